@@ -6,6 +6,12 @@ VENV := .venv
 PY := $(VENV)/bin/python
 RUST := $(shell find medium -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
 CARGO := cargo
+PRODUCTS := controller grading labs
+# Each distribution of the workspace. A tree without one of them is incomplete.
+PARTS := $(addsuffix /pyproject.toml,$(PRODUCTS) medium/mediumd medium/python) $(addsuffix /__init__.py,pacelab \
+    pacer/pacelab_pacer topologies/pacelab_topologies)
+RUST_WHEELS := build/rust-wheels
+MATURIN = $(VENV)/bin/maturin build --release --compatibility linux --auditwheel skip -o $(RUST_WHEELS)
 MANIFEST := --manifest-path medium/Cargo.toml
 
 # A fresh rustup is found before the next login, and Ubuntu's newer Rust; cargo and pip build the extension for the same Python.
@@ -44,8 +50,8 @@ notebooks: build $(VENV)/.notebooks  ## make the guided labs and open them in Ju
 	$(PY) labs/open.py labs/notebooks/$(WHO)
 
 test-labs: build $(VENV)/.notebooks $(VENV)/.tools  ## run every notebook, and drive one in a browser where there is Chromium
-	tools/sync --extra notebooks --group pages
-	$(PY) -m pytest -s tests/labs/run_notebooks.py tests/labs/run_pages.py tests/demo/run_pages.py tests/demo/run_own.py tests/controller/run_page.py
+	tools/sync --extra labs --group pages
+	$(PY) -m pytest -s labs/tests/run_notebooks.py labs/tests/run_pages.py tests/demo/run_pages.py tests/demo/run_own.py controller/tests/run_page.py
 
 # The compiler and the linters beside pytest, whose tests wait at times.
 test: build $(VENV)/.tools  ## checks that need neither root nor a package manager
@@ -53,8 +59,8 @@ test: build $(VENV)/.tools  ## checks that need neither root nor a package manag
 
 build: $(VENV)/.built $(VENV)/.native demo  ## the local environment, with the extension built in release mode
 
-# The algorithms compiled, where that can be done; of what has changed since, no process takes the compiled form.
-$(VENV)/.native: $(VENV)/.installed tools/native pacelab/units.py $(shell find pacer/core -name '*.py')
+# The compiled algorithms, where a compiler is there. A process ignores them when a source file has changed since.
+$(VENV)/.native: $(VENV)/.installed tools/native pacelab/units.py $(shell find pacer/pacelab_pacer/core -name '*.py')
 	@tools/patiently "the algorithms" $(PY) tools/native
 	@touch $@
 
@@ -96,9 +102,9 @@ test-site: site $(VENV)/.tools  ## its links, accessibility, search and what it 
 	tools/sync --group pages
 	$(PY) -m pytest -rs tests/site/run_site.py
 
-wheel: $(VENV)/.installed $(VENV)/.native demo  ## a wheel for machines like this one, under dist/: it needs no compiler
-	rm -rf build/lib* build/bdist* build/temp*
-	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist .
+wheel: $(VENV)/.built demo  ## wheels for machines like this one, under dist/: they need no compiler
+	@mkdir -p dist && rm -f dist/pacelab*.whl && cp $(RUST_WHEELS)/*.whl dist/
+	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist . $(addprefix ./,$(PRODUCTS))
 	@[ -e $(DEMO_ENGINE) ] || echo "THE WHEEL LACKS THE LIVE DEMONSTRATIONS: rustup target add wasm32-unknown-unknown, then make wheel" >&2
 
 wheels: $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS and Windows, under dist/ (WHEELS=linux-x86_64: that one)
@@ -153,9 +159,9 @@ test-python: build $(VENV)/.collected  ## pytest
 	$(PY) -m pytest -n $$(($(CORES) + 2)) --dist loadfile --no-loadscope-reorder -m "not kernel and not guest and not thorough"
 
 test-thorough: build $(VENV)/.tools  ## the air against ns-2, ns-3 and the theory, row by row, and a cluster (make test: a sample)
-	$(PY) -m pytest $(PARALLEL) -m thorough tests
+	$(PY) -m pytest $(PARALLEL) -m thorough
 
-coverage: build $(VENV)/.tools  ## every branch of pacer/core is reached by tests/pacer (tests of speed left out)
+coverage: build $(VENV)/.tools  ## every branch of pacer/pacelab_pacer/core is reached by tests/pacer (tests of speed left out)
 	PACELAB_INTERPRETED=1 $(PY) -m coverage run -m pytest -q tests/pacer --ignore tests/pacer/test_bounds.py
 	$(PY) -m coverage report
 
@@ -163,11 +169,11 @@ sentences: build $(VENV)/.tools  ## every outcome that a text states, against th
 	PACELAB_ALL_SENTENCES=1 $(PY) -m pytest -q tests/sentences
 
 test-rubric: build $(VENV)/.tools  ## all planted mistakes and mutants against all of the assignments' checks (make test: a sample)
-	PACELAB_FULL_RUBRIC=1 $(PY) -m pytest -n $(CORES) tests/grading/test_planted.py
+	PACELAB_FULL_RUBRIC=1 $(PY) -m pytest -n $(CORES) grading/tests/test_planted.py
 
 FUZZ_S ?= 3600
 fuzz: build $(VENV)/.tools  ## hostile answers, bytes, files, archives and names for the grader, FUZZ_S seconds of each core
-	FUZZ_S=$(FUZZ_S) $(PY) -m pytest -q tests/grading/run_fuzz.py
+	FUZZ_S=$(FUZZ_S) $(PY) -m pytest -q grading/tests/run_fuzz.py
 
 # Four at a time: they wait most of their time.
 test-linux: build $(VENV)/.tools  ## as root: agents, TAP hosts and mediumd on this kernel, in namespaces of their own
@@ -205,7 +211,7 @@ test-uml: build $(VENV)/.tools  ## real Linux in virtual time, no root: the same
 	$(PY) -m pytest $(PARALLEL) -rs tests/uml tests/conformance/test_virtual_time.py tests/conformance/test_back_ends.py
 
 UV := UV_SYSTEM_CERTS=1 $(VENV)/bin/uv
-UV_EXPORT := $(UV) export -q --frozen --no-emit-project --no-annotate --no-header --python $(PY)
+UV_EXPORT := $(UV) export -q --frozen --no-emit-workspace --no-annotate --no-header --python $(PY)
 lock: $(VENV)/.installed  ## all dependencies of pyproject.toml at their newest versions: uv.lock, and what pip needs of it
 	$(UV) lock --upgrade --python $(PY)
 	{ echo "# For pip, of uv.lock, by make lock."; $(UV_EXPORT); } >requirements.txt.new && mv requirements.txt.new requirements.txt
@@ -214,7 +220,7 @@ lock: $(VENV)/.installed  ## all dependencies of pyproject.toml at their newest 
 	    --custom-compile-command "make lock" vm/requirements-mininet-wifi.in -o vm/requirements-mininet-wifi.txt
 
 clean:  ## remove all that was built; runs/ stays
-	rm -rf .venv build dist *.egg-info pacelab/_medium.* pacelab/native/*.so pacelab/native/made.txt $(DEMO_ENGINE) medium/target .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist pacer/pacelab_pacer/native/*.so pacer/pacelab_pacer/native/made.txt $(DEMO_ENGINE) medium/target .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # All of an environment's programs name its folder, and its packages are for one Python: where that folder was moved or copied,
 # or the system's Python is newer now, it is made anew.
@@ -229,8 +235,10 @@ stale:
 # What `make lab` needs: uv where it has a wheel for this machine, PaceLab's requirements, what builds the extension.
 $(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites $(MOVED) $(AGED)
 	@[ -w . ] || { echo "$(CURDIR): you may not write here: copy it into your home and call make there" >&2; exit 1; }
-	@[ -d pacelab/pacer/core ] || { echo "The links of this folder are lost, pacelab/pacer is none: unpack it anew here by unzip or tar," \
-	    "or git clone -c core.symlinks=true" >&2; exit 1; }
+	@for file in $(PARTS); do [ -e $$file ] || { echo "$$file is missing: this source tree is incomplete. Unpack it again into an" \
+	    "empty folder, or run git clone again." >&2; exit 1; }; done
+	@[ ! -e setup.py ] && [ ! -e pacelab/pacer ] || { echo "This folder holds files of an older layout (setup.py, pacelab/pacer):" \
+	    "unpack PaceLab into an empty folder, or run git clone again." >&2; exit 1; }
 	@python=$$(tools/prerequisites) && set -x && $$python -m venv $(if $(MOVED)$(AGED),--clear )$(VENV)
 	@echo "Python packages:"
 	@tools/patiently uv $(PY) -m pip install -q --only-binary=:all: --require-hashes -r tools/uv.txt || echo "without uv, by pip"
@@ -249,13 +257,13 @@ $(VENV)/.collected: | $(VENV)/.tools
 
 # The labs' packages: JupyterLab and what the notebooks need, on top of the environment above.
 $(VENV)/.notebooks: $(VENV)/.installed
-	@tools/patiently "notebooks' packages" tools/sync --extra notebooks
+	@tools/patiently "notebooks' packages" tools/sync --extra labs
 	$(VENV)/bin/jupyter labextension disable --level=sys_prefix @jupyterlab/apputils-extension:announcements 2>/dev/null
 	@touch $@
 
 # What makes the site: MkDocs, and what runs the labs.
 $(VENV)/.site: $(VENV)/.notebooks
-	@tools/patiently "the site's packages" tools/sync --extra notebooks --group site
+	@tools/patiently "the site's packages" tools/sync --extra labs --group site
 	@touch $@
 
 # What builds and looks at wheels: 100 MB of it is Zig.
@@ -263,14 +271,15 @@ $(VENV)/.wheels: $(VENV)/.installed
 	@tools/patiently "wheels' packages" tools/sync --group wheels
 	@touch $@
 
-# Cargo first, under its own name and with its bar: setuptools-rust, which hides it, then finds all built. Most of its time
-# the engine keeps one core busy: the algorithms are compiled beside it, and would not hear Ctrl-C there. As a folder on
-# Python's path (compat) the package is found from above a clone that is called pacelab, too.
-$(VENV)/.built: $(VENV)/.installed pyproject.toml setup.py $(RUST)
+# maturin builds the Rust parts and shows cargo's progress. The algorithms compile beside the engine, which keeps one core
+# busy most of its time; they ignore Ctrl-C, so the trap ends them. The Python packages are installed as links to their folders.
+$(VENV)/.built: $(VENV)/.installed pyproject.toml $(wildcard */pyproject.toml medium/*/pyproject.toml) $(RUST)
 	@tools/prerequisites >/dev/null
-	@tools/patiently "the air" $(CARGO) build $(MANIFEST) --release --locked -p pacelab-mediumd
-	@nice $(PY) tools/native & native=$$!; trap 'kill $$native' INT TERM; tools/patiently "the engine" $(CARGO) rustc --manifest-path medium/python/Cargo.toml --release --locked --lib \
-	    --features pyo3/extension-module --crate-type cdylib -- $(ENGINE_FLAGS); \
+	@rm -rf $(RUST_WHEELS)
+	@tools/patiently "the air" $(MATURIN) -m medium/mediumd/Cargo.toml
+	@nice $(PY) tools/native & native=$$!; trap 'kill $$native' INT TERM; \
+	    tools/patiently "the engine" $(MATURIN) -m medium/python/Cargo.toml -- $(ENGINE_FLAGS); \
 	    code=$$?; wait; exit $$code
-	@tools/patiently "PaceLab's own package" tools/sync --pip --no-deps --no-build-isolation --config-settings editable_mode=compat -e .
+	@tools/patiently "PaceLab's own packages" tools/sync --pip -q --no-deps --no-build-isolation --force-reinstall $(RUST_WHEELS)/*.whl \
+	    $(addprefix -e ./,. $(PRODUCTS))
 	@touch $@

@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 
 from pacelab import Experiment, run, write_file
-from pacelab.topologies.mobility import Area, Place, Walk, distance_m, random_waypoint
+from pacelab_topologies.mobility import Area, Place, Walk, distance_m, random_waypoint
 
 NODES, FLOWS, SECONDS = 20, 4, 200
 NEAR, FAR = Area(800.0, 500.0), Area(1400.0, 700.0)

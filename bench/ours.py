@@ -61,12 +61,13 @@ def engine(config: str) -> Run:
 def main() -> None:
     """The child process."""
     # The first run of a process imports the contract: that is start-up.
-    import pacelab.pacer.core.contract  # noqa: F401
-    from pacelab import _medium
+    import pacelab_medium
+
+    import pacelab_pacer.core.contract  # noqa: F401
 
     config = sys.stdin.read()
     before_s = time.process_time()
-    result = json.loads(_medium.run(config, [], None))
+    result = json.loads(pacelab_medium.run(config, [], None))
     cost_s = {"cpu_s": time.process_time() - before_s, "events": result["events"]}
     print(json.dumps(cost_s | {"delivered_pkts": sum(flow["delivered_pkts"] for flow in result["flows"])}))
 

@@ -227,7 +227,7 @@ def chain() -> None:
 
 def hybrid() -> None:
     """Write TCP-GAP's networks with their wired part."""
-    from pacelab.topologies.registry import find_kind
+    from pacelab_topologies.registry import find_kind
 
     lines = HYBRID_HEADER.splitlines()
     for name, hops, direction, routing in _hybrid_plan():

@@ -38,6 +38,7 @@ CHECK = "lab.check("
 LONGEST_CELL = 15
 """Lines of a code cell: what is longer belongs into the package."""
 HERE = Path(__file__).parent
+MASTERS = HERE / "pacelab_labs" / "masters"
 WHO = ("student", "instructor")
 
 
@@ -47,7 +48,7 @@ class MasterError(Exception):
 
 def masters() -> list[Path]:
     """All masters, in the order of the labs."""
-    return sorted(HERE.glob("lab[0-9]*.py"))
+    return sorted(MASTERS.glob("lab[0-9]*.py"))
 
 
 def make(master: Path, who: str) -> Any:
@@ -95,9 +96,7 @@ def _code(source: str, tags: list[str], who: str, where: str) -> Any:
     if inside:
         raise MasterError(f"{where}: {BEGIN!r} without {END!r}")
     if len(lines) > LONGEST_CELL:
-        raise MasterError(
-            f"{where}: {len(lines)} lines, allowed are {LONGEST_CELL}: move logic into the package"
-        )
+        raise MasterError(f"{where}: {len(lines)} lines, allowed are {LONGEST_CELL}: move logic into the package")
     if solved:
         tags.append(EXERCISE)
     if any(line.startswith(CHECK) for line in lines):

@@ -24,8 +24,7 @@ def main(arguments: list[str]) -> int:
     if not folder.is_dir():
         there = ", ".join(sorted(str(each) for each in folder.parent.glob("*/")))
         return complain(
-            f"there is no folder {folder}: "
-            + (f"there is {there}" if there else "`make notebooks` makes it")
+            f"there is no folder {folder}: " + (f"there is {there}" if there else "`make notebooks` makes it")
         )
     if hasattr(os, "geteuid") and os.geteuid() == 0 and ALLOW_ROOT not in options:
         return complain(
@@ -36,9 +35,7 @@ def main(arguments: list[str]) -> int:
         print("No display here: open the address with the token below in a browser (Ctrl-C twice ends it).")
         options.append("--no-browser")
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.resolve()}"]
-    os.execv(
-        sys.executable, [*command, "--ServerApp.ip=127.0.0.1", *options]
-    )  # with a token of its own making
+    os.execv(sys.executable, [*command, "--ServerApp.ip=127.0.0.1", *options])  # with a token of its own making
 
 
 def has_display() -> bool:

@@ -3,7 +3,7 @@
     sudo python labs/record.py --backend tap [NAME ...]
     python labs/record.py --backend hwsim --where uml [NAME ...]
 
-Writes into pacelab/lab/recorded.json. A simulated run is refused: recordings come from real hosts only.
+Writes into labs/pacelab_labs/recorded.json. A simulated run is refused: recordings come from real hosts only.
 `--table` prints what is recorded as the table of docs/instructors.md, and runs nothing but `sim`.
 """
 
@@ -16,9 +16,7 @@ from pacelab import Experiment, PaceLabError, lab
 
 UDP = {"rate_bps": 2_000_000, "duration_s": 10}
 PLANS = {
-    "lab0.chain": [
-        Experiment(topology="chain", topology_options={"hops": 4}, window_pkts=64, duration_s=20)
-    ],
+    "lab0.chain": [Experiment(topology="chain", topology_options={"hops": 4}, window_pkts=64, duration_s=20)],
     "lab2.window": [
         Experiment(
             topology="chain",
@@ -51,14 +49,11 @@ PLANS = {
         for scheme in ("newreno", "vagp")
     ],
     "lab7.pacing": [
-        Experiment(
-            topology_options={"hops": 3}, direction="down", window_pkts=64, duration_s=20, scheme=scheme
-        )
+        Experiment(topology_options={"hops": 3}, direction="down", window_pkts=64, duration_s=20, scheme=scheme)
         for scheme in ("newreno", "tcp-gap-nogc")
     ],
     "lab6.acks": [
-        Experiment(topology_options={"hops": 3, "wired": False}, duration_s=20, ack=ack)
-        for ack in ("every", "delayed")
+        Experiment(topology_options={"hops": 3, "wired": False}, duration_s=20, ack=ack) for ack in ("every", "delayed")
     ],
     "lab4.gap": [
         Experiment(topology_options={"hops": 4}, duration_s=20, window_pkts=64, scheme=scheme)

@@ -41,9 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Score each, also after one that fails; returns the exit code."""
     parser = argparse.ArgumentParser(description="score pacers for the capstone's board")
     parser.add_argument("pacers", nargs="+", metavar="FILE.py:CLASS")
-    parser.add_argument(
-        "--word", default="practice", help="what the networks follow from; keep yours secret"
-    )
+    parser.add_argument("--word", default="practice", help="what the networks follow from; keep yours secret")
     parser.add_argument("--board", type=Path, help="leaderboard file to enter them into")
     given = parser.parse_args(arguments)
     code = 0

@@ -8,10 +8,10 @@ import platform
 import sys
 from dataclasses import dataclass
 
-from pacelab import native
+from pacelab.air.engine import MEND, load_engine
 from pacelab.errors import HostError
 from pacelab.running.workers import usable_cores
-from pacelab.sim.engine import MEND, load_engine
+from pacelab_pacer import native
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ def _real_hosts(back_end: str, what: str) -> Feature:
     if sys.platform != "linux":
         mend = "use Linux, WSL2, or a virtual machine"
         return Feature(name=name, present=False, detail="it needs Linux", mend=mend)
-    from pacelab.hosts.machine import missing
+    from pacelab.emulation.machine import missing
 
     lacks = list(missing(back_end))
     detail = f"no {', '.join(thing for thing, _ in lacks)}" if lacks else what
@@ -80,7 +80,7 @@ def _real_hosts(back_end: str, what: str) -> Feature:
 
 
 def _uml() -> Feature:
-    from pacelab.hosts.where.features import missing_for_uml
+    from pacelab.emulation.where.features import missing_for_uml
 
     lacks = list(missing_for_uml())
     detail = f"no {', '.join(name for name, _ in lacks)}" if lacks else "real Linux in virtual time, without root"
@@ -90,7 +90,7 @@ def _uml() -> Feature:
 def _mininet() -> Feature:
     if sys.platform != "linux":
         return Feature(name="pacelab shell", present=False, detail="it needs the back end tap", mend="as above")
-    from pacelab.hosts.machine import mininet
+    from pacelab.emulation.machine import mininet
 
     mend = mininet()
     return Feature(
@@ -102,7 +102,7 @@ def _mininet_wifi() -> Feature:
     name, detail = "--builder mininet-wifi", "the back end hwsim's hosts as Mininet-WiFi's stations"
     if sys.platform != "linux":
         return Feature(name=name, present=False, detail="it needs the back end hwsim", mend="as above")
-    from pacelab.hosts.machine import mininet_wifi
+    from pacelab.emulation.machine import mininet_wifi
 
     mend = mininet_wifi()
     return Feature(name=name, present=mend is None, detail=detail, mend=mend or "")

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pacelab
-from pacelab.pacer.core.expect.expected_ack import PACE, ExpectedAck
-from pacelab.pacer.core.null import NullHook
-from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
-from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 from pacelab.results.metrics import estimate
+from pacelab_pacer.core.expect.expected_ack import PACE, ExpectedAck
+from pacelab_pacer.core.null import NullHook
+from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+from pacelab_pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 
 ROWS = Path(__file__).with_suffix(".csv")
 COLUMNS = ("case", "routing", "scheme", "seed", "goodput_bps", "jain")

@@ -23,14 +23,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from pacelab.experiment.experiment import Experiment
-from pacelab.pacer.core.link_red.link_red import LinkRed, LinkRedConfig
 from pacelab.running.runner import run
 from pacelab.schemes.link_red import extra_backoff
 from pacelab.schemes.registry import SCHEMES
 from pacelab.schemes.scheme import HookSettings
+from pacelab_pacer.core.link_red.link_red import LinkRed, LinkRedConfig
 
 if TYPE_CHECKING:
-    from pacelab.pacer.core.contract import Hook
+    from pacelab_pacer.core.contract import Hook
 
 HOPS = (7, 16, 32, 48)
 SEEDS = (1001, 1002)

@@ -1,8 +1,8 @@
 """Lee's asymmetric chains in other sizes: a long flow and a short one that cross in a node (for `held_out.py`)."""
 
 import pacelab
-from pacelab.topologies.kind import DECODE_M, SENSE_M, radio
-from pacelab.topologies.shapes.lee import RATE_BPS, STEP_M, settings
+from pacelab_topologies.kind import DECODE_M, SENSE_M, radio
+from pacelab_topologies.shapes.lee import RATE_BPS, STEP_M, settings
 
 
 def topology(*, long_hops: int = 6, short_hops: int = 2) -> pacelab.Topology:

@@ -26,7 +26,7 @@ sys.path.append(str(ROOT / "bench"))
 
 import ns2  # noqa: E402, what stands beside bench.py is no package
 
-from pacelab.topologies.registry import find_kind  # noqa: E402
+from pacelab_topologies.registry import find_kind  # noqa: E402
 
 ROWS = Path(__file__).with_suffix(".csv")
 COLUMNS = ("set_up", "direction", "seed", "first_pkts", "second_pkts")

@@ -38,25 +38,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pacelab.experiment.experiment import Experiment
-from pacelab.pacer.core.contract import Drop
-from pacelab.pacer.core.pacing.paced_flow import ReleaseSchedule
-from pacelab.pacer.core.pacing.tcp_seen import Outstanding
-from pacelab.pacer.core.segment import seq_diff
-from pacelab.pacer.core.tcp_gap import equations
-from pacelab.pacer.core.tcp_gap.gateway import DownHalf, TcpGapFlow, TcpGapGateway, TcpGapGatewayConfig
-from pacelab.pacer.core.tcp_gap.pace_estimator import AS_EVALUATED, PaceConfig, PaceEstimator, RoundTripTimeout
-from pacelab.pacer.core.tcp_gap.sender import SenderFlow, TcpGapSender, TcpGapSenderConfig
 from pacelab.results.metrics import estimate
 from pacelab.running.runner import run
 from pacelab.schemes.registry import SCHEMES
 from pacelab.units import NS_PER_MS
+from pacelab_pacer.core.contract import Drop
+from pacelab_pacer.core.pacing.paced_flow import ReleaseSchedule
+from pacelab_pacer.core.pacing.tcp_seen import Outstanding
+from pacelab_pacer.core.segment import seq_diff
+from pacelab_pacer.core.tcp_gap import equations
+from pacelab_pacer.core.tcp_gap.gateway import DownHalf, TcpGapFlow, TcpGapGateway, TcpGapGatewayConfig
+from pacelab_pacer.core.tcp_gap.pace_estimator import AS_EVALUATED, PaceConfig, PaceEstimator, RoundTripTimeout
+from pacelab_pacer.core.tcp_gap.sender import SenderFlow, TcpGapSender, TcpGapSenderConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pacelab.pacer.core.contract import Hook
-    from pacelab.pacer.core.segment import FlowKey, Segment
     from pacelab.schemes.scheme import HookSettings, Scheme
+    from pacelab_pacer.core.contract import Hook
+    from pacelab_pacer.core.segment import FlowKey, Segment
 
 ROWS = Path(__file__).with_suffix(".csv")
 COLUMNS = ("pace", "topology", "hops", "direction", "seed", "goodput_bps", "jain")

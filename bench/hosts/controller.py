@@ -36,12 +36,12 @@ import time
 from pathlib import Path
 
 import pacelab
-from pacelab.controller.errors import ControllerError
-from pacelab.controller.switches.hosts import Host, Network, shell, wait_for
-from pacelab.controller.switches.ovs import missing
-from pacelab.controller.switches.selftest import first_packets
 from pacelab.experiment.experiment import Experiment
 from pacelab.results.metrics import estimate
+from pacelab_controller.errors import ControllerError
+from pacelab_controller.switches.hosts import Host, Network, shell, wait_for
+from pacelab_controller.switches.ovs import missing
+from pacelab_controller.switches.selftest import first_packets
 
 INSIDE = "--inside"
 PRIVATE = ("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "--")

@@ -174,7 +174,7 @@ print(len(waits), waits[len(waits) // 2] / 1e3, waits[len(waits) * 99 // 100] / 
 """
 WATCH = """
 import sys, time
-from pacelab.pacer.linux.air_tap import AirTap
+from pacelab_pacer.linux.air_tap import AirTap
 tap, end, seen = AirTap('eth0'), time.monotonic() + float(sys.argv[1]), []
 print('up', flush=True)
 while time.monotonic() < end:
@@ -189,9 +189,9 @@ print(len(seen), full, rate, *(gaps[len(gaps) * share // 100] / 1e3 for share in
 """
 TC_AGENT = """
 import json, sys
-from pacelab.pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
-from pacelab.pacer.linux.agent import ROLES, AgentConfig
-from pacelab.pacer.linux.tc_agent import TcAgent
+from pacelab_pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
+from pacelab_pacer.linux.agent import ROLES, AgentConfig
+from pacelab_pacer.linux.tc_agent import TcAgent
 config = AgentConfig(role=ROLES['gateway'], scheme='fixed-rate', air='air0', wired='wired0')
 hook = FixedRatePacer(FixedRateConfig(rate_bps=float(sys.argv[1]) * 1e6))
 say = lambda line: print(line, file=sys.stderr)

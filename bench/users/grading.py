@@ -17,12 +17,12 @@ from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
 
-from pacelab.grading.assignments import find_assignment
-from pacelab.grading.batch import grade_all, grade_one
-from pacelab.grading.examiner import Settings
-from pacelab.grading.receive.submission import Submission
-from pacelab.grading.sandbox import Box, walls
-from pacelab.grading.session import Session
+from pacelab_grading.assignments import find_assignment
+from pacelab_grading.batch import grade_all, grade_one
+from pacelab_grading.examiner import Settings
+from pacelab_grading.receive.submission import Submission
+from pacelab_grading.sandbox import Box, walls
+from pacelab_grading.session import Session
 
 CALLS = 20_000
 
@@ -44,7 +44,7 @@ def measure(number: int, count: int, jobs: int) -> None:
     print(f"one event over the pipe: {pipe_us():.1f} us; walls: {walls(weak=True).describe()}")
     assignment = find_assignment(number)
     model = (assignment.path / "model.py").read_text(encoding="utf-8")
-    planted = importlib.import_module(f"pacelab.grading.assignments.{assignment.folder}.wrong").WRONG
+    planted = importlib.import_module(f"pacelab_grading.assignments.{assignment.folder}.wrong").WRONG
     sources = [model, *(mistake.apply(model) for mistake in planted)]
     settings = Settings(assignment=number, weak_walls=True)
     began = time.perf_counter()

@@ -11,7 +11,7 @@ from pacelab.console import log, print_json, print_table, runs_bar
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import parse_one
 from pacelab.results.folder import RUNS, check_destination, check_writable
-from pacelab.topologies.domain import Whole
+from pacelab_topologies.domain import Whole
 
 Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
 Docs = Annotated[Path | None, typer.Option("--docs", metavar="FILE", help="write the page of all claims, FILE.md")]

@@ -23,7 +23,7 @@ from pacelab.experiment.experiment import Experiment, find_option
 from pacelab.options.table import BY_FIELD, OPTIONS, Option
 from pacelab.results.metrics import Estimate, estimate
 from pacelab.results.results import RunResult
-from pacelab.topologies.registry import find_kind
+from pacelab_topologies.registry import find_kind
 
 FILES = (".py", ".yaml")
 """Endings of the paper's own topologies and traffic (data/PAPER/nets/)."""

@@ -9,10 +9,10 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from pacelab.claims.picture import Panel, Picture, Series
+from pacelab.figures.figures import LEAST_PT, image, images
+from pacelab.figures.plots import style_of
 from pacelab.results.metrics import LEVEL
 from pacelab.schemes.scheme import Style
-from pacelab.show.figures import LEAST_PT, image, images
-from pacelab.show.plots import style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,7 +20,7 @@ from pacelab.results.results import RunResult
 from pacelab.results.types import NodeResult
 
 if TYPE_CHECKING:
-    from pacelab.topologies.model import Topology
+    from pacelab_topologies.model import Topology
 
 
 KBPS = 1e-3

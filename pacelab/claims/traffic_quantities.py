@@ -229,7 +229,7 @@ def e_model_delay_at_2_percent_ms(_result: RunResult, _aspect: Aspect) -> float:
 
 def e_model_best(_result: RunResult, _aspect: Aspect) -> float:
     """The E-model's MOS without network delay and loss."""
-    from pacelab.pacer.core.vagp.e_model import mos
+    from pacelab_pacer.core.vagp.e_model import mos
 
     return mos(network_delay_ns=0, loss=0.0)
 
@@ -246,8 +246,8 @@ _ROUNDED = 0.01
 
 
 def _longest_delay_ms(loss: float) -> float:
-    from pacelab.pacer.core.vagp.e_model import mos
     from pacelab.units import NS_PER_MS
+    from pacelab_pacer.core.vagp.e_model import mos
 
     delays = range(1000)
     return float(

@@ -16,7 +16,7 @@ from pacelab.experiment.experiment import Experiment, build_experiment, parse_on
 from pacelab.options.table import BY_FIELD
 from pacelab.results.folder import RUNS, SNAP_BYTES, SNAPS, PcapFile, check_destination, write_file
 from pacelab.results.quantities import SHORT_NAMES, Quantity, find_quantity
-from pacelab.topologies.domain import Whole
+from pacelab_topologies.domain import Whole
 
 if TYPE_CHECKING:
     from pacelab.grid.comparison import Comparison
@@ -74,7 +74,7 @@ def hand_over(result: RunResult, out: Path | None, *, json: bool, quiet: bool, h
     if json:
         print_json({"run": result.run, "host": result.host})
     elif not quiet:
-        from pacelab.show.tables import run_tables, run_title
+        from pacelab.figures.tables import run_tables, run_title
 
         for number, table in enumerate(run_tables(result)):
             print_table(table, title="" if number else run_title(result))
@@ -113,10 +113,10 @@ def compare(  # noqa: PLR0913  Typer makes options of them
     **values: Any,
 ) -> None:
     """Compare schemes; every option but --seed also takes a list (A,B), whole numbers a range (1..10)."""
+    from pacelab.figures.distributions import check_panels, find_distributed
+    from pacelab.figures.tables import BASELINE
     from pacelab.grid.grid import scheme_of
     from pacelab.running.cached import Kept
-    from pacelab.show.distributions import check_panels, find_distributed
-    from pacelab.show.tables import BASELINE
 
     single, axes = split_axes(topology, values)
     if full:
@@ -253,7 +253,7 @@ def _compare(base: Experiment, wanted: _Wanted, *, kept: Kept | None = None, **o
     if wanted.json:
         print_json({"compare": comparison.compare, "host": comparison.host})
     elif not wanted.quiet:
-        from pacelab.show.tables import comparison_table, comparison_title, quantity_table
+        from pacelab.figures.tables import comparison_table, comparison_title, quantity_table
 
         table = comparison_table(comparison) if wanted.y is None else quantity_table(comparison)
         print_table(table, title=comparison_title(comparison))
@@ -278,8 +278,8 @@ def _check_calls(quantity: Quantity | None, base: Experiment, axes: Mapping[str,
     """ConfigError where a quantity is one of calls, and no point has a call that it could be read of."""
     if quantity is None or not quantity.of_calls:
         return
+    from pacelab.figures.tables import BASELINE
     from pacelab.grid.grid import Grid
-    from pacelab.show.tables import BASELINE
 
     points = Grid.of(base, schemes=[BASELINE], axes=axes, seeds=1).experiments()
     if not any(flow.call is not None for experiment in points for flow in experiment.flows):

@@ -17,17 +17,17 @@ import typer
 
 from pacelab.cli.options import Command, extend, hook_parameters, with_experiment_options
 from pacelab.console import log
+from pacelab.emulation.agents.roles import ALLOWED as PATH_RATES
+from pacelab.emulation.agents.roles import AgentName, check_path_known, read_path_rates
 from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.experiment import build_experiment, parse_one
-from pacelab.hosts.agents.roles import ALLOWED as PATH_RATES
-from pacelab.hosts.agents.roles import AgentName, check_path_known, read_path_rates
 from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
 from pacelab.schemes import SCHEMES, HookSettings
 from pacelab.schemes.scheme import MOST_NODES, MOST_SENSE_HOPS
-from pacelab.topologies.domain import Domain, Real, Whole
+from pacelab_topologies.domain import Domain, Real, Whole
 
 if TYPE_CHECKING:
-    from pacelab.hosts.agents.task import Task
+    from pacelab.emulation.agents.task import Task
 
 
 _HOOK_FIELDS = tuple(field.name for field in fields(HookSettings))
@@ -76,7 +76,7 @@ def task_of_flags(agent: AgentName, scheme: str, air: str, values: Mapping[str, 
 
     `own`: fields of `Task` that belong to this agent.
     """
-    from pacelab.hosts.agents.task import Task
+    from pacelab.emulation.agents.task import Task
 
     task = {
         "agent": agent,
@@ -185,14 +185,14 @@ def station(*, scheme: SchemeName, air: Air, **values: Any) -> None:
 
 
 def agent() -> None:
-    """Run the agent that the JSON document on standard input says (see `pacelab.hosts.agents.task.Task`)."""
-    from pacelab.hosts.agents.run import main
+    """Run the agent that the JSON document on standard input says (see `pacelab.emulation.agents.task.Task`)."""
+    from pacelab.emulation.agents.run import main
 
     main()
 
 
 def _run(task: Task) -> None:
-    from pacelab.hosts.agents.run import perform
+    from pacelab.emulation.agents.run import perform
 
     perform(task)
 
@@ -214,8 +214,8 @@ def shell(
     if experiment.backend == "sim":
         raise ConfigError("shell --backend sim: there are no hosts to type at: allowed is one of tap, hwsim")
     _need_linux()
-    from pacelab.hosts.compile import compile_plan
-    from pacelab.hosts.session import run_shell
+    from pacelab.emulation.compile import compile_plan
+    from pacelab.emulation.session import run_shell
 
     run_shell(compile_plan(experiment))
 
@@ -223,7 +223,7 @@ def shell(
 def cleanup() -> None:
     """Remove what killed runs on real hosts have left (needs root)."""
     _need_linux()
-    from pacelab.hosts.machine import clean_up
+    from pacelab.emulation.machine import clean_up
 
     removed = clean_up()
     rules, folders = f"{len(removed.rules)} sets of rules of agents", f"{len(removed.folders)} folders of guests"
@@ -240,12 +240,12 @@ def helper(
     """Run plans for members of the group pacelab, so that notebooks reach real hosts without root."""
     _need_linux()
     if units is not None:
-        from pacelab.hosts.helper import write_units
+        from pacelab.emulation.helper import write_units
 
         for path in write_units(units):
             log(f"written: {path}")
         return
-    from pacelab.hosts.helper import serve
+    from pacelab.emulation.helper import serve
 
     serve(socket, say=log)
 

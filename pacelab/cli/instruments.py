@@ -13,7 +13,7 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import find_option, parse_one, place, split_axes
 from pacelab.results.folder import write_file
 from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity
-from pacelab.topologies.domain import Choice, Real, Whole
+from pacelab_topologies.domain import Choice, Real, Whole
 
 Scheme = Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
 Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
@@ -38,8 +38,8 @@ def timeline(
     **values: Any,
 ) -> None:
     """Draw who is on the air when; `--rts both` draws RTS off above RTS on."""
-    from pacelab.show.figures import check_figure, figure_bytes
-    from pacelab.show.timeline import choose_window, describe_window, draw_timelines
+    from pacelab.figures.figures import check_figure, figure_bytes
+    from pacelab.figures.timeline import choose_window, describe_window, draw_timelines
 
     if (rts := values.get("rts")) is not None and "," not in rts:
         values["rts"] = "off,on" if parse_one("--rts", rts, RTS) == "both" else rts
@@ -86,9 +86,9 @@ def sweep(  # noqa: PLR0913  Typer makes options of them
     **values: Any,
 ) -> None:
     """Run every combination of options (A,B or 1..10), schemes and seeds; can be interrupted and goes on."""
+    from pacelab.figures.tables import show_name
     from pacelab.grid.grid import check_sweep_folder, run_sweep, scheme_of
     from pacelab.running.workers import Workers
-    from pacelab.show.tables import show_name
 
     single, axes = split_axes(topology, values)
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
@@ -141,8 +141,8 @@ def plot(
     """Draw a sweep or a comparison: means and 95 % intervals; or a run's time series."""
     from matplotlib.figure import Figure
 
+    from pacelab.figures.figures import check_figure, figure_bytes
     from pacelab.grid.sweep_plots import load_points, parse_where, plot_flows, plot_points
-    from pacelab.show.figures import check_figure, figure_bytes
 
     if cdf and x is not None:
         raise ConfigError("--x with --cdf: the quantity is along the x axis: allowed is --by")
@@ -153,9 +153,9 @@ def plot(
         if x is not None or by != "scheme" or where:
             raise ConfigError(f"--x, --by or --where with {str(folder)!r}: it is of one run, in which no option varies")
 
+        from pacelab.figures.distributions import plot_moments
+        from pacelab.figures.plots import plot_series
         from pacelab.results.results import load_result
-        from pacelab.show.distributions import plot_moments
-        from pacelab.show.plots import plot_series
 
         (plot_moments if cdf else plot_series)(load_result(folder), figure.subplots(), quantity=y)
     else:

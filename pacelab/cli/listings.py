@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacelab.doctor import Feature
+from pacelab.figures.figures import check_figure, figure_bytes
 from pacelab.options.table import BY_FIELD, BY_FLAG
 from pacelab.schemes import SCHEMES
-from pacelab.show.figures import check_figure, figure_bytes
-from pacelab.topologies.model import Topology
-from pacelab.topologies.plot import describe, is_tall, plot_topology
-from pacelab.topologies.registry import KINDS
+from pacelab_topologies.model import Topology
+from pacelab_topologies.plot import describe, is_tall, plot_topology
+from pacelab_topologies.registry import KINDS
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -90,7 +90,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "Print the book of claims from what is stored of full runs: report.html (one file) and report.pdf.",
         ),
         "new": (
-            "pacelab.own.new:new",
+            "pacelab.user_code.new:new",
             "Write a file of your own that runs as it stands, and a test beside it: new KIND NAME.",
         ),
         "demo": (
@@ -115,7 +115,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "agent": (
             "pacelab.cli.host_commands:agent",
-            "Run the agent that the JSON document on standard input says (see `pacelab.hosts.agents.task.Task`).",
+            "Run the agent that the JSON document on standard input says (see `pacelab.emulation.agents.task.Task`).",
         ),
     }
 )

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from pacelab.experiment.experiment import Experiment
-from pacelab.show.tables import BASELINE, Compared
+from pacelab.figures.tables import BASELINE, Compared
 
 SCHEMES = ["newreno", "tcp-gap", "tcp-gap-eval", "lred-ecn+pacing"]
 AXES: dict[str, list[Any]] = {

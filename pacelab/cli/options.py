@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from pacelab.backends import BACK_ENDS
+from pacelab.experiment.backends import BACK_ENDS
 from pacelab.experiment.experiment import SET, topology_options
 from pacelab.options.table import BY_FIELD, OPTIONS, Option
-from pacelab.topologies.domain import ON_OFF
-from pacelab.topologies.kind import Kind, TopologyOption
+from pacelab_topologies.domain import ON_OFF
+from pacelab_topologies.kind import Kind, TopologyOption
 
 Command = Callable[..., None]
 

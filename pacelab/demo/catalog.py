@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pacelab.errors import ConfigError
+from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
-from pacelab.sim.airconfig import compile_air
 
 MEASURE_S, WARMUP_S = 2.5, 0.5
 """Goodput is taken from so much air, virtual time; the start is left out."""

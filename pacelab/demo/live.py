@@ -144,7 +144,7 @@ class Live:
     """A running mediumd that pages can follow. Raises HostError when there is none at `path`."""
 
     def __init__(self, path: str) -> None:
-        from pacelab.hosts.network.medium import PROTOCOL_VERSION, Medium
+        from pacelab.emulation.network.medium import PROTOCOL_VERSION, Medium
 
         self.path = path
         medium = Medium(path)
@@ -175,7 +175,7 @@ class Live:
 
     def messages(self) -> Iterator[tuple[str, Any]]:
         """What a page hears, in time: ("beams", pairs) and ("view", view). Ends with HostError when mediumd does."""
-        from pacelab.hosts.network.medium import Medium
+        from pacelab.emulation.network.medium import Medium
 
         stream, asked = Medium(self.path), Medium(self.path)
         traffic = Traffic([station["name"] for station in self._stations])

@@ -1,4 +1,4 @@
-"""The page that a controller serves (controller/web): the demonstrations' component on a network of its own.
+"""The page that the controller serves (`pacelab_controller.web`): the demonstrations' component on its network.
 
 The controller reaches it through an entry point; the page reaches the controller by REST, with the token of its link.
 """

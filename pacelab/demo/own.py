@@ -1,7 +1,7 @@
 """A network of one's own, live: what its page is given, and runs of those schemes whose hooks are Python.
 
 The page has a network, which a person changes; a scheme without hooks runs there, in the engine. Of the others the page
-asks the local server, with the network as a topology file. The file is read as any (pacelab.topologies.own); options
+asks the local server, with the network as a topology file. The file is read as any (pacelab_topologies.own); options
 are the ones that the page began with, but for RTS/CTS.
 """
 
@@ -16,15 +16,15 @@ from typing import Any
 
 from pacelab.demo.page import data_page, engine_bytes, script, static
 from pacelab.errors import ConfigError
+from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
+from pacelab.figures.timeline import record_air
 from pacelab.options.table import BY_FIELD
 from pacelab.results.folder import write_file
 from pacelab.running.runner import find_backend
 from pacelab.schemes import SCHEMES
-from pacelab.show.timeline import record_air
-from pacelab.sim.airconfig import compile_air
-from pacelab.topologies.model import Topology
-from pacelab.topologies.registry import KINDS
+from pacelab_topologies.model import Topology
+from pacelab_topologies.registry import KINDS
 
 NEW = "new"
 """A network to begin with, of static/new.yaml."""
@@ -101,7 +101,7 @@ def open_own(topology: str, schemes: Sequence[str]) -> Own:
 
 def answer(own: Own, message: Any) -> dict[str, Any]:
     """Run what a page asks for: `{"scheme", "file", "rts", "seed"}`; ConfigError names what is not allowed."""
-    from pacelab.topologies.own import read_yaml  # pydantic, which the command line starts without
+    from pacelab_topologies.own import read_yaml  # pydantic, which the command line starts without
 
     if not isinstance(message, dict) or set(message) != {"scheme", "file", "rts", "seed"}:
         raise ConfigError("a change has scheme, file, rts and seed, and nothing else")

@@ -19,7 +19,7 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.options.voice import ACCEPTABLE_MOS
 from pacelab.results.results import assemble, join_series
 from pacelab.running.runner import find_backend
-from pacelab.topologies.model import Topology
+from pacelab_topologies.model import Topology
 
 FARTHEST_M = 10_000.0
 """A node may be dragged so far from the origin."""

@@ -31,8 +31,8 @@ from pacelab.demo.own import answer as answer_own
 from pacelab.demo.page import engine_bytes, export, index, live_page, page
 from pacelab.demo.runs import answer, read_change
 from pacelab.errors import ConfigError, HostError
-from pacelab.topologies.domain import like_which
-from pacelab.topologies.registry import KINDS
+from pacelab_topologies.domain import like_which
+from pacelab_topologies.registry import KINDS
 
 LOOPBACK = "127.0.0.1"
 LONGEST_CHANGE_BYTES = 8_000_000

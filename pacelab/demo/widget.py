@@ -10,7 +10,7 @@ from pacelab.demo.catalog import Demo, find_demo
 from pacelab.demo.page import bundle, engine_bytes, static
 from pacelab.demo.runs import answer, read_change
 from pacelab.errors import ConfigError, HostError
-from pacelab.show.figures import show_widget
+from pacelab.figures.figures import show_widget
 
 FONT_PX = 15
 """A cell is narrower than a screen."""

@@ -13,17 +13,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Never, Unpack, cast
 
-from pacelab.backends import BACK_ENDS
 from pacelab.errors import ConfigError
+from pacelab.experiment.backends import BACK_ENDS
 from pacelab.experiment.resolve import Resolved, resolve
 from pacelab.options.request import Options, Request
 from pacelab.options.table import BACKEND_OPTIONS, BY_FIELD, CONTROL_OPTIONS, OPTIONS, SCHEME_OPTIONS, Option
 from pacelab.schemes import HookSettings, Scheme
-from pacelab.topologies.domain import Domain, Whole, plain
-from pacelab.topologies.kind import Kind, TopologyOption
-from pacelab.topologies.model import Topology
-from pacelab.topologies.registry import KINDS, find_kind
 from pacelab.traffic.flows import PlannedFlow
+from pacelab_topologies.domain import Domain, Whole, plain
+from pacelab_topologies.kind import Kind, TopologyOption
+from pacelab_topologies.model import Topology
+from pacelab_topologies.registry import KINDS, find_kind
 
 ASIDE = {*SCHEME_OPTIONS, *BACKEND_OPTIONS, "backend", *(name for names in CONTROL_OPTIONS.values() for name in names)}
 """Options that stand in `config` with what they belong to, and only there."""

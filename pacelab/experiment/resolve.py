@@ -15,21 +15,21 @@ from os import PathLike
 from pathlib import PurePath
 from typing import Any, Literal
 
-from pacelab.backends import BACK_ENDS, check_where
 from pacelab.errors import ConfigError
+from pacelab.experiment.backends import BACK_ENDS, check_where
 from pacelab.options.own_code import digest_of, is_own
 from pacelab.options.request import Options, Request
 from pacelab.options.table import BY_FIELD, BY_FLAG, OPTIONS, SHORTEST_RUN_S, is_traffic_file
 from pacelab.options.values import NS2_OF_2001, NS2_OF_2001_RATE_BPS, PHYS, TCP_DEFAULTS
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.schemes.scheme import MOST_SENSE_HOPS
-from pacelab.topologies import registry
-from pacelab.topologies.domain import Domain, Real, Whole
-from pacelab.topologies.kind import Kind
-from pacelab.topologies.model import Topology
-from pacelab.topologies.registry import find_kind
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
 from pacelab.units import BPS_PER_MBPS
+from pacelab_topologies import registry
+from pacelab_topologies.domain import Domain, Real, Whole
+from pacelab_topologies.kind import Kind
+from pacelab_topologies.model import Topology
+from pacelab_topologies.registry import find_kind
 
 
 def load_topology(name: str | PathLike[str], *, direction: str | None = None, **options: Any) -> Topology:

@@ -17,6 +17,7 @@ from typing import Any
 from pacelab.console import waited_for
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.figures.tables import baseline_of, comparison_csv, show_point
 from pacelab.grid.grid import ALL, MOST_SEEDS, Grid, Point, counted, describe_runs, names_of
 from pacelab.options.arguments import (
     an,
@@ -40,7 +41,6 @@ from pacelab.results.types import Run
 from pacelab.running.cached import Kept, run_kept
 from pacelab.running.workers import Workers
 from pacelab.schemes import SCHEMES
-from pacelab.show.tables import baseline_of, comparison_csv, show_point
 
 SCHEMA_VERSION = 2
 FULL_PKTS, BATCH_PKTS = 55_000, 5_000
@@ -110,8 +110,8 @@ class Comparison:
 
         With `cdf` also that of the distributions over flows.
         """
-        from pacelab.show.distributions import render_curves
-        from pacelab.show.plots import render_comparison
+        from pacelab.figures.distributions import render_curves
+        from pacelab.figures.plots import render_comparison
 
         files = {
             "compare.json": dump(self.compare),

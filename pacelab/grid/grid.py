@@ -21,9 +21,11 @@ from itertools import product
 from pathlib import Path, PurePath
 from typing import Any
 
+from pacelab.air.congestion import CongestionControl
 from pacelab.console import waited_for
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.figures.tables import BASELINE, show_name, show_point, show_value
 from pacelab.options.arguments import an, checked, function, listed, names, optional, path, taken, values_by_name, whole
 from pacelab.options.own_code import digest_of, is_own, load_own
 from pacelab.options.request import Options, Request
@@ -37,8 +39,6 @@ from pacelab.running.cached import run_cached
 from pacelab.running.runner import describe_host
 from pacelab.running.workers import ALL_CORES, Workers
 from pacelab.schemes import SCHEMES, find_scheme
-from pacelab.show.tables import BASELINE, show_name, show_point, show_value
-from pacelab.sim.congestion import CongestionControl
 
 ALL = "all"
 """By itself in a comparison's list: all schemes that can act."""

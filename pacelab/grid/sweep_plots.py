@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
+from pacelab.figures.distributions import count_of, draw_curves, find_distributed, ones
+from pacelab.figures.figures import LEAST_PT, add_legend, beside, name_ticks, rise, short
+from pacelab.figures.plots import axis_label, styles_of
+from pacelab.figures.tables import network, settings, show_name, show_value
 from pacelab.grid.grid import DOCUMENT, FLOWS, RUNS, SCHEMA_VERSION, holds_kept_runs
 from pacelab.options import arguments
 from pacelab.options.arguments import a_text, an, checked, optional, path, switch, texts, values_by_name
@@ -17,10 +21,6 @@ from pacelab.results.metrics import LEVEL, estimate
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import of_other_schema
 from pacelab.schemes.scheme import look_of
-from pacelab.show.distributions import count_of, draw_curves, find_distributed, ones
-from pacelab.show.figures import LEAST_PT, add_legend, beside, name_ticks, rise, short
-from pacelab.show.plots import axis_label, styles_of
-from pacelab.show.tables import network, settings, show_name, show_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

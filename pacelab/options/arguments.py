@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from pacelab.errors import ConfigError
-from pacelab.topologies.domain import plain
+from pacelab_topologies.domain import plain
 
 Given = ParamSpec("Given")
 Outcome = TypeVar("Outcome")

@@ -15,8 +15,8 @@ from types import CoroutineType, GeneratorType, ModuleType
 from typing import Any
 
 from pacelab.errors import ConfigError
-from pacelab.topologies import own_running
-from pacelab.topologies.own_running import shared_draws, waiting_for
+from pacelab_topologies import own_running
+from pacelab_topologies.own_running import shared_draws, waiting_for
 
 ALIKE = 0.8
 """Of 1: `sent` and `send` are not alike, `passes` and `pases` are."""
@@ -71,7 +71,7 @@ def misnamed(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
     ours, own = set(known), set()
     for part in made.__mro__:
         named = {name for name in vars(part) if not name.startswith("_")}
-        if part.__module__.partition(".")[0] == "pacelab":
+        if part.__module__.startswith("pacelab"):
             ours |= named
         else:
             own |= named
@@ -128,8 +128,8 @@ def place_of(called: Callable[..., Any] | None) -> str:
 
 
 def _is_ours(filename: str) -> bool:
-    """Compiled modules name their source from above `pacelab` on."""
-    return (_HERE.parent / filename).is_relative_to(_HERE)
-
-
-_HERE = Path(__file__).parents[1]
+    """Compiled modules name their source by a path that begins with the package's name."""
+    packages = {name: module for name, module in sys.modules.items() if name.startswith("pacelab") and "." not in name}
+    folders = [folder for module in packages.values() for folder in getattr(module, "__path__", ())]
+    path = Path(filename)
+    return path.parts[:1] in [(name,) for name in packages] or any(path.is_relative_to(folder) for folder in folders)

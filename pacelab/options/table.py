@@ -1,7 +1,7 @@
 """Every option of an experiment: its flag, what is allowed and what it means.
 
 One table serves `Experiment` (checks, defaults), the command line (parsing, help) and comparisons (lists of values).
-Topologies bring their own options (see `pacelab.topologies.registry`).
+Topologies bring their own options (see `pacelab_topologies.registry`).
 
 Sources of defaults: few_alpha Nahm et al. 2005, Sec. 4.2; few_min_window_pkts [lee] Sec. 3.5; size_bytes [lee] Sec.
 5.2; playout_s [vagp] Fig. 2; throttle [le] Sec. 3.4, the one of four that it uses.
@@ -15,8 +15,8 @@ from typing import Any
 from pacelab.errors import ConfigError
 from pacelab.options.values import ALL_RATES, NS2_OF_2001, PHYS, PLACES, TCP_DEFAULTS, HostDelay
 from pacelab.options.voice import CODECS
-from pacelab.topologies.domain import ON_OFF, Choice, Domain, Real, Whole, Words, like_which
 from pacelab.units import BPS_PER_MBPS
+from pacelab_topologies.domain import ON_OFF, Choice, Domain, Real, Whole, Words, like_which
 
 LARGEST_PAYLOAD_BYTES = 2256
 """802.11's MSDU of 2304 B less 8 B LLC and 40 B TCP/IP headers."""
@@ -77,7 +77,7 @@ class TrafficDomain:
 
 @dataclass(frozen=True, slots=True)
 class ControlDomain:
-    """A built-in congestion control, or one's own as FILE.py:CLASS (see `pacelab.sim.congestion`)."""
+    """A built-in congestion control, or one's own as FILE.py:CLASS (see `pacelab.air.congestion`)."""
 
     @property
     def allowed(self) -> str:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from pacelab.topologies.domain import Choice
 from pacelab.units import BPS_PER_MBPS
+from pacelab_topologies.domain import Choice
 
 
 def _bps(*mbps: float) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """Voice calls: the codecs, and the quality (MOS) of a call from what the engine counted.
 
-A flow is one direction of a call. Its MOS is the E-model's (`pacelab.pacer.core.vagp.e_model`) for the mean network
+A flow is one direction of a call. Its MOS is the E-model's (`pacelab_pacer.core.vagp.e_model`) for the mean network
 delay of the packets that arrived and for the share that was not played: lost, or late (medium/network/src/voice.rs has
 the rule of playout). A direction of which nothing was due yet has no MOS; one of which nothing arrived has 1.
 """
@@ -39,7 +39,7 @@ def flow_mos(
     *, due_pkts: float, lost_pkts: float, late_pkts: float, delay_s: float | None, playout_s: float
 ) -> float | None:
     """MOS of a flow or of an interval of it, 1..4.5; None when nothing was due. `delay_s` None: nothing arrived."""
-    from pacelab.pacer.core.vagp.e_model import MOS_MIN, mos
+    from pacelab_pacer.core.vagp.e_model import MOS_MIN, mos
 
     if not due_pkts:
         return None

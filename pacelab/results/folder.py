@@ -21,8 +21,8 @@ from pacelab.console import word
 from pacelab.errors import ConfigError, HostError
 from pacelab.options import arguments
 from pacelab.options.arguments import checked
-from pacelab.topologies.domain import Whole
-from pacelab.topologies.model import Topology
+from pacelab_topologies.domain import Whole
+from pacelab_topologies.model import Topology
 
 RUNS = Path("runs")
 WRITING = "writing"

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from pacelab.options.arguments import checked
-from pacelab.topologies.domain import plain
+from pacelab_topologies.domain import plain
 
 LEVEL = 0.95
 

@@ -9,10 +9,10 @@ from pacelab.options.table import BY_FIELD, CONTROL_OPTIONS, SCHEME_OPTIONS
 from pacelab.options.values import TCP_DEFAULTS
 from pacelab.results.types import FlowResult, Hooks
 from pacelab.schemes import Scheme
-from pacelab.topologies.model import Topology
-from pacelab.topologies.registry import KINDS
 from pacelab.traffic.flows import ENGINE_KIND
 from pacelab.units import BITS_PER_BYTE
+from pacelab_topologies.model import Topology
+from pacelab_topologies.registry import KINDS
 
 OF_ONE_KIND = {
     **{"cbr_rate_bps": "cbr", "burst_pkts": "cbr", "size_bytes": "file", "http_users": "http"},

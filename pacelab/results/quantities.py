@@ -16,7 +16,7 @@ from pacelab.errors import ConfigError
 from pacelab.options.arguments import a_text, taken
 from pacelab.results.metrics import group_goodputs
 from pacelab.results.types import FlowResult, Run
-from pacelab.topologies.domain import like_which
+from pacelab_topologies.domain import like_which
 
 Values = Sequence[float | None]
 

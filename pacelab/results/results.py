@@ -23,9 +23,9 @@ from pacelab.results.metrics import jain, jain_per_hop, jain_times_hops, log_uti
 from pacelab.results.notes import notes_on
 from pacelab.results.types import CallResult, FlowResult, HookResult, Hooks, Host, Network, Run, Totals
 from pacelab.schemes import SCHEMES, Scheme
-from pacelab.topologies.model import Topology
 from pacelab.traffic.flows import PlannedFlow, describe_flow
 from pacelab.units import BITS_PER_BYTE
+from pacelab_topologies.model import Topology
 
 if TYPE_CHECKING:
     from pacelab.results.folder import PcapFile

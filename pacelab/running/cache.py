@@ -17,19 +17,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pacelab.air.engine import load_engine
 from pacelab.errors import ConfigError, HostError
+from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
+from pacelab.packages import CORE, folder_of
 from pacelab.results.folder import write_folder
 from pacelab.results.results import SCHEMA_VERSION, RunResult, load_result
 from pacelab.results.types import Run
-from pacelab.sim.airconfig import compile_air
-from pacelab.sim.engine import load_engine
 
 KEY_DIGITS = 24
 LEFTOVER_AGE_S = 60.0
 """A folder takes far less to write: what is older was left by a process that died."""
 
-WHAT_RUNS = ("pacelab.running.runner", "pacelab.own.run_own")
+WHAT_RUNS = ("pacelab.running.runner", "pacelab.user_code.run_own")
 """By the first one every run is made, by the other users' schemes are built: what they import, and what that imports,
 decides what a run gives.
 """
@@ -151,7 +152,10 @@ def sources() -> dict[str, bytes]:
 
 def _file_of(module: str) -> Path | None:
     """Where a module of ours is; None of what is no module."""
-    place = Path(__file__).parents[2].joinpath(*module.split("."))
+    package, *inside = module.split(".")
+    if package not in CORE:
+        return None
+    place = folder_of(package).joinpath(*inside)
     return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
 
 
@@ -163,10 +167,12 @@ def _imported(text: bytes) -> Iterator[str]:
     """
     for found in _IMPORT.finditer(text.decode()):
         whence, names, modules = found.groups(default="")
-        yield from re.findall(r"pacelab\.[\w.]+", modules)
+        yield from re.findall(r"pacelab(?:_pacer|_topologies)?\.[\w.]+", modules)
         if whence:
             yield whence
             yield from (f"{whence}.{name}" for name in re.findall(r"\w+", names))
 
 
-_IMPORT = re.compile(r"^\s*(?:from (pacelab(?:\.\w+)*) import (\([^)]*\)|[^\n]*)|import ([^\n]*))", re.MULTILINE)
+_IMPORT = re.compile(
+    r"^\s*(?:from (pacelab(?:_pacer|_topologies)?(?:\.\w+)*) import (\([^)]*\)|[^\n]*)|import ([^\n]*))", re.MULTILINE
+)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 
+from pacelab.air.engine import deferred_interrupts
 from pacelab.console import log
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
@@ -20,7 +21,6 @@ from pacelab.results.results import RunResult
 from pacelab.running.cache import DamagedRun, RunCache, key_of
 from pacelab.running.runner import each_run, for_each, in_real_time, run_in_worker
 from pacelab.running.workers import ALL_CORES, WorkerDied, Workers
-from pacelab.sim.engine import deferred_interrupts
 
 FUTILE_TRIES = 2
 """So many times in a row a worker may die before any run is finished."""

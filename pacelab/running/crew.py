@@ -24,7 +24,7 @@ from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, cast
 
 from pacelab.errors import PaceLabError
-from pacelab.topologies.own_running import say, tell_by
+from pacelab_topologies.own_running import say, tell_by
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -27,10 +27,10 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeVar
 
+from pacelab.air.engine import deferred_interrupts
 from pacelab.console import install, log
 from pacelab.errors import ConfigError, HostError
 from pacelab.options.arguments import a_text, optional, settle, whole
-from pacelab.sim.engine import deferred_interrupts
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")

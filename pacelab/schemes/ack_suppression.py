@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 from pacelab.schemes.scheme import HookSettings, Scheme, Style
 
 if TYPE_CHECKING:
-    from pacelab.pacer.core.contract import Hook
+    from pacelab_pacer.core.contract import Hook
 
 _ACTING = frozenset({"acks_suppressed", "acks_generated", "link_retransmissions", "wired_retransmissions"})
 
 
 def suppressing_gateway(_settings: HookSettings) -> Hook:
     """ACK suppression's gateway: acknowledges from the link layer's ACKs."""
-    from pacelab.pacer.core.ack_suppression.gateway import AckSuppressionGateway
+    from pacelab_pacer.core.ack_suppression.gateway import AckSuppressionGateway
 
     return AckSuppressionGateway()
 
 
 def suppressing_station(settings: HookSettings) -> Hook:
     """ACK suppression's station: keeps its ACKs back, throttles as the settings say."""
-    from pacelab.pacer.core.ack_suppression.station import AckSuppressionStation, AckSuppressionStationConfig, Throttle
+    from pacelab_pacer.core.ack_suppression.station import AckSuppressionStation, AckSuppressionStationConfig, Throttle
 
     return AckSuppressionStation(AckSuppressionStationConfig(throttle=Throttle(settings.throttle)))
 

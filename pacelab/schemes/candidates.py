@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from pacelab.schemes.scheme import PACING, HookSettings, Scheme, Style
 
 if TYPE_CHECKING:
-    from pacelab.pacer.core.contract import Hook
+    from pacelab_pacer.core.contract import Hook
 
 
 def fixed_rate(settings: HookSettings) -> Hook:
     """Pacing of each flow at the given rate."""
-    from pacelab.pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
+    from pacelab_pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
 
     assert settings.pace_rate_bps is not None  # Scheme.check saw to it
     return FixedRatePacer(FixedRateConfig(rate_bps=settings.pace_rate_bps))
@@ -20,22 +20,22 @@ def fixed_rate(settings: HookSettings) -> Hook:
 
 def window_control(settings: HookSettings) -> Hook:
     """A window of so many packets in every ACK."""
-    from pacelab.pacer.core.candidates.ack_control import WINDOW_PKTS, WindowControl, WindowControlConfig
+    from pacelab_pacer.core.candidates.ack_control import WINDOW_PKTS, WindowControl, WindowControlConfig
 
     return WindowControl(WindowControlConfig(window_pkts=settings.gateway_window_pkts or WINDOW_PKTS))
 
 
 def data_pacing(settings: HookSettings) -> Hook:
     """All TCP data at one rate."""
-    from pacelab.pacer.core.candidates.data_pacing import RATE_BPS, DataPacing, DataPacingConfig
+    from pacelab_pacer.core.candidates.data_pacing import RATE_BPS, DataPacing, DataPacingConfig
 
     return DataPacing(DataPacingConfig(rate_bps=settings.pace_rate_bps or RATE_BPS))
 
 
 def ack_pacing(settings: HookSettings) -> Hook:
     """ACKs spaced so that their data comes at one rate."""
-    from pacelab.pacer.core.candidates.ack_control import AckPacing, AckPacingConfig
-    from pacelab.pacer.core.candidates.data_pacing import RATE_BPS
+    from pacelab_pacer.core.candidates.ack_control import AckPacing, AckPacingConfig
+    from pacelab_pacer.core.candidates.data_pacing import RATE_BPS
 
     return AckPacing(AckPacingConfig(rate_bps=settings.pace_rate_bps or RATE_BPS))
 

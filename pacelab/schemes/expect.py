@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 from pacelab.schemes.scheme import GAP, HookSettings, Scheme, Style
 
 if TYPE_CHECKING:
-    from pacelab.pacer.core.contract import Hook
+    from pacelab_pacer.core.contract import Hook
 
 
 def expect_gateway(_settings: HookSettings) -> Hook:
     """Pacelab's own scheme at the gateway: TCP-GAP behind ACKs that wait for a segment that is due."""
-    from pacelab.pacer.core.expect.expected_ack import PACE, ExpectedAck
-    from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+    from pacelab_pacer.core.expect.expected_ack import PACE, ExpectedAck
+    from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 
     return ExpectedAck(TcpGapGateway(TcpGapGatewayConfig(pace=PACE)))
 
 
 def expect_station(_settings: HookSettings) -> Hook:
     """The same at a station: it paces its data, and its ACKs wait for a segment that is due."""
-    from pacelab.pacer.core.expect.expected_ack import PACE, ExpectedAck
-    from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
+    from pacelab_pacer.core.expect.expected_ack import PACE, ExpectedAck
+    from pacelab_pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 
     return ExpectedAck(TcpGapSender(TcpGapSenderConfig(pace=PACE)))
 

@@ -8,48 +8,48 @@ from typing import TYPE_CHECKING
 from pacelab.schemes.scheme import HookSettings, Scheme, Style
 
 if TYPE_CHECKING:
-    from pacelab.pacer.core.contract import Hook
-    from pacelab.pacer.core.link_red.link_red import ExtraBackoff
+    from pacelab_pacer.core.contract import Hook
+    from pacelab_pacer.core.link_red.link_red import ExtraBackoff
 
 
 def link_red(settings: HookSettings) -> Hook:
     """Link RED that drops."""
-    from pacelab.pacer.core.link_red.link_red import LinkRed, LinkRedConfig
+    from pacelab_pacer.core.link_red.link_red import LinkRed, LinkRedConfig
 
     return LinkRed(LinkRedConfig(), settings.stream("lred").random)
 
 
 def link_red_marking(settings: HookSettings) -> Hook:
     """Link RED that marks."""
-    from pacelab.pacer.core.link_red.link_red import MARKING, LinkRed
+    from pacelab_pacer.core.link_red.link_red import MARKING, LinkRed
 
     return LinkRed(MARKING, settings.stream("lred").random)
 
 
 def link_pacing(settings: HookSettings) -> Hook:
     """Adaptive pacing in the link layer, always."""
-    from pacelab.pacer.core.link_red.link_red import LinkPacing
+    from pacelab_pacer.core.link_red.link_red import LinkPacing
 
     return LinkPacing(extra_backoff(settings))
 
 
 def link_red_pacing(settings: HookSettings) -> Hook:
     """Link RED that drops, and adaptive pacing above its threshold."""
-    from pacelab.pacer.core.link_red.link_red import LinkRed, LinkRedConfig
+    from pacelab_pacer.core.link_red.link_red import LinkRed, LinkRedConfig
 
     return LinkRed(LinkRedConfig(), settings.stream("lred").random, extra_backoff(settings))
 
 
 def link_red_marking_pacing(settings: HookSettings) -> Hook:
     """Link RED that marks, and adaptive pacing above its threshold."""
-    from pacelab.pacer.core.link_red.link_red import PACED_MARKING, LinkRed
+    from pacelab_pacer.core.link_red.link_red import PACED_MARKING, LinkRed
 
     return LinkRed(PACED_MARKING, settings.stream("lred").random, extra_backoff(settings))
 
 
 def extra_backoff(settings: HookSettings) -> ExtraBackoff:
     """Adaptive pacing of one node, for its timing and by its clock."""
-    from pacelab.pacer.core.link_red.link_red import TIMINGS, ExtraBackoff
+    from pacelab_pacer.core.link_red.link_red import TIMINGS, ExtraBackoff
 
     timing = replace(TIMINGS[settings.phy], rts=settings.rts)
     return ExtraBackoff(timing, wall_clock=settings.extra_backoff == "wall-clock")

@@ -12,7 +12,7 @@ from pacelab.options.own_code import digest_of, is_own, load_own, meant_instead
 from pacelab.options.table import CONTROLS
 from pacelab.schemes import ack_suppression, candidates, expect, link_red, tcp_ap, tcp_gap, vagp
 from pacelab.schemes.scheme import Scheme, Style
-from pacelab.topologies.domain import like_which
+from pacelab_topologies.domain import like_which
 
 _NEWRENO = Scheme(
     name="newreno",

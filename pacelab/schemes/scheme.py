@@ -12,12 +12,12 @@ from pacelab.errors import ConfigError
 from pacelab.options.arguments import function, optional, settle, some_of, texts
 from pacelab.options.own_code import UserCodeError, misnamed, own_traceback, place_of
 from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
-from pacelab.topologies.domain import plain
-from pacelab.topologies.model import Topology, check_name
-from pacelab.topologies.own_running import waiting_for
+from pacelab_topologies.domain import plain
+from pacelab_topologies.model import Topology, check_name
+from pacelab_topologies.own_running import waiting_for
 
 if TYPE_CHECKING:
-    from pacelab.pacer.core.contract import Hook
+    from pacelab_pacer.core.contract import Hook
 
 
 class Style(NamedTuple):
@@ -121,7 +121,7 @@ FOUND_AT = {
 }
 """Hook point -> what whoever has none of it needs."""
 HOOK_NEEDS = ("event_mask", "handle", "poll_action", "deadline", "handle_timeout", "counters")
-"""What every hook has (see `pacelab.pacer.core.contract.Hook`)."""
+"""What every hook has (see `pacelab_pacer.core.contract.Hook`)."""
 LARGEST_MASK = 2**32 - 1
 LONGEST_NAME = 100
 _IN_PATHS = frozenset('/\\:*?"<>|')
@@ -179,7 +179,7 @@ class Scheme:
     """Counters of its hooks that stand for a changed fate of a packet; the others are bookkeeping."""
     raise_failure: Callable[[], None] | None = None
     """Of hooks that keep what they have failed of: raises it, which a run asks while it goes on and in the end. Other
-    hooks of one's own are watched (see `pacelab.sim.own_hooks`)."""
+    hooks of one's own are watched (see `pacelab.air.own_hooks`)."""
     notes: tuple[str, ...] = ()
     """What whoever wrote its hooks should hear of them; a run's notes have it."""
     style: Style = OTHER

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 from pacelab.schemes.scheme import PACING, HookSettings, Scheme, Style
 
 if TYPE_CHECKING:
-    from pacelab.pacer.core.contract import Hook
+    from pacelab_pacer.core.contract import Hook
 
 
 def ap_sender(settings: HookSettings) -> Hook:
     """TCP-AP by the n-hop delay."""
-    from pacelab.pacer.core.tcp_ap.hooks import TcpApSender
+    from pacelab_pacer.core.tcp_ap.hooks import TcpApSender
 
     return TcpApSender(hops=settings.pace_hops)
 
 
 def ap_sender_out_of_interference(settings: HookSettings) -> Hook:
     """TCP-AP by the out-of-interference delay: one hop more than carrier sense reaches."""
-    from pacelab.pacer.core.tcp_ap.equations import out_of_interference_hops
-    from pacelab.pacer.core.tcp_ap.hooks import TcpApSender
+    from pacelab_pacer.core.tcp_ap.equations import out_of_interference_hops
+    from pacelab_pacer.core.tcp_ap.hooks import TcpApSender
 
     return TcpApSender(hops=out_of_interference_hops(settings.sense_hops))
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from pacelab.schemes.scheme import GAP, HookSettings, Scheme, Style
 
 if TYPE_CHECKING:
-    from pacelab.pacer.core.contract import Hook
+    from pacelab_pacer.core.contract import Hook
 
 
 def gap_gateway(_settings: HookSettings, *, reading: str = "printed", control: bool = True) -> Hook:
     """TCP-GAP at the gateway, with Goodput Control or without, at the pace of a reading (`pace_estimator.READINGS`)."""
-    from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
-    from pacelab.pacer.core.tcp_gap.pace_estimator import READINGS
+    from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+    from pacelab_pacer.core.tcp_gap.pace_estimator import READINGS
 
     whole = TcpGapGatewayConfig(pace=READINGS[reading])
     return TcpGapGateway(whole if control else replace(whole, goodput_control=None))
@@ -23,8 +23,8 @@ def gap_gateway(_settings: HookSettings, *, reading: str = "printed", control: b
 
 def gap_sender(_settings: HookSettings, *, reading: str = "printed") -> Hook:
     """TCP-GAP at a wireless sender, at the same pace."""
-    from pacelab.pacer.core.tcp_gap.pace_estimator import READINGS
-    from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
+    from pacelab_pacer.core.tcp_gap.pace_estimator import READINGS
+    from pacelab_pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 
     return TcpGapSender(TcpGapSenderConfig(pace=READINGS[reading]))
 

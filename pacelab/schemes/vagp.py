@@ -9,8 +9,8 @@ from pacelab.schemes.scheme import PACING, HookSettings, Scheme, Style
 from pacelab.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
-    from pacelab.pacer.core.contract import Hook
-    from pacelab.pacer.core.vagp.quality_evaluator import QualityConfig
+    from pacelab_pacer.core.contract import Hook
+    from pacelab_pacer.core.vagp.quality_evaluator import QualityConfig
 
 _ACTING = PACING | {"local_retransmissions", "duplicates_absorbed", "redundant_dropped", "windows_narrowed"}
 
@@ -19,9 +19,9 @@ def vagp_gateway(settings: HookSettings, *, reading: str = "printed") -> Hook:
     """VAGP in a reading of what the paper leaves open: `printed`, `choke`, `evaluated`, or without Queue Manager."""
     from dataclasses import replace
 
-    from pacelab.pacer.core.vagp.bandwidth_controller import AlertBy, BandwidthConfig
-    from pacelab.pacer.core.vagp.equations import Reading
-    from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
+    from pacelab_pacer.core.vagp.bandwidth_controller import AlertBy, BandwidthConfig
+    from pacelab_pacer.core.vagp.equations import Reading
+    from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
 
     whole = VagpConfig(quality=_quality(settings, reading=reading))
     changed = {
@@ -35,8 +35,8 @@ def vagp_gateway(settings: HookSettings, *, reading: str = "printed") -> Hook:
 
 def vagp_gateway_fixed(settings: HookSettings) -> Hook:
     """VAGP's parts around a given rate."""
-    from pacelab.pacer.core.vagp.bandwidth_controller import FixedConfig
-    from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
+    from pacelab_pacer.core.vagp.bandwidth_controller import FixedConfig
+    from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
 
     assert settings.pace_rate_bps is not None  # Scheme.check saw to it
     return Vagp(VagpConfig(quality=_quality(settings), bandwidth=FixedConfig(rate_bps=settings.pace_rate_bps)))
@@ -44,8 +44,8 @@ def vagp_gateway_fixed(settings: HookSettings) -> Hook:
 
 def vagp_gateway_expect(settings: HookSettings) -> Hook:
     """VAGP's parts around our own controller."""
-    from pacelab.pacer.core.vagp.bandwidth_controller import ExpectConfig
-    from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
+    from pacelab_pacer.core.vagp.bandwidth_controller import ExpectConfig
+    from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
 
     quality = _quality(settings, reading="expected")
     return Vagp(VagpConfig(quality=quality, bandwidth=ExpectConfig(playout_ns=quality.playout_ns)))
@@ -53,14 +53,14 @@ def vagp_gateway_expect(settings: HookSettings) -> Hook:
 
 def voice_reporter(settings: HookSettings, *, reading: str = "printed") -> Hook:
     """Reports of a station's calls to the gateway."""
-    from pacelab.pacer.core.vagp.quality_evaluator import VoiceReporter
+    from pacelab_pacer.core.vagp.quality_evaluator import VoiceReporter
 
     return VoiceReporter(_quality(settings, reading=reading))
 
 
 def _quality(settings: HookSettings, *, reading: str = "printed") -> QualityConfig:
     """Calls are judged with the buffer that their receivers have."""
-    from pacelab.pacer.core.vagp.quality_evaluator import QualityConfig
+    from pacelab_pacer.core.vagp.quality_evaluator import QualityConfig
 
     playout_ns = round(settings.playout_s * NS_PER_S)
     if reading == "evaluated":  # a report a period, of that period

@@ -24,9 +24,9 @@ from pydantic import Field
 
 from pacelab.errors import ConfigError
 from pacelab.options.table import BY_FIELD, CONTROLS
-from pacelab.topologies.document import Document, Part, Rate, Size, Time
-from pacelab.topologies.model import Flow, Topology
 from pacelab.traffic.flows import Carried, both_ways, named, start_delay_s
+from pacelab_topologies.document import Document, Part, Rate, Size, Time
+from pacelab_topologies.model import Flow, Topology
 
 if TYPE_CHECKING:
     from pacelab.options.request import Options

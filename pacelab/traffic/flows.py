@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
 from pacelab.options.voice import CODECS
-from pacelab.topologies.model import Flow, Topology
+from pacelab_topologies.model import Flow, Topology
 
 if TYPE_CHECKING:
     from pacelab.options.request import Options

@@ -19,8 +19,8 @@ from pacelab.claims.quantities import (
     retry_drop_probability,
     sender_drop_probability,
 )
-from pacelab.topologies.model import Flow
-from pacelab.topologies.registry import load_topology
+from pacelab_topologies.model import Flow
+from pacelab_topologies.registry import load_topology
 
 # Verdicts of checks from hand-made numbers, on both sides of each band. Of three seeds, so that the prediction of a
 # single run is sqrt(1 + 3) = 2 half widths either way.

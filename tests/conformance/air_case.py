@@ -151,9 +151,9 @@ def line(*x_m: float) -> list[tuple[float, float]]:
 
 def run_json(text: str) -> str:
     """One run, JSON in and out."""
-    from pacelab import _medium
+    import pacelab_medium
 
-    result: str = _medium.run(text, [])
+    result: str = pacelab_medium.run(text, [])
     return result
 
 

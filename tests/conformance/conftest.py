@@ -20,7 +20,7 @@ def measure() -> Callable[[Sequence[Case]], dict[str, Measured]]:
     """`measure(cases)`: what each case gives, by name; a group of cases is run once in a session."""
     import importlib.util
 
-    if importlib.util.find_spec("pacelab._medium") is None:
+    if importlib.util.find_spec("pacelab_medium") is None:
         pytest.skip("the air engine is not built: `make build` builds it")
     import air_case
 

@@ -26,7 +26,7 @@ from pacelab.results.folder import PcapFile
 from pacelab.results.results import dump
 from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES
-from pacelab.topologies.registry import KINDS
+from pacelab_topologies.registry import KINDS
 
 RECORDED = Path(__file__).parents[1] / "data/digests.csv"
 PARTS = ("run", "sentences", "series", "capture")

@@ -203,7 +203,7 @@ def more_chains(routing: str) -> list[Case]:
 def hybrids() -> list[Case]:
     """ns2-hybrid.csv: TCP-GAP's networks with their wired part, as a user asks for them. Over 200 s after 20, too."""
     from pacelab import Experiment
-    from pacelab.sim.airconfig import compile_air
+    from pacelab.experiment.air_config import compile_air
 
     found: dict[tuple[str, int, str, str], list[float]] = defaultdict(list)
     for row in rows("ns2-hybrid.csv"):

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from pacelab.emulation.where.features import missing_for_uml
 from pacelab.experiment.experiment import Experiment
-from pacelab.hosts.where.features import missing_for_uml
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run, run_many
 from tests.linux.network import why_not

@@ -267,7 +267,7 @@ SATURATED = ns2_of_2001.saturated()
 @pytest.fixture(scope="session")
 def ours_of_2001() -> dict[Chain, Row]:
     """Every chain that is compared, run once."""
-    pytest.importorskip("pacelab._medium", reason="the air engine is not built: `make build` builds it")
+    pytest.importorskip("pacelab_medium", reason="the air engine is not built: `make build` builds it")
     return ns2_of_2001.measure_chains(STATIC + AODV_OF_2001)
 
 

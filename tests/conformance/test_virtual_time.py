@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from pacelab.hosts.where.features import missing_for_uml
+from pacelab.emulation.where.features import missing_for_uml
 from pacelab.running.runner import run_many
 from tests.conformance.test_back_ends import Plan, chains, median, paced, saturated
 

@@ -17,8 +17,8 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwr
 from pacelab import Experiment, run  # noqa: E402
 from pacelab.demo.own import RECORDED_SEEDS, export_own, open_own  # noqa: E402
 from pacelab.demo.server import DemoServer  # noqa: E402
-from pacelab.sim.airconfig import compile_air  # noqa: E402
-from pacelab.topologies.registry import KINDS  # noqa: E402
+from pacelab.experiment.air_config import compile_air  # noqa: E402
+from pacelab_topologies.registry import KINDS  # noqa: E402
 
 DOCS = Path(__file__).parents[2] / "docs"
 SIZE = {"width": 1366, "height": 1000}

@@ -19,6 +19,7 @@ import pytest
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 
+from pacelab.air.engine import run_air  # noqa: E402
 from pacelab.demo import widget  # noqa: E402
 from pacelab.demo.catalog import DEMOS, Demo, find_demo  # noqa: E402
 from pacelab.demo.live import Live, Traffic  # noqa: E402
@@ -27,7 +28,6 @@ from pacelab.demo.page import engine_bytes, export  # noqa: E402
 from pacelab.demo.server import DemoServer  # noqa: E402
 from pacelab.demo.widget import reply  # noqa: E402
 from pacelab.errors import HostError  # noqa: E402
-from pacelab.sim.engine import run_air  # noqa: E402
 
 SIZE = {"width": 1366, "height": 900}
 PROJECTORS = ({"width": 1366, "height": 768}, {"width": 1920, "height": 1080}, {"width": 3840, "height": 2160})

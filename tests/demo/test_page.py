@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 
 import pacelab
+from pacelab.air.engine import run_air
 from pacelab.cli.main import main
 from pacelab.demo import animation
 from pacelab.demo.catalog import DEMOS, Demo, Slider, find_demo
@@ -24,8 +25,7 @@ from pacelab.demo.page import MODULES, bundle, engine_bytes, index, page, record
 from pacelab.demo.runs import answer, read_change, recorded, start
 from pacelab.demo.widget import module, reply
 from pacelab.errors import ConfigError, HostError
-from pacelab.sim.airconfig import compile_air
-from pacelab.sim.engine import run_air
+from pacelab.experiment.air_config import compile_air
 
 # The demonstrations' documents and pages, without a browser.
 

@@ -28,7 +28,7 @@ from pacelab.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 UNITS = "pacelab.units"
-CORE = "pacelab.pacer.core"
+CORE = "pacelab_pacer.core"
 
 LEAVES = [f"{CORE}.{name}" for name in ("contract", "segment", "checks")]
 PAPERS: dict[str, list[str]] = {
@@ -49,22 +49,22 @@ def paper_sees(name: str) -> list[str]:
 
 SEES = {
     "pacelab/units.py": [],
-    "topologies": [UNITS, "pacelab.topologies"],
+    "topologies": [UNITS, "pacelab_topologies"],
     "pacer/__init__.py": [],
-    "pacer/core": [UNITS, *LEAVES],
-    "pacer/core/pacing": [UNITS, *LEAVES, f"{CORE}.pacing"],
-    **{f"pacer/core/{name}": paper_sees(name) for name in PAPERS},
-    "pacer/linux": [UNITS, CORE, "pacelab.pacer.linux"],
-    "controller": [UNITS, CORE, "pacelab.controller"],
+    "pacer/pacelab_pacer/core": [UNITS, *LEAVES],
+    "pacer/pacelab_pacer/core/pacing": [UNITS, *LEAVES, f"{CORE}.pacing"],
+    **{f"pacer/pacelab_pacer/core/{name}": paper_sees(name) for name in PAPERS},
+    "pacer/pacelab_pacer/linux": [UNITS, CORE, "pacelab_pacer.linux"],
+    "controller": [UNITS, CORE, "pacelab_controller"],
     "pacelab": ["pacelab"],
     "labs": ["pacelab"],
-    "grading": ["pacelab", "pacelab.grading"],
+    "grading": ["pacelab", "pacelab_grading"],
 }
 """Part -> the modules of this project that it may import. The longest matching part binds."""
 
 PUBLIC_ONLY = ("labs", "grading")
 PUBLIC = {"pacelab", *(f"pacelab.{name}" for name in pacelab.__all__)}
-BY_ENTRY_POINT = ["pacelab.labs", "pacelab.grading", "pacelab.controller"]
+BY_ENTRY_POINT = ["pacelab.labs", "pacelab_grading", "pacelab_controller"]
 OURS = ("pacelab", "pacer", "topologies", "controller", "labs", "grading", "tests", "bench", "studies")
 IMPURE = {
     *("os", "io", "pathlib", "shutil", "tempfile", "subprocess", "sys"),
@@ -85,7 +85,12 @@ def sources() -> Iterator[str]:
         for file in sorted((ROOT / folder).rglob("*.py")):
             path = file.relative_to(ROOT).as_posix()
             if not path.startswith(
-                ("pacelab/controller/", "pacelab/grading/", "pacelab/pacer/", "pacelab/topologies/")
+                (
+                    "controller/pacelab_controller/",
+                    "grading/pacelab_grading/",
+                    "pacer/pacelab_pacer/",
+                    "topologies/pacelab_topologies/",
+                )
             ):  # symlinks: seen at their real place
                 yield path
 
@@ -115,9 +120,9 @@ def complaints(path: str, source: str) -> list[str]:
             found.append(f"{path}:{line}: {part} reaches {name} through entry points only")
         elif part in PUBLIC_ONLY and top == "pacelab" and name not in PUBLIC and not within(name, SEES[part][1:]):
             found.append(f"{path}:{line}: {part} sees the public API only, not {name}")
-        elif part.startswith("pacer/core") and top in IMPURE and name not in INJECTED:
+        elif part.startswith("pacer/pacelab_pacer/core") and top in IMPURE and name not in INJECTED:
             found.append(f"{path}:{line}: the core is pure, no {top}")
-    if part.startswith("pacer/core"):
+    if part.startswith("pacer/pacelab_pacer/core"):
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in IMPURE_CALLS:
                 found.append(f"{path}:{node.lineno}: the core is pure, no {node.func.id}()")
@@ -141,24 +146,24 @@ def test_arrows_know_every_paper() -> None:
     ("path", "source"),
     [
         ("pacelab/units.py", "import pacelab.errors"),
-        ("topologies/shapes/chain.py", "from pacelab.pacer.core import segment"),
-        ("topologies/shapes/chain.py", "from pacelab import _medium"),
-        ("pacer/core/gap.py", "from pacelab import metrics"),
-        ("pacer/core/gap.py", "from pacelab.pacer import linux"),
-        ("pacer/core/gap.py", "def f():\n    import time"),
-        ("pacer/core/gap.py", "from random import random"),
-        ("pacer/core/gap.py", "print('paced')"),
-        ("pacer/core/null.py", f"from {CORE}.pacing import wake_heap"),
-        ("pacer/core/pacing/queue.py", f"from {CORE}.vagp.flow import VagpFlow"),
-        ("pacer/core/vagp/gateway.py", f"from {CORE}.tcp_gap.pace_estimator import PaceConfig"),
-        ("pacer/core/vagp/gateway.py", "import time"),
-        ("pacer/linux/agent.py", "import pacelab.running.runner"),
-        ("controller/app.py", "from pacelab.topologies import chain"),
+        ("topologies/pacelab_topologies/shapes/chain.py", "from pacelab_pacer.core import segment"),
+        ("topologies/pacelab_topologies/shapes/chain.py", "import pacelab_medium"),
+        ("pacer/pacelab_pacer/core/gap.py", "from pacelab import metrics"),
+        ("pacer/pacelab_pacer/core/gap.py", "from pacelab_pacer import linux"),
+        ("pacer/pacelab_pacer/core/gap.py", "def f():\n    import time"),
+        ("pacer/pacelab_pacer/core/gap.py", "from random import random"),
+        ("pacer/pacelab_pacer/core/gap.py", "print('paced')"),
+        ("pacer/pacelab_pacer/core/null.py", f"from {CORE}.pacing import wake_heap"),
+        ("pacer/pacelab_pacer/core/pacing/queue.py", f"from {CORE}.vagp.flow import VagpFlow"),
+        ("pacer/pacelab_pacer/core/vagp/gateway.py", f"from {CORE}.tcp_gap.pace_estimator import PaceConfig"),
+        ("pacer/pacelab_pacer/core/vagp/gateway.py", "import time"),
+        ("pacer/pacelab_pacer/linux/agent.py", "import pacelab.running.runner"),
+        ("controller/app.py", "from pacelab_topologies import chain"),
         ("pacelab/running/runner.py", "from tests.medium import anchors"),
         ("pacelab/running/runner.py", "import pacer"),
-        ("pacelab/cli/main.py", "import pacelab.grading.handout"),
+        ("pacelab/cli/main.py", "import pacelab_grading.handout"),
         ("labs/first.py", "from pacelab.running.runner import run"),
-        ("grading/handout.py", "from pacelab._medium import run"),
+        ("grading/pacelab_grading/handout.py", "from pacelab_medium import run"),
     ],
 )
 def test_arrows_catch_a_planted_breach(path: str, source: str) -> None:
@@ -168,11 +173,14 @@ def test_arrows_catch_a_planted_breach(path: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("topologies/shapes/chain.py", "from pacelab.units import NS_PER_S\nimport math"),
-        ("pacer/core/gap.py", "from pacelab.pacer.core.segment import Segment\nfrom random import Random"),
-        ("pacelab/running/runner.py", "import os\nfrom pacelab import _medium\nfrom pacelab.pacer.core import null"),
+        ("topologies/pacelab_topologies/shapes/chain.py", "from pacelab.units import NS_PER_S\nimport math"),
+        (
+            "pacer/pacelab_pacer/core/gap.py",
+            "from pacelab_pacer.core.segment import Segment\nfrom random import Random",
+        ),
+        ("pacelab/running/runner.py", "import os\nimport pacelab_medium\nfrom pacelab_pacer.core import null"),
         ("labs/first.py", "import pacelab\nfrom pacelab import __version__"),
-        ("grading/handout.py", "from pacelab.grading.sandbox import Sandbox"),
+        ("grading/pacelab_grading/handout.py", "from pacelab_grading.sandbox import Sandbox"),
     ],
 )
 def test_arrows_let_the_drawn_ones_pass(path: str, source: str) -> None:
@@ -207,7 +215,7 @@ APART = ("grading", "controller")
 """See pacelab's public names; reached by entry points (test_arrows.py)."""
 MOST_FILES = 20
 MOST_LINES = 60
-REGISTRIES = {"topologies/shapes": "topologies/registry.py"}
+REGISTRIES = {"topologies/shapes": "topologies/pacelab_topologies/registry.py"}
 """Folder of modules of one kind -> the registry that lists them. Who looks for one of these looks there, so that they
 do not count: the folder may grow by one file for each that is added.
 """
@@ -289,7 +297,9 @@ def test_every_function_is_read_in_one_sitting() -> None:
 
 def test_a_topology_more_does_not_count() -> None:
     modules = {path.stem for path in (ROOT / "topologies/shapes").glob("*.py")}
-    assert len(counted("topologies/shapes", modules)) <= 2, "name the new topology in topologies/registry.py"
+    assert len(counted("topologies/shapes", modules)) <= 2, (
+        "name the new topology in topologies/pacelab_topologies/registry.py"
+    )
     assert counted("topologies/shapes", {"chain", "stray"}) == {"stray"}
     assert counted("pacelab/hosts", {"chain", "stray"}) == {"chain", "stray"}
 
@@ -299,7 +309,7 @@ def test_a_topology_more_does_not_count() -> None:
     [
         ("pacelab.results.metrics", "from pacelab.grid.grid import run_sweep", True),
         ("pacelab.experiment.resolve", "if TYPE_CHECKING:\n    from pacelab.results.results import RunResult", True),
-        ("pacelab.sim.engine", "def f():\n    import pacelab.cli.main", True),
+        ("pacelab.air.engine", "def f():\n    import pacelab.cli.main", True),
         ("pacelab.grid.grid", "from pacelab.results.results import RunResult", False),
         ("pacelab.options.table", "from pacelab import __version__", False),
     ],
@@ -321,7 +331,7 @@ def test_mapping_symlink_stays_inside_the_project(name: str) -> None:
 def test_mapping_is_not_shadowed_by_a_students_files(tmp_path: Path) -> None:
     for name in ("pacer", "topologies", "units"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('the student’s file was imported')\n", "utf-8")
-    code = "import pacelab.pacer.core.null, pacelab.topologies, pacelab.units; print(pacelab.pacer.__path__[0])"
+    code = "import pacelab_pacer.core.null, pacelab_topologies, pacelab.units; print(pacelab_pacer.__path__[0])"
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert Path(ran.stdout.strip()).resolve() == (ROOT / "pacer").resolve()

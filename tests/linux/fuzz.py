@@ -14,9 +14,9 @@ import sys
 import time
 from collections import Counter
 
-from pacelab.pacer.core.segment import SYN, TCP, FlowKey, Segment, VoiceQuality
-from pacelab.pacer.linux.packet import PacketReader, Reason, voice_packet, voice_report
-from pacelab.pacer.linux.write import clamp_mss, mark_congestion, set_rtt_wired, set_window
+from pacelab_pacer.core.segment import SYN, TCP, FlowKey, Segment, VoiceQuality
+from pacelab_pacer.linux.packet import PacketReader, Reason, voice_packet, voice_report
+from pacelab_pacer.linux.write import clamp_mss, mark_congestion, set_rtt_wired, set_window
 
 REASONS = tuple(reason.value for reason in Reason)
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from pacelab.hosts.machine import missing
-from pacelab.pacer.linux import status
+from pacelab.emulation.machine import missing
+from pacelab_pacer.linux import status
 
 ROOT = Path(__file__).parents[2]
 PACELAB = [sys.executable, "-m", "pacelab"]

@@ -26,22 +26,22 @@ from pydantic import TypeAdapter
 from rich.console import Console
 
 from pacelab.cli.main import main
+from pacelab.emulation.agents import feed, run
+from pacelab.emulation.agents.feed import Feed
+from pacelab.emulation.agents.roles import path_table, read_path_rates
+from pacelab.emulation.agents.start import Agents, task_of
+from pacelab.emulation.agents.task import Task
+from pacelab.emulation.agents.views import AgentCollector, picture, serve
+from pacelab.emulation.compile import compile_plan
+from pacelab.emulation.plan import Hook, dump_plan, read_document, read_plan
+from pacelab.emulation.processes import Fork
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.hosts.agents import feed, run
-from pacelab.hosts.agents.feed import Feed
-from pacelab.hosts.agents.roles import path_table, read_path_rates
-from pacelab.hosts.agents.start import Agents, task_of
-from pacelab.hosts.agents.task import Task
-from pacelab.hosts.agents.views import AgentCollector, picture, serve
-from pacelab.hosts.compile import compile_plan
-from pacelab.hosts.plan import Hook, dump_plan, read_document, read_plan
-from pacelab.hosts.processes import Fork
-from pacelab.pacer.core.null import NullHook
-from pacelab.pacer.linux.agent import BEGIN
-from pacelab.pacer.linux.process import StopSignal
-from pacelab.pacer.linux.status import Status
 from pacelab.schemes import HookSettings
+from pacelab_pacer.core.null import NullHook
+from pacelab_pacer.linux.agent import BEGIN
+from pacelab_pacer.linux.process import StopSignal
+from pacelab_pacer.linux.status import Status
 
 # The agents' command line, and what people see of an agent; no root needed.
 
@@ -276,7 +276,7 @@ def test_the_display_shows_the_end_although_its_whole_group_was_told_to_end() ->
 CLOSED = """
 import socket, sys
 from pacelab.__main__ import _fill_standard_files
-from pacelab.hosts.processes import Fork
+from pacelab.emulation.processes import Fork
 
 _fill_standard_files()
 child = Fork(lambda: print("of a child") or 0, name="child")

@@ -15,10 +15,10 @@ from network import LATE_S, Sleeper, run
 from network import why_not as tap_why_not
 
 import pacelab
-from pacelab.controller.switches import ovs
-from pacelab.controller.switches.ovs import missing
+from pacelab.emulation.lab import Lab
 from pacelab.errors import HostError
-from pacelab.hosts.lab import Lab
+from pacelab_controller.switches import ovs
+from pacelab_controller.switches.ovs import missing
 
 # The controller with a real Open vSwitch: `pacelab controller --check`, one test a check.
 
@@ -45,7 +45,7 @@ needs_switches = pytest.mark.skipif(why_not() is not None, reason=why_not() or "
 @pytest.fixture(scope="module")
 def checks() -> dict[str, dict[str, Any]]:
     """What one run says of all; of a machine that is late, the last of three or one without a fault."""
-    command = [sys.executable, "-m", "pacelab.controller", "--check", "--json"]
+    command = [sys.executable, "-m", "pacelab_controller", "--check", "--json"]
     sleeper = Sleeper()
     for _ in range(3):
         sleeper.worst_s()

@@ -16,7 +16,7 @@ from typing import ClassVar
 import pytest
 from network import PACELAB, ROOT, Host, Line, RunningAgent, iperf, missing_for_namespaces
 
-from pacelab.pacer.linux import process
+from pacelab_pacer.linux import process
 
 # `pacelab gateway` between real hosts: real TCP, real rules, kill -9.
 
@@ -125,7 +125,7 @@ def test_gateway_stopped_in_mid_transfer_lets_packets_pass_until_it_goes_on(line
 
 TAKEN = """
 import subprocess, sys
-from pacelab.pacer.linux.rules import Capture, Rules
+from pacelab_pacer.linux.rules import Capture, Rules
 rules = Rules((Capture(hook="FORWARD", queue=7, in_interface="a", out_interface="b"),), own_mark=1)
 said = [rules.are_in()]
 rules.install()

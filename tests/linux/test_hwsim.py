@@ -30,14 +30,14 @@ from network import (
 from network import run as run_real
 
 from pacelab.doctor import examine
+from pacelab.emulation import machine
+from pacelab.emulation.compile import compile_plan
+from pacelab.emulation.network import stock
+from pacelab.emulation.network.medium import Medium, find_program
+from pacelab.emulation.network.radios import Hwsim, _attribute
+from pacelab.emulation.plan import Plan
 from pacelab.errors import HostError
 from pacelab.experiment.experiment import Experiment
-from pacelab.hosts import machine
-from pacelab.hosts.compile import compile_plan
-from pacelab.hosts.network import stock
-from pacelab.hosts.network.medium import Medium, find_program
-from pacelab.hosts.network.radios import Hwsim, _attribute
-from pacelab.hosts.plan import Plan
 
 # The back end hwsim where the kernel has mac80211_hwsim (in the VM, in User-Mode Linux): the real Wi-Fi stack.
 
@@ -224,8 +224,8 @@ needs_linux = pytest.mark.skipif(why_not("tap") == "needs Linux", reason="needs 
 
 @needs_linux
 def test_kernel_without_the_module_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pacelab.hosts.network.radios.FAMILY", "NO_SUCH_FAMILY")
-    monkeypatch.setattr("pacelab.hosts.network.radios.load_module", lambda: None)
+    monkeypatch.setattr("pacelab.emulation.network.radios.FAMILY", "NO_SUCH_FAMILY")
+    monkeypatch.setattr("pacelab.emulation.network.radios.load_module", lambda: None)
     with pytest.raises(HostError, match=r"this kernel has no mac80211_hwsim: sudo modprobe mac80211_hwsim"):
         Hwsim()
 

@@ -15,16 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from network import PACELAB, Host, Line, RunningAgent, iperf, why_not
 
-from pacelab.hosts.network.tcp import data_socket, listening_descriptor
-from pacelab.pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
-from pacelab.pacer.core.segment import SYN, FlowKey
-from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
-from pacelab.pacer.linux.agent import ROLES, AgentConfig
-from pacelab.pacer.linux.air_tap import Tapped
-from pacelab.pacer.linux.link_layer import Shares, Station
-from pacelab.pacer.linux.paths import PathTable
-from pacelab.pacer.linux.tc_agent import BATCH_NS, TcAgent
+from pacelab.emulation.network.tcp import data_socket, listening_descriptor
 from pacelab.units import NS_PER_S
+from pacelab_pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
+from pacelab_pacer.core.segment import SYN, FlowKey
+from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+from pacelab_pacer.linux.agent import ROLES, AgentConfig
+from pacelab_pacer.linux.air_tap import Tapped
+from pacelab_pacer.linux.link_layer import Shares, Station
+from pacelab_pacer.linux.paths import PathTable
+from pacelab_pacer.linux.tc_agent import BATCH_NS, TcAgent
 
 # The kernel's own link between hosts, and the plan of its queues.
 

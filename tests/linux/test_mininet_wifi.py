@@ -18,14 +18,14 @@ import pytest
 from network import goodputs_kbps, run, start, why_not
 
 from pacelab import load_result
+from pacelab.emulation import machine, mininet_wifi_network
+from pacelab.emulation.changes import place_at
+from pacelab.emulation.compile import compile_plan
+from pacelab.emulation.machine import find_python
+from pacelab.emulation.mininet_wifi import description
+from pacelab.emulation.network.tcp import quiet
 from pacelab.errors import HostError
 from pacelab.experiment.experiment import Experiment
-from pacelab.hosts import machine, mininet_wifi_network
-from pacelab.hosts.changes import place_at
-from pacelab.hosts.compile import compile_plan
-from pacelab.hosts.machine import find_python
-from pacelab.hosts.mininet_wifi import description
-from pacelab.hosts.network.tcp import quiet
 
 LIMIT_S = 200
 

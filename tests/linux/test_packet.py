@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.segment import ACK, ECE, SYN, TCP, UDP, FlowKey, Segment
-from pacelab.pacer.linux.packet import PacketReader, Reason, WindowScales, checksum, updated, words_sum
-from pacelab.pacer.linux.write import build, clamp_mss, mark_congestion, raw_window, set_rtt_wired, set_window
+from pacelab_pacer.core.segment import ACK, ECE, SYN, TCP, UDP, FlowKey, Segment
+from pacelab_pacer.linux.packet import PacketReader, Reason, WindowScales, checksum, updated, words_sum
+from pacelab_pacer.linux.write import build, clamp_mss, mark_congestion, raw_window, set_rtt_wired, set_window
 
 FLOW = FlowKey(0x0A010001, 0x0A020009, 5000, 80)
 RTT_OPTION = bytes.fromhex("fd0c4750") + struct.pack("!Q", 40_000_000)

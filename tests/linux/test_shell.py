@@ -12,7 +12,7 @@ from ipaddress import IPv4Address
 import pytest
 from network import PACELAB, Line
 
-from pacelab.pacer.core.contract import (
+from pacelab_pacer.core.contract import (
     Action,
     Drop,
     Event,
@@ -27,14 +27,14 @@ from pacelab.pacer.core.contract import (
     SetExtraBackoff,
     TransmitResult,
 )
-from pacelab.pacer.core.segment import ACK, TCP, FlowKey, Segment
-from pacelab.pacer.linux import rules
-from pacelab.pacer.linux.doubts import MANY, QUIET_NS, Traffic
-from pacelab.pacer.linux.host import AgentError
-from pacelab.pacer.linux.nfqueue import Queued
-from pacelab.pacer.linux.packet import PacketReader
-from pacelab.pacer.linux.paths import PathTable
-from pacelab.pacer.linux.shell import FrameName, HookShell
+from pacelab_pacer.core.segment import ACK, TCP, FlowKey, Segment
+from pacelab_pacer.linux import rules
+from pacelab_pacer.linux.doubts import MANY, QUIET_NS, Traffic
+from pacelab_pacer.linux.host import AgentError
+from pacelab_pacer.linux.nfqueue import Queued
+from pacelab_pacer.linux.packet import PacketReader
+from pacelab_pacer.linux.paths import PathTable
+from pacelab_pacer.linux.shell import FrameName, HookShell
 
 # The shell around a hook, on a mock: a port that writes down what it is asked. test_gateway.py has the kernel.
 
@@ -443,7 +443,7 @@ def test_wired_interfaces_by_a_prefix_that_none_has_are_named_at_the_start(line:
 SOONER = """
 import sys
 from pacelab.cli.main import main
-from pacelab.pacer.linux import doubts
+from pacelab_pacer.linux import doubts
 doubts.QUIET_NS //= 100
 sys.exit(main(sys.argv[1:]))
 """

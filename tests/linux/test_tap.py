@@ -227,7 +227,7 @@ def test_cleanup_ends_what_a_killed_run_left() -> None:
 
 
 def test_shell_runs_commands_at_hosts() -> None:
-    from pacelab.hosts.machine import mininet
+    from pacelab.emulation.machine import mininet
 
     if mininet() is not None:
         pytest.skip(f"no Mininet: {mininet()}")
@@ -244,7 +244,7 @@ def test_shell_runs_commands_at_hosts() -> None:
 
 
 def test_shell_without_mininet_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from pacelab.hosts import machine
+    from pacelab.emulation import machine
 
     monkeypatch.setattr(machine, "SYSTEM_PACKAGES", tmp_path)
     with pytest.raises(pacelab.HostError, match=r"apt-get install --no-install-recommends mininet"):

@@ -22,15 +22,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network import ROOT, assert_gone, why_not
 
+from pacelab.emulation.compile import compile_plan
+from pacelab.emulation.helper import may_run, write_units
+from pacelab.emulation.machine import missing
+from pacelab.emulation.network import tcp
+from pacelab.emulation.plan import MOST_BYTES, Plan, dump_plan, read_plan
+from pacelab.emulation.session import converse
+from pacelab.emulation.supervisor import Teller, build, read_line
 from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.experiment import Experiment
-from pacelab.hosts.compile import compile_plan
-from pacelab.hosts.helper import may_run, write_units
-from pacelab.hosts.machine import missing
-from pacelab.hosts.network import tcp
-from pacelab.hosts.plan import MOST_BYTES, Plan, dump_plan, read_plan
-from pacelab.hosts.session import converse
-from pacelab.hosts.supervisor import Teller, build, read_line
 
 # What the root side takes from a user: plans, and nothing else.
 
@@ -267,7 +267,7 @@ def test_hosts_whose_kernel_lacks_the_congestion_control_are_not_built(monkeypat
     def built(_plan: Plan, _page_fd: int | None) -> None:
         raise AssertionError("built")
 
-    monkeypatch.setattr("pacelab.hosts.lab.Lab", built)
+    monkeypatch.setattr("pacelab.emulation.lab.Lab", built)
     monkeypatch.setattr(tcp.socket, "socket", lambda *_: Kernel())
     with pytest.raises(HostError, match=r"'vegas': this kernel has .*modprobe tcp_vegas"):
         build(plan_of(topology="chain", cc="vegas"))
@@ -288,7 +288,7 @@ class Running:
     def __init__(self, folder: Path) -> None:
         self.path = folder / "helper.sock"
         code = (
-            "import sys; from pathlib import Path; from pacelab.hosts.helper import serve\n"
+            "import sys; from pathlib import Path; from pacelab.emulation.helper import serve\n"
             "serve(Path(sys.argv[1]), say=print, group='daemon')"
         )
         self.process = subprocess.Popen([sys.executable, "-c", code, str(self.path)], cwd=ROOT)
@@ -460,7 +460,7 @@ def test_what_stands_after_a_plan_is_told_at_once() -> None:
 
 
 def test_a_run_does_not_wait_for_a_client_that_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pacelab.hosts.supervisor.PROGRESS_S", 0.0)
+    monkeypatch.setattr("pacelab.emulation.supervisor.PROGRESS_S", 0.0)
     ours, theirs = socket.socketpair()
     with ours, theirs:
         teller = Teller(ours)

@@ -18,26 +18,26 @@ import pytest
 from test_tap_plan import plan_of
 
 import pacelab
+from pacelab.emulation import helper_client
+from pacelab.emulation.agents.start import path_rates, task_of
+from pacelab.emulation.changes import Changes, place_at
+from pacelab.emulation.compile import compile_plan
+from pacelab.emulation.lab import Lab
+from pacelab.emulation.machine import Load, judge, judge_medium, read_load
+from pacelab.emulation.network import addresses, mesh
+from pacelab.emulation.network.addresses import Interface, Route
+from pacelab.emulation.network.medium import find_program
+from pacelab.emulation.network.tcp import Counters, read_counters
+from pacelab.emulation.network.wire_relay import WirePath
+from pacelab.emulation.plan import Move
+from pacelab.emulation.processes import Child, last_document
+from pacelab.emulation.report import COUNTED, GAUGES, air_result, late_start
+from pacelab.emulation.shell import iperf_results
+from pacelab.emulation.traffic import traffic
+from pacelab.emulation.traffic.meter import Meter, Window, quantiles
+from pacelab.emulation.traffic.traffic import Measured, TcpRun, Traffic
 from pacelab.errors import HostError
 from pacelab.experiment.experiment import Experiment
-from pacelab.hosts import helper_client
-from pacelab.hosts.agents.start import path_rates, task_of
-from pacelab.hosts.changes import Changes, place_at
-from pacelab.hosts.compile import compile_plan
-from pacelab.hosts.lab import Lab
-from pacelab.hosts.machine import Load, judge, judge_medium, read_load
-from pacelab.hosts.network import addresses, mesh
-from pacelab.hosts.network.addresses import Interface, Route
-from pacelab.hosts.network.medium import find_program
-from pacelab.hosts.network.tcp import Counters, read_counters
-from pacelab.hosts.network.wire_relay import WirePath
-from pacelab.hosts.plan import Move
-from pacelab.hosts.processes import Child, last_document
-from pacelab.hosts.report import COUNTED, GAUGES, air_result, late_start
-from pacelab.hosts.shell import iperf_results
-from pacelab.hosts.traffic import traffic
-from pacelab.hosts.traffic.meter import Meter, Window, quantiles
-from pacelab.hosts.traffic.traffic import Measured, TcpRun, Traffic
 from pacelab.units import NS_PER_S
 
 S = 1_000_000_000
@@ -82,7 +82,7 @@ def test_a_full_disk_is_no_matter_to_what_a_child_says(monkeypatch: pytest.Monke
     flow = Mock(process=Mock(netns=None), src=0, dst=1, stop_s=1.0, start_s=0.0)
     with monkeypatch.context() as patch:
         started = Mock()
-        patch.setattr("pacelab.hosts.traffic.traffic.Child", started)
+        patch.setattr("pacelab.emulation.traffic.traffic.Child", started)
         traffic = SimpleNamespace(_plan=plan_of(topology="chain"), _report_s=1.0)
         run = TcpRun(0, flow, started)
         Traffic._serve(cast("Traffic", traffic), 0, flow)
@@ -95,7 +95,7 @@ def test_an_air_that_is_stopped_in_a_run_is_a_fault_of_it(monkeypatch: pytest.Mo
     lab = Lab()  # type: ignore[call-arg]
     lab.air, lab.relay, lab.switched, lab.routing = Child("mediumd", ["sleep", "60"]), None, None, []
     lab._air_stopped_s, lab._looked_s = 0.0, 9.0
-    monkeypatch.setattr("pacelab.hosts.lab.time", Mock(monotonic=Mock(side_effect=[10.0, 10.3])))
+    monkeypatch.setattr("pacelab.emulation.lab.time", Mock(monotonic=Mock(side_effect=[10.0, 10.3])))
     lab.check_alive()
     told = [lab.faults()]
     os.kill(lab.air.process.pid, signal.SIGSTOP)

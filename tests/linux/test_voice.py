@@ -12,12 +12,12 @@ import pytest
 from network import Line, RunningAgent, why_not
 from test_tap_plan import plan_of
 
-from pacelab.hosts.plan import Plan
-from pacelab.hosts.traffic.meter import Playout, report
-from pacelab.pacer.core.segment import UDP, FlowKey, Rtp, Segment, VoiceQuality
-from pacelab.pacer.core.vagp import quality_evaluator
-from pacelab.pacer.linux.packet import PacketReader, read_voice_packet, read_voice_report, voice_packet, voice_report
-from pacelab.pacer.linux.write import build
+from pacelab.emulation.plan import Plan
+from pacelab.emulation.traffic.meter import Playout, report
+from pacelab_pacer.core.segment import UDP, FlowKey, Rtp, Segment, VoiceQuality
+from pacelab_pacer.core.vagp import quality_evaluator
+from pacelab_pacer.linux.packet import PacketReader, read_voice_packet, read_voice_report, voice_packet, voice_report
+from pacelab_pacer.linux.write import build
 
 CALL = FlowKey(0x0A010001, 0x0A020009, 16384, 16386)
 REPORT = FlowKey(0x0A020009, 0x0A010001, 16387, 16385)
@@ -77,7 +77,7 @@ def test_voice_report_injected_is_read_by_the_next_node(make) -> None:
 
 CALLER = """
 import socket, sys, time
-from pacelab.pacer.linux.packet import voice_packet
+from pacelab_pacer.linux.packet import voice_packet
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(('', 16384))
 at = time.monotonic_ns()
@@ -237,7 +237,7 @@ def test_compile_call_has_two_flows() -> None:
 @pytest.mark.kernel
 @pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 def test_call_over_two_hops_and_a_wire() -> None:
-    from pacelab.hosts.session import run_plan
+    from pacelab.emulation.session import run_plan
 
     plan = call_of(duration_s=4.0, warmup_s=1.0)
     result = run_plan(plan, lambda _fraction: None)

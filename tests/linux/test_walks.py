@@ -15,9 +15,7 @@ from network import run, why_not
 from test_tap_plan import plan_of
 
 from pacelab import Experiment, load_result
-from pacelab.controller.switches.ovs import missing
-from pacelab.errors import ConfigError
-from pacelab.hosts.changes import (
+from pacelab.emulation.changes import (
     HYSTERESIS_M,
     LEAVE_S,
     STEP_S,
@@ -29,15 +27,17 @@ from pacelab.hosts.changes import (
     place_at,
     range_m,
 )
-from pacelab.hosts.compile import compile_plan
-from pacelab.hosts.network import addresses
-from pacelab.hosts.network.addresses import Interface, Route
-from pacelab.hosts.network.mesh import OLSRD
-from pacelab.hosts.plan import MOST_BYTES, MOST_MOVES, Plan, dump_plan, read_plan
-from pacelab.hosts.processes import SAFE_PATH
-from pacelab.hosts.report import effect, sentence
-from pacelab.hosts.traffic.meter import Window
-from pacelab.hosts.traffic.traffic import Interval
+from pacelab.emulation.compile import compile_plan
+from pacelab.emulation.network import addresses
+from pacelab.emulation.network.addresses import Interface, Route
+from pacelab.emulation.network.mesh import OLSRD
+from pacelab.emulation.plan import MOST_BYTES, MOST_MOVES, Plan, dump_plan, read_plan
+from pacelab.emulation.processes import SAFE_PATH
+from pacelab.emulation.report import effect, sentence
+from pacelab.emulation.traffic.meter import Window
+from pacelab.emulation.traffic.traffic import Interval
+from pacelab.errors import ConfigError
+from pacelab_controller.switches.ovs import missing
 
 NETWORK = """\
 version: 1

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import pacelab
+from pacelab.air.engine import run_air
 from pacelab.errors import ConfigError
+from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.table import BY_FIELD
 from pacelab.running.runner import run
-from pacelab.sim.airconfig import compile_air
-from pacelab.sim.engine import run_air
 
 
 def test_compile_air_one_hop_chain_with_its_wire() -> None:

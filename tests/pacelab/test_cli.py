@@ -157,7 +157,7 @@ def test_cli_with_stdout_closed_says_nothing_and_is_no_bug(command: str) -> None
 def test_cli_without_an_engine_says_how_to_get_one(
     in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pacelab._medium", None)
+    monkeypatch.setitem(__import__("sys").modules, "pacelab_medium", None)
     assert main(["run", "chain"]) == 3
     err = capsys.readouterr().err
     assert err.startswith("pacelab: loading the air engine: ")
@@ -183,7 +183,7 @@ def test_cli_bug_is_exit_4(in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("pacelab.sim.engine.run_air", broken)
+    monkeypatch.setattr("pacelab.air.engine.run_air", broken)
     assert main(["run", "chain"]) == 4
     assert capsys.readouterr().err.splitlines()[-1].startswith("pacelab: this is a bug (ZeroDivisionError: oh)")
     assert list(in_tmp.iterdir()) == []
@@ -195,7 +195,7 @@ def test_cli_a_package_of_another_python_is_told_to_be_left_out(
     def broken(*_: object, **__: object) -> None:
         raise ImportError("numpy of Python 3.10")
 
-    monkeypatch.setattr("pacelab.sim.engine.run_air", broken)
+    monkeypatch.setattr("pacelab.air.engine.run_air", broken)
     monkeypatch.setenv("PYTHONPATH", "/opt/ros/lib")
     assert main(["run", "chain"]) == 3
     told = capsys.readouterr().err.splitlines()[-1]
@@ -209,7 +209,7 @@ def test_cli_interrupt_is_exit_130(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pacelab.sim.engine.run_air", interrupted)
+    monkeypatch.setattr("pacelab.air.engine.run_air", interrupted)
     assert main(["run", "chain"]) == 130
     assert capsys.readouterr().err == "pacelab: interrupted\n"
     assert list(in_tmp.iterdir()) == []

@@ -129,11 +129,11 @@ def test_a_claim_comes_out_the_same(in_tmp: Path, cluster: Cluster) -> None:
 
 
 def test_submissions_get_the_same_verdicts(in_tmp: Path, cluster: Cluster) -> None:
-    from pacelab.grading.assignments import find_assignment
-    from pacelab.grading.batch import grade_all
-    from pacelab.grading.examiner import Settings
-    from pacelab.grading.receive.submission import Submission
-    from pacelab.grading.records.report import to_json
+    from pacelab_grading.assignments import find_assignment
+    from pacelab_grading.batch import grade_all
+    from pacelab_grading.examiner import Settings
+    from pacelab_grading.receive.submission import Submission
+    from pacelab_grading.records.report import to_json
 
     template = find_assignment(2).template
     submissions = [Submission(student=f"s{number}", source=f"{template}# {number}\n") for number in range(3)]

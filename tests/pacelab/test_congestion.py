@@ -13,12 +13,12 @@ import pytest
 
 import pacelab
 from pacelab import Experiment, compare, run
+from pacelab.air import congestion
+from pacelab.air.own_hooks import OwnCalls
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
+from pacelab.figures.tables import run_title
 from pacelab.grid.sweep_plots import load_points, plot_points
-from pacelab.show.tables import run_title
-from pacelab.sim import congestion
-from pacelab.sim.own_hooks import OwnCalls
 
 HEADER = "import pacelab\n\nclass Mine(pacelab.CongestionControl):\n"
 AIMD = """
@@ -142,7 +142,7 @@ def test_a_loop_that_swallows_every_exception_is_ended_nevertheless(
 def test_a_call_that_takes_no_interrupt_does_not_hang(tmp_path: Path, loop: str) -> None:
     body = f"    def acknowledged(self, *a):\n        import time\n        {loop}\n    def lost(self, *a): pass\n"
     code = (
-        "import pacelab; from pacelab.sim import congestion; congestion.PATIENCE_S = 0.2; "
+        "import pacelab; from pacelab.air import congestion; congestion.PATIENCE_S = 0.2; "
         f"pacelab.run(pacelab.Experiment(cc={own(tmp_path, body)!r}, duration_s=5))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)

@@ -218,7 +218,7 @@ def test_a_walk_through_three_gateways_loses_a_part_of_two_seconds(in_tmp: Path)
 
 
 def test_the_example_names_every_way_to_walk() -> None:
-    from pacelab.topologies.mobility import MobilityPart
+    from pacelab_topologies.mobility import MobilityPart
 
     names = {field.alias or name for name, field in MobilityPart.model_fields.items()}
     assert set(re.findall(r"^  (?:# )?([a-z-]+):", KEYS, re.MULTILINE)) == names

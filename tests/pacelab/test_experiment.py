@@ -15,14 +15,14 @@ from pacelab.cli import options as cli_options
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment import experiment
+from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment, build_experiment, find_option, parse_list, split_axes
 from pacelab.options.table import BY_FIELD
-from pacelab.sim.airconfig import compile_air
-from pacelab.topologies import registry
-from pacelab.topologies.domain import Choice, Domain, Real
-from pacelab.topologies.kind import Kind, TopologyOption
-from pacelab.topologies.model import Topology
-from pacelab.topologies.registry import KINDS, load_topology
+from pacelab_topologies import registry
+from pacelab_topologies.domain import Choice, Domain, Real
+from pacelab_topologies.kind import Kind, TopologyOption
+from pacelab_topologies.model import Topology
+from pacelab_topologies.registry import KINDS, load_topology
 
 
 def test_defaults_are_the_documented_ones() -> None:

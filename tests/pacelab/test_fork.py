@@ -21,7 +21,7 @@ from pacelab.errors import ConfigError, HostError
 if sys.platform != "linux":
     pytest.skip("real hosts are Linux's", allow_module_level=True)
 
-from pacelab.hosts.processes import OWNER, Child, environment
+from pacelab.emulation.processes import OWNER, Child, environment
 
 # What a child prints goes to files that are closed when it is dropped.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")

@@ -15,11 +15,11 @@ from types import ModuleType
 
 import pytest
 
-from pacelab import native
-from pacelab.pacer.core.contract import Action, Event, Forward, Point, SegmentSeen
-from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig, PacedFlow
-from pacelab.pacer.core.pacing.pacing_hook import PacingHook
-from pacelab.pacer.core.segment import ACK, TCP, FlowKey, Segment
+from pacelab_pacer import native
+from pacelab_pacer.core.contract import Action, Event, Forward, Point, SegmentSeen
+from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig, PacedFlow
+from pacelab_pacer.core.pacing.pacing_hook import PacingHook
+from pacelab_pacer.core.segment import ACK, TCP, FlowKey, Segment
 
 ROOT = Path(__file__).parents[2]
 SCHEMES = ("tcp-gap", "tcp-ap", "lred-pacing", "vagp", "data-pacing")
@@ -41,7 +41,7 @@ import csv, json, sys, tempfile
 from pathlib import Path
 sys.path.insert(0, {str(ROOT / "tests/conformance")!r})
 import digests
-from pacelab import native
+from pacelab_pacer import native
 rows = [(json.loads(row["case"]), row) for row in csv.DictReader(digests.RECORDED.read_text().splitlines())]
 chosen = [(case, row) for case, row in rows if case.get("scheme") in {SCHEMES!r}][::4]
 found = []
@@ -64,7 +64,7 @@ def test_compiled_and_interpreted_give_the_recorded_bytes(interpreted: str) -> N
 
 @needs_compiled
 def test_variable_decides_which_modules_a_process_takes() -> None:
-    code = "import pacelab.pacer.core.tcp_gap.gateway as it; print(it.__file__)"
+    code = "import pacelab_pacer.core.tcp_gap.gateway as it; print(it.__file__)"
     assert python(code, PACELAB_INTERPRETED="").endswith(native.EXTENSION_SUFFIXES[0])
     assert python(code, PACELAB_INTERPRETED="1").endswith("/pacer/core/tcp_gap/gateway.py")
 
@@ -73,15 +73,17 @@ def test_variable_decides_which_modules_a_process_takes() -> None:
 def copy(tmp_path: Path) -> Path:
     """A package of the core's source and what was compiled of it."""
     shutil.copytree(ROOT / "pacelab/native", tmp_path / "native")
-    shutil.copytree(ROOT / "pacer/core", tmp_path / "pacer/core")
+    shutil.copytree(ROOT / "pacer/pacelab_pacer/core", tmp_path / "pacer/pacelab_pacer/core")
     shutil.copy(ROOT / "pacelab/units.py", tmp_path)
     return tmp_path
 
 
 @needs_compiled
-@pytest.mark.parametrize("edited", ["pacer/core/tcp_gap/equations.py", "pacer/core/contract.py", "units.py"])
+@pytest.mark.parametrize(
+    "edited", ["pacer/pacelab_pacer/core/tcp_gap/equations.py", "pacer/pacelab_pacer/core/contract.py", "units.py"]
+)
 def test_edited_source_is_never_shadowed(copy: Path, edited: str) -> None:
-    assert "pacelab.pacer.core.tcp_gap.equations" in native.compiled(str(copy / "native"))
+    assert "pacelab_pacer.core.tcp_gap.equations" in native.compiled(str(copy / "native"))
     with (copy / edited).open("a") as file:
         file.write("\n")
     assert native.compiled(str(copy / "native")) == {}
@@ -89,7 +91,7 @@ def test_edited_source_is_never_shadowed(copy: Path, edited: str) -> None:
 
 @needs_compiled
 def test_source_that_is_gone_leaves_all_interpreted(copy: Path) -> None:
-    (copy / "pacer/core/vagp/flow.py").unlink()
+    (copy / "pacer/pacelab_pacer/core/vagp/flow.py").unlink()
     assert native.compiled(str(copy / "native")) == {}
 
 
@@ -153,7 +155,7 @@ def compiler() -> ModuleType:
 
 
 def test_compiler_is_told_of_classes_without_moving_a_line(compiler: ModuleType) -> None:
-    for path in (ROOT / "pacer/core").rglob("*.py"):
+    for path in (ROOT / "pacer/pacelab_pacer/core").rglob("*.py"):
         if path.name in compiler.COLD:
             continue
         text = path.read_text("utf-8")

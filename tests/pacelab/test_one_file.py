@@ -436,7 +436,7 @@ def test_a_file_alone_is_named_by_what_it_says(in_tmp: Path) -> None:
 SLOW = """\
 import time
 import pacelab
-from pacelab.topologies import own_running
+from pacelab_topologies import own_running
 
 def wait(*_):
     end_s = time.monotonic() + 60
@@ -457,8 +457,8 @@ def wait(*_):
 def test_what_does_not_return_is_said_to_be_waited_for(
     last: str, told: str, in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pacelab.topologies.own_running.PATIENCE_S", 0.01)
-    monkeypatch.setattr("pacelab.topologies.own_running._said", set())
+    monkeypatch.setattr("pacelab_topologies.own_running.PATIENCE_S", 0.01)
+    monkeypatch.setattr("pacelab_topologies.own_running._said", set())
     Path("slow.py").write_text(f"{SLOW}TOLD = {told!r}\n{last}")
     arguments = ["chain", "--scheme", "slow.py:OWN"] if "OWN" in last else ["slow.py"]
     assert main(["run", *arguments, "--seconds", "1", "--quiet"]) == 2

@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ import pytest
 
 import pacelab
 from pacelab import ConfigError, Experiment, LinkLayer, Pacer, Sample, run, run_link_layer, run_pacer
+from pacelab.air import congestion
 from pacelab.cli.main import main
-from pacelab.own.new import TEMPLATES
 from pacelab.results import folder
-from pacelab.sim import congestion
+from pacelab.user_code.new import TEMPLATES
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -287,16 +288,19 @@ def test_what_is_written_runs_with_its_test(kind: str, in_tmp: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "says"),
+    ("module", "says"),
     [
-        ("pacer/core/contract.py", "class SetExtraBackoff"),
-        ("pacer/core/segment.py", "Advertised window, window scaling already applied"),
-        ("schemes/scheme.py", "Features that a topology must have"),
+        ("pacelab_pacer.core.contract", "class SetExtraBackoff"),
+        ("pacelab_pacer.core.segment", "Advertised window, window scaling already applied"),
+        ("pacelab.schemes.scheme", "Features that a topology must have"),
     ],
 )
-def test_where_a_scheme_sends_its_author_all_is_said(file: str, says: str) -> None:
-    assert file in TEMPLATES["scheme"]
-    assert says in (Path(pacelab.__path__[0]) / file).read_text(encoding="utf-8")
+def test_modules_that_a_new_scheme_names_document_the_contract(module: str, says: str) -> None:
+    assert module in TEMPLATES["scheme"]
+    ran = subprocess.run([sys.executable, "-m", "pydoc", module], capture_output=True, text=True, check=True)
+    assert says.split()[-1] in ran.stdout
+    source = find_spec(module).origin
+    assert says in Path(source).read_text(encoding="utf-8")
 
 
 def test_a_written_control_stands_in_a_comparison(in_tmp: Path) -> None:

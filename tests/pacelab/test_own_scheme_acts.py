@@ -21,22 +21,22 @@ from pacelab import (
     record_air,
     run,
 )
+from pacelab.air.own_hooks import guard
 from pacelab.options.own_code import UserCodeError
-from pacelab.pacer.core.null import NullHook
-from pacelab.pacer.core.segment import ACK
-from pacelab.sim.own_hooks import guard
+from pacelab_pacer.core.null import NullHook
+from pacelab_pacer.core.segment import ACK
 
 pytestmark = pytest.mark.usefixtures("engine")
 
 BORROWED = """
 from pacelab import Scheme
-from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway
+from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway
 
 MINE = Scheme(name="mine", summary="a gateway of mine", source="me", gateway=lambda settings: TcpGapGateway())
 """
 COUNTING = """
 from pacelab import Scheme
-from pacelab.pacer.core.contract import Drop, EventMask, Forward
+from pacelab_pacer.core.contract import Drop, EventMask, Forward
 
 
 class Every:
@@ -303,7 +303,7 @@ def test_what_an_own_scheme_fails_of_on_a_guest_stops_the_run(in_tmp: Path, monk
     failing(in_tmp, "", "")
     report = {"node": 2, "errors": 0, "failed": "KeyError: 'oops' (own.py, line 13, in handle)", "counters": {}}
     found = {"air": {"flows": [], "hooks": [report]}, "fidelity": None, "notes": [], "host": {}}
-    monkeypatch.setattr("pacelab.hosts.backend.run_plan", lambda *_given, **_named: found)
+    monkeypatch.setattr("pacelab.emulation.backend.run_plan", lambda *_given, **_named: found)
     experiment = Experiment(
         topology_options={"hops": 2}, direction="down", scheme="mine.py:MINE", backend="tap", where="uml"
     )

@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 
 import pacelab
+from pacelab.air.engine import join_captures
 from pacelab.cli.main import main
 from pacelab.errors import ProtocolError
 from pacelab.results.folder import PcapFile
 from pacelab.running.runner import run
-from pacelab.sim.engine import join_captures
 
 # Capture files, read back byte by byte: blocks, radiotap, check sequences, times.
 

@@ -18,15 +18,9 @@ import pacelab
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.grid.comparison import Comparison
-from pacelab.grid.sweep_plots import Points, load_points, plot_flows
-from pacelab.results.quantities import find_quantity
-from pacelab.running.runner import run
-from pacelab.schemes import SCHEMES
-from pacelab.schemes.scheme import LINES, OTHER, OTHERS
-from pacelab.show.distributions import check_panels, draw_curves, find_distributed, plot_moments, render_curves
-from pacelab.show.figures import add_legend, beside, image, images, name_ticks, share_legend
-from pacelab.show.plots import (
+from pacelab.figures.distributions import check_panels, draw_curves, find_distributed, plot_moments, render_curves
+from pacelab.figures.figures import add_legend, beside, image, images, name_ticks, share_legend
+from pacelab.figures.plots import (
     caption,
     plot_gain,
     plot_goodput,
@@ -36,6 +30,12 @@ from pacelab.show.plots import (
     styles_of,
     x_axis,
 )
+from pacelab.grid.comparison import Comparison
+from pacelab.grid.sweep_plots import Points, load_points, plot_flows
+from pacelab.results.quantities import find_quantity
+from pacelab.running.runner import run
+from pacelab.schemes import SCHEMES
+from pacelab.schemes.scheme import LINES, OTHER, OTHERS
 
 
 def comparison(axes: dict[str, list[Any]], points: list[dict[str, Any]]) -> Comparison:
@@ -302,7 +302,7 @@ def test_of_very_many_lines_the_first_are_named() -> None:
 
 def test_a_comparison_s_title_has_the_hops_and_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr("pacelab.show.plots.images", lambda figure, _name, dpi: drawn.append(figure) or {})
+    monkeypatch.setattr("pacelab.figures.plots.images", lambda figure, _name, dpi: drawn.append(figure) or {})
     options = {"hops": 3, "wired": False, "spacing": 200.0}
     config = Experiment(topology_options=options).config()
     render_comparison(Comparison(compare=comparison({}, [{}]).compare | {"config": config}, host={}))

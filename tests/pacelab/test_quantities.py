@@ -18,8 +18,9 @@ import pacelab
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.figures.plots import caption, find_series, plot_difference, plot_quantity, plot_series
+from pacelab.figures.tables import quantity_table
 from pacelab.grid.comparison import Comparison, compare
-from pacelab.lab import figures
 from pacelab.results.metrics import (
     airtime_shares,
     batch_rates_bps,
@@ -35,8 +36,7 @@ from pacelab.results.metrics import (
     window_quantile,
 )
 from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity, read_flows, read_quantities
-from pacelab.show.plots import caption, find_series, plot_difference, plot_quantity, plot_series
-from pacelab.show.tables import quantity_table
+from pacelab_labs import figures
 
 # Fairness, utility, loss, windows, t intervals and batch rates against values worked out by hand.
 

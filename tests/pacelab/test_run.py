@@ -21,10 +21,10 @@ from pacelab import Experiment, run
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import request_of
-from pacelab.pacer.linux.status import Line
+from pacelab.figures.plots import plot_series
 from pacelab.results.results import load_result
 from pacelab.results.types import Host, Run
-from pacelab.show.plots import plot_series
+from pacelab_pacer.linux.status import Line
 from tests.conformance.digests import cases
 
 # One run end to end on the real engine: the JSON contract, the result folder, and that nothing of the host leaks.

@@ -10,14 +10,14 @@ import pytest
 import pacelab
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
+from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.table import CONTROLS
-from pacelab.pacer.core.contract import EventMask
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES, HookSettings, find_scheme
-from pacelab.sim.airconfig import compile_air
-from pacelab.topologies.registry import load_topology
+from pacelab_pacer.core.contract import EventMask
+from pacelab_topologies.registry import load_topology
 
 # Which hook of which scheme sits where.
 

@@ -27,7 +27,7 @@ from pacelab.running.cached import Kept
 from pacelab.running.runner import run
 from pacelab.running.workers import WorkerDied, Workers
 from pacelab.schemes import POINTS, SCHEMES
-from pacelab.topologies.registry import KINDS
+from pacelab_topologies.registry import KINDS
 
 SMALL = ["sweep", "chain", "--hops", "1..2", "--rts", "on,off", "--seeds", "2", "--seconds", "1", "--quiet"]
 HERE = Workers(jobs=1)
@@ -150,12 +150,14 @@ def test_key_depends_on_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_run_is_known_by_the_code_that_makes_it_and_by_no_other() -> None:
     """A comment in a lab's text or a page's picture leaves finished runs what they are."""
     found = cache.sources()
-    assert not {name for name in found if name.startswith(("pacelab.lab", "pacelab.demo", "pacelab.claims"))}
-    assert not {"pacelab.cli.main", "pacelab.show.plots", "pacelab.show.tables", "pacelab.grid.comparison"} & set(found)
+    assert not {name for name in found if name.startswith(("pacelab_labs", "pacelab.demo", "pacelab.claims"))}
+    assert not {"pacelab.cli.main", "pacelab.figures.plots", "pacelab.figures.tables", "pacelab.grid.comparison"} & set(
+        found
+    )
     kinds = {kind.build.__module__ for kind in KINDS.values()}
     factories = {factory for scheme in SCHEMES.values() for name in POINTS if (factory := getattr(scheme, name))}
     assert kinds | {getattr(factory, "func", factory).__module__ for factory in factories} <= set(found)
-    assert {module for module in sys.modules if module.startswith("pacelab.pacer.core.tcp_gap")} <= set(found)
+    assert {module for module in sys.modules if module.startswith("pacelab_pacer.core.tcp_gap")} <= set(found)
 
 
 @pytest.mark.usefixtures("engine")
@@ -354,7 +356,7 @@ import pacelab
 
 
 def made(settings):
-    from pacelab.pacer.core.null import NullHook
+    from pacelab_pacer.core.null import NullHook
 
     if settings.seed == 2:
         raise ValueError("mine")

@@ -14,8 +14,8 @@ from matplotlib.patches import Rectangle
 
 import pacelab
 from pacelab.cli.main import main
-from pacelab.show.airlog import AirLog, Backoff, Frame, Hearing, Hold, Mark, find_window, read_records
-from pacelab.show.timeline import BLOCKS, COLLISION, HOLDS, choose_lanes, plot_timeline, record_air, title_of
+from pacelab.figures.airlog import AirLog, Backoff, Frame, Hearing, Hold, Mark, find_window, read_records
+from pacelab.figures.timeline import BLOCKS, COLLISION, HOLDS, choose_lanes, plot_timeline, record_air, title_of
 
 # What the engine's records say: spans, what came of a reception, where something happens.
 

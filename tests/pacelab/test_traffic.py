@@ -10,16 +10,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
+import pacelab_medium
 import pytest
 
-from pacelab import _medium
 from pacelab.errors import ConfigError
+from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
-from pacelab.pacer.core.contract import Drop, Event, SegmentSeen
-from pacelab.pacer.core.null import NullHook
 from pacelab.running.runner import run
-from pacelab.sim.airconfig import compile_air
 from pacelab.traffic.flows import requests
+from pacelab_pacer.core.contract import Drop, Event, SegmentSeen
+from pacelab_pacer.core.null import NullHook
 
 TCP = {
     **{"kind": "tcp", "segment_bytes": 1460, "window_pkts": 32, "cc": "newreno", "initial_window": 2},
@@ -195,7 +195,7 @@ def test_traffic_file_refuses(old: str, new: str, start: str, allowed: str, in_t
 
 def flows_of(air: dict[str, Any]) -> list[dict[str, Any]]:
     """The flows of one run."""
-    found: list[dict[str, Any]] = json.loads(_medium.run(json.dumps(air), []))["flows"]
+    found: list[dict[str, Any]] = json.loads(pacelab_medium.run(json.dumps(air), []))["flows"]
     return found
 
 
@@ -317,6 +317,6 @@ class EveryOther(NullHook):
 
 def test_a_saturating_flow_goes_on_where_its_own_hook_drops_packets() -> None:
     one = Experiment(topology_options={"hops": 1, "wired": False}, traffic="udp-saturated", duration_s=2)
-    found = json.loads(_medium.run(json.dumps(compile_air(one)), [(0, EveryOther(), "node")]))
+    found = json.loads(pacelab_medium.run(json.dumps(compile_air(one)), [(0, EveryOther(), "node")]))
     assert found["drops"]["hook:every-other"] > 100
     assert found["flows"][0]["delivered_pkts"] > 100

@@ -7,19 +7,19 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pacelab_medium
 import pytest
 
 import pacelab
-from pacelab import _medium
 from pacelab.errors import ConfigError
+from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
+from pacelab.figures.plots import plot_series
+from pacelab.figures.tables import run_tables
 from pacelab.options.voice import calls_of, flow_mos, mos_series, totals_of
-from pacelab.pacer.core.contract import Action, Event, EventMask, Forward, Inject, Point, SegmentSeen
-from pacelab.pacer.core.segment import UDP, FlowKey, Segment, VoiceQuality
 from pacelab.results.results import RunResult, load_result
-from pacelab.show.plots import plot_series
-from pacelab.show.tables import run_tables
-from pacelab.sim.airconfig import compile_air
+from pacelab_pacer.core.contract import Action, Event, EventMask, Forward, Inject, Point, SegmentSeen
+from pacelab_pacer.core.segment import UDP, FlowKey, Segment, VoiceQuality
 
 # Calls: their quality from counts, their place in results, and what an experiment makes of its options.
 
@@ -235,8 +235,8 @@ def test_vagp_judges_calls_with_the_buffer_that_they_have(monkeypatch: pytest.Mo
     def note(hook: Any, config: Any) -> None:
         told.append(getattr(config, "quality", config).playout_ns)
 
-    monkeypatch.setattr("pacelab.pacer.core.vagp.gateway.Vagp.__init__", note)
-    monkeypatch.setattr("pacelab.pacer.core.vagp.quality_evaluator.VoiceReporter.__init__", note)
+    monkeypatch.setattr("pacelab_pacer.core.vagp.gateway.Vagp.__init__", note)
+    monkeypatch.setattr("pacelab_pacer.core.vagp.quality_evaluator.VoiceReporter.__init__", note)
     experiment = string(scheme="vagp", playout_s=0.1)
     hooks = experiment.chosen_scheme.attach(experiment.network, experiment.hook_settings)
     assert [hook.point for hook in hooks] == ["gateway", "station"]
@@ -305,7 +305,7 @@ def chain(flows: list[dict[str, Any]], *, hops: int = 4, seed: int = 1, **more: 
 
 def run(config: dict[str, Any], hooks: list[tuple[int, Any, str]] | None = None) -> dict[str, Any]:
     """One run."""
-    found: dict[str, Any] = json.loads(_medium.run(json.dumps(config), hooks or []))
+    found: dict[str, Any] = json.loads(pacelab_medium.run(json.dumps(config), hooks or []))
     return found
 
 
@@ -351,7 +351,7 @@ def test_calls_start_at_a_phase_that_the_seed_draws() -> None:
 
 def test_the_same_seed_gives_the_same_bytes() -> None:
     text = json.dumps(chain([voice(0, 0, 5, 0), voice(1, 5, 0, 0), voice(2, 0, 5, 1), voice(3, 5, 0, 1)]))
-    assert _medium.run(text, []) == _medium.run(text, [])
+    assert pacelab_medium.run(text, []) == pacelab_medium.run(text, [])
 
 
 class Forwarder:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hypothesis import settings
 
-from pacelab.pacer.core.contract import (
+from pacelab_pacer.core.contract import (
     Action,
     Drop,
     Forward,
@@ -21,8 +21,8 @@ from pacelab.pacer.core.contract import (
     SetExtraBackoff,
     TransmitResult,
 )
-from pacelab.pacer.core.link_red.link_red import TIMINGS
-from pacelab.pacer.core.segment import ACK, TCP, UDP, FlowKey, Rtp, Segment, VoiceQuality
+from pacelab_pacer.core.link_red.link_red import TIMINGS
+from pacelab_pacer.core.segment import ACK, TCP, UDP, FlowKey, Rtp, Segment, VoiceQuality
 
 MS = 1_000_000
 S = 1_000_000_000

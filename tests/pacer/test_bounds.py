@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
-from pacelab.pacer.core.contract import Point
-from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
-from pacelab.pacer.core.segment import FlowKey
-from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
-from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
-from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
+from pacelab_pacer.core.contract import Point
+from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig
+from pacelab_pacer.core.segment import FlowKey
+from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+from pacelab_pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
+from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
 from tests.pacer.hook_shell import DOWN, MS, UP, S, Shell, data, pure_ack
 
 FLOWS = 10_000

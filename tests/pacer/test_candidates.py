@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.candidates.ack_control import AckPacing, AckPacingConfig, WindowControl, WindowControlConfig
-from pacelab.pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
-from pacelab.pacer.core.contract import Point, TransmitResult
-from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
-from pacelab.pacer.core.pacing.tcp_seen import WindowEdge
-from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, Segment, seq_diff
+from pacelab_pacer.core.candidates.ack_control import AckPacing, AckPacingConfig, WindowControl, WindowControlConfig
+from pacelab_pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
+from pacelab_pacer.core.contract import Point, TransmitResult
+from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig
+from pacelab_pacer.core.pacing.tcp_seen import WindowEdge
+from pacelab_pacer.core.segment import ACK, FIN, RST, SYN, Segment, seq_diff
 from tests.pacer.hook_shell import CALM, DOWN, MS, UP, S, Shell, data, pure_ack, voice
 
 DATA_OUT = Point.LOCAL_OUT

@@ -15,23 +15,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pacelab.pacer.core
-from pacelab import native
-from pacelab.pacer.core.candidates.ack_control import AckPacing, AckPacingConfig, WindowControl, WindowControlConfig
-from pacelab.pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig, FixedRateConfig, FixedRatePacer
-from pacelab.pacer.core.contract import Event, Forward, Hook, Point, SegmentSeen, TransmitResult
-from pacelab.pacer.core.expect.expected_ack import PACE, ExpectedAck
-from pacelab.pacer.core.link_red.link_red import TIMINGS, ExtraBackoff, LinkPacing, LinkRed, LinkRedConfig
-from pacelab.pacer.core.null import NullHook
-from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
-from pacelab.pacer.core.pacing.pacing_hook import PacingHook
-from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, seq_diff
-from pacelab.pacer.core.tcp_ap.hooks import TcpApSender
-from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
-from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
-from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig
-from pacelab.pacer.core.vagp.equations import Reading
-from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
+import pacelab_pacer.core
+from pacelab_pacer import native
+from pacelab_pacer.core.candidates.ack_control import AckPacing, AckPacingConfig, WindowControl, WindowControlConfig
+from pacelab_pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig, FixedRateConfig, FixedRatePacer
+from pacelab_pacer.core.contract import Event, Forward, Hook, Point, SegmentSeen, TransmitResult
+from pacelab_pacer.core.expect.expected_ack import PACE, ExpectedAck
+from pacelab_pacer.core.link_red.link_red import TIMINGS, ExtraBackoff, LinkPacing, LinkRed, LinkRedConfig
+from pacelab_pacer.core.null import NullHook
+from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig
+from pacelab_pacer.core.pacing.pacing_hook import PacingHook
+from pacelab_pacer.core.segment import ACK, FIN, RST, SYN, seq_diff
+from pacelab_pacer.core.tcp_ap.hooks import TcpApSender
+from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+from pacelab_pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
+from pacelab_pacer.core.vagp.bandwidth_controller import BandwidthConfig
+from pacelab_pacer.core.vagp.equations import Reading
+from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
 from tests.pacer.hook_shell import CALM, DOWN, FOUR_HOPS, MS, UP, S, Shell, data, pure_ack
 
 # The null hook keeps the contract and changes nothing.
@@ -117,7 +117,7 @@ def test_hook_says_whether_one_pace_is_for_all(hook: PacingHook[Any], shares: bo
 
 # How far a packet travels through the core: what a reader follows, and what a run pays for per packet.
 
-CORE = str(Path(pacelab.pacer.core.__file__).parent)
+CORE = str(Path(pacelab_pacer.core.__file__).parent)
 ROUNDS = 60
 """More than the samples that the variation is of."""
 

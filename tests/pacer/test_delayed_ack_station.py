@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.contract import Point, TransmitResult
-from pacelab.pacer.core.segment import FIN, SYN, FlowKey
-from pacelab.pacer.core.tcp_ap.equations import out_of_interference_hops
-from pacelab.pacer.core.tcp_ap.hooks import DelayedAckConfig, DelayedAckStation
+from pacelab_pacer.core.contract import Point, TransmitResult
+from pacelab_pacer.core.segment import FIN, SYN, FlowKey
+from pacelab_pacer.core.tcp_ap.equations import out_of_interference_hops
+from pacelab_pacer.core.tcp_ap.hooks import DelayedAckConfig, DelayedAckStation
 from tests.pacer.hook_shell import DOWN, MS, UP, Shell, data, pure_ack
 
 

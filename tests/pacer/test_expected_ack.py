@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.contract import Event, EventMask, Point, TransmitResult
-from pacelab.pacer.core.expect.expected_ack import ExpectedAck, ExpectedAckConfig
-from pacelab.pacer.core.null import NullHook
-from pacelab.pacer.core.segment import RST, SYN, FlowKey, seq_diff
+from pacelab_pacer.core.contract import Event, EventMask, Point, TransmitResult
+from pacelab_pacer.core.expect.expected_ack import ExpectedAck, ExpectedAckConfig
+from pacelab_pacer.core.null import NullHook
+from pacelab_pacer.core.segment import RST, SYN, FlowKey, seq_diff
 from tests.pacer.hook_shell import CALM, DOWN, MS, UP, S, Shell, data, pure_ack
 
 OUT = Point.LOCAL_OUT

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab.experiment.experiment import Experiment
-from pacelab.pacer.core.contract import Action, Drop, Forward, Rewrite, SetExtraBackoff, TransmitResult
-from pacelab.pacer.core.link_red.equations import drop_probability
-from pacelab.pacer.core.link_red.link_red import TIMINGS, ExtraBackoff, LinkPacing, LinkRed, LinkRedConfig, LinkTiming
-from pacelab.pacer.core.segment import UDP, Segment
 from pacelab.running.runner import run
 from pacelab.schemes import HookSettings
+from pacelab_pacer.core.contract import Action, Drop, Forward, Rewrite, SetExtraBackoff, TransmitResult
+from pacelab_pacer.core.link_red.equations import drop_probability
+from pacelab_pacer.core.link_red.link_red import TIMINGS, ExtraBackoff, LinkPacing, LinkRed, LinkRedConfig, LinkTiming
+from pacelab_pacer.core.segment import UDP, Segment
 from tests.pacer.hook_shell import CALM, DOWN, UP, B, data, pure_ack, seen, sent, tell
 
 # Link RED: the average, the probability, and the fate of packets.

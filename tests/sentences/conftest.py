@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from pacelab import Experiment, RunResult, run
+from pacelab.air.engine import run_air
 from pacelab.demo.catalog import find_demo
-from pacelab.sim.engine import run_air
 
 REGISTRY = Path(__file__).parent / "sentences.yaml"
 NEVER = 4_294_967_295

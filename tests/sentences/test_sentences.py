@@ -24,9 +24,9 @@ from typing import Any
 import pytest
 import yaml
 
+from pacelab.air.engine import run_air
 from pacelab.demo.catalog import RATES, Choice, find_demo
 from pacelab.demo.runs import answer, start
-from pacelab.sim.engine import run_air
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = Path(__file__).parent / "sentences.yaml"

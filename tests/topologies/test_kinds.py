@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pacelab.topologies.model import Flow, Topology
-from pacelab.topologies.plot import describe
-from pacelab.topologies.registry import KINDS, find_kind, load_topology
+from pacelab_topologies.model import Flow, Topology
+from pacelab_topologies.plot import describe
+from pacelab_topologies.registry import KINDS, find_kind, load_topology
 
 # Each kind of topology has the places, ranges and flows that it says.
 

@@ -10,8 +10,8 @@ import pytest
 
 from pacelab import Experiment, run
 from pacelab.errors import ConfigError
-from pacelab.topologies.mobility import Area, Walk, gauss_markov, random_waypoint, read_bonnmotion, read_setdest
-from pacelab.topologies.registry import find_kind, load_topology
+from pacelab_topologies.mobility import Area, Walk, gauss_markov, random_waypoint, read_bonnmotion, read_setdest
+from pacelab_topologies.registry import find_kind, load_topology
 
 AREA = Area(500.0, 300.0)
 STARTS = ((0.0, 0.0), (100.0, 0.0))

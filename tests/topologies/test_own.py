@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.topologies.model import Flow, LinkRate, Move, WiredLink
-from pacelab.topologies.own_running import bounded
-from pacelab.topologies.registry import find_kind, load_topology
+from pacelab_topologies.model import Flow, LinkRate, Move, WiredLink
+from pacelab_topologies.own_running import bounded
+from pacelab_topologies.registry import find_kind, load_topology
 
 GOOD = """\
 version: 1
@@ -192,8 +192,8 @@ def test_own_topology_whose_trace_sets_two_radios_on_one_place_is_told_with_its_
 
 
 PYTHON = """\
-from pacelab.topologies.own_running import bounded
-from pacelab.topologies.model import Flow, Node, Topology
+from pacelab_topologies.own_running import bounded
+from pacelab_topologies.model import Flow, Node, Topology
 
 def topology(*, n: int = 2, step: float = 200.0, back: bool = False):
     nodes = tuple(Node(name=f"n{i}", wireless=True, position_m=(i * step, 0.0)) for i in range(n))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pacelab.hosts.where.features import missing_for_uml
+from pacelab.emulation.where.features import missing_for_uml
 
 
 @pytest.fixture(autouse=True)

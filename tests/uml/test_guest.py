@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from pacelab.emulation.where import uml
+from pacelab.emulation.where.confine import NOBODY, closed_to_nobody
+from pacelab.emulation.where.files import FOLDER, find_files
 from pacelab.errors import HostError
 from pacelab.experiment.experiment import Experiment
-from pacelab.hosts.where import uml
-from pacelab.hosts.where.confine import NOBODY, closed_to_nobody
-from pacelab.hosts.where.files import FOLDER, find_files
 from pacelab.options.own_code import UserCodeError
 from pacelab.results.folder import PcapFile
 from pacelab.results.results import RunResult
@@ -83,7 +83,7 @@ def test_what_never_ends_is_ended_and_said(monkeypatch: pytest.MonkeyPatch) -> N
 OWN = """
 import time
 import pacelab
-from pacelab.pacer.core.null import NullHook
+from pacelab_pacer.core.null import NullHook
 
 class Mine(NullHook):
     def __init__(self):

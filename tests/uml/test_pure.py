@@ -15,21 +15,21 @@ from types import SimpleNamespace
 
 import pytest
 
+from pacelab.emulation.agents.start import task_of
+from pacelab.emulation.backend import _own_files, _with_code
+from pacelab.emulation.compile import compile_plan
+from pacelab.emulation.network.tcp import sysctls
+from pacelab.emulation.plan import SWITCHES, dump_plan, read_plan
+from pacelab.emulation.where import confine, features, files, uml, vm
+from pacelab.emulation.where.confine import Core, cpu_seconds, exec_folder
+from pacelab.emulation.where.features import missing_for_uml
+from pacelab.emulation.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
 from pacelab.errors import ConfigError, HostError, ProtocolError
 from pacelab.experiment.experiment import Experiment
-from pacelab.hosts.agents.start import task_of
-from pacelab.hosts.backend import _own_files, _with_code
-from pacelab.hosts.compile import compile_plan
-from pacelab.hosts.network.tcp import sysctls
-from pacelab.hosts.plan import SWITCHES, dump_plan, read_plan
-from pacelab.hosts.where import confine, features, files, uml, vm
-from pacelab.hosts.where.confine import Core, cpu_seconds, exec_folder
-from pacelab.hosts.where.features import missing_for_uml
-from pacelab.hosts.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
 from pacelab.options.table import BY_FIELD
 from pacelab.running.runner import in_real_time
 from pacelab.schemes import find_scheme
-from pacelab.topologies.domain import Words
+from pacelab_topologies.domain import Words
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="guests are for Linux")
 
@@ -60,7 +60,7 @@ def test_job_that_is_no_plan_is_refused(tmp_path: Path) -> None:
 
 OWN = """from __future__ import annotations
 from pacelab import Scheme
-from pacelab.pacer.core.null import NullHook
+from pacelab_pacer.core.null import NullHook
 MINE = Scheme(name="mine", summary="", source="", link=lambda settings: NullHook())
 """
 
@@ -231,7 +231,9 @@ def test_folder_of_a_run_that_was_killed_goes_with_the_next_and_that_of_a_live_o
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    live = "from pacelab.hosts.where.confine import *; import sys; f = work_folder(); (f.__enter__() / KERNEL).touch()"
+    live = (
+        "from pacelab.emulation.where.confine import *; import sys; f = work_folder(); (f.__enter__() / KERNEL).touch()"
+    )
     other = [sys.executable, "-c", f"{live}; print(flush=True); sys.stdin.read()"]
     given = {"env": os.environ | {"TMPDIR": str(tmp_path)}, "stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(other, **given) as run:  # type: ignore[call-overload]
@@ -379,7 +381,7 @@ def test_a_plan_with_captures_is_for_guests() -> None:
 
 _START_A_PROGRAM = """
 import subprocess
-from pacelab.hosts.where.confine import confine
+from pacelab.emulation.where.confine import confine
 subprocess.run(["true"], check=True, preexec_fn=lambda: confine(0, {}))
 """
 
@@ -388,6 +390,6 @@ def test_the_root_of_a_user_namespace_starts_a_guest_as_who_it_is() -> None:
     inside = ["unshare", "--user", "--map-root-user"]
     if shutil.which("unshare") is None or subprocess.run([*inside, "true"], check=False).returncode:
         pytest.skip("no user namespaces here: a kernel that allows them would enable this")
-    for code in (_START_A_PROGRAM, "from pacelab.hosts.where import uml; assert not uml.may_be_nobody()"):
+    for code in (_START_A_PROGRAM, "from pacelab.emulation.where import uml; assert not uml.may_be_nobody()"):
         done = subprocess.run([*inside, sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

@@ -46,7 +46,7 @@ WRITTEN = (
     "studies/who_wins.csv",
 )
 """As they are in the repository."""
-EQUATIONS = re.compile(r"\]\(\.\./(pacer/core/\w+/\w+)\.py\)")
+EQUATIONS = re.compile(r"\]\(\.\./(pacer/pacelab_pacer/core/\w+/\w+)\.py\)")
 """Links to a paper's equations: on the site they are a page of the reference."""
 
 

@@ -27,8 +27,8 @@ from pacelab.cli.main import main as pacelab
 from pacelab.demo.catalog import DEMOS
 from pacelab.demo.own import export_own, open_own
 from pacelab.demo.page import export
-from pacelab.lab.interactive import NO_CONTROLS, NOT_CHOSEN
-from pacelab.topologies.registry import KINDS
+from pacelab_labs.interactive import NO_CONTROLS, NOT_CHOSEN
+from pacelab_topologies.registry import KINDS
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "labs"))

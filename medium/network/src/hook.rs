@@ -1,4 +1,4 @@
-//! Where algorithms sit: the Rust side of `pacelab.pacer.core.contract`, and the shell around each of them.
+//! Where algorithms sit: the Rust side of `pacelab_pacer.core.contract`, and the shell around each of them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The binding `pacelab._medium`: a run, JSON in and out, Python hooks and congestion controls in between; and the
+//! The binding `pacelab_medium`: a run, JSON in and out, Python hooks and congestion controls in between; and the
 //! joining of capture files.
 
 mod python_hook;
@@ -101,7 +101,7 @@ fn join_captures<'py>(py: Python<'py>, captures: Vec<(String, PyBackedBytes)>) -
 
 /// The medium: the air and the virtual-time network above it.
 #[pymodule]
-fn _medium(module: &Bound<'_, PyModule>) -> PyResult<()> {
+fn pacelab_medium(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(join_captures, module)?)?;
     Ok(())

@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyException, PySystemExit};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyTuple, PyType};
 
-/// The classes of `pacelab.pacer.core.contract` and `.segment`, looked up once.
+/// The classes of `pacelab_pacer.core.contract` and `.segment`, looked up once.
 pub struct Contract {
     segment: Py<PyType>,
     flow_key: Py<PyType>,
@@ -35,8 +35,8 @@ pub struct Contract {
 impl Contract {
     /// Imports the contract.
     pub fn load(py: Python<'_>) -> PyResult<Rc<Self>> {
-        let contract = py.import("pacelab.pacer.core.contract")?;
-        let segments = py.import("pacelab.pacer.core.segment")?;
+        let contract = py.import("pacelab_pacer.core.contract")?;
+        let segments = py.import("pacelab_pacer.core.segment")?;
         let class = |module: &Bound<'_, PyModule>, name: &str| -> PyResult<Py<PyType>> {
             Ok(module.getattr(name)?.downcast_into::<PyType>()?.unbind())
         };

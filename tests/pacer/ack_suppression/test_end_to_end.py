@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.pacer.core.ack_suppression.equations import AckCostModel
-from pacelab.pacer.core.ack_suppression.gateway import AckSuppressionGateway, AckSuppressionGatewayConfig
-from pacelab.pacer.core.ack_suppression.hook import LinkConfig
-from pacelab.pacer.core.ack_suppression.station import AckSuppressionStation, AckSuppressionStationConfig, Throttle
-from pacelab.pacer.core.contract import Action, Point
-from pacelab.pacer.core.segment import ACK, SYN, FlowKey, Segment, seq_diff
 from pacelab.running.runner import run
+from pacelab_pacer.core.ack_suppression.equations import AckCostModel
+from pacelab_pacer.core.ack_suppression.gateway import AckSuppressionGateway, AckSuppressionGatewayConfig
+from pacelab_pacer.core.ack_suppression.hook import LinkConfig
+from pacelab_pacer.core.ack_suppression.station import AckSuppressionStation, AckSuppressionStationConfig, Throttle
+from pacelab_pacer.core.contract import Action, Point
+from pacelab_pacer.core.segment import ACK, SYN, FlowKey, Segment, seq_diff
 from tests.pacer.hook_shell import CALM, DOWN, MS, MSS, UP, WINDOW, LinkShell, S, control, data, fresh, pure_ack
 
 # The paper's closed form, by hand.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pacelab.pacer.core.ack_suppression.gateway import AckSuppressionGateway, AckSuppressionGatewayConfig
-from pacelab.pacer.core.ack_suppression.hook import LinkConfig
-from pacelab.pacer.core.ack_suppression.link_half import LinkHalf
-from pacelab.pacer.core.ack_suppression.station import AckSuppressionStation, AckSuppressionStationConfig, Throttle
-from pacelab.pacer.core.contract import Point
-from pacelab.pacer.core.segment import ACK, ECE, FIN, RST, SYN, UDP, Segment
+from pacelab_pacer.core.ack_suppression.gateway import AckSuppressionGateway, AckSuppressionGatewayConfig
+from pacelab_pacer.core.ack_suppression.hook import LinkConfig
+from pacelab_pacer.core.ack_suppression.link_half import LinkHalf
+from pacelab_pacer.core.ack_suppression.station import AckSuppressionStation, AckSuppressionStationConfig, Throttle
+from pacelab_pacer.core.contract import Point
+from pacelab_pacer.core.segment import ACK, ECE, FIN, RST, SYN, UDP, Segment
 from tests.pacer.hook_shell import DOWN, MS, MSS, UP, WINDOW, LinkShell, S, control, data, pure_ack
 
 

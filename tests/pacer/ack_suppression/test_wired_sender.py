@@ -6,11 +6,11 @@ from collections import deque
 
 import pytest
 
-from pacelab.pacer.core.ack_suppression.gateway import AckSuppressionGatewayConfig
-from pacelab.pacer.core.ack_suppression.station import AckSuppressionStationConfig
-from pacelab.pacer.core.ack_suppression.wired_sender import RetransmissionTimer, WiredSender, WiredSenderConfig
-from pacelab.pacer.core.contract import Action, Drop, Forward, Release, Resend
-from pacelab.pacer.core.segment import Segment
+from pacelab_pacer.core.ack_suppression.gateway import AckSuppressionGatewayConfig
+from pacelab_pacer.core.ack_suppression.station import AckSuppressionStationConfig
+from pacelab_pacer.core.ack_suppression.wired_sender import RetransmissionTimer, WiredSender, WiredSenderConfig
+from pacelab_pacer.core.contract import Action, Drop, Forward, Release, Resend
+from pacelab_pacer.core.segment import Segment
 from tests.pacer.hook_shell import MS, UP, S, data, pure_ack
 
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig
-from pacelab.pacer.core.contract import Point
-from pacelab.pacer.core.pacing.paced_flow import FlowPacer, FlowTableConfig, PacedFlow
-from pacelab.pacer.core.pacing.wake_heap import RateShaper
-from pacelab.pacer.core.segment import ACK, FIN, RST
+from pacelab_pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig
+from pacelab_pacer.core.contract import Point
+from pacelab_pacer.core.pacing.paced_flow import FlowPacer, FlowTableConfig, PacedFlow
+from pacelab_pacer.core.pacing.wake_heap import RateShaper
+from pacelab_pacer.core.segment import ACK, FIN, RST
 from tests.pacer.hook_shell import CALM, DOWN, MS, S, Shell, data
 
 

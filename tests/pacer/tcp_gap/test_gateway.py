@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pacelab.pacer.core.contract import Point
-from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, UDP, FlowKey
-from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+from pacelab_pacer.core.contract import Point
+from pacelab_pacer.core.segment import ACK, FIN, RST, SYN, UDP, FlowKey
+from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from tests.pacer.hook_shell import DOWN, MS, UP, S, Shell, data, pure_ack
 
 WIRED, AIR = Point.WIRED_TO_AIR, Point.AIR_TO_WIRED

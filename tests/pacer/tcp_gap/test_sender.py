@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pacelab.pacer.core.contract import Point, TransmitResult
-from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
-from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, UDP, FlowKey
-from pacelab.pacer.core.tcp_ap.hooks import TcpApSender
-from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
+from pacelab_pacer.core.contract import Point, TransmitResult
+from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig
+from pacelab_pacer.core.segment import ACK, FIN, RST, SYN, UDP, FlowKey
+from pacelab_pacer.core.tcp_ap.hooks import TcpApSender
+from pacelab_pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 from tests.pacer.hook_shell import DOWN, FOUR_HOPS, MS, UP, S, Shell, data, pure_ack
 
 OUT, IN = Point.LOCAL_OUT, Point.LOCAL_IN

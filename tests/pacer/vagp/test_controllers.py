@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.segment import FlowKey
-from pacelab.pacer.core.vagp.bandwidth_controller import (
+from pacelab_pacer.core.segment import FlowKey
+from pacelab_pacer.core.vagp.bandwidth_controller import (
     AlertBy,
     BandwidthConfig,
     BandwidthController,
@@ -15,9 +15,9 @@ from pacelab.pacer.core.vagp.bandwidth_controller import (
     ExpectController,
     FixedConfig,
 )
-from pacelab.pacer.core.vagp.e_model import loss_for, mos
-from pacelab.pacer.core.vagp.equations import Reading, start_rate_bps
-from pacelab.pacer.core.vagp.quality_evaluator import VoiceCounts, VoiceState
+from pacelab_pacer.core.vagp.e_model import loss_for, mos
+from pacelab_pacer.core.vagp.equations import Reading, start_rate_bps
+from pacelab_pacer.core.vagp.quality_evaluator import VoiceCounts, VoiceState
 from tests.pacer.hook_shell import CALM, MS
 
 # Algorithm 1 by hand, in both readings.

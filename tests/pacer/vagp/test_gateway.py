@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.contract import Point, TransmitResult
-from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
-from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, FlowKey, VoiceQuality, seq_diff
-from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig
-from pacelab.pacer.core.vagp.equations import window_pkts
-from pacelab.pacer.core.vagp.flow import QueueConfig
-from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
+from pacelab_pacer.core.contract import Point, TransmitResult
+from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig
+from pacelab_pacer.core.segment import ACK, FIN, RST, SYN, FlowKey, VoiceQuality, seq_diff
+from pacelab_pacer.core.vagp.bandwidth_controller import BandwidthConfig
+from pacelab_pacer.core.vagp.equations import window_pkts
+from pacelab_pacer.core.vagp.flow import QueueConfig
+from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
 from tests.pacer.hook_shell import CALM, DOWN, MS, UP, S, Shell, data, pure_ack, voice, voice_report
 
 OUT, IN = Point.WIRED_TO_AIR, Point.AIR_TO_WIRED

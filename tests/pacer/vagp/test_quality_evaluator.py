@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.contract import Point, SegmentSeen, TransmitResult
-from pacelab.pacer.core.segment import FlowKey, Rtp, VoiceQuality
-from pacelab.pacer.core.vagp.e_model import mos, mos_from_r, mouth_to_ear_ns, r_factor
-from pacelab.pacer.core.vagp.quality_evaluator import (
+from pacelab_pacer.core.contract import Point, SegmentSeen, TransmitResult
+from pacelab_pacer.core.segment import FlowKey, Rtp, VoiceQuality
+from pacelab_pacer.core.vagp.e_model import mos, mos_from_r, mouth_to_ear_ns, r_factor
+from pacelab_pacer.core.vagp.quality_evaluator import (
     MAX_PACKETS,
     QualityConfig,
     QualityEvaluator,

@@ -10,8 +10,8 @@ import math
 from dataclasses import replace
 from random import Random
 
-from pacelab.topologies.model import Flow, Topology
-from pacelab.topologies.registry import load_topology
+from pacelab_topologies.model import Flow, Topology
+from pacelab_topologies.registry import load_topology
 
 
 def topology(*, senders: int = 10, nodes: int = 200, layout_seed: int = 1) -> Topology:

@@ -10,9 +10,9 @@ the testbed are known from the lost figure alone.
 
 from __future__ import annotations
 
-from pacelab.topologies.kind import DECODE_M, SENSE_M, radio
-from pacelab.topologies.model import Flow, Topology
-from pacelab.topologies.shapes.lee import settings
+from pacelab_topologies.kind import DECODE_M, SENSE_M, radio
+from pacelab_topologies.model import Flow, Topology
+from pacelab_topologies.shapes.lee import settings
 
 STEP_M, FLOORS_M = 200.0, 400.0
 HOPS = 4

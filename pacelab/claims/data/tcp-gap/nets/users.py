@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pacelab.topologies.model import Topology
-from pacelab.topologies.registry import load_topology
+from pacelab_topologies.model import Topology
+from pacelab_topologies.registry import load_topology
 
 
 def topology(*, hops: int = 7, flows: int = 8) -> Topology:

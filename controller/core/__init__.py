@@ -1,1 +1,0 @@
-"""What the controller knows and decides, free of I/O: see `pacelab.controller`."""

@@ -1,0 +1,27 @@
+"""Requests made from the controller's own document, right and wrong, by Schemathesis; `test_api.py` runs it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import schemathesis
+from hypothesis import HealthCheck, settings
+
+from controller.tests.running import HELLO, TOKEN, Client
+
+SHARED = Client()
+SHARED.ask("PUT", "/v1/gateways/GA", HELLO)
+schema = schemathesis.openapi.from_url(f"{SHARED.url}/v1/openapi.json", headers=TOKEN)
+
+
+@schema.exclude(path="/v1/events").parametrize()
+@settings(max_examples=int(os.environ["REQUESTS"]), deadline=None, suppress_health_check=list(HealthCheck))
+def test_no_request_makes_it_fail(case: Any) -> None:
+    """Each answer is one that the document names."""
+    case.call_and_validate(headers=TOKEN)
+
+
+def test_it_has_survived_all_of_that() -> None:
+    assert SHARED.ask("GET", "/v1/topology").status_code == 200
+    SHARED.close()

@@ -1,0 +1,31 @@
+"""The assignments, by number; a lab is found by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from pacelab import ConfigError
+from pacelab_grading.assignment import Assignment, Number
+from pacelab_grading.assignments.a1_interference.checks import ASSIGNMENT as INTERFERENCE
+from pacelab_grading.assignments.a2_window.checks import ASSIGNMENT as WINDOW
+from pacelab_grading.assignments.a3_gateway_pacer.checks import ASSIGNMENT as GATEWAY_PACER
+from pacelab_grading.assignments.a4_link_red.checks import ASSIGNMENT as LINK_RED
+from pacelab_grading.assignments.a5_voice.checks import ASSIGNMENT as VOICE
+from pacelab_grading.labs.rubrics import LABS
+
+ASSIGNMENTS: Mapping[int, Assignment] = MappingProxyType(
+    dict(enumerate((INTERFERENCE, WINDOW, GATEWAY_PACER, LINK_RED, VOICE), 1))
+)
+
+
+def find_assignment(number: Number) -> Assignment:
+    """The assignment of this number, or the lab of this name; ConfigError names the known ones."""
+    found = ASSIGNMENTS.get(number) if isinstance(number, int) else LABS.get(number)
+    if found is None:
+        known = ", ".join(map(str, (*ASSIGNMENTS, *LABS)))
+        raise ConfigError(f"--assignment {number}: allowed is one of {known}")
+    return found
+
+
+__all__ = ["ASSIGNMENTS", "find_assignment"]

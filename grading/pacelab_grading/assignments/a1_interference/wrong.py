@@ -1,0 +1,149 @@
+"""Planted mistakes of assignment 1."""
+
+from __future__ import annotations
+
+from pacelab_grading.assignment import Planted
+
+WRONG = (
+    Planted(
+        name="along-the-line",
+        misconception="only the x coordinate counts",
+        changes=(
+            ("return dist(a, b) <= DECODE_M", "return abs(a[0] - b[0]) <= DECODE_M"),
+            ("return dist(a, b) <= SENSE_M", "return abs(a[0] - b[0]) <= SENSE_M"),
+        ),
+        loses=("ranges",),
+    ),
+    Planted(
+        name="edge-excluded",
+        misconception="up to 550 m does not include 550 m",
+        changes=(("return dist(a, b) <= SENSE_M", "return dist(a, b) < SENSE_M"),),
+        loses=("ranges",),
+    ),
+    Planted(
+        name="free-space",
+        misconception="power falls with the square of the distance",
+        changes=(("** 4 >= 10", "** 2 >= 10"),),
+        loses=("capture",),
+    ),
+    Planted(
+        name="no-exposed",
+        misconception="senders back to back do not wait for each other",
+        changes=(
+            (
+                "if senses(sender, other_sender):",
+                "if senses(sender, other_sender) and senses(sender, other_receiver) "
+                "and senses(other_sender, receiver):",
+            ),
+        ),
+        loses=("sharing",),
+    ),
+    Planted(
+        name="one-receiver",
+        misconception="only the first link's receiver can be disturbed",
+        changes=(
+            (
+                "if senses(sender, other_receiver) or senses(other_sender, receiver):",
+                "if senses(sender, other_receiver):",
+            ),
+        ),
+        loses=("hiding", "predictions"),
+    ),
+    Planted(
+        name="receivers-too",
+        misconception="receivers that hear each other disturb each other",
+        changes=(
+            (
+                "or senses(other_sender, receiver):",
+                "or senses(other_sender, receiver) or senses(receiver, other_receiver):",
+            ),
+        ),
+        loses=("independence",),
+    ),
+    Planted(
+        name="hidden-first",
+        misconception="who is sensed at the other's receiver is hidden, though its sender is heard",
+        changes=(
+            (
+                '    if senses(sender, other_sender):\n        return "share"\n'
+                '    if senses(sender, other_receiver) or senses(other_sender, receiver):\n        return "hidden"\n',
+                '    if senses(sender, other_receiver) or senses(other_sender, receiver):\n        return "hidden"\n'
+                '    if senses(sender, other_sender):\n        return "share"\n',
+            ),
+        ),
+        loses=("sharing",),
+    ),
+    Planted(
+        name="neither-unsaid",
+        misconception="a function that comes to its end says what is left",
+        changes=(('    return "independent"\n', ""),),
+        loses=("independence", "predictions"),
+    ),
+    Planted(
+        name="one-slot-each",
+        misconception="a schedule without conflicts is good enough",
+        changes=(("        for slot in slots:\n", "        for slot in []:\n"),),
+        loses=("chain-schedule", "any-schedule"),
+    ),
+    Planted(
+        name="no-preamble",
+        misconception="a frame is its bits",
+        changes=(("return PREAMBLE_US + frame_bytes", "return frame_bytes"),),
+        loses=("airtime",),
+    ),
+    Planted(
+        name="two-sifs",
+        misconception="an RTS is followed by two gaps",
+        changes=(("return 3 * SIFS_US", "return 2 * SIFS_US"),),
+        loses=("rts-nav",),
+    ),
+    Planted(
+        name="same-nav",
+        misconception="a CTS announces what the RTS announced",
+        changes=(
+            (
+                "return 2 * SIFS_US + airtime_us(data_bytes, rate_bps) + airtime_us(ACK_BYTES, 1e6)",
+                "return rts_nav_us(data_bytes, rate_bps)",
+            ),
+        ),
+        loses=("cts-nav",),
+    ),
+    Planted(
+        name="fills-on",
+        misconception="a list among the parameters is a new one at each call",
+        changes=(
+            ("def schedule(links):", "def schedule(links, slots=[]):"),
+            ("    slots = []\n", ""),
+        ),
+        loses=("chain-schedule", "any-schedule"),
+    ),
+    Planted(
+        name="there-is-a-link",
+        misconception="the first slot holds the first link, which is always there",
+        changes=(
+            (
+                "    slots = []\n    for number, link in enumerate(links):",
+                "    slots = [[0]]\n    for number, link in list(enumerate(links))[1:]:",
+            ),
+        ),
+        loses=("any-schedule",),
+    ),
+    Planted(
+        name="whole-metres",
+        misconception="550.4 m are 550 m",
+        changes=(("    return dist(a, b) <= SENSE_M", "    return int(dist(a, b)) <= SENSE_M"),),
+        loses=("ranges",),
+    ),
+    Planted(
+        name="whole-megabits",
+        misconception="rates are whole numbers of Mbit/s",
+        changes=(("frame_bytes * 8e6 / rate_bps", "frame_bytes * 8 / (int(rate_bps) // 1_000_000)"),),
+        loses=("airtime",),
+    ),
+    Planted(
+        name="all-share",
+        misconception="everybody waits for everybody",
+        changes=(("    if senses(sender, other_sender):", "    if True:"),),
+        loses=("sharing", "hiding", "independence", "predictions"),
+    ),
+)

@@ -1,0 +1,404 @@
+"""Assignment 2's rubric."""
+
+from __future__ import annotations
+
+from pacelab import Experiment
+from pacelab_grading.assignment import Assignment, Check, Finding, Wrong
+from pacelab_grading.figures import bars
+from pacelab_grading.lab import MS, Lab, exactly, failing, near, numeric
+from pacelab_grading.remote import RemoteObject
+from pacelab_grading.session import Raised
+
+WINDOWS = range(1, 9)
+"""Windows that `choose_window` is compared with; W* of up to 12 hops lies well within (2 to 4)."""
+NEAR_BEST, QUICK = 0.9, 0.75
+"""Share of the best window's goodput, and of the round trip of 32 packets, that earn all points."""
+
+
+def reuse(lab: Lab) -> None:
+    """1 packet up to 4 hops, 2 up to 8."""
+    carried = lab.function("packets_in_the_air")
+    for hops, wanted in ((1, 1), (4, 1), (5, 2), (8, 2), (9, 3), (40, 10)):
+        exactly(wanted, carried(hops), what=f"packets in the air of {hops} hops")
+    draw = lab.random("hops")
+    for carries in (draw.randrange(4, 9), draw.randrange(11, 30)):
+        hops = 4 * carries - draw.randrange(0, 4)
+        exactly(carries, carried(hops), what=f"packets in the air of {hops} hops")
+
+
+def bound(lab: Lab) -> None:
+    """A 1500-byte packet every 4 x 5 ms: 600 kbit/s."""
+    limit = lab.function("goodput_bound_bps")
+    near(600_000, limit(7, 1500, 5_000_000), what="bound of 7 hops, 1500 bytes, 5 ms a hop, in bit/s")
+    near(600_000, limit(4, 1500, 5_000_000), what="bound of 4 hops, in bit/s")
+    ms = lab.random("exchange").randrange(2, 9) + 0.375
+    size, hops = lab.random("size").randrange(200, 1500), lab.random("hops").randrange(5, 30)
+    wanted = size * 8 / (4 * ms) * 1000
+    near(wanted, limit(hops, size, round(ms * 1_000_000)), what=f"bound of {hops} hops, {size} bytes, {ms} ms a hop")
+
+
+def short_bound(lab: Lab) -> None:
+    """Below four hops only the hops that there are. The unit is that of four hops, judged by `bound`."""
+    limit = lab.function("goodput_bound_bps")
+    for hops in (1, 2, 3):
+        for size, ms in ((1500, 5), (lab.random(f"size {hops}").randrange(200, 1500), 7)):
+            four = numeric(limit(4, size, ms * MS), what=f"bound of 4 hops, {size} bytes, {ms} ms a hop")
+            if four <= 0:
+                raise Wrong("a bound above 0", f"{four:g}")
+            what = f"bound of {hops} hops, {size} bytes, {ms} ms a hop, beside yours of 4 hops, {four:,.6g}"
+            near(four * 4 / hops, limit(hops, size, ms * MS), what=what)
+
+
+def plateau(lab: Lab) -> None:
+    """The smallest on the plateau, not the largest number."""
+    best = lab.function("best_window")
+    exactly(
+        2,
+        best({"$map": [[1, 150.0], [2, 246.0], [3, 248.0], [4, 245.0], [8, 230.0]]}),
+        what="W* of 150 246 248 245 .. 230",
+    )
+    exactly(3, best({"$map": [[5, 99.0], [3, 98.0], [1, 90.0]]}), what="W* of windows in no order")
+    exactly(1, best({"$map": [[1, 90.0], [2, 100.0]]}, tolerance=0.1), what="W* with a tolerance of 0.1")
+    exactly(2, best({"$map": [[1, 90.0], [2, 97.0], [3, 94.0], [4, 100.0]]}), what="W* of 90 97 94 100, tolerance 0.05")
+    exactly(1, best({"$map": [[1, 95.1], [2, 100.0]]}), what="W* of 95.1 and 100, tolerance 0.05")
+    exactly(2, best({"$map": [[1, 94.9], [2, 100.0]]}), what="W* of 94.9 and 100, tolerance 0.05")
+    draw = lab.random("plateau")
+    for _ in range(3):
+        first, top, tolerance = draw.randrange(2, 6), draw.uniform(200, 900), draw.randrange(2, 9) / 100
+        rates = {window: top * (1 - tolerance) * draw.uniform(0.3, 0.99) for window in range(1, first)}
+        rates |= {window: top * (1 - tolerance * draw.uniform(0, 0.9)) for window in range(first, 9)}
+        rates[draw.randrange(first, 9)] = top
+        pairs = [[window, rate] for window, rate in rates.items()]
+        draw.shuffle(pairs)
+        exactly(first, best({"$map": pairs}, tolerance=tolerance), what=f"W* of a plateau within {tolerance}")
+
+
+def no_measurement(lab: Lab) -> None:
+    """Nothing measured is an error, and not 0."""
+    best = lab.function("best_window")
+    exactly(3, best({"$map": [[3, 100.0]]}), what="first of all W* of one measurement")
+    try:
+        got = best({"$map": []})
+    except Raised as error:
+        if error.is_a("ValueError"):
+            return
+        raise Wrong("ValueError without a measurement", error.type) from None
+    raise Wrong("ValueError without a measurement", repr(got))
+
+
+def _full(window: RemoteObject) -> None:
+    try:
+        got = window.call("send")
+    except Raised as error:
+        if error.is_a("RuntimeError"):
+            return
+        raise Wrong("RuntimeError from send() when the window is full", error.type) from None
+    raise Wrong("RuntimeError from send() when the window is full", f"packet {got} was sent")
+
+
+def fills(lab: Lab) -> None:
+    """No more than the limit, numbered in order."""
+    limit = lab.random("limit").randrange(2, 7)
+    window, other = lab.several("SlidingWindow", [(limit,), (limit,)])
+    for number in range(limit):
+        exactly(True, window.call("can_send"), what=f"can_send() with {number} of {limit} on their way")
+        exactly(number, window.call("send"), what="the packet's number")
+    exactly(False, window.call("can_send"), what=f"can_send() with {limit} of {limit} on their way")
+    _full(window)
+    exactly(limit, window.call("in_flight"), what="packets in flight")
+    exactly(0, other.call("in_flight"), what="packets in flight of another window")
+    exactly(0, other.call("send"), what="the first packet's number in another window")
+    single = lab.new("SlidingWindow", limit=1)
+    exactly(0, single.call("send"), what="the first packet's number with a limit of 1")
+    exactly(False, single.call("can_send"), what="can_send() with 1 of 1 on its way")
+
+
+def cumulative(lab: Lab) -> None:
+    """One ACK covers all below it, any number of times. Numbers and limit, judged by `fills`, go on as they began."""
+    fresh = lab.new("SlidingWindow", limit=4)
+    first = fresh.call("send")
+    _sends(fresh, 3)
+    full = fresh.call("can_send")
+    draw = lab.random("acks")
+    limit = draw.randrange(5, 12)
+    window = lab.new("SlidingWindow", limit=limit)
+    sent = acknowledged = 0
+    for _ in range(4):
+        for _ in range(limit - (sent - acknowledged)):
+            _numbered(first, sent, window.call("send"))
+            sent += 1
+        covers = draw.randrange(1, limit + 1)
+        acknowledged += covers
+        exactly(covers, window.call("acknowledge", acknowledged), what=f"packets freed by an ACK of {acknowledged}")
+        exactly(sent - acknowledged, window.call("in_flight"), what=f"packets in flight after an ACK of {acknowledged}")
+    window = lab.new("SlidingWindow", limit=4)
+    _sends(window, 4)
+    exactly(3, window.call("acknowledge", 3), what="packets freed by an ACK of 3 after packets 0 to 3")
+    exactly(1, window.call("in_flight"), what="packets in flight")
+    for number in (4, 5, 6):
+        _numbered(first, number, window.call("send"))
+    exactly(full, window.call("can_send"), what="can_send() with four on their way")
+    exactly(4, window.call("acknowledge", 7), what="packets freed by an ACK of 7 after packets 0 to 6, of which 3 to 6")
+    exactly(0, window.call("in_flight"), what="packets in flight after an ACK of all that was sent")
+
+
+def _numbered(first: object, sent: int, got: object) -> None:
+    if isinstance(first, int):
+        exactly(first + sent, got, what="the next packet's number")
+
+
+def strange_acks(lab: Lab) -> None:
+    """Old, duplicate and impossible ones free nothing."""
+    draw = lab.random("strange")
+    limit = draw.randrange(3, 9)
+    covered = draw.randrange(2, limit)
+    window = lab.new("SlidingWindow", limit=limit)
+    _sends(window, limit)
+    window.call("acknowledge", covered)
+    if window.call("in_flight") != limit - covered:  # judged by `cumulative`
+        window, covered = lab.new("SlidingWindow", limit=limit), limit
+        _sends(window, limit)
+        _acknowledges(window, 1, limit)
+    kinds = [
+        (covered, "a duplicate"),
+        (draw.randrange(1, covered), "an old one"),
+        (0, "the very first one"),
+        (limit + 1, "one for a packet not sent yet"),
+        (limit + draw.randrange(2, 20), "one for packets never sent"),
+    ]
+    draw.shuffle(kinds)
+    for number, kind in kinds:
+        exactly(0, window.call("acknowledge", number), what=f"packets freed by {kind}, ACK {number}")
+        exactly(limit - covered, window.call("in_flight"), what=f"packets in flight after {kind}")
+
+
+def shrinks(lab: Lab) -> None:
+    """A smaller limit recalls nothing, and holds from then on; so does a larger one."""
+    window = lab.new("SlidingWindow", limit=5)
+    _sends(window, 5)
+    window.call("set_limit", 2)
+    exactly(5, window.call("in_flight"), what="packets in flight after the limit went from 5 to 2")
+    exactly(False, window.call("can_send"), what="can_send() with five on their way, limit 2")
+    _acknowledges(window, 1, 5)
+    exactly(True, window.call("can_send"), what="can_send() with none on its way, limit 2")
+    _sends(window, 2)
+    exactly(False, window.call("can_send"), what="can_send() with two on their way, limit 2")
+    _acknowledges(window, 6, 7)
+    _sends(window, 1)
+    window.call("set_limit", 1)
+    exactly(False, window.call("can_send"), what="can_send() with one on its way, limit 1")
+    with failing("ValueError for a limit of 0, as for any below 1"):
+        _refused(window)
+    exactly(1, window.call("in_flight"), what="packets in flight after a limit that was refused")
+    _acknowledges(window, 8, 8)
+    exactly(True, window.call("can_send"), what="can_send() with none on its way, limit 1, after one that was refused")
+    window.call("set_limit", 2)
+    _sends(window, 1)
+    exactly(True, window.call("can_send"), what="can_send() with one on its way, the limit raised to 2")
+    _sends(window, 1)
+    exactly(False, window.call("can_send"), what="can_send() with two on their way, the limit raised to 2")
+    _not_made(lab)
+
+
+def _sends(window: RemoteObject, count: int) -> None:
+    for _ in range(count):
+        window.call("send")
+
+
+def _acknowledges(window: RemoteObject, first: int, last: int) -> None:
+    """All that is on its way, one by one: an ACK that covers one packet too many, or one in all, has the same end."""
+    for number in range(first, last + 1):
+        window.call("acknowledge", number)
+    exactly(0, window.call("in_flight"), what=f"packets in flight, {last} sent, after ACKs {first} to {last} each")
+
+
+def _refused(window: RemoteObject) -> None:
+    for limit in (0, -2):
+        try:
+            window.call("set_limit", limit)
+        except Raised as error:
+            if error.is_a("ValueError"):
+                continue
+            raise
+        raise Wrong(f"ValueError from set_limit({limit})", "no error")
+
+
+def _not_made(lab: Lab) -> None:
+    try:
+        lab.new("SlidingWindow", limit=0)
+    except Raised as error:
+        if error.is_a("ValueError"):
+            return
+        raise Wrong("ValueError from SlidingWindow(limit=0)", error.type) from None
+    raise Wrong("ValueError from SlidingWindow(limit=0)", "no error")
+
+
+def _chain(hops: int, window: int, seed: int) -> Experiment:
+    return Experiment(
+        topology="chain",
+        topology_options={"hops": hops, "wired": False},
+        rate_bps=2_000_000,
+        window_pkts=window,
+        duration_s=15.0,
+        seed=seed,
+    )
+
+
+def _choice(lab: Lab, hops: int) -> int:
+    got = lab.function("choose_window")(hops)
+    if isinstance(got, float) and got.is_integer():
+        got = int(got)
+    if isinstance(got, bool) or not isinstance(got, int) or not 1 <= got <= 1000:
+        raise Wrong(f"a window for {hops} hops: a whole number of at least 1", repr(got)[:80])
+    return got
+
+
+def chosen(lab: Lab) -> Finding:
+    """Goodput with the chosen window against the best of 1 to 8, on chains of a length drawn."""
+    shown, ours, bests = {}, 0.0, 0.0
+    for hops in (6, 9, lab.random("hops").randrange(10, 13)):
+        seed = lab.seed(f"chain {hops}")
+        window = _choice(lab, hops)
+        rate = lab.baseline(_chain(hops, window, seed))["totals"]["goodput_bps"]
+        best = max(lab.baseline(_chain(hops, other, seed))["totals"]["goodput_bps"] for other in WINDOWS)
+        shown[f"{hops} hops, W = {window}"] = (best / 1e3, rate / 1e3)
+        ours, bests = ours + rate, bests + best
+    return Finding(
+        share=min(1.0, max(0.0, (ours / bests - 0.5) / (NEAR_BEST - 0.5))),
+        expected=f"at least {NEAR_BEST} of the best window's goodput (half of it and less: no points)",
+        got=f"{ours / bests:.2f}",
+        picture=bars(shown, ("best", "yours"), "goodput in kbit/s"),
+    )
+
+
+def quick(lab: Lab) -> Finding:
+    """Round trips with the chosen window against those with 32 packets."""
+    ours, large, rate, bests = 0.0, 0.0, 0.0, 0.0
+    for hops in (6, 9):
+        seed = lab.seed(f"chain {hops}")
+        mine = lab.baseline(_chain(hops, _choice(lab, hops), seed))
+        other = lab.baseline(_chain(hops, 32, seed))
+        ours += mine["flows"][0]["rtt_mean_s"] or 1e3
+        large += other["flows"][0]["rtt_mean_s"]
+        rate += mine["totals"]["goodput_bps"]
+        bests += other["totals"]["goodput_bps"]
+    ratio = ours / large
+    return Finding(
+        share=min(1.0, max(0.0, (1 - ratio) / (1 - QUICK))) if rate > 0.9 * bests else 0.0,
+        expected=f"at most {QUICK} of the round trip of 32 packets, at 0.9 of their goodput or more",
+        got=f"{ratio:.2f} of the round trip, {rate / bests:.2f} of the goodput",
+    )
+
+
+AIR, BOUND, BEST, WINDOW, CHOICE = (
+    ("packets_in_the_air",),
+    ("goodput_bound_bps",),
+    ("best_window",),
+    ("SlidingWindow",),
+    ("choose_window",),
+)
+
+ASSIGNMENT = Assignment(
+    number=2,
+    title="The window and W*",
+    version=1,
+    folder="a2_window",
+    file="window.py",
+    checks=(
+        Check(
+            id="reuse",
+            title="how many packets the air carries",
+            points=10,
+            run=reuse,
+            needs=AIR,
+            public=True,
+            hint="every four hops begun carry one",
+        ),
+        Check(
+            id="bound",
+            title="the bound of a long chain",
+            points=10,
+            run=bound,
+            needs=BOUND,
+            public=True,
+            hint="a packet every four exchanges; bytes are 8 bits, a second 1e9 ns",
+        ),
+        Check(
+            id="short-bound",
+            title="the bound of a short chain",
+            points=6,
+            run=short_bound,
+            needs=BOUND,
+            hint="a packet that has arrived is out of the way",
+        ),
+        Check(
+            id="plateau",
+            title="W* is the smallest window on the plateau",
+            points=12,
+            run=plateau,
+            needs=BEST,
+            hint="first the best goodput, then the smallest window near it",
+        ),
+        Check(
+            id="no-measurement",
+            title="... and an error without a measurement",
+            points=4,
+            run=no_measurement,
+            needs=BEST,
+            hint="ValueError",
+        ),
+        Check(
+            id="fills",
+            title="the window fills up to its limit",
+            points=10,
+            run=fills,
+            needs=WINDOW,
+            public=True,
+            hint="limit packets may be on their way, not one more or less",
+        ),
+        Check(
+            id="cumulative",
+            title="an ACK covers all below it",
+            points=10,
+            run=cumulative,
+            needs=WINDOW,
+            hint="acknowledge(3) says that 0, 1 and 2 have arrived",
+        ),
+        Check(
+            id="strange-acks",
+            title="old, duplicate and impossible ACKs",
+            points=10,
+            run=strange_acks,
+            needs=WINDOW,
+            hint="compare with what was acknowledged, and with what was sent",
+        ),
+        Check(
+            id="shrinks",
+            title="a smaller window recalls nothing",
+            points=8,
+            run=shrinks,
+            needs=WINDOW,
+            hint="the limit holds for what is sent from now on, and ACKs free packets as before",
+        ),
+        Check(
+            id="chosen",
+            title="your window's goodput on unseen chains",
+            points=12,
+            run=chosen,
+            needs=CHOICE,
+            above=AIR,
+            hint="sweep the window yourself: where does the plateau begin?",
+            simulates=True,
+        ),
+        Check(
+            id="quick",
+            title="... and its round trips",
+            points=8,
+            run=quick,
+            needs=CHOICE,
+            above=AIR,
+            hint="beyond W* a larger window only waits longer",
+            simulates=True,
+        ),
+    ),
+)

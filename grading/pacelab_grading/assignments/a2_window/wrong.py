@@ -1,0 +1,160 @@
+"""Planted mistakes of assignment 2."""
+
+from __future__ import annotations
+
+from pacelab_grading.assignment import Planted
+
+WRONG = (
+    Planted(
+        name="rounds-down",
+        misconception="only whole groups of four hops carry a packet",
+        changes=(("return ceil(hops / REUSE_HOPS)", "return max(1, hops // REUSE_HOPS)"),),
+        loses=("reuse",),
+    ),
+    Planted(
+        name="bytes-for-bits",
+        misconception="goodput in bytes",
+        changes=(("payload_bytes * 8e9", "payload_bytes * 1e9"),),
+        loses=("bound",),
+    ),
+    Planted(
+        name="always-four",
+        misconception="a chain of one hop shares the air with three that are not there",
+        changes=(("min(hops, REUSE_HOPS)", "REUSE_HOPS"),),
+        loses=("short-bound",),
+    ),
+    Planted(
+        name="largest-number",
+        misconception="W* is where the largest number was measured",
+        changes=(("rate >= (1 - tolerance) * best", "rate >= best"),),
+        loses=("plateau",),
+    ),
+    Planted(
+        name="nothing-is-one",
+        misconception="without a measurement the window is 1",
+        changes=(('raise ValueError("no measurement")', "return 1"),),
+        loses=("no-measurement",),
+    ),
+    Planted(
+        name="one-too-many",
+        misconception="the window is full when more than the limit is on its way",
+        changes=(("return self.in_flight() < self._limit", "return self.in_flight() <= self._limit"),),
+        loses=("fills", "shrinks"),
+    ),
+    Planted(
+        name="one-by-one",
+        misconception="an ACK frees one packet",
+        changes=(("        self._acknowledged = number\n", "        self._acknowledged += 1\n"),),
+        loses=("cumulative",),
+    ),
+    Planted(
+        name="covers-its-own",
+        misconception="an ACK covers the packet of its number, too",
+        changes=(("        freed = number", "        number = min(number + 1, self._next)\n        freed = number"),),
+        loses=("cumulative",),
+    ),
+    Planted(
+        name="counts-from-one",
+        misconception="the first packet is number 1",
+        changes=(("return self._next - 1", "return self._next"),),
+        loses=("fills",),
+    ),
+    Planted(
+        name="believes-every-ack",
+        misconception="an ACK cannot be of what was never sent",
+        changes=(("if not self._acknowledged < number <= self._next:", "if not self._acknowledged < number:"),),
+        loses=("strange-acks",),
+    ),
+    Planted(
+        name="recalls",
+        misconception="a smaller window takes packets back",
+        changes=(
+            (
+                "        self._limit = limit\n",
+                "        self._limit = limit\n        self._next = min(self._next, self._acknowledged + limit)\n",
+            ),
+        ),
+        loses=("shrinks",),
+    ),
+    Planted(
+        name="as-large-as-it-gets",
+        misconception="a larger window is never slower",
+        changes=(("return packets_in_the_air(hops) + 1", "return 32"),),
+        loses=("quick",),
+    ),
+    Planted(
+        name="stop-and-wait",
+        misconception="one packet at a time avoids all contention",
+        changes=(("return packets_in_the_air(hops) + 1", "return 1"),),
+        loses=("chosen", "quick"),
+    ),
+    Planted(
+        name="whole-milliseconds",
+        misconception="an exchange takes whole milliseconds",
+        changes=(("* exchange_ns)", "* (exchange_ns // 1_000_000) * 1_000_000)"),),
+        loses=("bound",),
+    ),
+    Planted(
+        name="down-from-the-peak",
+        misconception="the plateau ends where a window below the peak's falls short",
+        changes=(
+            (
+                "    return min(window for window, rate in goodput_bps.items() if rate >= (1 - tolerance) * best)",
+                "    found = max(goodput_bps, key=goodput_bps.get)\n"
+                "    for window in sorted((window for window in goodput_bps if window < found), reverse=True):\n"
+                "        if goodput_bps[window] < (1 - tolerance) * best:\n"
+                "            break\n"
+                "        found = window\n"
+                "    return found",
+            ),
+        ),
+        loses=("plateau",),
+    ),
+    Planted(
+        name="always-an-error",
+        misconception="there is never a measurement",
+        changes=(("    if not goodput_bps:\n", "    if True:\n"),),
+        loses=("plateau", "no-measurement"),
+    ),
+    Planted(
+        name="one-for-all",
+        misconception="what a class holds is each window's own",
+        changes=(
+            ("class SlidingWindow:\n", "class SlidingWindow:\n    sent = [0]\n"),
+            (
+                "        self._next += 1\n        return self._next - 1",
+                "        self._next += 1\n        self.sent[0] += 1\n        return self.sent[0] - 1",
+            ),
+        ),
+        loses=("fills",),
+    ),
+    Planted(
+        name="not-nothing",
+        misconception="only 0 is below 1",
+        changes=(("if limit < 1:", "if not limit:"),),
+        loses=("shrinks",),
+    ),
+    Planted(
+        name="never-grows",
+        misconception="a window that was made smaller stays so",
+        changes=(
+            ("        self._limit = limit\n", '        self._limit = min(limit, getattr(self, "_limit", limit))\n'),
+        ),
+        loses=("shrinks",),
+    ),
+    Planted(
+        name="takes-then-refuses",
+        misconception="an error undoes what was done before it",
+        changes=(
+            (
+                "        if limit < 1:\n"
+                '            raise ValueError("a window of at least 1")\n'
+                "        self._limit = limit\n",
+                "        self._limit = limit\n"
+                "        if limit < 1:\n"
+                '            raise ValueError("a window of at least 1")\n',
+            ),
+        ),
+        loses=("shrinks",),
+    ),
+)

@@ -1,0 +1,247 @@
+"""Assignment 3's rubric, and its checks in simulated networks."""
+
+from __future__ import annotations
+
+from pacelab import Experiment
+from pacelab_grading.assignment import Assignment, Check, Finding
+from pacelab_grading.assignments.a3_gateway_pacer.estimates import (
+    equal_rates,
+    idle_path,
+    interval,
+    short_path,
+    smoothing,
+    unequal_rates,
+    variation,
+)
+from pacelab_grading.assignments.a3_gateway_pacer.hook import (
+    ALLOWED,
+    PACER,
+    from_release,
+    harmless_timeouts,
+    karn,
+    order,
+    others_pass,
+    per_flow,
+    spacing,
+)
+from pacelab_grading.figures import bars
+from pacelab_grading.lab import Lab
+
+MARGIN = 1.15
+"""Goodput over NewReno's that earns all points; equality earns none. Model: 1.6 and more, see docs/grading.md."""
+FAIR, UNFAIR = 0.93, 0.5
+"""Jain's index that earns all points, and none."""
+
+
+def goodput(lab: Lab) -> Finding:
+    """More than NewReno, on chains that nobody has seen, where routing takes contention for broken links (AODV)."""
+    shown, ours, theirs = {}, 0.0, 0.0
+    for hops in (7, 8, 9):
+        chain = Experiment(
+            topology="chain",
+            topology_options={"hops": hops, "spacing": float(lab.random(f"spacing {hops}").randrange(195, 206))},
+            direction="down",
+            rate_bps=2_000_000,
+            routing="aodv",
+            duration_s=20.0,
+            seed=lab.seed(f"goodput {hops}"),
+        )
+        with_hook = lab.simulate(chain, "gateway", PACER, allowed=ALLOWED)["totals"]["goodput_bps"]
+        without = lab.baseline(chain)["totals"]["goodput_bps"]
+        shown[f"{hops} hops"] = (without / 1e3, with_hook / 1e3)
+        ours, theirs = ours + with_hook, theirs + without
+    ratio = ours / theirs
+    picture = bars(shown, ("NewReno", "yours"), "goodput in kbit/s")
+    share = min(1.0, max(0.0, (ratio - 1) / (MARGIN - 1)))
+    return Finding(
+        share=share,
+        expected=f"at least {MARGIN:.2f} times NewReno's goodput over chains of 7, 8 and 9 hops (below: a part)",
+        got=f"{ratio:.2f} times ({ours / 3e3:.0f} against {theirs / 3e3:.0f} kbit/s)",
+        picture=picture,
+    )
+
+
+def fairness(lab: Lab) -> Finding:
+    """Four flows through one gateway."""
+    cross = Experiment(
+        topology="cross-gateway",
+        topology_options={"hops": lab.random("arms").randrange(4, 6)},
+        direction="down",
+        rate_bps=2_000_000,
+        duration_s=20.0,
+        seed=lab.seed("fairness"),
+    )
+    run = lab.simulate(cross, "gateway", PACER, allowed=ALLOWED)
+    without = lab.baseline(cross)
+    index = run["totals"]["jain"] or 0.0
+    total = run["totals"]["goodput_bps"] / without["totals"]["goodput_bps"]
+    idle = run["totals"] == without["totals"]  # what changes nothing is NewReno's
+    flows = {
+        f"{flow['src']}-{flow['dst']}": (base["goodput_bps"] / 1e3, flow["goodput_bps"] / 1e3)
+        for flow, base in zip(run["flows"], without["flows"], strict=True)
+    }
+    picture = bars(flows, ("NewReno", "yours"), "goodput in kbit/s")
+    return Finding(
+        share=min(1.0, max(0.0, (index - UNFAIR) / (FAIR - UNFAIR))) if total > 0.7 and not idle else 0.0,
+        expected=f"Jain's index of {FAIR} or more over four flows that are paced, at 0.7 of NewReno's total or more",
+        got=f"index {index:.2f}, {total:.2f} of NewReno's total" + ", as without your hook" * idle,
+        picture=picture,
+    )
+
+
+DELAY, ESTIMATOR, HOOK = ("four_hop_delay_ns",), ("PaceEstimator",), (PACER,)
+
+ASSIGNMENT = Assignment(
+    number=3,
+    title="A gateway that paces by the four-hop delay",
+    version=1,
+    folder="a3_gateway_pacer",
+    file="gateway_pacer.py",
+    checks=(
+        Check(
+            id="equal-rates",
+            title="the four-hop delay of equal links",
+            points=10,
+            run=equal_rates,
+            needs=DELAY,
+            public=True,
+            hint="solve eq. (3) for t_q first: both directions wait, and the ACK takes time too; bytes are 8 bits",
+        ),
+        Check(
+            id="unequal-rates",
+            title="... of links of different rates",
+            points=6,
+            run=unequal_rates,
+            needs=DELAY,
+            hint="the round trip sums over all links, the delay over the first four",
+        ),
+        Check(
+            id="short-path",
+            title="... of a path of fewer than four hops",
+            points=6,
+            run=short_path,
+            needs=DELAY,
+            hint="a packet cannot get four hops away on a path of two",
+        ),
+        Check(
+            id="idle-path",
+            title="... never of negative waiting",
+            points=3,
+            run=idle_path,
+            needs=DELAY,
+            hint="t_q is at least 0",
+        ),
+        Check(
+            id="smoothing",
+            title="the moving average",
+            points=7,
+            run=smoothing,
+            needs=ESTIMATOR,
+            above=DELAY,
+            public=True,
+            hint="alpha weighs the old value; the first sample is taken as it is",
+        ),
+        Check(
+            id="variation",
+            title="the coefficient of variation",
+            points=7,
+            run=variation,
+            needs=ESTIMATOR,
+            above=DELAY,
+            hint="N - 1 below the sum of squares; deviation over mean; the newest 50 only",
+        ),
+        Check(
+            id="interval",
+            title="the time between two packets",
+            points=6,
+            run=interval,
+            needs=ESTIMATOR,
+            above=DELAY,
+            hint="T grows with the variation: it is the reciprocal of eq. (1)",
+        ),
+        Check(
+            id="others-pass",
+            title="only data from the wire is paced",
+            points=5,
+            run=others_pass,
+            needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
+            hint="look at event.point and at segment.is_data",
+        ),
+        Check(
+            id="spacing",
+            title="a burst leaves T apart",
+            points=8,
+            run=spacing,
+            needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
+            public=True,
+            hint="after a release the next one is T later, and deadline() says when",
+        ),
+        Check(
+            id="order",
+            title="in order, nothing lost",
+            points=5,
+            run=order,
+            needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
+            hint="one queue per flow, first in, first out",
+        ),
+        Check(
+            id="from-release",
+            title="round trips start at the release",
+            points=7,
+            run=from_release,
+            needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
+            hint="a segment that waited in your queue was not in the air yet",
+        ),
+        Check(
+            id="karn",
+            title="no sample from retransmissions",
+            points=6,
+            run=karn,
+            needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
+            hint="of which of the two transmissions is the ACK?",
+        ),
+        Check(
+            id="per-flow",
+            title="flows are paced apart",
+            points=5,
+            run=per_flow,
+            needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
+            hint="segment.flow is the key of everything you keep",
+        ),
+        Check(
+            id="timeouts",
+            title="early, late and repeated timeouts do no harm",
+            points=5,
+            run=harmless_timeouts,
+            needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
+            hint="in handle_timeout compare with now_ns before you release",
+        ),
+        Check(
+            id="goodput",
+            title="more goodput than NewReno",
+            points=9,
+            run=goodput,
+            simulates=True,
+            needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
+            hint="if all above is right, this is too; if not, mend those first",
+        ),
+        Check(
+            id="fairness",
+            title="fair among four flows",
+            points=5,
+            run=fairness,
+            simulates=True,
+            needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
+            hint="state that flows share makes one of them pay for another",
+        ),
+    ),
+)

@@ -1,0 +1,320 @@
+"""Planted mistakes of assignment 3."""
+
+from __future__ import annotations
+
+from pacelab_grading.assignment import Planted
+
+HOOK = (
+    "others-pass",
+    "spacing",
+    "order",
+    "from-release",
+    "karn",
+    "per-flow",
+    "timeouts",
+    "goodput",
+    "fairness",
+)
+"""All checks of the hook."""
+WRONG = (
+    Planted(
+        name="one-way-waiting",
+        misconception="a packet waits at h nodes in a round trip, not at 2 h",
+        changes=(("/ (2 * len(per_byte))", "/ len(per_byte)"),),
+        loses=("equal-rates", "unequal-rates", "short-path"),
+    ),
+    Planted(
+        name="one-rate-for-all",
+        misconception="all links have the rate of the first",
+        changes=(
+            ("per_byte = [8e9 / rate for rate in rates_bps]", "per_byte = [8e9 / rates_bps[0] for _ in rates_bps]"),
+        ),
+        loses=("unequal-rates",),
+    ),
+    Planted(
+        name="negative-waiting",
+        misconception="what the formula gives is right, a negative time too",
+        changes=(("waiting_ns = max(0.0, (rtt_ns", "waiting_ns = max(-1e18, (rtt_ns"),),
+        loses=("idle-path",),
+    ),
+    Planted(
+        name="four-hops-always",
+        misconception="a path of two hops has a four-hop delay too",
+        changes=(
+            (
+                "return len(ahead) * waiting_ns + data_bytes * sum(ahead)",
+                "return 4 * (waiting_ns + data_bytes * sum(ahead) / len(ahead))",
+            ),
+        ),
+        loses=("short-path",),
+    ),
+    Planted(
+        name="error-on-short-paths",
+        misconception="there are always four hops",
+        changes=(("    ahead = per_byte[:4]\n", "    ahead = [per_byte[hop] for hop in range(4)]\n"),),
+        loses=("short-path",),
+    ),
+    Planted(
+        name="first-rate-on-short-paths",
+        misconception="on a path of fewer than four hops all links have the rate of the first",
+        changes=(
+            (
+                "data_bytes * sum(ahead)",
+                "data_bytes * (sum(ahead) if len(ahead) == 4 else len(ahead) * ahead[0])",
+            ),
+        ),
+        loses=("unequal-rates",),
+    ),
+    Planted(
+        name="alpha-swapped",
+        misconception="alpha weighs the new sample",
+        changes=(("SMOOTHING * old + (1 - SMOOTHING) * delay_ns", "(1 - SMOOTHING) * old + SMOOTHING * delay_ns"),),
+        loses=("smoothing", "interval"),
+    ),
+    Planted(
+        name="population-deviation",
+        misconception="the deviation divides by N",
+        changes=(("for rtt in self._samples) / (n - 1))", "for rtt in self._samples) / n)"),),
+        loses=("variation", "interval"),
+    ),
+    Planted(
+        name="rate-for-interval",
+        misconception="eq. (1) gives the interval: more variation, shorter T",
+        changes=(("self.four_hop_delay_ns * (1 + 2 * self.cov())", "self.four_hop_delay_ns / (1 + 2 * self.cov())"),),
+        loses=("interval",),
+    ),
+    Planted(
+        name="acks-paced",
+        misconception="everything from the wire is paced, ACKs too",
+        changes=(("event.point == Point.WIRED_TO_AIR and segment.is_data", "event.point == Point.WIRED_TO_AIR"),),
+        loses=("others-pass",),
+    ),
+    Planted(
+        name="from-arrival",
+        misconception="the round trip starts when the segment arrives at the gateway",
+        changes=(
+            (
+                "self.released.append((end, now_ns, segment.packet_bytes))",
+                "self.released.append((end, self.arrived.pop(segment.handle), segment.packet_bytes))",
+            ),
+            (
+                "        self.tainted_to = None\n\n    def release",
+                "        self.tainted_to = None\n        self.arrived = {}\n\n    def release",
+            ),
+            (
+                "            flow.queue.append(segment)\n",
+                "            flow.queue.append(segment)\n            flow.arrived[segment.handle] = now_ns\n",
+            ),
+        ),
+        loses=("from-release", "goodput", "fairness"),
+    ),
+    Planted(
+        name="no-karn",
+        misconception="an ACK of a segment sent twice is as good as any other",
+        changes=(("if self.highest_end is not None and seq_diff(segment.seq, self.highest_end) < 0:", "if False:"),),
+        loses=("karn",),
+    ),
+    Planted(
+        name="one-queue",
+        misconception="one pace and one queue for all flows",
+        changes=(
+            ("self._flows.setdefault(segment.flow, Flow())", "self._flows.setdefault(0, Flow())"),
+            ("self._flows.get(segment.flow.reversed())", "self._flows.get(0)"),
+        ),
+        loses=("per-flow", "fairness"),
+    ),
+    Planted(
+        name="timeout-releases",
+        misconception="handle_timeout means that the time has come",
+        changes=(
+            (
+                "        for flow in self._flows.values():\n",
+                "        for flow in self._flows.values():\n            flow.next_ns = min(flow.next_ns, now_ns)\n",
+            ),
+        ),
+        loses=("timeouts", "per-flow"),
+    ),
+    Planted(
+        name="silent",
+        misconception="a pacer that lets nothing through disturbs nobody",
+        changes=(("        while flow.queue and flow.next_ns <= now_ns:", "        while False:"),),
+        loses=HOOK,
+    ),
+    Planted(
+        name="pace-per-host",
+        misconception="flows to one host have one pace",
+        changes=(
+            ("        self._flows = {}\n", "        self._flows = {}\n        self._paces = {}\n"),
+            (
+                "self._flows.setdefault(segment.flow, Flow())\n",
+                "self._flows.setdefault(segment.flow, Flow())\n"
+                "            flow.estimator = self._paces.setdefault(segment.flow.dst, flow.estimator)\n",
+            ),
+        ),
+        loses=("per-flow",),
+    ),
+    Planted(
+        name="acks-by-host",
+        misconception="an ACK belongs to the flow to its sender, whichever that is",
+        changes=(
+            (
+                "flow = self._flows.get(segment.flow.reversed())",
+                "flow = next((f for key, f in self._flows.items() if key.dst == segment.flow.src), None)",
+            ),
+        ),
+        loses=("per-flow",),
+    ),
+    Planted(
+        name="payload-for-packet",
+        misconception="a packet is as long as what it carries",
+        changes=(
+            (
+                "self.released.append((end, now_ns, segment.packet_bytes))",
+                "self.released.append((end, now_ns, segment.payload_bytes))",
+            ),
+        ),
+        loses=("spacing", "from-release", "karn"),
+    ),
+    Planted(
+        name="round-trips-in-us",
+        misconception="a round trip is in microseconds",
+        changes=(("self.estimator.sample(now_ns - at_ns,", "self.estimator.sample((now_ns - at_ns) // 1000,"),),
+        loses=("spacing", "from-release", "karn"),
+    ),
+    Planted(
+        name="from-the-last-release",
+        misconception="a round trip begins where a segment was last released",
+        changes=(
+            ("            _, at_ns, data_bytes = newest\n", "            _, at_ns, data_bytes = self.last\n"),
+            (
+                "            self.released.append((end, now_ns, segment.packet_bytes))",
+                "            self.released.append((end, now_ns, segment.packet_bytes))\n"
+                "            self.last = self.released[-1]",
+            ),
+        ),
+        loses=("from-release",),
+    ),
+    Planted(
+        name="exact-acks",
+        misconception="an ACK ends where a segment does",
+        changes=(
+            (
+                "            newest = self.released.popleft()",
+                "            covered = self.released.popleft()\n"
+                "            newest = covered if covered[0] == segment.ack else None",
+            ),
+        ),
+        loses=("from-release",),
+    ),
+    Planted(
+        name="data-acknowledges",
+        misconception="data from the air carries an ACK, too",
+        changes=((" and flow is not None and segment.is_pure_ack:", " and flow is not None:"),),
+        loses=("from-release",),
+    ),
+    Planted(
+        name="the-datas-path",
+        misconception="the path is that which the data was seen with",
+        changes=(
+            (
+                "        if event.point == Point.AIR_TO_WIRED and flow",
+                '        rates = getattr(flow, "rates", ())\n        if event.point == Point.AIR_TO_WIRED and flow',
+            ),
+            ("flow.queue.append(segment)", "flow.queue.append(segment)\n            flow.rates = event.path_rates_bps"),
+            ("segment, event.path_rates_bps)", "segment, rates)"),
+        ),
+        loses=("from-release",),
+    ),
+    Planted(
+        name="same-number-again",
+        misconception="a retransmission begins at the number of a segment sent before",
+        changes=(
+            (
+                "if self.highest_end is not None and seq_diff(segment.seq, self.highest_end) < 0:",
+                "if segment.seq in self.seen or self.seen.add(segment.seq):",
+            ),
+            (
+                "        self.highest_end = None\n        self.tainted_to",
+                "        self.highest_end = None\n        self.seen = set()\n        self.tainted_to",
+            ),
+        ),
+        loses=("karn",),
+    ),
+    Planted(
+        name="up-to-the-highest",
+        misconception="Karn's rule holds until all that was sent is covered",
+        changes=(("                self.tainted_to = end", "                self.tainted_to = self.highest_end"),),
+        loses=("karn",),
+    ),
+    Planted(
+        name="numbers-do-not-wrap",
+        misconception="a retransmission has the smaller number",
+        changes=(("seq_diff(segment.seq, self.highest_end) < 0", "segment.seq < self.highest_end"),),
+        loses=("karn",),
+    ),
+    Planted(
+        name="karn-for-all",
+        misconception="one flow's retransmission spoils the samples of all",
+        changes=(
+            ("class Flow:\n", "class Flow:\n    spoilt = {}\n"),
+            (
+                "        self.tainted_to = None\n\n    def release",
+                '        self.spoilt.setdefault("to")\n'
+                "\n"
+                "    @property\n"
+                "    def tainted_to(self):\n"
+                '        return self.spoilt.get("to")\n'
+                "\n"
+                "    @tainted_to.setter\n"
+                "    def tainted_to(self, end):\n"
+                '        self.spoilt["to"] = end\n'
+                "\n"
+                "    def release",
+            ),
+        ),
+        loses=("per-flow",),
+    ),
+    Planted(
+        name="any-payload",
+        misconception="what carries data is TCP's",
+        changes=(
+            (
+                "event.point == Point.WIRED_TO_AIR and segment.is_data",
+                "event.point == Point.WIRED_TO_AIR and segment.payload_bytes",
+            ),
+        ),
+        loses=("others-pass",),
+    ),
+    Planted(
+        name="passes-all",
+        misconception="a gateway that does nothing holds nothing up",
+        changes=(("event.point == Point.WIRED_TO_AIR and segment.is_data", "False"),),
+        loses=HOOK,
+    ),
+    Planted(
+        name="whichever-side",
+        misconception="data is data and an ACK an ACK, from whichever side it comes",
+        changes=(
+            ("if event.point == Point.WIRED_TO_AIR and segment.is_data:", "if segment.is_data:"),
+            ("if event.point == Point.AIR_TO_WIRED and flow is not None and", "if flow is not None and"),
+        ),
+        loses=("others-pass",),
+    ),
+    Planted(
+        name="every-flow-known",
+        misconception="before an ACK its data came by",
+        changes=(
+            (
+                "if event.point == Point.AIR_TO_WIRED and flow is not None and",
+                "if event.point == Point.AIR_TO_WIRED and",
+            ),
+        ),
+        loses=("others-pass",),
+    ),
+    Planted(
+        name="starts-below-the-highest",
+        misconception="the highest segment sent again starts where it started, which is not below",
+        changes=(("            self.highest_end = end\n", "            self.highest_end = segment.seq\n"),),
+        loses=("karn",),
+    ),
+)

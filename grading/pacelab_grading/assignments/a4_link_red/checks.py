@@ -1,0 +1,337 @@
+"""Assignment 4's rubric. A check hands the hook its random numbers, so that each decision is known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pacelab import EventMask, Experiment, HookSettings, Point
+from pacelab_grading.assignment import Assignment, Check, Finding, Wrong
+from pacelab_grading.figures import bars
+from pacelab_grading.lab import Lab, Shell, near
+
+HOOK = "LinkRed"
+ALLOWED = ("Forward", "Drop")
+MOST = 0.75
+"""The largest probability of a hook whose thresholds are drawn: above all that `_Contended` gives."""
+QUICKER, FEWER, KEPT = 0.92, 0.85, 0.5
+"""Shares of NewReno's round trip and of its losses that earn all points, and of its goodput that must be kept."""
+
+
+def average(lab: Lab) -> None:
+    """By hand: nine attempts are eight retries, an eighth of which is one."""
+    average_ = lab.new("RetryAverage")
+    near(0, average_.get("value"), what="the average before any packet")
+    for attempts, wanted in ((1, 0.0), (9, 1.0), (1, 0.875), (5, 0.875 * 7 / 8 + 0.5)):
+        average_.call("update", attempts)
+        near(wanted, average_.get("value"), what=f"the average after {attempts} attempts")
+    draw = lab.random("attempts")
+    for _ in range(6):
+        attempts = draw.randrange(1, 9)
+        average_.call("update", attempts)
+        wanted += (attempts - 1 - wanted) / 8
+        near(wanted, average_.get("value"), what=f"the average after {attempts} attempts more")
+
+
+def probability(lab: Lab) -> None:
+    """Below, within and above the thresholds."""
+    chance = lab.function("drop_probability")
+    for value, wanted in (
+        (0.0, 0.0),
+        (0.99, 0.0),
+        (1.0, 0.0),
+        (2.0, 0.25),
+        (2.5, 0.375),
+        (3.0, 0.5),
+        (4.9, 0.5),
+        (99.0, 0.5),
+    ):
+        near(wanted, chance(value, 1.0, 5.0, 0.5), what=f"p at an average of {value}, thresholds 1 and 5, at most 0.5")
+    draw = lab.random("low")
+    for _ in range(4):
+        low, wide, most = draw.randrange(1, 40) / 10, draw.randrange(2, 30), draw.randrange(2, 9) / 10
+        above = draw.uniform(0, wide)
+        what = f"p at {above:.3f} above a threshold of {low}, the other {wide} higher, at most {most}"
+        near(min(above / wide, most), chance(low + above, low, low + wide, most), what=what)
+        near(0, chance(low * draw.uniform(0, 0.99), low, low + wide, most), what=f"p below a threshold of {low}")
+
+
+class _Contended:
+    """A hook's thresholds, and frames whose average lies between them: drawn, of binary fractions, so p is exact."""
+
+    def __init__(self, lab: Lab, topic: str) -> None:
+        draw = lab.random(topic)
+        self.low, self.wide = draw.randrange(2, 6) / 4, draw.choice((4, 8))
+        self.attempts = draw.randrange(8, 13)
+        self.average = (self.attempts - 1) * 15 / 64  # after two frames
+        self.chance = self.probability(self.average)
+
+    def probability(self, average: float) -> float:
+        """At this average; it is below `MOST`."""
+        return (average - self.low) / self.wide
+
+    def shell(self, lab: Lab, draws: Sequence[float], *, delivered: Sequence[bool] = (True, True)) -> Shell:
+        """A hook with these random numbers, after two frames."""
+        edges = {"min_retries": self.low, "max_retries": self.low + self.wide, "max_probability": MOST}
+        shell = lab.shell(HOOK, allowed=ALLOWED, uniform={"$draws": list(draws)}, **edges)
+        for arrived in delivered:
+            shell.transmitted(shell.data(), self.attempts, delivered=arrived)
+        return shell
+
+
+def _fate(shell: Shell, segment: Any, *, dropped: bool, why: str) -> None:
+    shell.see(Point.LINK, segment)
+    if segment.handle in shell.held:
+        raise Wrong("a decision at once, Forward or Drop", "the segment is held")
+    was_dropped = any(item.handle == segment.handle for item, _ in shell.dropped)
+    if was_dropped != dropped:
+        raise Wrong(f"{'Drop' if dropped else 'Forward'}: {why}", "Drop" if was_dropped else "Forward")
+
+
+def idle(lab: Lab) -> None:
+    """Nothing was ever repeated: all pass, undrawn."""
+    shell = _Contended(lab, "idle").shell(lab, (), delivered=())
+    for index in range(10):
+        _fate(shell, shell.data(seq=1460 * index), dropped=False, why="no frame was ever repeated")
+        shell.transmitted(shell.data(), 1)
+
+
+def draws(lab: Lab) -> None:
+    """No number is drawn at p = 0, one for each packet above."""
+    case, draw = _Contended(lab, "draws"), lab.random("numbers")
+    numbers = [0.0, 0.99, *(draw.choice((0.0, 0.99)) for _ in range(3))]
+    draw.shuffle(numbers)
+    numbers += [case.chance, case.chance * 0.9999]
+    shell = case.shell(lab, numbers, delivered=())
+    if shell.hook.event_mask != EventMask.SEGMENT | EventMask.TRANSMIT:
+        raise Wrong("an event_mask of SEGMENT | TRANSMIT, to be told of both", str(shell.hook.event_mask))
+    _fate(shell, shell.data(), dropped=False, why="p = 0")
+    for _ in range(2):
+        shell.transmitted(shell.data(), case.attempts)
+    for number in numbers:
+        why = f"p = {case.chance:g}, and the number drawn for this packet is {number:g}"
+        _fate(shell, shell.data(), dropped=number < case.chance, why=why)
+    _defaults(lab)
+
+
+def _defaults(lab: Lab) -> None:
+    """Thresholds 0.4 and 20, at most 0.05, where none are given: averages of 0.375, 1 and 2.64 meet them all."""
+    chance = 0.6 / 19.6
+    for frames, drawn, dropped in (
+        ((4,), None, False),
+        ((9,), chance * 1.001, False),
+        ((9,), chance * 0.999, True),
+        ((9, 9, 9), 0.0501, False),
+        ((9, 9, 9), 0.0499, True),
+    ):
+        shell = lab.shell(HOOK, allowed=ALLOWED, uniform={"$draws": [] if drawn is None else [drawn]})
+        for attempts in frames:
+            shell.transmitted(shell.data(), attempts)
+        _fate(
+            shell, shell.data(), dropped=dropped, why=f"default thresholds, frames of {frames} attempts, drawn {drawn}"
+        )
+
+
+def learns(lab: Lab) -> None:
+    """The average follows the frames, delivered or not; a draw on either side of p tells."""
+    case = _Contended(lab, "learns")
+    later = case.probability(case.average * 7 / 8)
+    given_up = lab.random("given up").randrange(2)
+    numbers = [chance + aside for chance in (case.chance, later) for aside in (0.01, -0.01)]
+    shell = case.shell(lab, numbers, delivered=(given_up != 0, given_up != 1))
+    _fate(shell, shell.data(), dropped=False, why=f"drawn {numbers[0]:.4f}, p = {case.chance:.4f}")
+    _fate(shell, shell.data(), dropped=True, why=f"drawn {numbers[1]:.4f}, p = {case.chance:.4f}")
+    shell.transmitted(shell.data(), 1, to=0)
+    after = f"p = {later:.4f} after a frame that got through"
+    _fate(shell, shell.data(), dropped=False, why=f"drawn {numbers[2]:.4f}, {after}")
+    _fate(shell, shell.data(), dropped=True, why=f"drawn {numbers[3]:.4f}, {after}")
+    other = lab.beside(shell, HOOK, allowed=ALLOWED, uniform={"$draws": [0.0]})
+    _fate(other, other.data(), dropped=False, why="no frame of this node was ever repeated, though another node's were")
+
+
+def broadcasts(lab: Lab) -> None:
+    """They are sent once, which says nothing."""
+    case = _Contended(lab, "broadcasts")
+    number = case.chance * 0.9
+    shell = case.shell(lab, (number,))
+    for _ in range(20):
+        shell.transmitted(shell.data(), 1, to=None)
+    why = f"drawn {number:.4f}, p = {case.chance:.4f} as before the broadcasts"
+    _fate(shell, shell.data(), dropped=True, why=why)
+
+
+def alike(lab: Lab) -> None:
+    """TCP's ACKs and other packets are judged too."""
+    case, draw = _Contended(lab, "alike"), lab.random("sides")
+    kinds = ["an ACK", "a datagram", "a SYN"]
+    fates = [(kind, dropped) for kind in kinds for dropped in (True, False)]
+    draw.shuffle(fates)
+    shell = case.shell(lab, [case.chance * (0.9 if dropped else 1.1) for _, dropped in fates])
+    for kind, dropped in fates:
+        why = f"{kind}, drawn {'below' if dropped else 'above'} p = {case.chance:.4f}"
+        _fate(shell, _packet(shell, kind), dropped=dropped, why=why)
+
+
+def _packet(shell: Shell, kind: str) -> Any:
+    if kind == "an ACK":
+        return shell.ack()
+    return shell.data(payload=0, flags=0x02) if kind == "a SYN" else shell.data()._replace(protocol=17)
+
+
+def _compare(lab: Lab) -> tuple[dict[str, tuple[float, float]], list[tuple[dict[str, Any], dict[str, Any]]]]:
+    pairs = []
+    for hops in (6, 7):
+        chain = Experiment(
+            topology="chain",
+            topology_options={"hops": hops, "wired": False},
+            rate_bps=2_000_000,
+            min_rto_s=1.0,
+            duration_s=20.0,
+            seed=lab.seed(f"chain {hops}"),
+        )
+
+        def stream(settings: HookSettings) -> dict[str, str]:
+            return {"$stream": f"{lab.seed('stream')}/{settings.node}"}
+
+        ours = lab.simulate(chain, "link", HOOK, allowed=ALLOWED, uniform=stream)
+        pairs.append((ours, lab.baseline(chain)))
+    shown = {
+        f"{hops} hops": (base["totals"]["goodput_bps"] / 1e3, run["totals"]["goodput_bps"] / 1e3)
+        for hops, (run, base) in zip((6, 7), pairs, strict=True)
+    }
+    return shown, pairs
+
+
+def _kept(pairs: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> float:
+    ours = sum(run["totals"]["goodput_bps"] for run, _ in pairs)
+    return float(ours / sum(base["totals"]["goodput_bps"] for _, base in pairs))
+
+
+def delay(lab: Lab) -> Finding:
+    """A smaller window means shorter queues."""
+    shown, pairs = _compare(lab)
+    kept = _kept(pairs)
+    expected = f"a round trip of at most {QUICKER} of NewReno's, with at least {KEPT} of its goodput"
+    picture = bars(shown, ("NewReno", "yours"), "goodput in kbit/s")
+    trips_s = [run["flows"][0]["rtt_mean_s"] for run, _ in pairs]
+    if None in trips_s:
+        raise Wrong(expected, f"not one round trip, {kept:.2f} of its goodput", picture)
+    ratio = sum(trips_s) / sum(base["flows"][0]["rtt_mean_s"] for _, base in pairs)
+    return Finding(
+        share=min(1.0, max(0.0, (1 - ratio) / (1 - QUICKER))) if kept >= KEPT else 0.0,
+        expected=expected,
+        got=f"{ratio:.2f} of its round trip, {kept:.2f} of its goodput",
+        picture=picture,
+    )
+
+
+def losses(lab: Lab) -> Finding:
+    """Early drops spare those at the retry limit."""
+    shown, pairs = _compare(lab)
+    kept = _kept(pairs)
+    ours = sum(run["totals"]["link_dropped_pkts"] for run, _ in pairs)
+    ratio = ours / max(1, sum(base["totals"]["link_dropped_pkts"] for _, base in pairs))
+    return Finding(
+        share=min(1.0, max(0.0, (1 - ratio) / (1 - FEWER))) if kept >= KEPT else 0.0,
+        expected=f"at most {FEWER} of NewReno's losses at the retry limit, with at least {KEPT} of its goodput",
+        got=f"{ratio:.2f} of its losses, {kept:.2f} of its goodput",
+        picture=bars(shown, ("NewReno", "yours"), "goodput in kbit/s"),
+    )
+
+
+AVERAGE, CHANCE, RED = ("RetryAverage",), ("drop_probability",), (HOOK,)
+
+
+ASSIGNMENT = Assignment(
+    number=4,
+    title="Link RED",
+    version=1,
+    folder="a4_link_red",
+    file="link_red.py",
+    checks=(
+        Check(
+            id="average",
+            title="the moving average of retransmissions",
+            points=12,
+            run=average,
+            needs=AVERAGE,
+            public=True,
+            hint="the first attempt is no retransmission; the old value weighs 7/8",
+        ),
+        Check(
+            id="probability",
+            title="the drop probability",
+            points=14,
+            run=probability,
+            needs=CHANCE,
+            public=True,
+            hint="the line starts at 0 at the lower threshold; max_probability caps it",
+        ),
+        Check(
+            id="idle",
+            title="without contention all passes",
+            points=8,
+            run=idle,
+            needs=RED,
+            above=(*AVERAGE, *CHANCE),
+            public=True,
+            hint="at p = 0 nothing is drawn and nothing is dropped",
+        ),
+        Check(
+            id="draws",
+            title="one random number per packet, where p > 0",
+            points=10,
+            run=draws,
+            needs=RED,
+            above=(*AVERAGE, *CHANCE),
+            hint="a number drawn in vain shifts all later ones; a packet is dropped where its number is below p",
+        ),
+        Check(
+            id="learns",
+            title="the average follows the frames' ends",
+            points=12,
+            run=learns,
+            needs=RED,
+            above=(*AVERAGE, *CHANCE),
+            hint="delivered or not, attempts count: frames given up needed some, too; each node has its own average",
+        ),
+        Check(
+            id="broadcasts",
+            title="broadcasts say nothing",
+            points=8,
+            run=broadcasts,
+            needs=RED,
+            above=(*AVERAGE, *CHANCE),
+            hint="next_hop is None: such a frame is never repeated",
+        ),
+        Check(
+            id="alike",
+            title="all packets are judged alike",
+            points=8,
+            run=alike,
+            needs=RED,
+            above=(*AVERAGE, *CHANCE),
+            hint="as printed, ACKs are dropped too",
+        ),
+        Check(
+            id="delay",
+            title="shorter round trips than NewReno alone",
+            points=14,
+            run=delay,
+            needs=RED,
+            above=(*AVERAGE, *CHANCE),
+            hint="if all above is right, this is too; if not, mend those first",
+            simulates=True,
+        ),
+        Check(
+            id="losses",
+            title="fewer losses at the retry limit",
+            points=14,
+            run=losses,
+            needs=RED,
+            above=(*AVERAGE, *CHANCE),
+            hint="if all above is right, this is too; if not, mend those first",
+            simulates=True,
+        ),
+    ),
+)

@@ -1,0 +1,112 @@
+"""Planted mistakes of assignment 4."""
+
+from __future__ import annotations
+
+from pacelab_grading.assignment import Planted
+
+WRONG = (
+    Planted(
+        name="attempts-for-retries",
+        misconception="the first attempt is a retransmission",
+        changes=(("retries = max(0, attempts - 1)", "retries = attempts"),),
+        loses=("average",),
+    ),
+    Planted(
+        name="weights-swapped",
+        misconception="the newest packet weighs 7/8",
+        changes=(
+            (
+                "(1 - NEW_WEIGHT) * self.value + NEW_WEIGHT * retries",
+                "NEW_WEIGHT * self.value + (1 - NEW_WEIGHT) * retries",
+            ),
+        ),
+        loses=("average",),
+    ),
+    Planted(
+        name="no-cap",
+        misconception="max_probability is reached at max_retries by itself",
+        changes=(
+            (
+                "return min((average - min_retries) / (max_retries - min_retries), max_probability)",
+                "return (average - min_retries) / (max_retries - min_retries)",
+            ),
+        ),
+        loses=("probability",),
+    ),
+    Planted(
+        name="line-from-zero",
+        misconception="the line starts at an average of 0",
+        changes=(("(average - min_retries) / (max_retries - min_retries)", "average / max_retries"),),
+        loses=("probability",),
+    ),
+    Planted(
+        name="draws-always",
+        misconception="a number drawn in vain does no harm",
+        changes=(("if probability > 0 and self._uniform() < probability:", "if self._uniform() < probability:"),),
+        loses=("idle", "draws"),
+    ),
+    Planted(
+        name="broadcasts-count",
+        misconception="a broadcast that is sent once is a frame that got through",
+        changes=(("if event.next_hop is not None:", "if True:"),),
+        loses=("broadcasts",),
+    ),
+    Planted(
+        name="acks-spared",
+        misconception="only data is dropped",
+        changes=(
+            (
+                "if probability > 0 and self._uniform()",
+                "if probability > 0 and event.segment.is_data and self._uniform()",
+            ),
+        ),
+        loses=("alike",),
+    ),
+    Planted(
+        name="delivered-only",
+        misconception="a frame given up has no number of retransmissions",
+        changes=(("if event.next_hop is not None:", "if event.next_hop is not None and event.delivered:"),),
+        loses=("learns",),
+    ),
+    Planted(
+        name="never-drops",
+        misconception="an average that is kept but never used",
+        changes=(("self._uniform() < probability:", "self._uniform() < 0:"),),
+        loses=("draws", "learns", "broadcasts", "alike", "delay", "losses"),
+    ),
+    Planted(
+        name="drops-all",
+        misconception="silence has no contention",
+        changes=(("self._uniform() < probability:", "True:"), ("if probability > 0 and", "if probability >= 0 and")),
+        loses=("idle", "draws", "learns", "alike", "delay", "losses"),
+    ),
+    Planted(
+        name="average-of-all-nodes",
+        misconception="what a class holds is each hook's own",
+        changes=(
+            ("        self._average = RetryAverage()\n", ""),
+            (
+                "    event_mask = EventMask.SEGMENT | EventMask.TRANSMIT\n",
+                "    event_mask = EventMask.SEGMENT | EventMask.TRANSMIT\n    _average = RetryAverage()\n",
+            ),
+        ),
+        loses=("learns",),
+    ),
+    Planted(
+        name="one-neighbour",
+        misconception="only frames to the first neighbour tell",
+        changes=(
+            (
+                "self._average.update(event.attempts)",
+                "event.next_hop == 1 and self._average.update(event.attempts)",
+            ),
+        ),
+        loses=("learns",),
+    ),
+    Planted(
+        name="zero-is-nobody",
+        misconception="what is not None is true",
+        changes=(("if event.next_hop is not None:", "if event.next_hop:"),),
+        loses=("learns",),
+    ),
+)

@@ -1,0 +1,168 @@
+"""Planted mistakes of assignment 5."""
+
+from __future__ import annotations
+
+from pacelab_grading.assignment import Planted
+
+WRONG = (
+    Planted(
+        name="network-delay-alone",
+        misconception="codec and playout buffer take no time",
+        changes=(("d = CODEC_MS + network_delay_ms + PLAYOUT_MS", "d = network_delay_ms"),),
+        loses=("hand-values",),
+    ),
+    Planted(
+        name="no-clamp",
+        misconception="the polynomial holds everywhere",
+        changes=(
+            ("    if r <= 0:\n        return 1.0\n", ""),
+            ("return max(1.0, 1 + 0.035 * r", "return (1 + 0.035 * r"),
+        ),
+        loses=("collapse",),
+    ),
+    Planted(
+        name="arrived-is-expected",
+        misconception="what did not arrive was not expected",
+        changes=(("sum(max(numbers) - min(numbers) + 1 for numbers in calls.values())", "len(self._packets)"),),
+        loses=("losses", "calls", "window"),
+    ),
+    Planted(
+        name="one-less",
+        misconception="from 100 to 109 there are nine packets",
+        changes=(("max(numbers) - min(numbers) + 1 for", "max(1, max(numbers) - min(numbers)) for"),),
+        loses=("losses", "late", "window", "calls"),
+    ),
+    Planted(
+        name="late-is-slow",
+        misconception="a late packet is played all the same",
+        changes=(
+            (
+                "            if delay_ns <= LATE_NS:\n                delays",
+                "            if True:\n                delays",
+            ),
+        ),
+        loses=("late",),
+    ),
+    Planted(
+        name="never-forgets",
+        misconception="quality is that of the whole call",
+        changes=(("self._packets[0][0] < now_ns - WINDOW_NS:", "False:"),),
+        loses=("window", "silence"),
+    ),
+    Planted(
+        name="one-call",
+        misconception="sequence numbers are of the gateway",
+        changes=(("calls.setdefault(call, [])", "calls.setdefault(0, [])"),),
+        loses=("calls",),
+    ),
+    Planted(
+        name="silence-is-bad",
+        misconception="no packet is the worst quality",
+        changes=(("            return None\n", "            return 1.0\n"),),
+        loses=("silence",),
+    ),
+    Planted(
+        name="no-poor-step",
+        misconception="a MOS of 3.6 to 3.7 is fair",
+        changes=(("            factor = 0.9\n", "            factor = 1.03\n"),),
+        loses=("steps", "recovery"),
+    ),
+    Planted(
+        name="down-to-nothing",
+        misconception="a rate may be halved for ever",
+        changes=(("min(max(self.rate_bps * factor, MIN_RATE_BPS), MAX_RATE_BPS)", "self.rate_bps * factor"),),
+        loses=("bounds",),
+    ),
+    Planted(
+        name="no-way-back",
+        misconception="five per cent a round is quick enough",
+        changes=(("max(self.rate_bps, self._best / 2)", "self.rate_bps"),),
+        loses=("recovery",),
+    ),
+    Planted(
+        name="never-slower",
+        misconception="TCP takes what it needs",
+        changes=(("            factor = 0.5\n", "            factor = 1.05\n"),),
+        loses=("steps", "bounds", "recovery"),
+    ),
+    Planted(
+        name="always-slower",
+        misconception="the slower TCP, the better",
+        changes=(
+            ("            factor = 1.05\n", "            factor = 0.95\n"),
+            ("            factor = 1.03\n", "            factor = 0.95\n"),
+        ),
+        loses=("steps", "bounds", "recovery"),
+    ),
+    Planted(
+        name="packets-of-all",
+        misconception="what a class holds is each evaluator's own",
+        changes=(("    def __init__(self):\n        self._packets = deque()\n", "    _packets = deque()\n"),),
+        loses=("silence",),
+    ),
+    Planted(
+        name="begins-anew",
+        misconception="a window is what came since the last verdict",
+        changes=(("        expected = sum(", "        self._packets.clear()\n        expected = sum("),),
+        loses=("window",),
+    ),
+    Planted(
+        name="first-to-last",
+        misconception="packets arrive in the order of their numbers",
+        changes=(("max(numbers) - min(numbers) + 1 for", "abs(numbers[-1] - numbers[0]) + 1 for"),),
+        loses=("losses",),
+    ),
+    Planted(
+        name="a-call-per-host",
+        misconception="a host has one call",
+        changes=(("calls.setdefault(call, [])", 'calls.setdefault(call.split(":")[0], [])'),),
+        loses=("calls",),
+    ),
+    Planted(
+        name="hears-nothing",
+        misconception="no verdict is no error",
+        changes=(("        if not self._packets:\n", "        if True:\n"),),
+        loses=("losses", "late", "window", "calls", "silence"),
+    ),
+    Planted(
+        name="always-the-worst",
+        misconception="MOS is 1 where a call is bad",
+        changes=(("    if r <= 0:\n", "    if True:\n"),),
+        loses=("hand-values", "collapse"),
+    ),
+    Planted(
+        name="leaps-down",
+        misconception="after five good rounds the rate is half of R_max",
+        changes=(("max(self.rate_bps, self._best / 2)", "self._best / 2"),),
+        loses=("recovery",),
+    ),
+    Planted(
+        name="silence-does-not-count",
+        misconception="a round without a call is none of the good ones",
+        changes=(
+            (
+                "        quality = 5.0 if quality is None else quality\n",
+                "        if quality is None:\n"
+                "            self.rate_bps = min(self.rate_bps * 1.05, MAX_RATE_BPS)\n"
+                "            return self.rate_bps\n",
+            ),
+        ),
+        loses=("recovery",),
+    ),
+    Planted(
+        name="forgiven",
+        misconception="a round from POOR to FAIR ends what a poor one began",
+        changes=(("            factor = 0.9\n", "            factor = 0.9\n            self._was_poor = False\n"),),
+        loses=("recovery",),
+    ),
+    Planted(
+        name="two-parts-wrong",
+        misconception="sequence numbers are of the gateway; the slower TCP, the better",
+        changes=(
+            ("calls.setdefault(call, [])", "calls.setdefault(0, [])"),
+            ("            factor = 1.05\n", "            factor = 0.95\n"),
+            ("            factor = 1.03\n", "            factor = 0.95\n"),
+        ),
+        loses=("calls", "steps", "bounds", "recovery", "protects", "uses"),
+    ),
+)

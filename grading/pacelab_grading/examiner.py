@@ -1,0 +1,357 @@
+"""A process apart that reads and judges submissions, and who watches it from outside.
+
+    Examiner    in the grader: starts the process, hears what it does, kills it when its time is over
+    main        in the process: reads jobs, a line of JSON each, answers in lines of JSON
+
+The sandbox keeps a student's code from the process that judges it. What the judge itself may be led into (a file that
+the parser chokes on, an answer that its checks are not ready for, a simulation without end) ends at the latest with
+this process: by its deadline, which no read, write or child of it can outlive, or by its limit of memory. The check at
+which that happens is not graded, the others are, in a fresh process.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pacelab import PaceLabError
+from pacelab_grading.assignment import Assignment, Number
+from pacelab_grading.assignments import find_assignment
+from pacelab_grading.judge import PASSED, WALL_S, Result, Terms, Verdict, judge, not_graded, verdict_of
+from pacelab_grading.plain import plain
+from pacelab_grading.receive.submission import Submission, read_submission, submission_from_json
+from pacelab_grading.records.report import from_json, result_from_json, to_json
+from pacelab_grading.sandbox import walls
+
+GRACE_S = 30.0
+"""Beyond the judge's own limit of time: then it is killed. It stands for one answer that is waited for."""
+READ_S = 20.0
+"""To parse what one student handed in: MiBs take a second."""
+START_S = 60.0
+MAX_LINE_BYTES = 16 << 20
+MEMORY_BYTES = 3 << 30
+"""Of address space; judging takes 0.1 GiB of memory."""
+MAX_CRASHES = 3
+"""Checks that may take the judge with them, per submission."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings(Terms):
+    """By what a batch is graded."""
+
+    assignment: Number
+    weak_walls: bool = False
+
+
+class Lost(Exception):
+    """The process ended, or was ended; the text says why."""
+
+
+@dataclass(slots=True)
+class Examiner:
+    """One process, started when it is needed and again when it was lost. Close it."""
+
+    _process: subprocess.Popen[bytes] | None = None
+    _buffer: bytearray = field(default_factory=bytearray)
+    _stopped: bool = False
+
+    def __enter__(self) -> Examiner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def stop(self) -> None:
+        """From another thread: whoever uses this gets no more of it, and closes it."""
+        self._stopped = True
+        self._kill()
+
+    def _kill(self) -> None:
+        process = self._process
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)  # sandboxes are groups of their own and end with their parent
+
+    def close(self) -> None:
+        """End the process with all that it started."""
+        self._kill()
+        process, self._process = self._process, None
+        self._buffer.clear()
+        if process is None:
+            return
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE_S)
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def read(
+        self,
+        student: str,
+        files: Mapping[str, bytes],
+        assignment: Assignment,
+        problems: Sequence[str] = (),
+        others: Sequence[str] = (),
+    ) -> Submission:
+        """`read_submission`, whatever the files do to it."""
+        job = {
+            "read": student,
+            "assignment": assignment.number,
+            "files": {name: base64.b64encode(content).decode() for name, content in files.items()},
+            "problems": list(problems),
+            "others": list(others),
+        }
+        try:
+            said = list(self._do(job, READ_S))
+            if [kind for kind, _ in said] != ["submission"]:
+                raise Lost(str(said[0][1]) if said else "nothing came of it")
+            return submission_from_json(said[0][1])
+        except Lost as lost:
+            self.close()
+            told = f"what was handed in cannot be read ({lost}): hand in {assignment.file} as plain text"
+            return Submission(student=student, source=None, problems=(*problems, told))
+
+    def judge(self, submission: Submission, settings: Settings) -> Verdict:
+        """A whole verdict, whatever happens."""
+        assignment = find_assignment(settings.assignment)
+        checks = assignment.checks_for(submission.version or assignment.version)
+        results: dict[str, Result] = {}
+        verdict: Verdict | None = None
+        until = time.monotonic() + WALL_S * settings.patience + GRACE_S
+        crashes = 0
+        while verdict is None and len(results) < len(checks) and crashes < MAX_CRASHES:
+            running = ""
+            left = [check.id for check in checks if check.id not in results]
+            failed = [result.id for result in results.values() if result.status != PASSED]
+            job = {"judge": asdict(submission), "settings": asdict(settings), "only": left, "failed": failed}
+            try:
+                for kind, value in self._do(job, max(1.0, until - time.monotonic())):
+                    if kind == "check":
+                        running = value
+                    elif kind == "result":
+                        result = result_from_json(value)
+                        results[result.id] = result
+                    elif kind == "verdict":
+                        verdict = from_json(json.dumps(value))
+                    else:
+                        raise Lost(str(value))
+            except Lost as lost:
+                self.close()
+                crashes += 1
+                lost_at = running if running not in results else ""  # none: while the file was imported
+                why = f"the grader's own process was lost ({lost}): not graded; please report it"
+                if self._stopped or time.monotonic() > until:
+                    crashes = MAX_CRASHES
+                for check in checks:
+                    if check.id == lost_at or (crashes == MAX_CRASHES and check.id not in results):
+                        results[check.id] = not_graded(check, why)
+        ordered = [results[check.id] for check in checks if check.id in results]
+        return verdict_of(
+            submission,
+            assignment,
+            ordered,
+            problems=submission.problems if verdict is None else verdict.problems,
+            notes=() if verdict is None else verdict.notes,
+        )
+
+    def _do(self, job: Mapping[str, Any], seconds: float) -> Iterator[tuple[str, Any]]:
+        """What the process says of a job, until it is done. Raises Lost."""
+        until = time.monotonic() + seconds
+        process = self._started()
+        assert process.stdin is not None
+        self._send(process, json.dumps(job).encode() + b"\n", until)
+        while True:
+            line = self._line(process, until)
+            try:
+                kind, value = json.loads(line)
+            except (ValueError, TypeError):
+                raise Lost("it said what is no answer") from None
+            if kind == "done":
+                return
+            yield kind, value
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._stopped:
+            raise Lost("grading was stopped")
+        if self._process is None or self._process.poll() is not None:
+            self.close()
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-c", "from pacelab_grading.examiner import main; main()"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise Lost(f"no process can be started to grade in: {error.strerror or error}") from None
+            assert self._process.stdin is not None
+            assert self._process.stdout is not None
+            os.set_blocking(self._process.stdin.fileno(), False)
+            os.set_blocking(self._process.stdout.fileno(), False)
+        return self._process
+
+    def _send(self, process: subprocess.Popen[bytes], line: bytes, until: float) -> None:
+        assert process.stdin is not None
+        rest = memoryview(line)
+        while rest:
+            try:
+                rest = rest[os.write(process.stdin.fileno(), rest) :]
+            except BlockingIOError:
+                self._wait(process.stdin.fileno(), select.POLLOUT, until)
+            except BrokenPipeError:
+                raise self._lost(process) from None
+
+    def _line(self, process: subprocess.Popen[bytes], until: float) -> bytes:
+        assert process.stdout is not None
+        while (end := self._buffer.find(b"\n")) < 0:
+            self._wait(process.stdout.fileno(), select.POLLIN, until)
+            try:
+                part = os.read(process.stdout.fileno(), 1 << 16)
+            except BlockingIOError:
+                continue
+            if not part:
+                raise self._lost(process)
+            self._buffer += part
+            if len(self._buffer) > MAX_LINE_BYTES:
+                raise Lost(f"it said more than {MAX_LINE_BYTES >> 20} MiB at once")
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        return line
+
+    def _wait(self, descriptor: int, event: int, until: float) -> None:
+        poll = select.poll()
+        poll.register(descriptor, event)
+        left_s = until - time.monotonic()
+        if left_s <= 0 or not poll.poll(left_s * 1000):
+            raise Lost("its time was over")
+
+    def _lost(self, process: subprocess.Popen[bytes]) -> Lost:
+        try:
+            code = process.wait(5.0)
+        except subprocess.TimeoutExpired:
+            return Lost("it closed its pipe")
+        return Lost(f"signal {-code}" if code < 0 else f"exit code {code}")
+
+
+def main() -> None:
+    """Answer until the grader is gone."""
+    jobs, answers = os.dup(0), os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # what anything here prints is no answer
+    _bound_memory()
+    buffer = bytearray()
+    while (line := _next_line(jobs, buffer)) is not None:
+        lifeline = _Lifeline(jobs)
+        try:
+            _answer(json.loads(line), answers)
+        finally:
+            lifeline.cut()
+        _say(answers, "done", None)
+    os._exit(0)
+
+
+def _answer(job: Mapping[str, Any], answers: int) -> None:
+    try:
+        if "read" in job:
+            files = {name: base64.b64decode(content) for name, content in job["files"].items()}
+            assignment = find_assignment(job["assignment"])
+            known = {"problems": job["problems"], "others": job["others"]}
+            submission = read_submission(job["read"], files, assignment, **known)
+            _say(answers, "submission", asdict(submission))
+            return
+        settings = Settings(**job["settings"])
+        submission = submission_from_json(job["judge"])
+        verdict = grade_here(submission, settings, only=job["only"], failed=job["failed"], answers=answers)
+        _say(answers, "verdict", to_json(verdict))
+    except PaceLabError as error:
+        _say(answers, "error", plain(str(error), 500))
+    except Exception as error:
+        _say(answers, "error", plain(f"{type(error).__name__}: {error}", 500))
+
+
+def grade_here(
+    submission: Submission,
+    settings: Settings,
+    *,
+    only: Collection[str] | None = None,
+    failed: Collection[str] = (),
+    answers: int | None = None,
+) -> Verdict:
+    """One verdict, in this very process."""
+
+    def tell(kind: str, value: Any) -> None:
+        if answers is not None:
+            _say(answers, kind, asdict(value) if isinstance(value, Result) else value)
+
+    return judge(
+        submission,
+        find_assignment(settings.assignment),
+        walls=walls(weak=settings.weak_walls),
+        terms=settings,
+        only=only,
+        failed=failed,
+        tell=tell,
+    )
+
+
+def _say(answers: int, kind: str, value: Any) -> None:
+    rest = memoryview(json.dumps([kind, value]).encode() + b"\n")
+    while rest:
+        rest = rest[os.write(answers, rest) :]
+
+
+def _next_line(jobs: int, buffer: bytearray) -> bytes | None:
+    seen = 0
+    while (end := buffer.find(b"\n", seen)) < 0:
+        seen = len(buffer)
+        part = os.read(jobs, 1 << 16)
+        if not part:
+            return None
+        buffer += part
+    line = bytes(buffer[:end])
+    del buffer[: end + 1]
+    return line
+
+
+class _Lifeline:
+    """Ends this process when the grader is gone while a job is done here: nobody would hear the answer."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._woken, self._wake = os.pipe()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def cut(self) -> None:
+        """The job is done."""
+        os.write(self._wake, b"x")
+        self._thread.join()
+        os.close(self._wake)
+        os.close(self._woken)
+
+    def _watch(self) -> None:
+        poll = select.poll()
+        poll.register(self._jobs, 0)  # hanging up is always told
+        poll.register(self._woken, select.POLLIN)
+        if any(descriptor == self._jobs for descriptor, _ in poll.poll()):
+            os.killpg(0, signal.SIGKILL)
+
+
+def _bound_memory() -> None:
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    limit = MEMORY_BYTES if most == resource.RLIM_INFINITY else min(most, MEMORY_BYTES)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

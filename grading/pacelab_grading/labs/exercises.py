@@ -1,0 +1,239 @@
+"""A lab as an assignment, and its exercises: functions called with drawn parameters, each answer must be the model's.
+
+An exercise has parts, each with its points: the first is the thing itself, the others are its corners. A corner counts
+only where the thing itself is right: alone it would be earned by a constant. A lab's text is the master's, its model
+what stands there between BEGIN and END SOLUTION. Lab 0 asks for functions on what a run measured, which must say what
+PaceLab says of the same run.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pacelab_labs
+from pacelab import Experiment, compare
+from pacelab_grading.assignment import Assignment, Check, Wrong
+from pacelab_grading.inside.worker import plain
+from pacelab_grading.lab import Lab, near
+from pacelab_grading.receive.notebook import needed
+from pacelab_grading.receive.statements import statements_of
+
+MASTERS = Path(pacelab_labs.__file__).parent / "masters"
+SOLUTION = re.compile(r"^( *)# BEGIN SOLUTION\n(.*?)^ *# END SOLUTION\n", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabHandIn(Assignment):
+    """One lab. `file` is its master's name: a student's notebook bears it, too."""
+
+    @property
+    def lean(self) -> bool:
+        """The other cells run experiments and draw."""
+        return True
+
+    @property
+    def handed_out(self) -> str:
+        """The master."""
+        return _text(self.file)
+
+    @property
+    def model(self) -> str:
+        """The functions and classes asked for, solved, with what they need."""
+        return _taken(self.file, self.names, r"\2")
+
+    @property
+    def template(self) -> str:
+        """The same as students get it."""
+        return _taken(self.file, self.names, r"\1raise lab.Todo\n")
+
+
+@functools.cache
+def _text(file: str) -> str:
+    return (MASTERS / file).read_text(encoding="utf-8")
+
+
+@functools.cache
+def _taken(file: str, names: tuple[str, ...], instead: str) -> str:
+    text = SOLUTION.sub(instead, _text(file))
+    return "\n\n".join(needed(statements_of(ast.parse(text), text.split("\n")), file, names, [])) + "\n"
+
+
+@functools.cache
+def reference(model: str) -> dict[str, Any]:
+    """What a model's text defines, in this process: ours it is."""
+    names: dict[str, Any] = {}
+    exec(compile(model, "model", "exec"), names)
+    return names
+
+
+Arguments = dict[str, Any]
+Draw = Callable[[Random], Arguments]
+TIMES = 6
+TOLERANCE = 1e-4
+"""Relative: ten times less than in the notebook, where sizes that are a few octets off must only be told from right."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One row of the rubric: calls of one kind."""
+
+    id: str
+    title: str
+    points: float
+    draw: Draw | tuple[Draw, ...]
+    """Several take turns."""
+    hint: str = ""
+
+    def calls(self, draw: Random) -> list[Arguments]:
+        """What the function is called with."""
+        kinds = self.draw if isinstance(self.draw, tuple) else (self.draw,)
+        return [kinds[number % len(kinds)](draw) for number in range(max(TIMES, len(kinds)))]
+
+
+def each(draw: Callable[..., Arguments], **values: Sequence[Any]) -> tuple[Draw, ...]:
+    """One for each of the values of one argument."""
+    ((name, choices),) = values.items()
+    return tuple(functools.partial(draw, **{name: choice}) for choice in choices)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exercise:
+    """A function that a lab asks for."""
+
+    name: str
+    """As `lab.check` knows it."""
+    function: str
+    parts: tuple[Part, ...]
+    above: tuple[str, ...] = ()
+    """Functions of other exercises that the student's may call."""
+    read: Callable[[Any], Any] = lambda answer: answer
+    """Brings answers that say the same into one form."""
+
+    def checks(self, model: Callable[[], str]) -> tuple[Check, ...]:
+        """A check for each part; `model` gives the lab's model solution."""
+        run = functools.partial(_run, self, model)
+        return tuple(
+            Check(
+                id=part.id,
+                title=part.title,
+                points=part.points,
+                run=functools.partial(run, part),
+                needs=(self.function,),
+                above=self.above,
+                public=part is self.parts[0],
+                hint=part.hint or f'`lab.check("{self.name}", {self.function})` says more',
+            )
+            for part in self.parts
+        )
+
+
+def _run(exercise: Exercise, model: Callable[[], str], part: Part, lab: Lab) -> None:
+    function, right = lab.function(exercise.function), reference(model())[exercise.function]
+    for other in dict.fromkeys((exercise.parts[0], part)):
+        for arguments in other.calls(lab.random(other.id)):
+            expected = exercise.read(plain(right(**deepcopy(arguments))))
+            got = function(**{name: packed(value) for name, value in arguments.items()})
+            if not agree(expected, _read(exercise, got)):
+                told = ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())
+                first = "" if other is part else "first of all "
+                raise Wrong(f"{first}{exercise.function}({told}) = {_short(expected)}", _short(got))
+
+
+def _read(exercise: Exercise, got: Any) -> Any:
+    try:
+        return exercise.read(got)
+    except (TypeError, ValueError):  # of another form
+        return got
+
+
+def packed(value: Any) -> Any:
+    """An argument on its way into the sandbox, where lists stay lists."""
+    if isinstance(value, list):
+        return {"$list": [packed(item) for item in value]}
+    if isinstance(value, set):
+        return {"$set": sorted(value)}
+    if isinstance(value, Mapping):
+        return {"$map": [[key, packed(item)] for key, item in value.items()]}
+    return value
+
+
+def agree(expected: Any, got: Any) -> bool:
+    """Whether two plain values are the same, numbers within `TOLERANCE`."""
+    if isinstance(expected, list):
+        if not isinstance(got, list) or len(got) != len(expected):
+            return False
+        return all(agree(one, other) for one, other in zip(expected, got, strict=True))
+    if isinstance(expected, str) or isinstance(got, bool) or not isinstance(got, int | float):
+        return type(expected) is type(got) and bool(expected == got)
+    return math.isclose(expected, got, rel_tol=TOLERANCE, abs_tol=1e-12)
+
+
+def _short(value: Any) -> str:
+    text = f"{value:.6g}" if isinstance(value, float) else repr(value)
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+T = {3: 4.303, 4: 3.182, 5: 2.776}
+"""Samples -> Student's factor of the 95 % interval, as the lab gives it."""
+
+
+def _drawn(draw: Random) -> Experiment:
+    return Experiment(
+        topology="chain",
+        topology_options={"hops": draw.randrange(1, 7)},
+        payload_bytes=draw.choice((576, 1000, 1460)),
+        window_pkts=draw.choice((8, 16, 32, 64)),
+        duration_s=draw.randrange(4, 9),
+        seed=draw.randrange(1, 1_000_000),
+    )
+
+
+def goodput(lab: Lab) -> None:
+    """Of the one flow of a run."""
+    experiment = _drawn(lab.random("goodput of a run"))
+    (flow,) = lab.baseline(experiment)["flows"]
+    mine = lab.function("goodput_bps")(flow["delivered_pkts"], experiment.payload_bytes, experiment.duration_s)
+    near(flow["goodput_bps"], mine, what="goodput_bps() of a run's packets", tolerance=1e-3)
+
+
+def interval(lab: Lab) -> None:
+    """Of a few seeds."""
+    draw = lab.random("interval of runs")
+    count, found = draw.choice(list(T)), dict[str, Any]()
+    while not found.get("half_width"):  # a window may be too small for seeds to differ
+        (row,) = compare(_drawn(draw), schemes=["newreno"], seeds=count, jobs=1).rows
+        found = row["goodput_bps"]
+    samples = {"$list": list(found["samples"])}
+    mine = lab.function("half_width")(samples, T[count])
+    near(found["half_width"], mine, what=f"half_width() of the goodput of {count} seeds", tolerance=2e-3)
+
+
+LAB0 = (
+    Check(
+        id="goodput-run",
+        title="goodput of a run, as PaceLab has it",
+        points=25,
+        run=goodput,
+        needs=("goodput_bps",),
+        hint="the lab's own cell does the same with its run",
+        simulates=True,
+    ),
+    Check(
+        id="interval-runs",
+        title="the interval of a few seeds, as PaceLab has it",
+        points=25,
+        run=interval,
+        needs=("half_width",),
+        hint="the lab's own cell does the same at 7 hops",
+        simulates=True,
+    ),
+)

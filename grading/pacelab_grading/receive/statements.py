@@ -1,0 +1,367 @@
+"""Python of hand-ins: the statements of a cell, what each gives a meaning, what it needs; and which modules it imports.
+
+A cell is read without the statements that IPython alone understands. A statement that is left out says why. Modules of
+a student's own are those of the files beside the graded one that it imports, and that they import in turn.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import symtable
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pacelab_grading.plain import decoded
+from pacelab_grading.sandbox import AVAILABLE
+
+KEEPING = re.compile(r"(?:\s*%%(?:time|timeit|capture)\b[^\n]*)+")
+"""Magics at the top of a cell that run it as it is."""
+CELL_MAGIC = re.compile(r"\s*(%%\w*)")
+REST = r"(?:\\\n|[^\n])*"
+MAGIC = re.compile(rf"([ \t]*)(?:[%!?]{REST}|%{{0,2}}[\w.*]+\?\??[ \t]*(?=\n|\Z))")
+ASSIGNED = re.compile(rf"([ \t]*[^\W\d][\w., \t]*=[ \t]*)[%!]{REST}")
+"""IPython's own statements: `%magic`, `!command`, `?name`, `name?`; `files = !ls`."""
+PIECE = re.compile(
+    r"""(\"{3}|'{3})(?:\\.|[^\\])*?(?:\1|\Z)|(["'])(?:\\.|[^\\\n])*?(?:\2|(?=\n)|\Z)|\#[^\n]*|\\\n|[^"'\#()\[\]{}\\\n]+""",
+    re.DOTALL,
+)
+"""Of Python's text: a string, a comment, a line that goes on, or what is neither these nor a bracket."""
+MAGICIAN = "get_ipython"
+"""What IPython calls in their place."""
+
+
+def parsed(source: str) -> tuple[ast.Module, list[str]]:
+    """A cell and its lines; what IPython alone understands is taken out only of what is no Python."""
+    try:
+        return ast.parse(source), source.split("\n")
+    except SyntaxError:
+        python = _without_magics(source)
+        return ast.parse(python), python.split("\n")
+
+
+def _without_magics(source: str) -> str:
+    """Without lines of IPython's own, which it looks for where a statement starts; all others stay where they were."""
+    made: list[str] = []
+    at, depth, starts = 0, 0, True
+    while at < len(source):
+        if starts and (magic := MAGIC.match(source, at) or ASSIGNED.match(source, at)):
+            instead = f"{MAGICIAN}()" if magic.re is ASSIGNED else "pass"
+            made.append(magic[1] + instead + "\n" * magic[0].count("\n"))
+            at, starts = magic.end(), False
+            continue
+        piece = PIECE.match(source, at)
+        token = piece[0] if piece else source[at]
+        depth = max(0, depth + (token in "([{") - (token in ")]}"))
+        starts = token == "\n" and depth == 0
+        made.append(token)
+        at += len(token)
+    return "".join(made)
+
+
+READING = frozenset(name for kind in (str, tuple, frozenset, float) for name in dir(kind)) | {
+    "get",
+    "items",
+    "keys",
+    "values",
+}
+"""Methods that change nothing: those of what never changes, and a dictionary's."""
+PACKAGE = "pacelab"
+FUTURE = "from __future__ import annotations"
+"""Before what was taken out: what only types need may have been left behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One of the outermost level; or a whole cell that cannot be read."""
+
+    cell: int
+    node: ast.stmt
+    text: str
+    gives: tuple[str, ...]
+    """Names that it gives a meaning, or changes."""
+    says: str = ""
+    """What to tell whoever needs it: it is left out. Empty for what is taken."""
+    needs: frozenset[str] = frozenset()
+    """Names for the want of which it is left out."""
+
+    def takes(self, *, now: bool = False, future: bool = False) -> set[str]:
+        """Names of the module that it refers to, now or when it is called; `future`: annotations are not looked at."""
+        if isinstance(self.node, ast.Import | ast.ImportFrom):
+            return set()
+        text = f"{FUTURE}\n{self.text}" if future else self.text
+        tables, found = [symtable.symtable(text, "cell", "exec")], set()
+        while tables:
+            table = tables.pop()
+            for symbol in table.get_symbols():
+                if symbol.is_referenced() and (symbol.is_global() or table.get_type() == "module"):
+                    found.add(symbol.get_name())
+            tables += [child for child in table.get_children() if not now or child.get_type() == "class"]
+        return found
+
+
+def statements_of(
+    tree: ast.Module,
+    lines: Sequence[str],
+    cell: int = 1,
+    place: str = "",
+    local: Collection[str] = (),
+    *,
+    lean: bool = True,
+) -> list[Statement]:
+    """Those of a cell that is Python."""
+    found = []
+    for node in tree.body:
+        gives = () if is_future(node) else tuple(dict.fromkeys(_given(node)))
+        why = _why_not(node, local, lean=lean)
+        says = f"{place}, line {node.lineno}: {listed(gives)} left out, since {why}" if why else ""
+        found.append(Statement(cell, node, _text(node, lines), gives, says))
+    return found
+
+
+def with_changes(statements: Sequence[Statement], name: str) -> list[Statement]:
+    """The same; what is left out gives, too, what it changes a part of, itself or by a function that it calls.
+
+    Only of what is assigned here: `plt.show()` changes nothing that an answer uses.
+    """
+    functions = {
+        item.node.name: set(_changed(item.node)) for item in statements if isinstance(item.node, ast.FunctionDef)
+    }
+    apart = ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef
+    assigned = {given for item in statements if not isinstance(item.node, apart) for given in item.gives}
+    found = []
+    for statement in statements:
+        if statement.says:
+            called = (functions[call] for call in _called(statement.node) if call in functions)
+            changed = set(_changed(statement.node)).union(*called) & assigned - set(statement.gives)
+            if changed:
+                place = f"{name}: code cell {statement.cell}, line {statement.node.lineno}"
+                told = ", ".join(sorted(changed))
+                says = f"{place}: what changes {told} was left out, since cells are not run: write {told} as it is then"
+                statement = replace(statement, gives=(*statement.gives, *sorted(changed)), says=says)
+        found.append(statement)
+    return found
+
+
+def is_future(node: ast.stmt) -> bool:
+    """Whether it must stand at the top of a module."""
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def alias_of(alias: ast.alias) -> str:
+    """The name that an import gives a meaning."""
+    return alias.asname or alias.name.split(".")[0]
+
+
+def there_of(node: ast.Import | ast.ImportFrom, local: Collection[str]) -> list[ast.alias]:
+    """Of what it imports that which the sandbox has."""
+    if isinstance(node, ast.Import):
+        return [alias for alias in node.names if alias.name == PACKAGE or _importable(alias.name, local)]
+    if node.module == PACKAGE:
+        return [alias for alias in node.names if alias.name in AVAILABLE]
+    return node.names if node.module and _importable(node.module, local) else []
+
+
+def outside(node: ast.stmt, aliases: Collection[str]) -> set[str]:
+    """What a statement takes, when it is run, of the package by these names of it, and the sandbox's has not."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = [node]
+    while waiting:
+        match waiting.pop():
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in aliases:
+                found |= set() if attribute in AVAILABLE else {f"{name}.{attribute}"}
+            case ast.FunctionDef() | ast.AsyncFunctionDef() as function:
+                waiting += [*function.decorator_list, function.args, *([function.returns] if function.returns else [])]
+            case ast.Lambda(args=arguments):
+                waiting.append(arguments)
+            case other:
+                waiting += ast.iter_child_nodes(other)
+    return found
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first of them, with the verb that fits."""
+    return f"{', '.join(names[:5])} {'was' if len(names) == 1 else 'were'}"
+
+
+def _text(node: ast.stmt, lines: Sequence[str]) -> str:
+    """As it was written: to write it anew from the tree would fail for long expressions, and lose the comments."""
+    decorators = [item.lineno for item in getattr(node, "decorator_list", ())]
+    first, last = min([node.lineno, *decorators]), node.end_lineno or node.lineno
+    found = [line.encode() for line in lines[first - 1 : last]]  # columns are counted in octets
+    found[-1] = found[-1][: node.end_col_offset]
+    found[0] = found[0] if decorators else found[0][node.col_offset :]
+    return b"\n".join(found).decode()
+
+
+def _given(node: ast.stmt) -> Iterator[str]:
+    """Names that a statement gives a meaning, or changes a part of, other than those inside functions and classes."""
+    waiting: list[ast.AST] = [node]
+    while waiting:
+        match waiting.pop():
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                yield from map(alias_of, aliases)
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
+            case ast.Subscript(value=inner, ctx=ast.Store()) | ast.Attribute(value=inner, ctx=ast.Store()):
+                while isinstance(inner, ast.Subscript | ast.Attribute):
+                    inner = inner.value
+                if isinstance(inner, ast.Name):
+                    yield inner.id
+            case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                pass
+            case other:
+                waiting += reversed(list(ast.iter_child_nodes(other)))
+
+
+def _changed(node: ast.AST) -> Iterator[str]:
+    """Names of what it changes a part of, in functions that it defines, too."""
+    for part in ast.walk(node):
+        match part:
+            case ast.Call(func=ast.Attribute(value=inner, attr=method)) if method not in READING:
+                pass
+            case (
+                ast.Subscript(value=inner, ctx=ast.Store() | ast.Del())
+                | ast.Attribute(value=inner, ctx=ast.Store() | ast.Del())
+            ):
+                pass
+            case ast.Global(names=names):
+                yield from names
+                continue
+            case _:
+                continue
+        while isinstance(inner, ast.Subscript | ast.Attribute | ast.Call):
+            inner = inner.func if isinstance(inner, ast.Call) else inner.value
+        if isinstance(inner, ast.Name):
+            yield inner.id
+
+
+def _why_not(node: ast.stmt, local: Collection[str], *, lean: bool) -> str:
+    """Why a statement is left out, and what to do; empty for what defines something. Imports are looked at later."""
+    if isinstance(node, ast.Import | ast.ImportFrom) or _defines(node, local, lean=lean):
+        return ""
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        value = next((f", {name} = ...," for name in _given(node)), "")
+        called = f"{_called(node)[0]} is called, and cells are not run"
+        return f"{called}: write the value itself{value} or call it in a function"
+    if isinstance(node, ast.Expr):
+        return "cells are not run: define it in a statement of its own"
+    return f"cells are not run: define it outside of `{type(node).__name__.lower()}`"
+
+
+def _defines(node: ast.stmt, local: Collection[str], *, lean: bool) -> bool:
+    """Whether a statement does nothing but to define what the sandbox can do with."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Pass():
+            return True
+        case ast.Import() | ast.ImportFrom():
+            return len(there_of(node, local)) == len(node.names)
+        case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
+            called = _called(node)
+            return not called or (lean and MAGICIAN not in called)
+        case ast.If(test=test, body=body, orelse=orelse):
+            return not _called(test) and all(_defines(part, local, lean=lean) for part in (*body, *orelse))
+        case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=last):
+            if any(_catches_imports(handler) for handler in handlers):
+                body = [part for part in body if not isinstance(part, ast.Import | ast.ImportFrom)]
+            parts = (*body, *orelse, *last, *(part for handler in handlers for part in handler.body))
+            return all(_defines(part, local, lean=lean) for part in parts)
+    return False
+
+
+def _catches_imports(handler: ast.ExceptHandler) -> bool:
+    """Whether it goes on where a module is not there."""
+    caught = (
+        {part.id for part in ast.walk(handler.type) if isinstance(part, ast.Name)} if handler.type else {"Exception"}
+    )
+    return not caught.isdisjoint(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
+
+
+def _called(node: ast.AST) -> list[str]:
+    """Names of what a statement calls, the outermost first."""
+    calls = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return [getattr(call, "id", getattr(call, "attr", "something")) for call in calls]
+
+
+def _importable(module: str, local: Collection[str]) -> bool:
+    top = module.split(".")[0]
+    return top in sys.stdlib_module_names or top in local or f"{top}.py" in local
+
+
+MAX_HELPERS = 50
+OTHERWISE = "use Python's own modules, and what the template imports of pacelab"
+
+
+def modules_beside(main: str, files: Mapping[str, bytes]) -> dict[str, str]:
+    """Path below the graded file's folder -> text, of the other Python files there."""
+    top = main.rpartition("/")[0]
+    found = {}
+    for name, content in files.items():
+        if name == main or not name.endswith(".py") or not (not top or name.startswith(f"{top}/")):
+            continue
+        below = name[len(top) + 1 :] if top else name
+        if all(part.isidentifier() for part in below.removesuffix(".py").split("/")):
+            found[below], _ = decoded(content)
+    return found
+
+
+def imported(source: str, beside: Mapping[str, str], problems: list[str]) -> dict[str, str]:
+    """Those of `beside` that the source imports, directly or not. A name of Python's own is never the student's."""
+    found: dict[str, str] = {}
+    waiting = [("", source)]
+    while waiting:
+        where, text = waiting.pop()
+        for module in _imports(text, where):
+            for path in _paths(module):
+                if path not in beside or path in found:
+                    continue
+                if module.split(".")[0] in sys.stdlib_module_names:
+                    note = f"{path} bears the name of one of Python's own modules, which is imported instead: rename it"
+                    if note not in problems:
+                        problems.append(note)
+                elif len(found) < MAX_HELPERS:
+                    found[path] = beside[path]
+                    waiting.append((path, beside[path]))
+    return found
+
+
+def lacking(source: str, local: Collection[str]) -> tuple[str, ...]:
+    """What the outermost level of a file imports, unguarded, that is not there when it is graded."""
+    found: dict[str, int] = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
+            gone = [alias.name for alias in node.names if alias not in there_of(node, local)]
+            found |= dict.fromkeys(
+                gone if isinstance(node, ast.Import) else [f"{node.module}.{name}" for name in gone], node.lineno
+            )
+    return tuple(f"line {line}: {name} is not there when it is graded: {OTHERWISE}" for name, line in found.items())
+
+
+def _imports(text: str, path: str) -> Iterator[str]:
+    """Dotted names of modules that a text imports; `path` is its own, for relative imports."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    package = path.split("/")[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            if base:
+                yield base
+            yield from (f"{base}.{alias.name}" if base else alias.name for alias in node.names)
+
+
+def _paths(module: str) -> Iterator[str]:
+    """Files that importing the module reads."""
+    parts = module.split(".")
+    for count in range(1, len(parts) + 1):
+        stem = "/".join(parts[:count])
+        yield f"{stem}.py"
+        yield f"{stem}/__init__.py"

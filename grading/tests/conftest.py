@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from pacelab import HostError
+from pacelab_grading.assignments import find_assignment
+from pacelab_grading.examiner import Examiner
+from pacelab_grading.judge import Listener, Terms, Verdict, judge
+from pacelab_grading.receive.submission import Submission
+from pacelab_grading.sandbox import Limits, Walls, walls
+
+Judge = Callable[..., Verdict]
+Graded = Callable[[Listener], Verdict]
+PATIENCE_S, AGAIN_S = 2.0, 0.05
+
+
+@pytest.fixture(autouse=True)
+def linux() -> None:
+    if not sys.platform.startswith("linux"):
+        pytest.skip("the sandbox needs Linux: run this in WSL2, a VM or a container")
+
+
+@pytest.fixture(params=["bubblewrap", "fallback"])
+def around(request: pytest.FixtureRequest) -> Walls:
+    """Both kinds of walls."""
+    try:
+        found = walls(weak=True, bubblewrap=request.param == "bubblewrap")
+    except HostError as error:
+        pytest.skip(str(error))
+    if request.param == "bubblewrap" and found.bubblewrap is None:
+        pytest.skip(f"no bubblewrap: {found.notes[0]}")
+    return found
+
+
+@pytest.fixture
+def best() -> Walls:
+    """The best walls that there are here."""
+    return walls(weak=True)
+
+
+@pytest.fixture
+def model() -> str:
+    return (find_assignment(3).path / "model.py").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def grade(engine: None) -> Judge:
+    """Grade a source text as a submission of an assignment."""
+
+    def run(
+        source: str,
+        around: Walls,
+        *,
+        number: int = 3,
+        only: tuple[str, ...] = (),
+        limits: Limits | None = None,
+        **terms: object,
+    ) -> Verdict:
+        assignment = replace(find_assignment(number))
+        if only:
+            kept = tuple(check for check in assignment.checks if check.id in only)
+            object.__setattr__(assignment, "checks", kept)  # past the rule that points sum to 100
+        return judge(
+            Submission(student="s", source=source), assignment, walls=around, limits=limits, terms=Terms(**terms)
+        )  # type: ignore[arg-type]
+
+    return run
+
+
+class _Caught(Exception):
+    """A check has caught it."""
+
+
+def _stops(kind: str, value: Any) -> None:
+    """Hears what comes of each check: the first that takes points settles that not all are earned."""
+    if kind == "result" and value.earned < value.points:
+        raise _Caught
+
+
+@pytest.fixture
+def earns_all() -> Iterator[Callable[[Graded], bool]]:
+    """Whether a source earns all points. The first check that takes some is the last one run, and what loops for ever
+    in this very process is ended: each round of it in an exception.
+    """
+
+    def late(_number: int, _frame: FrameType | None) -> None:
+        raise TimeoutError
+
+    def call(graded: Graded) -> bool:
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE_S, AGAIN_S)
+        try:
+            verdict = graded(_stops)
+        except (TimeoutError, _Caught):
+            return False
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return verdict.points == verdict.total
+
+    before = signal.signal(signal.SIGALRM, late)
+    yield call
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(scope="session")
+def examiner() -> Iterator[Examiner]:
+    """One process that reads what was handed in."""
+    with Examiner() as made:
+        yield made
+
+
+@pytest.fixture
+def one_examiner(examiner: Examiner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that is collected is read by one process, as a class's hand-ins are: to start one takes most of a test."""
+    monkeypatch.setattr("pacelab_grading.receive.collect.Examiner", lambda: contextlib.nullcontext(examiner))
+
+
+@pytest.fixture
+def in_home(tmp_path: Path) -> Path:
+    return tmp_path

@@ -1,0 +1,402 @@
+"""Wrong solutions: of the labs' exercises by hand, and mutants of any text, each by a slip that anybody could make."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from pacelab_grading.assignment import Planted
+
+# Wrong solutions of the labs' exercises, made by hand: each with the checks that must catch it, and no others.
+
+
+def wrong(name: str, old: str, new: str, *loses: str) -> Planted:
+    return Planted(name=name, misconception="", changes=((old, new),), loses=loses)
+
+
+ALL_ROLES = ("roles", "roles-captured", "roles-far")
+DELAYS = ("delay", "delay-long", "delay-short")
+PACES = ("pacer", "pacer-many", "pacer-run")
+CONTROLLED = ("controller", "controller-between", "controller-thresholds")
+
+MISTAKES: dict[str, tuple[Planted, ...]] = {
+    "lab0": (
+        wrong("bytes", "payload_bytes * 8 /", "payload_bytes /", "goodput", "goodput-run"),
+        wrong("headers", "* payload_bytes *", "* (payload_bytes + 40) *", "goodput", "goodput-run"),
+        wrong("n-below-the-root", "(len(samples) - 1)", "len(samples)", "interval", "interval-runs"),
+        wrong("of-one-sample", "variance / len(samples)", "variance", "interval", "interval-runs"),
+    ),
+    "lab1": (
+        wrong("square-law", "return 40 * math", "return 20 * math", "capture", "capture-weaker"),
+        wrong("never-weaker", "math.log10(far_m / near_m)", "abs(math.log10(far_m / near_m))", "capture-weaker"),
+        wrong(
+            "power-alone",
+            "min(sense_m, link_m * 10 ** (capture_db / 40))",
+            "link_m * 10 ** (capture_db / 40)",
+            "range-sensed",
+        ),
+        wrong("range-of-squares", "(capture_db / 40)", "(capture_db / 20)", "range", "range-sensed"),
+        wrong("exchanged", "disturbs - senses, senses - disturbs", "senses - disturbs, disturbs - senses", *ALL_ROLES),
+        wrong("one-range", "<= disturb_m}", "<= sense_m}", *ALL_ROLES[1:]),
+        wrong("senses-too", "return disturbs - senses,", "return disturbs,", *ALL_ROLES),
+        wrong("ahead-only", "abs(at - receiver_m)", "at - receiver_m", *ALL_ROLES),
+        wrong("never-empty", "max(at_ms, free_ms)", "free_ms", "queue-empty"),
+        wrong("reuse", "max(at_ms, free_ms) +", "at_ms +", "queue", "queue-empty"),
+    ),
+    "lab2": (
+        wrong("rounds-down", "(hops + every - 1) // every", "hops // every", "busy-begun", "busy-short"),
+        wrong("one-too-many", "(hops + every - 1)", "(hops + every)", "busy", "busy-begun", "busy-short"),
+        wrong("at-least-one", "(hops + every - 1) // every", "max(1, hops // every)", "busy-begun"),
+        wrong(
+            "smallest",
+            "min(window for window, goodput in goodput_kbps.items() if goodput >= 0.99 * best)",
+            "min(goodput_kbps)",
+            "best",
+            "best-plateau",
+            "best-order",
+        ),
+        wrong("very-best", ">= 0.99 * best", ">= best", "best-plateau", "best-order"),
+        wrong("largest", "return min(window", "return max(window", "best-plateau", "best-order"),
+        wrong("first-measured", "return min(", "return next(", "best-order"),
+        wrong("five-per-cent", "0.99 * best", "0.95 * best", "best-plateau", "best-order"),
+        wrong(
+            "down-from-the-best",
+            "    return min(window for window, goodput in goodput_kbps.items() if goodput >= 0.99 * best)",
+            "    found = max(goodput_kbps, key=goodput_kbps.get)\n"
+            "    for window in sorted((window for window in goodput_kbps if window < found), reverse=True):\n"
+            "        if goodput_kbps[window] < 0.99 * best:\n"
+            "            break\n"
+            "        found = window\n"
+            "    return found",
+            "best-plateau",
+            "best-order",
+        ),
+        wrong("one-more-attempt", "failure**attempts", "failure ** (attempts + 1)", "given-up", "given-up-certain"),
+        wrong("arrives", "failure**attempts", "1 - failure**attempts", "given-up", "given-up-certain"),
+    ),
+    "lab3": (
+        wrong(
+            "no-cap",
+            "min((average - min_th) / (max_th - min_th), max_p)",
+            "(average - min_th) / (max_th - min_th)",
+            "probability-cap",
+        ),
+        wrong(
+            "as-in-the-internet",
+            "(average - min_th) / (max_th - min_th), max_p",
+            "max_p * (average - min_th) / (max_th - min_th), max_p",
+            *("probability", "probability-none", "probability-cap"),
+        ),
+        wrong("below-0", "if average < min_th:", "if False:", "probability-none"),
+        wrong("attempts", "(attempts - 1)", "attempts", "average"),
+        wrong(
+            "delivered-only",
+            "        self.average = 7",
+            "        if delivered:\n            self.average = 7",
+            "average",
+        ),
+        wrong("the-other-way-round", ".random() >= prob", ".random() < prob", "drops", "drops-cap"),
+        wrong("for-marking", "0.4, 20.0, 0.05", "0.4, 2.0, 0.1", "drops", "drops-cap"),
+        wrong("higher-cap", "20.0, 0.05", "20.0, 0.1", "drops-cap"),
+        wrong(
+            "drops-nothing",
+            "return self.random.random() >= probability(self.average, 0.4, 20.0, 0.05)",
+            "return True",
+            "drops",
+            "drops-cap",
+        ),
+    ),
+    "lab4": (
+        wrong("not-halved", "/ rate_bps) / 2", "/ rate_bps)", "queueing", "queueing-sizes"),
+        wrong("one-hop", "rtt_s / hops -", "rtt_s -", "queueing", "queueing-sizes"),
+        wrong("40-bytes", "(data_bytes + ack_bytes)", "(data_bytes + 40)", "queueing-sizes"),
+        wrong("all-hops", "min(hops, 4) *", "hops *", "delay-long"),
+        wrong("always-four", "min(hops, 4) *", "4 *", "delay-short"),
+        wrong("wait-alone", "(wait_s + 8 * data_bytes / rate_bps)", "wait_s", *DELAYS),
+        wrong("n-below-the-root", "statistics.stdev", "statistics.pstdev", "cov", "cov-few"),
+        wrong(
+            "deviation",
+            "statistics.stdev(rtts_s) / statistics.mean(rtts_s)",
+            "statistics.stdev(rtts_s)",
+            "cov",
+            "cov-few",
+        ),
+        wrong("three-at-least", "len(rtts_s) > 1", "len(rtts_s) > 2", "cov-few"),
+        wrong(
+            "each-alone", "max(at_ms, leave_ms[-1] + interval_ms)", "at_ms + interval_ms", "release", "release-empty"
+        ),
+        wrong("never-empty", "max(at_ms, leave_ms[-1] + interval_ms)", "leave_ms[-1] + interval_ms", "release-empty"),
+        wrong("weights", "0.7 * self.average_s + 0.3 * new_s", "0.3 * self.average_s + 0.7 * new_s", *PACES),
+        wrong("cov-once", "(1 + 2 * cov", "(1 + cov", *PACES),
+        wrong("short-memory", "maxlen=50", "maxlen=8", *PACES[1:]),
+        wrong("ack-of-40-bytes", "sample.data_bytes, sample.ack_bytes)", "sample.data_bytes, 40)", *PACES),
+        wrong(
+            "first-path",
+            "        path = (sample",
+            '        path = self.path = getattr(self, "path", None) or (sample',
+            *PACES[:2],
+        ),
+        wrong(
+            "one-for-all",
+            "    def __init__(self):\n        self.average_s = None  # FHD_hat; the first sample starts it\n"
+            "        self.rtts_s = deque(maxlen=50)\n",
+            "    rtts_s = deque(maxlen=50)\n\n    def __init__(self):\n        self.average_s = None\n",
+            "pacer",
+        ),
+        wrong("begins-at-0", "average_s = None", "average_s = 0.0", *PACES),
+        wrong("all-flows", "for flow in fast if flow in from_wired", "for flow in fast", "control-mesh"),
+        wrong("no-threshold", "> threshold * mean", "> mean", "control-threshold"),
+        wrong(
+            "fastest-alone",
+            "if goodput > threshold * mean]",
+            "if goodput > threshold * mean and goodput == max(goodput_kbps.values())]",
+            "control-threshold",
+        ),
+        wrong(
+            "mean-of-the-wired",
+            "    mean = sum(goodput_kbps.values()) / len(goodput_kbps)",
+            "    wired = [goodput_kbps[flow] for flow in from_wired] or [1]\n    mean = sum(wired) / len(wired)",
+            "control-mesh",
+        ),
+        wrong(
+            "sum",
+            "sum(goodput_kbps.values()) / len(goodput_kbps)",
+            "sum(goodput_kbps.values())",
+            "control",
+            "control-mesh",
+            "control-threshold",
+        ),
+    ),
+    "lab5": (
+        wrong("network-alone", "network_ms + 25 + 60", "network_ms", "mos", "mos-late", "mos-worst"),
+        wrong("never-late", "0.11 * max(0, d - 177.3)", "0", "mos-late"),
+        wrong("common-logarithm", "math.log(", "math.log10(", "mos", "mos-late", "mos-worst"),
+        wrong("per-cent", "1 + 10 * loss", "1 + 0.1 * loss", "mos", "mos-late", "mos-worst"),
+        wrong("no-floor", " if r > 0 else 1.0", "", "mos-worst"),
+        wrong("from-3.9-on", "mos > 3.9", "mos >= 3.9", "controller-thresholds"),
+        wrong("above-3.7", "mos >= 3.7", "mos > 3.7", "controller-thresholds"),
+        wrong("choke", "mos > 3.6 else", "mos > 3.3 else", *CONTROLLED),
+        wrong("two-speeds", "rate_kbps * 1.03", "rate_kbps * 1.05", *CONTROLLED[1:]),
+    ),
+    "lab6": (
+        wrong("handshake-at-11", "(44 + 40) * 8 / 1", "(44 + 40) * 8 / 11", "exchange", "exchange-ack"),
+        wrong("two-sifs", "3 * 10", "2 * 10", "exchange", "exchange-ack"),
+        wrong("no-mac-ack", "+ 40 + 40 + 14)", "+ 40 + 40)", "exchange", "exchange-ack"),
+        wrong(
+            "time-saved",
+            "/ data_us - 1",
+            "/ data_us - 1 - (acks_per_segment * ack_us) ** 2 / data_us**2",
+            "gain",
+            "gain-fewer",
+        ),
+        wrong("an-ack-each", "acks_per_segment * ack_us", "ack_us", "gain-fewer"),
+        wrong("bytes", "packet_bytes * 8 /", "packet_bytes /", "pace", "pace-sizes"),
+        wrong("full-packets", "packet_bytes * 8 /", "1500 * 8 /", "pace-sizes"),
+        wrong("no-loss-is-a-gain", "gain > 0 for", "gain >= 0 for", "verdict-naught"),
+        wrong("one-is-enough", "if all(wins)", "if any(wins)", "verdict", "verdict-naught"),
+    ),
+}
+
+
+# Mutants of a text of Python: each differs from it in one place, by a slip that somebody could make.
+
+SWAPPED = {
+    ast.Lt: (ast.LtE, ast.GtE),
+    ast.LtE: (ast.Lt, ast.Gt),
+    ast.Gt: (ast.GtE, ast.LtE),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+    ast.Add: (ast.Sub,),
+    ast.Sub: (ast.Add,),
+    ast.Mult: (ast.Div,),
+    ast.Div: (ast.Mult,),
+    ast.FloorDiv: (ast.Div,),
+    ast.Pow: (ast.Mult,),
+    ast.BitOr: (ast.BitAnd,),
+    ast.And: (ast.Or,),
+    ast.Or: (ast.And,),
+}
+NAMES = {"min": "max", "max": "min", "ceil": "floor", "round": "int", "all": "any", "any": "all"}
+METHODS = {"popleft": "pop", "append": "appendleft"}
+
+
+def mutants(source: str) -> Iterator[tuple[str, str]]:
+    """What was changed, and the text."""
+    tree = ast.parse(source)
+    for node in list(ast.walk(tree)):
+        for change in _ways(node):
+            told = _change(node, change)
+            if told:
+                yield f"line {getattr(node, 'lineno', 0)}: {told}", ast.unparse(ast.fix_missing_locations(tree))
+            change.undo()
+
+
+def _change(node: ast.AST, change: Change) -> str:
+    """Change the node; what was done, empty for nothing."""
+    before = ast.unparse(node) if isinstance(node, ast.expr | ast.stmt) else ""
+    change()
+    if change.told:
+        return change.told
+    after = ast.unparse(node) if isinstance(node, ast.expr | ast.stmt) else ""
+    short = " ".join(after.split())[:60]
+    return f"{' '.join(before.split())[:60]} -> {short}" if after != before else ""
+
+
+def _ways(node: ast.AST) -> list[Change]:
+    match node:
+        case ast.Constant(value=bool(value)):
+            return [Change(node, "value", not value)]
+        case ast.Constant(value=int() | float() as value):
+            others = (value + 1 if abs(value) < 100 else value * 1.1, value * 2, value * 0.9)
+            return [Change(node, "value", other) for other in others if other != value]
+        case ast.Compare(ops=[op, *_]):
+            return [Change(node, "ops", [other(), *node.ops[1:]]) for other in SWAPPED.get(type(op), ())]
+        case ast.BinOp(op=op) | ast.AugAssign(op=op) | ast.BoolOp(op=op):
+            return [Change(node, "op", other()) for other in SWAPPED.get(type(op), ())]
+        case ast.UnaryOp(op=ast.Not()):
+            return [Change(node, "operand", ast.UnaryOp(ast.Not(), node.operand))]
+        case ast.Name(id=name) if name in NAMES:
+            return [Change(node, "id", NAMES[name])]
+        case ast.Attribute(attr=name) if name in METHODS:
+            return [Change(node, "attr", METHODS[name])]
+        case ast.If() | ast.IfExp():
+            return [Change(node, "test", ast.Constant(value)) for value in (True, False)]
+        case ast.Slice():
+            return []
+        case ast.FunctionDef() | ast.For() | ast.While():
+            return _without(node)
+    return []
+
+
+def _without(node: ast.FunctionDef | ast.For | ast.While) -> list[Change]:
+    """One statement less, for each that does something."""
+    found = []
+    for number, statement in enumerate(node.body):
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            continue
+        told = f"without {' '.join(ast.unparse(statement).split())[:60]}"
+        found.append(Change(node, "body", [*node.body[:number], ast.Pass(), *node.body[number + 1 :]], told))
+    return found
+
+
+class Change:
+    """A new value for a field of a node, when it is called, and until that is undone."""
+
+    def __init__(self, node: ast.AST, name: str, value: object, told: str = "") -> None:
+        self._node, self._name, self._value = node, name, value
+        self._before = getattr(node, name)
+        self.told = told
+
+    def __call__(self) -> None:
+        setattr(self._node, self._name, self._value)
+
+    def undo(self) -> None:
+        setattr(self._node, self._name, self._before)
+
+
+# Mutants of the model solutions that are the same algorithm, or that no rule of the assignment speaks of: why.
+
+COUNTED = "counters are the student's own: nothing is graded by them"
+ONE_ACTION = "an event brings one action of a flow at most, so that there is no order"
+UNREACHED = "R is 81 at most, with no delay and no loss"
+MASKED = "event_mask asks for segments alone"
+
+EQUIVALENT = {
+    1: {
+        "line 25: (other_m / sender_m) ** 4 >= 10 ** (CAPTURE_DB / 10) -> "
+        "(other_m / sender_m) ** 4 > 10 ** (CAPTURE_DB / 10)": "no ratio of two floats has this fourth power",
+        "line 25: 10 ** (CAPTURE_DB / 10) -> 10 * (CAPTURE_DB / 10)": "10 dB: both are 10",
+    },
+    2: {
+        "line 22: if not goodput_bps: raise ValueError('no measurement') -> "
+        "if False: raise ValueError('no measurement')": "max() of nothing raises ValueError",
+        "line 20: without if not goodput_bps: raise ValueError('no measurement')": "likewise",
+        "line 49: self._acknowledged < number <= self._next -> self._acknowledged <= number <= self._next": (
+            "a duplicate frees number - number = 0"
+        ),
+        "line 61: 1 -> 0.9": "limits are whole numbers",
+    },
+    3: {
+        "line 97: without if not isinstance(event, SegmentSeen): return": MASKED,
+        "line 99: if not isinstance(event, SegmentSeen): return -> if False: return": MASKED,
+        "line 127: without return {'delayed': self._delayed}": COUNTED,
+        "line 95: 0 -> 1": COUNTED,
+        "line 106: self._delayed += segment in flow.queue -> self._delayed -= segment in flow.queue": COUNTED,
+        "line 106: segment in flow.queue -> segment not in flow.queue": COUNTED,
+        "line 35: self._samples.append -> self._samples.appendleft": "a full deque drops its other end",
+        "line 40: 2 -> 1.8": "samples are whole",
+        "line 49: round -> int": "a nanosecond",
+        "line 67: seq_diff(end, self.tainted_to) > 0 -> seq_diff(end, self.tainted_to) >= 0": "the same end again",
+        "line 67: 0 -> 1": "segments are longer than an octet",
+        "line 111: self._actions.append -> self._actions.appendleft": ONE_ACTION,
+        "line 115: self._actions.popleft -> self._actions.pop": ONE_ACTION,
+        "line 135: self._actions.append -> self._actions.appendleft": ONE_ACTION,
+    },
+    4: {
+        "line 61: without return None": "that is what a function without a return gives",
+        "line 68: without return {'dropped': self._dropped}": COUNTED,
+        "line 26: average < min_retries -> average <= min_retries": "at the threshold the line is 0",
+        "line 41: 0 -> 1": COUNTED,
+        "line 48: if isinstance(event, SegmentSeen): handle = event.segment.ha -> "
+        "if True: handle = event.segment.handle probability = drop_pr": "there are two kinds of events",
+        "line 52: self._dropped += 1 -> self._dropped -= 1": COUNTED,
+        "line 52: 1 -> 2": COUNTED,
+        "line 52: 1 -> 0.9": COUNTED,
+        "line 53: self._actions.append -> self._actions.appendleft": ONE_ACTION,
+        "line 55: self._actions.append -> self._actions.appendleft": ONE_ACTION,
+        "line 59: self._actions.popleft -> self._actions.pop": ONE_ACTION,
+    },
+    5: {
+        "line 14: 5 -> 4.5": "rounds are whole",
+        "line 17: without if r >= 100: return 4.5": UNREACHED,
+        "line 21: r <= 0 -> r < 0": "at 0 the curve is 1",
+        "line 21: 0 -> 1": "below 1 the curve is below 1, and held there",
+        "line 23: if r >= 100: return 4.5 -> if False: return 4.5": UNREACHED,
+        "line 23: r >= 100 -> r > 100": UNREACHED,
+        "line 23: 100 -> 110.00000000000001": UNREACHED,
+        "line 23: 100 -> 200": UNREACHED,
+        "line 23: 100 -> 90.0": UNREACHED,
+        "line 24: 4.5 -> 5.5": UNREACHED,
+        "line 24: 4.5 -> 9.0": UNREACHED,
+        "line 24: 4.5 -> 4.05": UNREACHED,
+        "line 60: 0 -> 1": "the first good round leaves 12 kbit/s or more",
+        "line 61: 0 -> 1": "only rounds after a poor one count, which begins at 0",
+        "line 66: 5.0 -> 6.0": "any MOS above 3.9",
+        "line 66: 5.0 -> 10.0": "any MOS above 3.9",
+        "line 66: 5.0 -> 4.5": "any MOS above 3.9",
+    },
+    "lab0": {},
+    "lab1": {
+        "line 15: abs(at - sender_m) <= sense_m -> abs(at - sender_m) < sense_m": "no place lies at the end of a range",
+        "line 16: abs(at - receiver_m) <= disturb_m -> abs(at - receiver_m) < disturb_m": "likewise",
+    },
+    "lab2": {
+        "line 5: 1 -> 0.9": "hops are whole",
+        "line 10: goodput >= 0.99 * best -> goodput > 0.99 * best": "no goodput is 99 % of another to the last digit",
+    },
+    "lab3": {"line 7: average < min_th -> average <= min_th": "at the threshold the line is 0"},
+    "lab4": {
+        "line 38: self.rtts_s.append -> self.rtts_s.appendleft": "a full deque drops its other end",
+        "line 44: goodput > threshold * mean -> goodput >= threshold * mean": "no goodput is that to the last digit",
+    },
+    "lab5": {
+        "line 9: r > 0 -> r >= 0": "at 0 the curve is 1",
+        "line 9: 0 -> 1": "below 7 the curve is below 1, and held there",
+        "line 9: 1.0 -> 0.9": "of R between 0 and 7 the lab does not say whether MOS is held at 1",
+    },
+    "lab6": {"line 5: (44 + 40) * 8 / 1 -> (44 + 40) * 8 * 1": "both are the same"},
+}
+"""Number of the assignment, or the lab -> change -> why."""
+
+SIMULATED = (
+    "line 66: without return packets_in_the_air(hops) + 1",
+    "line 68: packets_in_the_air(hops) + 1 -> packets_in_the_air(hops) - 1",
+    "line 68: 1 -> 2",
+    "line 68: 1 -> 0.9",
+)
+"""Those that only a simulation tells from the model."""

@@ -1,0 +1,553 @@
+"""Many submissions: the batch, and the gradebook of it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pacelab import ConfigError, HostError
+from pacelab.running import workers
+from pacelab_grading.assignments import find_assignment
+from pacelab_grading.batch import grade_all, others_kept, slug
+from pacelab_grading.commands import _say
+from pacelab_grading.commands import grade as grade_command
+from pacelab_grading.examiner import Examiner, Settings
+from pacelab_grading.judge import NOT_GRADED, Result, Verdict
+from pacelab_grading.plain import folded
+from pacelab_grading.receive.submission import Submission
+from pacelab_grading.records.gradebook import (
+    GONE,
+    Row,
+    csv_file,
+    gone,
+    gradebook,
+    graded_before,
+    lateness,
+    remembered,
+    strangers,
+    summary,
+    to_csv,
+)
+from pacelab_grading.records.gradescope import results
+from pacelab_grading.records.home import canvas, homeward, of_earlier, write_home
+from pacelab_grading.records.report import from_json, html_report, text_report, to_json
+from pacelab_grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
+from pacelab_grading.sandbox import Walls
+
+Judge = Callable[..., Verdict]
+TEMPLATE = find_assignment(2).template
+MANY = [Submission(student=f"s{number}", source=f"return {number}\n") for number in range(3)]
+"""No Python, which takes the least time."""
+SETTINGS = Settings(assignment=2, weak_walls=True)
+
+
+@pytest.mark.thorough
+def test_the_same_submission_gets_the_same_verdict_behind_any_walls(grade: Judge, best: Walls) -> None:
+    from pacelab_grading.sandbox import walls
+
+    source = (find_assignment(2).path / "model.py").read_text(encoding="utf-8").replace("8e9", "1e9")
+    documents = [
+        to_json(grade(source, around, number=2)) for around in (best, best, walls(weak=True, bubblewrap=False))
+    ]
+    assert documents[0] == documents[1]
+    assert documents[0]["results"] == documents[2]["results"]
+
+
+def test_another_key_draws_other_parameters(grade: Judge, best: Walls) -> None:
+    source = TEMPLATE.replace("raise NotImplementedError", "return 600_000", 3)
+    told = [grade(source, best, number=2, only=("bound",), key=key).results[0].steps[-1] for key in ("a", "b", "b")]
+    assert told[0] != told[1] == told[2]
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graded: list[str] = []
+    original = Examiner.judge
+
+    def counting(self: Examiner, submission: Submission, settings: Settings) -> Verdict:
+        graded.append(submission.student)
+        return original(self, submission, settings)
+
+    def stop(done: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Examiner, "judge", counting)
+    with pytest.raises(KeyboardInterrupt):
+        grade_all(MANY, SETTINGS, store=tmp_path, jobs=1, on_done=stop)
+    assert graded[:2] == ["s0", "s1"]  # the third may have begun
+    graded[2:] = []
+    verdicts = grade_all(MANY, SETTINGS, store=tmp_path, jobs=1)
+    assert graded == ["s0", "s1", "s2"]
+    assert [verdict.student for verdict in verdicts] == ["s0", "s1", "s2"]
+    for path in tmp_path.iterdir():
+        path.write_text("{")  # as a full disk would leave it, were it not for the rename
+    grade_all(MANY, SETTINGS, store=tmp_path, jobs=1)
+    assert len(graded) == 6
+    monkeypatch.setattr("pacelab_grading.batch.HERE", tmp_path)  # rubrics of another text, and the same version
+    grade_all(MANY, SETTINGS, store=tmp_path, jobs=1)
+    assert len(graded) == 9
+
+
+def test_a_scheduler_that_is_not_there_is_a_host_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "CONNECT_S", 0.3)
+    with pytest.raises(HostError, match="--scheduler"):
+        grade_all(MANY, SETTINGS, store=tmp_path, scheduler="tcp://127.0.0.1:9")
+
+
+def test_file_names_hold_no_path_and_stay_apart() -> None:
+    names = ["ann", "Ann", "zoë", "zoe\u0308", "../../etc/passwd", "a/b", "a_b", "", "Zoë Öz", "x" * 300]
+    made = [slug(name) for name in names]
+    assert len(set(map(folded, made))) == len(names)  # on a disk for which letters have no size, too
+    assert not any("/" in name or ".." in name or len(name) > 80 for name in made)
+
+
+def verdict(student: str, points: float, status: str = "graded") -> Verdict:
+    result = Result(
+        id="a", title="t", points=100, earned=points, status="partial", expected="<b>", got="&", steps=("x",)
+    )
+    return Verdict(
+        student=student,
+        assignment=3,
+        version=1,
+        title="T",
+        points=points,
+        total=100,
+        status=status,
+        results=(result,),
+        problems=("mend <this>",),
+    )
+
+
+def rows(verdicts: list[Verdict], students: list[Student], rule: LateRule | None = None) -> list[tuple[object, ...]]:
+    submissions = [Submission(student=item.student, source="") for item in verdicts]
+    made = gradebook(verdicts, submissions, students, rule or LateRule())
+    return [(row.student, row.score, row.status, row.late_days) for row in made]
+
+
+def test_a_pair_shares_its_better_submission() -> None:
+    students = [Student(student=name, group="g1") for name in ("Ann A", "Bob B")] + [Student(student="Cem C")]
+    found = rows([verdict("Bob B", 70), verdict("Ann A", 50)], students)
+    assert found == [("Ann A", 70, "graded", None), ("Bob B", 70, "graded", None), ("Cem C", 0.0, "missing", None)]
+
+
+def test_a_pair_may_be_written_in_any_way_and_words_remain_words() -> None:
+    named = ["A, B", "a,b", " A ,  B", "ab", "team 1 1", "team 11"]
+    students = [Student(student=f"s{place}", group=group) for place, group in enumerate(named)]
+    found = rows([verdict("s0", 70)], students)
+    assert [score for _, score, _, _ in found] == [70, 70, 70, 0, 0, 0]
+    assert len({student.pair for student in students}) == 4
+
+
+def test_two_columns_of_one_title_are_refused_where_it_is_read(tmp_path: Path) -> None:
+    place = tmp_path / "roster.csv"
+    place.write_text("student,Quiz,Student ,Quiz\nAnn,1,x,2\n")
+    with pytest.raises(ConfigError, match="2 columns are called 'student': rename those that are not it"):
+        read_roster(place)
+    place.write_text("student,Quiz,,quiz,\nAnn,1,,2,\n")
+    assert read_roster(place) == [Student(student="Ann")]
+
+
+@pytest.mark.parametrize(
+    ("submitted", "extension", "days", "score"),
+    [
+        ("2026-11-01T23:59", 0, 0, 80),
+        ("2026-11-02T00:03", 0, 0, 80),  # clocks differ
+        ("2026-11-02T00:10", 0, 1, 70),
+        ("2026-11-03T12:00", 0, 2, 60),
+        ("2026-11-03T12:00", 2, 0, 80),
+        ("2026-11-05T12:00", 0, 4, 0),  # beyond the most days
+    ],
+)
+def test_late_days_cost_a_part_each(submitted: str, extension: float, days: int, score: float) -> None:
+    rule = LateRule(due=parse_time("2026-11-01T23:59"), percent_per_day=10, most_days=3)
+    students = [Student(student="Ann", submitted=submitted, extension_days=extension)]
+    assert rows([verdict("Ann", 80)], students, rule) == [("Ann", score, "graded", days)]
+
+
+DUE = LateRule(due=parse_time("2026-11-01T23:59"), percent_per_day=10, most_days=3)
+EARLY, LATE = "2026-11-01T12:00", "2026-11-03T12:00"
+
+
+def pair(*submitted: str) -> list[Student]:
+    return [
+        Student(student=name, group="g", submitted=told) for name, told in zip(("Ann", "Bob"), submitted, strict=True)
+    ]
+
+
+def test_each_has_the_own_number_and_of_a_pair_only_the_partner_is_told_who_handed_in() -> None:
+    """The platform writes the name in its own way."""
+    students = [
+        Student(student=name, group=group, ids=(("moodle", id),))
+        for name, group, id in (("Ann Lee", "p", "21"), ("Bo", "p", "22"), ("Ann Lee", "", "23"))
+    ]
+    made = Submission(student="Team 1-Ann Lee", source="", platform="moodle", identity="21")
+    found = gradebook([verdict(made.student, 90)], [made], students, LateRule())
+    assert [(row.id, row.remarks) for row in found] == [
+        ("21", "mend <this>"),
+        ("22", "handed in by Team 1-Ann Lee; mend <this>"),
+        ("23", "nothing handed in"),
+    ]
+
+
+def test_a_pair_is_as_late_as_its_submission() -> None:
+    both = [("Ann", 70, "graded", 2), ("Bob", 70, "graded", 2)]
+    assert rows([verdict("Ann", 90)], pair(LATE, ""), DUE) == both
+    assert rows([verdict("Ann", 90)], pair("", LATE), DUE) == both  # who handed nothing in has the pair's time
+    assert rows([verdict("Ann", 90)], pair(LATE, EARLY), DUE) == both
+
+
+def test_a_pair_gets_what_is_worth_more_after_the_deduction() -> None:
+    both = [("Ann", 80, "graded", 0), ("Bob", 80, "graded", 0)]
+    assert rows([verdict("Ann", 80), verdict("Bob", 90)], pair(EARLY, LATE), DUE) == both
+    extended = [Student(student="Ann", group="g", submitted=LATE), Student(student="Bob", group="g", extension_days=2)]
+    assert [row[1] for row in rows([verdict("Ann", 90)], extended, DUE)] == [70, 90]  # an extension is one's own
+
+
+def test_a_report_and_the_remarks_say_what_lateness_took_off() -> None:
+    made, handed = [verdict("Ann", 90)], Submission(student="Ann", source="")
+    for extension, told in ((0, ["Ann", "Bob"]), (2, ["Ann"])):
+        people = [Student(student="Ann", group="g", submitted=LATE)]
+        people += [Student(student="Bob", group="g", extension_days=extension)]
+        found = gradebook(made, [handed], people, DUE)
+        assert lateness(found, handed) == [f"{name}: late (days begun: 2): 20 points off" for name in told]
+        assert found[0].remarks == "late (days begun: 2): 20 points off; mend <this>"
+    assert lateness(gradebook(made, [handed], people[:1], DUE), handed) == ["late (days begun: 2): 20 points off"]
+
+
+@pytest.fixture
+def eight_hours_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This machine's local time."""
+    monkeypatch.setenv("TZ", "XYZ+8")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("due", "submitted", "days"),
+    [
+        ("2026-11-01T23:59-08:00", "2026-11-02T05:00:00+00:00", 0),
+        ("2026-11-01T23:59-08:00", "2026-11-02T05:00:00Z", 0),
+        ("2026-11-01T23:59-08:00", "2026-11-02T08:10Z", 1),
+        ("2026-11-01T23:59", "2026-11-02T05:00Z", 0),  # here it is 21:00
+        ("2026-11-01T23:59", "2026-11-02T08:10Z", 1),
+        ("2026-11-02T07:59Z", "2026-11-01T23:59", 0),
+        ("2026-11-02T07:59Z", "2026-11-02T00:10", 1),
+    ],
+)
+@pytest.mark.usefixtures("eight_hours_behind")
+def test_offsets_count(due: str, submitted: str, days: int) -> None:
+    assert LateRule(due=parse_time(due)).days(submitted) == days
+
+
+@pytest.mark.usefixtures("eight_hours_behind")
+def test_a_time_that_no_clock_shows_is_told() -> None:
+    with pytest.raises(ConfigError, match="give both an offset"):
+        LateRule(due=parse_time("2026-11-01T23:59Z")).days("9999-12-31T23:59")
+
+
+def test_strangers_and_reruns_are_marked() -> None:
+    submissions = [Submission(student="who", source="", late=True)]
+    (known, stranger) = gradebook([verdict("who", 5, "rerun")], submissions, [Student(student="Ann")], LateRule())
+    assert known.status == "missing"
+    assert stranger.status == "rerun"
+    assert "not in the roster" in stranger.remarks
+    assert "late, by an unknown time" in stranger.remarks
+
+
+def test_why_a_hand_in_is_nobodys() -> None:
+    students = [Student(student=name, id=number) for name, number in (("Jo Smith", "1"), ("Jo Smith", "2"), ("X", "2"))]
+    found = gradebook(
+        [verdict(name, 5) for name in ("Jo Smith", "2", "Lee", "1")],
+        [Submission(student=name, source="") for name in ("Jo Smith", "2", "Lee", "1")],
+        students,
+        LateRule(),
+    )
+    assert [row.status for row in found] == ["graded", "missing", "missing", "graded", "graded", "graded"]
+    assert strangers(found) == found[3:]
+    said = [row.remarks.partition(":")[0] for row in found[3:]]
+    assert said == ["its name fits 2 students", "its id fits 2 students", "not in the roster; mend <this>"]
+
+
+def test_whose_partner_has_two_hand_ins_has_them_too() -> None:
+    found = rows([verdict("Ann", 90), verdict("Ann", 80)], pair("", ""))
+    assert [row[2] for row in found] == ["duplicate", "duplicate"]
+
+
+@pytest.mark.parametrize(
+    ("name", "identity"), [("Jane Smith", ""), ("smithjane", ""), ("janesmith", ""), ("x", "77"), ("jsmith", "")]
+)
+def test_names_are_matched_as_platforms_write_them(name: str, identity: str) -> None:
+    students = [Student(student="John Doe", id="76"), Student(student="Jane Smith", id="77")]
+    found = claimed_by(Submission(student=name, source="", identity=identity), students)
+    assert found == ([] if name == "jsmith" else [1])
+
+
+def test_roster_headers_and_errors(tmp_path: Path) -> None:
+    place = tmp_path / "roster.csv"
+    place.write_text("Name,SIS User ID,Team,extension\nAnn,1,g,2\n,,,\n", "utf-8")
+    assert read_roster(place) == [Student(student="Ann", id="1", group="g", extension_days=2, ids=(("sis", "1"),))]
+    place.write_text("a,b\n1,2\n")
+    with pytest.raises(ConfigError, match=r"no column `student` .* set the platform to English"):
+        read_roster(place)
+    for days in ("x", "nan", "inf", "-inf", "1e308"):
+        place.write_text(f"student,extension\nAnn,{days}\n")
+        with pytest.raises(ConfigError, match="line 2: extension_days"):
+            read_roster(place)
+    place.write_text("student;extension\nAnn;1,5\n")
+    assert read_roster(place)[0].extension_days == 1.5
+    place.write_text(f"student,id\nAnn,1\nBob,{'x' * 200_000}\n")
+    with pytest.raises(ConfigError, match=r"line 3: field larger .* shorten the cell"):
+        read_roster(place)
+    place.write_text('student,id\n"Ann,1\nBob,2\n')
+    with pytest.raises(ConfigError, match=r"unexpected end of data: .* close its quotes"):
+        read_roster(place)
+    place.write_text("student\nAnn\nJörg\n", "latin-1")
+    with pytest.raises(ConfigError, match=r"roster.csv', line 3: no UTF-8: save it as CSV UTF-8"):
+        read_roster(place)
+    with pytest.raises(ConfigError, match="ISO 8601"):
+        parse_time("yesterday")
+
+
+@pytest.mark.parametrize("text", ["2026-11-01", " 20261101 ", "2026-W44-7"])
+def test_a_day_alone_is_no_time(text: str) -> None:
+    """Its first minute would be a day before what is meant by --due, and before what was handed in on it."""
+    with pytest.raises(ConfigError, match="with the time of day"):
+        parse_time(text)
+    assert parse_time("2026W447T23").hour == 23
+
+
+def test_a_roster_may_begin_with_empty_lines_or_excels_separator(tmp_path: Path) -> None:
+    place = tmp_path / "roster.csv"
+    place.write_text("\nsep=;\r\nstudent;id\r\nAnn;1\r\n", "utf-8")
+    assert read_roster(place) == [Student(student="Ann", id="1")]
+
+
+def test_who_is_in_two_sections_is_one_student(tmp_path: Path) -> None:
+    place = tmp_path / "roster.csv"
+    place.write_text("student,id,section\nAnn,1,A\nAnn,1,B\nAnn,2,B\n", "utf-8")
+    assert [(student.id, student.line) for student in read_roster(place)] == [("1", 0), ("2", 2)]
+    place.write_text("Identifier,Full name\nParticipant 3,Ann\nParticipant 3,Ann\nParticipant 4,Ann\n")
+    assert [student.line for student in read_roster(place)] == [0, 2]  # what is uploaded counts line by line
+
+
+def test_what_bears_a_groups_name_is_the_groups() -> None:
+    students = [
+        Student(student=name, id=name[0], group=group) for name, group in (("Ann", ""), ("Bob", "P 1"), ("Cy", "P 1"))
+    ]
+    assert [claimed_by(Submission(student=name, source=""), students) for name in ("p_1", "P 2", "Ann")] == [
+        [1],
+        [],
+        [0],
+    ]
+
+
+def test_who_is_excused_in_canvas_remains_so() -> None:
+    header = ["Student", "ID", "Section", "Assignment 1 (5)"]
+    values = {"student": "Ann", "id": "1", "group": "", "points": 0.0, "late_days": None, "deduction": 0.0}
+    row = Row(**values, score=0.0, of=100, status="missing", version=None, remarks="")
+    made = canvas(header, [(["Ann", "1", "A", mark], row) for mark in ("EX", "50", "")], "Assignment 1", 100.0)
+    assert [line.rpartition(",")[2] for line in made.splitlines()[2:]] == ["EX", "0.00", "0.00"]
+
+
+@pytest.mark.parametrize(
+    ("titles", "possible", "made"),
+    [
+        (["Assignment 1 (5)"], ["10"], ["Assignment 1 (5)", "10", "7.75"]),
+        (["Assignment 1 (5)"], ["12,50"], ["Assignment 1 (5)", "12.5", "9.69"]),
+        (["Assignment 1 (5)"], ["1.000,00"], ["Assignment 1 (5)", "1000", "775.00"]),
+        (["Assignment 1 (5)"], ["0"], ["Assignment 1 (5)", "100", "77.50"]),
+        (["Assignment 1 (retake) (4)", "Assignment 1 (5)"], ["1", "100"], ["Assignment 1 (5)", "100", "77.50"]),
+        (["Assignment 1 (retake) (4)"], ["1"], ["Assignment 1", "100", "77.50"]),
+    ],
+)
+def test_a_score_is_out_of_the_points_that_canvas_has_in_that_column(
+    titles: list[str], possible: list[str], made: list[str]
+) -> None:
+    (row,) = gradebook([verdict("Ann", 77.5)], [Submission(student="Ann", source="")], [], LateRule())
+    line = ["Ann", "1", "A", *[""] * len(titles)]
+    points = ["    Points Possible", "", "", *possible]
+    text = canvas(["Student", "ID", "Section", *titles], [(line, row)], "Assignment 1", 100.0, points)
+    assert [cells[3] for cells in csv.reader(text.splitlines())] == made
+
+
+def test_what_was_handed_in_as_it_was_handed_out_is_remarked() -> None:
+    handed_out = find_assignment(1).template
+    worked_in = handed_out.replace("raise NotImplementedError", "return True", 2)  # the first is in its docstring
+    made = [Submission(student="Ann", source=text) for text in (handed_out, worked_in, "def other(): ...", None)]
+    rows = gradebook([replace(verdict("Ann", 0.0), assignment=1, problems=())] * 4, made, [], LateRule())
+    assert [row.remarks for row in rows] == ["as it was handed out: nothing is written in it", "", "", ""]
+
+
+def test_grades_of_an_earlier_run_that_lie_there_are_named(tmp_path: Path) -> None:
+    old = ["gradescope/submission_1/results.json", "reports/ann.html"]
+    write_home(tmp_path, dict.fromkeys(("canvas.csv", "reports/bob.html", *old), b""))
+    assert of_earlier(tmp_path, {"canvas.csv", "reports/bob.html"}) == old
+
+
+def test_who_was_graded_before_and_is_not_among_these_hand_ins_gets_no_zero(tmp_path: Path) -> None:
+    lines = ["Student,ID,Section"] + [f"{name},{number},1" for number, name in enumerate(("Ann", "Bob", "Cem"), 1)]
+    (tmp_path / "roster.csv").write_text("\n".join(lines))
+    students = read_roster(tmp_path / "roster.csv")
+    told = []
+    for present in (("Ann", "Bob"), ("Ann",), ("Ann",)):
+        verdicts = [verdict(name, 90) for name in present]
+        submissions = [Submission(student=name, source="") for name in present]
+        before = graded_before(tmp_path / "gradebook.csv")
+        made = remembered(gradebook(verdicts, submissions, students, LateRule()), before)
+        (tmp_path / "gradebook.csv").write_bytes(csv_file(made))
+        home = homeward(tmp_path / "roster.csv", students, made, submissions, verdicts, column="A", hidden="hidden")
+        sent = [line.split(",")[0] for line in home["canvas.csv"].decode().splitlines()[2:]]
+        told.append((sent, made[1].remarks, made[2].remarks))
+    assert told[0] == (["Ann", "Bob", "Cem"], "mend <this>", "nothing handed in")
+    assert told[1] == told[2] == (["Ann", "Cem"], GONE, "nothing handed in")
+
+
+def test_who_has_another_name_by_now_was_graded_before_all_the_same(tmp_path: Path) -> None:
+    def made(name: str, handed_in: bool) -> list[Row]:
+        (tmp_path / "roster.csv").write_text(f"student,id\n{name},7\nDora,\n")
+        found = [Submission(student=name, source="")] if handed_in else []
+        verdicts = [verdict(name, 90)] if handed_in else []
+        return gradebook(verdicts, found, read_roster(tmp_path / "roster.csv"), LateRule())
+
+    (tmp_path / "gradebook.csv").write_bytes(csv_file(made("Ann Ash", handed_in=True)))
+    later = remembered(made("Ann Oak", handed_in=False), graded_before(tmp_path / "gradebook.csv"))
+    assert [row.remarks for row in later] == [GONE, "nothing handed in"]
+
+
+def test_without_a_roster_who_was_graded_before_is_named(tmp_path: Path) -> None:
+    def made(*names: str) -> list[Row]:
+        verdicts = [verdict(name, 90) for name in names]
+        return gradebook(verdicts, [Submission(student=name, source="") for name in names], [], LateRule())
+
+    (tmp_path / "gradebook.csv").write_bytes(csv_file(made("Ann", "=Bob", "Cem")))
+    before = graded_before(tmp_path / "gradebook.csv")
+    assert gone(made("=Bob", "Dora"), before) == ["Ann", "Cem"]
+    assert gone(made("Ann", "=Bob", "Cem"), before) == []
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_run_that_takes_nothing_off_for_lateness_any_more_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ann.py").touch()
+    (tmp_path / "roster.csv").write_text("student,submitted\nann,2026-11-03T10:00\n")
+    asked = {"submissions": [tmp_path / "ann.py"], "assignment": "1", "roster": tmp_path / "roster.csv"}
+    for due, told in ((None, False), ("2026-11-01T23:59", False), (None, True), (None, False)):
+        grade_command(**asked, out=tmp_path / "out", due=due, weak_walls=True)
+        assert ("say --due TIME again" in capsys.readouterr().err) is told
+
+
+def test_a_rubric_that_does_not_sum_up_is_told() -> None:
+    first = find_assignment(1)
+    with pytest.raises(ConfigError, match="assignment 1, version 1: its checks have 92 points"):
+        replace(first, checks=first.checks[1:])
+
+
+def test_a_name_with_a_comma_and_no_quotes_is_told(tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text("student,id\nBob,1,\nSmith, Jane,2\n")
+    with pytest.raises(ConfigError, match=r"line 3: more cells than the header has: put quotes"):
+        read_roster(tmp_path / "roster.csv")
+
+
+def test_grades_of_another_assignment_are_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "verdicts").mkdir()
+    (tmp_path / "verdicts" / "a.json").write_text(json.dumps(to_json(replace(verdict("Ann", 90), assignment=2))))
+    (tmp_path / "verdicts" / "b.json").write_text("{")
+    (tmp_path / "ann.py").touch()
+    with pytest.raises(ConfigError, match="the grades of assignment 2 are there: name another folder"):
+        grade_command(submissions=[tmp_path / "ann.py"], assignment="1", out=tmp_path)
+    assert others_kept(tmp_path / "verdicts", 2) == []
+
+
+def test_whose_time_is_not_known_is_counted_where_lateness_costs(capsys: pytest.CaptureFixture[str]) -> None:
+    verdicts = [verdict(name, 90) for name in ("Ann", "Bob", "Cem")]
+    students = [Student(student="Ann", submitted="2026-11-01T12:00"), Student(student="Bob", submitted="1.11.")]
+    students += [Student(student=name) for name in ("Cem", "Dora")]
+    submissions = [Submission(student=item.student, source="") for item in verdicts]
+    for due, told in (("2026-11-01T23:59", True), (None, False)):
+        rule = LateRule(due=None if due is None else parse_time(due))
+        _say(gradebook(verdicts, submissions, students, rule), verdicts, Path("grades"), due=due is not None)
+        assert ("nothing was taken off 2: no time is known" in capsys.readouterr().err) == told
+
+
+def test_who_is_not_graded_is_named_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    lost = replace(verdict("Ann", 0).results[0], status=NOT_GRADED, got="no room in /tmp: not graded")
+    again = replace(lost, got=f"as above: {lost.got}")
+    verdicts = [replace(verdict(name, 0, "rerun"), results=(lost, again)) for name in ("Ann", "Bob")]
+    submissions = [Submission(student=item.student, source="") for item in verdicts]
+    _say(gradebook(verdicts, submissions, [], LateRule()), verdicts, Path("grades"), due=False)
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].endswith("--patience 4): Ann, Bob")
+    assert said[1:-1] == ["pacelab:   since no room in /tmp: not graded"]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_roster_may_come_from_any_spreadsheet(tmp_path: Path, separator: str) -> None:
+    lines = [["student", "id", "extension_days"], ["Lee, Ann" if separator == ";" else "Ann Lee", "7", "1"]]
+    (tmp_path / "r.csv").write_text("\r\n".join(map(separator.join, lines)))
+    (student,) = read_roster(tmp_path / "r.csv")
+    assert (student.student, student.id, student.extension_days) == (lines[1][0], "7", 1)
+
+
+def test_a_spreadsheet_takes_no_cell_for_a_formula() -> None:
+    submissions = [Submission(student="=HYPERLINK(1)", source="")]
+    text = to_csv(gradebook([verdict("=HYPERLINK(1)", 5)], submissions, [], LateRule()))
+    assert text.splitlines()[1].startswith("'=HYPERLINK(1),")
+
+
+def test_the_summary_counts_who_is_graded_for_certain() -> None:
+    verdicts = [verdict("Ann", 90), verdict("Bob", 10, "rerun"), verdict("Cem", 20), verdict("Cem", 30)]
+    submissions = [Submission(student=item.student, source="") for item in verdicts]
+    students = [Student(student=name) for name in ("Ann", "Bob", "Cem", "Dora")]
+    page = summary(gradebook(verdicts, submissions, students, LateRule()), verdicts)
+    assert "1 graded of 4; median 90, mean 90.0" in page
+
+
+def test_what_is_not_graded_is_no_zero_in_the_summary() -> None:
+    verdicts = [verdict("Ann", 90), verdict("Bob", 0, "rerun")]
+    unsure = replace(verdicts[1].results[0], status=NOT_GRADED)
+    for graded, told in ((verdicts[:1], "90%"), ([], "")):
+        page = summary([], [*graded, replace(verdicts[1], results=(unsure,))])
+        assert f"<tr><td>t</td><td>{told}</td><td>0</td></tr>" in page
+
+
+def test_reports_escape_what_students_wrote() -> None:
+    made = verdict("<script>", 5)
+    page = html_report(made) + summary(
+        gradebook([made], [Submission(student="<script>", source="")], [], LateRule()), [made]
+    )
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert "mend &lt;this&gt;" in page
+
+
+def test_a_verdict_survives_its_json() -> None:
+    import json
+
+    made = verdict("Ann", 5)
+    assert from_json(json.dumps(to_json(made))) == made
+
+
+def test_gradescope_shows_what_the_report_shows() -> None:
+    made = verdict("Ann", 50)
+    result = replace(made.results[0], got="", printed="hello\n", reference=("senses",))
+    document = results(replace(made, results=(result,), received=("a.py: graded", "b.txt: left out")))
+    output = document["tests"][0]["output"].splitlines()
+    assert output[0].startswith("note: run with the reference's senses")
+    assert output[1:] == ["expected: <b>", "what was done:", "  x", "printed:", "  hello"]
+    assert document["output"].splitlines() == ["mend <this>", "received:", "  a.py: graded", "  b.txt: left out"]
+    assert [line[6:] for line in text_report(replace(made, results=(result,))).splitlines()[7:13]] == output
+
+
+def test_hidden_checks_keep_their_reasons_to_themselves() -> None:
+    assert "<b>" in text_report(verdict("Ann", 5))
+    assert "<b>" not in text_report(verdict("Ann", 5), hidden=False)

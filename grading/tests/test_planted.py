@@ -1,0 +1,302 @@
+"""The rubrics: a model earns all, an untouched template nothing, a planted mistake or a mutant loses what it must.
+
+In this very process, in a third of the time, since the sources are our own. With PACELAB_FULL_RUBRIC (`make
+test-rubric` sets it) all checks are run on all mistakes, and models and templates are graded behind walls. Else a
+mistake meets those that must catch it, and nothing is simulated.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pacelab_grading import assignments
+from pacelab_grading.assignment import TOTAL_POINTS, Assignment, Planted, Wrong
+from pacelab_grading.assignments import ASSIGNMENTS
+from pacelab_grading.assignments.a2_window.checks import _choice
+from pacelab_grading.assignments.a3_gateway_pacer.hook import AT_ONCE
+from pacelab_grading.assignments.a4_link_red import checks as a4_checks
+from pacelab_grading.judge import Listener, Terms, Verdict, judge
+from pacelab_grading.receive.submission import Submission
+from pacelab_grading.records.report import text_report
+from pacelab_grading.sandbox import Walls, walls
+
+
+def planted(assignment: Assignment) -> tuple[Planted, ...]:
+    module = importlib.import_module(f"pacelab_grading.assignments.{assignment.folder}.wrong")
+    found: tuple[Planted, ...] = module.WRONG
+    return found
+
+
+def cases() -> Iterator[Any]:
+    for number, assignment in ASSIGNMENTS.items():
+        for mistake in planted(assignment):
+            yield pytest.param(number, mistake, id=f"{number}-{mistake.name}")
+
+
+@pytest.fixture
+def full() -> bool:
+    return "PACELAB_FULL_RUBRIC" in os.environ
+
+
+NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
+
+
+def grade(
+    source: str, assignment: Assignment, *, full: bool, only: tuple[str, ...] | None = None, around: Walls = NO_WALLS
+) -> Verdict:
+    """With `full` off: without simulations, and of the others those of `only`."""
+    if not full:
+        quick = [check for check in assignment.checks if not check.simulates]
+        assignment = _partial(assignment, tuple(check for check in quick if only is None or check.id in only))
+    return judge(Submission(student="s", source=source), assignment, walls=around)
+
+
+def _partial(assignment: Assignment, checks: tuple[Any, ...]) -> Assignment:
+    made = replace(assignment)
+    object.__setattr__(made, "checks", checks)
+    return made
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("number", ASSIGNMENTS)
+def test_model_earns_all_points(number: int, full: bool) -> None:
+    assignment = ASSIGNMENTS[number]
+    source = (assignment.path / "model.py").read_text(encoding="utf-8")
+    verdict = grade(source, assignment, full=full, around=walls(weak=True) if full else NO_WALLS)
+    assert verdict.points == verdict.total, text_report(verdict)
+    assert verdict.total == TOTAL_POINTS or not full
+    assert verdict.problems == ()
+
+
+def test_what_the_machine_did_not_let_us_read_is_no_zero() -> None:
+    verdict = judge(Submission(student="s", source=None, unread=True), ASSIGNMENTS[1], walls=NO_WALLS)
+    assert (verdict.status, {result.status for result in verdict.results}) == ("rerun", {"not graded"})
+    assert "make it readable and grade again" in verdict.results[0].got
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("number", ASSIGNMENTS)
+def test_untouched_template_earns_nothing(number: int, full: bool) -> None:
+    around = walls(weak=True) if full else NO_WALLS
+    verdict = grade(ASSIGNMENTS[number].template, ASSIGNMENTS[number], full=full, around=around)
+    assert verdict.points == 0, text_report(verdict)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("number", "mistake"), list(cases()))
+def test_planted_mistake_loses_what_is_meant_for_it(number: int, mistake: Planted, full: bool) -> None:
+    assignment = ASSIGNMENTS[number]
+    model = (assignment.path / "model.py").read_text(encoding="utf-8")
+    verdict = grade(mistake.apply(model), assignment, full=full, only=mistake.loses)
+    lost = {result.id for result in verdict.results if result.earned < result.points}
+    graded = {result.id for result in verdict.results}
+    assert lost == set(mistake.loses) & graded, text_report(verdict)
+    assert full or lost or all(check.simulates for check in assignment.checks if check.id in mistake.loses)
+
+
+OTHER_FORMS = (
+    (1, "(other_m / sender_m) ** 4 >= 10 ** (CAPTURE_DB / 10)", "40 * log10(other_m / sender_m) >= CAPTURE_DB"),
+    (
+        1,
+        "            slots.append([number])\n    return slots",
+        "            slots.append([number])\n    return tuple(slots)",
+    ),
+    (1, "enumerate(links):\n        for", "enumerate(links.copy()):\n        for"),
+    (2, "rate >= (1 - tolerance) * best", "best - rate <= tolerance * best"),
+    (2, 'raise ValueError("no measurement")', "raise StatisticsError"),
+    (2, 'raise RuntimeError("the window is full")', 'raise type("Full", (RuntimeError,), {})'),
+    (2, 'raise ValueError("a window of at least 1")', 'raise type("TooSmall", (ValueError,), {})'),
+    (
+        3,
+        "return sqrt(sum((rtt - mean) ** 2 for rtt in self._samples) / (n - 1)) / mean",
+        "return stdev(self._samples) / mean",
+    ),
+    (3, "        self._samples.append(rtt_ns)", "        self._samples = deque([*self._samples, rtt_ns][-SAMPLES:])"),
+    (3, "            self._release_due(now_ns, flow)\n            self._delayed", "            self._delayed"),
+    (4, "(1 - NEW_WEIGHT) * self.value + NEW_WEIGHT * retries", "self.value + (retries - self.value) / 8"),
+    (5, "MIN_RATE_BPS), MAX_RATE_BPS)", "MIN_RATE_BPS), MAX_RATE_BPS)\n        self.rate_bps = int(self.rate_bps)"),
+)
+"""Number, text of the model and what may stand there instead."""
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("number", "usual", "other"), OTHER_FORMS)
+def test_a_right_solution_of_another_form_loses_nothing(number: int, usual: str, other: str) -> None:
+    model = ASSIGNMENTS[number].model
+    assert model.count(usual) == 1
+    source = f"from math import log10\nfrom statistics import StatisticsError, stdev\n{model.replace(usual, other)}"
+    verdict = grade(source, ASSIGNMENTS[number], full=False)
+    assert verdict.points == verdict.total, text_report(verdict)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("failed", "lent"),
+    [
+        ({"steps"}, ("BandwidthController",)),
+        ({"losses"}, ("QualityEvaluator",)),
+        ({"hand-values", "calls"}, ("mos", "QualityEvaluator")),
+        ({"steps", "losses"}, ()),
+        ({"steps", "losses", "hand-values"}, ("mos",)),
+    ],
+)
+def test_of_two_parts_that_a_check_judges_together_the_right_one_is_judged(
+    failed: set[str], lent: tuple[str, ...]
+) -> None:
+    assignment = ASSIGNMENTS[5]
+    handed_in = Submission(student="s", source=assignment.model)
+    verdict = judge(handed_in, assignment, walls=NO_WALLS, only={"protects"}, failed=failed)
+    (result,) = verdict.results
+    assert (result.reference, result.earned) == (lent, result.points)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("name", ["one-by-one", "covers-its-own"])
+def test_a_slip_of_acknowledge_costs_its_own_points_and_the_report_has_each_call(name: str) -> None:
+    assignment = ASSIGNMENTS[2]
+    (mistake,) = [item for item in planted(assignment) if item.name == name]
+    verdict = grade(mistake.apply(assignment.model), assignment, full=False)
+    (lost,) = [result for result in verdict.results if result.earned < result.points]
+    assert lost.id == "cumulative", text_report(verdict)
+    assert lost.steps[0].startswith("SlidingWindow(limit=")
+    assert {"SlidingWindow.send()", "SlidingWindow.in_flight()"} & set(lost.steps[1:])
+    assert any(step.startswith("SlidingWindow.acknowledge(") for step in lost.steps)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("name", "lost"), [("hidden-first", "sharing"), ("neither-unsaid", "independence")])
+def test_a_wrong_word_for_two_links_costs_the_check_of_that_word(name: str, lost: str) -> None:
+    (mistake,) = [item for item in planted(ASSIGNMENTS[1]) if item.name == name]
+    verdict = grade(mistake.apply(ASSIGNMENTS[1].model), ASSIGNMENTS[1], full=False)
+    assert {result.id for result in verdict.results if result.earned < result.points} == {lost}, text_report(verdict)
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_number_drawn_where_none_should_be_is_told_to_be_that() -> None:
+    (mistake,) = [item for item in planted(ASSIGNMENTS[4]) if item.name == "draws-always"]
+    verdict = grade(mistake.apply(ASSIGNMENTS[4].model), ASSIGNMENTS[4], full=False, only=("idle",))
+    assert "a number is drawn where none should be" in verdict.results[0].got, text_report(verdict)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("usual", "other", "told"),
+    [
+        ("self.next_ns = now_ns +", "self.next_ns +=", {"from-release", "karn", "timeouts"}),
+        ("while flow.queue and flow.next_ns <= now_ns", "while flow.queue", {"from-release", "karn", "timeouts"}),
+    ],
+)
+def test_a_check_that_cannot_see_a_pace_says_so(usual: str, other: str, told: set[str]) -> None:
+    assignment = ASSIGNMENTS[3]
+    assert assignment.model.count(usual) == 1
+    verdict = grade(assignment.model.replace(usual, other), assignment, full=False, only=("spacing", *sorted(told)))
+    assert {result.id for result in verdict.results if AT_ONCE in result.got} == told, text_report(verdict)
+
+
+def test_where_nothing_comes_through_no_round_trip_is_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, base = (
+        {"flows": [{"rtt_mean_s": trip}], "totals": {"goodput_bps": rate}} for trip, rate in ((None, 0), (1, 9))
+    )
+    monkeypatch.setattr(a4_checks, "_compare", lambda _lab: ({"6 hops": (9.0, 0.0)}, [(ours, base)]))
+    with pytest.raises(Wrong, match="got not one round trip"):
+        a4_checks.delay(SimpleNamespace())  # type: ignore[arg-type]
+
+
+def test_a_window_that_is_whole_may_be_a_float() -> None:
+    lab: Any = SimpleNamespace(function=lambda _name: lambda hops: hops / 2)
+    assert _choice(lab, 6) == 3
+    with pytest.raises(Wrong):
+        _choice(lab, 7)
+
+
+@pytest.mark.parametrize("number", ASSIGNMENTS)
+def test_every_check_catches_a_planted_mistake(number: int) -> None:
+    assignment = ASSIGNMENTS[number]
+    mistakes = planted(assignment)
+    assert len(mistakes) >= 6
+    caught = {name for mistake in mistakes for name in mistake.loses}
+    assert caught == {check.id for check in assignment.checks}
+
+
+def test_every_folder_of_an_assignment_is_in_the_registry_at_its_number() -> None:
+    folders = {
+        path.parent.name
+        for path in (Path(__file__).parents[2] / "grading/pacelab_grading/assignments").glob("*/checks.py")
+    }
+    listed = re.findall(r"assignments\.(\w+)\.checks", Path(assignments.__file__).read_text("utf-8"))
+    assert folders == set(listed), (
+        "import it in grading/pacelab_grading/assignments/__init__.py, and add it to ASSIGNMENTS"
+    )
+    assert {number: made.number for number, made in ASSIGNMENTS.items()} == {number: number for number in ASSIGNMENTS}
+
+
+@pytest.mark.parametrize("number", ASSIGNMENTS)
+def test_some_checks_are_public_and_most_points_are_not(number: int) -> None:
+    public = sum(check.points for check in ASSIGNMENTS[number].checks if check.public)
+    assert 10 <= public <= 50
+
+
+# Every mutant of every model solution loses points, or is listed as the same algorithm, with the reason.
+#
+# `make test-rubric` makes them all; `make test` a sample, without simulations.
+
+EarnsAll = Callable[[Callable[[Listener], Verdict]], bool]
+
+SAMPLE = 25
+"""Every so many are made by `make test`."""
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+MUTANTS = load("mistakes")
+EQUIVALENT = MUTANTS.EQUIVALENT
+
+
+def of(number: int, *, simulates: bool) -> Assignment:
+    """With the checks that run simulations, or with the others."""
+    assignment = replace(ASSIGNMENTS[number])
+    kept = tuple(check for check in assignment.checks if check.simulates == simulates)
+    object.__setattr__(assignment, "checks", kept)
+    return assignment
+
+
+def graded(source: str, assignment: Assignment, tell: Listener = lambda _kind, _value: None) -> Verdict:
+    submission = Submission(student="s", source=source)
+    return judge(submission, assignment, walls=NO_WALLS, terms=Terms(key="mutants"), tell=tell)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("number", ASSIGNMENTS)
+def test_no_wrong_mutant_earns_full_marks(number: int, earns_all: EarnsAll) -> None:
+    full = "PACELAB_FULL_RUBRIC" in os.environ
+    known = EQUIVALENT[number]
+    made = list(MUTANTS.mutants(ASSIGNMENTS[number].model))
+    assert len(made) > 70
+    assert known.keys() <= {told for told, _ in made}, "listed, but no mutant any more"
+    quick, simulated = (of(number, simulates=simulates) for simulates in (False, True))
+    alive = [
+        (told, source)
+        for told, source in (made if full else made[::SAMPLE])
+        if told not in known and earns_all(lambda tell, source=source: graded(source, quick, tell))
+    ]
+    if full:
+        verdicts = [(told, graded(source, simulated)) for told, source in alive]
+        assert not [told for told, verdict in verdicts if verdict.points == verdict.total]
+    else:
+        assert not [told for told, _ in alive if told not in MUTANTS.SIMULATED]

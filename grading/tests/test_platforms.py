@@ -1,0 +1,697 @@
+"""A class of thirty on three platforms: received as they export it, told apart, graded, sent home as they import it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import zipfile
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from pacelab_grading.assignments import find_assignment
+from pacelab_grading.judge import Result, Verdict
+from pacelab_grading.receive.collect import Collected, collect
+from pacelab_grading.receive.platforms import MOODLE, canvas_name
+from pacelab_grading.receive.submission import Submission
+from pacelab_grading.records.gradebook import Row, gradebook
+from pacelab_grading.records.home import homeward
+from pacelab_grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
+
+pytestmark = pytest.mark.usefixtures("one_examiner")
+
+ASSIGNMENT = find_assignment(2)
+TEMPLATE = ASSIGNMENT.template
+FIRST = ("Ann", "Zoë", "José María", "Li", "Nguyễn", "O'Neil", "Jean-Luc", "Mary Jo", "李", "Søren")
+LAST = ("Smith", "Öz", "de la Cruz")
+PEOPLE = [(first, last) for last in LAST for first in FIRST]
+"""Thirty; the last two bear one name below."""
+PEOPLE[-1] = PEOPLE[-2]
+
+
+def numbered(index: int) -> str:
+    """A hand-in that tells its owner by a comment: its grade must reach nobody else."""
+    return f"# {index}\n{TEMPLATE}"
+
+
+def zipped(path: Path, files: dict[str, str]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def canvas_zip(folder: Path) -> Path:
+    files = {}
+    for index, (first, last) in enumerate(PEOPLE[:28] + PEOPLE[28:]):
+        sortable = re.sub(r"\W", "", f"{last}{first}").lower()
+        late = "_LATE" if index % 7 == 0 else ""
+        files[f"{sortable}{late}_{5000 + index}_{9000 + index}_window.py"] = numbered(index)
+    files["smithann_LATE_5000_9500_notes.txt"] = "hello"
+    return zipped(folder / "submissions.zip", files)
+
+
+def canvas_roster(folder: Path) -> Path:
+    lines: list[list[object]] = [
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Assignment 2 (777)", "Current Score"],
+        ["    Points Possible", "", "", "", "", "100", "(read only)"],
+    ]
+    lines += [
+        [f"{last}, {first}", 5000 + index, f"s{index}", f"login{index}", "A, B", "", ""]
+        for index, (first, last) in enumerate(PEOPLE)
+    ]
+    return table(folder / "canvas-export.csv", lines)
+
+
+def moodle_zip(folder: Path, *, trailing: str = "_") -> Path:
+    return zipped(
+        folder / "course.zip",
+        {
+            f"{first} {last}_{300 + index}_assignsubmission_file{trailing}/window.py": numbered(index)
+            for index, (first, last) in enumerate(PEOPLE)
+        },
+    )
+
+
+def moodle_roster(folder: Path) -> Path:
+    lines: list[list[object]] = [
+        [
+            *("Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade", "Grade can be changed"),
+            *("Last modified (submission)", "Last modified (grade)", "Feedback comments"),
+        ]
+    ]
+    lines += [
+        [
+            *(f"Participant {300 + index}", f"{first} {last}", f"m{index}@example.org", "Submitted for grading"),
+            *("", "50.00", "Yes", "Sunday, 1 November 2026, 10:00 PM", "-", "two\nlines"),
+        ]
+        for index, (first, last) in enumerate(PEOPLE)
+    ]
+    return table(folder / "worksheet.csv", lines)
+
+
+def gradescope_zip(folder: Path) -> Path:
+    metadata = ""
+    files = {}
+    for index, (first, last) in enumerate(PEOPLE):
+        files[f"assignment_42_export/submission_{800 + index}/window.py"] = numbered(index)
+        name = f"{first} {last}".replace("'", "''")
+        metadata += (
+            f"submission_{800 + index}:\n  :submitters:\n  - :name: '{name}'\n    :sid: '{60 + index}'\n"
+            f"    :email: g{index}@example.org\n  :created_at: 2026-11-01 22:00:{index:02}.123456789 Z\n"
+            "  :score: 0.0\n  :results:\n    output: |\n      submission_800:\n        :submitters:\n"
+        )
+    return zipped(folder / "export.zip", {"assignment_42_export/submission_metadata.yml": metadata, **files})
+
+
+def gradescope_roster(folder: Path) -> Path:
+    lines: list[list[object]] = [["First Name", "Last Name", "SID", "Email", "Role"]]
+    lines += [
+        [first, last, 60 + index, f"G{index}@example.org", "Student"] for index, (first, last) in enumerate(PEOPLE)
+    ]
+    return table(folder / "roster.csv", lines)
+
+
+def github_folder(folder: Path) -> Path:
+    top = folder / "window-submissions"
+    for index in range(30):
+        place = top / f"lab-2-window-user-{index}"
+        (place / ".git").mkdir(parents=True)
+        (place / ".git" / "config").write_text("x")
+        (place / "window.py").write_text(numbered(index))
+    return top
+
+
+def github_roster(folder: Path) -> Path:
+    lines: list[list[object]] = [["identifier", "github_username", "github_id", "name"]]
+    lines += [
+        [f"{first} {last} {index}", f"User-{index}", 70 + index, ""] for index, (first, last) in enumerate(PEOPLE)
+    ]
+    return table(folder / "classroom_roster.csv", lines)
+
+
+def table(path: Path, lines: Sequence[Sequence[object]]) -> Path:
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        csv.writer(file).writerows(lines)
+    return path
+
+
+MAKERS = {
+    "canvas": (canvas_zip, canvas_roster),
+    "moodle": (moodle_zip, moodle_roster),
+    "gradescope": (gradescope_zip, gradescope_roster),
+    "github": (github_folder, github_roster),
+}
+
+
+def received(paths: Sequence[Path], students: Sequence[Student] = ()) -> Collected:
+    people = {
+        "names": [student.student for student in students],
+        "usernames": [dict(student.ids).get("github", "") for student in students],
+    }
+    return collect(paths, ASSIGNMENT, people)
+
+
+def graded(submission: Submission, points: float | None = None, status: str = "graded") -> Verdict:
+    """A verdict whose points are the number in the hand-in's first line, but for those given."""
+    assert submission.source is not None
+    earned = float(submission.source.partition("\n")[0].removeprefix("# ")) if points is None else points
+    result = Result(id="a", title="t", points=100, earned=earned, status="partial")
+    return Verdict(
+        student=submission.student,
+        assignment=2,
+        version=1,
+        title="T",
+        points=earned,
+        total=100,
+        status=status,
+        results=(result,),
+        problems=(),
+    )
+
+
+def rows_of(collected: Collected, students: Sequence[Student]) -> list[Row]:
+    return gradebook(
+        [graded(submission) for submission in collected.submissions], collected.submissions, students, LateRule()
+    )
+
+
+@pytest.mark.parametrize("platform", MAKERS)
+@pytest.mark.parametrize("unzipped", [False, True])
+def test_everybody_gets_the_own_grade(tmp_path: Path, platform: str, unzipped: bool) -> None:
+    make, roster = MAKERS[platform]
+    place, students = make(tmp_path), read_roster(roster(tmp_path))
+    if unzipped and place.suffix == ".zip":
+        with zipfile.ZipFile(place) as archive:
+            archive.extractall(tmp_path / "unzipped")
+        place = tmp_path / "unzipped"
+    collected = received([place], students)
+    assert len({submission.student for submission in collected.submissions}) == 30
+    assert {submission.platform for submission in collected.submissions} == {platform}
+    assert not collected.unclaimed
+    rows = rows_of(collected, students)
+    assert [row.score for row in rows] == list(range(30))
+    assert {row.status for row in rows} == {"graded"}
+    for submission in collected.submissions:
+        assert "window.py: graded" in submission.received
+
+
+@pytest.mark.parametrize("platform", MAKERS)
+def test_an_export_named_file_by_file_is_the_same_as_its_folder(tmp_path: Path, platform: str) -> None:
+    make, roster = MAKERS[platform]
+    place, students = make(tmp_path), read_roster(roster(tmp_path))
+    if place.suffix == ".zip":
+        with zipfile.ZipFile(place) as archive:
+            archive.extractall(tmp_path / "unzipped")
+        place = tmp_path / "unzipped"
+    inner = next(place.iterdir()) if platform == "gradescope" else place
+    assert received(sorted(inner.iterdir()), students).submissions == received([place], students).submissions
+
+
+def test_what_one_student_handed_in_again_is_one_hand_in_file_by_file(tmp_path: Path) -> None:
+    for number, part in enumerate(("smithann_12_34_window.py", "smithann_12_36_window-1.py", "doejo_13_35_window.py")):
+        (tmp_path / part).write_text(numbered(number))
+    found = received(sorted(tmp_path.iterdir())).submissions
+    assert [(item.student, item.source) for item in found] == [("doejo", numbered(2)), ("smithann", numbered(1))]
+
+
+def test_moodles_newer_folders_and_flat_files_are_understood(tmp_path: Path) -> None:
+    students = read_roster(moodle_roster(tmp_path))
+    assert [row.score for row in rows_of(received([moodle_zip(tmp_path, trailing="")]), students)] == list(range(30))
+    flat = zipped(
+        tmp_path / "flat.zip",
+        {f"Ann Smith_{300 + index}_assignsubmission_file_window.py": numbered(index) for index in range(30)},
+    )
+    assert [row.score for row in rows_of(received([flat]), students)] == list(range(30))
+    blind = MOODLE.match("Participant_311_assignsubmission_file")
+    assert blind is not None
+    assert blind["id"] == "311"
+
+
+@pytest.mark.parametrize(
+    ("name", "identity", "late", "called"),
+    [
+        ("smithjane_123_9001_window.py", "123", False, "smithjane"),
+        ("smithjane_LATE_123_9001_window-2.py", "123", True, "smithjane"),
+        ("öz_zoë_124_9001_my_5_6_file.py", "124", False, "öz_zoë"),
+        ("LATE_anon_a1B2c_9001_window.py", "a1B2c", True, "anonymous a1B2c"),
+        ("anon_a1B2c_9001_window.py", "a1B2c", False, "anonymous a1B2c"),
+        ("smithjane_123_text.html", "123", False, "smithjane"),
+    ],
+)
+def test_canvas_names(name: str, identity: str, late: bool, called: str) -> None:
+    found = canvas_name(name)
+    assert found is not None
+    assert (found.identity, found.late, found.name) == (identity, late, called)
+
+
+def test_gradescopes_teams_share_a_hand_in(tmp_path: Path) -> None:
+    metadata = (
+        "submission_1:\n  :submitters:\n  - :name: Ann\n    :sid: '60'\n    :email: x@example.org\n"
+        "  - :name: \"Zo\\xEB\"\n    :sid: ''\n    :email: g1@example.org\n"
+    )
+    place = zipped(tmp_path / "e.zip", {"submission_metadata.yml": metadata, "submission_1/window.py": numbered(7)})
+    students = read_roster(gradescope_roster(tmp_path))
+    collected = received([place], students)
+    (submission,) = collected.submissions
+    assert submission.name == "Ann, Zoë"
+    assert [row.score for row in rows_of(collected, students)][:3] == [7, 7, 0]
+
+
+@pytest.mark.parametrize("folder", ["submission_/../../../pwned", "submission_1/../../x"])
+def test_no_folder_of_gradescopes_leads_out(tmp_path: Path, folder: str) -> None:
+    """Where it says nobody's name in front of it, the metadata may be a student's own making."""
+    submission = "  :submitters:\n  - :name: Eve\n"
+    metadata = f"{folder}:\n{submission}submission_7:\n{submission}"
+    files = {"submission_metadata.yml": metadata, f"{folder}/window.py": numbered(7), "submission_7/window.py": "# 7\n"}
+    submissions = received([zipped(tmp_path / "eve.zip", files)]).submissions
+    assert [item.identity for item in submissions if item.platform == "gradescope"] == ["submission_7"]
+
+
+@pytest.mark.parametrize(
+    ("told", "submitted"),
+    [
+        ("2026-11-02 04:00:00.123456789 Z", "2026-11-02T04:00:00Z"),
+        ("2026-11-01 20:00:00.123456789 -08:00", "2026-11-01T20:00:00-08:00"),
+        ("2026-11-02T04:00:00+00:00", "2026-11-02T04:00:00+00:00"),
+        ("2026-11-02 04:00:00", "2026-11-02T04:00:00"),
+    ],
+)
+def test_gradescopes_times_keep_their_offset(tmp_path: Path, told: str, submitted: str) -> None:
+    metadata = f"submission_1:\n  :submitters:\n  - :name: Ann\n  :created_at: {told}\n"
+    place = zipped(tmp_path / "e.zip", {"submission_metadata.yml": metadata, "submission_1/window.py": numbered(7)})
+    assert [item.submitted for item in received([place]).submissions] == [submitted]
+
+
+def test_what_is_inside_names_nobody(tmp_path: Path) -> None:
+    """Each of these holds files named as if they were Bob's, by every platform and by hand."""
+    foreign = {
+        "Bob B_301_assignsubmission_file_/window.py": "stolen",
+        "bbob_301_9000_window.py": "stolen",
+        "submission_metadata.yml": "submission_1:\n  :submitters:\n  - :name: Bob B\n",
+        "submission_1/window.py": "stolen",
+        "Bob B/window.py": "stolen",
+        "Bob B.py": "stolen",
+        "lab-bob/window.py": "stolen",
+    }
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        for name, content in foreign.items():
+            archive.writestr(name, content)
+    top = tmp_path / "class"
+    (top / "Bob B").mkdir(parents=True)
+    (top / "Bob B" / "window.py").write_text(numbered(9))
+    (top / "Mallory M.zip").write_bytes(inner.getvalue())
+    zipped(tmp_path / "moodle.zip", {"Bob B_301_assignsubmission_file_/window.py": numbered(9)})
+    with zipfile.ZipFile(tmp_path / "moodle.zip", "a") as archive:
+        archive.writestr("Mallory M_302_assignsubmission_file_/all.zip", inner.getvalue())
+    zipped(tmp_path / "canvas.zip", {"bbob_301_9000_window.py": numbered(9)})
+    with zipfile.ZipFile(tmp_path / "canvas.zip", "a") as archive:
+        archive.writestr("mmallory_302_9001_all.zip", inner.getvalue())
+    alone = [top / "Bob B", top / "Mallory M.zip"]  # as a shell's * names them
+    for places in ([top], [tmp_path / "moodle.zip"], [tmp_path / "canvas.zip"], alone):
+        bob, mallory = received(places).submissions
+        assert bob.source == numbered(9)
+        assert len({bob.name, mallory.name}) == 2
+        assert len(mallory.received) >= 5
+
+
+def test_an_export_beside_others_is_said_to_be_taken_for_one_students(tmp_path: Path) -> None:
+    export = {
+        f"{name}_{number}_assignsubmission_file_/window.py": numbered(1) for number, name in enumerate(("A", "B"))
+    }
+    places = [zipped(tmp_path / "export.zip", export), zipped(tmp_path / "cem.zip", {"window.py": numbered(2)})]
+    cem, taken = received(places).submissions
+    assert not any("put into it" in problem for problem in cem.problems)
+    assert taken.problems[0].startswith("taken for one student's, as there are other places beside it")
+
+
+def test_subfolders_stay_their_students(tmp_path: Path) -> None:
+    """alice/hw1 and carl/hw1 are two students' and no "hw1"."""
+    for number, name in enumerate(("alice", "carl")):
+        (tmp_path / "class" / name / "hw1").mkdir(parents=True)
+        (tmp_path / "class" / name / "hw1" / "window.py").write_text(numbered(number))
+    found = received([tmp_path / "class"]).submissions
+    assert [(item.student, item.source) for item in found] == [("alice", numbered(0)), ("carl", numbered(1))]
+    found = received([tmp_path / "class" / "alice", tmp_path / "class" / "carl"]).submissions
+    assert [item.student for item in found] == ["alice", "carl"]
+
+
+def test_a_student_may_hand_in_several_files(tmp_path: Path) -> None:
+    place = tmp_path / "dora"
+    (place / "lib").mkdir(parents=True)
+    (place / "main.py").write_text(TEMPLATE.replace("from math", "import util\nfrom lib import deep\nfrom math"))
+    (place / "util.py").write_text("import queue\nfrom lib.deep import x\n")
+    (place / "lib" / "deep.py").write_text("x = 1\n")
+    (place / "queue.py").write_text("")
+    (place / "unused.py").write_text("y = 1\n")
+    (place / "notes.txt").write_text("")
+    (dora,) = received([place]).submissions
+    assert dora.student == "dora"
+    assert dict(dora.helpers) == {"util.py": "import queue\nfrom lib.deep import x\n", "lib/deep.py": "x = 1\n"}
+    assert any("queue.py bears the name of one of Python's own modules" in problem for problem in dora.problems)
+    assert set(dora.received) == {
+        "main.py: graded",
+        "util.py: imported",
+        "lib/deep.py: imported",
+        "queue.py: left out, nothing that is graded imports it",
+        "unused.py: left out, nothing that is graded imports it",
+        "notes.txt: left out, no Python file or notebook",
+    }
+
+
+@pytest.mark.parametrize(
+    ("others", "slip", "called"),
+    [
+        ("{}.py", "zoe_2_3_final.py", "zoe_2_3_final"),
+        ("{}/window.py", "zoe_7_assignsubmission_file_/window.py", "zoe_7_assignsubmission_file_"),
+        ("{}.py", "zoe_7_assignsubmission_file_window.py", "zoe_7_assignsubmission_file_window"),
+        ("{}/window.py", "x-zoe/window.py", "x-zoe"),
+    ],
+)
+def test_a_name_like_a_platforms_costs_its_author_alone(tmp_path: Path, others: str, slip: str, called: str) -> None:
+    files = {others.format("ann"): numbered(1), others.format("bob"): numbered(2), slip: numbered(3)}
+    students = [Student(student=name, ids=(("github", name),)) for name in ("ann", "bob", "zoe")]
+    place = zipped(tmp_path / "own.zip", files)
+    for collected in (received([place]), received([place], students)):
+        assert [(item.student, item.platform) for item in collected.submissions] == [
+            ("ann", ""),
+            ("bob", ""),
+            (called, ""),
+        ]
+        assert not collected.unclaimed
+    with zipfile.ZipFile(place) as archive:
+        archive.extractall(tmp_path / "own")
+    beside = received(sorted((tmp_path / "own").iterdir())).submissions  # as a shell's * names them
+    assert [(item.student, item.platform) for item in beside] == [("ann", ""), ("bob", ""), (called, "")]
+
+
+def test_what_was_added_to_an_export_is_handed_in_too(tmp_path: Path) -> None:
+    for make, _ in MAKERS.values():
+        place = make(tmp_path)
+        if place.suffix != ".zip":
+            continue
+        with zipfile.ZipFile(place, "a") as archive:
+            top = "assignment_42_export/" if make is gradescope_zip else ""
+            for name in ("mailed.py", "grades/summary.html", "notes.txt"):
+                archive.writestr(top + name, numbered(30))
+        collected = received([place])
+        assert len(collected.submissions) == 31
+        assert [item.name for item in collected.submissions if not item.platform] == ["mailed"]
+        assert [name.rpartition("/")[2] for name, _ in collected.unclaimed] == ["summary.html", "notes.txt"]
+
+
+def test_an_unpacked_export_may_be_named_file_by_file(tmp_path: Path) -> None:
+    with zipfile.ZipFile(canvas_zip(tmp_path)) as archive:
+        archive.extractall(tmp_path / "files")
+    zipped(tmp_path / "files" / "mallory_7000_9900_all.zip", {"window.py": numbered(30)})
+    (tmp_path / "files" / "mailed.py").write_text(numbered(31))
+    (tmp_path / "files" / "smithann_LATE_5000_9500_notes.txt").unlink()
+    found = received(sorted((tmp_path / "files").iterdir())).submissions
+    assert {item.identity for item in found} == {"", "7000", *(str(5000 + index) for index in range(30))}
+    assert len(found) == 32
+    assert all(item.source is not None for item in found)
+
+
+def test_one_number_under_two_names_is_no_one_students(tmp_path: Path) -> None:
+    """Files of your own may be called NAME_ASSIGNMENT_TRY_FILE."""
+    files = {"ann_2_1_window.py": numbered(1), "bob_2_1_window.py": numbered(2)}
+    found = received([zipped(tmp_path / "own.zip", files)]).submissions
+    assert [(item.student, item.source) for item in found] == [("ann", numbered(1)), ("bob", numbered(2))]
+
+
+def test_two_people_of_one_name_are_two(tmp_path: Path) -> None:
+    place = zipped(
+        tmp_path / "s.zip",
+        {"smithann_1_11_window.py": numbered(1), "smithann_2_12_window.py": numbered(2), "stray.txt": "x"},
+    )
+    collected = received([place])
+    assert [item.student for item in collected.submissions] == ["smithann (1)", "smithann (2)"]
+    assert collected.unclaimed == [("s.zip/stray.txt", "belongs to no hand-in")]
+    without_ids = [Student(student="Ann Smith"), Student(student="Ann Smith")]
+    assert [claimed_by(item, without_ids) for item in collected.submissions] == [[], []]
+
+
+def test_two_hand_ins_for_one_student_stop_nothing_and_are_reported(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    zipped(tmp_path / "first" / "submissions.zip", {"smithann_1_11_window.py": numbered(1), "b_2_12_x.py": numbered(5)})
+    zipped(tmp_path / "second" / "submissions.zip", {"smithann_1_13_window.py": numbered(2)})
+    collected = received([tmp_path / "first" / "submissions.zip", tmp_path / "second" / "submissions.zip"])
+    students = [Student(student="Ann Smith", ids=(("canvas", "1"),)), Student(student="B", ids=(("canvas", "2"),))]
+    ann, b = rows_of(collected, students)
+    assert (ann.status, b.status, b.score) == ("duplicate", "graded", 5)
+    assert "claimed by 2 submissions" in ann.remarks
+    assert "(1 points)" in ann.remarks
+    assert "(2 points)" in ann.remarks
+
+
+@pytest.mark.parametrize(
+    ("name", "platform", "number", "places"),
+    [
+        ("zoe", "canvas", "2", []),
+        ("ann", "canvas", "2", []),
+        ("zoe", "canvas", "3", [2]),
+        ("zoe", "canvas", "7", [2]),
+        ("nick", "canvas", "2", [1]),
+        ("nick", "moodle", "2", []),
+        ("zoe", "moodle", "2", [2]),
+    ],
+)
+def test_a_platforms_number_is_no_id_of_ones_own_against_the_name(
+    tmp_path: Path, name: str, platform: str, number: str, places: list[int]
+) -> None:
+    students = read_roster(table(tmp_path / "own.csv", [["student", "id"], ["ann", 1], ["bob", 2], ["zoe", 3]]))
+    submission = Submission(student=name, source="# 9\n", platform=platform, identity=number)
+    assert claimed_by(submission, students) == places
+    (*_, last) = gradebook([graded(submission)], [submission], students, LateRule())
+    if platform == "canvas" and not places:
+        assert last.remarks == f"its number is the `id` of bob, its name that of {name}: rename it"
+
+
+def test_links_are_named_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "class" / "bob").mkdir(parents=True)
+    (tmp_path / "class" / "bob" / "window.py").write_text(numbered(1))
+    (tmp_path / "class" / "mallory").symlink_to(tmp_path / "class" / "bob")
+    collected = received([tmp_path / "class"])
+    assert [item.student for item in collected.submissions] == ["bob"]
+    assert collected.unclaimed == [("class/mallory", "is a link: left out; hand in the file itself")]
+
+
+def test_names_that_are_no_text_are_graded_all_the_same(tmp_path: Path) -> None:
+    top = tmp_path / "class"
+    for name in (b"caf\xe9", b"\xff\xfe", "ok\u202e".encode()):
+        place = bytes(top) + b"/" + name
+        Path(place.decode("utf-8", "surrogateescape")).mkdir(parents=True)
+        with open(place + b"/window.py", "w") as file:
+            file.write(TEMPLATE)
+    found = received([top]).submissions
+    assert len(found) == 3
+    for item in found:
+        json.dumps([item.student, item.problems, item.received], ensure_ascii=False).encode()
+        assert item.source == TEMPLATE
+
+
+def test_a_place_whose_name_is_no_text_is_collected_all_the_same(tmp_path: Path) -> None:
+    place = bytes(tmp_path) + b"/caf\xe9_1_2"
+    Path(place.decode("utf-8", "surrogateescape")).mkdir()
+    for name in (b"ann.py", b"bob.py", b"readme.txt", b"caf\xe9_1_2_window.py"):
+        with open(place + b"/" + name, "w") as file:
+            file.write(TEMPLATE)
+    top = Path(place.decode("utf-8", "surrogateescape"))
+    for places in ([top], [top / "caf\udce9_1_2_window.py"]):
+        collected = received(places)
+        json.dumps([asdict(item) for item in collected.submissions], ensure_ascii=False).encode()
+        json.dumps(collected.unclaimed, ensure_ascii=False).encode()
+    assert received([top]).unclaimed == [("caf\\udce9_1_2/readme.txt", "belongs to no hand-in")]
+
+
+def test_a_member_without_a_name_stops_nothing(tmp_path: Path) -> None:
+    collected = received([zipped(tmp_path / "own.zip", {".": "", "ann/window.py": numbered(1)})])
+    assert [item.student for item in collected.submissions] == ["ann"]
+
+
+# Home again, by each platform's own rules.
+
+
+@pytest.mark.parametrize("platform", ["canvas", "moodle", "gradescope"])
+def test_grades_go_home(tmp_path: Path, platform: str) -> None:
+    make, roster = MAKERS[platform]
+    place, file = make(tmp_path), roster(tmp_path)
+    students = read_roster(file)
+    collected = received([place], students)
+    verdicts = [graded(submission) for submission in collected.submissions]
+    unsure = next(n for n, item in enumerate(verdicts) if item.points == 3)
+    verdicts[unsure] = graded(collected.submissions[unsure], 3.0, "rerun")
+    rows = gradebook(verdicts, collected.submissions, students, LateRule())
+    files = homeward(
+        file, students, rows, collected.submissions, verdicts, column="Assignment 2", hidden="after_due_date"
+    )
+    expected = {index: float(index) for index in range(30) if index != 3}
+    assert {"canvas": as_canvas, "moodle": as_moodle, "gradescope": as_gradescope}[platform](files) == expected
+
+
+def test_what_lateness_costs_goes_home_to_gradescope(tmp_path: Path) -> None:
+    place, file = gradescope_zip(tmp_path), gradescope_roster(tmp_path)
+    students = read_roster(file)
+    submissions = received([place], students).submissions
+    verdicts = [graded(submission) for submission in submissions]
+    rule = LateRule(due=parse_time("2026-11-01T21:00+00:00"))
+    rows = gradebook(verdicts, submissions, students, rule)
+    files = homeward(file, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    assert as_gradescope(files) == {index: max(0.0, index - 10.0) for index in range(30)}
+    assert b"late (days begun: 1): 10 points off" in files["gradescope/submission_829/results.json"]
+
+
+@pytest.mark.parametrize("form", ["canvas", "moodle"])
+def test_no_zero_goes_home_while_a_hand_in_is_nobodys(tmp_path: Path, form: str) -> None:
+    """Two bear the name, so that nobody gets it: an import must not overwrite what they have."""
+    (file, columns) = {
+        "canvas": ("canvas.csv", ["Student", "ID", "SIS User ID", "Section"]),
+        "moodle": ("moodle.csv", ["Full name", "Identifier", "Grade", "Maximum Grade"]),
+    }[form]
+    people = [[name, f"Participant {number}", "", ""] for number, name in enumerate(("Jo Smith", "Jo Smith", "Ann"), 1)]
+    roster = table(tmp_path / "roster.csv", [columns, *people])
+    students = read_roster(roster)
+
+    def sent(*names: str) -> list[str]:
+        for name in names:
+            (tmp_path / "class" / name).mkdir(parents=True)
+            (tmp_path / "class" / name / "window.py").write_text(numbered(5))
+        submissions = received([tmp_path / "class"], students).submissions
+        verdicts = [graded(submission) for submission in submissions]
+        rows = gradebook(verdicts, submissions, students, LateRule())
+        files = homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+        lines = list(csv.reader(io.StringIO(files[file].decode(), newline="")))
+        assert form == "moodle" or lines[1][-1] == "100"  # points possible, whoever is left out
+        return [line[0] for line in lines if "Participant" in line[1]]
+
+    assert sent("Somebody") == []
+    shutil.rmtree(tmp_path / "class")
+    assert sent("Ann") == ["Jo Smith", "Jo Smith", "Ann"]
+    assert sent("Jo Smith") == ["Ann"]
+
+
+def test_what_goes_home_is_no_formula_and_may_come_by_semicolons(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "class" / "Ann Lee_12_assignsubmission_file_"
+    place.mkdir(parents=True)
+    (place / "=1+cmd.py").write_text("# 50\ndef packets_in_the_air(hops): return 1\n")
+    roster = tmp_path / "roster.csv"
+    roster.write_text("Identifier;Full name;Grade;Maximum Grade;Feedback comments\nParticipant 12;Ann Lee;;10,00;\n")
+    students = read_roster(roster)
+    submissions = received([tmp_path / "class"], students).submissions
+    verdicts = [replace(graded(item), problems=item.problems) for item in submissions]
+    rows = gradebook(verdicts, submissions, students, LateRule())
+    files = homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    _, line = csv.reader(io.StringIO(files["moodle.csv"].decode(), newline=""))
+    assert line[:4] == ["Participant 12", "Ann Lee", "5.00", "10,00"]
+    assert line[4].startswith("'=1+cmd.py has no stamp")
+    roster.write_text("Identifier;Full name\nParticipant 12;Ann Lee\n")
+    assert homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden") == {}
+    assert "no column 'Grade', so no moodle.csv" in capsys.readouterr().err
+
+
+def sent_home(tmp_path: Path, text: str) -> dict[str, bytes]:
+    """The files for the platform of a roster of this text, whose students' work is in the folder `class`."""
+    roster = tmp_path / "roster.csv"
+    roster.write_text(text)
+    students = read_roster(roster)
+    submissions = received([tmp_path / "class"], students).submissions
+    verdicts = [graded(submission) for submission in submissions]
+    rows = gradebook(verdicts, submissions, students, LateRule())
+    return dict(homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden"))
+
+
+@pytest.mark.parametrize(
+    ("text", "made", "says"),
+    [
+        (
+            "Identifier,Full name,Grade,Scale,Feedback comments\nParticipant 1,ann,Good,Poor,\n",
+            {"moodle.csv": ["Participant 1", "ann", "Good", "Poor", ""]},
+            "grades of a scale, which takes no points, so moodle.csv has the remarks alone",
+        ),
+        (
+            "Student,ID,Section,A (7),A (9)\nann,1,S,,\n",
+            {},
+            "2 columns are titled 'A', so no canvas.csv: say --column 'A (7)' or 'A (9)'",
+        ),
+    ],
+)
+def test_where_points_have_no_place_it_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, made: dict[str, list[str]], says: str
+) -> None:
+    (tmp_path / "class" / "ann").mkdir(parents=True)
+    (tmp_path / "class" / "ann" / "window.py").write_text(numbered(5))
+    files = sent_home(tmp_path, text)
+    lines = {name: next(csv.reader([content.decode().splitlines()[1]])) for name, content in files.items()}
+    assert lines == made
+    assert says in capsys.readouterr().err
+
+
+def test_rows_without_their_last_cells_go_home(tmp_path: Path) -> None:
+    """A spreadsheet drops empty cells at a line's end."""
+    for name in ("ann", "cy"):
+        (tmp_path / "class" / name).mkdir(parents=True)
+        (tmp_path / "class" / name / "window.py").write_text(numbered(5))
+
+    def sent(text: str, file: str) -> list[list[str]]:
+        return list(csv.reader(io.StringIO(sent_home(tmp_path, text)[file].decode(), newline="")))
+
+    worksheet = "Identifier,Full name,Grade,Maximum Grade,Feedback comments\nParticipant 1,ann,,50,\nParticipant 2,cy\n"
+    assert sent(worksheet, "moodle.csv")[1:] == [
+        ["Participant 1", "ann", "2.50", "50", ""],
+        ["Participant 2", "cy", "5.00", "", ""],
+    ]
+    worksheet = "Identifier,Full name,Grade,Maximum grade\nParticipant 1,ann,,50\n"  # in other capitals
+    assert sent(worksheet, "moodle.csv")[1] == ["Participant 1", "ann", "2.50", "50"]
+    assert sent("Student,ID,Section\nann,1,A\ncy,2\n", "canvas.csv")[2:] == [
+        ["ann", "1", "A", "5.00"],
+        ["cy", "2", "", "5.00"],
+    ]
+
+
+def as_canvas(files: dict[str, bytes]) -> dict[int, float]:
+    """As lib/gradebook_importer.rb reads it: student columns, an assignment by its id, points possible, scores."""
+    header, points, *lines = csv.reader(io.StringIO(files["canvas.csv"].decode(), newline=""))
+    assert "Student" in header[0]
+    assert "ID" in header[1]
+    assert re.search(r"SIS\s+User\s+ID", header[2])
+    assert re.search(r"SIS\s+Login\s+ID", header[3])
+    assert "Section" in header[4]  # the last one about the student
+    assert header[5:] == ["Assignment 2 (777)"]
+    assert "Points Possible" in points[0]
+    assert float(points[5]) == 100
+    assert len({len(line) for line in lines}) == 1
+    return {int(line[1]) - 5000: float(line[5]) for line in lines}
+
+
+def as_moodle(files: dict[str, bytes]) -> dict[int, float]:
+    """As the offline feedback's importer reads it: three columns by their names, "Participant N" for who."""
+    header, *lines = csv.reader(io.StringIO(files["moodle.csv"].decode(), newline=""))
+    who, grade, modified = (header.index(name) for name in ("Identifier", "Grade", "Last modified (grade)"))
+    assert {line[modified] for line in lines} == {"-"}
+    assert all(0 <= float(line[grade]) <= 50 for line in lines)
+    return {int(line[who].removeprefix("Participant ")) - 300: float(line[grade]) * 2 for line in lines}
+
+
+def as_gradescope(files: dict[str, bytes]) -> dict[int, float]:
+    """As the autograder specification has it."""
+    found = {}
+    for name, content in files.items():
+        match = re.fullmatch(r"gradescope/submission_(\d+)/results\.json", name)
+        assert match is not None
+        document = json.loads(content)
+        assert document["visibility"] in ("visible", "hidden", "after_due_date", "after_published")
+        for test in document["tests"]:
+            assert 0 <= test["score"] <= test["max_score"]
+            assert test["status"] in ("passed", "failed")
+            assert test["visibility"] in ("visible", "hidden", "after_due_date", "after_published")
+        found[int(match[1]) - 800] = document["score"]
+    return found

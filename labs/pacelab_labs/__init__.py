@@ -1,0 +1,60 @@
+"""What the guided labs use beside runs and figures: interactive figures, predictions, self-checks, back ends.
+
+    lab.back_ends()                     what this host can run on, and how to get the rest
+    lab.explore(draw, hops=lab.slide()) a figure with controls
+    lab.predict(question, {...})        a question to answer before the run that answers it
+    lab.check("lab4.fhd", function)     tries a student's work, says what was expected and what came
+    lab.on_real_hosts("lab1.hidden")    the same experiment on a real back end, or what such a run gave
+
+Everything works without a browser, too: then figures are drawn once, at the controls' starting values.
+ipywidgets is imported when a control is first shown (`make notebooks` installs it).
+"""
+
+from __future__ import annotations
+
+from pacelab_labs.air import air, fates, link_ranges, link_roles, pairs_picture
+from pacelab_labs.capstone import enter, leaderboard, networks, score
+from pacelab_labs.check import check
+from pacelab_labs.errors import CheckFailed, Todo
+from pacelab_labs.figures import bars, call_picture, call_series, comparison, curves, flow_bars, series
+from pacelab_labs.interactive import Exploration, Prediction, choice, explore, predict, slide, switch
+from pacelab_labs.picture import Picture, Table, picture, table
+from pacelab_labs.recorded import back_ends, expected_results, on_real_hosts, record, stock_wmediumd
+
+__all__ = [
+    "CheckFailed",
+    "Exploration",
+    "Picture",
+    "Prediction",
+    "Table",
+    "Todo",
+    "air",
+    "back_ends",
+    "bars",
+    "call_picture",
+    "call_series",
+    "check",
+    "choice",
+    "comparison",
+    "curves",
+    "enter",
+    "expected_results",
+    "explore",
+    "fates",
+    "flow_bars",
+    "leaderboard",
+    "link_ranges",
+    "link_roles",
+    "networks",
+    "on_real_hosts",
+    "pairs_picture",
+    "picture",
+    "predict",
+    "record",
+    "score",
+    "series",
+    "slide",
+    "stock_wmediumd",
+    "switch",
+    "table",
+]

@@ -1,0 +1,215 @@
+"""Who is on the air, and who reaches whom: timelines, what becomes of a link's frames, pictures of places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pacelab.experiment.experiment import Experiment
+from pacelab.figures.timeline import choose_window, describe_window, draw_timelines, record_air
+from pacelab.options import arguments
+from pacelab.options.arguments import an, checked, number, optional, several, taken, whole
+from pacelab.results.results import RunResult
+from pacelab_labs.figures import COLOURS, draw_bars, lost
+from pacelab_labs.picture import Picture, Table
+from pacelab_topologies.model import Topology
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@checked(experiments=several(Experiment, 1), from_ms=optional(number), to_ms=optional(number))
+def air(*experiments: Experiment, from_ms: float | None = None, to_ms: float | None = None) -> Picture:
+    """Who is on the air when, one timeline for each experiment; by default where something happens."""
+    panels = []
+    lines = []
+    for experiment in experiments:
+        records, window_ns = choose_window(experiment, from_ms=from_ms, to_ms=to_ms)
+        panels.append((experiment, records, window_ns))
+        seen = describe_window(experiment, records, window_ns)
+        frames = ", ".join(f"{number} {kind}" for kind, number in seen["frames"].items() if number) or "no frame"
+        marks = ", ".join(f"{number} × {kind}" for kind, number in seen["marks"].items() if number) or "none"
+        lines.append(
+            f"{experiment.topology}, RTS {'on' if experiment.rts else 'off'}, {seen['from_ms']:.1f} to "
+            f"{seen['to_ms']:.1f} ms: {frames}; collisions: {seen['collisions']}; other: {marks}"
+        )
+    return Picture(draw_timelines(panels), "\n".join(lines))
+
+
+@checked(experiments=several(Experiment, 1))
+def fates(*experiments: Experiment, sender: int, receiver: int) -> Table:
+    """What becomes of the frames by which `sender` reaches for `receiver`: RTSs where RTS/CTS is on, else data."""
+    rows = []
+    for experiment in experiments:
+        a_node = whole(0, len(experiment.network.nodes) - 1)
+        sender, receiver = taken("fates: sender", a_node, sender), taken("fates: receiver", a_node, receiver)
+        asks, answers = ("send-rts", "send-cts") if experiment.rts else ("send-data", "send-ack")
+        sent = answered = refused = 0
+        for _, node, what, peer, _ in record_air(experiment, until_s=experiment.duration_s):
+            sent += node == sender and what == asks
+            answered += node == receiver and what == answers and peer == sender
+            refused += node == receiver and what == "refuse-cts" and peer == sender
+        frame = "RTS" if experiment.rts else "data"
+        rows.append((frame, sent, sent - answered - refused, refused, answered))
+    names = [experiments[0].network.nodes[node].name for node in (sender, receiver)]
+    header = ("frame", "sent", "not read", "read, may not answer", "answered")
+    return Table(header, rows, f"Frames from {names[0]} at {names[1]}, {experiments[0].duration_s:g} s.")
+
+
+# Places: two pairs of nodes with what they reach, and who disturbs a link of a chain.
+
+ROLES = {
+    "sender": ("#0072b2", "s"),
+    "receiver": ("#0072b2", "o"),
+    "hidden": ("#d55e00", "X"),
+    "exposed": ("#009e73", "D"),
+    "both": ("#cc79a7", "P"),
+    "neither": ("#bbbbbb", "."),
+}
+"""What a node is to a link -> colour and marker. "both": it senses the sender, and would disturb the receiver."""
+
+
+def role(topology: Topology, node: int, sender: int, receiver: int, disturb_m: float) -> str:
+    """What `node` is to the link from `sender` to `receiver` (see `ROLES`), by distances alone.
+
+    `disturb_m` is the link's interference range.
+    Source: [fu] Sec. 3, Fig. 1, which takes the sense range for it.
+    """
+    if node == sender:
+        return "sender"
+    if node == receiver:
+        return "receiver"
+    senses = topology.distance_m(node, sender) <= topology.sense_m
+    disturbs = topology.distance_m(node, receiver) <= disturb_m
+    return {(True, True): "both", (True, False): "exposed", (False, True): "hidden", (False, False): "neither"}[
+        senses, disturbs
+    ]
+
+
+def link_roles(
+    topology: Topology, sender: int, receiver: int, *, disturb_m: float | None = None, names: str = ""
+) -> Picture:
+    """Who is hidden and who is exposed when `sender` sends to `receiver`; `names`: a letter for each node.
+
+    `disturb_m` is the interference range of the link, m; None: as far as frames are sensed.
+    """
+    return _draw_link(topology, sender, receiver, disturb_m, names, tell=True)
+
+
+def link_ranges(
+    topology: Topology, sender: int, receiver: int, *, disturb_m: float | None = None, names: str = ""
+) -> Picture:
+    """As `link_roles`, without what the nodes are: for an exercise that asks it."""
+    return _draw_link(topology, sender, receiver, disturb_m, names, tell=False)
+
+
+def _draw_link(
+    topology: Topology, sender: int, receiver: int, disturb_m: float | None, names: str, *, tell: bool
+) -> Picture:
+    from matplotlib.figure import Figure
+
+    sender = taken("the link's sender", _radio(topology), sender)
+    receiver = taken("the link's receiver", _radio(topology, sender), receiver)
+    reach_m = topology.sense_m if disturb_m is None else taken("disturb_m", arguments.number, disturb_m)
+    nodes = [i for i, node in enumerate(topology.nodes) if node.wireless]
+    labels = {i: names[i] if i < len(names) else topology.nodes[i].name for i in nodes}
+    ends = {sender: "sender", receiver: "receiver"}
+    roles = {i: role(topology, i, sender, receiver, reach_m) if tell else ends.get(i, "neither") for i in nodes}
+    figure = Figure(figsize=(9, 2.6), layout="constrained")
+    ax = figure.subplots()
+    for name, (colour, marker) in ROLES.items():
+        places = [topology.nodes[i].position_m for i in nodes if roles[i] == name]
+        if places:
+            said = name if tell or name != "neither" else "others"
+            ax.plot(*zip(*places, strict=True), marker, color=colour, markersize=13, label=said, linestyle="")
+    for i in nodes:
+        x, y = topology.nodes[i].position_m
+        ax.annotate(labels[i], (x, y), xytext=(0, 13), textcoords="offset points", ha="center")
+    _span(ax, topology.nodes[sender].position_m[0], topology.sense_m, -0.45, f"{labels[sender]} is sensed")
+    _span(ax, topology.nodes[receiver].position_m[0], reach_m, -0.75, f"{labels[receiver]} is disturbed from")
+    ax.set(xlabel="x (m)", ylim=(-1.0, 0.6))
+    ax.get_yaxis().set_visible(False)
+    ax.legend(ncols=6, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, 1.25), frameon=False)
+    ranges = f"sense range {topology.sense_m:g} m, interference range {reach_m:.0f} m"
+    listed = "; ".join(f"{labels[i]} {roles[i]}" if tell else labels[i] for i in nodes)
+    return Picture(figure, f"Link {labels[sender]}→{labels[receiver]}, {ranges}: {listed}.")
+
+
+def _radio(topology: Topology, but: int | None = None) -> Callable[[Any], int]:
+    """A node with a radio, by its number; `but` is another one."""
+
+    def take(value: Any) -> int:
+        found: int = whole(0, len(topology.nodes) - 1)(value)
+        if found == but or not topology.nodes[found].wireless:
+            raise ValueError("a wireless node" + ("" if but is None else f" other than {but}"))
+        return found
+
+    return take
+
+
+def _two_pairs(value: Any) -> Topology:
+    """A topology of two flows."""
+    if not isinstance(value, Topology) or len(value.flows) != 2:
+        raise ValueError("a topology of two pairs, as load_topology('pairs') gives it")
+    return value
+
+
+@checked(result=an(RunResult), topology=_two_pairs, alone_kbps=arguments.number)
+def pairs_picture(result: RunResult, topology: Topology, *, alone_kbps: float) -> Picture:
+    """Where the nodes of a `pairs` run stand, who senses whom, and what each pair gets against a lone sender."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.5, 3.6), layout="constrained")
+    above, below = figure.subplots(2, 1, height_ratios=(1.25, 1.0))
+    _draw_pairs(above, topology)
+    goodput = {f"{flow['src']}→{flow['dst']}": flow["goodput_bps"] / 1000 for flow in result.run["flows"]}
+    draw_bars(below, goodput, unit="goodput (kbit/s)", reference=("one pair alone", alone_kbps))
+    senders = [flow.src for flow in topology.flows]
+    apart = topology.distance_m(*senders)
+    sensed = "sense each other" if apart <= topology.sense_m else "do not sense each other"
+    listed = ", ".join(f"{name} {value:.0f}" for name, value in goodput.items())
+    text = (
+        f"Senders {apart:.0f} m apart {sensed}. {_disturbers(topology)} "
+        f"Goodput in kbit/s: {listed} (alone {alone_kbps:.0f}). {lost(result)}"
+    )
+    return Picture(figure, text)
+
+
+def _disturbers(topology: Topology) -> str:
+    """How far the other pair's sender is from each receiver, in words."""
+    first, second = topology.flows
+    told = []
+    for flow, other in ((first, second), (second, first)):
+        far_m, link_m = topology.distance_m(other.src, flow.dst), topology.distance_m(flow.src, flow.dst)
+        sensed = "" if far_m <= topology.sense_m else ", not sensed there"
+        link = f"{topology.nodes[flow.src].name}→{topology.nodes[flow.dst].name}"
+        told.append(
+            f"{link}: {link_m:.0f} m, {topology.nodes[other.src].name} is {far_m:.0f} m from the receiver{sensed}"
+        )
+    return "; ".join(told) + "."
+
+
+def _draw_pairs(ax: Axes, topology: Topology) -> None:
+    for place, flow in enumerate(topology.flows):
+        start, end = topology.nodes[flow.src].position_m, topology.nodes[flow.dst].position_m
+        y = 0.45 if place and flow.dst != topology.flows[0].dst else 0.0  # a receiver that both share is one dot
+        for (x, _), marker, name in (
+            (start, "s", topology.nodes[flow.src].name),
+            (end, "o", topology.nodes[flow.dst].name),
+        ):
+            ax.plot(x, y, marker, color=COLOURS[place], markersize=11)
+            ax.annotate(name, (x, y), xytext=(0, 10), textcoords="offset points", ha="center")
+        arrow = {"arrowstyle": "-|>", "color": COLOURS[place], "linewidth": 1.6}
+        ax.annotate("", xy=(end[0], y), xytext=(start[0], y), arrowprops=arrow)
+        _span(ax, start[0], topology.sense_m, -0.35 - 0.25 * place, f"{topology.nodes[flow.src].name} is sensed")
+    ax.set(xlabel="x (m)", ylim=(-0.85, 0.95))
+    ax.get_yaxis().set_visible(False)
+    ax.set_title("squares send, circles receive", fontsize="small", loc="right")
+
+
+def _span(ax: Axes, middle: float, reach: float, height: float, text: str) -> None:
+    """A bar of the places within reach, with its text."""
+    look = {"arrowstyle": "|-|,widthA=0.3,widthB=0.3", "color": "0.4", "linewidth": 1.0}
+    ax.annotate("", xy=(middle - reach, height), xytext=(middle + reach, height), arrowprops=look)
+    ax.plot([middle - reach, middle + reach], [height, height], alpha=0)  # so that the axes reach as far
+    ax.text(middle, height + 0.03, f"{text} within {reach:.0f} m", ha="center", va="bottom", fontsize="small")

@@ -1,0 +1,219 @@
+"""The capstone's score: a pacer on networks that its author has not seen, by goodput, fairness and call quality.
+
+    goodput    45 x (ratio to NewReno's - 1) / 0.25, at most 45
+    fairness   30 x (Jain's index of the TCP flows - NewReno's) / (1 - NewReno's)
+    calls      25 x (MOS of the worst call - NewReno's) / (3.6 - NewReno's), at most 25: 3.6 is good enough
+    what NewReno leaves no room in (no calls, good calls, even flows) counts nothing, the rest in proportion
+    score      the mean over the networks
+
+NewReno, that is a pacer that never waits, has 0, the best 100. Less than NewReno's costs: all of its goodput as much as
+a quarter more of it gains, likewise all of its fairness and of its calls' quality. Where hardly anything arrives
+nothing is gained: silence protects every call.
+
+The networks follow from a word: the practice set's is known, an instructor keeps another one secret. Five kinds, one of
+each, with hops, numbers of flows and calls, routing and seed drawn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from pacelab import __version__
+from pacelab.errors import ConfigError
+from pacelab.experiment.experiment import Experiment
+from pacelab.options.arguments import a_text, an, checked, path
+from pacelab.results.folder import write_file
+from pacelab.results.results import RunResult
+from pacelab.user_code.bases import Pacer, Sample
+from pacelab.user_code.run_own import run_pacer
+from pacelab_labs.exercise import cut_prints
+from pacelab_labs.picture import Table
+
+PRACTICE = "practice"
+"""The word of the networks that everybody may try."""
+GOODPUT, FAIRNESS, CALLS = 45.0, 30.0, 25.0
+AMBITION = 1.25
+"""Times NewReno's goodput for all points."""
+GOOD_MOS = 3.6
+"""[vagp] Sec. III-A: about GSM's quality."""
+SILENCE = 0.2
+"""Below this share of NewReno's goodput a network gains nothing."""
+LITTLE_ROOM = 0.02
+"""Fairness and quality (of a MOS of 1 to 3.6) that are this near to the best have no room to gain."""
+SECONDS = 12.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """What a pacer got. Rows of `networks`: name, points, goodput over NewReno's, Jain's index, the worst MOS."""
+
+    name: str
+    points: float
+    networks: tuple[tuple[str, float, float, float, float | None], ...]
+    word_digest: str
+    """SHA-256 of the set's word: scores of different sets must not be compared."""
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    __repr__ = __str__
+
+    def table(self) -> Table:
+        """A line per network."""
+        rows = [(*row[:4], "-" if row[4] is None else f"{row[4]:.2f}") for row in self.networks]
+        header = ("network", "points of 100", "goodput / NewReno's", "Jain's index", "worst call (MOS)")
+        return Table(header, rows, f"{self.name}: {self.points:.1f} points")
+
+
+@checked(word=a_text)
+def networks(word: str = PRACTICE) -> list[tuple[str, Experiment]]:
+    """The five networks of a word, with their names."""
+    draw = Random(f"capstone/{word}")
+    seed = draw.randrange(1, 10_000)
+    calls: dict[str, Any] = {"duration_s": SECONDS, "seed": seed}
+    data = calls | {"window_pkts": 64}
+    hops, voice, tcp = draw.randint(2, 4), draw.randint(2, 5), draw.randint(2, 3)
+    chain, routing = draw.randint(5, 9), draw.choice(["static", "aodv"])
+    leaf_tcp = draw.randint(1, 3)
+    return [
+        (
+            f"string of {hops} hops, {voice} calls, {tcp} TCP",
+            Experiment(topology="string", topology_options={"hops": hops, "voice": voice, "tcp": tcp}, **calls),
+        ),
+        (
+            f"tree, a call and {leaf_tcp} TCP per leaf",
+            Experiment(topology="tree", topology_options={"voice": 1, "tcp": leaf_tcp}, **calls),
+        ),
+        (
+            f"chain of {chain} hops down, {routing}",
+            Experiment(topology_options={"hops": chain}, direction="down", routing=routing, **data),
+        ),
+        ("cross, oncoming flows", Experiment(topology="cross-gateway", direction="mixed", **data)),
+        ("parallel chains, oncoming flows", Experiment(topology="parallel", direction="mixed", **data)),
+    ]
+
+
+@checked(word=a_text)
+def score(pacer: type[Pacer], *, word: str = PRACTICE, name: str | None = None, watched: bool = True) -> Score:
+    """Run a pacer on the networks of `word`. Raises UserCodeError when it fails; `watched` as in `run_pacer`."""
+    rows = []
+    for (title, experiment), newreno in zip(networks(word), _newreno(word), strict=True):
+        with cut_prints():
+            result = run_pacer(experiment, pacer, watched=watched)
+        rows.append((title, *judge(result, newreno)))
+    return Score(
+        name=name or pacer.__name__,
+        points=math.fsum(row[1] for row in rows) / len(rows),
+        networks=tuple(rows),
+        word_digest=hashlib.sha256(word.encode()).hexdigest(),
+    )
+
+
+@lru_cache(maxsize=8)
+def _newreno(word: str) -> tuple[Outcome, ...]:
+    return tuple(outcome(run_pacer(experiment, Unpaced, watched=False)) for _, experiment in networks(word))
+
+
+class Unpaced(Pacer):
+    """NewReno's own pace, in the place where the others are tried: what is in the way of packets is the same."""
+
+    def measured(self, sample: Sample) -> None:
+        """Nothing to do."""
+
+
+class Outcome(NamedTuple):
+    """What a run is judged by."""
+
+    goodput_bps: float
+    jain: float
+    worst_mos: float | None
+    """None without calls."""
+
+
+def outcome(result: RunResult) -> Outcome:
+    """A run's."""
+    calls = [call["mos"] for call in result.run.get("calls") or [] if call["mos"] is not None]
+    return Outcome(result.goodput_bps, result.run["totals"]["jain"] or 0.0, min(calls) if calls else None)
+
+
+def judge(result: RunResult, newreno: Outcome) -> tuple[float, float, float, float | None]:
+    """Points of one network, goodput over NewReno's, Jain's index, MOS of the worst call."""
+    mine = outcome(result)
+    ratio = mine.goodput_bps / newreno.goodput_bps if newreno.goodput_bps > 0 else 0.0
+    parts = [(GOODPUT, _part(ratio, 1.0, AMBITION))]
+    if 1.0 - newreno.jain > LITTLE_ROOM or mine.jain < newreno.jain:
+        parts.append((FAIRNESS, _part(mine.jain, newreno.jain, 1.0)))
+    if newreno.worst_mos is not None:
+        worst, theirs = (((mos or 1.0) - 1.0) / (GOOD_MOS - 1.0) for mos in (mine.worst_mos, newreno.worst_mos))
+        if 1.0 - theirs > LITTLE_ROOM or worst < 1.0:
+            parts.append((CALLS, _part(worst, theirs, 1.0)))
+    points = 100.0 * math.fsum(weight * part for weight, part in parts) / math.fsum(weight for weight, _ in parts)
+    return (points if ratio >= SILENCE else min(points, 0.0)), ratio, mine.jain, mine.worst_mos
+
+
+def _part(mine: float, newreno: float, best: float) -> float:
+    """1 at the best, 0 at NewReno's, -1 at nothing."""
+    if mine >= newreno:
+        return min(1.0, (mine - newreno) / (best - newreno)) if best > newreno else 0.0
+    return (mine - newreno) / newreno
+
+
+@checked(file=path, scored=an(Score, "what lab.score gives"))
+def enter(file: str | Path, scored: Score) -> Table:
+    """Enter a score into a leaderboard file; a name keeps its best. Returns the board.
+
+    Raises ConfigError when the file is no leaderboard, or one of another set of networks.
+    """
+    file = Path(file)
+    entries = [entry for entry in _entries(file) if entry["name"] != scored.name or entry["points"] > scored.points]
+    if any(entry["set"] != scored.word_digest for entry in entries):
+        raise ConfigError(f"leaderboard {str(file)!r}: its entries were scored on other networks; take another file")
+    if not any(entry["name"] == scored.name for entry in entries):
+        new = {
+            "name": scored.name,
+            "points": round(scored.points, 3),
+            "set": scored.word_digest,
+            "pacelab": __version__,
+        }
+        entries.append(new | {"networks": [list(row) for row in scored.networks]})
+    entries.sort(key=lambda entry: (-entry["points"], entry["name"]))
+    write_file(file, (json.dumps({"version": 1, "entries": entries}, indent=1) + "\n").encode())
+    return leaderboard(file)
+
+
+@checked(file=path)
+def leaderboard(file: str | Path) -> Table:
+    """The board as a table, the best first."""
+    rows = [(place, entry["name"], entry["points"]) for place, entry in enumerate(_entries(Path(file)), start=1)]
+    entries = f"{len(rows)} entr{'y' if len(rows) == 1 else 'ies'}"
+    return Table(("place", "name", "points"), rows, f"{Path(file).name}: {entries}")
+
+
+def _entries(file: Path) -> list[dict[str, Any]]:
+    if not file.exists():
+        return []
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+        entries = document["entries"]
+        if document["version"] != 1 or not all({"name", "points", "set"} <= set(entry) for entry in entries):
+            raise ValueError("its form is not that of version 1")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(
+            f"leaderboard {str(file)!r}: no leaderboard ({error}): take another file, or move this one away"
+        ) from None
+    found: list[dict[str, Any]] = entries
+    return found
+
+
+__all__: Sequence[str] = ("PRACTICE", "Score", "enter", "judge", "leaderboard", "networks", "score")

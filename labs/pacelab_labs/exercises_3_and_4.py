@@ -1,0 +1,388 @@
+"""The exercises of labs 3 and 4: Link RED, TCP-GAP.
+
+Lab 3: Link RED's average and probability, then both at work.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+from pacelab.user_code.bases import LinkLayer, Pacer, Sample
+from pacelab_labs.errors import Todo
+from pacelab_labs.exercise import LIMIT_S, Case, Exercise, call_limited, complain_about_number, show
+from pacelab_topologies.domain import plain
+
+_AVERAGES = (
+    # attempts of the frames so far, average expected
+    ([8], 0.875, "7 retransmissions, an eighth of them"),
+    ([8, 1], 0.765625, "7/8 of 0.875: the second frame needed none"),
+    ([8, 1, 3], 0.919921875, "7/8 of 0.765625 and 1/8 of 2"),
+)
+
+GIVEN_UP = 8
+"""Attempts of the frame that was not delivered."""
+_WRONG_FIRST = {
+    1.0: ": the first attempt is no retransmission.",
+    0.0: ": it was given up after 8 attempts, and retransmissions of such a frame count, too. (Has it its `self.`?)",
+}
+"""Wrong average after that frame -> the misconception."""
+
+_NO_INIT = (
+    "\n  A link layer needs no __init__: what it begins with stands in the class, as `average = 0.0` does. "
+    "One of its own takes `random`, for super().__init__(random)."
+)
+
+
+class _Fixed(Random):
+    """A stream that always draws the same."""
+
+    def __init__(self, drawn: float) -> None:
+        super().__init__(0)
+        self._drawn = drawn
+
+    def random(self) -> float:
+        return self._drawn
+
+
+def _try_layer(work: Any) -> str:
+    """A student's LinkLayer: its average after some frames, then whether it drops."""
+    if not (isinstance(work, type) and issubclass(work, LinkLayer)):
+        return f"expected a class that extends LinkLayer; came {work!r}."
+    for attempts, expected, how in _AVERAGES:
+        made = call_limited(partial(work, _Fixed(0.5)), {}, limit_s=LIMIT_S)
+        if made.todo:
+            raise Todo("write the class.")
+        if made.failure:
+            return f"making {work.__name__}(random): {made.failure}{_NO_INIT}"
+        layer = made.value
+        for number in attempts:
+            frame = {"attempts": number, "delivered": number < GIVEN_UP}
+            outcome = call_limited(layer.sent, frame, limit_s=LIMIT_S)
+            if outcome.todo:
+                raise Todo("write sent(): it keeps the moving average of retransmissions in self.average.")
+            if outcome.failure:
+                return f"sent(attempts={number}, delivered={frame['delivered']}): {outcome.failure}"
+        told = f"after frames of {attempts} attempts\n  expected self.average {expected} ({how})\n  "
+        complaint = complain_about_number(getattr(layer, "average", None), none="self.average is a number.")
+        if complaint:
+            return told + complaint
+        came = float(layer.average)
+        if not math.isclose(came, expected, rel_tol=1e-6):
+            hint = _WRONG_FIRST.get(came, ".") if attempts == [GIVEN_UP] else "."
+            return told + f"came {came:.6f}{hint}"
+    return _try_drops(work)
+
+
+def _try_drops(work: type[LinkLayer]) -> str:
+    for average, drawn, expected, how in (
+        (0.0, 0.0, True, "no contention, no drop"),
+        (10.0, 0.0, False, "much contention, and the draw 0 is below any probability above 0"),
+        (10.0, 0.999, True, "the draw 0.999 is above max_P: most packets pass"),
+        (10.0, 0.07, True, "the draw 0.07 is above max_P, which is 0.05 for dropping"),
+        (10.0, 0.0499, False, "the draw 0.0499 is below max_P, which is 0.05 for dropping"),
+        (10.0, 0.0501, True, "the draw 0.0501 is above max_P, which is 0.05 for dropping"),
+        (0.5, 0.0052, True, "0.5 is little above min_th: p = 0.1/19.6 = 0.0051, by the numbers for dropping"),
+        (0.5, 0.0050, False, "0.5 is little above min_th: p = 0.1/19.6 = 0.0051, by the numbers for dropping"),
+    ):
+        layer = work(_Fixed(drawn))
+        layer.average = average  # type: ignore[attr-defined]
+        outcome = call_limited(layer.passes, {}, limit_s=LIMIT_S)
+        if outcome.todo:
+            raise Todo("write passes(): True lets a packet pass, False drops it.")
+        told = f"average {average}, draw {drawn}\n  expected passes() to be {expected} ({how})\n  "
+        if outcome.failure:
+            return told + outcome.failure
+        if plain(outcome.value) is not expected:
+            return told + f"came {show(outcome.value)}{_hint_on_passing(plain(outcome.value))}"
+    return ""
+
+
+def _hint_on_passing(came: Any) -> str:
+    if not isinstance(came, bool):
+        return ": True lets the packet pass, False drops it. Does passes() return one of them?"
+    does = "lets the packet pass" if came else "drops the packet"
+    return f", which {does}: it is dropped where the draw is below the probability, by the numbers for dropping."
+
+
+LAB3 = {
+    "lab3.probability": Exercise(
+        asks="the probability to drop a packet",
+        cases=(
+            Case(
+                arguments={"average": 0.3, "min_th": 0.4, "max_th": 2.0, "max_p": 0.1},
+                expected=0.0,
+                source="below min_th nothing is dropped",
+                mistakes={-0.0625: "a probability below 0: the line starts at min_th."},
+            ),
+            Case(
+                arguments={"average": 0.48, "min_th": 0.4, "max_th": 2.0, "max_p": 0.1},
+                expected=0.05,
+                source="0.08 above min_th on a range of 1.6",
+                mistakes={
+                    0.005: "max_P is a cap, no factor (Algorithm 1, line 5): RED in the Internet scales with it.",
+                    0.3: "average/(max_th - min_th): the line starts at min_th.",
+                },
+            ),
+            Case(
+                arguments={"average": 1.2, "min_th": 0.4, "max_th": 2.0, "max_p": 0.1},
+                expected=0.1,
+                source="the line says 0.5, max_P caps it",
+                mistakes={0.5: "the cap max_P is missing."},
+            ),
+        ),
+    ),
+    "lab3.link_red": Exercise(asks="a link layer with Link RED", trial=_try_layer, praise="that is Link RED."),
+}
+
+
+# Lab 4: TCP-GAP's estimator piece by piece, the pacing queue, Goodput Control.
+#
+# The examples are worked by hand with b = 2 Mbit/s, s_data = 1500 B and s_ACK = 40 B: a data packet takes 6.00 ms, data
+# and ACK together 6.16 ms, their difference 5.84 ms.
+
+_PATH = {"rate_bps": 2e6, "data_bytes": 1500, "ack_bytes": 40}
+
+_Paces = Sequence[tuple[float, int, float | None, str]]
+
+_PACES: _Paces = (
+    # round trip, hops, interval expected, how
+    (0.040, 4, 0.031680, "the first sample: FHD 31.68 ms, no variation yet"),
+    (0.050, 4, 0.043607, "FHD_hat 0.7 x 31.68 + 0.3 x 36.68 = 33.18 ms; COV of 40 and 50 ms is 0.15713"),
+    (0.060, 4, 0.050022, "FHD_hat 0.7 x 33.18 + 0.3 x 41.68 = 35.73 ms; COV of 40, 50 and 60 ms is 0.2"),
+    (0.060, 6, 0.047104, "another way: FHD 31.68 ms, FHD_hat 34.515 ms; COV of 40, 50, 60 and 60 ms is 0.18237"),
+)
+_OTHER_SIZES = {"rate_bps": 2e6, "data_bytes": 1000, "ack_bytes": 100}
+_OTHER_PACES: _Paces = ((0.040, 2, 0.023600, "another flow, 1000 and 100 B: 2 x (7.80 + 4.00) ms, no variation yet"),)
+_MANY_PACES: _Paces = (
+    *((0.100, 4, None, ""),) * 10,
+    *((0.040, 4, None, ""), (0.060, 4, None, "")) * 24,
+    (0.040, 4, None, ""),
+    (0.060, 4, 0.052740, "FHD_hat 0.7 x 35.80 + 0.3 x 41.68 = 37.56 ms; COV of 25 times 40 and 60 ms is 0.20203"),
+)
+"""None: not compared."""
+
+
+def _try_pacer(work: Any) -> str:
+    """A student's Pacer, fed round trips; then those of other flows, which have a pacer of their own each."""
+    if not (isinstance(work, type) and issubclass(work, Pacer)):
+        return f"expected a class that extends Pacer; came {work!r}."
+    return (
+        _try_flow(work, _PACES, _PATH)
+        or _try_flow(work, _OTHER_PACES, _OTHER_SIZES)
+        or _try_flow(work, _MANY_PACES, _PATH)
+    )
+
+
+def _try_flow(work: type[Pacer], paces: _Paces, path: Mapping[str, Any]) -> str:
+    made = call_limited(work, {}, limit_s=LIMIT_S)
+    if made.todo:
+        raise Todo("write the class.")
+    if made.failure:
+        return f"making {work.__name__}(): {made.failure}"
+    pacer, told = made.value, []
+    sizes = f"data of {path['data_bytes']} B and ACKs of {path['ack_bytes']} B"
+    for place, (rtt_s, hops, expected_s, how) in enumerate(paces, start=1):
+        sample = Sample(now_s=float(place), rtt_s=rtt_s, hops=hops, **path)
+        told.append(f"{rtt_s * 1000:.0f} ms")
+        outcome = call_limited(pacer.measured, {"sample": sample}, limit_s=LIMIT_S)
+        if outcome.todo:
+            raise Todo("write measured(); it should set self.interval_s to T = FHD_hat (1 + 2 COV).")
+        last = ", ".join(told) if len(told) <= len(_PACES) else f"{', '.join(told[-2:])} (and {len(told) - 2} before)"
+        after = f"after round trips of {last}, the last over {hops} hops, {sizes}\n  "
+        if expected_s is not None:
+            after += f"expected T = {expected_s:.6f} s ({how})\n  "
+        if outcome.failure:
+            return after + outcome.failure
+        complaint = complain_about_number(pacer.interval_s, none="self.interval_s is a number of seconds.")
+        if complaint:
+            return after + complaint
+        came = float(pacer.interval_s)
+        if expected_s is not None and not math.isclose(came, expected_s, rel_tol=1e-4):
+            return after + f"came {came:.6f} s{_guess_pace(place, came)}"
+    return ""
+
+
+def _guess_pace(place: int, came_s: float) -> str:
+    """The misconception behind a wrong pace, where it is a known one. All values by hand, as above."""
+    known = {
+        (2, 0.035180 * 1.314270): ": 0.7 weighs the old average, 0.3 the new delay; you have it the other way round.",
+        (2, 0.036680 * 1.314270): ": that is without the moving average of eq. (2).",
+        (2, 0.033180): ": that is FHD_hat alone, without the factor 1 + 2 COV.",
+        (2, 0.033180 * 1.157135): ": COV counts twice.",
+        (2, 0.033180 * 1.222222): ": that is COV with n below the root; eq. (5) has n - 1.",
+    }
+    for (at, wrong_s), why in known.items():
+        if at == place and math.isclose(came_s, wrong_s, rel_tol=1e-3):
+            return why
+    if place > len(_PACES):
+        return ". COV is of the last 50 round trips, no fewer and no more."
+    if place == 1 and came_s == 0.0:
+        return ": self.interval_s was not set. Has it its `self.`? (And one sample has no deviation: COV is 0 then.)"
+    if place == 1:
+        return (
+            ". A flow's first sample has no deviation: T is its FHD, by eq. (3) and (4) and the sample's own sizes. "
+            "Is all that a pacer remembers made in its __init__?"
+        )
+    return ". Are equations (1), (2) and (5) all in it?"
+
+
+def _try_release(work: Any) -> str:
+    """The pacing queue: when packets leave."""
+    if not callable(work):
+        return f"expected a function that returns a list of times; came {work!r}."
+    cases: tuple[tuple[list[float], float, list[float], str], ...] = (
+        ([0.0, 0.0, 0.0, 50.0], 10.0, [0.0, 10.0, 20.0, 50.0], "the first waits for nothing, the fourth comes late"),
+        ([5.0, 6.0], 10.0, [5.0, 15.0], "one interval after the packet before"),
+        ([], 10.0, [], "nothing came"),
+    )
+    for arrivals, interval, expected, why in cases:
+        arguments = {"arrivals_ms": list(arrivals), "interval_ms": interval}
+        outcome = call_limited(work, arguments, limit_s=LIMIT_S)
+        if outcome.todo:
+            raise Todo("write the function; it should return the times at which the packets leave, a list.")
+        told = f"arrivals {arrivals}, interval {interval}\n  expected {expected} ({why})\n  "
+        if outcome.failure:
+            return told + outcome.failure
+        times = outcome.value.tolist() if hasattr(outcome.value, "tolist") else outcome.value  # NumPy's
+        if not isinstance(times, list | tuple):
+            return told + f"came {show(outcome.value)}, which is no list of numbers."
+        if complaint := next(filter(None, map(complain_about_number, times)), ""):
+            return told + f"in the list {complaint}"
+        came = [float(time) for time in times]
+        if len(came) != len(expected):
+            return told + f"came {len(came)} times: {came}."
+        if any(not math.isclose(a, b, abs_tol=1e-9) for a, b in zip(came, expected, strict=True)):
+            if came == [time + interval for time in arrivals]:
+                return told + f"came {came}: every packet waits alone; they must wait for each other."
+            if came == arrivals:
+                return told + f"came {came}: nobody waits; the pacer lets one packet go per interval."
+            if any(a < b for a, b in zip(came, arrivals, strict=True)):
+                return told + f"came {came}: a packet leaves before it has come."
+            if any(after - before < interval for before, after in pairwise(came)):
+                return told + f"came {came}: two packets leave less than one interval apart."
+            return told + f"came {came}: a packet waits longer than it must."
+    return ""
+
+
+def _try_control(work: Any) -> str:
+    """Goodput Control: which flows are throttled, and to what."""
+    if not callable(work):
+        return f"expected a function that returns a dict; came {work!r}."
+    cases: tuple[tuple[dict[str, float], set[str], dict[str, float], str], ...] = (
+        ({"FTP1": 360.0, "FTP2": 150.0}, {"FTP1"}, {"FTP1": 255.0}, "the mean is 255, and 360 > 1.1 x 255"),
+        ({"FTP1": 270.0, "FTP2": 250.0}, {"FTP1"}, {}, "270 is less than 1.1 x 260"),
+        (
+            {"FTP1": 400.0, "FTP2": 380.0, "FTP3": 50.0, "FTP4": 50.0},
+            {"FTP1", "FTP2"},
+            {"FTP1": 220.0, "FTP2": 220.0},
+            "the mean is 220, and both are above 1.1 x 220",
+        ),
+        ({"FTP1": 150.0, "FTP2": 360.0}, {"FTP1"}, {}, "FTP2 comes from the wireless side: the gateway cannot pace it"),
+    )
+    for goodput, down, expected, why in cases:
+        arguments = {"goodput_kbps": dict(goodput), "from_wired": set(down), "threshold": 1.1}
+        outcome = call_limited(work, arguments, limit_s=LIMIT_S)
+        if outcome.todo:
+            raise Todo("write the function; it should return a dict: flow -> rate it is throttled to.")
+        told = f"goodput {goodput}, from the wire {sorted(down)}\n  expected {expected} ({why})\n  "
+        if outcome.failure:
+            return told + outcome.failure
+        if not isinstance(outcome.value, dict):
+            return told + f"came {show(outcome.value)}, which is no dict."
+        came = outcome.value
+        if any(complain_about_number(rate) for rate in came.values()):
+            return told + f"came {came}: a rate is a number."
+        if not came.keys() <= down:
+            return told + f"came {came}: the gateway paces flows from the wire alone."
+        if came.keys() != expected.keys():
+            return told + f"came {came}: who has more than threshold times the mean of all flows, from the wire or not?"
+        if any(not math.isclose(came[flow], rate, rel_tol=1e-6) for flow, rate in expected.items()):
+            return told + f"came {came}: the rate is the mean of all flows, from the wire or not."
+    return ""
+
+
+LAB4 = {
+    "lab4.queueing": Exercise(
+        asks="the mean queueing delay per node, t_q, in seconds",
+        cases=(
+            Case(
+                arguments={"rtt_s": 0.040, "hops": 4, **_PATH},
+                expected=0.00192,
+                source="(10.00 - 6.16) / 2 ms: a round trip is 2h waits and, on h hops, data one way, ACK the other",
+                mistakes={
+                    1.92: "these are milliseconds; seconds are asked for.",
+                    0.00384: "that is the wait for both ways; eq. (3) halves it.",
+                    0.01692: "h counts: the round trip is over 4 hops.",
+                    0.00200: "the ACK's 40 bytes count, too.",
+                    0.004615: "sizes are in bytes: 8 bits each.",
+                },
+            ),
+            Case(
+                arguments={"rtt_s": 0.01232, "hops": 2, **_PATH},
+                expected=0.0,
+                source="2 x 6.16 ms: nobody waited",
+            ),
+            Case(
+                arguments={"rtt_s": 0.040, "hops": 4, "rate_bps": 2e6, "data_bytes": 1000, "ack_bytes": 100},
+                expected=0.0028,
+                source="other sizes: data and ACK take 4.40 ms, (10.00 - 4.40) / 2 ms",
+            ),
+        ),
+    ),
+    "lab4.four_hop_delay": Exercise(
+        asks="the four-hop delay (h-hop delay on shorter paths) in seconds",
+        cases=(
+            Case(
+                arguments={"rtt_s": 0.040, "hops": 4, **_PATH},
+                expected=0.03168,
+                source="4 x (1.92 + 6.00) ms, or eq. (4): 2 x (10.00 + 5.84) ms",
+                mistakes={
+                    31.68: "these are milliseconds; seconds are asked for.",
+                    0.01584: "that is half: eq. (4) has 2 (RTT/h + ...), or 4 (t_q + s_data/b).",
+                    0.02: "that is half a round trip; the ACK's way back is faster than the data's.",
+                    0.02146: "sizes are in bytes: 8 bits each.",
+                    0.01068: "sizes are in bytes: 8 bits each.",
+                },
+            ),
+            Case(
+                arguments={"rtt_s": 0.070, "hops": 7, **_PATH},
+                expected=0.03168,
+                source="the same per hop, so the same over four hops",
+                mistakes={0.05544: "that is the delay over all 7 hops; four is where a packet is out of the way."},
+            ),
+            Case(
+                arguments={"rtt_s": 0.020, "hops": 2, **_PATH},
+                expected=0.01584,
+                source="two hops only: 2 x (1.92 + 6.00) ms (the paper, section 5.2: the h-hop delay where h < 4)",
+                mistakes={0.03168: "the path has two hops; a packet does not travel four."},
+            ),
+        ),
+    ),
+    "lab4.cov": Exercise(
+        asks="the coefficient of variation, a number without unit",
+        cases=(
+            Case(
+                arguments={"rtts_s": [0.040, 0.050, 0.060]},
+                expected=0.2,
+                source="deviation 10 ms with n - 1 = 2 below the root, mean 50 ms",
+                mistakes={
+                    0.163299: "that is with n below the root; eq. (5) has n - 1.",
+                    0.010: "that is the deviation in seconds; divide it by the mean.",
+                    0.0001: "that is the variance.",
+                },
+            ),
+            Case(arguments={"rtts_s": [0.040]}, expected=0.0, source="one sample does not vary"),
+            Case(arguments={"rtts_s": [0.05, 0.05]}, expected=0.0, source="equal samples"),
+        ),
+    ),
+    "lab4.release": Exercise(asks="the times at which packets leave", trial=_try_release),
+    "lab4.pacer": Exercise(
+        asks="a pacer", trial=_try_pacer, praise="a pace for each round trip: that is TCP-GAP's estimator."
+    ),
+    "lab4.goodput_control": Exercise(asks="which flows are throttled, and to what", trial=_try_control),
+}

@@ -1,0 +1,323 @@
+"""What a notebook's reader touches: a figure with controls, and a question to answer before the run that answers it.
+
+Each change of a control draws the figure anew, in well under a second. It is an image with a text beside it that says
+the same in numbers (it is the image's alternative text, too), so that nothing is told by the picture alone. Errors in
+the drawing function appear in the figure's place, in one line. A prediction has ranges to choose from, and the run's
+own number as the judge. IPython and ipywidgets are asked for when something is shown and not before.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from html import escape
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from pacelab.console import Interrupted
+from pacelab.errors import ConfigError, PaceLabError
+from pacelab.figures.figures import show_widget
+from pacelab.options import arguments
+from pacelab.options.arguments import a_text, an, checked, function, number, taken
+from pacelab_labs.picture import Picture
+
+
+def widgets() -> Any:
+    """The package ipywidgets, None where it (or anywidget) is not installed."""
+    try:
+        importlib.import_module("anywidget")
+        return importlib.import_module("ipywidgets")
+    except ImportError:
+        return None
+
+
+def slider(label: str, texts: Sequence[str], index: int, changed: Callable[[int], None]) -> Any:
+    """A slider over places in `texts`. ipywidgets' own has no name that a screen reader could tell."""
+    made = _slider_class()(label=label, texts=list(texts), index=index)
+    made.observe(lambda change: changed(change["new"]), names="index")
+    return made
+
+
+@cache
+def _slider_class() -> Any:
+    anywidget, traitlets = importlib.import_module("anywidget"), importlib.import_module("traitlets")
+    members = {
+        "_esm": (Path(__file__).parent / "slider.js").read_text(encoding="utf-8"),
+        "label": traitlets.Unicode().tag(sync=True),
+        "texts": traitlets.List().tag(sync=True),
+        "index": traitlets.Int().tag(sync=True),
+    }
+    return type("Slider", (anywidget.AnyWidget,), members)
+
+
+def show(markup: str) -> None:
+    """Display a text of HTML."""
+    display = importlib.import_module("IPython.display")
+    display.display(display.HTML(markup))
+
+
+# Controls, described without a widget: the same description serves screen and test.
+
+MOST_PLACES = 10_000
+"""Of a slider: nobody finds one among more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One control: its label and the values that it can take, `start` first shown."""
+
+    label: str
+    values: tuple[Any, ...]
+    start: Any
+    kind: str
+    """"slide", "choice" or "switch"."""
+
+    def widget(self, changed: Callable[[Any], None], value: Any) -> Any:
+        """The control on the screen, showing `value`; `changed` hears of each new one."""
+        if self.kind == "slide":
+            texts = [self.told(each) for each in self.values]
+            return slider(self.label, texts, self.values.index(value), lambda at: changed(self.values[at]))
+        ipywidgets = widgets()
+        # No ellipsis: a label must be readable whole, at any width of the page.
+        look = {"description": self.label, "style": {"description_width": "17em"}, "layout": {"width": "40em"}}
+        options = [(self.told(each), each) for each in self.values]
+        box = ipywidgets.Dropdown(options=options, value=value, **look)
+        box.observe(lambda change: changed(change["new"]), names="value")
+        return box
+
+    def told(self, value: Any) -> str:
+        """A value as the control shows it."""
+        if self.kind == "switch":
+            return "on" if value else "off"
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@checked(
+    label=arguments.a_text,
+    low=arguments.number,
+    high=arguments.number,
+    step=arguments.above_zero(1_000_000_000),
+    start=arguments.number,
+)
+def slide(label: str, low: float, high: float, *, step: float = 1, start: float) -> Control:
+    """A slider from `low` to `high` in steps of `step`; the label says the unit."""
+    whole = all(float(number).is_integer() for number in (low, high, step))
+    if not (low < high and low <= start <= high):
+        raise ConfigError(
+            f"slide {label!r}: from {low} to {high}, start {start}: allowed is from a lower number to a higher one, "
+            "with the start between them"
+        )
+    if (high - low) / step > MOST_PLACES:
+        raise ConfigError(f"slide {label!r}: from {low} to {high} in steps of {step}: allowed are {MOST_PLACES} steps")
+    values: list[float] = []
+    for place in count():
+        value = low + place * step
+        if value > high + 1e-9 * step:
+            break
+        values.append(int(value) if whole else round(value, 9))
+    first = min(values, key=lambda value: abs(value - start))
+    return Control(label, tuple(values), first, "slide")
+
+
+@checked(label=arguments.a_text, values=arguments.listed)
+def choice(label: str, values: Sequence[Any], *, start: Any = None) -> Control:
+    """One of `values`, by name; by default the first one."""
+    if start is not None and start not in values:
+        raise ConfigError(f"choice {label!r}: start {start!r}: allowed is one of {', '.join(map(str, values))}")
+    return Control(label, tuple(values), values[0] if start is None else start, "choice")
+
+
+@checked(label=arguments.a_text, start=arguments.switch)
+def switch(label: str, *, start: bool) -> Control:
+    """On or off."""
+    return Control(label, (True, False), start, "switch")
+
+
+# A figure with controls.
+
+Draw = Callable[..., Picture]
+"""Takes the controls' values by name."""
+_A_PICTURE = an(Picture, "a picture, as lab.series, lab.curves or lab.picture gives it, and `return` before it")
+STALE = (
+    '<p role="alert"><b>This figure stands still: the kernel that drew it has ended. '
+    "Run this cell again, after those above it.</b></p>"
+)
+NO_CONTROLS = "<p>No controls: <code>make notebooks</code> installs ipywidgets.</p>"
+
+
+class Exploration:
+    """A drawing function with its controls. Shows itself at the end of a notebook's cell."""
+
+    def __init__(self, draw: Draw, controls: dict[str, Control]) -> None:
+        self._draw = draw
+        self._controls = controls
+        self._html: Any = None
+        self._keep: Callable[[str], None] = lambda _markup: None
+        self.values = {name: control.start for name, control in controls.items()}
+        """The controls' values."""
+        self.text = ""
+        """What the figure shows, in words; of a drawing that failed, the reason."""
+        self.seconds: list[float] = []
+        """How long each drawing took, from the change of a control to the finished image."""
+        self.processor_s: list[float] = []
+        """The same in processor time, whatever else the computer does."""
+        self._markup = ""
+        self._redraw()
+
+    def set(self, **values: Any) -> str:
+        """Set controls by name, as moving them would; returns the figure's text."""
+        for name, value in values.items():
+            if name not in self._controls:
+                raise ConfigError(f"control {name!r}: allowed is one of {', '.join(self._controls)}")
+            if value not in self._controls[name].values:
+                allowed = self._controls[name].values
+                raise ConfigError(f"{name}={value!r}: allowed is one of {', '.join(map(str, allowed))}")
+        self.values |= values
+        self._redraw()
+        return self.text
+
+    def _redraw(self) -> None:
+        started, begun_s = time.perf_counter(), time.process_time()
+        try:
+            picture = taken("the drawing function gave", _A_PICTURE, self._draw(**self.values))
+            self.text, self._markup = picture.text, picture._repr_html_()
+        except KeyboardInterrupt:
+            raise Interrupted("the figure") from None
+        except PaceLabError as error:
+            self._failed(str(error))
+        except Exception as error:
+            self._failed(f"the drawing function raised {type(error).__name__}: {error}")
+        if self._html is not None:
+            self._html.value = self._markup
+            self._keep(self._still())
+        self.seconds.append(time.perf_counter() - started)
+        self.processor_s.append(time.process_time() - begun_s)
+
+    def _changed(self, name: str, value: Any) -> None:
+        self.set(**{name: value})
+
+    def _failed(self, why: str) -> None:
+        self.text = f"Not drawn: {why}"
+        self._markup = f'<p role="alert" style="white-space:pre-wrap"><b>{escape(self.text)}</b></p>'
+
+    def _still(self) -> str:
+        places = "; ".join(
+            f"{control.label}: {control.told(self.values[name])}" for name, control in self._controls.items()
+        )
+        return f"{STALE}<p>{escape(places)}</p>{self._markup}"
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value}" for name, value in self.values.items())
+        return f"<{shown}: {self.text}>"
+
+    def _ipython_display_(self) -> None:
+        ipywidgets = widgets()
+        if ipywidgets is None:
+            show(self._markup + NO_CONTROLS)
+            return
+        self._html = ipywidgets.HTML(self._markup, layout={"max_width": "100%"})
+        boxes = [
+            control.widget(partial(self._changed, name), self.values[name]) for name, control in self._controls.items()
+        ]
+        self._keep = show_widget(ipywidgets.VBox([*boxes, self._html]), self._still())
+
+
+@checked(draw=function)
+def explore(draw: Draw, **controls: Control) -> Exploration:
+    """Show what `draw` draws, with a control for each of its parameters (see `lab.slide`, `choice`, `switch`).
+
+    `draw` takes the values by name and returns a picture (see `lab.picture` and the ready-made ones).
+    """
+    for name, control in controls.items():
+        if not isinstance(control, Control):
+            raise ConfigError(
+                f"explore: {name}={control!r:.60}: allowed is what lab.slide, lab.choice or lab.switch makes, "
+                f"as {name}=lab.slide({name!r}, 1, 5, start=1)"
+            )
+    return Exploration(draw, controls)
+
+
+# Predict, then run.
+
+NO_BUTTONS = (
+    "<p>No buttons: <code>make notebooks</code> installs ipywidgets. Without them "
+    '<code>.choose("...")</code> behind the name of the prediction takes an answer\'s words.</p>'
+)
+TO_CHOOSE = "<p>To choose, run this cell again, after those above it.</p>"
+NOT_CHOSEN = "You made no prediction: choose one above, and let the result surprise you."
+
+
+class Verdict(str):
+    """A text that shows itself as it is at the end of a cell, without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class Prediction:
+    """A question and its possible answers: words -> range of the number that will be measured."""
+
+    def __init__(self, question: str, answers: Mapping[str, tuple[float, float]]) -> None:
+        self.question = question
+        self.answers = dict(answers)
+        self.chosen: str | None = None
+        """The answer chosen, None as long as there is none."""
+        self._keep: Callable[[str], None] = lambda _markup: None
+
+    def choose(self, answer: str) -> None:
+        """Choose an answer, as clicking on it does."""
+        if answer not in self.answers:
+            raise ConfigError(f"answer {answer!r}: allowed is one of {', '.join(map(repr, self.answers))}")
+        self.chosen = answer
+        self._keep(self._listed() + TO_CHOOSE)
+
+    @checked(measured=number)
+    def against(self, measured: float) -> Verdict:
+        """What was predicted and what came, a text of two lines."""
+        fits = [answer for answer, (low, high) in self.answers.items() if low <= measured < high]
+        came = f"Measured: {measured:.3g}" + (f", that is: {fits[0]}." if fits else ", outside of all answers.")
+        if self.chosen is None:
+            return Verdict(f"{came}\n{NOT_CHOSEN}")
+        if self.chosen in fits:
+            return Verdict(f"{came}\nAs you predicted.")
+        return Verdict(f"{came}\nYou predicted: {self.chosen}. What did you assume that the air does not do?")
+
+    def __repr__(self) -> str:
+        return f"{self.question} [{' / '.join(self.answers)}]"
+
+    def _ipython_display_(self) -> None:
+        show(f"<p><b>Predict:</b> {escape(self.question)}</p>")
+        ipywidgets = widgets()
+        if ipywidgets is None:
+            show(self._listed() + NO_BUTTONS)
+            return
+        buttons = ipywidgets.RadioButtons(options=list(self.answers), value=self.chosen, layout={"width": "100%"})
+        buttons.observe(self._clicked, names="value")
+        self._keep = show_widget(buttons, self._listed() + TO_CHOOSE)
+
+    def _clicked(self, change: Mapping[str, Any]) -> None:
+        self.choose(change["new"])
+
+    def _listed(self) -> str:
+        chosen = {answer: " <b>(predicted)</b>" if answer == self.chosen else "" for answer in self.answers}
+        return "<ul>" + "".join(f"<li>{escape(answer)}{mark}</li>" for answer, mark in chosen.items()) + "</ul>"
+
+
+def _answers(value: Any) -> dict[str, tuple[float, float]]:
+    """Words, each with the range of numbers that it stands for."""
+    try:
+        return {a_text(words): (number(low), number(high)) for words, (low, high) in value.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise ValueError("a range of numbers for each answer, as {'half of it': (0.4, 0.6)}") from None
+
+
+@checked(question=a_text, answers=_answers)
+def predict(question: str, answers: Mapping[str, tuple[float, float]]) -> Prediction:
+    """Ask before the run. `answers` maps each answer to the range (from, below) of the number it stands for."""
+    return Prediction(question, answers)

@@ -1,0 +1,135 @@
+"""What a lab shows: a figure with the text that says the same, for eyes and readers alike; and a small table."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence, Set
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from pacelab.figures.figures import image
+from pacelab.options.arguments import a_text, checked, held, taken, texts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+DPI = 110
+"""Labels of 15 pixels, small ones of 13: to be read where a notebook is projected at 1280x720."""
+LONG = 600
+"""A text of more characters is folded away: who sees the picture need not scroll past it."""
+
+
+class Picture:
+    """A drawn figure and its text, which is its alternative text and is read below it.
+
+    Shows itself at the end of a notebook's cell.
+    """
+
+    def __init__(self, figure: Figure, text: str) -> None:
+        from matplotlib import pyplot
+
+        self.png = image(figure, "png", dpi=DPI)
+        pyplot.close(figure)  # else each change of a slider would keep one more figure
+        self.text = text
+
+    def _repr_html_(self) -> str:
+        lines = escape(self.text)
+        source = b64encode(self.png).decode()
+        image = f'<img alt="{lines}" src="data:image/png;base64,{source}" style="max-width:100%">'
+        shown = f'<p aria-live="polite" style="line-height:1.4">{lines.replace(chr(10), "<br>")}</p>'
+        if len(self.text) > LONG:
+            shown = f"<details><summary>the same in numbers</summary>{shown}</details>"
+        return image + shown
+
+    def __repr__(self) -> str:
+        return f"<picture: {self.text}>"
+
+
+def _drawn(value: Any) -> Any:
+    """A figure or axes of matplotlib's, which need not be loaded for this."""
+    if not hasattr(value, "get_figure"):
+        raise ValueError("a figure, or the axes that plot_topology and its like give")
+    return value
+
+
+@checked(drawn=_drawn, text=a_text)
+def picture(drawn: Figure | Axes, text: str) -> Picture:
+    """Show a figure (or the one that these axes belong to) with a text that says what it shows."""
+    from matplotlib.figure import Figure
+
+    if isinstance(drawn, Figure):
+        return Picture(drawn, text)
+    figure = drawn.get_figure(root=True)
+    assert figure is not None
+    return Picture(figure, text)
+
+
+class Table:
+    """Rows under a header. Numbers stand to the right; a float is shown with three significant digits."""
+
+    def __init__(self, header: Sequence[str], rows: Iterable[Iterable[Any]], caption: str = "") -> None:
+        self.header = list(taken("table: header", texts, header))
+        told = enumerate(taken("table: rows", _rows, rows), start=1)
+        values = [taken(f"table: row {number},", self._row, row) for number, row in told]
+        self.rows = [[_show(value) for value in row] for row in values]
+        self._right = [all(_is_number(row[i]) for row in values) for i in range(len(self.header))]
+        self.caption = caption
+
+    def __str__(self) -> str:
+        lines = [self.header, *self.rows]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(self.header))]
+        text = "\n".join("  ".join(self._pad(line[i], i, widths[i]) for i in range(len(widths))) for line in lines)
+        return f"{text}\n{self.caption}" if self.caption else text
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        align = ["right" if right else "left" for right in self._right]
+        head = "".join(
+            f'<th scope="col" style="text-align:{a}">{escape(h)}</th>' for a, h in zip(align, self.header, strict=True)
+        )
+        body = "".join(
+            "<tr>"
+            + "".join(f'<td style="text-align:{a}">{escape(v)}</td>' for a, v in zip(align, row, strict=True))
+            + "</tr>"
+            for row in self.rows
+        )
+        caption = f'<caption style="text-align:left">{escape(self.caption)}</caption>' if self.caption else ""
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _row(self, value: Any) -> tuple[Any, ...]:
+        """A row's values, numpy's as Python's own."""
+        found = held(value, Set, Mapping)
+        if found is None or len(found) != len(self.header):
+            raise ValueError(f"a row of {len(self.header)} values, as the header has")
+        return found
+
+    def _pad(self, text: str, column: int, width: int) -> str:
+        return text.rjust(width) if self._right[column] else text.ljust(width)
+
+
+def table(header: Sequence[str], rows: Iterable[Iterable[Any]], caption: str = "") -> Table:
+    """A table of `rows` under `header`."""
+    return Table(header, rows, caption)
+
+
+def _rows(value: Any) -> tuple[Any, ...]:
+    """Rows, of whatever can be gone through."""
+    found = held(value)
+    if found is None:
+        raise ValueError("a list of rows")
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

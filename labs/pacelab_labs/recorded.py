@@ -1,0 +1,333 @@
+"""The cells on real hosts: the same experiment on a real back end, and what such runs gave where they were recorded.
+
+And which back ends this host has.
+
+A recording is of run.json and host.json of runs on a real back end, a line of `recorded.json`, written by
+`python labs/record.py` on a host that has the back end: of each experiment the run with the median goodput, and the
+goodput of all. A simulated run never becomes a recording, nor does one that says of itself that it is not valid.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pacelab.doctor import Feature, examine
+from pacelab.errors import ConfigError, HostError, PaceLabError
+from pacelab.experiment.experiment import Experiment
+from pacelab.figures.tables import show_name, show_value
+from pacelab.options.arguments import above_zero, checked, optional, several
+from pacelab.results.folder import write_file
+from pacelab.results.results import RunResult
+from pacelab.running.runner import run
+from pacelab_labs.picture import Table
+
+_PREFIX = "back end "
+_WHAT = {
+    "sim": "virtual time; all of this lab but the cells on real hosts",
+    "tap": "real Linux hosts on this machine, our air between them",
+    "hwsim": "real Linux hosts with Linux's own Wi-Fi stack, our air between them",
+}
+
+
+def found_back_ends() -> dict[str, Feature]:
+    """Back end -> what `pacelab doctor` says of it on this host."""
+    return {feature.name.removeprefix(_PREFIX): feature for feature in examine() if feature.name.startswith(_PREFIX)}
+
+
+def back_ends() -> Table:
+    """A table of the back ends, whether this host has them, and the command that adds what is missing."""
+    rows = [
+        (name, _WHAT.get(name, ""), feature.present, feature.detail if feature.present else feature.mend)
+        for name, feature in found_back_ends().items()
+    ]
+    return Table(("back end", "what it is", "here", "detail, or how to get it"), rows)
+
+
+REAL = ("tap", "hwsim")
+"""Back ends with real hosts, the one that needs less first."""
+FILE = Path(__file__).with_suffix(".json")
+LIVE_S = 6.0
+"""Real time passes as it does: a notebook does not wait longer for each experiment, unless asked to."""
+HEADER = ("experiment", "where", "goodput per flow (kbit/s)", "sum (kbit/s)", "least to most", "fidelity")
+REPEATS = 3
+"""Runs of each experiment in a recording, with seeds 1, 2, ...: real runs are never the same twice."""
+TRIES = 5
+"""A run that met a busy host is repeated so often."""
+
+KEPT = ("config", "flows", "totals", "drops", "fidelity", "guest")
+"""Of run.json, in a recording."""
+
+OWN = ("backend", "backend_options", "duration_s", "seed")
+"""Of a configuration, what a recording has of its own; the note says how long it ran."""
+
+VERSION = 3
+"""Of the form of the file."""
+
+Row = tuple[Any, ...]
+Recording = dict[str, Any]
+
+
+@checked(experiments=several(Experiment, 1), seconds=optional(above_zero(1_000_000)))
+def on_real_hosts(name: str, *experiments: Experiment, seconds: float | None = None) -> Table:
+    """The experiments on `sim`, live on a real back end where this host has one, and recording `name` of the others.
+
+    A live run lasts `seconds` at most (default: LIVE_S). The table has goodput per flow in kbit/s and says where each
+    line comes from.
+    """
+    found = found_back_ends()
+    back_end = next((end for end in REAL if end in found and found[end].present), None)
+    if back_end is None:
+        how = "; ".join(f"{end}: {found[end].mend}" for end in REAL if end in found)
+        return _recorded(name, experiments, f"No real back end on this host. To get one: {how}")
+    try:
+        longest_s = LIVE_S if seconds is None else seconds
+        return _live(name, back_end, [vary_length(experiment, longest_s) for experiment in experiments])
+    except PaceLabError as error:
+        return _recorded(name, experiments, f"Running on {back_end} failed: {error}")
+
+
+def vary_length(experiment: Experiment, seconds: float) -> Experiment:
+    """The experiment, of at most so many seconds."""
+    return experiment.vary(duration_s=min(experiment.duration_s, seconds))
+
+
+def record(
+    name: str,
+    back_end: str,
+    experiments: tuple[Experiment, ...],
+    file: Path | None = None,
+    *,
+    where: str = "here",
+    repeats: int = REPEATS,
+) -> Path:
+    """Run on a real back end, `repeats` times with seeds 1, 2, ..., and keep what it gave; returns the file.
+
+    Raises ConfigError for a back end without real hosts, HostError when runs are not valid: the host was too busy.
+    """
+    if back_end not in REAL:
+        raise ConfigError(f"recording on {back_end!r}: allowed is one of {', '.join(REAL)}; simulations are rerun")
+    runs: list[dict[str, Any]] = []
+    host: dict[str, Any] = {}
+    for experiment in experiments:
+        tried = experiment.vary(backend=back_end, where=where)
+        results = sorted(
+            (_valid_run(name, tried.vary(seed=1 + number)) for number in range(repeats)),
+            key=lambda result: result.goodput_bps,
+        )
+        median = results[(repeats - 1) // 2]
+        kept = {key: value for key, value in median.run.items() if key in KEPT}
+        runs.append(kept | {"goodputs_bps": [result.goodput_bps for result in results]})
+        host = host or {key: value for key, value in results[0].host.items() if key in _HOST}
+    recording = {"name": name, "backend": back_end, "where": where, "host": host, "runs": runs}
+    file = file or FILE
+    kept_before = {end: read_recordings(end, file) for end in REAL}
+    kept_before[back_end][name] = recording
+    write_file(file, render_recordings(kept_before))
+    return file
+
+
+_HOST = ("pacelab", "system", "release", "machine", "cores", "started_utc")
+
+
+def _valid_run(name: str, experiment: Experiment) -> RunResult:
+    for _ in range(TRIES):
+        result = run(experiment)
+        if result.run["fidelity"] == "valid":
+            return result
+    raise HostError(
+        f"recording {name!r}: {TRIES} runs were not valid, the last one {result.run['fidelity']}: "
+        "let this host do nothing else"
+    )
+
+
+def read_recordings(back_end: str, file: Path | None = None) -> dict[str, Recording]:
+    """The back end's recordings by name; empty where nothing was recorded."""
+    file = file or FILE
+    if not file.is_file():
+        return {}
+    document = json.loads(file.read_text(encoding="utf-8"))
+    if document["version"] != VERSION:
+        raise ConfigError(f"{file}: version {document['version']}: allowed is {VERSION}; labs/record.py records anew")
+    return {recording["name"]: recording for recording in document["recordings"] if recording["backend"] == back_end}
+
+
+def render_recordings(recordings: Mapping[str, Mapping[str, Recording]]) -> bytes:
+    """The file, of back end -> name -> recording: a line each, by name."""
+    ordered = sorted((name, end) for end, named in recordings.items() for name in named)
+    lines = [json.dumps(recordings[end][name], separators=(",", ":")) for name, end in ordered]
+    return (f'{{"version":{VERSION},"recordings":[\n' + ",\n".join(lines) + "\n]}\n").encode()
+
+
+def expected_results(plans: Mapping[str, Sequence[Experiment]]) -> str:
+    """What these cells show, cell -> its experiments, as Markdown: `sim`, and the recordings of each back end.
+
+    Goodput per flow in kbit/s; of a recording the median run's, and the least and most sum of all its runs.
+    """
+    lines = [f"| cell | experiment | sim | {' | '.join(REAL)} |", "|---|---|---|" + "---|" * len(REAL)]
+    for name, experiments in plans.items():
+        given = [read_recordings(end).get(name) for end in REAL]
+        for number, (what, experiment) in enumerate(zip(names_of(experiments), experiments, strict=True)):
+            rows = [_row(what, "sim", run(experiment).run)]
+            rows += [
+                _row(what, "", document["runs"][number]) if document else ("", "", "-", 0, "-") for document in given
+            ]
+            cells = [rates if spread == "-" else f"{rates} ({spread})" for _, _, rates, _, spread, *_ in rows]
+            lines.append(f"| {name} | {what} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _live(name: str, back_end: str, experiments: list[Experiment]) -> Table:
+    names = names_of(experiments)
+    given = [run(experiment.vary(backend=back_end)).run for experiment in experiments]
+    rows = _rows_of_sim(experiments, names)
+    rows += [_row(what, f"{back_end}, now", one) for what, one in zip(names, given, strict=True)]
+    lengths = sorted({f"{experiment.duration_s:g} s" for experiment in experiments})
+    note = f"sim and {back_end}: {', '.join(lengths)} each; {back_end}: real hosts on this computer, in real time."
+    notes = dict.fromkeys(f"{back_end}: {said}." for one in given for said in one["notes"])
+    return _with_recordings(name, experiments, rows, " ".join([note, *notes]), [end for end in REAL if end != back_end])
+
+
+def _recorded(name: str, experiments: tuple[Experiment, ...], why: str) -> Table:
+    rows = _rows_of_sim(list(experiments), names_of(experiments))
+    return _with_recordings(name, experiments, rows, f"{why}.", REAL)
+
+
+def _rows_of_sim(experiments: list[Experiment], names: list[str]) -> list[Row]:
+    return [_row(what, "sim, now", run(experiment).run) for what, experiment in zip(names, experiments, strict=True)]
+
+
+def _with_recordings(
+    name: str, experiments: Sequence[Experiment], rows: list[Row], note: str, back_ends: Iterable[str]
+) -> Table:
+    names, notes = names_of(experiments), [note]
+    for back_end in back_ends:
+        recording = read_recordings(back_end).get(name)
+        if recording is None:
+            notes.append(f"No run of {name!r} on {back_end} was recorded yet.")
+            continue
+        where = f"{back_end}, recorded {recording['host']['started_utc'][:10]}"
+        found = [_recorded_run(experiment, recording) for experiment in experiments]
+        rows += [_row(what, where, given) for what, given in zip(names, found, strict=True) if given]
+        if any(found):
+            notes.append(_provenance(recording))
+        other = [what for what, given in zip(names, found, strict=True) if not given]
+        if other:
+            notes.append(f"Recorded {back_end}: no run with the settings of {'; '.join(other)}.")
+    rows.sort(key=lambda row: names.index(row[0]))
+    return Table(HEADER, rows, " ".join(notes))
+
+
+def _recorded_run(experiment: Experiment, recording: Recording) -> dict[str, Any] | None:
+    """The recorded run of this experiment, None where its cell has been changed since."""
+    wanted = {key: value for key, value in experiment.config().items() if key not in OWN}
+    return next((given for given in recording["runs"] if _agree(given["config"], wanted)), None)
+
+
+def _agree(given: Any, wanted: Any) -> bool:
+    """Whether two configurations are the same where both say something: options have been added since."""
+    if isinstance(given, Mapping) and isinstance(wanted, Mapping):
+        return all(_agree(given[key], wanted[key]) for key in given.keys() & wanted.keys())
+    return bool(given == wanted)
+
+
+def _provenance(recording: dict[str, Any]) -> str:
+    """What a recording was made on, and how."""
+    host, first = recording["host"], recording["runs"][0]
+    guest = first.get("guest")
+    on = (
+        f"{guest['kernel']}, User-Mode Linux in virtual time"
+        if guest
+        else f"{host['system']} {host['release']}, {host['machine']}, {host['cores']} cores"
+    )
+    runs = len(first["goodputs_bps"])
+    how = "a single run" if runs == 1 else f"the median of {runs} runs"
+    return f"Recorded {recording['backend']}: {on}, {first['config']['duration_s']:g} s each, {how}."
+
+
+def _row(what: str, where: str, given: Mapping[str, Any]) -> Row:
+    rates = [flow["goodput_bps"] / 1000 for flow in given["flows"]]
+    spread = [goodput / 1000 for goodput in given.get("goodputs_bps", ())]
+    least_to_most = f"{min(spread):.0f} to {max(spread):.0f}" if len(spread) > 1 else "-"
+    return what, where, " + ".join(f"{rate:.0f}" for rate in rates), sum(rates), least_to_most, given["fidelity"]
+
+
+def names_of(experiments: Sequence[Experiment]) -> list[str]:
+    """The topology of each experiment, and in what they differ."""
+    configs = [_flat(experiment.config()) for experiment in experiments]
+    shared = [key for key in configs[0] if all(key in config for config in configs)]
+    differ = [key for key in shared if any(config[key] != configs[0][key] for config in configs)]
+    return [
+        ", ".join([str(config["topology"]), *(f"{show_name(key)} {show_value(key, config[key])}" for key in differ)])
+        for config in configs
+    ]
+
+
+def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration with the options of scheme, congestion control and back end among the others."""
+    nested = [config[key] for key in ("scheme_options", "cc_options", "backend_options")]
+    return {**config, **dict.fromkeys(("scheme_options", "cc_options", "backend_options"))} | {
+        key: value for options in nested for key, value in options.items()
+    }
+
+
+# Stock wmediumd: what it gave when it was measured, beside what our medium gives for the same cases.
+
+_STOCK = (
+    "stock wmediumd in interference mode under Mininet-WiFi, UDP of 8 Mbit/s offered to each sender, IBSS at 6 Mbit/s; "
+    "Mininet-WiFi 2.7 (commit eaa5accb), wmediumd branch mininet-wifi, Linux 6.1 (Debian 12) in a VM without KVM"
+)
+# Case, each sender alone and both together in Mbit/s, retries.
+_STOCK_CASES = (
+    ("hidden A->B<-C", (5.44, 5.42), (3.02, 2.91), 0),
+    ("all in range", (5.55, 5.56), (2.92, 2.74), 0),
+    ("exposed A<-B C->D", (5.53, 5.54), (2.88, 2.93), 0),
+    ("pairs 2 km apart", (5.54, 5.54), (2.99, 2.71), 0),
+)
+# The same cases for our medium, in the order of the recording; 5 km apart is one pair alone.
+_CASES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("shared", {"apart": 400.0, "sense": 250.0}),
+    ("back-to-back", {"apart": 10.0, "link": 10.0}),
+    ("back-to-back", {"apart": 200.0}),
+    ("in-line", {"apart": 2000.0}),
+)
+
+
+def stock_wmediumd() -> Table:
+    """Goodput in Mbit/s of two senders alone and together: stock wmediumd as recorded, ours now, RTS off."""
+    alone = _sum_mbps(_run("in-line", {"apart": 5000.0})) / 2
+    rows = []
+    for (case, alone_mbps, together_mbps, retries), (layout, options) in zip(_STOCK_CASES, _CASES, strict=True):
+        ours = _run(layout, options)
+        stock_alone = sum(alone_mbps) / len(alone_mbps)
+        stock_sum = sum(together_mbps)
+        rows.append(
+            (
+                case,
+                f"{stock_sum:.2f} = {stock_sum / stock_alone:.2f} x",
+                retries,
+                f"{_sum_mbps(ours):.2f} = {_sum_mbps(ours) / alone:.2f} x",
+                sum(node["retries"] for node in ours.run["nodes"]),
+            )
+        )
+    header = ("case", "stock: both together", "retries", "ours: both together", "retries in 10 s")
+    note = (
+        f"Mbit/s, and as a multiple of one sender alone. Stock: {_STOCK}. "
+        "Ours: sim, 802.11g at 6 Mbit/s, saturated UDP, preset ns2, RTS off, 10 s, seed 1."
+    )
+    return Table(header, rows, note)
+
+
+def _run(layout: str, options: dict[str, float]) -> RunResult:
+    net = {"layout": layout, **options}
+    return run(
+        Experiment(
+            topology="pairs", topology_options=net, phy="802.11g", rate_bps=6_000_000, rts=False, duration_s=10.0
+        )
+    )
+
+
+def _sum_mbps(result: RunResult) -> float:
+    return result.goodput_bps / 1e6

@@ -1,0 +1,210 @@
+"""A user's code inside a simulation: called with a time limit, its first failure kept and told with its place.
+
+The engine carries on without a hook that fails, as a network must. The author of that hook wants to hear of it instead:
+the first failure of a hook of a scheme of one's own stops the run.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any, get_args
+
+from pacelab.air import congestion
+from pacelab.air.congestion import NeverEnds, Watchdog
+from pacelab.options.own_code import UserCodeError, finished, misnamed, own_traceback, place_of
+from pacelab.schemes import SCHEMES, Attachment, Scheme
+from pacelab.schemes.scheme import HOOK_NEEDS
+from pacelab.units import NS_PER_S, s_from_ns
+from pacelab_pacer.core.contract import Action, Drop, Event, Forward, Hook, Reaction, SegmentSeen
+
+
+class OwnCalls:
+    """Calls a user's classes and their methods. `now_ns` is for the message; whoever calls sets it.
+
+    `what` is said to have failed, as "pacer Mine". With `watched` off a call may take as long as it likes.
+    """
+
+    def __init__(self, what: str, *, watched: bool = True) -> None:
+        self._what = what
+        self._watch = Watchdog() if watched else None
+        self._failure: str | None = None
+        self.now_ns = 0
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call; a failure is noted and raised as UserCodeError, from then on without a call: each may never return."""
+        self.raise_failure()
+        try:
+            with nullcontext() if self._watch is None else self._watch.call(self._where):
+                return finished(function(*arguments))
+        except (Exception, SystemExit, NeverEnds) as error:
+            late = f"\n(it had not returned after {congestion.PATIENCE_S:g} s)" if isinstance(error, NeverEnds) else ""
+            raise self.fail(f"failed:\n{own_traceback(error, function)}{late}") from error
+
+    def fail(self, how: str) -> UserCodeError:
+        """Note a failure; returns the error to raise."""
+        failure = f"{self._where()} {how}"
+        self._failure = self._failure or failure
+        return UserCodeError(failure)
+
+    def raise_failure(self) -> None:
+        """Raise the first failure, if there was one."""
+        if self._failure is not None:
+            raise UserCodeError(self._failure)
+
+    def _where(self) -> str:
+        return f"{self._what} at {s_from_ns(self.now_ns):.6f} s of simulated time"
+
+
+ACTIONS = frozenset(get_args(Action))
+ALLOWED_ACTIONS = f"allowed is None, or one of {', '.join(kind.__name__ for kind in get_args(Action))}"
+
+ALLOWED_HANDLE = "a handle is a packet's number: Forward(packet.handle), for one"
+ALLOWED_REACTION = "allowed is ([actions, handles to forward], None or a whole number of ns, 0 or more)"
+FORGOTTEN_NS = NS_PER_S
+"""Longer than a hook would hold a packet without wanting the clock."""
+
+
+def guard(scheme: Scheme, attachments: Sequence[Attachment]) -> tuple[Sequence[Attachment], Callable[[], None]]:
+    """The hooks to run, and what raises what they have failed of (UserCodeError).
+
+    Registered schemes fail as a network's parts do, without an end of the run; a scheme that says itself what it has
+    failed of is left to do so.
+    """
+    if scheme.raise_failure is not None:
+        return attachments, scheme.raise_failure
+    if not _is_own(scheme):
+        return attachments, _never
+    code = OwnCalls(f"scheme {scheme.name}")
+    return [replace(item, hook=_OwnHook(code, item.hook)) for item in attachments], code.raise_failure
+
+
+def misnamed_hooks(scheme: Scheme, attachments: Sequence[Attachment]) -> list[str]:
+    """What hooks of one's own define by nearly a name of the contract's, each once, in words."""
+    kinds = dict.fromkeys(type(item.hook) for item in attachments) if _is_own(scheme) else {}
+    return [told for kind in kinds for told in misnamed(kind, (*HOOK_NEEDS, "react"))]
+
+
+def forgetful_hooks(scheme: Scheme, guarded: Sequence[Attachment], end_ns: int) -> list[str]:
+    """Which hooks of one's own, as `guard` gave them, have kept packets for themselves at a run's end, in words."""
+    return [
+        f"scheme {scheme.name}: the {item.point} hook at node {item.node} kept packets that it neither forwarded nor "
+        "dropped, and it wants no time to do so"
+        for item in guarded
+        if isinstance(item.hook, _OwnHook) and item.hook.has_forgotten(end_ns)
+    ]
+
+
+def refuse_failed(scheme: Scheme, points: Sequence[str], reports: Sequence[dict[str, Any]]) -> None:
+    """Raise UserCodeError for a hook of one's own that a back end's report says has failed: elsewhere than in this
+    process, or by an action that could not be read.
+    """
+    for point, report in zip(points, reports, strict=True):
+        if _is_own(scheme) and report["failed"] is not None:
+            said = f"scheme {scheme.name}: the {point} hook at node {report['node']} failed: {report['failed']}"
+            raise UserCodeError(f"{said}\n{place_of(getattr(scheme, point))}".rstrip())
+
+
+def _is_own(scheme: Scheme) -> bool:
+    return SCHEMES.get(scheme.name) is not scheme
+
+
+class _OwnHook:
+    """A user's hook as the engine wants it (see `pacelab_pacer.core.contract.Hook`)."""
+
+    def __init__(self, code: OwnCalls, hook: Hook) -> None:
+        self._code = code
+        self._hook = hook
+        self._held: dict[int, int] = {}  # by handle, when it came
+        self._acted = 0
+        self.event_mask = hook.event_mask
+        if hasattr(hook, "react"):
+            self.react = self._react
+
+    def handle(self, now_ns: int, event: Event) -> None:
+        self._code.now_ns = now_ns
+        self._take(now_ns, event)
+        self._code.call(self._hook.handle, now_ns, event)
+
+    def poll_action(self) -> Action | None:
+        action: Action | None = self._code.call(self._hook.poll_action)
+        if action is not None and type(action) not in ACTIONS:
+            raise self._refuse(self._hook.poll_action, action, ALLOWED_ACTIONS)
+        self._check_handle(self._hook.poll_action, action)
+        self._let_go(action)
+        return action
+
+    def deadline(self) -> tuple[int, str] | None:
+        wanted: tuple[int, str] | None = self._code.call(self._hook.deadline)
+        try:
+            if wanted is not None and operator.index(wanted[0]) < 0:
+                raise ValueError
+        except (TypeError, LookupError, ValueError):
+            raise self._refuse(
+                self._hook.deadline, wanted, "allowed is None, or a whole number of ns, 0 or more, and the reason"
+            ) from None
+        return wanted
+
+    def handle_timeout(self, now_ns: int) -> None:
+        self._code.now_ns = now_ns
+        self._code.call(self._hook.handle_timeout, now_ns)
+
+    def counters(self) -> dict[str, int]:
+        counters: dict[str, int] = self._code.call(self._hook.counters)
+        if not isinstance(counters, dict) or any(type(count) is not int for count in counters.values()):
+            raise self._refuse(self._hook.counters, counters, "allowed is a mapping of names to whole numbers")
+        return counters or ({"acted": self._acted} if self._acted else {})
+
+    def _react(self, now_ns: int, event: Event | None) -> Reaction:
+        self._code.now_ns = now_ns
+        self._take(now_ns, event)
+        reaction: Reaction = self._code.call(self._hook.react, now_ns, event)  # type: ignore[attr-defined]
+        if not _is_reaction(reaction):
+            raise self._refuse(self._hook.react, reaction, ALLOWED_REACTION)  # type: ignore[attr-defined]
+        for action in reaction[0]:
+            self._check_handle(self._hook.react, action)  # type: ignore[attr-defined]
+            self._let_go(action)
+        return reaction
+
+    def has_forgotten(self, end_ns: int) -> bool:
+        """Whether a packet has waited for long, and the hook wants no time at which it could go."""
+        return end_ns - min(self._held.values(), default=end_ns) > FORGOTTEN_NS and self.deadline() is None
+
+    def _take(self, now_ns: int, event: Event | None) -> None:
+        if isinstance(event, SegmentSeen):
+            self._held[event.segment.handle] = now_ns
+
+    def _let_go(self, action: Action | int | None) -> None:
+        """Count what is more than a packet that passes, for a hook that counts nothing itself."""
+        if isinstance(action, Forward | int):
+            came_ns = self._held.pop(action if isinstance(action, int) else action.handle, self._code.now_ns)
+            self._acted += came_ns < self._code.now_ns
+        elif action is not None:
+            self._acted += 1
+            if isinstance(action, Drop):
+                self._held.pop(action.handle, None)
+
+    def _check_handle(self, method: Callable[..., Any], action: Action | int | None) -> None:
+        """Refuse an action on a packet itself, say, in the place of the number by which it goes."""
+        if not hasattr(getattr(action, "handle", 0), "__index__"):
+            raise self._refuse(method, action, ALLOWED_HANDLE)
+
+    def _refuse(self, method: Callable[..., Any], gave: object, allowed: str) -> UserCodeError:
+        """What the method gave is not what the contract has."""
+        shown = repr(gave)
+        shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
+        return self._code.fail(f"gave {shown} from {method.__name__}(): {allowed}\n{place_of(method)}".rstrip())
+
+
+def _is_reaction(gave: object) -> bool:
+    """Whether this is a `Reaction`."""
+    if not isinstance(gave, tuple) or len(gave) != 2 or not isinstance(gave[0], list):
+        return False
+    right = all(type(action) in ACTIONS or hasattr(action, "__index__") for action in gave[0])
+    return right and (gave[1] is None or (hasattr(gave[1], "__index__") and operator.index(gave[1]) >= 0))
+
+
+def _never() -> None:
+    """Nothing of one's own has failed."""

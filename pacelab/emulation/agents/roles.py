@@ -1,0 +1,50 @@
+"""The four agents, the hook point that each one runs, and `--path-rates`: what the way over the air is made of.
+
+Light: the command line asks for it before anybody has called an agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Network
+from typing import Literal
+
+from pacelab.errors import ConfigError
+from pacelab.options.values import ALL_RATES
+from pacelab.schemes import find_scheme
+from pacelab_pacer.linux.paths import PathTable
+
+AgentName = Literal["gateway", "sender", "relay", "station"]
+
+POINT_OF: dict[AgentName, str] = {"gateway": "gateway", "sender": "sender", "relay": "link", "station": "station"}
+"""Agent -> the scheme's hook point."""
+ALLOWED = "RATE,RATE,... in Mbit/s, nearest hop first, or ADDRESS=RATE,... or ADDRESS/PREFIX=RATE,..."
+EVERYWHERE = IPv4Network("0.0.0.0/0")
+
+
+def read_path_rates(texts: Sequence[str]) -> dict[IPv4Network, tuple[int, ...]]:
+    """Rates by network of some `--path-rates`; ConfigError names the one that is wrong."""
+    found: dict[IPv4Network, tuple[int, ...]] = {}
+    for text in texts:
+        address, equals, rates_text = text.rpartition("=")
+        try:
+            rates = tuple(ALL_RATES.parse(one) for one in rates_text.split(","))
+            network = IPv4Network(address) if equals else EVERYWHERE
+            if network in found:
+                raise ValueError("there are rates for these addresses already")
+            found[network] = rates
+        except ValueError as error:
+            raise ConfigError(f"--path-rates {text!r}: {error}; allowed is {ALLOWED}") from None
+    return found
+
+
+def check_path_known(agent: AgentName, name: str, rates_bps: Mapping[IPv4Network, tuple[int, ...]]) -> None:
+    """ConfigError when the scheme goes by the path at this agent's place and nobody said what the path is made of."""
+    scheme = find_scheme(name)
+    if scheme.by_path and getattr(scheme, POINT_OF[agent]) is not None and not rates_bps:
+        raise ConfigError(f"--scheme {name!r} needs --path-rates, it paces nothing without: {ALLOWED}")
+
+
+def path_table(rates_bps: Mapping[IPv4Network, tuple[int, ...]]) -> PathTable:
+    """The same, to be looked up."""
+    return PathTable(by_network=tuple(rates_bps.items()))

@@ -1,0 +1,312 @@
+"""One agent: a scheme's hook on the packets of this host, until it is told to end. A gateway may have a controller."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Network
+from typing import TYPE_CHECKING, Any
+
+from pacelab.console import log
+from pacelab.emulation.agents.feed import Feed, LinePipe
+from pacelab.emulation.agents.roles import POINT_OF, AgentName, check_path_known, path_table
+from pacelab.emulation.agents.task import MOST_BYTES, Task
+from pacelab.emulation.plan import read_document
+from pacelab.errors import ConfigError, HostError
+from pacelab.experiment.air_config import ACK_SCHEDULES
+from pacelab.options.table import BY_FIELD
+from pacelab.schemes import SCHEMES, HookSettings, Scheme, find_scheme
+from pacelab_pacer.linux.status import FlowStatus, Line
+
+if TYPE_CHECKING:
+    from pacelab_pacer.core.contract import Hook
+    from pacelab_pacer.linux.agent import AgentConfig
+    from pacelab_pacer.linux.tc_agent import TcAgent
+
+TOKEN = "PACELAB_METRICS_TOKEN"
+
+
+def main() -> int:
+    """Run the agent that the JSON document on standard input says."""
+    sys.stdout = sys.stderr  # of one's own scheme; the agent's documents have the descriptor for themselves
+    perform(read_document(Task, sys.stdin.buffer.read(MOST_BYTES), "task"))
+    return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lead:
+    """The controller that leads a gateway's agent."""
+
+    url: str
+    name: str
+    settings: HookSettings
+    path_rates: dict[IPv4Network, tuple[int, ...]]
+
+    def make(self, scheme: str, limits: Mapping[str, Any]) -> Hook:
+        """A hook for an order."""
+        if scheme not in offered():
+            raise ConfigError(f"scheme {scheme!r}: allowed is one of {', '.join(offered())}")
+        check_path_known("gateway", scheme, self.path_rates)
+        return make_hook("gateway", scheme, replace(self.settings, **limits), idle_too=True)
+
+
+def perform(task: Task) -> None:
+    """Run the agent until it is told to end, or its time is over."""
+    hook = make_hook(task.agent, task.scheme, task.settings, idle_too=task.controller is not None)
+    lead = None
+    if task.controller is not None:
+        name = own_name(task.name)
+        lead = Lead(url=task.controller, name=name, settings=task.settings, path_rates=task.path_rates)
+    _check_platform(task.agent)
+    from pacelab_pacer.linux.agent import ROLES, AgentConfig
+
+    config = AgentConfig(
+        role=ROLES[task.agent],
+        scheme=task.scheme,
+        air=task.air,
+        wired=task.wired,
+        paths=path_table(task.path_rates),
+        first_queue=task.queue,
+        mediumd=task.mediumd,
+        station=task.station,
+        kernel_counts=task.link == "nl80211",
+        clamp_mss=task.clamp_mss,
+        realtime=task.realtime,
+        seconds=task.seconds,
+    )
+    _serve(task, config, hook, lead)
+
+
+def make_hook(agent: AgentName, name: str, settings: HookSettings, *, idle_too: bool = False) -> Hook:
+    """The scheme's hook for this agent; ConfigError when it has none there, or lacks a setting.
+
+    `idle_too`: the baseline has a hook, too, which does nothing.
+    """
+    scheme = find_scheme(name)
+    factory = getattr(scheme, POINT_OF[agent])
+    if factory is None and agent == "station" and scheme.brings.get("ack") in ACK_SCHEDULES:
+        return _delayed_acks(scheme.brings["ack"])
+    if factory is None and idle_too and is_baseline(scheme):
+        from pacelab_pacer.core.null import NullHook
+
+        return NullHook()
+    if factory is None:
+        raise ConfigError(f"--scheme {name!r}: it has nothing to do at a {agent}; allowed is {_able(agent)}")
+    for field in scheme.settings:
+        if getattr(settings, field) is None:
+            raise ConfigError(f"--scheme {name!r} needs {BY_FIELD[field].flag}: {BY_FIELD[field].domain.allowed}")
+    hook: Hook = factory(settings)
+    return hook
+
+
+def _delayed_acks(policy: str) -> Hook:
+    """The simulator's TCP has the policy itself; a host's TCP has a hook in front of it."""
+    from pacelab_pacer.core.tcp_ap.hooks import DelayedAckConfig, DelayedAckStation
+
+    return DelayedAckStation(DelayedAckConfig(schedule=tuple(ACK_SCHEDULES[policy])))
+
+
+def _able(agent: AgentName) -> str:
+    def can(scheme: Scheme) -> bool:
+        if agent == "station" and scheme.brings.get("ack") in ACK_SCHEDULES:
+            return True
+        return getattr(scheme, POINT_OF[agent]) is not None
+
+    return "one of " + ", ".join(name for name, scheme in SCHEMES.items() if can(scheme))
+
+
+def _check_platform(agent: str) -> None:
+    if sys.platform != "linux":
+        raise HostError(f"pacelab {agent}: it works on the packets of a Linux host; this is {sys.platform}")
+
+
+def _serve(task: Task, config: AgentConfig, hook: Hook, lead: Lead | None) -> None:
+    from pacelab_pacer.linux.agent import Agent
+    from pacelab_pacer.linux.host import AgentError
+
+    kind: type[Agent | TcAgent] = Agent
+    if task.datapath == "tc":
+        from pacelab_pacer.linux.tc_agent import TcAgent
+
+        kind = TcAgent
+    listening = None if task.metrics is None else _listen(task.metrics)
+    token = os.environ.get(TOKEN) or secrets.token_urlsafe(16)
+    table = not task.quiet and sys.stdout is not None and sys.stdout.isatty()  # None: it is closed
+    feed = Feed(mode="json" if task.as_json else "table" if table else "none", metrics=listening, token=token)
+    if listening is not None:
+        listening.close()  # the feed's process has it
+        log(f"metrics at http://127.0.0.1:{task.metrics}/metrics, Authorization: Bearer {token}")
+    orders: Orders | None = None
+    say = (lambda _line: None) if task.quiet else log
+    try:
+        if lead is None:
+            kind(config, hook, say=say, on_status=feed.send).run()
+        else:
+            orders = _follow(lead, config)
+            Agent(config, hook, say=say, on_status=_both(feed.send, orders.report), orders=orders).run()
+    except AgentError as error:
+        raise HostError(f"pacelab {config.role.name}: {error}") from None
+    finally:
+        if orders is not None:
+            orders.close()
+        feed.close()
+
+
+def _follow(lead: Lead, config: AgentConfig) -> Orders:
+    from pacelab_pacer.linux.host import address_of
+
+    own = config.wired if config.wired is not None and not config.wired.endswith("+") else config.air
+    return Orders(url=lead.url, name=lead.name, address=address_of(own), scheme=config.scheme, make=lead.make)
+
+
+def _both(*heard: Callable[[Line], None]) -> Callable[[Line], None]:
+    def tell(status: Line) -> None:
+        for one in heard:
+            one(status)
+
+    return tell
+
+
+def _listen(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        raise HostError(f"--metrics {port}: {error.strerror}; choose another port") from None
+
+
+# A gateway that a controller leads: what it is told to do, and what it tells.
+
+LIMITS = ("pace_rate_bps", "gateway_window_pkts")
+"""Settings of schemes at a gateway that a controller may set."""
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
+_SUBSCRIBER = "pacelab_controller.web.client"
+_PROTOCOL = {"tcp": 6, "udp": 17}
+_FLOW = re.compile(r"(\S+):(\d+) > (\S+):(\d+)")
+_PATIENCE_S = 3.0
+
+
+def offered() -> list[str]:
+    """Schemes that a gateway can change to while it runs: those with a hook there, and the baseline."""
+    return [name for name, scheme in SCHEMES.items() if scheme.gateway is not None or is_baseline(scheme)]
+
+
+def is_baseline(scheme: Scheme) -> bool:
+    """Whether it has no hook at all, and nothing else that a scheme may bring."""
+    return not any((scheme.gateway, scheme.sender, scheme.station, scheme.link, scheme.brings))
+
+
+def read_limits(limits: dict[str, float]) -> dict[str, Any]:
+    """Checked values of limits; ConfigError names the one that is not allowed."""
+    found: dict[str, Any] = {}
+    for name, value in limits.items():
+        if name not in LIMITS:
+            raise ConfigError(f"limit {name!r}: allowed is one of {', '.join(LIMITS)}")
+        found[name] = int(value) if value == int(value) else value
+        BY_FIELD[name].check(found[name])
+    return found
+
+
+class Orders:
+    """The controller's orders, as hooks; the agent's reports, as the controller takes them.
+
+    The talking is a process of its own (pacelab_controller.web.client): whatever the network does, packets do not wait.
+    Without the controller the agent goes on with what it does.
+    """
+
+    def __init__(
+        self, *, url: str, name: str, address: str, scheme: str, make: Callable[[str, dict[str, Any]], Hook]
+    ) -> None:
+        """`make`: a hook from a scheme's name and limits; raises ConfigError. `scheme`: the one at work."""
+        self._make, self._scheme = make, scheme
+        self._limits: dict[str, Any] = {}
+        self._refused: str | None = None
+        self._text = b""
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", _SUBSCRIBER, url, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._answers = self._process.stdout.fileno()
+        os.set_blocking(self._answers, False)
+        self._pipe = LinePipe(self._process.stdin.fileno())
+        self.closed = False
+        hello = {"address": address, "schemes": offered(), "limits": list(LIMITS), "scheme": scheme}
+        self._pipe.send(hello, patience_s=_PATIENCE_S)
+
+    def fileno(self) -> int:
+        """Readable when there is an order."""
+        return self._answers
+
+    def receive(self) -> list[tuple[str, Hook]]:
+        """Schemes to change to, with their hooks. What cannot be is told to the controller."""
+        try:
+            while part := os.read(self._answers, 65_536):
+                self._text += part
+            self.closed = True
+        except BlockingIOError:
+            pass
+        *lines, self._text = self._text.split(b"\n")
+        found = []
+        for line in lines:
+            order = json.loads(line)
+            name = order["scheme"] or self._scheme
+            try:
+                limits = read_limits(order["limits"])
+                if (name, limits) == (self._scheme, self._limits):
+                    continue
+                found.append((name, self._make(name, limits)))
+                self._limits = limits
+            except ConfigError as error:
+                self.refuse(str(error))
+        return found
+
+    def accepted(self, scheme: str) -> None:
+        """It is at work."""
+        self._scheme, self._refused = scheme, None
+
+    def refuse(self, reason: str) -> None:
+        """It is not, and why."""
+        self._refused = reason[:300]
+
+    def report(self, status: Line) -> None:
+        """Tell the controller what the agent does and sees."""
+        if status["event"] == "status":
+            flows = [row for one in status["flows"] if (row := flow_report(one)) is not None]
+            self._pipe.send({"scheme": self._scheme, "refused": self._refused, "flows": flows})
+
+    def close(self) -> None:
+        """End the talking."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.close()
+            self._process.wait(_PATIENCE_S)
+        except (OSError, subprocess.TimeoutExpired):
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+
+def flow_report(row: FlowStatus) -> dict[str, Any] | None:
+    """A row of the agent's status as the controller takes it; None when it says nothing that switches do not know."""
+    found = _FLOW.fullmatch(row["flow"])
+    if found is None or (row["rtt_s"] is None and row["mos"] is None):
+        return None
+    src, sport, dst, dport = found.groups()
+    ends = {"src": src, "dst": dst, "sport": int(sport), "dport": int(dport)}
+    return ends | {"protocol": _PROTOCOL[row["protocol"]], "rtt_s": row["rtt_s"], "mos": row["mos"]}
+
+
+def own_name(given: str | None) -> str:
+    """The gateway's name at the controller; ConfigError when it cannot be one."""
+    name = given or socket.gethostname()
+    if not NAME.fullmatch(name):
+        raise ConfigError(f"--name {name!r}: allowed are up to 64 letters, digits and _ . + -, the first no sign")
+    return name

@@ -1,0 +1,124 @@
+"""Back ends with real hosts (`pacelab.experiment.backends` lists them): the plan goes to the kernel that `--where` names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pacelab.errors import ConfigError, HostError
+from pacelab.options.own_code import is_own
+from pacelab.options.values import UML, VM
+from pacelab.results.results import Outcome, Progress
+from pacelab_topologies.own_running import Beside
+
+if TYPE_CHECKING:
+    from pacelab.emulation.plan import Plan
+    from pacelab.experiment.experiment import Experiment
+    from pacelab.results.folder import PcapFile
+    from pacelab.schemes import Scheme
+
+AS_IT_IS = ("utf-8", "surrogateescape")
+"""A file's bytes stay its own, whatever its encoding."""
+
+
+class RealHosts:
+    """See `pacelab.emulation`; `name` is the back end's: what radios are."""
+
+    real_time = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def run(
+        self,
+        experiment: Experiment,
+        scheme: Scheme,
+        *,
+        on_progress: Progress,
+        pcap: PcapFile | None,
+    ) -> Outcome:
+        """See `Backend.run`."""
+        from pacelab.air.own_hooks import refuse_failed
+        from pacelab.emulation.compile import compile_plan
+        from pacelab.traffic.flows import ENGINE_KIND
+
+        own = _with_code(experiment, scheme)
+        if own is None and scheme != experiment.chosen_scheme:
+            said = f"scheme {scheme.name!r} of your own with --backend {self.name}"
+            raise ConfigError(f"{said}: allowed are registered ones, and with --where uml FILE.py:NAME")
+        if pcap is not None and (experiment.where != "uml" or pcap.garbled):
+            what = "--pcap-garbled" if pcap.garbled else "--pcap"
+            raise ConfigError(
+                f"{what} with --backend {self.name}: run tcpdump at a host (`pacelab shell`): allowed is sim"
+                + ("" if pcap.garbled else ", and --where uml")
+            )
+        if sys.platform != "linux":
+            raise HostError(f"back end {self.name}: it needs Linux, this is {sys.platform}; --backend sim runs here")
+        plan = compile_plan(experiment, own)
+        if pcap is not None:
+            pcap.check()
+            plan = plan.model_copy(update={"capture_bytes": pcap.snap_bytes})
+        result = run_plan(experiment, plan, on_progress, own=_own_files(experiment, own), pcap=pcap)
+        points = tuple(point for point, _node in scheme.sites(experiment.network))
+        refuse_failed(scheme, points, result["air"]["hooks"])
+        for flow, planned in zip(result["air"]["flows"], experiment.flows, strict=True):
+            flow["kind"] = ENGINE_KIND[planned.carried.kind]
+        return Outcome(
+            air=result["air"],
+            points=points,
+            fidelity=result["fidelity"],
+            notes=tuple(result["notes"]),
+            guest=result.get("guest"),
+            host=result["host"],
+        )
+
+
+def _with_code(experiment: Experiment, scheme: Scheme) -> Scheme | None:
+    """The scheme with what a guest is to load, or None when its pacelab has it."""
+    if is_own(experiment.scheme) and not scheme.code:
+        path, _, name = experiment.scheme.rpartition(":")
+        scheme = replace(scheme, code=f"{Path(path).read_text(*AS_IT_IS)}\n\nSCHEME = {name}\n")
+    return scheme if scheme.code and experiment.where == "uml" else None
+
+
+def _own_files(experiment: Experiment, own: Scheme | None) -> dict[str, bytes]:
+    """What a guest is to load: the scheme, and what its file imports beside it."""
+    from pacelab.emulation.where.job import OWN
+
+    if own is None:
+        return {}
+    found = {}
+    if is_own(experiment.scheme):
+        path = Path(experiment.scheme.rpartition(":")[0])
+        beside = Beside(path)
+        for file in (file for name in beside.found for file in beside.files(name)):
+            found[file.relative_to(path.parent).as_posix()] = file.read_bytes()
+    return found | {OWN: own.code.encode(*AS_IT_IS)}
+
+
+def run_plan(
+    experiment: Experiment,
+    plan: Plan,
+    on_progress: Progress,
+    *,
+    own: Mapping[str, bytes],
+    pcap: PcapFile | None = None,
+) -> dict[str, Any]:
+    """Run the plan of an experiment where it says; what the supervisor there found (see `session.run_plan`).
+
+    For User-Mode Linux alone: `own` files, of a scheme that pacelab has not, and a capture file to write.
+    """
+    from pacelab.emulation import session
+
+    if experiment.where == UML:
+        from pacelab.emulation.where import uml
+
+        return uml.run_plan(plan, on_progress, own, pcap)
+    if experiment.where == VM:
+        from pacelab.emulation.where import vm
+
+        return vm.run_plan(plan, on_progress)
+    return session.run_plan(plan, on_progress)

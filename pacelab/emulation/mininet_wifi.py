@@ -1,0 +1,125 @@
+"""`--builder mininet-wifi`: the hosts of a plan are stations and hosts of a Mininet-WiFi network.
+
+Mininet-WiFi makes the namespaces, the radios and their ad hoc interfaces, and moves who walks, in a Python environment
+of its own (`mininet_wifi_network`). Air, rate, wires, addresses, routes and all that runs at the hosts are as with
+`plain`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from pacelab.emulation import mininet_wifi_network
+from pacelab.emulation.lab import Lab
+from pacelab.emulation.machine import find_python
+from pacelab.emulation.network import addresses, tcp
+from pacelab.emulation.network.medium import SOCKET
+from pacelab.emulation.network.namespaces import adopt, inside, mount_sysfs, set_sysctls
+from pacelab.emulation.network.radios import BSSID, CHANNEL, SSID, Hwsim, Radios
+from pacelab.emulation.plan import Plan
+from pacelab.emulation.processes import Child
+from pacelab.errors import HostError
+
+MODES = {"802.11b": "b", "802.11g": "g", "802.11a": "a"}
+BUILD_S = 100.0
+"""Three stations took 40 s in an emulated machine on a host with load 25, most of it to load Mininet-WiFi."""
+
+
+class MininetWifiLab(Lab):
+    """The running hosts, made by Mininet-WiFi."""
+
+    def __init__(self, plan: Plan, page_fd: int | None = None, *, at_terminal: bool = False) -> None:
+        """`at_terminal`: its command line is to have the terminal (`command_line`)."""
+        self._at_terminal = at_terminal
+        super().__init__(plan, page_fd)
+
+    def command_line(self) -> None:
+        """Mininet-WiFi's, at the terminal, until it is left; who walks sets off."""
+        ports = {
+            node.name: [
+                {"name": port.name, "mac": port.mac, "ip": addresses.address(host)}
+                for port in addresses.interfaces(self.plan, host)
+                if port.peer is not None
+            ]
+            for host, node in enumerate(self.plan.nodes)
+        }
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the command line's to hear
+        if self.set_off is not None:
+            self.set_off(0.0)
+        self._link.sendall(json.dumps({"cli": ports}).encode() + b"\n")
+        self.network.process.wait()
+
+    def check_alive(self) -> None:
+        """Raise HostError when the air, the wires or Mininet-WiFi have ended."""
+        super().check_alive()
+        if not self._at_terminal and not self.network.alive():
+            raise HostError(f"Mininet-WiFi ended in the middle of a run: {self.network.how_it_ended()}")
+
+    def _make_hosts(self) -> None:
+        with Hwsim():
+            pass  # the module is loaded, without radios of its own
+        mount_sysfs()
+        self._link, theirs = socket.socketpair()
+        with theirs:
+            script = str(Path(mininet_wifi_network.__file__).resolve())
+            self.network = Child(
+                "Mininet-WiFi",
+                [find_python(), "-W", "ignore", "-P", script, str(theirs.fileno())],
+                variables={name: os.environ[name] for name in ("TERM", "HOME") if name in os.environ},
+                pass_fds=[theirs.fileno()],
+                at_terminal=self._at_terminal,
+            )
+        self._link.settimeout(BUILD_S)
+        self._link.sendall(json.dumps(description(self.plan)).encode() + b"\n")
+        try:
+            with self._link.makefile("rb") as lines:
+                made = json.loads(lines.readline() or b"{}")
+        except (OSError, ValueError) as error:
+            raise HostError(f"starting Mininet-WiFi: {error}") from None
+        if "hosts" not in made:
+            self.network.finish()
+            raise HostError(f"starting Mininet-WiFi: {self.network.last_words() or 'it ended without a word'}")
+        if self.plan.moves:
+            self.set_off = self._set_off
+        for node in self.plan.nodes:
+            adopt(node.name, made["hosts"][node.name])
+            if node.wireless:
+                with inside(node.name):
+                    set_sysctls(tcp.quiet(addresses.AIR))
+
+    def _set_off(self, now_s: float) -> None:
+        self._link.sendall(json.dumps({"walk": time.monotonic() - now_s}).encode() + b"\n")
+
+    def _make_radios(self) -> Radios:
+        return Radios(self.plan, made=True)
+
+
+def description(plan: Plan) -> dict[str, Any]:
+    """What the network's process is told."""
+    return {
+        "medium": SOCKET,
+        "air": {
+            "interface": addresses.AIR,
+            "ssid": SSID,
+            "bssid": BSSID,
+            "mode": MODES[plan.radio.phy],
+            "channel": CHANNEL[plan.radio.phy],
+        },
+        "hosts": [
+            {
+                "name": node.name,
+                "wireless": node.wireless,
+                "position_m": list(node.position_m),
+                "mac": addresses.air_mac(host),
+                "ip": f"{addresses.address(host)}/32",
+                "walk": [[move.at_s, *move.position_m] for move in plan.moves if move.node == host],
+            }
+            for host, node in enumerate(plan.nodes)
+        ],
+    }

@@ -1,0 +1,122 @@
+"""mediumd, seen from here: its program, its configuration, its socket (medium/mediumd/PROTOCOL.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+from pacelab.emulation.network import addresses
+from pacelab.emulation.network.namespaces import FOLDER
+from pacelab.emulation.network.tcp import mtu_bytes
+from pacelab.emulation.plan import Plan, radio_document
+from pacelab.errors import HostError, ProtocolError
+from pacelab.packages import source_tree
+
+PROTOCOL_VERSION = 1
+SOCKET = "/run/pacelab/mediumd.sock"
+"""In the run's own mount namespace."""
+MEND = "build it in the source tree: make build"
+ANSWER_S = 5.0
+
+
+def find_program() -> Path:
+    """The mediumd of this installation: built in the source tree, else where the wheel put it, else on the PATH."""
+    for place in (source_tree() / "medium/target/release/mediumd", *_installed()):
+        if place.is_file() and os.access(place, os.X_OK):
+            return place
+    found = shutil.which("mediumd")
+    if found is None:
+        raise HostError(f"real hosts: no program mediumd here; {MEND}")
+    return Path(found)
+
+
+def _installed() -> list[Path]:
+    """Programs of that name which came with the package: of a user's own installation they are beside no Python."""
+    try:
+        came = distribution("pacelab-wmediumd").files or []
+    except PackageNotFoundError:
+        return []
+    return [Path(str(file.locate())) for file in came if file.name == "mediumd"]
+
+
+def configuration(plan: Plan) -> dict[str, Any]:
+    """What mediumd is started with."""
+    place = {host: number for number, host in enumerate(plan.stations)}
+    rates = [[place[link.a], place[link.b], link.rate_bps] for link in plan.link_rates if link.at_s == 0]
+    return {
+        "version": PROTOCOL_VERSION,
+        "seed": plan.seed,
+        "radio": radio_document(plan),
+        "mtu_bytes": mtu_bytes(plan),
+        "stations": [
+            {
+                "name": plan.nodes[host].name,
+                "position_m": list(plan.nodes[host].position_m),
+                "mac": addresses.air_mac(host),
+                **_radio(plan, host),
+            }
+            for host in plan.stations
+        ],
+        **({"link_rates_bps": rates} if rates else {}),
+    }
+
+
+def _radio(plan: Plan, host: int) -> dict[str, Any]:
+    if plan.radios == "hwsim":
+        return {"hwsim": {"mac": addresses.air_mac(host)}}
+    return {"tap": {"netns": str(FOLDER / plan.nodes[host].name), "name": addresses.AIR}}
+
+
+class Medium:
+    """A connection to a running mediumd. Raises HostError when it is gone, ProtocolError when it refuses."""
+
+    def __init__(self, path: str = SOCKET) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(ANSWER_S)
+        try:
+            self._socket.connect(path)
+        except OSError as error:
+            self._socket.close()
+            raise HostError(f"talking to mediumd at {path}: {error.strerror}; is it running?") from None
+        self._lines = self._socket.makefile("rb")
+        self._number = 0
+        self.call("hello", version=PROTOCOL_VERSION)
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """Answer of one request. Events in between are passed over."""
+        self._number += 1
+        request = {"id": self._number, "method": method, "params": params}
+        try:
+            self._socket.sendall(json.dumps(request).encode() + b"\n")
+            while True:
+                line = self._lines.readline()
+                if not line:
+                    raise HostError(f"mediumd: it ended at {method!r}; what it said is above")
+                answer = json.loads(line)
+                if answer.get("id") == self._number:
+                    break
+        except OSError as error:
+            raise HostError(f"mediumd: no answer to {method!r}: {error}") from None
+        if "error" in answer:
+            raise ProtocolError(f"mediumd: {answer['error']['message']}")
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """The subscription's events as they come; HostError when mediumd ends. Nothing else may be asked meanwhile."""
+        for line in self._lines:
+            event = json.loads(line)
+            if "event" in event:
+                yield event
+        raise HostError("mediumd: it has ended")
+
+    def close(self) -> None:
+        """End the connection."""
+        self._lines.close()
+        self._socket.close()

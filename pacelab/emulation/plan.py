@@ -1,0 +1,345 @@
+"""The plan of a run: all that the privileged side is told, as validated data.
+
+No command, no path and no free text is in it: numbers within limits, and names from short lists. Node names become
+names of network namespaces, so their form is narrow.
+
+And `Document`, which a plan and an agent's task are: what comes from another process, strictly read.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from pacelab.errors import ConfigError
+from pacelab.experiment.backends import (
+    BRIDGING,
+    LONGEST_RUN_S,
+    MOST_FLOWS,
+    MOST_HOSTS,
+    MOST_STATIONS,
+    SMALLEST_DATAGRAM_BYTES,
+)
+from pacelab.schemes import SCHEMES, HookSettings
+
+# Documents that come from another process: strict models, and what is wrong with one, in a line.
+
+
+class Document(BaseModel):
+    """A strict model: no unknown field, no conversion between types, no infinite number.
+
+    Every field stands in a document, those that are None too: one that is missing is refused by its name, as is one
+    that nobody knows.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def _whole(given: Any) -> Any:
+    missing = [item.name for item in fields(HookSettings) if isinstance(given, dict) and item.name not in given]
+    if missing:
+        raise ValueError(f"{missing[0]}: it is missing")
+    return given
+
+
+WholeHookSettings = Annotated[HookSettings, BeforeValidator(_whole)]
+"""Settings with no field left to a default."""
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def read_document(model: type[Model], text: bytes | str, name: str) -> Model:
+    """The document that `text` is, as JSON; ConfigError in one line names the field that is wrong."""
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        raise ConfigError(f"{name}: {complaint(error)}") from None
+    except (ConfigError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{name}: {error}") from None
+
+
+def complaint(error: ValidationError, *, given: bool = False) -> str:
+    """The first thing that is wrong: which field (of the whole document none), why, and with `given` what it was."""
+    first = error.errors(include_url=False, include_context=False, include_input=given)[0]
+    where = ".".join(map(str, first["loc"]))
+    shown = f"; given is {str(first['input'])[:60]}" if given and where else ""
+    return f"{where}: {first['msg'].removeprefix('Value error, ')}{shown}".removeprefix(": ")
+
+
+# The plan.
+
+MOST_BYTES = 524_288
+"""Size of a plan as JSON; 64 hosts with 64 flows are about 20 kB, `MOST_MOVES` at most 460 kB."""
+MOST_MOVES = 4096
+
+SMALLEST_VOICE_BYTES = 12
+"""What a voice packet says of itself (`pacelab_pacer.linux.packet`)."""
+MOST_OFFERED_BPS = 400_000_000
+"""More would keep the sender's process busy with packets that the air cannot carry."""
+
+OWN_CODE = "/job/own.py"
+"""Where a guest finds the code of a scheme of one's own."""
+
+Switch = Literal["sack", "rack", "tlp", "frto", "timestamps", "pacing", "no-prr", "no-hystart"]
+SWITCHES: tuple[str, ...] = get_args(Switch)
+"""What Linux's TCP does of its own accord and a run leaves out, or the other way round (`network.tcp`)."""
+
+Routing = Literal["static", "802.11s", "batman-adv", "olsr"]
+
+Metres = Annotated[float, Field(ge=-1e6, le=1e6)]
+Host = Annotated[int, Field(ge=0, lt=MOST_HOSTS)]
+RateBps = Annotated[int, Field(ge=1_000, le=1_000_000_000)]
+Seconds = Annotated[float, Field(ge=0, le=LONGEST_RUN_S)]
+Power = Annotated[float, Field(ge=0, le=1e3)]
+
+
+class RangePropagation(Document):
+    """These distances decide who decodes and who senses."""
+
+    kind: Literal["range"]
+    decode_m: Annotated[float, Field(gt=0, le=1e6)]
+    sense_m: Annotated[float, Field(gt=0, le=1e6)]
+    capture_db: Annotated[float, Field(ge=0, le=100)]
+
+
+class LogDistancePropagation(Document):
+    """Loss grows with the logarithm of the distance. No shadowing: routes are computed from mean ranges."""
+
+    kind: Literal["log-distance"]
+    exponent: Annotated[float, Field(ge=1, le=8)]
+    reference_loss_db: Annotated[float, Field(ge=0, le=200)]
+    tx_power_dbm: Annotated[float, Field(ge=-100, le=100)]
+    shadowing_db: Annotated[float, Field(ge=0, le=0)]
+    decode_dbm: Annotated[float, Field(ge=-300, le=100)]
+    sense_dbm: Annotated[float, Field(ge=-300, le=100)]
+    capture_db: Annotated[float, Field(ge=0, le=100)]
+
+
+class Radio(Document):
+    """`radio` of the air configuration (medium/README.md), which mediumd takes as it is; here every key is written."""
+
+    preset: Literal["ns2", "ns2-2001", "standard", "sinr"]
+    phy: Literal["802.11b", "802.11a", "802.11g"]
+    edca: bool
+    voice_first: bool
+    basic_rate_bps: RateBps
+    data_rate_bps: RateBps
+    rts_threshold_bytes: Annotated[int, Field(ge=0, le=2**32 - 1)]
+    short_retry_limit: Annotated[int, Field(ge=1, le=255)]
+    long_retry_limit: Annotated[int, Field(ge=1, le=255)]
+    queue_pkts: Annotated[int, Field(ge=1, le=10_000)]
+    mac_ack_rate: Literal["basic", "data", "mandatory"]
+    propagation: Annotated[RangePropagation | LogDistancePropagation, Field(discriminator="kind")]
+
+
+class Node(Document):
+    """A host: a network namespace of this name."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,30}$")]
+    wireless: bool
+    position_m: tuple[Metres, Metres]
+
+
+class Wire(Document):
+    """A full-duplex wired link with a drop-tail queue at each end."""
+
+    a: Host
+    b: Host
+    rate_bps: RateBps
+    delay_s: Annotated[float, Field(ge=0, le=10)]
+    queue_pkts: Annotated[int, Field(ge=1, le=10_000)]
+
+
+class Tcp(Document):
+    """How TCP behaves in a run, at every host."""
+
+    control: Literal["reno", "vegas", "westwood", "cubic"]
+    segment_bytes: Annotated[int, Field(ge=88, le=2_250)]
+    window_pkts: Annotated[int, Field(ge=1, le=10_000)]
+    initial_window_pkts: Annotated[int, Field(ge=1, le=100)]
+    min_rto_s: Annotated[float, Field(ge=0.001, le=60)]
+    ack_every_segment: bool
+    ecn: bool
+    switches: Annotated[tuple[Switch, ...], Field(max_length=len(SWITCHES))]
+    """Turned from where they are for NewReno's sake."""
+
+
+class Flow(Document):
+    """What goes from one host to another, and when."""
+
+    src: Host
+    dst: Host
+    kind: Literal["tcp", "udp", "voice"]
+    start_s: Seconds
+    stop_s: Seconds
+    payload_bytes: Annotated[int, Field(ge=1, le=2_256)]
+    """Of tcp; None: as much as goes through."""
+    rate_bps: RateBps | None
+    """Of udp: offered payload."""
+    burst_pkts: Annotated[int, Field(ge=1, le=10_000)]
+    category: Literal["background", "best-effort", "video", "voice"] | None
+    call: Annotated[int, Field(ge=0, lt=MOST_FLOWS)] | None
+    """Of voice: the call that this is one direction of."""
+    interval_s: Annotated[float, Field(ge=0.001, le=1)] | None
+    """Of voice: between two packets."""
+    playout_s: Annotated[float, Field(ge=0.001, le=10)] | None
+    """Of voice: the receiver's buffer."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Flow:
+        if self.stop_s <= self.start_s:
+            raise ValueError("a flow stops after it starts")
+        if (self.rate_bps is not None) != (self.kind == "udp"):
+            raise ValueError("rate_bps belongs to a flow of kind udp")
+        for value in (self.call, self.interval_s, self.playout_s):
+            if (value is not None) != (self.kind == "voice"):
+                raise ValueError("call, interval_s and playout_s belong to a flow of kind voice")
+        if self.kind == "udp" and self.payload_bytes < SMALLEST_DATAGRAM_BYTES:
+            raise ValueError(f"datagrams have at least {SMALLEST_DATAGRAM_BYTES} bytes")
+        if self.kind == "voice" and self.payload_bytes < SMALLEST_VOICE_BYTES:
+            raise ValueError(f"voice packets have at least {SMALLEST_VOICE_BYTES} bytes")
+        return self
+
+
+class Move(Document):
+    """The host is at `position_m` at `at_s`, and on straight lines between its moves."""
+
+    node: Host
+    at_s: Seconds
+    position_m: tuple[Metres, Metres]
+
+
+class LinkRate(Document):
+    """Data rate from host `a` to host `b` from `at_s` on."""
+
+    a: Host
+    b: Host
+    rate_bps: RateBps
+    at_s: Seconds
+
+
+class Hook(Document):
+    """One hook of a scheme, at a host."""
+
+    point: Literal["gateway", "sender", "station", "link"]
+    host: Host
+
+
+class SchemePlan(Document):
+    """A registered scheme: where its agents are, and what they are told."""
+
+    name: str
+    own: bool
+    """SCHEME of `OWN_CODE` and not a registered one: in a guest alone, where root is nobody."""
+    hooks: Annotated[tuple[Hook, ...], Field(max_length=4 * MOST_STATIONS)]
+    settings: WholeHookSettings
+    """What all hooks are told; `node` is each one's own host."""
+
+    @model_validator(mode="after")
+    def _known(self) -> SchemePlan:
+        if not self.own and self.name not in SCHEMES:
+            raise ValueError("there is no such scheme")
+        return self
+
+
+class Plan(Document):
+    """One run."""
+
+    version: Literal[2]
+    radios: Literal["tap", "hwsim"]
+    """What the wireless interfaces are: mediumd's TAP devices, or radios of mac80211_hwsim."""
+    builder: Literal["plain", "mininet-wifi"]
+    routing: Routing
+    """Among the radios: host routes over `neighbours`, or who finds the ways instead (`network.mesh`)."""
+    medium: Literal["own", "stock"]
+    """Of hwsim: mediumd, or the wmediumd of the machine."""
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
+    duration_s: Annotated[float, Field(gt=0, le=LONGEST_RUN_S)]
+    warmup_s: Seconds
+    series_interval_s: Annotated[float, Field(ge=0.1, le=60)]
+    radio: Radio
+    nodes: Annotated[tuple[Node, ...], Field(min_length=2, max_length=MOST_HOSTS)]
+    wires: Annotated[tuple[Wire, ...], Field(max_length=MOST_HOSTS)]
+    neighbours: Annotated[tuple[tuple[Host, Host], ...], Field(max_length=MOST_STATIONS**2)]
+    """Pairs of wireless hosts that decode each other; routes go over these and the wires."""
+    link_rates: Annotated[tuple[LinkRate, ...], Field(max_length=4096)]
+    moves: Annotated[tuple[Move, ...], Field(max_length=MOST_MOVES)]
+    tcp: Tcp
+    flows: Annotated[tuple[Flow, ...], Field(max_length=MOST_FLOWS)]
+    scheme: SchemePlan
+    capture_bytes: Annotated[int, Field(ge=0, le=262_144)] | None
+    """In a guest: what tcpdump keeps of each packet at each radio, 0: all; None: there is none."""
+    controller: Literal["ryu"] | None
+    """Who controls switches on the wired side; None: there are none, hosts have static routes."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Plan:
+        names = [node.name for node in self.nodes]
+        if len(set(names)) < len(names):
+            raise ValueError("hosts' names differ")
+        stations = [index for index, node in enumerate(self.nodes) if node.wireless]
+        if not 1 <= len(stations) <= MOST_STATIONS:
+            raise ValueError(f"1 to {MOST_STATIONS} hosts are wireless")
+        ends = [(wire.a, wire.b) for wire in self.wires] + [(flow.src, flow.dst) for flow in self.flows]
+        air = [*self.neighbours, *((link.a, link.b) for link in self.link_rates)]
+        for a, b in (*ends, *air):
+            if a == b or max(a, b) >= len(self.nodes):
+                raise ValueError(f"{a}-{b}: two different hosts of 0..{len(self.nodes) - 1} are meant")
+        if {end for pair in air for end in pair} - set(stations) or {move.node for move in self.moves} - set(stations):
+            raise ValueError("only wireless hosts have radio neighbours, link rates and moves")
+        for hook in self.scheme.hooks:
+            gateway = any(hook.host in (wire.a, wire.b) for wire in self.wires)
+            if hook.host not in stations or (hook.point == "gateway" and not gateway):
+                raise ValueError("hooks are at wireless hosts, those of gateways at ones with a wire")
+        if self.controller is not None and not self.gateways:
+            raise ValueError("switches are on the wired side of a gateway, and there is none")
+        if self.radios != "hwsim" and (self.builder != "plain" or self.medium != "own"):
+            raise ValueError("builder and medium belong to radios of hwsim")
+        if self.routing != "static" and self.controller is not None:
+            raise ValueError("routing other than static belongs to hosts without a controller")
+        if self.routing in BRIDGING and self.radios != "hwsim":
+            raise ValueError("a routing below IP belongs to radios of hwsim")
+        if self.warmup_s >= self.duration_s or any(flow.stop_s > self.duration_s for flow in self.flows):
+            raise ValueError("warm-up and flows end before the run does")
+        directions = [(flow.call, flow.src, flow.dst) for flow in self.flows if flow.call is not None]
+        if len(set(directions)) < len(directions):
+            raise ValueError("a call has one flow in each direction")
+        if math.fsum(flow.rate_bps or 0 for flow in self.flows) > MOST_OFFERED_BPS:
+            raise ValueError(f"datagrams of all flows are at most {MOST_OFFERED_BPS} bit/s")
+        return self
+
+    @property
+    def gateways(self) -> list[int]:
+        """Numbers of the hosts with a radio and a wire."""
+        wired = {end for wire in self.wires for end in (wire.a, wire.b)}
+        return [host for host in self.stations if host in wired]
+
+    @property
+    def stations(self) -> list[int]:
+        """Numbers of the wireless hosts."""
+        return [index for index, node in enumerate(self.nodes) if node.wireless]
+
+
+def read_plan(text: bytes, *, in_guest: bool = False) -> Plan:
+    """The plan that a client sent; ConfigError in one line when it is none, or is one for a guest and this is none."""
+    if len(text) > MOST_BYTES:
+        raise ConfigError(f"plan of {len(text)} bytes: allowed are {MOST_BYTES}")
+    plan = read_document(Plan, text, "plan")
+    if plan.scheme.own and not in_guest:
+        raise ConfigError("plan: scheme: code of one's own is for guests")
+    if plan.capture_bytes is not None and not in_guest:
+        raise ConfigError("plan: capture_bytes: captures are for guests")
+    return plan
+
+
+def dump_plan(plan: Plan) -> bytes:
+    """The plan as one line of JSON."""
+    return plan.model_dump_json().encode()
+
+
+def radio_document(plan: Plan) -> dict[str, Any]:
+    """`radio` as mediumd takes it."""
+    return plan.radio.model_dump(mode="json")

@@ -1,0 +1,248 @@
+"""The root side of a run: PID 1 of its namespaces.
+
+    python -m pacelab.emulation.supervisor FD      FD: a stream socket to the one who wants the run
+
+reads a plan, one line of JSON, and answers in lines of JSON: {"progress": 0.5} now and then, and at last
+{"result": {...}} or {"error": {"kind": "config"|"host"|"bug", "message": ...}}. When the other end is closed, it ends
+at once, and with PID 1 everything that it has started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pacelab.emulation.machine import describe, judge, judge_medium, read_load, worst
+from pacelab.emulation.network.tcp import check_control
+from pacelab.emulation.plan import MOST_BYTES, Plan, read_plan
+from pacelab.errors import ConfigError, PaceLabError
+
+if TYPE_CHECKING:
+    from pacelab.emulation.changes import Roaming
+    from pacelab.emulation.lab import Lab
+    from pacelab.emulation.traffic.traffic import Measured
+
+PROGRESS_S = 0.25
+NICENESS = -15
+"""Of the traffic's processes, by inheritance: a busy machine must not slow a receiver down."""
+MEDIUM_TELLS = ("fidelity", "fidelity_since_start", "lost", "lateness", "process")
+"""What host.json has of mediumd's statistics."""
+PLAN_S = 10.0
+"""A client that has not sent its whole plan by then is not going to."""
+READ_S = 30.0
+"""A client that has not read its result by then is not going to."""
+
+
+def main() -> int:
+    """Serve one run over the socket whose descriptor is the first argument; the second one's is for a page."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    link = socket.socket(fileno=int(sys.argv[1]))
+    link.set_inheritable(False)
+    page_fd = int(sys.argv[2]) if len(sys.argv) > 2 else None
+    if page_fd is not None:
+        os.set_inheritable(page_fd, False)
+    try:
+        plan = read_plan(read_line(link))
+        threading.Thread(target=end_with, args=(link,), daemon=True).start()
+        isolate()
+        os.nice(NICENESS)
+        last: dict[str, Any] = {"result": perform(plan, link, page_fd)}
+    except PaceLabError as error:
+        kind = "config" if isinstance(error, ConfigError) else "host"
+        last = {"error": {"kind": kind, "message": str(error)}}
+    except Exception as error:
+        traceback.print_exc()
+        last = {"error": {"kind": "bug", "message": f"{type(error).__name__}: {error}"}}
+    watch = threading.Timer(READ_S, os._exit, [1])
+    watch.daemon = True
+    watch.start()
+    tell(link, last)
+    return 0
+
+
+class Link(Protocol):
+    """Where the one who wants the run listens."""
+
+    def sendall(self, line: bytes, /) -> None:
+        """Send one line."""
+
+
+def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any]:
+    """Build the hosts, run the traffic, measure. Imports what that needs: a refused plan costs nothing."""
+    from pacelab.emulation.agents.start import start_agents
+    from pacelab.emulation.changes import Changes, Roaming
+    from pacelab.emulation.network import stock
+    from pacelab.emulation.report import air_result, complaints, late_start, unmeasured
+    from pacelab.emulation.traffic.traffic import Traffic
+    from pacelab.emulation.where.job import end_captures, start_captures
+
+    started = time.monotonic()
+    lab = build(plan, page_fd)
+    agents = start_agents(plan, lab.switched)
+    if lab.switched is not None and lab.switched.page is not None:
+        tell(link, {"note": f"the controller's page: {lab.switched.page}"})
+    captures = start_captures(plan)
+    traffic = Traffic(plan)
+    built_s = time.monotonic() - started
+    roaming = Roaming(plan, lab) if plan.controller is not None else None
+    changes = Changes(plan, lab.medium, roaming, lab.set_off)
+    before: dict[str, Any] = {}
+    load = read_load()
+    told = Teller(link)
+
+    def tick(fraction: float) -> None:
+        lab.check_alive()
+        agents.check_alive()
+        changes.apply(fraction * plan.duration_s)
+        told.progress(fraction)
+
+    def begin() -> None:
+        before.update(lab.medium.call("stats"))
+        lab.mark_wires()
+        agents.mark()
+
+    measured = traffic.run(tick, begin)
+    after = lab.medium.call("stats")
+    shares = (read_load() - load).shares()
+    end_captures(captures)
+    wires, hooks = lab.wire_report(), agents.end()
+    faults = [*lab.faults(), *agents.faults]
+    wire_late_s = wires.get("lateness_s", {})
+    lateness = {"datagrams": measured.datagram_lateness_s, "wires": wire_late_s, "agents": agents.lateness_s}
+    kept_up = _kept_up(before, after, lateness, stolen=shares["stolen"])
+    fidelity = worst(kept_up, "degraded" if faults else "valid", "invalid" if unmeasured(measured) else "valid")
+    host = describe() | {"built_s": built_s, "cpu_shares": shares, "wires": lab.wires, "lateness_s": lateness}
+    host |= {"medium": {name: after[name] for name in MEDIUM_TELLS}, "missing_sysctls": lab.missing_sysctls}
+    notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured), *late_start(measured), *faults]
+    if (walked := changes.report(after["stations"])) is not None:
+        host["walked"] = walked
+    handovers = [] if roaming is None else _handovers(plan, measured, roaming)
+    notes += map(_sentence, handovers)
+    if lab.switched is not None:
+        host["controller"] = lab.switched.describe() | {"handovers": handovers}
+    if kept_up != "valid":
+        notes.append(f"the machine was too busy for its times to be right: fidelity {fidelity} (host.json says why)")
+    wire_drops = wires.get("counters", {}).get("wired-queue", 0)
+    air = air_result(
+        plan, measured, before=before, after=after, hooks=hooks, wire_drops=wire_drops, hook_drops=agents.drops
+    )
+    return {"air": air, "fidelity": fidelity, "notes": notes, "host": host}
+
+
+def build(plan: Plan, page_fd: int | None = None, *, at_terminal: bool = False) -> Lab:
+    """The running hosts: namespaces called as the nodes under /run/netns, with air, wires, addresses and routes.
+
+    Here is where `--builder` meets what is built. What makes them otherwise than `Lab` has `medium`, `wires`,
+    `switched`, `set_off`, `missing_sysctls`, `check_alive`, `set_route` and `wire_report` as it does. `page_fd`: a
+    listening socket for a controller's page. `at_terminal`: a command line of the builder's own may be asked for.
+    HostError when this kernel cannot do what the plan says.
+    """
+    from pacelab.emulation.lab import Lab
+
+    check_control(plan)
+    if plan.builder == "mininet-wifi":
+        from pacelab.emulation.mininet_wifi import MininetWifiLab
+
+        return MininetWifiLab(plan, page_fd, at_terminal=at_terminal)
+    return Lab(plan, page_fd)
+
+
+class Teller:
+    """Tells the one who wants the run how far it is, not too often."""
+
+    def __init__(self, link: Link) -> None:
+        self._link, self._told_s = link, 0.0
+
+    def progress(self, fraction: float) -> None:
+        """So much of the run is done, 0..1. A run does not wait for one who does not read."""
+        if time.monotonic() >= self._told_s + PROGRESS_S and has_room(self._link):
+            self._told_s = time.monotonic()
+            tell(self._link, {"progress": min(1.0, max(0.0, fraction))})
+
+
+def _kept_up(
+    before: dict[str, Any], after: dict[str, Any], lateness: dict[str, dict[str, float]], *, stolen: float
+) -> str:
+    """The run's fidelity as far as the machine goes: mediumd's, and how late the others were."""
+    late_s = [found["p99"] for found in lateness.values() if found]
+    return judge(medium=judge_medium(before, after), late_p99_s=late_s, stolen=stolen)
+
+
+def _handovers(plan: Plan, measured: Measured, roaming: Roaming) -> list[dict[str, Any]]:
+    """Each one with what it did to the flows."""
+    from pacelab.emulation.report import effects
+
+    rows = effects(plan, measured, roaming.handovers)
+    return [told | {"flows": flows} for told, flows in zip(roaming.report(), rows, strict=True)]
+
+
+def _sentence(handover: dict[str, Any]) -> str:
+    from pacelab.emulation.report import sentence
+
+    went = f"{handover['station']} went from {handover['from']} to {handover['to']} at {handover['at_s']} s"
+    return went + "".join(f"; {sentence(flow)}" for flow in handover["flows"])
+
+
+def isolate() -> None:
+    """Give the run a /run of its own, where `ip netns` and our sockets are: the host's stays as it is."""
+    from pacelab.emulation.network.namespaces import mount_tmpfs
+
+    mount_tmpfs("/run")
+    os.chdir("/")
+
+
+def read_line(link: socket.socket, *, within_s: float = PLAN_S) -> bytes:
+    """One line; ConfigError when it is longer than a plan may be, cut off, or not here in time."""
+    text, until_s = b"", time.monotonic() + within_s
+    while b"\n" not in text:
+        if len(text) > MOST_BYTES:
+            raise ConfigError(f"plan of more than {MOST_BYTES} bytes: allowed are {MOST_BYTES}")
+        link.settimeout(max(1e-3, until_s - time.monotonic()))
+        try:
+            part = link.recv(65_536)
+        except TimeoutError:
+            raise ConfigError(f"plan: it was not here within {within_s:g} s") from None
+        except OSError:
+            part = b""
+        if not part:
+            raise ConfigError("plan: it ends in the middle")
+        text += part
+    if not text.endswith(b"\n"):
+        raise ConfigError("plan: more stands after its line")
+    link.settimeout(None)
+    return text
+
+
+def tell(link: Link, message: dict[str, Any]) -> None:
+    """Send one line; nobody may be there to read it any more."""
+    with contextlib.suppress(OSError):
+        link.sendall(json.dumps(message, allow_nan=False).encode() + b"\n")
+
+
+def has_room(link: Link) -> bool:
+    """Whether a line goes without waiting; a file always has room."""
+    return not isinstance(link, socket.socket) or bool(select.select([], [link], [], 0)[1])
+
+
+def end_with(link: socket.socket) -> None:
+    """The other end says nothing after its plan: what is read here is its end."""
+    with contextlib.suppress(OSError):
+        link.recv(1)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stderr.flush()
+    # What is open ends with the process. The interpreter would take it apart in an order of its own, in which the event
+    # loops of pyroute2 miss their sockets and say so.
+    os._exit(code)

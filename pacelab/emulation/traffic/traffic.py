@@ -1,0 +1,371 @@
+"""The traffic of a plan between running hosts: started together, ended together, told apart by flow."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pacelab.emulation.network.addresses import address
+from pacelab.emulation.network.namespaces import inside
+from pacelab.emulation.network.tcp import Counters, FlowSockets, listening_descriptor, read_counters
+from pacelab.emulation.plan import Flow, Plan, Tcp
+from pacelab.emulation.processes import Child, last_document
+from pacelab.emulation.traffic import datagrams
+from pacelab.emulation.traffic.meter import Window
+from pacelab.errors import HostError
+from pacelab.units import BITS_PER_BYTE, NS_PER_S, ns_from_s
+
+LEAD_S = 0.3
+"""From the moment when all is ready to the start of the run."""
+DATAGRAM_PORT = 6000
+VOICE_PORT = 16_384
+"""As in the simulator (network/src/voice.rs)."""
+HANDOVER_REPORT_S = 0.1
+"""Where stations may change gateways, so that a short silence shows. iperf3's least."""
+_LISTEN_S = 5.0
+_LISTENING = "0A"
+_STEP_S, _IDLE_STEP_S = 0.05, 0.5
+_YOUNG_NS, _YOUNG_STEP_S = NS_PER_S, 0.005
+
+TOS = {None: 0x00, "best-effort": 0x00, "background": 0x20, "video": 0xA0, "voice": 0xC0}
+"""EDCA's category -> IP's TOS byte, whose upper three bits decide (802.11's mapping of precedence)."""
+
+
+@dataclass(slots=True)
+class TcpRun:
+    """One TCP flow under way, and what both sides said of it."""
+
+    number: int
+    flow: Flow
+    server: Child
+    client: Child | None = None
+    sockets: FlowSockets = field(default_factory=FlowSockets)
+    called_ns: int = -_YOUNG_NS
+    ended_ns: int = 0
+    received: list[Interval] = field(default_factory=list)
+    sent: list[Interval] = field(default_factory=list)
+    complaint: str = ""
+    killed: bool = False
+    """One of its sides printed no report: the flow was not measured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What the traffic gave."""
+
+    window: Window
+    tcp: list[TcpRun]
+    datagrams: dict[int, dict[str, Any]]
+    datagram_lateness_s: dict[str, float]
+    counters: list[Counters]
+    """TCP's counters of each host over the measured part."""
+
+
+class Traffic:
+    """Runs the flows of a plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        fine = plan.controller is not None and bool(plan.moves)
+        self._report_s = min(plan.series_interval_s, HANDOVER_REPORT_S) if fine else plan.series_interval_s
+        self._tcp = [
+            TcpRun(number, flow, self._serve(number, flow))
+            for number, flow in enumerate(plan.flows)
+            if flow.kind == "tcp"
+        ]
+        for run in self._tcp:
+            self._wait_listening(run)
+
+    def run(self, tick: Callable[[float], None], at_warmup: Callable[[], None]) -> Measured:
+        """Let it happen. `tick` hears the fraction done and may raise; `at_warmup` is called when measuring begins."""
+        start_ns = time.monotonic_ns() + ns_from_s(LEAD_S)
+        window = Window(
+            start_ns=start_ns,
+            measured_ns=start_ns + ns_from_s(self._plan.warmup_s),
+            end_ns=start_ns + ns_from_s(self._plan.duration_s),
+            interval_ns=ns_from_s(self._plan.series_interval_s),
+        )
+        datagrams = self._start_datagrams(window)
+        before: list[Counters] = []
+        waiting = sorted(self._tcp, key=lambda run: run.flow.start_s)
+        while (now_ns := time.monotonic_ns()) < window.end_ns:
+            if not before and now_ns >= window.measured_ns:
+                before = self._counters()
+                for run in self._tcp:
+                    run.sockets.mark()
+                at_warmup()
+            while waiting and now_ns >= start_ns + ns_from_s(waiting[0].flow.start_s):
+                self._call(waiting.pop(0))
+            self._look_after(now_ns)
+            self._stop_due(now_ns, window)
+            tick((now_ns - start_ns) / (window.end_ns - start_ns))
+            awaited = [window.end_ns, *([] if before else [window.measured_ns])]
+            awaited += [start_ns + ns_from_s(run.flow.start_s) for run in waiting[:1]]
+            time.sleep(min(self._step_s(now_ns), max(0.0, (min(awaited) - time.monotonic_ns()) / NS_PER_S)))
+        if not before:
+            raise HostError("this machine was too busy: the run ended before its measuring began; ask for more seconds")
+        after = self._counters()
+        for run in self._tcp:
+            run.sockets.close()
+        self._stop([run for run in self._tcp if not run.ended_ns])
+        for run in self._tcp:
+            _collect(run)
+        report = last_document(datagrams.finish()) if datagrams else {}
+        if datagrams and "flows" not in report:
+            raise HostError(f"the datagrams' process ended early: {datagrams.last_words() or 'without a word'}")
+        return Measured(
+            window=window,
+            tcp=self._tcp,
+            datagrams={flow["number"]: flow for flow in report.get("flows", ())},
+            datagram_lateness_s=report.get("lateness_s", {}),
+            counters=[now - then for now, then in zip(after, before, strict=True)],
+        )
+
+    def _serve(self, number: int, flow: Flow) -> Child:
+        command = server_command(
+            port=FIRST_PORT + number,
+            address=address(flow.dst),
+            interval_s=self._report_s,
+        )
+        return Child(f"iperf3 of flow {number}", command, netns=self._plan.nodes[flow.dst].name, variables=IN_MEMORY)
+
+    def _wait_listening(self, run: TcpRun) -> None:
+        """A client that comes before its server has failed for good."""
+        port, until = f":{FIRST_PORT + run.number:04X}", time.monotonic() + _LISTEN_S
+        while time.monotonic() < until and run.server.alive():
+            with inside(self._plan.nodes[run.flow.dst].name), open("/proc/thread-self/net/tcp") as table:
+                rows = [line.split() for line in table][1:]
+            if any(row[1].endswith(port) and row[3] == _LISTENING for row in rows):
+                run.sockets.listens_at = listening_descriptor(run.server.process.pid)
+                return
+            time.sleep(0.01)
+        raise HostError(f"{run.server.name}: it does not listen: {run.server.last_words() or 'without a word'}")
+
+    def _call(self, run: TcpRun) -> None:
+        flow = run.flow
+        command = client_command(
+            port=FIRST_PORT + run.number,
+            src=address(flow.src),
+            dst=address(flow.dst),
+            interval_s=self._report_s,
+            seconds=flow.stop_s - flow.start_s,
+            tcp=self._plan.tcp,
+        )
+        run.called_ns = time.monotonic_ns()
+        run.client = Child(run.server.name, command, netns=self._plan.nodes[flow.src].name, variables=IN_MEMORY)
+
+    def _look_after(self, now_ns: int) -> None:
+        """Keep the receivers' windows where they belong."""
+        for run in self._tcp:
+            if run.client is not None and not run.ended_ns:
+                run.sockets.find(server=run.server.process.pid, client=run.client.process.pid)
+                run.sockets.clamp(self._plan.tcp.window_pkts * self._plan.tcp.segment_bytes)
+
+    def _step_s(self, now_ns: int) -> float:
+        """Look more often while a flow is young: its window's clamp falls off with the first packet."""
+        air_changes = self._plan.link_rates or self._plan.moves
+        if not air_changes and all(run.ended_ns or run.client is None for run in self._tcp):
+            return _IDLE_STEP_S
+        young = any(now_ns < run.called_ns + _YOUNG_NS for run in self._tcp)
+        return _YOUNG_STEP_S if young else _STEP_S
+
+    def _stop_due(self, now_ns: int, window: Window) -> None:
+        """End the flows whose time has come, and note those that have ended by themselves."""
+        due = []
+        for run in self._tcp:
+            if run.ended_ns or run.client is None:
+                continue
+            if not run.server.alive():
+                run.ended_ns = now_ns
+                run.sockets.close()
+            elif now_ns >= window.start_ns + ns_from_s(run.flow.stop_s):
+                due.append(run)
+        self._stop(due)
+
+    def _stop(self, runs: list[TcpRun]) -> None:
+        for run in runs:
+            run.sockets.close()
+            for side in (run.server, run.client):
+                if side is not None and side.alive():
+                    side.process.send_signal(signal.SIGINT)
+            run.ended_ns = time.monotonic_ns()
+
+    def _start_datagrams(self, window: Window) -> Child | None:
+        flows = [(number, flow) for number, flow in enumerate(self._plan.flows) if flow.kind != "tcp"]
+        if not flows:
+            return None
+        config = {
+            "window": {
+                "start_ns": window.start_ns,
+                "measured_ns": window.measured_ns,
+                "end_ns": window.end_ns,
+                "interval_ns": window.interval_ns,
+            },
+            "until_ns": window.end_ns,
+            "flows": [self._datagram_flow(number, flow, window) for number, flow in flows],
+        }
+        child = Child("the datagrams' process", datagrams.main, stdin=json.dumps(config).encode() + b"\n")
+        child.wait_ready()
+        return child
+
+    def _datagram_flow(self, number: int, flow: Flow, window: Window) -> dict[str, Any]:
+        names = [node.name for node in self._plan.nodes]
+        return {
+            "number": number,
+            "kind": flow.kind,
+            "src": names[flow.src],
+            "dst": names[flow.dst],
+            "src_address": address(flow.src),
+            "dst_address": address(flow.dst),
+            "port": DATAGRAM_PORT + 2 * number if flow.call is None else VOICE_PORT + 2 * flow.call,
+            "call": flow.call,
+            "interval_s": flow.interval_s,
+            "playout_s": flow.playout_s,
+            "payload_bytes": flow.payload_bytes,
+            "rate_bps": flow.rate_bps,
+            "burst_pkts": flow.burst_pkts,
+            "start_ns": window.start_ns + ns_from_s(flow.start_s),
+            "stop_ns": window.start_ns + ns_from_s(flow.stop_s),
+            "tos": TOS[flow.category],
+        }
+
+    def _counters(self) -> list[Counters]:
+        found = []
+        for node in self._plan.nodes:
+            with inside(node.name):
+                found.append(read_counters())
+        return found
+
+
+def _collect(run: TcpRun) -> None:
+    """Read what both sides of an ended flow have printed."""
+    received = run.server.finish()
+    run.received, run.complaint = read_report(received, ended_ns=run.ended_ns)
+    if run.client is not None:
+        run.sent, complaint = read_report(run.client.finish(), ended_ns=run.ended_ns)
+        run.killed = NO_REPORT in (run.complaint, complaint)
+        run.complaint = run.complaint or complaint
+
+
+# TCP traffic by iperf3: its command lines, and what its JSON says.
+#
+# A flow is ended from here, by a signal to both sides: iperf3's own end needs its control connection, which shares the
+# air with the data, where it may take long to be heard. Both sides then print what they have measured. Goodput is what
+# the server counted; windows, round-trip times and retransmissions are the client's view of its socket (TCP_INFO).
+
+FIRST_PORT = 5201
+SLACK_S = 3600
+"""How much longer than planned a client would go on: its end is ours."""
+PACED_UP_TO = "1G"
+"""A bound on the pace has the kernel pace; this one is above all radios' rates (tcp(7), SO_MAX_PACING_RATE)."""
+NO_REPORT = "it printed no report"
+IN_MEMORY = {"TMPDIR": "/run"}
+"""In the environment: what it sends it keeps in a file, for which a full disk has no room. A run's /run is a tmpfs."""
+LONGEST_S = 86_400
+"""iperf3's own limit of -t."""
+
+
+def server_command(*, port: int, address: str, interval_s: float) -> list[str]:
+    """Serve one test, then print."""
+    return ["iperf3", "-4", "-s", "-1", "-J", "-p", str(port), "-B", address, "-i", f"{interval_s:g}"]
+
+
+def client_command(*, port: int, src: str, dst: str, interval_s: float, seconds: float, tcp: Tcp) -> list[str]:
+    """Send for so long. The switch "pacing": by the kernel, from window and round trip.
+
+    Written are single segments, which the receiver counts as they come; or two at a time, where ACKs are to be delayed:
+    the last segment of what was written is marked as pushed, and Linux (seen in 6.1.192 and 6.18) acknowledges such a
+    one at once.
+    """
+    amount = ["-t", str(min(LONGEST_S, math.ceil(seconds) + SLACK_S))]
+    line = ["iperf3", "-4", "-c", dst, "-B", src, "-p", str(port), "-J", "-i", f"{interval_s:g}"]
+    return [
+        *line,
+        "-C",
+        tcp.control,
+        "-M",
+        str(tcp.segment_bytes),
+        "-l",
+        str(tcp.segment_bytes if tcp.ack_every_segment else 2 * tcp.segment_bytes),
+        *(["--fq-rate", PACED_UP_TO] if "pacing" in tcp.switches else []),
+        *amount,
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """One report of one side. Times are CLOCK_MONOTONIC; None is what that side does not know."""
+
+    start_ns: int
+    end_ns: int
+    payload_bytes: int
+    retransmits: int | None = None
+    window_bytes: int | None = None
+    """In use: the congestion window, or what the receiver advertises where that is less. Linux lets the former grow on,
+    up to twice the latter.
+    """
+    rtt_s: float | None = None
+
+
+def read_report(text: bytes, *, ended_ns: int) -> tuple[list[Interval], str]:
+    """Intervals of what one side printed, and its complaint or "".
+
+    `ended_ns`: when it was told to stop, or stopped; its last interval ended then.
+    """
+    try:
+        document: dict[str, Any] = json.loads(text)
+    except ValueError:
+        return [], NO_REPORT
+    complaint = document.get("error", "")
+    streams = [interval["streams"][0] for interval in document.get("intervals", ()) if interval.get("streams")]
+    if not streams:
+        return [], complaint
+    if len(streams) > 1 and streams[-1]["start"] == streams[-2]["start"]:
+        streams.pop()  # a side that hears of the other's end reports its last interval twice
+    origin_ns = ended_ns - round(streams[-1]["end"] * NS_PER_S)
+    return [_interval(stream, origin_ns) for stream in streams], "" if "terminated" in complaint else complaint
+
+
+def _interval(stream: dict[str, Any], origin_ns: int) -> Interval:
+    rtt_us = stream.get("rtt")
+    windows = [stream[name] for name in ("snd_cwnd", "snd_wnd") if stream.get(name)]
+    return Interval(
+        start_ns=origin_ns + round(stream["start"] * NS_PER_S),
+        end_ns=origin_ns + round(stream["end"] * NS_PER_S),
+        payload_bytes=stream["bytes"],
+        retransmits=stream.get("retransmits"),
+        window_bytes=min(windows, default=None),
+        rtt_s=rtt_us / 1e6 if rtt_us else None,
+    )
+
+
+def bytes_between(intervals: Sequence[Interval], start_ns: int, end_ns: int) -> float:
+    """Payload in a stretch of time; an interval that only partly lies in it counts for its part."""
+    return math.fsum(part.payload_bytes * _share(part, start_ns, end_ns) for part in intervals)
+
+
+def resample(intervals: Sequence[Interval], window: Window) -> dict[str, list[Any]]:
+    """The run's series of what one side reported: rate, window in use in bytes, round-trip time."""
+    rates: list[float] = []
+    windows: list[float | None] = []
+    rtts: list[float | None] = []
+    for place in range(window.intervals):
+        start_ns = window.start_ns + place * window.interval_ns
+        end_ns = min(window.end_ns, start_ns + window.interval_ns)
+        rates.append(bytes_between(intervals, start_ns, end_ns) * BITS_PER_BYTE * NS_PER_S / (end_ns - start_ns))
+        # What a report says of the socket is of its end; the one that ends last in here is the newest.
+        here = [part for part in intervals if start_ns < part.end_ns <= end_ns + window.interval_ns // 2]
+        windows.append(here[-1].window_bytes if here else None)
+        rtts.append(here[-1].rtt_s if here else None)
+    return {"goodput_bps": rates, "window_bytes": windows, "rtt_s": rtts}
+
+
+def _share(part: Interval, start_ns: int, end_ns: int) -> float:
+    width_ns = part.end_ns - part.start_ns
+    inside_ns = min(part.end_ns, end_ns) - max(part.start_ns, start_ns)
+    return min(1.0, max(0, inside_ns) / width_ns) if width_ns > 0 else float(start_ns <= part.end_ns <= end_ns)

@@ -1,0 +1,162 @@
+"""What a User-Mode Linux guest is made of: kernel and root tree (`make uml-kernel`), and this pacelab, compiled for it.
+
+    build/uml/guest.json     what is current: kernel, tree, their SHA-256 and versions
+    build/uml/linux-KEY      the kernel, with its configuration beside it
+    build/uml/tree-KEY/      the root tree
+    build/uml/code-KEY/      this pacelab, its engine and mediumd; made here when a run first needs it
+
+The folder is build/uml of the source tree, or the one that PACELAB_UML names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pacelab.emulation.network.medium import find_program
+from pacelab.errors import HostError
+from pacelab.packages import CORE, folder_of, source_tree
+
+MEND = "make uml-kernel in the source tree"
+FOLDER = "PACELAB_UML"
+_ELSEWHERE = f", then export {FOLDER}=TREE/build/uml"
+"""Of an installation that is no source tree, and does not look into one."""
+VERSION = 1
+_OLD_S = 86_400.0
+"""Compiled code that no run has made for so long is of another day's source."""
+_MEDIUMD = "medium/target/release/mediumd"
+"""Where a source tree has it, and `find_program` looks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuestFiles:
+    """A kernel and a root tree that belong together."""
+
+    kernel: Path
+    tree: Path
+    kernel_sha256: str
+    tree_sha256: str
+    source: str
+    """Debian's source package of the kernel, and its version."""
+
+    def identity(self) -> dict[str, str]:
+        """What run.json says of them: results depend on these."""
+        return {"kernel": self.source, "kernel_sha256": self.kernel_sha256, "tree_sha256": self.tree_sha256}
+
+
+def find_files() -> GuestFiles:
+    """The guest's files; HostError says how to get them."""
+    place = _folder()
+    try:
+        said = json.loads((place / "guest.json").read_text())
+        kernel, tree = place / said["kernel"], place / said["tree"]
+        found = GuestFiles(
+            kernel=kernel,
+            tree=tree,
+            kernel_sha256=said["kernel_sha256"],
+            tree_sha256=said["tree_sha256"],
+            source=said["source"],
+        )
+        if said["version"] != VERSION:
+            raise HostError(f"--where uml: the guest in {place} is of version {said['version']}, not {VERSION}: {MEND}")
+        content = kernel.read_bytes()
+    except (OSError, ValueError, KeyError):
+        there = "" if FOLDER in os.environ or (place.parents[1] / "uml").is_dir() else _ELSEWHERE
+        raise HostError(f"--where uml: no kernel and root tree in {place}: {MEND}{there}") from None
+    if hashlib.sha256(content).hexdigest() != found.kernel_sha256:
+        raise HostError(f"--where uml: {kernel} is not the kernel that guest.json names: remove {place}, then {MEND}")
+    if not (tree / "usr/sbin/init").is_file():
+        raise HostError(f"--where uml: the root tree {tree} is not whole: remove it, then {MEND}")
+    return found
+
+
+def code_for(files: GuestFiles) -> Path:
+    """A folder with this pacelab in it, compiled by the guest's Python. Made when it is not there."""
+    parts = dict(_parts())
+    digest = hashlib.sha256(files.tree.name.encode())
+    for name, path in sorted(parts.items()):
+        digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    for cache in (_folder(), _own_cache()):
+        place = cache / f"code-{digest.hexdigest()[:16]}"
+        if place.is_dir():
+            return place
+    cache = _folder() if os.access(_folder(), os.W_OK) else _own_cache()
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HostError(
+            f"--where uml: making {cache}, for pacelab compiled for the guest: {error.strerror}; "
+            "XDG_CACHE_HOME names another folder than ~/.cache"
+        ) from error
+    _tidy(cache)
+    place = cache / place.name
+    with tempfile.TemporaryDirectory(prefix="making.", dir=cache) as work:
+        made = Path(work) / "code"
+        for name, path in parts.items():
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, made / name)
+        (made / _MEDIUMD).chmod(0o755)
+        _compile(files.tree, made)
+        for path in (made, *made.rglob("*")):
+            path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
+        try:
+            made.rename(place)
+        except OSError:
+            if not place.is_dir():  # else another run was faster
+                raise
+    return place
+
+
+def _folder() -> Path:
+    return Path(os.environ.get(FOLDER) or source_tree() / "build" / "uml")
+
+
+def _own_cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pacelab" / "uml"
+
+
+def _tidy(cache: Path) -> None:
+    """Remove the code of older sources, and what an interrupted run has left."""
+    for path in (*cache.glob("code-*"), *cache.glob("making.*")):
+        if path.stat().st_mtime < time.time() - _OLD_S:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _parts() -> Iterator[tuple[str, Path]]:
+    """Name in the guest -> file here."""
+    for package in CORE:
+        root = folder_of(package)
+        for folder, folders, files in os.walk(root):
+            folders[:] = sorted(set(folders) - {"__pycache__"})
+            for file in files:
+                if file.endswith(".py"):
+                    path = Path(folder) / file
+                    yield f"{package}/{path.relative_to(root).as_posix()}", path
+    yield _MEDIUMD, find_program()
+
+
+def _compile(tree: Path, code: Path) -> None:
+    """By the guest's own Python, run here with the guest's libraries: another one's bytecode is another one's."""
+    python = [
+        str(tree / "lib64/ld-linux-x86-64.so.2"),
+        *("--library-path", str(tree / "lib/x86_64-linux-gnu"), str(tree / "usr/bin/python3.11")),
+    ]
+    compiler = ["-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "-s", str(code), "-p", "/code"]
+    done = subprocess.run(
+        [*python, *compiler, str(code)],
+        env={"PYTHONHOME": str(tree / "usr"), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        last = (done.stderr or done.stdout).strip().splitlines() or ["without a word"]
+        raise HostError(f"--where uml: compiling pacelab for the guest: {last[-1]}; remove {tree}, then {MEND}")

@@ -1,0 +1,82 @@
+"""`--where vm`: a run in the project's virtual machine (`make vm`, docs/vm.md), in real time.
+
+Its kernel is Debian's own. Where KVM does not work the processor is emulated: then keep to rates of 1 to 12 Mbit/s, and
+believe a run no further than its `fidelity`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pacelab.emulation.session import error_of
+from pacelab.emulation.where.job import Source, write_job
+from pacelab.errors import HostError
+from pacelab.packages import source_tree
+
+if TYPE_CHECKING:
+    from pacelab.emulation.plan import Plan
+    from pacelab.results.results import Progress
+
+SHARED = "/lab"
+"""Where the machine sees the project's folder."""
+_PYTHON = "/opt/pacelab/bin/python"
+START_S, SECONDS_PER_S = 300, 3
+"""What an emulated machine may take to boot and build the hosts, and for each second of a run."""
+MEND = "sudo make vm (docs/vm.md)"
+_LOOK_S = 0.1
+
+
+def run_plan(plan: Plan, on_progress: Progress) -> dict[str, Any]:
+    """Run a plan; what the machine's supervisor found."""
+    project = project_folder()
+    with tempfile.TemporaryDirectory(prefix="where-", dir=project / "build" / "vm") as work:
+        job = Path(work)
+        inside = f"{SHARED}/{job.relative_to(project)}"
+        write_job(job, plan)
+        (job / "run.sh").write_text(f"exec {_PYTHON} -B -m pacelab.emulation.where.guest {inside}\n")
+        limit_s = round(START_S + SECONDS_PER_S * plan.duration_s)
+        command = [str(project / "vm/run"), str((job / "run.sh").relative_to(project)), str(limit_s)]
+        source = Source(job)
+        with (job / "console").open("wb") as console:
+            machine = subprocess.Popen(
+                command, cwd=project, stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT
+            )
+        try:
+            while True:
+                ended = machine.poll() is not None
+                for message in source.read():
+                    if "progress" in message:
+                        on_progress(message["progress"])
+                    elif "error" in message:
+                        raise error_of(message["error"])
+                    else:
+                        machine.wait()  # it switches itself off
+                        result: dict[str, Any] = message["result"]
+                        return result
+                if ended:
+                    raise HostError(f"--where vm: the machine ended before the run did: {_last_words(job / 'console')}")
+                time.sleep(_LOOK_S)
+        finally:
+            source.close()
+            machine.terminate()
+            machine.wait()
+
+
+def project_folder() -> Path:
+    """The source tree that this is; HostError without one, or without a machine's image in it."""
+    project = source_tree()
+    if not os.access(project / "vm/run", os.X_OK):
+        raise HostError("--where vm: it needs PaceLab's source tree, and its virtual machine: git clone, then make vm")
+    if not list((project / "build/vm").glob("debian-*.ext4")):
+        raise HostError(f"--where vm: no virtual machine in {project / 'build/vm'}: {MEND}")
+    return project
+
+
+def _last_words(console: Path) -> str:
+    lines = console.read_text(errors="replace").strip().splitlines()
+    return " ".join(lines[-1].split()) if lines else "without a word"

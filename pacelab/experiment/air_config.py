@@ -1,0 +1,183 @@
+"""Compiles an experiment and its topology into the air configuration, version 1 (see medium/README.md).
+
+Keys with a default in the contract are written only where they differ from it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pacelab.experiment.experiment import Experiment
+from pacelab.options.table import BY_FIELD
+from pacelab.options.values import air_host_delay
+from pacelab.options.voice import CODECS, HEADER_BYTES
+from pacelab.traffic.flows import ENGINE_KIND, PlannedFlow
+from pacelab_topologies.model import Topology
+
+AIR_VERSION = 1
+RTS_ALWAYS, RTS_NEVER = 0, 2**32 - 1
+"""RTS thresholds in bytes, MAC header and FCS included."""
+TX_POWER_DBM, REFERENCE_LOSS_DB = 24.5, 40.0
+"""ns-2's transmit power, free space at 2.4 GHz over 1 m; with log-distance loss only the ranges made of them matter."""
+
+CAPTURE_DB = 10.0
+"""ns-2's capture ratio."""
+ACK_SCHEDULES = {
+    "every": [(0, 1)],
+    "delayed": [(0, 2)],
+    "dynamic": [(0, 1), (1_000, 2), (10_000, 3), (100_000, 4)],
+    "dynamic-lee": [(0, 1), (1_000, 3), (100_000, 4)],
+}
+"""ACK policy -> from so many octets on, an ACK every so many segments.
+
+Source: [altman] as [lee] Sec. 4.2.3 quotes it; Lee's own build went "straight from 1 to 3 ACKs", then continued "at 3
+ACKs for the next threshold", so that nine tenths of a transfer of 1 MB have an ACK every four segments, as meant.
+"""
+
+
+def compile_air(experiment: Experiment) -> dict[str, Any]:
+    """The air configuration of one run."""
+    topology = experiment.network
+    air: dict[str, Any] = {
+        "version": AIR_VERSION,
+        "seed": experiment.seed,
+        "duration_s": float(experiment.duration_s),
+        "warmup_s": float(experiment.warmup_s),
+        "series_interval_s": float(experiment.series_interval_s),
+        "tap": False,
+        "radio": _radio(experiment, topology),
+        "headers": experiment.headers,
+        "nodes": [
+            {"name": node.name, "wireless": node.wireless, "position_m": list(node.position_m)}
+            for node in topology.nodes
+        ],
+        "wired": [
+            {
+                "a": wire.a,
+                "b": wire.b,
+                "rate_bps": wire.rate_bps,
+                "delay_s": wire.delay_s,
+                "queue_pkts": wire.queue_pkts,
+            }
+            for wire in topology.wired
+        ],
+        "routing": experiment.routing,
+        "flows": [
+            {"id": number, "src": flow.src, "dst": flow.dst, **_schedule(flow), **_traffic(experiment, flow)}
+            for number, flow in enumerate(experiment.flows)
+        ],
+    }
+    rates = [[link.a, link.b, link.rate_bps] for link in topology.link_rates if link.at_s == 0]
+    changes = sorted([link.at_s, link.a, link.b, link.rate_bps] for link in topology.link_rates if link.at_s > 0)
+    moves = [[move.node, move.at_s, *move.position_m] for move in topology.moves]
+    for key, rows in (("link_rates_bps", rates), ("rate_changes", changes), ("moves", moves)):
+        if rows:
+            air[key] = rows
+    host_delay = air_host_delay(experiment.host_delay)
+    if host_delay is not None:
+        air["host_delay"] = host_delay
+    if experiment.stop_after_pkts is not None:
+        air["stop_after_pkts"] = experiment.stop_after_pkts
+    if experiment.batch_pkts is not None:
+        air["batch_pkts"] = experiment.batch_pkts
+    return air
+
+
+def _radio(experiment: Experiment, topology: Topology) -> dict[str, Any]:
+    radio: dict[str, Any] = {
+        "preset": experiment.radio,
+        "basic_rate_bps": experiment.basic_rate_bps,
+        "data_rate_bps": experiment.rate_bps,
+        "rts_threshold_bytes": RTS_ALWAYS if experiment.rts else RTS_NEVER,
+        "short_retry_limit": experiment.retry_short,
+        "long_retry_limit": experiment.retry_long,
+        "queue_pkts": experiment.queue_pkts,
+        "mac_ack_rate": experiment.mac_ack,
+        "propagation": _propagation(topology),
+    }
+    if experiment.phy != BY_FIELD["phy"].default:
+        radio["phy"] = experiment.phy
+    if experiment.edca:
+        radio["edca"] = True
+    if experiment.priority:
+        radio["voice_first"] = True
+    return radio
+
+
+def _propagation(topology: Topology) -> dict[str, Any]:
+    loss = topology.path_loss
+    if loss is None:
+        ranges = {"decode_m": topology.decode_m, "sense_m": topology.sense_m}
+        return {"kind": "range", **ranges, "capture_db": CAPTURE_DB}
+
+    def mean_dbm(distance_m: float) -> float:
+        # Rounded, and below by more than that: at just this distance every machine's logarithm gives the same verdict.
+        return round(TX_POWER_DBM - REFERENCE_LOSS_DB - 10 * loss.exponent * math.log10(distance_m) - 1e-6, 7)
+
+    return {
+        "kind": "log-distance",
+        "exponent": loss.exponent,
+        "reference_loss_db": REFERENCE_LOSS_DB,
+        "tx_power_dbm": TX_POWER_DBM,
+        "shadowing_db": loss.shadowing_db,
+        "decode_dbm": mean_dbm(topology.decode_m),
+        "sense_dbm": mean_dbm(topology.sense_m),
+        "capture_db": CAPTURE_DB,
+    }
+
+
+def _backs_off(experiment: Experiment, src: int) -> bool:
+    """Whether this sender doubles its timeout."""
+    if experiment.rto_backoff == "wired":
+        return not experiment.network.nodes[src].wireless
+    return experiment.rto_backoff == "all"
+
+
+def _schedule(flow: PlannedFlow) -> dict[str, Any]:
+    schedule: dict[str, Any] = {"start_s": float(flow.start_s)}
+    if flow.stop_s is not None:
+        schedule["stop_s"] = float(flow.stop_s)
+    if flow.carried.category is not None:
+        schedule["category"] = flow.carried.category
+    return schedule
+
+
+def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
+    what = flow.carried
+    kind = ENGINE_KIND[what.kind]
+    if kind == "tcp":
+        tcp: dict[str, Any] = {
+            "kind": kind,
+            "segment_bytes": what.payload_bytes,
+            "window_pkts": experiment.window_pkts,
+            "cc": what.cc or experiment.cc,
+            "initial_window": experiment.initial_window_pkts,
+            "min_rto_s": float(experiment.min_rto_s),
+            "ack_every": ACK_SCHEDULES[experiment.ack][0][1],
+        }
+        if not _backs_off(experiment, flow.src):
+            tcp["rto_backoff"] = False
+        if len(ACK_SCHEDULES[experiment.ack]) > 1:
+            tcp["ack_schedule"] = ACK_SCHEDULES[experiment.ack]
+        if experiment.tcp_defaults != BY_FIELD["tcp_defaults"].default:
+            tcp["defaults"] = experiment.tcp_defaults
+        if experiment.chosen_scheme.uses_ecn(experiment.throttle):
+            tcp["ecn"] = True
+        if tcp["cc"] == "few":
+            tcp["few"] = {"alpha": experiment.few_alpha, "min_window_pkts": experiment.few_min_window_pkts}
+        return tcp if flow.size_bytes is None else tcp | {"size_bytes": flow.size_bytes}
+    if kind == "voice":
+        codec = CODECS[experiment.codec]
+        return {
+            "kind": kind,
+            "call": flow.call,
+            "payload_bytes": codec.payload_bytes,
+            "header_bytes": HEADER_BYTES,
+            "interval_s": codec.interval_s,
+            "playout_s": float(experiment.playout_s),
+        }
+    saturated = {"kind": kind, "payload_bytes": what.payload_bytes}
+    if kind == "udp-saturated":
+        return saturated
+    return saturated | {"rate_bps": what.rate_bps, "burst_pkts": what.burst_pkts}

@@ -1,0 +1,311 @@
+"""Back ends: where the air of an experiment is, what each of them takes, and what it refuses.
+
+    sim   the engine in virtual time, in this process
+    tap   the engine in real time (`mediumd`) between real Linux hosts in network namespaces
+    hwsim the same between hosts with simulated radios and Linux's own Wi-Fi stack (mac80211_hwsim)
+
+`pacelab.running.runner` is the one place where `--backend` meets what runs, and `pacelab.results.results` says what
+a back end is: it reports in the engine's result format (medium/README.md), so that all behind it - run.json, series,
+metrics, plots - never learns which one it was.
+
+What a back end cannot do is said before anything runs: an experiment's resolution asks. This imports nothing that runs
+and looks at no machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from pacelab.errors import ConfigError
+from pacelab.options.request import Options
+from pacelab.options.table import BACKEND_OPTIONS, BY_FIELD
+from pacelab.options.values import HERE, air_host_delay
+from pacelab.schemes import SCHEMES, HookSettings, Scheme
+from pacelab.traffic.flows import PlannedFlow
+from pacelab_pacer.core.contract import EventMask
+from pacelab_topologies.model import Topology
+
+CONTROLS: Mapping[str, str] = MappingProxyType(
+    {"newreno": "reno", "vegas": "vegas", "westwood": "westwood", "cubic": "cubic"}
+)
+"""Congestion control -> Linux's. Linux's `reno` without SACK recovers as NewReno does (RFC 6582)."""
+
+MOST_PENDING = 100
+"""Frames that a radio of mac80211_hwsim may wait for: from 200 on it drops the oldest ones (its MAX_QUEUE)."""
+
+KINDS: Mapping[str, str] = MappingProxyType(
+    {"tcp": "tcp", "mixed": "tcp", "udp-saturated": "udp", "cbr": "udp", "voice": "voice"}
+)
+"""Kind of traffic -> the plan's."""
+
+MOST_HOSTS, MOST_STATIONS, MOST_FLOWS = 96, 64, 64
+LONGEST_RUN_S = 3600.0
+
+SMALLEST_DATAGRAM_BYTES = 20
+"""What our header takes (see `datagrams`)."""
+
+BRIDGING = ("802.11s", "batman-adv")
+"""Routings below IP: all stations are neighbours to IP, and no relay sees a packet."""
+FINDING = {"tap": ("olsr",), "hwsim": (*BRIDGING, "olsr")}
+"""Routings of Linux's that find their ways, by back end."""
+FINDERS = {name: f"--routing {', '.join(found)}, or --controller ryu" for name, found in FINDING.items()}
+"""What finds nodes that walk, for people: a controller those that are one hop from a gateway."""
+
+GUEST_SWITCHES = ("no-prr", "no-hystart")
+"""Those of --linux-tcp that need our guest's kernel, or are of a whole kernel and not of a host."""
+
+
+def check_hosts(
+    options: Options, topology: Topology, flows: tuple[PlannedFlow, ...], scheme: Scheme, hooks: HookSettings
+) -> None:
+    """Raise ConfigError with the reason when real hosts cannot run this. Looks at no machine."""
+    reasons = [
+        *_size_reasons(options, topology, flows),
+        *_scheme_reasons(options),
+        *_tcp_reasons(options),
+        *_walk_reasons(options, topology),
+        *_routing_reasons(options, topology, scheme),
+        *_traffic_reasons(options, flows),
+        *_radio_reasons(options, topology, scheme, hooks),
+        *_name_reasons(topology),
+    ]
+    for reason in reasons:
+        raise ConfigError(f"--backend {options.backend}: {reason}")
+
+
+def _size_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow, ...]) -> list[str]:
+    """Why not so much of it."""
+    found = []
+    sizes = (
+        ("nodes", len(topology.nodes), MOST_HOSTS),
+        ("wireless nodes", sum(node.wireless for node in topology.nodes), MOST_STATIONS),
+        ("flows", len(flows), MOST_FLOWS),
+    )
+    for what, count, most in sizes:
+        if count > most:
+            found.append(f"{count} {what}: allowed are up to {most}")
+    if options.duration_s > LONGEST_RUN_S:
+        found.append(f"--seconds {options.duration_s:g}: allowed is up to {LONGEST_RUN_S:g}")
+    return found
+
+
+def _scheme_reasons(options: Options) -> list[str]:
+    """Why not with this scheme."""
+    found = []
+    if options.scheme not in SCHEMES and options.where != "uml":
+        found.append(
+            f"scheme {options.scheme!r} of your own: root runs registered ones only, --where uml yours too, not as "
+            f"root: allowed here is one of {', '.join(SCHEMES)}"
+        )
+    return found
+
+
+def _tcp_reasons(options: Options) -> list[str]:
+    """Why not with this TCP."""
+    found = []
+    if options.cc not in CONTROLS:
+        found.append(f"--cc {options.cc!r}: Linux has none such: allowed is one of {', '.join(CONTROLS)}")
+    if options.rto_backoff != "all":
+        found.append(f"--rto-backoff {options.rto_backoff} or a scheme with it: Linux always backs off: allowed is all")
+    if options.tcp_defaults != "rfc":
+        found.append(f"--tcp-defaults {options.tcp_defaults}: these hosts have Linux's TCP: allowed is rfc")
+    if air_host_delay(options.host_delay) is not None:
+        found.append(f"--host-delay {options.host_delay}: real hosts take their own time: allowed is 0")
+    if options.ack not in ("every", "delayed"):
+        found.append(f"--ack {options.ack} or a scheme with it: Linux has none such: allowed is every or delayed")
+    switches = () if options.linux_tcp is None else options.linux_tcp.split("+")
+    if options.where != "uml" and (lacking := [name for name in switches if name in GUEST_SWITCHES]):
+        found.append(f"--linux-tcp {lacking[0]}: it needs a kernel of its own: allowed with --where uml")
+    if "sack" not in switches and (alone := [name for name in switches if name in ("rack", "tlp")]):
+        found.append(f"--linux-tcp {alone[0]}: Linux has it with SACK alone: allowed is sack+{alone[0]}")
+    return found
+
+
+def _traffic_reasons(options: Options, flows: tuple[PlannedFlow, ...]) -> list[str]:
+    """Why not with this traffic."""
+    found = []
+    for kind in sorted({flow.carried.kind for flow in flows} - set(KINDS)):
+        found.append(f"{kind} traffic is not built for real hosts: allowed is one of {', '.join(KINDS)}")
+    if any(flow.size_bytes is not None for flow in flows):
+        found.append(
+            "transfers of a fixed size: iperf3 ends one when all is sent, not when it has arrived: allowed is none"
+        )
+    datagrams = [flow.carried for flow in flows if KINDS.get(flow.carried.kind) == "udp"]
+    if datagrams and options.headers != "real":
+        found.append(f"--headers {options.headers}: real datagrams have headers: allowed is real")
+    if any(what.payload_bytes < SMALLEST_DATAGRAM_BYTES for what in datagrams):
+        found.append(f"--payload {options.payload_bytes}: allowed with UDP is {SMALLEST_DATAGRAM_BYTES} or more")
+    if options.stop_after_pkts is not None or options.batch_pkts is not None:
+        found.append("--full counts packets: real hosts run for --seconds")
+    if options.series_interval_s < 0.1:
+        found.append(f"series of {options.series_interval_s:g} s: iperf3 reports at most every 0.1 s")
+    return found
+
+
+def _name_reasons(topology: Topology) -> list[str]:
+    """Why not with these names of nodes, which become names of network namespaces."""
+    found = []
+    for node in topology.nodes:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,30}", node.name):
+            found.append(f"node name {node.name!r}: allowed are a letter and up to 30 letters, digits, _ and -")
+    return found
+
+
+def _routing_reasons(options: Options, topology: Topology, scheme: Scheme) -> list[str]:
+    """Why not with this controller, or a routing other than static."""
+    if options.controller is not None and not topology.gateways:
+        return [f"--controller {options.controller}: a wired side is what it controls: allowed with a gateway"]
+    if options.routing == "static":
+        return []
+    asked = f"--routing {options.routing}"
+    known = ("static", *FINDING[options.backend])
+    if options.routing in BRIDGING and options.routing not in known:
+        return [f"{asked}: it is below IP, of radios: allowed is {', '.join(known)}, or --backend hwsim"]
+    if options.routing not in known:
+        return [f"{asked}: Linux has none such: allowed is one of {', '.join(known)}"]
+    found = []
+    if options.controller is not None:
+        found.append(f"{asked} with --controller {options.controller}: it sets the routes: allowed is static")
+    if options.routing == "olsr" and options.where != "here":
+        found.append(f"{asked} with --where {options.where}: its guest has no olsrd: allowed is here")
+    at_links = any(point == "link" for point, _ in scheme.sites(topology))
+    if at_links and options.routing in BRIDGING:
+        found.append(
+            f"{asked} with scheme {options.scheme!r}: relays forward below IP, where its agents see nothing: "
+            "allowed is static or olsr"
+        )
+    return found
+
+
+def _walk_reasons(options: Options, topology: Topology) -> list[str]:
+    """Why not with nodes that walk (`mobility`)."""
+    if not topology.mobility:
+        return []
+    said = f"the nodes of topology {topology.name!r} walk ({topology.mobility})"
+    if options.controller is None:
+        if options.routing in FINDING[options.backend]:
+            return []
+        return [f"--routing {options.routing}: {said}: allowed is {FINDERS[options.backend]}"]
+    walking = {move.node for move in topology.moves}
+    asked, names = f"--controller {options.controller}: {said}", [node.name for node in topology.nodes]
+    found = [
+        f"{asked}: it hands stations over from gateway to gateway, and gateway {names[node]!r} walks: allowed are "
+        "gateways that stand still"
+        for node in topology.gateways
+        if node in walking
+    ]
+    for flow in topology.flows:
+        for way in (topology.path(flow), topology.path(replace(flow, src=flow.dst, dst=flow.src))):
+            at = [place for place, node in enumerate(way) if node in walking]
+            beside = [way[place + step] for place in at for step in (-1, 1) if 0 <= place + step < len(way)]
+            if any(0 < place < len(way) - 1 for place in at) or not set(beside) <= set(topology.gateways):
+                told = f"flow {names[flow.src]} -> {names[flow.dst]} begins by way of {' '.join(names[n] for n in way)}"
+                found.append(f"{asked}: {told}: allowed are walking stations that are one hop from a gateway")
+    return found
+
+
+def _radio_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: HookSettings) -> list[str]:
+    """Why not with this air, or with simulated radios."""
+    found = []
+    loss = topology.path_loss
+    if loss is not None and loss.shadowing_db > 0:
+        found.append(f"shadowing of {loss.shadowing_db:g} dB: routes are computed from mean ranges: allowed is 0")
+    if options.backend != "hwsim":
+        return found
+    if options.medium == "stock":
+        found += _stock_reasons(options, topology, scheme, hooks)
+    if topology.link_rates:
+        found.append("rates of single links: Linux fixes one rate for all that an interface sends: allowed is --rate")
+    if options.queue_pkts > MOST_PENDING:
+        found.append(f"--queue {options.queue_pkts}: mac80211_hwsim forgets frames: allowed is up to {MOST_PENDING}")
+    return found
+
+
+def _stock_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: HookSettings) -> list[str]:
+    """Why not with the machine's wmediumd."""
+    found = []
+    if options.rts:
+        found.append("--rts on with --medium stock: wmediumd has none: allowed is off")
+    if topology.moves:
+        found.append(
+            f"topology {topology.name!r} with --medium stock: its stations move, which is built for --medium own"
+        )
+    listening = any(attachment.hook.event_mask & EventMask.TRANSMIT for attachment in scheme.attach(topology, hooks))
+    if listening and not scheme.counts_suffice:
+        found.append(f"scheme {options.scheme!r} with --medium stock: it listens to the link layer, which says nothing")
+    return found
+
+
+# What `--where` refuses.
+
+
+def check_where(options: Options) -> None:
+    """Raise ConfigError when this experiment cannot run there."""
+    if options.where == HERE:
+        return
+    if options.backend == "sim":
+        raise ConfigError(f"--where {options.where} with --backend sim: it has no kernel: allowed is {HERE}")
+    for name, plain in (("builder", "plain"), ("medium", "own"), ("controller", None)):
+        if getattr(options, name) not in (None, plain):
+            given = f"--{name} {getattr(options, name)}"
+            raise ConfigError(f"{given} with --where {options.where}: its guest has none: allowed is --where {HERE}")
+
+
+# What a back end is, and the table of them.
+
+Refusals = Callable[[Options, Topology, tuple[PlannedFlow, ...], Scheme, HookSettings], None]
+
+
+def _any(
+    _options: Options, _network: Topology, _flows: tuple[PlannedFlow, ...], _scheme: Scheme, _hooks: HookSettings
+) -> None:
+    """Nothing is refused."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackEndKind:
+    """One back end, before anything runs."""
+
+    name: str
+    options: Mapping[str, str | None] = field(default_factory=dict)
+    """Options that it takes and not all others do, with their defaults."""
+    routings: tuple[str, ...] | None = None
+    """Those that it has; None: its refusals tell."""
+    finders: str
+    """What finds nodes that walk, for people."""
+    check: Refusals = _any
+    """Raises ConfigError with the reason when it cannot run this."""
+
+    def check_given(self, given: Mapping[str, object]) -> None:
+        """Raise ConfigError for an option that belongs to other back ends, or a routing that it has not."""
+        for name in BACKEND_OPTIONS:
+            if name in given and name not in self.options and name != "where":
+                takers = " or ".join(kind.name for kind in BACK_ENDS.values() if name in kind.options)
+                raise ConfigError(f"{BY_FIELD[name].flag} with --backend {self.name}: it belongs to --backend {takers}")
+
+    def check_routing(self, routing: str) -> None:
+        """Raise ConfigError for a routing that it has not."""
+        if self.routings is not None and routing not in self.routings:
+            allowed = " or ".join(self.routings)
+            raise ConfigError(f"--routing {routing} with --backend {self.name}: it is Linux's: allowed is {allowed}")
+
+
+_LINUX: Mapping[str, str | None] = {"where": "here", "controller": None, "linux_tcp": None}
+
+BACK_ENDS: Mapping[str, BackEndKind] = {
+    kind.name: kind
+    for kind in (
+        BackEndKind(name="sim", routings=("static", "aodv"), finders="a routing that finds its way, as aodv"),
+        BackEndKind(name="tap", options=_LINUX, finders=FINDERS["tap"], check=check_hosts),
+        BackEndKind(
+            name="hwsim",
+            options={**_LINUX, "builder": "plain", "medium": "own"},
+            finders=FINDERS["hwsim"],
+            check=check_hosts,
+        ),
+    )
+}
+"""Name -> back end; the names are those of --backend."""

@@ -1,0 +1,341 @@
+"""Figures: `plot_x(result, ax=None) -> Axes`. One fixed colour, marker and line style per scheme, in every figure.
+
+No meaning by colour alone (the marker and the line differ too); axes carry units; captions state n, seeds, interval.
+Figures of one result are the same bytes each time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any, cast
+
+from pacelab.errors import ConfigError
+from pacelab.figures.figures import DPI, add_legend, beside, images, name_ticks, rise, share_legend, short
+from pacelab.figures.tables import Compared, baseline_of, network, settings, show_point, show_value
+from pacelab.options.arguments import an, axes, checked, optional, values_by_name
+from pacelab.options.voice import ACCEPTABLE_MOS
+from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
+from pacelab.results.results import RunResult, acting_name
+from pacelab.results.types import Walked
+from pacelab.schemes import SCHEMES
+from pacelab.schemes.scheme import OTHER, OTHERS, Style, look_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+NO_HANDOVERS: Walked = {"handovers": []}
+LOG_RATIO = 5.0
+"""From this ratio of the largest to the smallest mean on, goodput is drawn on a logarithmic axis."""
+
+LEAST_GAIN = 1.0
+"""Per cent, either way, that an axis of gains has: equal schemes look equal, however little a sum is off."""
+MARKS = 10
+"""Markers along a line: enough to tell it from another of its colour."""
+KBPS = 1e-3
+
+
+def _compared(value: Any) -> Compared:
+    """A comparison; what one is stands above this."""
+    if not hasattr(value, "compare"):
+        raise ValueError("what pacelab.compare gives")
+    return cast("Compared", value)
+
+
+def style_of(scheme: str) -> Style:
+    """The fixed style of a scheme."""
+    return SCHEMES[scheme].style if scheme in SCHEMES else OTHER
+
+
+def styles_of(names: Sequence[str]) -> dict[str, Style]:
+    """Styles of what stands in one figure; what has none of its own, as congestion controls, is told apart."""
+    without = [name for name in names if style_of(name) == OTHER]
+    return {name: look_of(without.index(name), OTHERS) if name in without else style_of(name) for name in names}
+
+
+def find_series(given: str) -> Quantity:
+    """The quantity of this name; ConfigError where it has no series."""
+    quantity = find_quantity(given)
+    if quantity.series is None:
+        allowed = ", ".join(one.short for one in QUANTITIES if one.series)
+        raise ConfigError(f"--y {given}: a run has no time series of it: allowed is one of {allowed}")
+    return quantity
+
+
+def why_no_series(result: RunResult) -> str:
+    """What is wrong where no flow of a run has the time series that was asked for."""
+    series = result.series
+    if not series["t_s"]:
+        return f"this run is shorter than one interval of its time series, {series['interval_s']:g} s"
+    known = [one.short for one in QUANTITIES if one.series and any(is_known(one.over_time(f)) for f in series["flows"])]
+    return f"no flow of this run has it: allowed is one of {', '.join(known)}"
+
+
+def is_known(values: Iterable[float]) -> bool:
+    """Whether any of them is there to draw."""
+    return not all(map(math.isnan, values))
+
+
+@checked(result=an(RunResult), ax=optional(axes))
+def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "goodput") -> Axes:
+    """A run's time series, one line per flow that has it: goodput, cwnd, rtt, or of calls mos or delay."""
+    ax = ax or _new_axes()
+    shown = find_series(quantity)
+    config = result.run["config"]
+    flows = [flow for flow in result.series["flows"] if is_known(shown.over_time(flow))]
+    if not flows:
+        raise ConfigError(f"--y {quantity}: {why_no_series(result)}")
+    for number, flow in enumerate(flows):
+        values = shown.over_time(flow)
+        marks: dict[str, Any] = {"markersize": 4, "markevery": max(1, len(values) // MARKS)}
+        look = look_of(number)._asdict() | marks
+        ax.plot(result.series["t_s"], values, label=f"flow {flow['id']}", **look)
+    title = f"{result.run['topology']['description']}, {acting_name(result.run)}"
+    ax.set(xlabel="time (s)", ylabel=shown.label_of_one)
+    ax.set_title(title, fontsize="medium", wrap=True)
+    rise(ax, *shown.limits)
+    if shown.series == "mos":
+        ax.axhline(ACCEPTABLE_MOS, color="#7f7f7f", linewidth=0.8)
+    for handover in result.host.get("controller", NO_HANDOVERS)["handovers"]:
+        text = f" {handover['station']}: {handover['from']} to {handover['to']}"
+        ax.axvline(handover["at_s"], color="#7f7f7f", linewidth=1, linestyle=":")
+        ax.annotate(text, (handover["at_s"], 0.02), xycoords=("data", "axes fraction"), fontsize="small")
+    if len(flows) > 1:
+        add_legend(ax)
+    grey = f"; grey: {ACCEPTABLE_MOS}, acceptable" if shown.series == "mos" else ""
+    _caption(ax, f"{settings(config)}; n = 1, seed {config['seed']}, no interval{grey}")
+    return ax
+
+
+@checked(comparison=_compared, ax=optional(axes), point=optional(values_by_name))
+def plot_goodput(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
+    """Mean goodput with its interval against the first numeric option that varies (hops where it does).
+
+    `point` picks values of the other varying options, for example `{"direction": "up"}`; by default their first ones.
+    """
+    ax = _draw(ax, comparison, point, lambda row: _scaled(row["goodput_bps"], KBPS))
+    ax.set_ylabel("goodput (kbit/s)")
+    _scale_goodput(ax, comparison)
+    return ax
+
+
+def plot_gain(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
+    """Gain over the baseline in percent, with its interval, drawn as `plot_goodput` draws."""
+    baseline = baseline_of(comparison.compare["schemes"])
+    ax = _draw(ax, comparison, point, _gain, without=baseline)
+    ax.axhline(0, color="#7f7f7f", linewidth=0.8)
+    ax.set_ylabel(f"gain over {baseline} (%)")
+    if all(abs(part) < LEAST_GAIN / 2 for row in comparison.rows for part in _gain(row) if not math.isnan(part)):
+        ax.set_ylim(-LEAST_GAIN, LEAST_GAIN)
+    return ax
+
+
+def plot_quantity(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
+    """Means of the quantity that a comparison was asked for (`Comparison.of`), drawn as `plot_goodput` draws."""
+    quantity = find_quantity(comparison.compare["y"])
+    ax = _draw(ax, comparison, point, lambda row: _scaled(row["y"], quantity.scale))
+    ax.set_ylabel(quantity.label)
+    low, high = quantity.limits
+    top = _top(_scaled(row["y"], quantity.scale) for row in comparison.rows)
+    ax.set_ylim(low, max(high or 0.0, top or 0.0) or None)
+    return ax
+
+
+def plot_difference(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
+    """The same of each scheme minus the first one, seed by seed, with the interval of that difference."""
+    quantity, first = find_quantity(comparison.compare["y"]), comparison.compare["schemes"][0]
+    ax = _draw(ax, comparison, point, lambda row: _scaled(row["difference"], quantity.scale), without=first)
+    ax.axhline(0, color="#7f7f7f", linewidth=0.8)
+    ax.set_ylabel(f"{quantity.short} minus {first}'s" + (f" ({quantity.unit})" if quantity.unit else ""))
+    return ax
+
+
+def _line(
+    comparison: Compared, scheme: str, place: tuple[int, int], point: dict[str, Any] | None
+) -> tuple[list[float], list[dict[str, Any]]]:
+    """A scheme's rows at this point, with their places along the x axis; `place`: the scheme's own, of how many."""
+    axis, fixed = x_axis(comparison), _fixed(comparison, point)
+    rows = [row for row in comparison.rows if row["scheme"] == scheme and _matches(row["point"], fixed)]
+    if axis is None:
+        return [place[0]] * len(rows), rows
+    values = comparison.axes[axis]
+    spots = dict(zip(values, beside(values, *place), strict=True))
+    return [spots[row["point"][axis]] for row in rows], rows
+
+
+def _draw(
+    given: Axes | None,
+    comparison: Compared,
+    point: dict[str, Any] | None,
+    read: Callable[[dict[str, Any]], tuple[float, float]],
+    *,
+    without: str | None = None,
+) -> Axes:
+    """A line for each scheme but one; `read` gives mean and half width of a row. A figure of its own has a caption."""
+    _check_point(comparison, point or {})
+    ax = given or _new_axes()
+    looks = styles_of(comparison.compare["schemes"])
+    schemes = [scheme for scheme in looks if scheme != without]
+    known = not schemes
+    for place, scheme in enumerate(schemes):
+        x, rows = _line(comparison, scheme, (place, len(schemes)), point)
+        means, halves = zip(*map(read, rows), strict=True)
+        known |= is_known(means)
+        look = looks[scheme]._asdict()
+        ax.errorbar(x, means, yerr=halves, label=short(scheme), capsize=3, markersize=5, linewidth=1.4, **look)
+    if not known:
+        ax.text(0.5, 0.6, "of no run is it known", ha="center", va="center", transform=ax.transAxes)
+    _frame(ax, comparison, schemes, point)
+    if given is None:
+        ax.figure.supxlabel(caption(comparison), fontsize="small")
+    return ax
+
+
+def _check_point(comparison: Compared, point: Mapping[str, Any]) -> None:
+    """ConfigError for what no row has."""
+    for name, value in point.items():
+        if name not in comparison.axes:
+            varying = ", ".join(comparison.axes) or "none does"
+            raise ConfigError(f"point {name!r}: allowed is an option that varies: {varying}")
+        if value not in comparison.axes[name]:
+            known = ", ".join(map(repr, comparison.axes[name]))
+            raise ConfigError(f"point {name!r}: {value!r}: allowed is one of {known}")
+
+
+def _scaled(value: dict[str, Any] | None, scale: float) -> tuple[float, float]:
+    """Mean and half width of an estimate as shown; of none, what is not drawn."""
+    return (math.nan, 0.0) if value is None else (value["mean"] * scale, (value["half_width"] or 0.0) * scale)
+
+
+def _gain(row: dict[str, Any]) -> tuple[float, float]:
+    return math.nan if row["gain"] is None else row["gain"] * 100, (row["gain_half_width"] or 0.0) * 100
+
+
+def _frame(ax: Axes, comparison: Compared, schemes: list[str], point: dict[str, Any] | None) -> None:
+    """What the panels of a comparison have in common."""
+    axis = x_axis(comparison)
+    ax.set_xlabel(axis_label(axis))
+    if axis is None:
+        name_ticks(ax, list(map(short, schemes)))
+        ax.set_xlim(-0.5, len(schemes) - 0.5)
+    elif all(isinstance(value, int) for value in comparison.axes[axis]):
+        ax.set_xticks(comparison.axes[axis], [show_value(axis, value) for value in comparison.axes[axis]])
+    ax.set_title(show_point(_fixed(comparison, point)))
+    ax.grid(alpha=0.3, which="both")
+    if axis is not None:
+        add_legend(ax)
+
+
+def _fixed(comparison: Compared, point: dict[str, Any] | None) -> dict[str, Any]:
+    axis = x_axis(comparison)
+    return {name: values[0] for name, values in comparison.axes.items() if name != axis} | (point or {})
+
+
+def _scale_goodput(ax: Axes, comparison: Compared) -> None:
+    """From zero; logarithmic where one hop would flatten all others, the same for all panels of a comparison."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    found = [_scaled(row["goodput_bps"], KBPS) for row in comparison.rows]
+    means = [mean for mean, _ in found]
+    if min(means) <= 0 or max(means) < LOG_RATIO * min(means):
+        ax.set_ylim(0, _top(found))
+        return
+    ax.set_yscale("log")
+    ax.set_ylim(min(means) / 1.5, max(max(means) * 1.3, _top(found) or 0.0))
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _top(found: Iterable[tuple[float, float]]) -> float | None:
+    """Where the y axis of all panels ends, by means and half widths; None of nothing above zero."""
+    return 1.05 * max((mean + half for mean, half in found if not math.isnan(mean)), default=0.0) or None
+
+
+def x_axis(comparison: Compared) -> str | None:
+    """The option along the x axis: hops if it varies, else the first numeric one, else none."""
+    numeric = [
+        name
+        for name, values in comparison.axes.items()
+        if len(values) > 1 and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    ]
+    return "hops" if "hops" in numeric else numeric[0] if numeric else None
+
+
+def render_comparison(comparison: Compared) -> dict[str, bytes]:
+    """NAME.png and NAME.svg: a panel for each combination of the other varying options.
+
+    NAME is goodput, with panels beside it of what the others gain over the baseline; or the quantity that was asked for
+    (`Comparison.of`), with panels of the schemes' differences from the first one.
+    """
+    from matplotlib.figure import Figure
+
+    axis, schemes = x_axis(comparison), comparison.compare["schemes"]
+    others = {name: values for name, values in comparison.axes.items() if name != axis}
+    points = [dict(zip(others, values, strict=True)) for values in product(*others.values())]
+    columns = len(list(others.values())[-1]) if others else 1
+    rows = -(-len(points) // columns)
+    asked = comparison.compare.get("y")
+    name = find_quantity(asked).short if asked else "goodput"
+    plots = [plot_quantity, plot_difference] if asked else [plot_goodput, plot_gain]
+    if len(schemes) < 2:
+        del plots[1]
+    width = 3.3 * 2 * columns if len(plots) > 1 else 4.5 * columns
+    figure = Figure(figsize=(1.5 + width, 0.7 + 3.2 * rows), layout="constrained")
+    drawn: list[Axes] = []
+    for part, plot in zip(figure.subfigures(1, len(plots), squeeze=False)[0], plots, strict=True):
+        panels = part.subplots(rows, columns, squeeze=False, sharey=True)
+        for panel, point in zip(panels.flat, points, strict=True):
+            drawn.append(plot(comparison, panel, point=point))
+    if axis is not None:
+        share_legend(figure, drawn)
+    config, axes = comparison.compare["config"], tuple(comparison.axes)
+    figure.suptitle(f"{network(config, without=axes)}: {settings(config, without=axes)}", fontsize="medium", wrap=True)
+    figure.supxlabel(caption(comparison), fontsize="small")
+    return images(figure, name, dpi=DPI)
+
+
+def caption(comparison: Compared) -> str:
+    """How the intervals came about: n, seeds, level."""
+    document = comparison.compare
+    estimates = [row["y" if document.get("y") else "goodput_bps"] for row in comparison.rows]
+    samples = sorted({len(one["samples"]) if one else 0 for one in estimates})
+    counts = "-".join(map(str, sorted({samples[0], samples[-1]})))
+    seeds = document["seeds"]
+    span = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}-{seeds[-1]}"
+    length = "" if document["config"]["stop_after_pkts"] else f" of {document['config']['duration_s']:g} s"
+    interval = document["interval"]
+    over = "seeds" if document.get("y") else interval["over"]
+    text = f"n = {counts} {'seed' if (counts, over) == ('1', 'seeds') else over}{length}, {span}"
+    return text + (f"; bars: {interval['level']:.0%} t intervals" if samples[-1] > 1 else "; no interval")
+
+
+def _matches(point: dict[str, Any], fixed: dict[str, Any]) -> bool:
+    return all(point[name] == value for name, value in fixed.items())
+
+
+def axis_label(name: str | None) -> str:
+    """What an axis of this option is called, with its unit."""
+    labels = {
+        None: "scheme",
+        "hops": "wireless hops",
+        "stations": "senders",
+        "spacing": "spacing (m)",
+        "rate_bps": "802.11 data rate (Mbit/s)",
+        "window_pkts": "window (packets)",
+        "payload_bytes": "payload (bytes)",
+        "min_rto_s": "least RTO (s)",
+    }
+    return labels.get(name, name or "")
+
+
+def _new_axes() -> Axes:
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(7, 4), layout="constrained")[1]
+
+
+def _caption(ax: Axes, text: str) -> None:
+    ax.annotate(text, (0.0, -0.22), xycoords="axes fraction", fontsize="small", annotation_clip=False)

@@ -1,0 +1,306 @@
+"""Tables of results, for terminals (rich) and as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pacelab.options.table import BY_FIELD
+from pacelab.options.voice import ACCEPTABLE_MOS
+from pacelab.results.quantities import Quantity, find_quantity
+from pacelab.results.results import acting_name
+from pacelab.units import BPS_PER_MBPS
+from pacelab_topologies.registry import KINDS
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pacelab.results.results import RunResult
+    from pacelab.results.types import FlowResult
+
+
+BASELINE = "newreno"
+BPS_PER_KBPS = 1_000
+COLUMNS = (
+    "goodput_bps",
+    "goodput_half_width_bps",
+    "gain",
+    "jain",
+    "rtt_mean_s",
+    "retransmitted_pkts",
+    "timeouts",
+    "dropped_pkts",
+    "hook_actions",
+    "gain_half_width",
+)
+CALL_COLUMNS = ("mos_mean", "mos_worst")
+"""The same of comparisons with calls."""
+ASKED_COLUMNS = ("y_half_width", "difference", "difference_half_width")
+"""Behind the column of the quantity that was asked for."""
+
+
+def baseline_of(schemes: Sequence[str]) -> str:
+    """What gains are over: NewReno where it is among the schemes, else the first of them."""
+    return BASELINE if BASELINE in schemes else schemes[0]
+
+
+class Compared(Protocol):
+    """A comparison, as far as tables and figures look at it (`pacelab.grid.comparison.Comparison`)."""
+
+    @property
+    def compare(self) -> dict[str, Any]:
+        """compare.json."""
+
+    @property
+    def axes(self) -> dict[str, list[Any]]:
+        """The options that vary, with their values."""
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per point and scheme."""
+
+
+def show_value(name: str, value: Any) -> str:
+    """Text of an option's value as the command line takes it."""
+    if name in BY_FIELD:
+        return BY_FIELD[name].domain.show(value)
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def show_name(name: str) -> str:
+    """An option's name as on the command line, without dashes."""
+    return BY_FIELD[name].flag.lstrip("-") if name in BY_FIELD else name
+
+
+def show_point(point: dict[str, Any]) -> str:
+    """A point of a comparison in words."""
+    return ", ".join(f"{show_name(name)} {show_value(name, value)}" for name, value in point.items())
+
+
+def comparison_csv(comparison: Compared) -> str:
+    """One line per point and scheme, all digits."""
+    columns = (*COLUMNS, *CALL_COLUMNS) if has_calls(comparison) else COLUMNS
+    asked = comparison.compare.get("y")
+    if asked:
+        columns = (*(name for name in columns if name != asked), asked, *ASKED_COLUMNS)
+    lines = [",".join([*map(show_name, comparison.axes), "scheme", *columns])]
+    for row in comparison.rows:
+        values = {
+            **row,
+            "goodput_bps": row["goodput_bps"]["mean"],
+            "goodput_half_width_bps": row["goodput_bps"]["half_width"],
+            **{name: row[name]["mean"] if row[name] else None for name in ("jain", *CALL_COLUMNS)},
+        }
+        if asked:
+            for name, key in ((asked, "y"), ("difference", "difference")):
+                found = row[key] or {"mean": None, "half_width": None}
+                values |= {name: found["mean"], f"{key}_half_width": found["half_width"]}
+        cells = [show_value(name, row["point"][name]) for name in comparison.axes]
+        cells += [row["scheme"], *("" if values[name] is None else repr(values[name]) for name in columns)]
+        lines.append(",".join(cells))
+    return "\n".join(lines) + "\n"
+
+
+def has_calls(comparison: Compared) -> bool:
+    """Whether any of its runs had voice calls."""
+    return any(row["mos_mean"] for row in comparison.rows)
+
+
+def comparison_table(comparison: Compared) -> Table:
+    """The comparison for a terminal; means per run."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, padding=(0, 0), pad_edge=False)  # three options vary and it still fits 80 columns
+    calls, baseline = has_calls(comparison), baseline_of(comparison.compare["schemes"])
+    several = any(len(row["flows_goodput_bps"]) > 1 for row in comparison.rows)
+    for name in map(show_name, comparison.axes):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("scheme", no_wrap=True)
+    quality = ["MOS", "worst"] if calls else []
+    compared = ["gain", "±"] if any(row["gain_half_width"] is not None for row in comparison.rows) else ["gain"]
+    quality += ["Jain"] if several else []
+    for heading in ("goodput", "±", *compared, *quality, "RTT", "resent", "RTOs", "hooks"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    before = None
+    for row in comparison.rows:
+        point = [show_value(name, row["point"][name]) for name in comparison.axes]
+        half_bps = row["goodput_bps"]["half_width"]
+        fairness = [f"{row['jain']['mean']:.3f}" if row["jain"] else "-"] if several else []
+        scores = [f"{row[name]['mean']:.2f}" if row[name] else "-" for name in CALL_COLUMNS] if calls else []
+        table.add_row(
+            *(point if point != before else [""] * len(point)),
+            row["scheme"],
+            f"{row['goodput_bps']['mean'] / BPS_PER_KBPS:.1f}",
+            "" if half_bps is None else f"{half_bps / BPS_PER_KBPS:.1f}",
+            "" if row["gain"] is None or row["scheme"] == baseline else f"{row['gain']:+.1%}",
+            *(["" if row["gain_half_width"] is None else f"{row['gain_half_width']:.1%}"] if compared[1:] else []),
+            *scores,
+            *fairness,
+            "-" if row["rtt_mean_s"] is None else f"{row['rtt_mean_s'] * 1e3:.0f}",
+            f"{row['retransmitted_pkts']:.1f}",
+            f"{row['timeouts']:.1f}",
+            f"{row['hook_actions']:.0f}",
+        )
+        before = point
+    return table
+
+
+def quantity_table(comparison: Compared) -> Table:
+    """The quantity that a comparison was asked for, with what each scheme has more or less of it than the first."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    quantity, first = find_quantity(comparison.compare["y"]), comparison.compare["schemes"][0]
+    table = Table(box=SIMPLE_HEAD, padding=(0, 0), pad_edge=False)
+    for name in map(show_name, comparison.axes):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("scheme", no_wrap=True)
+    differences = [f"minus {first}", "±"] if len(comparison.compare["schemes"]) > 1 else []
+    for heading in (quantity.short, "±", *differences):
+        table.add_column(heading, justify="right", no_wrap=True)
+    before = None
+    for row in comparison.rows:
+        point = [show_value(name, row["point"][name]) for name in comparison.axes]
+        cells = [*_estimated(row["y"], quantity), *_estimated(row["difference"], quantity, sign="+")]
+        if row["scheme"] == first:
+            cells[2:] = ["", ""]
+        table.add_row(*(point if point != before else [""] * len(point)), row["scheme"], *cells[: 2 + len(differences)])
+        before = point
+    return table
+
+
+def _estimated(value: dict[str, Any] | None, quantity: Quantity, *, sign: str = "") -> list[str]:
+    """Mean and half width as shown."""
+    if value is None:
+        return ["-", ""]
+    mean, half = (None if one is None else one * quantity.scale for one in (value["mean"], value["half_width"]))
+    return [f"{mean:{sign}.{quantity.digits}f}", "" if half is None else f"{half:.{quantity.digits}f}"]
+
+
+def run_tables(result: RunResult) -> list[Table]:
+    """One run for a terminal: its flows, its calls, or both."""
+    calls = result.run.get("calls")
+    only_calls = calls and all(flow["kind"] == "voice" for flow in result.run["flows"])
+    return [*([] if only_calls else [run_table(result)]), *([calls_table(result)] if calls else [])]
+
+
+def run_table(result: RunResult) -> Table:
+    """The flows of a run but its calls, a line each."""
+    from rich.table import Table
+
+    table = Table()
+    for heading in ("flow", "kind", "hops", "goodput kbit/s", "RTT ms", "resent", "timeouts"):
+        table.add_column(heading, justify="left" if heading in ("flow", "kind") else "right")
+    groups: dict[int, list[FlowResult]] = {}
+    for flow in result.run["flows"]:
+        if flow["kind"] != "voice":
+            groups.setdefault(flow["group"], []).append(flow)
+    for flows in groups.values():
+        table.add_row(*_flow_row(flows))
+    if len(groups) > 1:
+        table.add_section()
+        table.add_row("all", "", "", f"{result.goodput_bps / BPS_PER_KBPS:.1f}", "", "", "")
+    return table
+
+
+def calls_table(result: RunResult) -> Table:
+    """The calls of a run, a line each: MOS of their worse direction and of both."""
+    from rich.table import Table
+
+    table = Table()
+    for heading in ("call", "hops", "MOS", "mean of both", "delay ms", "lost", "late"):
+        table.add_column(heading, justify="left" if heading == "call" else "right")
+    for call in result.run["calls"]:
+        one, other = call["between"]
+        table.add_row(
+            f"{call['call']}: {one} - {other}",
+            str(call["hops"]),
+            _shown(call["mos"], "{:.2f}"),
+            _shown(call["mos_mean"], "{:.2f}"),
+            _shown(call["delay_mean_s"], "{:.1f}", scale=1e3),
+            _shown(call["loss"], "{:.1%}"),
+            _shown(call["late"], "{:.1%}"),
+        )
+    totals = result.run["totals"]
+    table.add_section()
+    acceptable = f"{totals['calls_acceptable']} of {totals['calls']} at {ACCEPTABLE_MOS} or better"
+    worst, mean = _shown(totals["mos_worst"], "{:.2f}"), _shown(totals["mos_mean"], "{:.2f}")
+    table.add_row(acceptable, "", worst, mean, "", "", "")
+    return table
+
+
+def _shown(value: float | None, form: str, *, scale: float = 1.0) -> str:
+    return "-" if value is None else form.format(value * scale)
+
+
+def _flow_row(flows: list[FlowResult]) -> list[str]:
+    """One flow, or all HTTP-like transfers of one user."""
+    first = flows[0]
+    kind = first.get("traffic", first["kind"])
+    if kind == "http":
+        done = sum(flow["finished_s"] is not None for flow in flows)
+        kind = f"http, {done} of {len(flows)} done"
+    elif kind == "file":
+        took_s = first["completion_s"]
+        kind = "file, not done" if took_s is None else f"file, {took_s:.2f} s"
+    rtt_s = first["rtt_mean_s"] if len(flows) == 1 else None
+    return [
+        f"{first['src']} -> {first['dst']}",
+        kind,
+        str(first["hops"]),
+        f"{sum(flow['goodput_bps'] for flow in flows) / BPS_PER_KBPS:.1f}",
+        "-" if rtt_s is None else f"{rtt_s * 1e3:.0f}",
+        str(sum(flow["retransmitted_pkts"] for flow in flows)),
+        str(sum(flow["timeouts"] for flow in flows)),
+    ]
+
+
+def settings(config: dict[str, Any], *, without: tuple[str, ...] = ()) -> str:
+    """The settings that a reader of a table or figure must know, in a few words."""
+    words = {
+        "phy": config.get("phy", "802.11b"),
+        "rate_bps": f"{config['rate_bps'] / BPS_PER_MBPS:g} Mbit/s",
+        "rts": f"RTS {'on' if config['rts'] else 'off'}",
+        "radio": f"radio {config['radio']}",
+        "routing": f"{config['routing']} routing",
+        "direction": config["direction"],
+    }
+    if "phy" in without:
+        del words["rate_bps"]  # each PHY has its own
+    if config["traffic"] == "tcp":
+        words["window_pkts"] = f"window {config['window_pkts']}"
+    return ", ".join(text for name, text in words.items() if name not in without)
+
+
+def network(config: dict[str, Any], *, without: Sequence[str] = ()) -> str:
+    """The topology, with its hops and what of its options is not as by default."""
+    kind = KINDS.get(config["topology"])
+    usual = {option.name: option.default for option in kind.options} if kind else {}
+    chosen = {
+        name: value
+        for name, value in config["topology_options"].items()
+        if name not in without and (name == "hops" or name not in usual or value != usual[name])
+    }
+    return ", ".join(filter(None, (config["topology"], show_point(chosen))))
+
+
+def comparison_title(comparison: Compared) -> str:
+    """What was compared, and what the columns mean."""
+    document = comparison.compare
+    config, interval, axes = document["config"], document["interval"], tuple(comparison.axes)
+    about = f"{network(config, without=axes)}, {settings(config, without=axes)}"
+    if document.get("y"):
+        shown = f"{find_quantity(document['y']).label} ± {interval['level']:.0%} interval over"
+        return f"{about}\n{shown} {len(document['seeds'])} seed(s); differences seed by seed"
+    means = f"means per run, {len(document['seeds'])} seed(s), ± {interval['level']:.0%} interval over"
+    baseline = baseline_of(document["schemes"])
+    columns = f"goodput in kbit/s, gain over {baseline}, RTT in ms, hooks: how often they acted"
+    return f"{about}\n{means} {interval['over']}; {columns}"
+
+
+def run_title(result: RunResult) -> str:
+    """What was run."""
+    config = result.run["config"]
+    length = f"{result.run['totals']['end_s']:g} s, seed {config['seed']}"
+    return f"{result.run['topology']['description']}; {acting_name(result.run)}, {settings(config)}, {length}"

@@ -1,1 +1,0 @@
-"""The agents' command line and what people see of them; the agents themselves are `pacelab.pacer.linux`."""

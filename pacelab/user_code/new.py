@@ -1,0 +1,329 @@
+"""`pacelab new KIND NAME`: a file of one's own that runs as it stands, and a test beside it."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import sys
+from collections.abc import Mapping
+from importlib.machinery import PathFinder
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated
+
+import typer
+
+import pacelab
+from pacelab.console import log
+from pacelab.errors import ConfigError
+from pacelab.results.folder import write_file
+
+CC = '''"""A congestion control; as it stands, additive increase and multiplicative decrease. Alone or beside others:
+
+    pacelab run chain --cc {file}.py:{name}
+    pacelab compare chain --hops 1..6 --schemes newreno,{file}.py:{name}
+"""
+
+from pacelab import CongestionControl
+
+
+class {name}(CongestionControl):
+    """Windows are in segments, fractions included; times are integer ns."""
+
+    def __init__(self, initial_window, window_limit):
+        super().__init__(initial_window, window_limit)
+        self.threshold = float(window_limit)
+
+    def acknowledged(self, now_ns, acked_pkts, rtt_ns):
+        """New data was acknowledged: a segment for each one up to the threshold, beyond it one for each window."""
+        self.window += acked_pkts if self.window < self.threshold else acked_pkts / self.window
+
+    def lost(self, now_ns, in_use_pkts):
+        """Three duplicate ACKs: half of what was in use."""
+        self.window = self.threshold = max(in_use_pkts / 2, 2.0)
+
+    def timed_out(self, now_ns, in_use_pkts):
+        """The retransmission timer: from one segment again."""
+        self.threshold = max(in_use_pkts / 2, 2.0)
+        self.window = 1.0
+'''
+PACER = '''"""A pacer; as it stands, it waits four hops' share of the round trip. Alone by `python {file}.py`, or:
+
+    pacelab compare chain --direction down --routing aodv --schemes newreno,tcp-gap,{file}.py:{name}
+"""
+
+from pacelab import Experiment, Pacer, run, run_pacer
+
+
+class {name}(Pacer):
+    """Set `interval_s`, the time from one packet to the next, after each round trip."""
+
+    def measured(self, sample):
+        self.interval_s = sample.rtt_s * min(sample.hops, 4) / (2 * sample.hops)
+
+
+if __name__ == "__main__":
+    chain = Experiment(topology="chain", topology_options={{"hops": 6}}, duration_s=20)
+    for told, result in (("unpaced", run(chain)), ("{name}", run_pacer(chain, {name}))):
+        print(f"{{told}}: {{result.goodput_bps / 1000:.0f}} kbit/s")
+'''
+LINK = '''"""A link algorithm; it drops one packet in fifty, at every node, as it stands. By `python {file}.py`, or:
+
+    pacelab compare chain --hops 7 --schemes newreno,lred,{file}.py:{name}
+"""
+
+from pacelab import Experiment, LinkLayer, run, run_link_layer
+
+
+class {name}(LinkLayer):
+    """`sent` hears of each frame how many attempts it took; `passes` lets the next packet into the queue, or not."""
+
+    retries = 0.0
+
+    def sent(self, attempts, delivered):
+        self.retries = 7 / 8 * self.retries + 1 / 8 * (attempts - 1)
+
+    def passes(self):
+        return self.random.random() >= 0.02
+
+
+if __name__ == "__main__":
+    chain = Experiment(topology="chain", topology_options={{"hops": 6, "wired": False}}, duration_s=20)
+    for told, result in (("without", run(chain)), ("{name}", run_link_layer(chain, {name}))):
+        print(f"{{told}}: {{result.goodput_bps / 1000:.0f}} kbit/s")
+'''
+SCHEME = '''"""A scheme of hooks; as it stands, the gateway sends the newest of the ACKs that come together:
+
+    pacelab compare chain --hops 2..4 --schemes newreno,{file}.py:SCHEME
+"""
+
+from pacelab import Drop, EventMask, Forward, Point, Scheme
+
+
+class {name}:
+    """The hook of one node. A packet that it is shown waits until an action names its handle: Forward or Drop.
+
+    Three modules document the rest: pacelab_pacer.core.contract (points, events, and actions),
+    pacelab_pacer.core.segment (packets), and pacelab.schemes.scheme (Scheme). `python -m pydoc MODULE` prints each.
+    """
+
+    event_mask = EventMask.SEGMENT  # with | EventMask.TRANSMIT it also hears what became of the node's frames
+    wait_ns = 10_000_000
+
+    def __init__(self, settings):
+        self.actions, self.waiting, self.thinned = [], {{}}, 0
+
+    def handle(self, now_ns, event):
+        """A packet is here: an ACK for the air waits a while; a newer one takes its place."""
+        packet = event.segment
+        _, before = self.waiting.pop(packet.flow, (0, None))
+        if before and packet.is_pure_ack and packet.ack != before.ack:
+            self.thinned += 1
+            self.actions.append(Drop(before.handle, "thinned"))
+        elif before:
+            self.actions.append(Forward(before.handle))
+        if packet.is_pure_ack and event.point == Point.WIRED_TO_AIR:
+            self.waiting[packet.flow] = now_ns + self.wait_ns, packet
+        else:
+            self.actions.append(Forward(packet.handle))
+
+    def poll_action(self):
+        """Asked again and again, until None."""
+        return self.actions.pop(0) if self.actions else None
+
+    def deadline(self):
+        """When the clock is wanted, and why; None: not at all."""
+        return min(((at_ns, "an ACK waits") for at_ns, _ in self.waiting.values()), default=None)
+
+    def handle_timeout(self, now_ns):
+        for flow in [flow for flow, (at_ns, _) in self.waiting.items() if at_ns <= now_ns]:
+            self.actions.append(Forward(self.waiting.pop(flow)[1].handle))
+
+    def counters(self):
+        """They stand in run.json."""
+        return {{"thinned": self.thinned}}
+
+
+SCHEME = Scheme(
+    name="{file}",
+    summary="one ACK of those that come together",
+    source="mine",
+    gateway={name},  # or at sender, station (both ends of flows), link (every wireless node); what makes the hooks
+    needs=("gateway",),
+    acting=frozenset({{"thinned"}}),  # counters that say that it did something
+)
+'''
+TOPOLOGY = '''"""A topology: a star of arms around a hub, one flow from each, as it stands.
+
+    pacelab topologies {file}.py
+    pacelab run {file}.py --set arms=4
+"""
+
+from math import cos, pi, sin
+
+from pacelab import Flow, Node, Topology
+
+
+def topology(*, arms: int = 3):
+    """Parameters are options on the command line; the type of a default is the type of the option."""
+    ends = [(200.0 * cos(2 * pi * i / arms), 200.0 * sin(2 * pi * i / arms)) for i in range(arms)]
+    nodes = tuple(Node(name=f"n{{i}}", wireless=True, position_m=place) for i, place in enumerate([(0.0, 0.0), *ends]))
+    flows = tuple(Flow(src=i + 1, dst=0) for i in range(arms))
+    return Topology(
+        name="{file}", description=f"{{arms}} arms", nodes=nodes, flows=flows, decode_m=250.0, sense_m=550.0
+    )
+'''
+CLAIM = """# A claim: a sentence, the runs that could refute it, and the band that it means, written before them.
+#
+#     pacelab reproduce {file}.yaml --quick
+#     pacelab reproduce {file}.yaml
+#
+# docs/verdicts.md has the rules: as it stands, the claim holds if the whole 95 % interval lies in the band.
+schema: 2
+id: own-{id}
+paper: own
+section: ""
+title: RTS/CTS mends two senders that cannot hear each other
+quote: Two senders that cannot hear each other carry more with RTS/CTS than without.
+scenario:
+  topology: hidden
+  options: {{rate: 2}} # as on the command line, without the dashes
+  axes:
+    rts: [off, on] # each value with each seed
+  # schemes: [newreno, tcp-gap]  would be one more axis, called scheme in a check's `at`
+  full: {{seconds: 60, warmup: 5, seeds: 10}}
+  quick: {{seconds: 10, warmup: 1, seeds: 3}}
+checks:
+  - what: goodput with RTS/CTS over goodput without
+    role: headline # decides; a detail does not
+    measure: {{of: goodput_kbps, at: {{rts: on}}, against: {{rts: off}}, compare: ratio}}
+    band: [1, .inf]
+    band_from: the sentence says more, not how much
+"""
+TESTS = {
+    "cc": 'run(Experiment(topology="chain", cc=f"{{HERE / \'{file}.py\'}}:{name}", duration_s=5))',
+    "pacer": 'run_pacer(Experiment(topology="chain", duration_s=5), load().{name})',
+    "link": 'run_link_layer(Experiment(topology="chain", duration_s=5), load().{name})',
+    "scheme": 'run(Experiment(topology="chain", scheme=f"{{HERE / \'{file}.py\'}}:SCHEME", duration_s=5))',
+    "topology": 'run(Experiment(topology=str(HERE / "{file}.py"), duration_s=5))',
+}
+NEEDS = {"pacer": "run_pacer", "link": "run_link_layer"}
+TEST = '''"""pytest {test}.py"""
+
+from pathlib import Path
+
+from pacelab import Experiment, {needs}
+
+HERE = Path(__file__).parent
+
+{load}
+def test_it_runs_and_carries_something():
+    result = {call}
+    assert result.goodput_bps > 0
+'''
+LOAD = '''
+def load():
+    """The file beside this one."""
+    import sys
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location("{file}", HERE / "{file}.py")
+    module = sys.modules[spec.name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+'''
+CLAIM_TEST = '''"""pytest {test}.py"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+CLAIM = Path(__file__).with_name("{file}.yaml")
+
+
+def test_the_claim_holds(tmp_path):
+    """As many runs as --quick makes; a change of code that refutes the claim fails here."""
+    command = [sys.executable, "-m", "pacelab", "reproduce", str(CLAIM), "--quick", "--quiet", "--json"]
+    ran = subprocess.run([*command, "--out", str(tmp_path / "out")], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    for outcome in json.loads(ran.stdout)["reproduce"]["outcomes"]:
+        assert outcome["verdict"] in ("reproduced", "holds"), outcome["checks"]
+'''
+PYTEST = "there is a pytest by pip install pytest, or after make test"
+NEEDED = ("pacelab", "pytest")
+"""What the files import, also where it is not installed, or not by its path."""
+TEMPLATES: Mapping[str, str] = MappingProxyType(
+    {"cc": CC, "pacer": PACER, "link": LINK, "scheme": SCHEME, "topology": TOPOLOGY, "claim": CLAIM}
+)
+"""Kind -> the file."""
+
+
+def write_new(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
+    """Write the file and its test into `folder`, both or none; ConfigError where one is there, or the name is none."""
+    if kind not in TEMPLATES:
+        raise ConfigError(f"new {kind!r}: allowed is one of {', '.join(TEMPLATES)}")
+    if keyword.iskeyword(name):
+        raise ConfigError(f"new {kind} {name}: it is a word of Python's own: allowed is another name")
+    if not name.isidentifier() or (kind != "claim" and name[0] == "_"):
+        raise ConfigError(f"new {kind} {name!r}: allowed is a name of letters, digits and _ that begins with a letter")
+    if kind != "claim" and (hasattr(builtins, name) or name in pacelab.__all__):
+        raise ConfigError(f"new {kind} {name}: it is a name that the file itself needs: allowed is another name")
+    file = name.lower()
+    words = {"name": name, "file": file, "test": f"test_{file}", "id": "-".join(filter(None, file.split("_")))}
+    if kind == "claim" and not (file.isascii() and words["id"]):
+        raise ConfigError(f"new claim {name!r}: allowed is a name of the letters a to z, digits and _")
+    contents = {
+        folder / f"{file}.{'yaml' if kind == 'claim' else 'py'}": TEMPLATES[kind].format(**words),
+        folder / f"test_{file}.py": _test(kind, words),
+    }
+    for path in contents:
+        if path.exists():
+            raise ConfigError(f"new {kind} {name}: {str(path)!r} is there already: allowed is another name")
+    if kind != "claim" and file.startswith("test_"):
+        raise ConfigError(f"new {kind} {name}: pytest would take {file}.py for a test: allowed is another name")
+    if kind != "claim" and _is_module(file, folder):
+        raise ConfigError(
+            f"new {kind} {name}: beside {file}.py no program could import the module {file}: allowed is another name"
+        )
+    written: list[Path] = []
+    try:
+        for path, text in contents.items():
+            write_file(path, text.encode())
+            written.append(path)
+    except BaseException:
+        for path in written:
+            path.unlink(missing_ok=True)
+        raise
+    one, test = contents
+    return one, test
+
+
+def _is_module(name: str, folder: Path) -> bool:
+    """Whether Python has a module of this name, ours, its own or one installed, not counting what is in `folder`."""
+    if name in sys.stdlib_module_names or name in NEEDED:
+        return True
+    paths = [path for path in sys.path if Path(path).resolve() != folder.resolve()]
+    spec = PathFinder.find_spec(name, paths)
+    return spec is not None and spec.loader is not None
+
+
+def _test(kind: str, words: Mapping[str, str]) -> str:
+    if kind == "claim":
+        return CLAIM_TEST.format(**words)
+    call = TESTS[kind].format(**words)
+    load = LOAD.format(**words) if "load()" in call else ""
+    return TEST.format(**words, needs=NEEDS.get(kind, "run"), load=load, call=call)
+
+
+def new(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="cc, pacer, link, scheme, topology or claim")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="its own; the file is called so in small letters")],
+) -> None:
+    """Write a file of your own that runs as it stands, and a test beside it: new KIND NAME.
+
+    KIND is cc, pacer, link, scheme, topology or claim.
+    """
+    one, test = write_new(kind, name, Path())
+    log(f"written: {one} (its first lines say how to run it) and {test} (pytest {test}; {PYTEST})")

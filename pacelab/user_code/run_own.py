@@ -1,0 +1,180 @@
+"""Runs a pacer or a link layer of your own: subclass `Pacer` or `LinkLayer`, or name it among schemes as FILE.py:CLASS.
+
+A pacer stands where TCP-GAP's estimator stands: one object for each flow, at the gateway for flows that come from the
+wire and at the wireless source for the others. Queues, timers and the measuring of RTT_wireless are there already; your
+pacer turns round trips into the time between two packets.
+
+A link layer is one object at each wireless node. It hears how many attempts each frame took, and says of each packet
+whether it may pass or is dropped (or marked, where the flow uses ECN).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import SupportsFloat
+
+from pacelab.air.own_hooks import OwnCalls
+from pacelab.errors import ConfigError
+from pacelab.experiment.experiment import Experiment
+from pacelab.options.arguments import checked, switch
+from pacelab.options.own_code import misnamed
+from pacelab.results.results import RunResult
+from pacelab.running.runner import run
+from pacelab.schemes import HookSettings, Scheme
+from pacelab.units import NS_PER_S, s_from_ns
+from pacelab.user_code.bases import LinkLayer, Pacer, Sample
+from pacelab_pacer.core.contract import Action, Drop, Event, EventMask, Forward, SegmentSeen, TransmitResult
+from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+from pacelab_pacer.core.tcp_gap.goodput_control import GoodputControlConfig
+from pacelab_pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
+from pacelab_topologies.domain import plain
+
+LONGEST_S = 1.0
+"""A longer interval is taken for this one: a pacer that stops its flow learns nothing any more."""
+ACTING = frozenset({"delayed", "copies_absorbed", "throttled"})
+
+
+@checked(goodput_control=switch, watched=switch)
+def run_pacer(
+    experiment: Experiment, pacer: type[Pacer], *, goodput_control: bool = False, watched: bool = True
+) -> RunResult:
+    """Run an experiment (of scheme "newreno") with a pacer of your own at gateways and wireless sources.
+
+    Raises UserCodeError, with the traceback, when your code failed: an exception, an interval that is no number, a call
+    that does not return; with `watched` off such a call is waited for.
+    """
+    if not (isinstance(pacer, type) and issubclass(pacer, Pacer)):
+        raise ConfigError(f"running the pacer {pacer!r:.60}: allowed is a subclass of pacelab.Pacer (the class itself)")
+    return run(experiment, scheme=pacer_scheme(pacer, goodput_control=goodput_control, watched=watched))
+
+
+def pacer_scheme(pacer: type[Pacer], *, goodput_control: bool = False, watched: bool = True) -> Scheme:
+    """The scheme that has this pacer at gateways and wireless sources, for one run: a failure stays with it."""
+    code = OwnCalls(f"pacer {pacer.__name__}", watched=watched)
+    pace = _Pace(code, pacer)
+    control = GoodputControlConfig() if goodput_control else None
+    return Scheme(
+        name=pacer.__name__,
+        summary="a pacer of one's own",
+        source=pacer.__module__,
+        gateway=lambda _settings: TcpGapGateway(TcpGapGatewayConfig(pace=pace, goodput_control=control)),
+        sender=lambda _settings: TcpGapSender(TcpGapSenderConfig(pace=pace)),
+        traffic=("tcp",),
+        acting=ACTING,
+        raise_failure=code.raise_failure,
+        notes=misnamed(pacer),
+    )
+
+
+class _Pace:
+    """Makes an estimator of the student's class for each flow."""
+
+    def __init__(self, code: OwnCalls, made: type[Pacer]) -> None:
+        self._code = code
+        self._made = made
+
+    def estimator(self) -> _Estimator:
+        return _Estimator(self._code, self._code.call(self._made))
+
+
+class _Estimator:
+    """A student's pacer as the hooks want it (see `pacelab_pacer.core.tcp_gap.pace_estimator.Estimator`)."""
+
+    def __init__(self, code: OwnCalls, pacer: Pacer) -> None:
+        self._code = code
+        self._pacer = pacer
+        self.interval_ns = 0
+        self.rtt_wireless_ns: int | None = None
+        self.n_hop_delay_ns: float | None = None
+
+    def expect(self, *, data_bytes: int, path_rates_bps: tuple[int, ...]) -> None:
+        """Before the first sample a flow is not paced."""
+
+    def sample(
+        self, now_ns: int, rtt_wireless_ns: int, *, data_bytes: int, ack_bytes: int, path_rates_bps: tuple[int, ...]
+    ) -> bool:
+        """Hand a usable round trip on."""
+        if rtt_wireless_ns <= 0 or not path_rates_bps or min(path_rates_bps) <= 0:
+            return False
+        self._code.now_ns = now_ns
+        self.rtt_wireless_ns = rtt_wireless_ns
+        self._code.call(
+            self._pacer.measured,
+            Sample(
+                now_s=s_from_ns(now_ns),
+                rtt_s=s_from_ns(rtt_wireless_ns),
+                hops=len(path_rates_bps),
+                rate_bps=float(min(path_rates_bps)),
+                data_bytes=data_bytes,
+                ack_bytes=ack_bytes,
+            ),
+        )
+        interval_s = plain(self._pacer.interval_s)
+        if isinstance(interval_s, bool) or not isinstance(interval_s, SupportsFloat) or hasattr(interval_s, "shape"):
+            raise self._code.fail(f"set interval_s to {interval_s!r}, which is no number of seconds")
+        if not 0 <= float(interval_s) < math.inf:  # NaN is not, either
+            raise self._code.fail(f"set interval_s to {interval_s!r}: allowed is 0 or more seconds")
+        self.interval_ns = round(min(float(interval_s), LONGEST_S) * NS_PER_S)
+        return True
+
+
+def run_link_layer(experiment: Experiment, layer: type[LinkLayer]) -> RunResult:
+    """Run an experiment (of scheme "newreno") with a link layer of your own at every wireless node.
+
+    Raises UserCodeError, with the traceback, when your code failed or did not return.
+    """
+    if not (isinstance(layer, type) and issubclass(layer, LinkLayer)):
+        raise ConfigError(f"running the link layer {layer!r:.60}: allowed is a subclass of pacelab.LinkLayer")
+    return run(experiment, scheme=link_scheme(layer))
+
+
+def link_scheme(layer: type[LinkLayer]) -> Scheme:
+    """The scheme that has this link layer at every wireless node, for one run: a failure stays with it."""
+    code = OwnCalls(f"link layer {layer.__name__}")
+    return Scheme(
+        name=layer.__name__,
+        summary="a link layer of one's own",
+        source=layer.__module__,
+        link=lambda settings: _Hook(code, layer, settings),
+        acting=frozenset({"dropped"}),
+        raise_failure=code.raise_failure,
+        notes=misnamed(layer),
+    )
+
+
+class _Hook:
+    """A student's link layer as the engine wants it (see `pacelab_pacer.core.contract.Hook`)."""
+
+    event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
+
+    def __init__(self, code: OwnCalls, made: type[LinkLayer], settings: HookSettings) -> None:
+        self._code = code
+        self._layer: LinkLayer = code.call(made, settings.stream("own link layer"))
+        self._layer.node = settings.node
+        self._actions: deque[Action] = deque()
+        self._dropped = 0
+
+    def handle(self, now_ns: int, event: Event) -> None:
+        self._code.now_ns = now_ns
+        if isinstance(event, TransmitResult):
+            if event.next_hop is not None:  # a broadcast is never repeated
+                self._code.call(self._layer.sent, event.attempts, event.delivered)
+        elif isinstance(event, SegmentSeen):
+            passes = plain(self._code.call(self._layer.passes))  # numpy's comparisons give its own True
+            if not isinstance(passes, bool):
+                raise self._code.fail(f"returned {passes!r} from passes(): allowed is True or False")
+            self._dropped += not passes
+            handle = event.segment.handle
+            self._actions.append(Forward(handle) if passes else Drop(handle, "own"))
+
+    def poll_action(self) -> Action | None:
+        return self._actions.popleft() if self._actions else None
+
+    def deadline(self) -> tuple[int, str] | None:
+        return None
+
+    def handle_timeout(self, now_ns: int) -> None: ...
+
+    def counters(self) -> dict[str, int]:
+        return {"dropped": self._dropped}

@@ -1,0 +1,296 @@
+"""What a gateway may do to ACKs so that less data comes: let them go at a pace (`AckPacing`), narrow their windows."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from pacelab_pacer.core.candidates.data_pacing import RATE_BPS
+from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.contract import Action, Drop, Event, EventMask, Forward, Point, Rewrite, SegmentSeen
+from pacelab_pacer.core.pacing.paced_flow import FlowTable, FlowTableConfig, PacedFlow, ReleaseSchedule
+from pacelab_pacer.core.pacing.tcp_seen import Outstanding, Teardown, WindowEdge
+from pacelab_pacer.core.pacing.wake_heap import RateShaper
+from pacelab_pacer.core.segment import ACK, RST, SYN, TCP, FlowKey, Segment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AckPacingConfig:
+    """Settings of the ACK pacer. Raises ValueError on a value out of range."""
+
+    rate_bps: float = RATE_BPS
+    """R: of the data of all flows together, counted over whole IP packets."""
+    table: FlowTableConfig = field(default_factory=FlowTableConfig)
+    queue_limit_pkts: int = 1024
+    """ACKs held per flow."""
+
+    def __post_init__(self) -> None:
+        require(self.rate_bps > 0, "rate_bps", self.rate_bps, "a positive number of bit/s")
+        require(self.queue_limit_pkts >= 1, "queue_limit_pkts", self.queue_limit_pkts, "an integer of at least 1")
+
+
+class AckedFlow(PacedFlow):
+    """A wired-to-wireless flow and its waiting ACKs, each with its worth in octets of IP packets."""
+
+    __slots__ = ("acks", "largest", "sent", "teardown")
+
+    def __init__(self, segment: Segment, now_ns: int, schedule: ReleaseSchedule) -> None:
+        super().__init__(segment.flow, now_ns, 0, schedule)
+        self.acks: deque[tuple[Segment, int]] = deque()
+        self.sent = Outstanding()
+        self.sent.begin(segment.seq)
+        self.largest = segment
+        """Data segment with the largest payload: tells how many headers so many octets will need."""
+        self.teardown = Teardown()
+
+    def worth_bytes(self, now_ns: int, ack: Segment) -> int:
+        """What this ACK fetches, in whole packets of the largest size for what is not more than one of them."""
+        largest = self.largest
+        acked_bytes = max(self.sent.advance(ack), largest.payload_bytes)
+        self.sent.acknowledged(now_ns, ack.ack)
+        packets = -(-acked_bytes // largest.payload_bytes)
+        return acked_bytes + packets * (largest.packet_bytes - largest.payload_bytes)
+
+
+class AckPacing:
+    """The `gateway` hook of ACK pacing.
+
+    An ACK of n octets lets its sender send n octets more, so the next ACK, of whatever flow, leaves (n + headers) / R
+    after it. A duplicate ACK is worth one segment: with three of them, or in recovery, it fetches one.
+
+    Invariants
+    1. ACKs of one flow leave in the order in which they came; flows take fair turns.
+    2. An ACK is never dropped while its connection lives: a full queue releases its head ahead of the pace.
+    3. An ACK that acknowledges what was never sent costs as much as a duplicate: nobody can stop the clock for the
+       others.
+
+    Source: [vagp] Sec. IV-B.3, which names ACK pacing beside data pacing and gives no algorithm; the worth of an ACK is
+    that of Wei, Tsao and Lin, GLOBECOM 2004 (its reference 5).
+    Deviates: R is given, as for data pacing.
+    """
+
+    event_mask = EventMask.SEGMENT
+
+    def __init__(self, config: AckPacingConfig) -> None:
+        self._config = config
+        self._actions: deque[Action] = deque()
+        self._flows: FlowTable[AckedFlow] = FlowTable(config.table)
+        self._shaper: RateShaper[AckedFlow] = RateShaper(config.rate_bps)
+        names = ("paced", "delayed", "overflows", "unpaced_segments", "flows_ended", "flows_expired")
+        self._count = dict.fromkeys(names, 0)
+
+    def handle(self, now_ns: int, event: Event) -> None:
+        """Take note of a segment; all but TCP ACKs from the air pass untouched."""
+        if not isinstance(event, SegmentSeen):
+            return
+        segment = event.segment
+        if segment.protocol != TCP or event.point not in (Point.WIRED_TO_AIR, Point.AIR_TO_WIRED):
+            self._actions.append(Forward(segment.handle))
+        elif event.point == Point.WIRED_TO_AIR:
+            self._outward(now_ns, segment)
+        else:
+            self._inward(now_ns, segment)
+
+    def poll_action(self) -> Action | None:
+        """Next action, or None."""
+        return self._actions.popleft() if self._actions else None
+
+    def deadline(self) -> tuple[int, str] | None:
+        """When the clock is wanted next, and why: "pace" or "idle"."""
+        pace_ns, idle_ns = self._shaper.next_ns(), self._flows.idle_at_ns()
+        if pace_ns is not None and (idle_ns is None or pace_ns <= idle_ns):
+            return pace_ns, "pace"
+        return None if idle_ns is None else (idle_ns, "idle")
+
+    def handle_timeout(self, now_ns: int) -> None:
+        """Release what is due, forget what is idle."""
+        while (flow := self._shaper.pop_due(now_ns)) is not None:
+            self._release_head(now_ns, flow)
+        while (idle := self._flows.oldest_idle(now_ns)) is not None:
+            if idle.acks:
+                self._flows.touch(idle, now_ns)
+                continue
+            self._count["flows_expired"] += 1
+            self._forget(idle)
+
+    def counters(self) -> dict[str, int]:
+        """How often the hook acted: ACKs that took a turn (paced), that had to wait (delayed), and so on."""
+        return dict(self._count)
+
+    def _outward(self, now_ns: int, segment: Segment) -> None:
+        self._actions.append(Forward(segment.handle))
+        flow = self._flows.by_key.get(segment.flow)
+        if flow is None:
+            if not segment.is_data:
+                return
+            if self._flows.is_full():
+                self._count["unpaced_segments"] += 1
+                return
+            flow = AckedFlow(segment, now_ns, self._shaper.schedule)
+            self._flows.add(flow)
+        self._flows.touch(flow, now_ns)
+        if segment.is_data:
+            flow.sent.released(now_ns, segment)
+            if segment.payload_bytes > flow.largest.payload_bytes:
+                flow.largest = segment
+        self._watch_end(flow, segment, outward=True)
+
+    def _inward(self, now_ns: int, segment: Segment) -> None:
+        flow = self._flows.by_reply.get(segment.flow)
+        if flow is None or not segment.is_pure_ack:
+            self._actions.append(Forward(segment.handle))
+        else:
+            self._pace(now_ns, flow, segment)
+        if flow is not None:
+            self._flows.touch(flow, now_ns)
+            self._watch_end(flow, segment, outward=False)
+
+    def _pace(self, now_ns: int, flow: AckedFlow, segment: Segment) -> None:
+        self._count["paced"] += 1
+        if len(flow.acks) >= self._config.queue_limit_pkts:
+            self._count["overflows"] += 1
+            self._release_head(now_ns, flow)
+        worth_bytes = flow.worth_bytes(now_ns, segment)
+        if not len(self._shaper) and self._shaper.schedule.admits(now_ns):
+            self._actions.append(Forward(segment.handle))
+            self._shaper.charge(now_ns, flow, worth_bytes)
+            return
+        self._count["delayed"] += 1
+        flow.acks.append((segment, worth_bytes))
+        self._shaper.set(flow, now_ns)
+
+    def _release_head(self, now_ns: int, flow: AckedFlow) -> None:
+        segment, worth_bytes = flow.acks.popleft()
+        self._shaper.schedule.released(now_ns)
+        self._actions.append(Forward(segment.handle))
+        self._shaper.charge(now_ns, flow, worth_bytes)
+        self._flows.touch(flow, now_ns)
+        if flow.acks:
+            self._shaper.set(flow, now_ns)
+        else:
+            self._shaper.cancel(flow)
+
+    def _watch_end(self, flow: AckedFlow, segment: Segment, *, outward: bool) -> None:
+        reset = bool(segment.flags & (RST | SYN))
+        if reset or flow.teardown.observe(segment, outward=outward):
+            self._count["flows_ended"] += 1
+            for held, _ in flow.acks:
+                self._actions.append(Drop(held.handle, "connection over") if reset else Forward(held.handle))
+            self._forget(flow)
+
+    def _forget(self, flow: AckedFlow) -> None:
+        self._shaper.cancel(flow)
+        self._flows.remove(flow)
+
+
+WINDOW_PKTS = 2
+"""The least window in which a lost ACK costs no timeout."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowControlConfig:
+    """Settings of window control. Raises ValueError on a value out of range."""
+
+    window_pkts: int = WINDOW_PKTS
+    """Window of each flow, in segments of the largest size seen."""
+    table: FlowTableConfig = field(default_factory=FlowTableConfig)
+    assumed_segment_bytes: int = 1460
+    """Before the first data: the windows of SYN and SYN-ACK are written, too, or the edge would start far out."""
+
+    def __post_init__(self) -> None:
+        require(self.window_pkts >= 1, "window_pkts", self.window_pkts, "an integer of at least 1")
+        assumed_bytes = self.assumed_segment_bytes
+        require(assumed_bytes >= 1, "assumed_segment_bytes", assumed_bytes, "an integer of at least 1")
+
+
+class WindowedFlow(PacedFlow):
+    """A wired-to-wireless flow, as the ACKs from the air tell of it."""
+
+    __slots__ = ("edge", "segment_bytes")
+
+    def __init__(self, key: FlowKey, now_ns: int, segment_bytes: int, *, fresh: bool) -> None:
+        super().__init__(key, now_ns, 0)
+        self.edge = WindowEdge(fresh=fresh)
+        self.segment_bytes = segment_bytes
+
+
+class WindowControl:
+    """The `gateway` hook of window control: min(own window, receiver's window) into each ACK from the air.
+
+    Source: [vagp] Sec. IV-B.2: "we modify the advertisement window in each ACK packet at the gateway".
+    Deviates: the right edge never moves back (see `WindowEdge`).
+    """
+
+    event_mask = EventMask.SEGMENT
+
+    def __init__(self, config: WindowControlConfig) -> None:
+        self._config = config
+        self._actions: deque[Action] = deque()
+        self._flows: FlowTable[WindowedFlow] = FlowTable(config.table)
+        names = ("windows_narrowed", "unlimited_segments", "flows_ended", "flows_expired")
+        self._count = dict.fromkeys(names, 0)
+
+    def handle(self, now_ns: int, event: Event) -> None:
+        """Take note of a segment; all but TCP ACKs from the air pass untouched."""
+        if not isinstance(event, SegmentSeen):
+            return
+        segment = event.segment
+        if segment.protocol == TCP and event.point == Point.WIRED_TO_AIR:
+            self._outward(now_ns, segment)
+        elif segment.protocol == TCP and event.point == Point.AIR_TO_WIRED:
+            self._inward(now_ns, segment)
+        self._actions.append(Forward(segment.handle))
+
+    def poll_action(self) -> Action | None:
+        """Next action, or None."""
+        return self._actions.popleft() if self._actions else None
+
+    def deadline(self) -> tuple[int, str] | None:
+        """When a flow will have been idle too long."""
+        idle_ns = self._flows.idle_at_ns()
+        return None if idle_ns is None else (idle_ns, "idle")
+
+    def handle_timeout(self, now_ns: int) -> None:
+        """Forget what is idle."""
+        while (idle := self._flows.oldest_idle(now_ns)) is not None:
+            self._count["flows_expired"] += 1
+            self._flows.remove(idle)
+
+    def counters(self) -> dict[str, int]:
+        """How often the hook acted: ACKs whose window it narrowed, and those it could not for want of room."""
+        return dict(self._count)
+
+    def _outward(self, now_ns: int, segment: Segment) -> None:
+        flow = self._flows.by_key.get(segment.flow)
+        if flow is None:
+            return
+        self._flows.touch(flow, now_ns)
+        if segment.is_data and segment.payload_bytes > flow.segment_bytes:
+            flow.segment_bytes = segment.payload_bytes
+        if segment.flags & (SYN | RST):
+            self._end(flow)
+
+    def _inward(self, now_ns: int, segment: Segment) -> None:
+        key = segment.flow.reversed()
+        flow = self._flows.by_key.get(key)
+        if flow is not None and (segment.flags & RST or segment.flags & (SYN | ACK) == SYN):
+            self._end(flow)
+            flow = None
+        if segment.flags & RST or not segment.flags & (SYN | ACK):
+            return
+        if flow is None:
+            if self._flows.is_full():
+                self._count["unlimited_segments"] += 1
+                return
+            flow = WindowedFlow(key, now_ns, self._config.assumed_segment_bytes, fresh=bool(segment.flags & SYN))
+            self._flows.add(flow)
+        self._flows.touch(flow, now_ns)
+        wanted_bytes = self._config.window_pkts * flow.segment_bytes
+        window_bytes = flow.edge.grant(segment, wanted_bytes)
+        if window_bytes < segment.window_bytes:
+            self._count["windows_narrowed"] += 1
+            self._actions.append(Rewrite(segment.handle, window_bytes=window_bytes))
+
+    def _end(self, flow: WindowedFlow) -> None:
+        self._count["flows_ended"] += 1
+        self._flows.remove(flow)

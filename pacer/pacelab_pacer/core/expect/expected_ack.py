@@ -1,0 +1,209 @@
+"""PaceLab's own scheme: TCP-GAP's pacing behind ACKs that wait only for a segment that is due.
+
+    every ACK of a receiver that acknowledges each segment is one of a group; the newest stands for all before it
+    the n-th ACK of a group goes into the air
+    so does the newest one when the next has not come within k g            k = `patience`, g: the flow's mean gap (ns)
+    n: what came in time, when a group was cut short; one more after `settle` groups in full, up to `most`
+
+A fixed timer (100 ms) is far longer than a round trip in a mesh: a flow whose window is smaller than the group stands
+still for it once per window, and what paces by round trips takes that wait for contention and slows down further. Data
+that is paced arrives at a regular gap, so that a receiver need not wait longer: a segment that is not there when it is
+due has been lost, or the window is spent, and either way the source needs the ACK now.
+
+Invariants
+1. At most one ACK per flow is held, the newest, for at most `longest_ns`; what it replaces said less.
+2. What tells of a hole goes at once: duplicate ACKs, window updates, and the first new ACK after them.
+3. Every segment but a pure ACK into the air passes untouched to the hook behind, and so does every ACK that goes.
+
+Source: pacelab's own answer to [lee] Sec. 6, which leaves open how pacing (here [tcp-gap]'s) and delayed ACKs go
+together. Its deadlines are `pacing`'s.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+
+from pacelab.units import NS_PER_S
+from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.contract import Action, Drop, Event, EventMask, Hook, Point, SegmentSeen
+from pacelab_pacer.core.pacing.wake_heap import WakeHeap
+from pacelab_pacer.core.segment import RST, SYN, TCP, FlowKey, Segment, seq_diff
+from pacelab_pacer.core.tcp_gap.pace_estimator import PaceConfig
+
+PACE = PaceConfig(cov_weight=1.5)
+"""The pace beside these ACKs: TCP-GAP's with three quarters of its weight of COV_RTT. ACKs that go when a segment is
+overdue have longer round trips, so that COV_RTT is larger than without them (docs/own-scheme.md)."""
+GAP_SHARE = 8
+"""A new gap counts for one part in so many of the mean."""
+REASON = "a newer ACK stands for it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedAckConfig:
+    """Settings. Raises ValueError on a value out of range."""
+
+    most: int = 4
+    """ACKs that one may stand for; delayed ACKs have the same bound ([lee] Sec. 3.6)."""
+    settle: int = 4
+    """Groups in full after which n grows by one."""
+    patience: float = 2.0
+    """k: gaps that an ACK waits for the next segment."""
+    outlier: float = 1.5
+    """A gap counts for at most so many mean gaps: most long ones are windows that were spent."""
+    longest_ns: int = NS_PER_S // 10
+    """No ACK waits longer; the timer of delayed ACKs."""
+    max_flows: int = 16_384
+    """Of further flows every ACK goes."""
+
+    def __post_init__(self) -> None:
+        require(self.most >= 1, "most", self.most, "an integer of at least 1")
+        require(self.settle >= 1, "settle", self.settle, "an integer of at least 1")
+        require(self.patience > 0, "patience", self.patience, "a positive number")
+        require(self.outlier > 1, "outlier", self.outlier, "a number above 1")
+        require(self.longest_ns > 0, "longest_ns", self.longest_ns, "a positive number of ns")
+        require(self.max_flows >= 1, "max_flows", self.max_flows, "an integer of at least 1")
+
+
+class _Flow:
+    """One direction of ACKs."""
+
+    __slots__ = ("came_ns", "count", "full", "gap_ns", "held", "hole", "newest", "size")
+
+    def __init__(self, ack: int, now_ns: int) -> None:
+        self.newest = ack
+        self.came_ns = now_ns
+        """When the newest ACK came."""
+        self.gap_ns = 0.0
+        """g; 0 before the second ACK."""
+        self.count = 0
+        """ACKs since one went."""
+        self.size = 1
+        """n."""
+        self.full = 0
+        """Groups in full since n changed."""
+        self.held: SegmentSeen | None = None
+        self.hole = False
+        """The last ACK said nothing new."""
+
+
+class ExpectedAck:
+    """A hook in front of another one: at a gateway or at a wireless receiver of TCP data.
+
+    Source: pacelab's own; the group and its number are those of delayed ACKs ([lee] Sec. 3.6).
+    """
+
+    def __init__(self, behind: Hook, config: ExpectedAckConfig | None = None) -> None:
+        self._behind = behind
+        self._config = config or ExpectedAckConfig()
+        self._drops: deque[Action] = deque()
+        self._flows: OrderedDict[FlowKey, _Flow] = OrderedDict()
+        self._wakes: WakeHeap[_Flow] = WakeHeap()
+        self._thinned = self._overdue = 0
+        self.event_mask = behind.event_mask | EventMask.SEGMENT
+
+    def handle(self, now_ns: int, event: Event) -> None:
+        """Take note of an event; ACKs into the air may wait, all else goes to the hook behind."""
+        if isinstance(event, SegmentSeen) and event.segment.protocol == TCP and event.point in _INTO_AIR:
+            if event.segment.is_pure_ack:
+                self._acknowledgement(now_ns, event)
+                return
+            self._other(now_ns, event.segment)
+        self._behind.handle(now_ns, event)
+
+    def poll_action(self) -> Action | None:
+        """Next action, or None."""
+        return self._drops.popleft() if self._drops else self._behind.poll_action()
+
+    def deadline(self) -> tuple[int, str] | None:
+        """The earlier of: a held ACK's next segment is overdue, the hook behind wants the clock."""
+        behind = self._behind.deadline()
+        at_ns = self._wakes.next_ns()
+        if at_ns is None or (behind is not None and behind[0] < at_ns):
+            return behind
+        return at_ns, "ACK"
+
+    def handle_timeout(self, now_ns: int) -> None:
+        """Let go what has waited long enough."""
+        while (flow := self._wakes.pop_due(now_ns)) is not None:
+            self._overdue += 1
+            flow.size, flow.full = flow.count, 0
+            self._let_go(now_ns, flow)
+        self._behind.handle_timeout(now_ns)
+
+    def counters(self) -> dict[str, int]:
+        """ACKs that another stood for, those that went because no segment came, and the counters of the hook behind."""
+        return {**self._behind.counters(), "acks_suppressed": self._thinned, "acks_overdue": self._overdue}
+
+    def _acknowledgement(self, now_ns: int, event: SegmentSeen) -> None:
+        segment = event.segment
+        flow = self._flows.get(segment.flow)
+        if flow is None:
+            self._make(now_ns, segment)
+            self._behind.handle(now_ns, event)
+            return
+        self._flows.move_to_end(segment.flow)
+        if seq_diff(segment.ack, flow.newest) <= 0:
+            self._let_go(now_ns, flow)
+            flow.hole = True
+            self._behind.handle(now_ns, event)
+            return
+        self._measure(now_ns, flow)
+        flow.newest = segment.ack
+        self._replace(flow, event)
+        if flow.hole:
+            self._let_go(now_ns, flow)
+        elif flow.count >= flow.size:
+            self._grow(flow)
+            self._let_go(now_ns, flow)
+        else:
+            wait_ns = min(round(self._config.patience * flow.gap_ns), self._config.longest_ns)
+            self._wakes.set(flow, now_ns + wait_ns)
+        flow.hole = False
+
+    def _measure(self, now_ns: int, flow: _Flow) -> None:
+        gap_ns, mean_ns = now_ns - flow.came_ns, flow.gap_ns
+        flow.came_ns = now_ns
+        if mean_ns <= 0:
+            flow.gap_ns = float(gap_ns)
+        else:
+            flow.gap_ns = mean_ns + (min(gap_ns, self._config.outlier * mean_ns) - mean_ns) / GAP_SHARE
+
+    def _grow(self, flow: _Flow) -> None:
+        flow.full += 1
+        if flow.full >= self._config.settle and flow.size < self._config.most:
+            flow.size, flow.full = flow.size + 1, 0
+
+    def _replace(self, flow: _Flow, event: SegmentSeen) -> None:
+        if flow.held is not None:
+            self._thinned += 1
+            self._drops.append(Drop(flow.held.segment.handle, REASON))
+        flow.held = event
+        flow.count += 1
+
+    def _let_go(self, now_ns: int, flow: _Flow) -> None:
+        self._wakes.cancel(flow)
+        flow.count = 0
+        if flow.held is not None:
+            self._behind.handle(now_ns, flow.held)
+            flow.held = None
+
+    def _other(self, now_ns: int, segment: Segment) -> None:
+        """Data, SYN, FIN and RST carry a number themselves: what waits goes before them."""
+        flow = self._flows.get(segment.flow)
+        if flow is not None:
+            self._let_go(now_ns, flow)
+            if segment.flags & (SYN | RST):
+                del self._flows[segment.flow]
+
+    def _make(self, now_ns: int, segment: Segment) -> None:
+        """A new flow, if there is room: the most silent one that holds nothing goes for it."""
+        if len(self._flows) >= self._config.max_flows:
+            silent, flow = next(iter(self._flows.items()))
+            if flow.held is not None:
+                return
+            del self._flows[silent]
+        self._flows[segment.flow] = _Flow(segment.ack, now_ns)
+
+
+_INTO_AIR = (Point.LOCAL_OUT, Point.WIRED_TO_AIR)

@@ -1,0 +1,229 @@
+"""A paced flow, whatever sets its pace: when its next packet may leave, its queue, its soft state; the table of all."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from pacelab.units import NS_PER_S
+from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.segment import FlowKey, Segment, seq_diff
+
+MAX_BEHIND: Final = 4
+"""Releases that may be caught up: enough for a timer's jitter; the time of a longer stall is lost, as airtime is."""
+
+_NEVER_NS = -(1 << 62)
+"""Before any clock: the first packet waits for nothing."""
+
+
+class ReleaseSchedule:
+    """When the next packet may leave, so that packets leave no closer than a pace.
+
+        plan = max(previous plan + T, now)      now: when the packet became the next, or the pace changed
+
+    Invariants
+    1. With punctual timeouts two releases are at least T apart, T being the pace in force at the second.
+    2. Plans, not releases, are T apart: a late timeout costs no throughput. Up to `MAX_BEHIND` releases are caught up,
+       at no more than twice the pace (at least T/2 apart), so that a host that slept does not burst.
+    """
+
+    __slots__ = ("_plan_ns", "_release_ns", "_since_ns", "interval_ns")
+
+    def __init__(self) -> None:
+        self.interval_ns = 0
+        """T, the pace in force; `set_interval` changes it."""
+        self._plan_ns = _NEVER_NS
+        self._release_ns = _NEVER_NS
+        self._since_ns = _NEVER_NS
+
+    def set_interval(self, now_ns: int, interval_ns: int) -> None:
+        """Change the pace; what the new pace would have let go before now goes now."""
+        if interval_ns != self.interval_ns:
+            self.interval_ns = interval_ns
+            self._since_ns = now_ns
+
+    def due_ns(self) -> int:
+        """When the next packet may leave."""
+        interval = self.interval_ns
+        earliest_ns = max(self._release_ns + interval // 2, self._since_ns)  # of two at a time: that is compiled
+        return max(self._plan_ns + interval, earliest_ns)
+
+    def admits(self, now_ns: int) -> bool:
+        """Whether a packet that comes now, none being before it, may leave at once; if so, count it as released."""
+        self._since_ns = now_ns
+        interval = self.interval_ns
+        if self._plan_ns + interval > now_ns or self._release_ns + interval // 2 > now_ns:  # due later
+            return False
+        self.released(now_ns)
+        return True
+
+    def released(self, now_ns: int) -> None:
+        """Note a release, due or not."""
+        earliest_ns = max(self._since_ns, now_ns - MAX_BEHIND * self.interval_ns)
+        plan_ns = max(self._plan_ns + self.interval_ns, earliest_ns)
+        # A release ahead of its plan (the queue ran over) restarts the spacing from now.
+        self._plan_ns = min(plan_ns, now_ns)
+        self._release_ns = now_ns
+
+
+class FlowPacer:
+    """The pacing queue of one flow, the lowest sequence number first, whose head leaves no earlier than a planned time.
+
+    Invariants, beside those of the schedule
+    1. The lowest sequence number leaves first: new data first in, first out, and what the source sends again ahead of
+       it, as from a TCP that paces its own output. What was acknowledged meanwhile never leaves. A control segment (no
+       payload: a FIN) queued behind data leaves right after it, unpaced.
+    2. Flows that share a schedule share its pace: their releases together are spaced by it.
+    """
+
+    __slots__ = ("queued_bytes", "schedule", "waiting")
+
+    def __init__(self, schedule: ReleaseSchedule | None = None) -> None:
+        """`schedule`: one that the flow shares with others; None: one of its own."""
+        self.schedule = schedule or ReleaseSchedule()
+        self.waiting: deque[Segment] = deque()
+        """Segments in the order in which they leave."""
+        self.queued_bytes = 0
+        """Payload waiting."""
+
+    def push(self, segment: Segment) -> None:
+        """Queue data, or control that must not overtake queued data."""
+        waiting = self.waiting
+        at = len(waiting)
+        while at and seq_diff(segment.seq, waiting[at - 1].seq) < 0:
+            at -= 1
+        waiting.insert(at, segment)
+        self.queued_bytes += segment.payload_bytes
+
+    def pop(self, now_ns: int) -> Segment:
+        """Release the head, due or not."""
+        self.schedule.released(now_ns)
+        segment = self.waiting.popleft()
+        self.queued_bytes -= segment.payload_bytes
+        return segment
+
+    def pop_control(self) -> Segment | None:
+        """Take the head out if it is control."""
+        if self.waiting and self.waiting[0].payload_bytes == 0:
+            return self.waiting.popleft()
+        return None
+
+    def pop_acknowledged(self, ack: int) -> Segment | None:
+        """Take the head out if it is data that a cumulative ACK covers whole."""
+        waiting = self.waiting
+        if waiting and waiting[0].payload_bytes and seq_diff(ack, waiting[0].end_seq) >= 0:
+            self.queued_bytes -= waiting[0].payload_bytes
+            return waiting.popleft()
+        return None
+
+    def holds_copy(self, segment: Segment) -> bool:
+        """Whether every octet of this data segment is waiting here already, in one segment of the same start."""
+        waiting = self.waiting
+        if not waiting or seq_diff(segment.seq, waiting[-1].seq) > 0:  # new data: the usual case, no search
+            return False
+        return any(held.seq == segment.seq and seq_diff(held.end_seq, segment.end_seq) >= 0 for held in waiting)
+
+    def drain(self) -> list[Segment]:
+        """Take everything out, in order."""
+        segments = list(self.waiting)
+        self.waiting.clear()
+        self.queued_bytes = 0
+        return segments
+
+
+class PacedFlow:
+    """Soft state of one flow: its queue and schedule, and when it was last heard of."""
+
+    __slots__ = ("finish_bytes", "key", "last_seen_ns", "pacer", "queue_limit_bytes")
+
+    def __init__(
+        self, key: FlowKey, now_ns: int, queue_limit_bytes: int, schedule: ReleaseSchedule | None = None
+    ) -> None:
+        """`schedule`: one that the flow shares with others; None: one of its own."""
+        self.key = key
+        self.pacer = FlowPacer(schedule)
+        self.last_seen_ns = now_ns
+        self.queue_limit_bytes = queue_limit_bytes
+        """Payload that may be held for this flow."""
+        self.finish_bytes = 0
+        """In the count that flows which share a rate share, too (`RateShaper`): where its last packet ended."""
+
+
+F = TypeVar("F", bound=PacedFlow)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowTableConfig:
+    """How many flows are remembered, and for how long. Raises ValueError on a value out of range."""
+
+    idle_timeout_ns: int = 120 * NS_PER_S
+    """A flow without a packet for this long is forgotten ("a few minutes", [tcp-gap] Sec. 4.3)."""
+    max_flows: int = 16_384
+    """Further flows pass unpaced."""
+
+    def __post_init__(self) -> None:
+        require(self.idle_timeout_ns > 0, "idle_timeout_ns", self.idle_timeout_ns, "a positive number of ns")
+        require(self.max_flows >= 1, "max_flows", self.max_flows, "an integer of at least 1")
+
+
+class FlowTable(Generic[F]):
+    """Flows by key, bounded in number, forgotten when idle.
+
+    Kept in the order in which flows were last heard of, so that touching, finding the next to expire and expiring are
+    O(1).
+    """
+
+    def __init__(self, config: FlowTableConfig) -> None:
+        self._idle_timeout_ns, self._max_flows = config.idle_timeout_ns, config.max_flows
+        self.by_key: OrderedDict[FlowKey, F] = OrderedDict()
+        """The most silent first."""
+        self.by_reply: dict[FlowKey, F] = {}
+        """The same by the keys of what comes back: none has to be made for a packet."""
+        self.newest: F | None = None
+        """The one heard of last: touching it again moves nothing. None after one was removed."""
+        self._oldest: F | None = None
+        """The first of `by_key`, asked for per packet; None while it is to be looked up."""
+
+    def is_full(self) -> bool:
+        """Whether no further flow may be added."""
+        return len(self.by_key) >= self._max_flows
+
+    def add(self, flow: F) -> None:
+        """Remember a new flow."""
+        self.by_key[flow.key] = flow
+        self.by_reply[flow.key.reversed()] = flow
+        self.newest = flow
+
+    def touch(self, flow: F, now_ns: int) -> None:
+        """Note that the flow was heard of."""
+        flow.last_seen_ns = now_ns
+        if flow is not self.newest:
+            self.by_key.move_to_end(flow.key)
+            self.newest = flow
+            if flow is self._oldest:
+                self._oldest = None
+
+    def remove(self, flow: F) -> None:
+        """Forget a flow."""
+        del self.by_key[flow.key], self.by_reply[flow.key.reversed()]
+        self.newest = self._oldest = None
+
+    def idle_at_ns(self) -> int | None:
+        """When the flow that has been silent longest expires."""
+        oldest = self._most_silent()
+        return None if oldest is None else oldest.last_seen_ns + self._idle_timeout_ns
+
+    def oldest_idle(self, now_ns: int) -> F | None:
+        """A flow whose idle timeout is over by now, the most silent first."""
+        oldest = self._most_silent()
+        if oldest is None or oldest.last_seen_ns + self._idle_timeout_ns > now_ns:
+            return None
+        return oldest
+
+    def _most_silent(self) -> F | None:
+        if self._oldest is None:
+            for flow in self.by_key.values():
+                self._oldest = flow
+                break
+        return self._oldest

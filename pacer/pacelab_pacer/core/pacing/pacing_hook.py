@@ -1,0 +1,201 @@
+"""The part that all pacing hooks share: flows, their queues, one clock for all of them, actions and counters.
+
+A subclass says in `handle` which segments are paced (`_offer`), and in `_send` what else happens at a release.
+
+Invariants
+1. Every segment handed over leaves by exactly one Forward or Drop, or is in exactly one flow's queue.
+2. `deadline` is the earliest of: a queue's head is due, a flow has been idle too long, the subclass's own clock.
+3. A queue that has no room for a further segment releases its head ahead of the pace: pacing fails open, it never
+   discards what a source was entitled to send.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Generic, TypeVar, final
+
+from pacelab_pacer.core.contract import Action, Drop, Event, EventMask, Forward, Reaction
+from pacelab_pacer.core.pacing.paced_flow import FlowTable, FlowTableConfig, PacedFlow
+from pacelab_pacer.core.pacing.wake_heap import WakeHeap, Wakes
+from pacelab_pacer.core.segment import FlowKey, Segment
+
+F = TypeVar("F", bound=PacedFlow)
+
+
+class PacingHook(ABC, Generic[F]):
+    """Base of the pacing hooks; see the module's invariants."""
+
+    event_mask = EventMask.SEGMENT
+    _COUNTERS: ClassVar[tuple[str, ...]] = ()
+    """What a subclass counts beyond the common counters."""
+
+    def __init__(self, table: FlowTableConfig, wakes: Wakes[F] | None = None) -> None:
+        """`wakes`: None lets each flow go by its own schedule."""
+        self._actions: list[Action | int] = []
+        """A number stands for the plain `Forward` of that handle, as in a `Reaction`."""
+        self._flows: FlowTable[F] = FlowTable(table)
+        self._wakes: Wakes[F] = WakeHeap() if wakes is None else wakes
+        queue = ("paced", "delayed", "copies_absorbed", "acknowledged_in_queue", "overflows")
+        names = (*queue, "unpaced_flows", "unpaced_segments", "flows_ended", "flows_expired", *self._COUNTERS)
+        self._count = dict.fromkeys(names, 0)
+        self._paces = True
+
+    @abstractmethod
+    def handle(self, now_ns: int, event: Event) -> None:
+        """Take note of a segment: forward, pace or drop it; other events and protocols pass untouched."""
+
+    @final
+    def poll_action(self) -> Action | None:
+        """Next action, or None."""
+        if not self._actions:
+            return None
+        action = self._actions.pop(0)
+        return Forward(action) if isinstance(action, int) else action
+
+    def deadline(self) -> tuple[int, str] | None:
+        """When the clock is wanted next, and why: "pace", "idle", or the subclass's own reason."""
+        own, idle_ns, pace_ns = self._own_deadline(), self._flows.idle_at_ns(), self._wakes.next_ns()
+        if pace_ns is not None and (own is None or pace_ns <= own[0]) and (idle_ns is None or pace_ns <= idle_ns):
+            return pace_ns, "pace"
+        if idle_ns is not None and (own is None or idle_ns < own[0]):
+            return idle_ns, "idle"
+        return own
+
+    def handle_timeout(self, now_ns: int) -> None:
+        """Release what is due, forget what is idle."""
+        while (flow := self._wakes.pop_due(now_ns)) is not None:
+            self._release_head(now_ns, flow)
+        while (idle := self._flows.oldest_idle(now_ns)) is not None:
+            if idle.pacer.waiting:  # a pace slower than the idle timeout is still a flow
+                self._flows.touch(idle, now_ns)
+                continue
+            self._count["flows_expired"] += 1
+            self._forget(now_ns, idle, "flow idle")
+        self._own_timeout(now_ns)
+
+    @final
+    def react(self, now_ns: int, event: Event | None) -> Reaction:
+        """All of the contract in one call, through the other methods, whoever defines them."""
+        if event is None:
+            self.handle_timeout(now_ns)
+        else:
+            self.handle(now_ns, event)
+        actions, self._actions = self._actions, []
+        wanted = self.deadline()
+        return actions, None if wanted is None else wanted[0]
+
+    def counters(self) -> dict[str, int]:
+        """How often the hook acted: data segments that took a pacer (paced), that had to wait (delayed), and so on."""
+        return dict(self._count)
+
+    @property
+    def shares_pace(self) -> bool:
+        """Whether one pace is that of all flows together."""
+        return not isinstance(self._wakes, WakeHeap)
+
+    def leave_pacing_to_shell(self) -> None:
+        """From now on data goes at once: something behind this hook keeps it to the pace that `pace_ns` tells."""
+        self._paces = False
+
+    def pace_ns(self, key: FlowKey) -> int | None:
+        """T of a flow; None: unknown or not paced."""
+        flow = self._flows.by_key.get(key)
+        return None if flow is None else flow.pacer.schedule.interval_ns or None
+
+    # What subclasses define.
+
+    @abstractmethod
+    def _send(self, now_ns: int, flow: F, segment: Segment) -> None:
+        """Carry out the release of a data segment."""
+
+    def _admits(self, now_ns: int, flow: F) -> bool:
+        """Whether a data segment that arrives now may leave at once; if so, it is released."""
+        return not flow.pacer.waiting and flow.pacer.schedule.admits(now_ns)
+
+    def _own_deadline(self) -> tuple[int, str] | None:
+        return None
+
+    def _own_timeout(self, now_ns: int) -> None:
+        pass
+
+    def _make_room(self, now_ns: int, flow: F, payload_bytes: int) -> None:
+        """Let the queue's head go early until a segment of this payload fits."""
+        while flow.pacer.waiting and flow.pacer.queued_bytes + payload_bytes > flow.queue_limit_bytes:
+            self._count["overflows"] += 1
+            self._release_head(now_ns, flow)
+
+    # What subclasses use.
+
+    def _forward(self, segment: Segment) -> None:
+        self._actions.append(segment.handle)
+
+    def _pass_unpaced(self, segment: Segment) -> None:
+        self._count["unpaced_segments"] += 1
+        self._forward(segment)
+
+    def _offer(self, now_ns: int, flow: F, segment: Segment) -> None:
+        """Pace a data segment: send it now or queue it."""
+        pacer = flow.pacer
+        if pacer.waiting and pacer.holds_copy(segment):
+            # The source timed out on what never left: a second copy in the air would be pure contention.
+            self._count["copies_absorbed"] += 1
+            self._actions.append(Drop(segment.handle, "copy already queued"))
+            return
+        self._count["paced"] += 1
+        self._make_room(now_ns, flow, segment.payload_bytes)
+        if not self._paces or self._admits(now_ns, flow):
+            self._send(now_ns, flow, segment)
+            return
+        self._count["delayed"] += 1
+        pacer.push(segment)
+        self._wakes.set(flow, pacer.schedule.due_ns())
+
+    def _follow(self, flow: F, segment: Segment) -> None:
+        """Forward a control segment, behind its flow's queued data if there is any."""
+        if flow.pacer.waiting:
+            flow.pacer.push(segment)
+        else:
+            self._forward(segment)
+
+    def _discard_acknowledged(self, flow: F, ack: int) -> None:
+        """Drop queued data that has meanwhile arrived: a source that went back sends much of it for nothing."""
+        pacer = flow.pacer
+        segment = pacer.pop_acknowledged(ack)
+        if segment is None:
+            return
+        while segment is not None:
+            self._count["acknowledged_in_queue"] += 1
+            self._actions.append(Drop(segment.handle, "acknowledged in queue"))
+            segment = pacer.pop_acknowledged(ack)
+        self._forward_control(flow)
+        self._schedule(flow)
+
+    def _forward_control(self, flow: F) -> None:
+        while (control := flow.pacer.pop_control()) is not None:
+            self._forward(control)
+
+    def _forget(self, now_ns: int, flow: F, reason: str) -> None:
+        """Drop a flow's queue and all that is known of it."""
+        for segment in flow.pacer.drain():
+            self._actions.append(Drop(segment.handle, reason))
+        self._wakes.cancel(flow)
+        self._flows.remove(flow)
+
+    def _end(self, now_ns: int, flow: F, reason: str) -> None:
+        """The flow's connection is over, as its own segments say."""
+        self._count["flows_ended"] += 1
+        self._forget(now_ns, flow, reason)
+
+    def _schedule(self, flow: F) -> None:
+        if flow.pacer.waiting:
+            self._wakes.set(flow, flow.pacer.schedule.due_ns())
+        else:
+            self._wakes.cancel(flow)
+
+    def _release_head(self, now_ns: int, flow: F) -> None:
+        pacer = flow.pacer
+        self._send(now_ns, flow, pacer.pop(now_ns))
+        if pacer.waiting:
+            self._forward_control(flow)
+        self._flows.touch(flow, now_ns)
+        self._schedule(flow)

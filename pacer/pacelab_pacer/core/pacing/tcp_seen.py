@@ -1,0 +1,269 @@
+"""What a pacer reads off the TCP of others: data not yet acknowledged, a connection's end, the window promised.
+
+Sequence numbers are compared in place, once or more per packet: (a - b) % 2**32 < 2**31 says that a is not before b.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from pacelab_pacer.core.segment import ACK, FIN, HALF_SPACE, SEQUENCE_SPACE, Segment, seq_diff
+
+DEFAULT_LIMIT = 1024
+"""Segments remembered per flow: sixteen times the papers' window of 64."""
+_GONE: Final = 64
+"""Entries of what is acknowledged that may lie before the others, regardless of how many these are."""
+NOTHING: Final = -1
+"""Neither progress nor a duplicate: old, a window update, or of data never seen."""
+
+
+class Outstanding:
+    """Matches the releases of one flow's data segments with the ACKs that return.
+
+    Data of one flow that has left and is not acknowledged: round trips, what an ACK says, copies for retransmission.
+
+    It serves three places: at a wireless source from the release by the pacer on (conventional RTT), at the gateway
+    towards the air likewise (RTT_wireless), and towards the wired side from forwarding on (RTT_wired).
+
+    Copies are named by the shell's handles; the shell owns the bytes (`Forward(keep=True)`, `Resend`, `Release`).
+
+    Invariants
+    1. Karn: no sample from an ACK that may cover a retransmitted octet. After a retransmission up to sequence number m,
+       samples resume with the first ACK beyond the one that reaches m. An ACK that fills a hole also covers segments
+       that waited at the receiver for it; their "RTT" is the repair time and is thrown away with it.
+    2. An ACK that covers several segments (delayed ACKs) yields one sample, from the newest of them.
+    3. Memory is bounded: of more than `limit` unacknowledged segments the oldest are forgotten, their copies apart.
+    4. Every handle kept comes back exactly once, from `released`, `acknowledged`, `evict` or `drain`, to be released.
+
+    Source: [tcp-gap] Sec. 4.2, 4.3, Fig. 6 lines 12, 24, 29-30, 38; Karn's rule is RFC 6298 Sec. 3, what a duplicate
+    ACK is RFC 5681 Sec. 2.
+    Deviates: Fig. 6 looks the ACK's number up as if every segment had its own ACK; here an ACK is cumulative.
+    """
+
+    __slots__ = (
+        "_ends",
+        "_first",
+        "_hole",
+        "_kept",
+        "_left_ns",
+        "_limit",
+        "_resent_ns",
+        "_sizes",
+        "_tainted_to",
+        "_window_bytes",
+        "ack",
+        "highest_end",
+        "kept_bytes",
+    )
+
+    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+        self._limit = limit
+        # A list each, and the place of the oldest in them: compiled, that is the cheapest queue of numbers.
+        self._ends: list[int] = []
+        self._left_ns: list[int] = []
+        self._sizes: list[int] = []
+        self._first = 0
+        self._tainted_to: int | None = None
+        self._kept: OrderedDict[int, tuple[int, Segment]] = OrderedDict()
+        """First sequence number -> (end, segment), oldest first."""
+        self._hole: int | None = None
+        self._resent_ns = 0
+        self._window_bytes = 0
+        self.ack: int | None = None
+        """The highest acknowledgement so far; before the first one, where the flow starts; before that, None."""
+        self.highest_end: int | None = None
+        """Sequence number after the last octet released so far."""
+        self.kept_bytes = 0
+        """Payload kept."""
+
+    def begin(self, first_seq: int) -> None:
+        """The first data segment was seen: all before it counts as acknowledged."""
+        if self.ack is None:
+            self.ack = first_seq
+
+    def released(self, now_ns: int, segment: Segment, *, keep: bool = False) -> int | None:
+        """Note that a data segment left; one that repeats octets counts as a retransmission.
+
+        With `keep` a copy stays here; the handle of an older copy that it replaces is returned.
+        """
+        seq, payload_bytes = segment.seq, segment.payload_bytes
+        end = (seq + payload_bytes + (segment.flags & FIN)) % SEQUENCE_SPACE  # data has no SYN; FIN is bit 0
+        highest = self.highest_end
+        if highest is None or (seq - highest) % SEQUENCE_SPACE < HALF_SPACE:
+            self.highest_end = end
+            self._ends.append(end)
+            self._left_ns.append(now_ns)
+            self._sizes.append(segment.packet_bytes)
+            if len(self._ends) - self._first > self._limit:
+                self._first += 1
+                if self._first > _GONE:
+                    self._compact()
+        else:
+            self.retransmitted(end)
+            if 0 < (end - highest) % SEQUENCE_SPACE < HALF_SPACE:
+                self.highest_end = end
+        if not keep:
+            return None
+        older = self._kept.get(seq)
+        self._kept[seq] = (end, segment)
+        self.kept_bytes += payload_bytes
+        if older is None:
+            return None
+        self.kept_bytes -= older[1].payload_bytes
+        return older[1].handle
+
+    def retransmitted(self, end_seq: int) -> None:
+        """Note that octets up to `end_seq` left a second time."""
+        if self._tainted_to is None or 0 < (end_seq - self._tainted_to) % SEQUENCE_SPACE < HALF_SPACE:
+            self._tainted_to = end_seq
+
+    def advance(self, segment: Segment) -> int:
+        """What a cumulative ACK says: octets newly acknowledged (> 0), 0 for a duplicate ACK, or `NOTHING`.
+
+        One beyond the highest number sent and its FIN is not believed.
+        """
+        ack, window_bytes = segment.ack, segment.window_bytes
+        known, highest = self.ack, self.highest_end
+        if known is None or highest is None or 1 < (ack - highest) % SEQUENCE_SPACE < HALF_SPACE:
+            return NOTHING
+        advance = (ack - known) % SEQUENCE_SPACE
+        if advance >= HALF_SPACE:
+            return NOTHING
+        repeats = advance == 0 and window_bytes == self._window_bytes and segment.is_pure_ack
+        self.ack, self._window_bytes = ack, window_bytes
+        return advance if advance or repeats else NOTHING
+
+    def acknowledged(self, now_ns: int, ack: int) -> tuple[int | None, int, list[int]]:
+        """What a cumulative ACK yields: a round trip in ns, if any, the IP packet size of the data segment that took it
+        (else 0), and the handles of copies that it makes superfluous.
+        """
+        handles = []
+        kept = self._kept
+        while kept:
+            end, segment = next(iter(kept.values()))
+            if (ack - end) % SEQUENCE_SPACE >= HALF_SPACE:
+                break
+            kept.popitem(last=False)
+            self.kept_bytes -= segment.payload_bytes
+            handles.append(segment.handle)
+        ends, first = self._ends, self._first
+        count, after = len(ends), first
+        while after < count and (ack - ends[after]) % SEQUENCE_SPACE < HALF_SPACE:
+            after += 1
+        rtt_ns, data_bytes = None, 0
+        if after > first:
+            if self._tainted_to is None:
+                rtt_ns, data_bytes = now_ns - self._left_ns[after - 1], self._sizes[after - 1]
+            self._first = after
+            if after > _GONE:
+                self._compact()
+        if self._tainted_to is not None and (ack - self._tainted_to) % SEQUENCE_SPACE < HALF_SPACE:
+            self._tainted_to = None
+        return rtt_ns, data_bytes, handles
+
+    def _compact(self) -> None:
+        """Free what the oldest has before it, once that is most of the lists."""
+        first = self._first
+        if 2 * first > len(self._ends):
+            del self._ends[:first], self._left_ns[:first], self._sizes[:first]
+            self._first = 0
+
+    def fill(self, now_ns: int, hole_seq: int, rtt_ns: int) -> tuple[Segment | None, bool]:
+        """For a duplicate ACK that asks for `hole_seq`: the kept segment there, and whether to send it now.
+
+        Not now if it went out less than `rtt_ns` ago: the duplicates of one round trip tell of one loss.
+        """
+        kept = self._kept.get(hole_seq)
+        if kept is None:
+            return None, False
+        if self._hole == hole_seq and now_ns - self._resent_ns < rtt_ns:
+            return kept[1], False
+        self._hole, self._resent_ns = hole_seq, now_ns
+        return kept[1], True
+
+    def filled(self, now_ns: int) -> None:
+        """The segment of the hole last asked for has left only now, having waited for its turn."""
+        self._resent_ns = now_ns
+
+    def evict(self) -> int:
+        """Forget the oldest copy; its handle."""
+        segment = self._kept.popitem(last=False)[1][1]
+        self.kept_bytes -= segment.payload_bytes
+        return segment.handle
+
+    def drain(self) -> list[int]:
+        """Forget all copies; their handles."""
+        handles = [segment.handle for _, segment in self._kept.values()]
+        self._kept.clear()
+        self.kept_bytes = 0
+        return handles
+
+    def __len__(self) -> int:
+        """Segments waiting for their ACK."""
+        return len(self._ends) - self._first
+
+
+class Teardown:
+    """The proper end of a connection: FIN both ways, both acknowledged.
+
+    Source: [tcp-gap] Sec. 4.3, "proper flow termination using the FIN-ACK sequence"; RFC 9293 Sec. 3.6.
+    A lost or unseen FIN leaves the flow to its idle timeout.
+    """
+
+    __slots__ = ("_fin_end", "_finished", "has_begun")
+
+    def __init__(self) -> None:
+        self.has_begun = False
+        """A FIN was seen: before it, segments without one need not be shown."""
+        self._fin_end: list[int | None] = [None, None]
+        self._finished = [False, False]
+
+    def observe(self, segment: Segment, *, outward: bool) -> bool:
+        """Note a segment (`outward`: towards the peer of this node's side); True once both FINs are acknowledged."""
+        flags = segment.flags
+        if flags & FIN:
+            self._fin_end[outward] = segment.end_seq
+            self.has_begun = True
+        fin_end = self._fin_end[not outward]
+        if fin_end is not None and flags & ACK and seq_diff(segment.ack, fin_end) >= 0:
+            self._finished[not outward] = True
+        return self._finished[0] and self._finished[1]
+
+
+class WindowEdge:
+    """The right edge of the window that a gateway lets a sender see: it never moves back.
+
+        edge = max over all ACKs forwarded of (acknowledgement number + window written)
+
+    Invariants
+    1. A window written never ends before the edge, as long as the receiver's own does not (RFC 9293 Sec. 3.8.6: "a
+       receiver SHOULD NOT shrink the window"): a narrower window takes effect as ACKs catch up with the edge.
+    2. A window written never exceeds the receiver's own. Windows are in octets with window scaling applied, as
+       `Segment.window_bytes` is: the shell scales them back. One that is no multiple of the scale must be rounded up,
+       else the edge would move.
+    """
+
+    __slots__ = ("_fresh", "edge")
+
+    def __init__(self, *, fresh: bool) -> None:
+        """`fresh`: the connection opens here, nothing has been promised. Else the first ACK's own window has been."""
+        self.edge: int | None = None
+        """Number after the last octet promised; None before the first ACK."""
+        self._fresh = fresh
+
+    def grant(self, segment: Segment, wanted_bytes: int) -> int:
+        """The window to write into a segment of the receiver: `wanted_bytes` as far as the invariants allow."""
+        advertised_bytes = segment.window_bytes
+        if not segment.flags & ACK:  # a SYN: it counts from a number that only its answer will name
+            return min(advertised_bytes, wanted_bytes)
+        promised_bytes = self._promised_bytes(segment)
+        window_bytes = min(advertised_bytes, max(wanted_bytes, promised_bytes))
+        if self.edge is None or window_bytes > promised_bytes:
+            self.edge = (segment.ack + window_bytes) % SEQUENCE_SPACE
+        return window_bytes
+
+    def _promised_bytes(self, segment: Segment) -> int:
+        if self.edge is not None:
+            return seq_diff(self.edge, segment.ack)
+        return 0 if self._fresh else segment.window_bytes

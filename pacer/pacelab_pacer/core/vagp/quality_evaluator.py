@@ -1,0 +1,410 @@
+"""The Quality Evaluator: how well the calls through a gateway are, from what the gateway itself sees.
+
+    upstream     RTP packets come out of the air at the gateway: it measures loss, lateness and delay up to here
+    downstream   they end at a station, which measures and reports (`VoiceReporter`); the gateway reads the report as
+                 it passes
+
+Every direction of every call counts alike, by its last window: the MOS is that of their mean loss and mean delay. A
+window of 100 ms holds five packets of a direction, so that the worst one nearly always looks bad (docs/vagp.md).
+
+What the paper leaves open is a setting, in two readings each:
+
+    a report     judged in every round for `report_validity_ns`, or (`report_once`) in the first round after it came: in
+                 0.5 s there are five rounds, and each cuts the rate for the same loss
+    of a call    each call's own, or (`station_report`) one of a station with the counts of all its calls together,
+                 which may come often at little cost; packets then count alike, instead of directions
+
+Invariants
+1. No call, no verdict: `evaluate` gives None, never a number made of nothing.
+2. At most `max_calls` directions are measured, and as many reports kept. A call is forgotten when it is over.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pacelab.units import NS_PER_MS, NS_PER_S
+from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.contract import Action, Event, EventMask, Forward, Inject, Point, SegmentSeen
+from pacelab_pacer.core.pacing.wake_heap import WakeHeap
+from pacelab_pacer.core.segment import UDP, FlowKey, Rtp, Segment, VoiceQuality
+from pacelab_pacer.core.vagp.e_model import PLAYOUT_NS, mos
+
+SPURT_NS = NS_PER_S
+"""Mean talk spurt (ITU-T P.59 Table 1: 1.004 s), after which a receiver aligns itself anew."""
+MAX_PACKETS = 1024
+"""Packets remembered: 20 s of a codec with a packet each 20 ms. A larger gap is another source, not a loss."""
+LEAST_INTERVAL_NS = NS_PER_MS
+"""No codec sends more often."""
+
+_NUMBERS = 1 << 16
+
+
+class VoiceCounts(NamedTuple):
+    """What a window holds."""
+
+    expected: int
+    lost: int
+    late: int
+    delay_ns: int
+    """Mean network delay of what arrived; 0 when nothing did."""
+
+    @property
+    def loss(self) -> float:
+        """Share that was not played, 0..1; 0 of nothing."""
+        return (self.lost + self.late) / self.expected if self.expected else 0.0
+
+    @property
+    def arrived(self) -> int:
+        """Packets that came, late ones included."""
+        return self.expected - self.lost
+
+
+class _Fate(NamedTuple):
+    known_ns: int
+    number: int
+    delay_ns: int | None
+    """None: lost."""
+    late: bool
+
+
+class VoiceMeter:
+    """One direction of a voice call, where its packets pass or end: loss, lateness, delay over a sliding window.
+
+        lost    a number was left out: known when a later packet comes (a path keeps the order), or, in silence, when
+                the moment of playout has come
+        late    arrived after its moment of playout: sent + aligned delay + playout buffer
+        window  each packet counts from when its fate was known, for `window_ns`; one that counted as lost and comes
+                after all counts as what it is from then on
+
+    The playout rule is the receiver's (medium/network/src/voice.rs): aligned to the delay of the first packet, then,
+    with the first arrival a talk spurt after the last alignment, to the mean delay of the packets that arrived since.
+
+    Invariants
+    1. A number counts once in a window.
+    2. Silence is loss only while the call lives: its peer still sends. With the hang-up both directions fall silent.
+    3. Memory is bounded by `MAX_PACKETS`.
+    """
+
+    __slots__ = (
+        "_aligned_at_ns",
+        "_aligned_ns",
+        "_alive_ns",
+        "_fates",
+        "_interval_ns",
+        "_newest",
+        "_playout_ns",
+        "_since",
+    )
+
+    def __init__(self, playout_ns: int) -> None:
+        self._playout_ns = playout_ns
+        self._alive_ns = 0
+        self._start()
+
+    def _start(self) -> None:
+        self._fates: deque[_Fate] = deque(maxlen=MAX_PACKETS)
+        self._newest: tuple[int, int] | None = None  # (number, sent_ns)
+        self._interval_ns: int | None = None
+        self._aligned_at_ns: int | None = None
+        self._aligned_ns = 0
+        self._since = (0, 0)  # arrivals since the last alignment, the sum of their delays
+
+    def alive(self, now_ns: int) -> None:
+        """The other direction was heard."""
+        self._alive_ns = now_ns
+
+    def arrived(self, now_ns: int, rtp: Rtp) -> None:
+        """A packet has come."""
+        self._alive_ns = now_ns
+        if self._newest is None:
+            self._take(now_ns, rtp.sequence, rtp.sent_ns)
+            self._newest = (rtp.sequence, rtp.sent_ns)
+            return
+        number, sent_ns = self._newest
+        ahead = (rtp.sequence - number + _NUMBERS // 2) % _NUMBERS - _NUMBERS // 2
+        if abs(ahead) >= MAX_PACKETS:
+            self._start()
+            self.arrived(now_ns, rtp)
+        elif ahead > 0:
+            for missing in range(number + 1, number + ahead):
+                self._fates.append(_Fate(now_ns, missing, None, late=False))
+            self._interval_ns = max(LEAST_INTERVAL_NS, (rtp.sent_ns - sent_ns) // ahead)
+            self._take(now_ns, number + ahead, rtp.sent_ns)
+            self._newest = (number + ahead, rtp.sent_ns)
+        elif self._forgive(number + ahead):
+            self._take(now_ns, number + ahead, rtp.sent_ns)
+
+    def counts(self, now_ns: int, *, window_ns: int, silence_ns: int) -> VoiceCounts:
+        """The window that ends now. The call lives until it has been silent both ways for `silence_ns`."""
+        self._note_silence(min(now_ns, self._alive_ns + silence_ns))
+        while self._fates and self._fates[0].known_ns <= now_ns - window_ns:
+            self._fates.popleft()
+        lost = late = arrived = delays_ns = 0
+        for fate in self._fates:
+            if fate.delay_ns is None:
+                lost += 1
+            else:
+                arrived += 1
+                late += fate.late
+                delays_ns += fate.delay_ns
+        return VoiceCounts(lost + arrived, lost, late, delays_ns // arrived if arrived else 0)
+
+    def is_over(self, now_ns: int, silence_ns: int) -> bool:
+        """Whether the call has been silent both ways for so long."""
+        return now_ns - self._alive_ns >= silence_ns
+
+    def _take(self, now_ns: int, number: int, sent_ns: int) -> None:
+        delay_ns = max(0, now_ns - sent_ns)
+        count, total_ns = self._since
+        if self._aligned_at_ns is None or now_ns >= self._aligned_at_ns + SPURT_NS:
+            self._aligned_ns = delay_ns if self._aligned_at_ns is None else total_ns // count
+            self._aligned_at_ns = now_ns
+            count = total_ns = 0
+        self._since = (count + 1, total_ns + delay_ns)
+        late = delay_ns > self._aligned_ns + self._playout_ns
+        self._fates.append(_Fate(now_ns, number, delay_ns, late))
+
+    def _forgive(self, number: int) -> bool:
+        """Whether this number counts as lost; then it does no more."""
+        for fate in self._fates:
+            if fate.number == number and fate.delay_ns is None:
+                self._fates.remove(fate)
+                return True
+        return False
+
+    def _note_silence(self, until_ns: int) -> None:
+        """Count as lost what should have been played by now."""
+        if self._newest is None or self._interval_ns is None:
+            return
+        number, sent_ns = self._newest
+        interval_ns, wait_ns = self._interval_ns, self._aligned_ns + self._playout_ns
+        due = (until_ns - wait_ns - sent_ns) // interval_ns
+        for ahead in range(max(0, due - MAX_PACKETS) + 1, due + 1):
+            self._fates.append(_Fate(sent_ns + ahead * interval_ns + wait_ns, number + ahead, None, late=False))
+        if due > 0:
+            self._newest = (number + due, sent_ns + due * interval_ns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualityConfig:
+    """Settings of measurement and report. Raises ValueError on a value out of range."""
+
+    window_ns: int = 100 * NS_PER_MS
+    """Sliding window, at the gateway and at a reporting station: the Bandwidth Controller's period."""
+    report_period_ns: int = 500 * NS_PER_MS
+    """A station reports a call this often."""
+    report_validity_ns: int = 1500 * NS_PER_MS
+    """A report older than this says nothing any more."""
+    report_once: bool = False
+    """A report is judged once."""
+    station_report: bool = False
+    """A station reports its calls together."""
+    silence_ns: int = 100 * NS_PER_MS
+    """A call of which nothing was heard for so long, both ways, is over."""
+    playout_ns: int = PLAYOUT_NS
+    """Playout buffer of the receivers."""
+    max_calls: int = 1024
+    """Directions measured; further calls go unmeasured."""
+
+    def __post_init__(self) -> None:
+        for name in ("window_ns", "report_period_ns", "report_validity_ns", "silence_ns"):
+            require(getattr(self, name) > 0, name, getattr(self, name), "a positive number of ns")
+        require(self.playout_ns >= 0, "playout_ns", self.playout_ns, "a number of ns of at least 0")
+        require(self.max_calls >= 1, "max_calls", self.max_calls, "an integer of at least 1")
+
+
+class VoiceState(NamedTuple):
+    """How the calls are."""
+
+    mos: float
+    delay_ns: int | None
+    """D_voip: mean network delay over the directions; None when nothing arrived."""
+    longest_delay_ns: int | None
+    """That of the direction, or station, with the longest."""
+    directions: tuple[tuple[FlowKey, VoiceCounts], ...] = ()
+    """What was judged: directions by the call, or stations by their first call."""
+
+
+class QualityEvaluator:
+    """Measures and collects.
+
+    Source: [vagp] Sec. V-A ("QE monitors the network parameters of VoIP traffic, including network delay, network
+    loss, and jitter loss"), V-E ("monitors VoIP quality of the voice traffic from G").
+    Deviates: window and report path are not in the paper.
+    """
+
+    def __init__(self, config: QualityConfig) -> None:
+        self._config = config
+        self._meters: dict[FlowKey, VoiceMeter] = {}
+        self._reports: dict[FlowKey, tuple[int, VoiceCounts]] = {}
+
+    def observe(self, now_ns: int, event: SegmentSeen) -> None:
+        """Note a segment of any kind at the gateway."""
+        segment = event.segment
+        if segment.quality is not None:
+            if event.point == Point.AIR_TO_WIRED:
+                self._report(now_ns, segment.quality)
+        elif segment.rtp is not None:
+            if event.point == Point.AIR_TO_WIRED:
+                self._upstream(now_ns, segment.flow, segment.rtp)
+            elif (meter := self._meters.get(segment.flow.reversed())) is not None:
+                meter.alive(now_ns)
+
+    def evaluate(self, now_ns: int) -> VoiceState | None:
+        """All calls in the window that ends now."""
+        directions = (*self._measured(now_ns), *self._reported(now_ns))
+        if not directions:
+            return None
+        counts = [one for _, one in directions]
+        weights = [one.expected if self._config.station_report else 1 for one in counts]
+        heard = [(one.arrived if self._config.station_report else 1, one.delay_ns) for one in counts if one.arrived]
+        loss = sum(one.loss * weight for one, weight in zip(counts, weights, strict=True)) / sum(weights)
+        delay_ns = (
+            sum(weight * delay for weight, delay in heard) // sum(weight for weight, _ in heard) if heard else None
+        )
+        quality = mos(network_delay_ns=delay_ns or 0, loss=min(1.0, loss), playout_ns=self._config.playout_ns)
+        return VoiceState(quality, delay_ns, max((delay for _, delay in heard), default=None), directions)
+
+    def __len__(self) -> int:
+        """Directions and reports held."""
+        return len(self._meters) + len(self._reports)
+
+    def _upstream(self, now_ns: int, call: FlowKey, rtp: Rtp) -> None:
+        meter = self._meters.get(call)
+        if meter is None:
+            if len(self._meters) >= self._config.max_calls:
+                return
+            meter = self._meters[call] = VoiceMeter(self._config.playout_ns)
+        meter.arrived(now_ns, rtp)
+
+    def _report(self, now_ns: int, quality: VoiceQuality) -> None:
+        counts = _believable(quality)
+        if counts is None or (quality.call not in self._reports and len(self._reports) >= self._config.max_calls):
+            return
+        self._reports[quality.call] = (now_ns, counts)
+
+    def _measured(self, now_ns: int) -> list[tuple[FlowKey, VoiceCounts]]:
+        window_ns, silence_ns = self._config.window_ns, self._config.silence_ns
+        over = [call for call, meter in self._meters.items() if meter.is_over(now_ns, silence_ns)]
+        for call in over:
+            del self._meters[call]
+        windows = [
+            (call, meter.counts(now_ns, window_ns=window_ns, silence_ns=silence_ns))
+            for call, meter in self._meters.items()
+        ]
+        return [(call, counts) for call, counts in windows if counts.expected]
+
+    def _reported(self, now_ns: int) -> list[tuple[FlowKey, VoiceCounts]]:
+        stale_ns = now_ns - self._config.report_validity_ns
+        for call in [call for call, (at_ns, _) in self._reports.items() if at_ns <= stale_ns]:
+            del self._reports[call]
+        reported = [(call, counts) for call, (_, counts) in self._reports.items()]
+        if self._config.report_once:
+            self._reports.clear()
+        return reported
+
+
+def _believable(quality: VoiceQuality) -> VoiceCounts | None:
+    """A report's counts, if they can be true: it came over a network."""
+    expected, lost, late, delay_ns = quality.expected, quality.lost, quality.late, quality.delay_ns
+    if expected < 1 or lost < 0 or late < 0 or lost + late > expected or delay_ns < 0:
+        return None
+    return VoiceCounts(expected, lost, late, delay_ns)
+
+
+REPORT_BYTES = 44
+"""XR header and VoIP metrics block."""
+PACKET_BYTES = 28 + REPORT_BYTES
+"""With IP and UDP."""
+
+
+class VoiceReporter:
+    """A station tells its peers how well it hears them: the report path of the Quality Evaluator.
+
+    A voice receiver measures each call that ends here (`VoiceMeter`) and sends, every `report_period_ns` while the
+    call lives, one datagram from its RTP port + 1 to its peer's: an RTCP XR packet with one VoIP metrics block, 44
+    octets, 72 with IP and UDP. It takes its way through the air like any other packet, queue and contention included;
+    the gateway reads it as it passes. With `station_report` the calls that end here have one report, under the name of
+    the one that began first: the sums of their counts.
+
+    Source: RFC 3611 Sec. 4.7 (the block: 36 octets after 8 of the XR header); RFC 5506 (an RTCP packet may go alone).
+    Deviates: [vagp] does not say how a gateway learns what the far end of a call hears. RTCP's timing rules (RFC 3550
+    Sec. 6.2: 5 % of the session's bandwidth, at least 5 s) would be far too slow; RFC 4585 allows feedback like this. A
+    block of several calls' sums is ours.
+    """
+
+    event_mask = EventMask.SEGMENT
+
+    def __init__(self, config: QualityConfig | None = None) -> None:
+        self._config = config or QualityConfig()
+        self._actions: deque[Action] = deque()
+        self._meters: dict[FlowKey, VoiceMeter] = {}
+        self._wakes: WakeHeap[FlowKey] = WakeHeap()
+        self._count = {"reports_sent": 0, "calls_unmeasured": 0}
+
+    def handle(self, now_ns: int, event: Event) -> None:
+        """Note a voice packet; the first one of a call starts its reports."""
+        if not isinstance(event, SegmentSeen):
+            return
+        segment = event.segment
+        self._actions.append(Forward(segment.handle))
+        if segment.rtp is None:
+            return
+        if event.point == Point.LOCAL_IN:
+            self._heard(now_ns, segment.flow, segment.rtp)
+        elif (meter := self._meters.get(segment.flow.reversed())) is not None:
+            meter.alive(now_ns)
+
+    def poll_action(self) -> Action | None:
+        """Next action, or None."""
+        return self._actions.popleft() if self._actions else None
+
+    def deadline(self) -> tuple[int, str] | None:
+        """When the next report is due."""
+        at_ns = self._wakes.next_ns()
+        return None if at_ns is None else (at_ns, "report")
+
+    def handle_timeout(self, now_ns: int) -> None:
+        """Send the reports that are due; a late one is not made up for."""
+        while (call := self._wakes.pop_due(now_ns)) is not None:
+            mine = list(self._meters) if self._config.station_report else [call]
+            for one in mine:
+                if self._meters[one].is_over(now_ns, self._config.silence_ns):
+                    del self._meters[one]
+            living = [one for one in mine if one in self._meters]
+            if living:
+                self._report(now_ns, living)
+                self._wakes.set(living[0], now_ns + self._config.report_period_ns)
+
+    def counters(self) -> dict[str, int]:
+        """How often the hook acted: reports sent, and calls for which it had no room."""
+        return dict(self._count)
+
+    def _heard(self, now_ns: int, call: FlowKey, rtp: Rtp) -> None:
+        meter = self._meters.get(call)
+        if meter is None:
+            if len(self._meters) >= self._config.max_calls:
+                self._count["calls_unmeasured"] += 1
+                return
+            if not (self._config.station_report and self._meters):
+                self._wakes.set(call, now_ns + self._config.report_period_ns)
+            meter = self._meters[call] = VoiceMeter(self._config.playout_ns)
+        meter.arrived(now_ns, rtp)
+
+    def _report(self, now_ns: int, calls: list[FlowKey]) -> None:
+        window_ns, silence_ns = self._config.window_ns, self._config.silence_ns
+        windows = [self._meters[call].counts(now_ns, window_ns=window_ns, silence_ns=silence_ns) for call in calls]
+        expected, arrived = sum(one.expected for one in windows), sum(one.arrived for one in windows)
+        if not expected:
+            return
+        self._count["reports_sent"] += 1
+        lost, late = sum(one.lost for one in windows), sum(one.late for one in windows)
+        delay_ns = sum(one.delay_ns * one.arrived for one in windows) // arrived if arrived else 0
+        call = calls[0]
+        quality = VoiceQuality(call, window_ns, expected, lost, late, delay_ns)
+        back = FlowKey(call.dst, call.src, call.dport + 1, call.sport + 1)
+        report = Segment(0, back, UDP, 0, 0, 0, REPORT_BYTES, PACKET_BYTES, 0, None, quality=quality)
+        self._actions.append(Inject(report))

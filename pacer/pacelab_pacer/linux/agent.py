@@ -1,0 +1,400 @@
+"""One hook on one host, as a process: `pacelab gateway`, `sender`, `relay` and `station`.
+
+    gateway    FORWARD      wired -> air, air -> wired      WIRED_TO_AIR, AIR_TO_WIRED
+    sender     OUTPUT       host -> air                     LOCAL_OUT
+    station    INPUT        air -> host                     LOCAL_IN
+    relay      POSTROUTING  anything -> air                 LINK
+
+Invariants
+1. What the start does is undone when it fails half-way, and at the end: rules first, then what is held, then queues.
+2. After kill -9 the rules stay and let everything pass (--queue-bypass); the next start removes them. While it stands
+   still a guard takes them out (`process.Guard`).
+3. A hook that fails, or a link layer gone, is said once; packets go on.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pacelab.units import NS_PER_S
+from pacelab_pacer.core.contract import EventMask, Hook, Point
+from pacelab_pacer.linux import kernel_pacing
+from pacelab_pacer.linux.doubts import Traffic
+from pacelab_pacer.linux.host import AgentError, check_permitted, check_wired, mtu_of
+from pacelab_pacer.linux.link_layer import KernelLink, MediumdLink
+from pacelab_pacer.linux.nfqueue import NfQueue, Queued
+from pacelab_pacer.linux.paths import PathTable
+from pacelab_pacer.linux.process import Guard, StopSignal, be_punctual
+from pacelab_pacer.linux.rules import Capture, Rules
+from pacelab_pacer.linux.shell import HookShell
+from pacelab_pacer.linux.status import STATUS_VERSION, FlowMonitor, Line, Ready, Stalled, Status
+from pacelab_pacer.linux.write import RawSender
+
+TICK_NS = NS_PER_S
+NEVER_NS = 1 << 63
+BEGIN = signal.SIGUSR1
+"""A run's measuring begins: what the algorithm drops counts from now on."""
+LEFT_BEHIND = "removed what an agent that was killed left behind: {}"
+_COLLECT_TICKS = 30
+_LATENESS_KEPT = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """Where an agent sits. Its queues are `first_queue` and those after it, unless chosen otherwise."""
+
+    name: str
+    first_queue: int
+    mark: int
+    """Bit of the packet mark that says: sent by this agent."""
+    taps: tuple[tuple[Point, str], ...]
+    """Points with their netfilter hooks, one queue each."""
+
+
+ROLES = {
+    role.name: role
+    for role in (
+        Role(
+            name="gateway",
+            first_queue=20_480,
+            mark=1 << 24,
+            taps=((Point.WIRED_TO_AIR, "FORWARD"), (Point.AIR_TO_WIRED, "FORWARD")),
+        ),
+        Role(
+            name="sender",
+            first_queue=20_490,
+            mark=1 << 25,
+            taps=((Point.LOCAL_OUT, "OUTPUT"), (Point.LOCAL_IN, "INPUT")),
+        ),
+        Role(name="relay", first_queue=20_500, mark=1 << 26, taps=((Point.LINK, "POSTROUTING"),)),
+        Role(
+            name="station",
+            first_queue=20_510,
+            mark=1 << 27,
+            taps=((Point.LOCAL_OUT, "OUTPUT"), (Point.LOCAL_IN, "INPUT")),
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentConfig:
+    """Settings of one agent."""
+
+    role: Role
+    scheme: str
+    """Name, for status reports only."""
+    air: str
+    wired: str | None = None
+    """Of a gateway."""
+    first_queue: int | None = None
+    paths: PathTable = field(default_factory=PathTable)
+    mediumd: str | None = None
+    """Path of its socket; hooks that want transmit results or set a backoff need it, unless `kernel_counts`."""
+    station: str | None = None
+    """This node's name there."""
+    kernel_counts: bool = False
+    """Transmit results are what the kernel counts of its neighbours, none in particular (see `link_layer`)."""
+    clamp_mss: bool = False
+    realtime: bool = True
+    seconds: float | None = None
+    """End after so long; None: until told to."""
+
+
+class Orders(Protocol):
+    """Somebody who may change the algorithm while it runs."""
+
+    closed: bool
+    """Nothing more will come."""
+
+    def fileno(self) -> int:
+        """Readable when there is an order."""
+
+    def receive(self) -> list[tuple[str, Hook]]:
+        """Names of schemes, for status reports, and their hooks."""
+
+    def accepted(self, scheme: str) -> None:
+        """It is at work."""
+
+    def refuse(self, reason: str) -> None:
+        """It is not, and why."""
+
+
+class Agent:
+    """Runs a hook on this host's packets until SIGTERM or SIGINT."""
+
+    def __init__(
+        self,
+        config: AgentConfig,
+        hook: Hook,
+        *,
+        say: Callable[[str], None],
+        on_status: Callable[[Line], None],
+        orders: Orders | None = None,
+    ) -> None:
+        """`say` gets lines for people, `on_status` a JSON document when ready, each second and at the end."""
+        self._config = config
+        self._scheme = config.scheme
+        self._orders = orders
+        self._say = say
+        self._on_status = on_status
+        self._hook = hook
+        self._monitor = FlowMonitor()
+        self._traffic = Traffic(config.air, config.wired, paths_known=bool(config.paths), say=say)
+        self._lateness_ns: deque[int] = deque(maxlen=_LATENESS_KEPT)
+        self._said: set[str] = set()
+        self._started_ns = time.monotonic_ns()
+        self._backoff_lost = 0
+
+    # What the shell needs of the kernel.
+
+    def accept(self, packet: Queued, changed: bytes | bytearray | None = None) -> None:
+        """Let a packet go."""
+        self._queue.accept(packet, changed)
+
+    def drop(self, packet: Queued) -> None:
+        """Discard a packet."""
+        self._queue.drop(packet)
+
+    def send(self, data: bytes | bytearray) -> bool:
+        """Send a packet of the algorithm's."""
+        return self._raw.send(data)
+
+    def set_extra_backoff(self, slots: int, wall_clock: bool) -> bool:
+        """Ask mediumd for it."""
+        done = self._link is not None and self._link.set_extra_backoff(slots, wall_clock)
+        self._backoff_lost += not done
+        return done
+
+    # The life of the process.
+
+    def run(self) -> None:
+        """Start, serve, end. Raises AgentError when it cannot start."""
+        with ExitStack() as undo:
+            stop = StopSignal()
+            undo.callback(stop.close)
+            self._start(undo)
+            punctual = self._config.realtime and be_punctual()
+            self._on_status(self._ready(punctual))
+            try:
+                self._serve(stop)
+            finally:
+                self._end()
+        self._on_status(self._status(time.monotonic_ns(), final=True))
+
+    def _start(self, undo: ExitStack) -> None:
+        config, role = self._config, self._config.role
+        check_permitted()
+        mtu = mtu_of(config.air)
+        check_wired(config.wired)
+        first = role.first_queue if config.first_queue is None else config.first_queue
+        self._points = {first + index: point for index, (point, _hook) in enumerate(role.taps)}
+        self._rules = Rules(tuple(self._captures(first)), own_mark=role.mark)
+        self._guard = Guard(self._rules, punctual=config.realtime, on_release=self._say_released)
+        undo.callback(self._guard.close)
+        self._link: MediumdLink | KernelLink | None = None
+        if self._hook.event_mask & EventMask.TRANSMIT and config.kernel_counts:
+            self._link = KernelLink(config.air)
+            undo.callback(self._link.close)
+        elif self._hook.event_mask & EventMask.TRANSMIT:
+            if config.mediumd is None or config.station is None:
+                raise AgentError(
+                    f"scheme {config.scheme!r}: it needs the link layer's transmit results; give --mediumd SOCKET and "
+                    "--station NAME"
+                )
+            self._link = MediumdLink(config.mediumd, config.station)
+            undo.callback(self._link.close)
+        self._raw = RawSender(role.mark)
+        undo.callback(self._raw.close)
+        self._queue = NfQueue(tuple(self._points))
+        undo.callback(self._queue.close)
+        self._shell = HookShell(
+            self._hook,
+            self,
+            paths=config.paths,
+            mtu_bytes=mtu,
+            clamp=config.clamp_mss,
+            monitor=self._monitor,
+            traffic=self._traffic,
+        )
+        undo.callback(signal.signal, BEGIN, signal.signal(BEGIN, lambda *_: self._shell.dropped.clear()))
+        undo.callback(self._rules.remove)
+        if removed := [*self._rules.install(), *kernel_pacing.remove_stale()]:
+            self._say(LEFT_BEHIND.format(", ".join(removed)))
+        self._traffic.look_at_interfaces()
+
+    def _captures(self, first: int) -> list[Capture]:
+        air, wired = self._config.air, self._config.wired
+        found = []
+        for index, (point, hook) in enumerate(self._config.role.taps):
+            inward = point in (Point.AIR_TO_WIRED, Point.LOCAL_IN)
+            source, destination = (air, wired) if inward else (wired, air)
+            found.append(Capture(hook=hook, queue=first + index, in_interface=source, out_interface=destination))
+        return found
+
+    def _serve(self, stop: StopSignal) -> None:
+        queue, shell, clock, points = self._queue, self._shell, time.monotonic_ns, self._points
+        queue_fd = queue.fileno()
+        link_fd = self._link.fileno() if isinstance(self._link, MediumdLink) else -1
+        orders_fd = -1 if self._orders is None else self._orders.fileno()
+        watched = [queue_fd, stop.fileno(), *(fd for fd in (link_fd, orders_fd) if fd >= 0)]
+        end_ns = None if self._config.seconds is None else clock() + round(self._config.seconds * NS_PER_S)
+        tick_ns, ticks = clock() + TICK_NS, 0
+        while not stop.given:
+            wanted_ns = shell.deadline_ns()
+            now_ns = clock()
+            beat_ns = self._guard.beat(now_ns, queue_fd)
+            until_ns = min(tick_ns, beat_ns, self._counts_ns(), tick_ns if wanted_ns is None else wanted_ns)
+            timeout_s = max(0.0, (until_ns - now_ns) / NS_PER_S)
+            ready = select.select(watched, (), (), timeout_s)[0]
+            now_ns = clock()
+            if stop.fileno() in ready:
+                stop.drain()
+            if wanted_ns is not None and wanted_ns <= now_ns:
+                self._lateness_ns.append(now_ns - wanted_ns)
+                shell.timeout(now_ns)
+                queue.flush()
+            if queue_fd in ready:
+                for packet in queue.receive():
+                    shell.see(clock(), points[packet.queue], packet)
+                queue.flush()
+            if link_fd in ready or now_ns >= self._counts_ns():
+                self._hear_link(watched, link_fd)
+            if orders_fd in ready:
+                self._obey(watched, orders_fd)
+            if now_ns >= tick_ns:
+                tick_ns, ticks = max(tick_ns + TICK_NS, now_ns), ticks + 1
+                self._tick(now_ns, ticks)
+                if end_ns is not None and now_ns >= end_ns:
+                    return
+
+    def _obey(self, watched: list[int], orders_fd: int) -> None:
+        orders = self._orders
+        assert orders is not None
+        for scheme, hook in orders.receive():
+            if hook.event_mask & EventMask.TRANSMIT and self._link is None:
+                orders.refuse(f"scheme {scheme}: it needs the link layer's results, and this agent began without")
+                continue
+            self._shell.change_hook(hook)
+            self._queue.flush()
+            self._hook, self._scheme = hook, scheme
+            orders.accepted(scheme)
+            self._say(f"scheme {scheme} from now on, by the controller")
+        if orders.closed:
+            watched.remove(orders_fd)
+            self._once("no more orders from the controller: its subscriber has ended")
+
+    def _hear_link(self, watched: list[int], link_fd: int) -> None:
+        assert self._link is not None
+        for name, result in self._link.receive():
+            self._shell.transmitted(time.monotonic_ns(), name, result)
+        self._queue.flush()
+        if self._link.closed and link_fd in watched:
+            watched.remove(link_fd)
+
+    def _counts_ns(self) -> int:
+        """When to read the kernel's counters again."""
+        link = self._link
+        return link.due_ns if isinstance(link, KernelLink) and not link.closed else NEVER_NS
+
+    def _end(self) -> None:
+        """Nothing more comes; what is here goes."""
+        self._guard.close()
+        self._rules.remove()
+        self._shell.let_go()
+        while rest := self._queue.receive():
+            for packet in rest:
+                self._queue.accept(packet)
+        self._queue.flush()
+
+    def _tick(self, now_ns: int, ticks: int) -> None:
+        self._on_status(self._status(now_ns))
+        shell = self._shell
+        with suppress(AgentError):  # it has gone, which `look_at_interfaces` says
+            shell.fit(mtu_of(self._config.air))
+        if shell.failure is not None:
+            self._once(f"the algorithm failed and is bypassed ({shell.failure}): packets pass as if there were none")
+        counters = shell.counters()
+        if counters.get("unpaced_flows", 0) or counters.get("unpaced_segments", 0):
+            self._once("no room for more flows: new ones pass unpaced")
+        if self._queue.overruns:
+            self._once("packets came faster than they could be read: some passed unseen")
+        if self._link is not None and self._link.closed:
+            self._once("the link layer has gone: no more transmit results, no extra backoff")
+        if self._guard.released:
+            self._once("it stood still for a while, and packets passed unseen meanwhile")
+        if self._guard.taken:
+            self._once(f"somebody took its rules out of the firewall ({self._guard.taken}): they are in again")
+        self._traffic.look(now_ns, seen=shell.done["seen"], unseen=shell.unseen, two_way=len(self._points) > 1)
+        self._traffic.look_at_interfaces()
+        if ticks % _COLLECT_TICKS == 0 and not shell.held:
+            gc.collect(1)
+
+    def _once(self, line: str) -> None:
+        if line not in self._said:
+            self._said.add(line)
+            self._say(line)
+
+    # Status documents.
+
+    def _say_released(self) -> None:
+        """In the guard's process."""
+        stalled: Stalled = {
+            "event": "released",
+            "version": STATUS_VERSION,
+            "agent": self._config.role.name,
+            "scheme": self._scheme,
+            "pid": os.getppid(),
+        }
+        self._on_status(stalled)
+
+    def _ready(self, punctual: bool) -> Ready:
+        return {
+            "event": "ready",
+            "version": STATUS_VERSION,
+            "agent": self._config.role.name,
+            "scheme": self._scheme,
+            "pid": os.getpid(),
+            "queues": list(self._points),
+            "sched_fifo": punctual,
+        }
+
+    def _status(self, now_ns: int, *, final: bool = False) -> Status:
+        shell = self._shell
+        late = sorted(self._lateness_ns)
+        return {
+            "event": "end" if final else "status",
+            "version": STATUS_VERSION,
+            "agent": self._config.role.name,
+            "scheme": self._scheme,
+            "uptime_s": round((now_ns - self._started_ns) / NS_PER_S, 3),
+            "packets": dict(shell.done),
+            "held_pkts": shell.held,
+            "kept_pkts": shell.kept,
+            "passed_unseen": dict(shell.unseen),
+            "drops": dict(shell.dropped),
+            "hook": shell.counters(),
+            "failed": shell.failure,
+            "released": {"times": self._guard.released, "seconds": round(self._guard.released_ns / NS_PER_S, 3)},
+            "errors": shell.errors,
+            "queue": {
+                "lost": 0 if final else self._queue.lost(),
+                "overruns": self._queue.overruns,
+                "refused": self._queue.refused,
+            },
+            "release_lateness_us": {
+                "p50": late[len(late) // 2] // 1000 if late else None,
+                "p99": late[len(late) * 99 // 100] // 1000 if late else None,
+                "max": late[-1] // 1000 if late else None,
+            },
+            "flows": self._monitor.report(now_ns),
+        }

@@ -1,0 +1,321 @@
+"""What became of frames on the air: as mediumd tells of one station's, or as the kernel counts them for each neighbour.
+
+mediumd     every transmit result, and extra backoff can be asked for. Source: medium/mediumd/PROTOCOL.md, version 1
+the kernel  `iw station dump`, by nl80211: how many attempts packets took, not which packet took which. Enough for
+            what judges by averages (LRED), not for what follows single frames.
+            Source: linux/nl80211.h, enum nl80211_sta_info; mac80211 counts a packet when it is queued, retries and
+            failures when its transmission is over.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from typing import Any, NamedTuple
+
+from pyroute2.netlink.exceptions import NetlinkError
+from pyroute2.netlink.nl80211 import NL80211, NL80211_NAMES, nl80211cmd
+
+from pacelab_pacer.core.contract import TransmitResult
+from pacelab_pacer.core.segment import TCP, UDP, FlowKey, Segment
+from pacelab_pacer.linux.host import AgentError
+from pacelab_pacer.linux.shell import FrameName
+
+VERSION = 1
+_PATIENCE_S = 5.0
+_CHUNK = 1 << 16
+
+
+class LinkReport(NamedTuple):
+    """The link layer is done with a frame."""
+
+    name: FrameName
+    result: TransmitResult
+
+
+class MediumdLink:
+    """A subscription to the transmit results of `station`. Raises AgentError when it cannot be had."""
+
+    def __init__(self, path: str, station: str) -> None:
+        self._attempt = f"mediumd at {path}"
+        self._station = station
+        self._rest = b""
+        self._number = 0
+        self.missed = 0
+        """Reports that mediumd had no room for."""
+        self.refused = 0
+        """Requests that it did not carry out."""
+        self.closed = False
+        try:
+            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+            self._socket.settimeout(_PATIENCE_S)
+            self._socket.connect(path)
+        except OSError as error:
+            raise AgentError(f"{self._attempt}: {error.strerror or error}; is it running?") from None
+        try:
+            names = [one["name"] for one in self._ask("hello", version=VERSION)["stations"]]
+            if station not in names:
+                raise AgentError(f"{self._attempt}: it has no station {station!r}; it has {', '.join(names)}")
+            self._numbers = {name: number for number, name in enumerate(names)}
+            self._ask("subscribe", kinds=["transmit"], stations=[station])
+        except (OSError, KeyError, TypeError, ValueError) as error:
+            self.close()
+            raise AgentError(f"{self._attempt}: {error or 'no answer'}; is it mediumd, version {VERSION}?") from None
+        except AgentError:
+            self.close()
+            raise
+        self._socket.setblocking(False)
+
+    def fileno(self) -> int:
+        """For select."""
+        return self._socket.fileno()
+
+    def receive(self) -> list[LinkReport]:
+        """Reports that have come; sets `closed` when mediumd has gone."""
+        try:
+            chunk = self._socket.recv(_CHUNK)
+        except BlockingIOError:
+            return []
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self.closed = True
+            return []
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        return [report for line in lines if (report := self._digest(line)) is not None]
+
+    def set_extra_backoff(self, slots: int, wall_clock: bool) -> bool:
+        """Ask for it; whether the request could be sent."""
+        if self.closed:
+            return False
+        wanted = {"station": self._station, "slots": min(slots, 0xFFFF), "wall_clock": wall_clock}
+        try:
+            self._socket.send(self._request("set_extra_backoff", **wanted))
+        except OSError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.closed = True
+        self._socket.close()
+
+    def _request(self, method: str, **params: Any) -> bytes:
+        self._number += 1
+        return json.dumps({"id": self._number, "method": method, "params": params}).encode() + b"\n"
+
+    def _ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """Send a request and wait for its answer."""
+        self._socket.sendall(self._request(method, **params))
+        while True:
+            while b"\n" not in self._rest:
+                chunk = self._socket.recv(_CHUNK)
+                if not chunk:
+                    raise ValueError("it closed the connection")
+                self._rest += chunk
+            line, self._rest = self._rest.split(b"\n", 1)
+            answer = json.loads(line)
+            if answer.get("id") == self._number:
+                if "error" in answer:
+                    raise AgentError(f"{self._attempt}: {method}: {answer['error']['message']}")
+                result = answer["result"]
+                assert isinstance(result, dict)
+                return result
+
+    def _digest(self, line: bytes) -> LinkReport | None:
+        """A report, or None for any other line, malformed ones included."""
+        try:
+            message = json.loads(line)
+            kind = message.get("event")
+            if kind == "transmit":
+                return self._report(message)
+            if kind == "lost":
+                self.missed += int(message["count"])
+            elif "error" in message:
+                self.refused += 1
+        except (ValueError, KeyError, TypeError, AttributeError, OSError):
+            self.refused += 1
+        return None
+
+    def _report(self, message: dict[str, Any]) -> LinkReport | None:
+        frame = message["frame"]
+        if not frame.get("ip") or not frame.get("ports"):
+            return None  # not IPv4 with ports: nothing that a hook was shown
+        ip = frame["ip"]
+        tcp = frame.get("tcp") or {"seq": 0, "ack": 0, "flags": 0, "window": 0}
+        source, destination = (int.from_bytes(socket.inet_aton(ip[end]), "big") for end in ("src", "dst"))
+        flow = FlowKey(source, destination, *frame["ports"])
+        protocol, payload = ip["protocol"], frame["payload_bytes"]
+        window = tcp["window"] if protocol == TCP else 0
+        capable = ip["ecn"] != 0
+        segment = Segment(
+            0, flow, protocol, tcp["flags"], tcp["seq"], tcp["ack"], payload, ip["bytes"], window, None, capable
+        )
+        next_hop = None if message["to"] is None else self._numbers[message["to"]]
+        result = TransmitResult(segment, message["attempts"], message["delivered"], next_hop)
+        return LinkReport(FrameName(flow, protocol, tcp["seq"], payload, ip["id"]), result)
+
+
+_DUMP = 0x301
+
+
+class Station(NamedTuple):
+    """A neighbour, and what was sent to it since it is known."""
+
+    mac: str
+    qos: bool
+    """Its beacons have been heard, and say that it knows categories."""
+    packets: int
+    retries: int
+    """Attempts beyond each packet's first one."""
+    failed: int
+    """Packets given up."""
+
+
+class Stations:
+    """A socket for reading them, in the network namespace of the thread that makes it."""
+
+    def __init__(self, interface: str) -> None:
+        """Raises AgentError when there is no such wireless interface."""
+        attempt = f"neighbours of {interface} over nl80211"
+        try:
+            self._index = socket.if_nametoindex(interface)
+            self._socket = open_nl80211()
+        except OSError as error:
+            raise AgentError(f"{attempt}: {error.strerror or error}; is it a Wi-Fi interface?") from None
+        self._attempt = attempt
+        try:
+            self.read()
+        except AgentError:
+            self.close()
+            raise
+
+    def read(self) -> list[Station]:
+        """All neighbours; raises AgentError when the interface has gone."""
+        message = nl80211cmd()
+        message["cmd"] = NL80211_NAMES["NL80211_CMD_GET_STATION"]
+        message["attrs"] = [["NL80211_ATTR_IFINDEX", self._index]]
+        try:
+            found = list(self._socket.nlm_request(message, msg_type=self._socket.prid, msg_flags=_DUMP))
+        except NetlinkError as error:
+            raise AgentError(f"{self._attempt}: {os.strerror(error.code)}; is it a Wi-Fi interface?") from None
+        return [_station(one) for one in found]
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
+
+
+def open_nl80211() -> NL80211:
+    """A socket in the network namespace of the calling thread; OSError when the kernel has no Wi-Fi."""
+    opened = NL80211()
+    opened.asyncore.module_err_level = "debug"  # else it prints lines of its own
+    try:
+        opened.bind()
+    except NetlinkError as error:
+        opened.close()
+        raise OSError(error.code, os.strerror(error.code)) from None
+    return opened
+
+
+def read_stations(interface: str) -> list[Station]:
+    """The neighbours of an interface, read once."""
+    stations = Stations(interface)
+    try:
+        return stations.read()
+    finally:
+        stations.close()
+
+
+def _station(message: nl80211cmd) -> Station:
+    told = message.get_attr("NL80211_ATTR_STA_INFO")
+
+    def count(name: str) -> int:
+        return int(told.get_attr(f"NL80211_STA_INFO_{name}") or 0)
+
+    flags = told.get_attr("NL80211_STA_INFO_STA_FLAGS") or {}
+    return Station(
+        mac=str(message.get_attr("NL80211_ATTR_MAC")),
+        qos=bool(flags.get("WME")),
+        packets=count("TX_PACKETS"),
+        retries=count("TX_RETRIES"),
+        failed=count("TX_FAILED"),
+    )
+
+
+INTERVAL_NS = 100_000_000
+"""A packet of 1500 bytes takes 9 ms at 2 Mbit/s: some ten packets, as many as LRED's average remembers. A reading
+takes about 1 ms."""
+
+_NOBODY = FlowKey(0, 0, 0, 0)
+_NAME = FrameName(_NOBODY, UDP, 0, 0, 0)
+_SEGMENT = Segment(0, _NOBODY, UDP, 0, 0, 0, 0, 0, 0, None, False)
+"""Of a report that is of no packet in particular."""
+
+
+class Shares:
+    """Turns counters of neighbours into reports. Pure.
+
+    Invariants
+    1. As many reports as packets that the kernel has counted, and as many retries in them, whatever the interval.
+    2. Retries of an interval are shared evenly among its packets. A packet is counted when it is queued, its retries
+       when it is done: retries that come when no new packet is there go to the next one.
+    """
+
+    def __init__(self, seen: list[Station]) -> None:
+        """What had been counted before does not count."""
+        self._last = {station.mac: station for station in seen}
+        self._retries_left: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}
+
+    def reports(self, seen: list[Station]) -> list[LinkReport]:
+        """What has come since."""
+        found: list[LinkReport] = []
+        for now in seen:
+            then = self._last.get(now.mac)
+            self._last[now.mac] = now
+            if then is None or now.packets < then.packets or now.retries < then.retries:
+                then = Station(now.mac, now.qos, 0, 0, 0)  # new, or forgotten meanwhile and met again
+            packets = now.packets - then.packets
+            retries = now.retries - then.retries + self._retries_left.pop(now.mac, 0)
+            if packets == 0:
+                self._retries_left[now.mac] = retries
+                continue
+            failed = now.failed - then.failed
+            next_hop = self._numbers.setdefault(now.mac, len(self._numbers))
+            for place in range(packets):
+                mine = (place + 1) * retries // packets - place * retries // packets
+                found.append(LinkReport(_NAME, TransmitResult(_SEGMENT, 1 + mine, place >= failed, next_hop)))
+        return found
+
+
+class KernelLink:
+    """The counters of a Wi-Fi interface, read every `INTERVAL_NS`. Raises AgentError when it is none."""
+
+    def __init__(self, interface: str) -> None:
+        self._stations = Stations(interface)
+        self._shares = Shares(self._stations.read())
+        self.closed = False
+        """The interface has gone."""
+        self.due_ns = time.monotonic_ns() + INTERVAL_NS
+        """When to look again."""
+
+    def receive(self) -> list[LinkReport]:
+        """Reports since the last time."""
+        self.due_ns = max(self.due_ns, time.monotonic_ns()) + INTERVAL_NS
+        try:
+            return self._shares.reports(self._stations.read())
+        except AgentError:
+            self.closed = True
+            return []
+
+    def set_extra_backoff(self, slots: int, wall_clock: bool) -> bool:
+        """The kernel has none."""
+        return False
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.closed = True
+        self._stations.close()

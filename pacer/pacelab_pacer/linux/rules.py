@@ -1,0 +1,193 @@
+"""The firewall rules that bring packets to the queues: put in as one, taken out as one.
+
+Every agent has chains of its own in the table `mangle`, named PACELAB-PID-START-N after its process and the moment this
+one started. So no state is kept anywhere: the next start of any agent removes the chains of processes that are no more.
+
+Invariants
+1. --queue-bypass: while nobody listens packets go on as if there were no rule.
+2. A half-done installation is undone before the error is raised.
+3. No two agents have the same packets: an accepted one does not come to the rules behind.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pacelab_pacer.linux.host import AgentError
+
+_COMMANDS = ("iptables", "ip6tables")
+_PREFIX = "PACELAB"
+_CHAIN = re.compile(rf"^:({_PREFIX}-(\d+)-(\w+)-\d+) ", re.MULTILINE)
+_OWN_PASS = frozenset({"OUTPUT", "POSTROUTING"})
+"""Hooks that a packet of the agent's own comes by; at others its mark is somebody else's."""
+_WAIT_S = "5"
+_LISTED_S = 0.5
+"""What takes longer to be listed is not waited for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """Packets that pass `hook` (FORWARD, INPUT, OUTPUT or POSTROUTING) between these interfaces go to `queue`."""
+
+    hook: str
+    queue: int
+    in_interface: str | None = None
+    out_interface: str | None = None
+
+    @property
+    def jump(self) -> str:
+        """The rule that finds them, as iptables-save writes it, up to where they go."""
+        into = f" -i {self.in_interface}" if self.in_interface else ""
+        out_of = f" -o {self.out_interface}" if self.out_interface else ""
+        return f"-A {self.hook}{into}{out_of}"
+
+
+class Rules:
+    """The rules of this process. Raises AgentError when they cannot be put in."""
+
+    def __init__(self, captures: tuple[Capture, ...], *, own_mark: int) -> None:
+        """Packets with `own_mark` are this agent's own and pass by its queues."""
+        self._captures = captures
+        self._mark = own_mark
+        self._chains = [f"{own_name(_PREFIX)}-{index}" for index in range(len(captures))]
+
+    @property
+    def queues(self) -> list[int]:
+        """Where they bring packets to."""
+        return [capture.queue for capture in self._captures]
+
+    def install(self) -> list[str]:
+        """Put them in, after removing what dead agents left; returns the chains removed."""
+        listings = _listings()
+        removed = remove_stale(listings)
+        self._check_free(listings[_COMMANDS[0]])
+        for command in _COMMANDS:
+            problem = _restore(command, self._adding())
+            if problem is not None and command == _COMMANDS[0]:
+                self.remove()
+                raise AgentError(f"firewall rules: {problem}")
+            # No IPv6 in this kernel: then there is none to count either.
+        return removed
+
+    def remove(self) -> None:
+        """Take them out; harmless when they are not in."""
+        for command in _COMMANDS:
+            listing = _save(command)
+            present = [chain for chain in self._chains if f":{chain} " in listing]
+            if present:
+                _restore(command, _removing(present, listing))
+
+    def are_in(self) -> bool:
+        """False where somebody has taken them out: a firewall that was loaded anew. True where nobody can tell."""
+        try:
+            done = subprocess.run(
+                [f"{_COMMANDS[0]}-save", "-t", "mangle"], capture_output=True, text=True, check=True, timeout=_LISTED_S
+            )
+        except (OSError, subprocess.SubprocessError):
+            return True
+        lines = done.stdout.splitlines()
+        jumps = {f"{capture.jump} -j {chain}" for chain, capture in zip(self._chains, self._captures, strict=True)}
+        full = [chain for chain in self._chains if any(line.startswith(f"-A {chain} ") for line in lines)]
+        return jumps.issubset(lines) and full == self._chains
+
+    def _check_free(self, listing: str) -> None:
+        """Refuse packets that a living agent has: they end in its queue, and none would come to the second."""
+        living = {chain: pid for chain, pid, start in _CHAIN.findall(listing) if is_alive(int(pid), start)}
+        wanted = {capture.jump: capture.hook for capture in self._captures}
+        for line in listing.splitlines():
+            jump, _, chain = line.partition(" -j ")
+            if jump in wanted and chain in living and chain not in self._chains:
+                attempt = f"firewall rules: {wanted[jump]} by these interfaces"
+                raise AgentError(f"{attempt}: process {living[chain]}, an agent too, has the packets; end it first")
+
+    def _adding(self) -> list[str]:
+        lines = []
+        for chain, capture in zip(self._chains, self._captures, strict=True):
+            own = f"-A {chain} -m mark --mark {self._mark:#x}/{self._mark:#x} -j RETURN"
+            lines += [
+                f":{chain} - [0:0]",
+                *([own] if capture.hook in _OWN_PASS else []),
+                f"-A {chain} -j NFQUEUE --queue-num {capture.queue} --queue-bypass",
+                f"{capture.jump} -j {chain}",
+            ]
+        return lines
+
+
+def own_name(prefix: str) -> str:
+    """A name that says which process it belongs to: PREFIX-PID-START."""
+    pid = os.getpid()
+    return f"{prefix}-{pid}-{_start_of(pid)}"
+
+
+def is_alive(pid: int, start: str) -> bool:
+    """Whether the process that such a name tells of still runs."""
+    return _start_of(pid) == start
+
+
+def _listings() -> dict[str, str]:
+    """Of each command, what its table holds."""
+    return {command: _save(command) for command in _COMMANDS}
+
+
+def remove_stale(listings: Mapping[str, str] | None = None) -> list[str]:
+    """Remove the chains of agents that are no more; returns their names, those of IPv4 and IPv6 once."""
+    removed: list[str] = []
+    for command, listing in (listings or _listings()).items():
+        dead = [chain for chain, pid, start in _CHAIN.findall(listing) if not is_alive(int(pid), start)]
+        if dead and _restore(command, _removing(dead, listing)) is None:
+            removed += dead
+    return list(dict.fromkeys(removed))
+
+
+def _removing(chains: list[str], listing: str) -> list[str]:
+    """Lines that delete these chains, and the jumps to them that the table's listing shows."""
+    jumps = [line for line in listing.splitlines() if line.startswith("-A ") and line.split("-j ")[-1] in chains]
+    return [
+        *("-D " + line.removeprefix("-A ") for line in jumps),
+        *(f"-F {chain}" for chain in chains),
+        *(f"-X {chain}" for chain in chains),
+    ]
+
+
+def _start_of(pid: int) -> str:
+    """When a process started, in clock ticks since boot, base 36; empty when there is no such process."""
+    try:
+        # The name, in parentheses, may hold anything.
+        ticks = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return ""
+    digits = ""
+    while ticks or not digits:
+        ticks, digit = divmod(ticks, 36)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
+    return digits
+
+
+def _save(command: str) -> str:
+    if shutil.which(f"{command}-save") is None:
+        return ""
+    done = subprocess.run([f"{command}-save", "-t", "mangle"], capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else ""
+
+
+def _restore(command: str, lines: list[str]) -> str | None:
+    """Apply lines as one; None or what went wrong."""
+    program = f"{command}-restore"
+    if shutil.which(program) is None:
+        return f"{program} not found; install iptables"
+    text = "\n".join(("*mangle", *lines, "COMMIT", ""))
+    done = subprocess.run(
+        [program, "--noflush", "-w", _WAIT_S], input=text, capture_output=True, text=True, check=False
+    )
+    if done.returncode == 0:
+        return None
+    said = " ".join(done.stderr.split()) or f"{program} failed"
+    if os.geteuid() != 0 or "ermission denied" in said:
+        return f"{program}: not permitted; run as root"
+    return f"{program}: {said[:200]}"

@@ -1,0 +1,219 @@
+"""What an agent says on standard output with --json, a document a line (docs/agent-status.schema.json).
+
+`FlowMonitor` is where its lines on flows come from.
+"""
+
+from __future__ import annotations
+
+from socket import inet_ntoa
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from pacelab.units import BITS_PER_BYTE, NS_PER_S
+from pacelab_pacer.core.segment import ACK, TCP, FlowKey, Segment, VoiceQuality, seq_diff
+from pacelab_pacer.core.vagp.e_model import MOS_MIN, mos
+
+STATUS_VERSION: Literal[1] = 1
+MAX_FLOWS = 4096
+IDLE_NS = 30 * NS_PER_S
+SHOWN = 50
+_NEW = 1 / 8
+
+
+class Head(TypedDict):
+    """Of every document."""
+
+    version: Literal[1]
+    agent: str
+    """Its role: gateway, sender, station..."""
+    scheme: str
+
+
+class Ready(Head):
+    """It has taken its place; packets meet it from now on."""
+
+    event: Literal["ready"]
+    pid: int
+    sched_fifo: bool
+    queues: NotRequired[list[int]]
+    """Numbers of the kernel's queues that packets wait in; none with `--datapath tc`."""
+    datapath: NotRequired[Literal["tc"]]
+
+
+class Stalled(Head):
+    """Its guard lets packets pass: the agent of this process id stands still."""
+
+    event: Literal["released"]
+    pid: int
+
+
+class Released(TypedDict):
+    """How often and how long packets passed since the agent stood still."""
+
+    times: int
+    seconds: float
+
+
+class Queue(TypedDict):
+    """What the kernel's queue did to packets."""
+
+    lost: int
+    overruns: int
+    refused: int
+
+
+class Lateness(TypedDict):
+    """Of releases behind their time, us; None before the first."""
+
+    p50: int | None
+    p99: int | None
+    max: int | None
+
+
+class FlowStatus(TypedDict):
+    """A flow with traffic since the last status."""
+
+    flow: str
+    protocol: Literal["tcp", "udp"]
+    rate_bps: int
+    packets_per_s: float
+    rtt_s: float | None
+    """Beyond this host, smoothed."""
+    mos: float | None
+
+
+class Status(Head):
+    """Each second, and at the end."""
+
+    event: Literal["status", "end"]
+    uptime_s: float
+    packets: dict[str, int]
+    """By what became of them."""
+    held_pkts: int
+    kept_pkts: int
+    """Copies for local retransmission."""
+    passed_unseen: dict[str, int]
+    """By reason."""
+    drops: dict[str, int]
+    """The algorithm's own, by reason."""
+    hook: dict[str, int]
+    """The algorithm's counters."""
+    failed: str | None
+    """Why it is bypassed."""
+    released: Released
+    errors: int
+    release_lateness_us: Lateness
+    flows: list[FlowStatus]
+    queue: NotRequired[Queue]
+    datapath: NotRequired[Literal["tc"]]
+    sampled_octets: NotRequired[int]
+    """`--datapath tc`: one packet is looked at in so many octets; 0: all."""
+    not_carried_out: NotRequired[dict[str, int]]
+    """`--datapath tc`: actions that it cannot do."""
+
+
+Line = Ready | Status | Stalled
+
+
+class _Watched:
+    __slots__ = ("bytes", "highest_end", "last_ns", "mos", "packets", "probe_end", "probe_ns", "protocol", "rtt_ns")
+
+    def __init__(self, protocol: int) -> None:
+        self.protocol = protocol
+        self.bytes = 0
+        self.packets = 0
+        self.last_ns = 0
+        self.highest_end: int | None = None
+        self.probe_end: int | None = None
+        self.probe_ns = 0
+        self.rtt_ns: float | None = None
+        self.mos: float | None = None
+
+
+class FlowMonitor:
+    """What an observer of packets can say of each flow: rate, round trip, loss of voice. For people, not for pacing.
+
+    Watches what passes; `report` sums up the time since the last one.
+
+    Invariants
+    1. At most `MAX_FLOWS` flows; further ones are not watched. A flow that is silent for `IDLE_NS` is forgotten.
+    2. A round trip starts when a data segment is let go and ends with the ACK that covers it; one at a time per flow,
+       and none of what was sent twice (Karn).
+    """
+
+    def __init__(self) -> None:
+        self._flows: dict[FlowKey, _Watched] = {}
+        self._since_ns: int | None = None
+
+    def passed(self, now_ns: int, segment: Segment) -> None:
+        """A segment was let go."""
+        flow = self._flows.get(segment.flow)
+        if flow is None:
+            if len(self._flows) >= MAX_FLOWS:
+                return
+            flow = self._flows[segment.flow] = _Watched(segment.protocol)
+        flow.bytes += segment.packet_bytes
+        flow.packets += 1
+        flow.last_ns = now_ns
+        if segment.protocol == TCP:
+            if segment.payload_bytes:
+                self._start(now_ns, flow, segment)
+            if segment.flags & ACK:
+                self._finish(now_ns, segment)
+        elif segment.quality is not None:
+            self._judge(now_ns, segment.quality)
+
+    def report(self, now_ns: int) -> list[FlowStatus]:
+        """Flows with traffic since the last report, fastest first; forgets the idle ones."""
+        span_ns = 0 if self._since_ns is None else now_ns - self._since_ns
+        self._since_ns = now_ns
+        busy = []
+        for key, flow in list(self._flows.items()):
+            if flow.packets and span_ns:
+                busy.append((flow.bytes * BITS_PER_BYTE * NS_PER_S / span_ns, key, flow))
+            elif now_ns - flow.last_ns > IDLE_NS:
+                del self._flows[key]
+        busy.sort(key=lambda one: -one[0])
+        rows = [_row(key, flow, rate, span_ns) for rate, key, flow in busy[:SHOWN]]
+        for _rate, _key, flow in busy:
+            flow.bytes = flow.packets = 0
+        return rows
+
+    def _start(self, now_ns: int, flow: _Watched, segment: Segment) -> None:
+        end = segment.end_seq
+        if flow.highest_end is not None and seq_diff(end, flow.highest_end) <= 0:
+            flow.probe_end = None  # sent again: what comes back may belong to either
+            return
+        flow.highest_end = end
+        if flow.probe_end is None:
+            flow.probe_end, flow.probe_ns = end, now_ns
+
+    def _finish(self, now_ns: int, segment: Segment) -> None:
+        flow = self._flows.get(segment.flow.reversed())
+        if flow is not None and flow.probe_end is not None and seq_diff(segment.ack, flow.probe_end) >= 0:
+            sample = now_ns - flow.probe_ns
+            flow.rtt_ns = sample if flow.rtt_ns is None else flow.rtt_ns + _NEW * (sample - flow.rtt_ns)
+            flow.probe_end = None
+
+    def _judge(self, now_ns: int, quality: VoiceQuality) -> None:
+        flow = self._flows.get(quality.call)
+        if flow is not None:
+            heard = quality.expected - quality.lost - quality.late
+            loss = 1 - heard / quality.expected if quality.expected else 1.0
+            flow.mos = mos(network_delay_ns=quality.delay_ns, loss=loss) if heard else MOS_MIN
+
+
+def _row(key: FlowKey, flow: _Watched, rate_bps: float, span_ns: int) -> FlowStatus:
+    return {
+        "flow": f"{_text(key.src)}:{key.sport} > {_text(key.dst)}:{key.dport}",
+        "protocol": "tcp" if flow.protocol == TCP else "udp",
+        "rate_bps": round(rate_bps),
+        "packets_per_s": round(flow.packets * NS_PER_S / span_ns, 1),
+        "rtt_s": None if flow.rtt_ns is None else round(flow.rtt_ns / NS_PER_S, 6),
+        "mos": None if flow.mos is None else round(flow.mos, 2),
+    }
+
+
+def _text(address: int) -> str:
+    return inet_ntoa(address.to_bytes(4, "big"))

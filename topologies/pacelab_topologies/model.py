@@ -1,0 +1,425 @@
+"""The data model of a network.
+
+Invariants, checked on construction
+1. Numbers are finite; distances, rates and queues are positive, delays and times not negative. What counts (numbers of
+   nodes, packets, link rates) is an int.
+2. No two wireless nodes share a position.
+3. Every flow has two different ends, and a path of decodable links and wires connects them where nodes stand at first.
+4. A call has two flows, there and back.
+5. Names are texts without control characters.
+6. Moves of a node are in the order of time; a flow stops after it starts.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any
+
+from pacelab_topologies.domain import plain
+
+LONGEST_S, LONGEST_DELAY_S = 1e9, 3600.0
+"""Of flows, and of wires: the engine counts nanoseconds, which must fit."""
+MOST_SHADOWING_DB = 20.0
+MOST_QUEUE_PKTS = 10_000
+MOST_NODES = 4_000
+"""All of them near each other take the engine 2 GB."""
+
+
+class _Part:
+    """Holds Python's own numbers, whatever they came as: numpy's are no int, and its arrays no places."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        part: Any = self
+        for item in fields(part):
+            value = plain(getattr(self, item.name))
+            if item.name == "position_m" and isinstance(value, Iterable) and not isinstance(value, str):
+                value = tuple(map(plain, value))
+            object.__setattr__(self, item.name, value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node(_Part):
+    """A host or router. A wired host (`wireless=False`) has a position for drawings only."""
+
+    name: str
+    wireless: bool
+    position_m: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WiredLink(_Part):
+    """A full-duplex wire between the nodes numbered `a` and `b`, with a drop-tail queue at each end."""
+
+    a: int
+    b: int
+    rate_bps: int
+    delay_s: float
+    queue_pkts: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow(_Part):
+    """Where one flow starts and ends (node numbers), and when; what it carries is the experiment's business."""
+
+    src: int
+    dst: int
+    start_s: float = 0.0
+    stop_s: float | None = None
+    """None: at the end of the run."""
+    call: int | None = None
+    """The voice call that this is one direction of; None: whatever the experiment's traffic says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move(_Part):
+    """The node is at `position_m` at `at_s` seconds, and on straight lines between its moves."""
+
+    node: int
+    at_s: float
+    position_m: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkRate(_Part):
+    """Data rate from node `a` to node `b` (that direction) from `at_s` seconds on, in place of the experiment's."""
+
+    a: int
+    b: int
+    rate_bps: int
+    at_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathLoss(_Part):
+    """Log-distance loss in the place of two-ray ground: 10 `exponent` dB a decade of distance.
+
+    Each pair of nodes deviates by a normal draw of `shadowing_db` standard deviation that belongs to the run's seed, so
+    that the topology's ranges hold on average only.
+    """
+
+    exponent: float
+    shadowing_db: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """A network and the places of its flows. Nodes are numbered by their place in `nodes`.
+
+    Two wireless nodes decode each other up to `decode_m` metres apart and sense each other up to `sense_m`.
+    """
+
+    name: str
+    description: str
+    nodes: tuple[Node, ...]
+    flows: tuple[Flow, ...]
+    decode_m: float
+    sense_m: float
+    wired: tuple[WiredLink, ...] = ()
+    moves: tuple[Move, ...] = ()
+    mobility: str = ""
+    """What the moves are of, where nodes walk for the sake of it ("random-waypoint, seed 3"): static routes are refused
+    then. "": they are a part of the network's story, as a handover is."""
+    area_m: tuple[float, float] | None = None
+    """Where nodes may walk, from (0, 0) to here; None without `mobility`."""
+    link_rates: tuple[LinkRate, ...] = ()
+    path_loss: PathLoss | None = None
+    source: str = ""
+    """Paper and figure."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that belong to this network, for example `{"phy": "802.11a", "rts": False}`: fields of an experiment and
+    their values. They hold unless the experiment says otherwise."""
+    _near: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
+    """Neighbours of each node, in the order of their numbers."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "defaults", MappingProxyType(dict(self.defaults)))
+        for name, kind in _PARTS.items():
+            object.__setattr__(self, name, _parts(self, name, kind))
+        _check_ranges(self)
+        _check_nodes(self)
+        _check_wires(self)
+        object.__setattr__(self, "_near", _neighbours(self))
+        for flow in self.flows:
+            _check_flow(self, flow)
+        _check_calls(self)
+        _check_moves(self)
+        _check_link_rates(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = [name for name in self.__slots__ if name != "_near"]
+        return _rebuild, ({name: getattr(self, name) for name in names} | {"defaults": dict(self.defaults)},)
+
+    @property
+    def gateways(self) -> tuple[int, ...]:
+        """Nodes that have a radio and a wire."""
+        wired = {end for link in self.wired for end in (link.a, link.b)}
+        return tuple(i for i, node in enumerate(self.nodes) if node.wireless and i in wired)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What a scheme may ask of a topology: "gateway", "multi-hop", "single-hop" (wireless hops of the flows)."""
+        hops = [self.wireless_hops(flow) for flow in self.flows]
+        found = ["gateway"] if self.gateways else []
+        if any(count > 1 for count in hops):
+            found.append("multi-hop")
+        if all(count == 1 for count in hops):
+            found.append("single-hop")
+        return tuple(found)
+
+    def decodes(self, a: int, b: int) -> bool:
+        """Whether the nodes numbered `a` and `b` have radios and decode each other."""
+        return self.nodes[a].wireless and self.nodes[b].wireless and self.distance_m(a, b) <= self.decode_m
+
+    def distance_m(self, a: int, b: int) -> float:
+        """Distance of two nodes in metres."""
+        return math.dist(self.nodes[a].position_m, self.nodes[b].position_m)
+
+    def path(self, flow: Flow) -> tuple[int, ...]:
+        """Node numbers of a path with the fewest hops, ties to the lower node number; empty when there is none."""
+        before = {flow.src: flow.src}
+        frontier = deque([flow.src])
+        while frontier and flow.dst not in before:
+            here = frontier.popleft()
+            for there in self.neighbours(here):
+                if there not in before:
+                    before[there] = here
+                    frontier.append(there)
+        if flow.dst not in before:
+            return ()
+        path = [flow.dst]
+        while path[-1] != flow.src:
+            path.append(before[path[-1]])
+        return tuple(reversed(path))
+
+    def neighbours(self, node: int) -> tuple[int, ...]:
+        """Nodes one decodable link or one wire away, in the order of their numbers."""
+        return self._near[node]
+
+    def reached(self, node: int) -> set[int]:
+        """All nodes that some path connects with `node`, itself included."""
+        found, frontier = {node}, [node]
+        while frontier:
+            new = [there for there in self._near[frontier.pop()] if there not in found]
+            found.update(new)
+            frontier += new
+        return found
+
+    def wireless_hops(self, flow: Flow) -> int:
+        """Wireless hops on the flow's path: the papers' h."""
+        path = self.path(flow)
+        return sum(self.nodes[a].wireless and self.nodes[b].wireless for a, b in pairwise(path))
+
+    def wired_delay_s(self, flow: Flow) -> float:
+        """Seconds that the wires on the flow's path take, one way."""
+        delays = {frozenset((link.a, link.b)): link.delay_s for link in self.wired}
+        return sum(delays.get(frozenset(hop), 0.0) for hop in pairwise(self.path(flow)))
+
+
+_PARTS: Mapping[str, type[Any]] = {
+    "nodes": Node,
+    "wired": WiredLink,
+    "flows": Flow,
+    "moves": Move,
+    "link_rates": LinkRate,
+}
+"""Field of a topology -> what it holds."""
+
+
+def _parts(topology: Topology, name: str, kind: type[Any]) -> tuple[Any, ...]:
+    """What the topology was given there, as a list or whatever goes through it; their numbers are some, or None."""
+    given: object = getattr(topology, name)
+    found = tuple(given) if isinstance(given, Iterable) else (given,)
+    where = f"topology {topology.name!r}: {name}: "
+    measures = [item.name for item in fields(kind) if item.name.endswith(("_m", "_s", "_bps"))]
+    for part in found:
+        if not isinstance(part, kind):
+            raise ValueError(f"{where}{part!r:.60}: allowed are pacelab.{kind.__name__}s, in a tuple")
+        for measure in measures:
+            value = getattr(part, measure)
+            if measure == "position_m" and not (isinstance(value, tuple) and len(value) == 2):
+                said = "allowed are finite numbers, x and y"
+                raise ValueError(f"{where}{kind.__name__}: {measure}={value!r:.60}: {said}")
+            for number in value if isinstance(value, tuple) else (value,):
+                if number is not None and not isinstance(number, int | float):
+                    raise ValueError(f"{where}{kind.__name__}: {measure}={value!r:.60}: allowed are numbers")
+    return found
+
+
+def _rebuild(fields: dict[str, Any]) -> Topology:
+    return Topology(**fields)
+
+
+def check_name(name: object) -> str:
+    """The name of a network or a node; ValueError when it is none, or would break a line."""
+    control = isinstance(name, str) and {"Cc", "Cs", "Zl", "Zp"} & {unicodedata.category(sign) for sign in name}
+    if not isinstance(name, str) or not name or control:
+        raise ValueError(f"name {name!r:.60}: allowed is a text without control characters")
+    return name
+
+
+def _is_node(topology: Topology, number: object) -> bool:
+    return _is_count(number) and number in range(len(topology.nodes))
+
+
+def _is_count(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
+
+
+def _neighbours(topology: Topology) -> tuple[tuple[int, ...], ...]:
+    """Of each node. Only nodes in squares beside its own can be in reach: they are wider than the decode range."""
+    side_m = 1.001 * topology.decode_m
+    places = [tuple(math.floor(x / side_m) for x in node.position_m) for node in topology.nodes]
+    squares: dict[tuple[int, ...], list[int]] = {}
+    for number, place in enumerate(places):
+        squares.setdefault(place, []).append(number)
+    near: list[set[int]] = [set() for _ in topology.nodes]
+    for link in topology.wired:
+        near[link.a].add(link.b)
+        near[link.b].add(link.a)
+    for number, (x, y) in enumerate(places):
+        around = ((x + dx, y + dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1))
+        candidates = (other for place in around for other in squares.get(place, ()))
+        near[number].update(other for other in candidates if other != number and topology.decodes(number, other))
+    return tuple(tuple(sorted(found)) for found in near)
+
+
+def _check_ranges(topology: Topology) -> None:
+    check_name(topology.name)
+    for name, value in (("decode range", topology.decode_m), ("sense range", topology.sense_m)):
+        if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+            raise ValueError(f"topology {topology.name!r}: {name} {value!r:.60} m: allowed is a finite number above 0")
+    loss = topology.path_loss
+    if loss is not None and not isinstance(loss, PathLoss):
+        raise ValueError(f"topology {topology.name!r}: path_loss {loss!r:.60}: allowed is a pacelab.PathLoss")
+    measures = () if loss is None else (loss.exponent, loss.shadowing_db)
+    if not all(isinstance(number, int | float) for number in measures):
+        raise ValueError(f"topology {topology.name!r}: {loss}: allowed are numbers")
+    if loss is not None and not (1.0 <= loss.exponent <= 8.0 and 0.0 <= loss.shadowing_db <= MOST_SHADOWING_DB):
+        raise ValueError(
+            f"topology {topology.name!r}: loss exponent {loss.exponent}, shadowing {loss.shadowing_db} dB: "
+            f"allowed are exponents from 1 to 8 and 0 to {MOST_SHADOWING_DB:g} dB"
+        )
+    if topology.sense_m < topology.decode_m:
+        raise ValueError(
+            f"topology {topology.name!r}: sense range {topology.sense_m} m: "
+            f"allowed is at least the decode range, {topology.decode_m} m"
+        )
+
+
+def _check_nodes(topology: Topology) -> None:
+    if len(topology.nodes) > MOST_NODES:
+        raise ValueError(f"topology {topology.name!r}: {len(topology.nodes)} nodes: allowed are up to {MOST_NODES}")
+    names: set[str] = set()
+    places: dict[tuple[float, float], str] = {}
+    for node in topology.nodes:
+        try:
+            check_name(node.name)
+        except ValueError as error:
+            raise ValueError(f"topology {topology.name!r}: node {error}") from None
+        if node.name in names:
+            raise ValueError(f"topology {topology.name!r}: node name {node.name!r} is used twice: names must differ")
+        names.add(node.name)
+        if not isinstance(node.wireless, bool):
+            raise ValueError(
+                f"topology {topology.name!r}: node {node.name!r}: wireless {node.wireless!r}: allowed is True or False"
+            )
+        if not all(math.isfinite(metres) for metres in node.position_m):
+            raise ValueError(
+                f"topology {topology.name!r}: node {node.name!r} at {node.position_m} m: "
+                "allowed are finite numbers, x and y"
+            )
+        if node.wireless and node.position_m in places:
+            raise ValueError(
+                f"topology {topology.name!r}: nodes {places[node.position_m]!r} and {node.name!r} "
+                f"are both at {node.position_m} m: wireless nodes must be apart"
+            )
+        if node.wireless:
+            places[node.position_m] = node.name
+
+
+def _check_wires(topology: Topology) -> None:
+    taken: set[frozenset[int]] = set()
+    for link in topology.wired:
+        if not (_is_node(topology, link.a) and _is_node(topology, link.b)) or link.a == link.b:
+            raise ValueError(
+                f"topology {topology.name!r}: wire {link.a}-{link.b}: "
+                f"allowed are two different nodes of 0..{len(topology.nodes) - 1}"
+            )
+        if (ends := frozenset((link.a, link.b))) in taken:
+            raise ValueError(f"topology {topology.name!r}: wire {link.a}-{link.b}: allowed is one between two nodes")
+        taken.add(ends)
+        rate_ok = math.isfinite(link.rate_bps) and link.rate_bps >= 1
+        queue_ok = _is_count(link.queue_pkts) and 1 <= link.queue_pkts <= MOST_QUEUE_PKTS
+        if not (rate_ok and 0 <= link.delay_s <= LONGEST_DELAY_S and queue_ok):
+            raise ValueError(
+                f"topology {topology.name!r}: wire {link.a}-{link.b} of {link.rate_bps} bit/s, {link.delay_s} s, "
+                f"{link.queue_pkts} packets: allowed are a rate and a queue above 0 and a delay of at least 0: "
+                f"1 bit/s or more, up to {LONGEST_DELAY_S:g} s and a whole number of up to {MOST_QUEUE_PKTS} packets"
+            )
+
+
+def _check_flow(topology: Topology, flow: Flow) -> None:
+    if not (_is_node(topology, flow.src) and _is_node(topology, flow.dst)) or flow.src == flow.dst:
+        raise ValueError(
+            f"topology {topology.name!r}: flow {flow.src}->{flow.dst}: "
+            f"allowed are two different nodes of 0..{len(topology.nodes) - 1}"
+        )
+    stop_s = LONGEST_S if flow.stop_s is None else flow.stop_s
+    if not 0 <= flow.start_s < stop_s <= LONGEST_S:
+        raise ValueError(
+            f"topology {topology.name!r}: flow {flow.src}->{flow.dst} from {flow.start_s} s to {flow.stop_s} s: "
+            f"allowed is a start of at least 0 and a later stop, of at most {LONGEST_S:.15g} s"
+        )
+    if not topology.path(flow):
+        src, dst = topology.nodes[flow.src].name, topology.nodes[flow.dst].name
+        raise ValueError(
+            f"topology {topology.name!r}: flow {src}->{dst}: no path connects its ends; "
+            f"allowed are hops of at most {topology.decode_m} m and wires"
+        )
+
+
+def _check_calls(topology: Topology) -> None:
+    calls: dict[int, list[Flow]] = {}
+    for flow in topology.flows:
+        if flow.call is not None:
+            calls.setdefault(flow.call, []).append(flow)
+    for number, flows in calls.items():
+        there = [(flow.src, flow.dst) for flow in flows]
+        back = [(dst, src) for src, dst in reversed(there)]
+        if len(flows) != 2 or there != back:
+            raise ValueError(
+                f"topology {topology.name!r}: call {number}: flows {there}: allowed are two, there and back"
+            )
+
+
+def _check_moves(topology: Topology) -> None:
+    last: dict[int, float] = {}
+    for move in topology.moves:
+        where = f"topology {topology.name!r}: move of node {move.node} at {move.at_s} s"
+        if not _is_node(topology, move.node) or not topology.nodes[move.node].wireless:
+            raise ValueError(f"{where}: allowed is a wireless node of 0..{len(topology.nodes) - 1}")
+        if not all(math.isfinite(value) for value in (move.at_s, *move.position_m)):
+            raise ValueError(f"{where} to {move.position_m} m: allowed are finite numbers")
+        if move.at_s < 0 or move.at_s <= last.get(move.node, -1.0):
+            raise ValueError(f"{where}: allowed are times of at least 0, each later than the node's move before")
+        last[move.node] = move.at_s
+
+
+def _check_link_rates(topology: Topology) -> None:
+    for link in topology.link_rates:
+        known = _is_node(topology, link.a) and _is_node(topology, link.b) and link.a != link.b
+        if not (known and topology.nodes[link.a].wireless and topology.nodes[link.b].wireless):
+            raise ValueError(f"topology {topology.name!r}: rate {link.a}->{link.b}: allowed are two wireless nodes")
+        if not (_is_count(link.rate_bps) and link.rate_bps > 0 and 0 <= link.at_s <= LONGEST_S):
+            raise ValueError(
+                f"topology {topology.name!r}: rate {link.a}->{link.b} of {link.rate_bps} bit/s at {link.at_s} s: "
+                f"allowed are a whole rate above 0 and a time of at least 0, at most {LONGEST_S:.15g} s"
+            )

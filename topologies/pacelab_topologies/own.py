@@ -1,0 +1,400 @@
+"""A user's own topology: a YAML file, or a Python file that defines `topology(**options)`. See docs/own-code.md.
+
+Errors are `file:line: key: what is wrong; what is allowed`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import CodeType
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from pacelab_topologies.document import Delay, Document, Length, Level, Part, Rate, Reach, Time
+from pacelab_topologies.domain import ON_OFF, Domain, Real, Text, Whole
+from pacelab_topologies.kind import Kind, TopologyOption
+from pacelab_topologies.mobility import MobilityPart, MobilityReader, MovePart
+from pacelab_topologies.model import (
+    MOST_QUEUE_PKTS,
+    Flow,
+    LinkRate,
+    Move,
+    Node,
+    PathLoss,
+    Topology,
+    WiredLink,
+    check_name,
+)
+from pacelab_topologies.own_running import MOST_BYTES, Beside, bounded, shared_draws, waiting_for
+
+FILE_VERSION = 1
+DIRECTIONS = ("up", "down", "mixed")
+LARGEST = 10**9
+"""Bound of the numbers that a Python file's options may take."""
+
+
+class Ranges(Part):
+    """Two radios decode each other up to `decode` and sense each other up to `sense`.
+
+    With an exponent these are means of log-distance loss with shadowing.
+    """
+
+    decode: Reach
+    sense: Reach
+    exponent: float | None = Field(default=None, ge=1, le=8)
+    shadowing: Level = 0.0
+
+    def path_loss(self) -> PathLoss | None:
+        """The loss, where the file asks for another than two-ray ground."""
+        return None if self.exponent is None else PathLoss(exponent=self.exponent, shadowing_db=self.shadowing)
+
+
+Name = Annotated[str, Field(min_length=1), AfterValidator(check_name)]
+
+
+class NodePart(Part):
+    """A radio with its place, or a wired host, whose place is for drawings only."""
+
+    name: Name
+    at: list[Length] = Field(min_length=2, max_length=2)
+    wired: bool = False
+
+
+class WirePart(Part):
+    """A full-duplex wire."""
+
+    between: list[str] = Field(min_length=2, max_length=2)
+    rate: Rate
+    delay: Delay
+    queue: int = Field(default=50, ge=1, le=MOST_QUEUE_PKTS)
+
+
+class FlowPart(Part):
+    """Ends and times of a flow."""
+
+    source: str = Field(alias="from")
+    to: str
+    start: Time = 0.0
+    stop: Time | None = None
+
+
+class RatePart(Part):
+    """Rate of one link in one direction, from the time `at` on."""
+
+    source: str = Field(alias="from")
+    to: str
+    rate: Rate
+    at: Time = 0.0
+
+
+class TopologyFile(Part):
+    """The whole file."""
+
+    version: Literal[1]
+    name: Name
+    description: str = ""
+    ranges: Ranges
+    nodes: list[NodePart] = Field(min_length=1)
+    wires: list[WirePart] = Field(default_factory=list)
+    flows: list[FlowPart] = Field(min_length=1)
+    moves: list[MovePart] = Field(default_factory=list)
+    mobility: MobilityPart | None = None
+    rates: list[RatePart] = Field(default_factory=list)
+    defaults: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    """Options as on the command line, without their dashes."""
+
+
+MOST_LOADED = 64
+"""So many files are kept as they were read: one that is edited live is another with each change."""
+_loaded: dict[tuple[str, str], Kind] = {}
+
+
+def load_kind(path: str) -> Kind:
+    """The kind of topology that the file at `path` defines."""
+    file = Path(path)
+    try:
+        content = file.read_bytes()
+        text = content.decode("utf-8")
+        digest = Beside(file).digest() if file.suffix == ".py" else hashlib.sha256(content).hexdigest()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ValueError(f"topology {path!r}: reading it: {why}; allowed is a .yaml or .py file in UTF-8") from None
+    key = (path, digest)
+    if key not in _loaded:
+        if len(_loaded) >= MOST_LOADED:
+            del _loaded[next(iter(_loaded))]
+        load = _python_kind if file.suffix == ".py" else _yaml_kind
+        kind = load(path, text, digest)
+        if kind.digest != digest:
+            return kind  # it is made of a trace, too, which may change
+        _loaded[key] = kind
+    return _loaded[key]
+
+
+def read_yaml(text: str, name: str) -> Topology:
+    """The topology that a YAML file's text says; ValueError, where `name` stands for the file's. No other file."""
+    document = Document(text, name=name)
+    return _Builder(document, document.parse(TopologyFile), None).build()
+
+
+def _yaml_kind(path: str, text: str, digest: str) -> Kind:
+    document = Document(text, name=path)
+    file = document.parse(TopologyFile)
+    builder = _Builder(document, file, Path(path).parent)
+    topology = builder.build()
+    if builder.trace:
+        digest = hashlib.sha256(f"{digest} {hashlib.sha256(builder.trace).hexdigest()}".encode()).hexdigest()
+
+    def build(*, direction: str) -> Topology:
+        return topology
+
+    return Kind(
+        name=Path(path).name,
+        summary=topology.description,
+        build=build,
+        directions=DIRECTIONS[:1],
+        digest=digest,
+        places={name: f"{path}:{document.line(('defaults', name))}: defaults.{name}" for name in file.defaults},
+        link_rate_places=tuple(
+            f"{path}:{document.line(('rates', i, 'rate'))}: rates.{i}.rate" for i in range(len(file.rates))
+        ),
+    )
+
+
+class _Builder:
+    """Turns names into numbers, and says at which line one is wrong."""
+
+    def __init__(self, document: Document, file: TopologyFile, folder: Path | None) -> None:
+        self.document, self.file, self.folder = document, file, folder
+        self.numbers: dict[str, int] = {}
+        self.wires: dict[frozenset[int], int] = {}
+        self.trace = b""
+        """What the file says by another one."""
+
+    def build(self) -> Topology:
+        file = self.file
+        nodes = tuple(self._node(i, node) for i, node in enumerate(file.nodes))
+        if file.ranges.sense < file.ranges.decode:
+            raise self.document.error(
+                ("ranges", "sense"), f"less than decode; allowed is at least {file.ranges.decode:g} m"
+            )
+        if file.ranges.shadowing and file.ranges.exponent is None:
+            raise self.document.error(
+                ("ranges", "shadowing"), "it goes with an exponent; allowed is 1 to 8, for example 3"
+            )
+        wired = tuple(self._wire(i, wire) for i, wire in enumerate(file.wires))
+        flows = tuple(self._flow(i, flow) for i, flow in enumerate(file.flows))
+        moves, mobility = tuple(self._move(("moves",), i, file.moves) for i in range(len(file.moves))), ""
+        if file.mobility is not None:
+            nodes, moves, mobility = self._mobility(file.mobility, nodes)
+        rates = tuple(self._rate(i, rate) for i, rate in enumerate(file.rates))
+        bare = self._topology(
+            name=file.name,
+            description=file.description or file.name,
+            nodes=nodes,
+            flows=(),
+            decode_m=file.ranges.decode,
+            sense_m=file.ranges.sense,
+            wired=wired,
+        )
+        for i, flow in enumerate(flows):
+            if not bare.path(flow):
+                ends = f"{file.flows[i].source} -> {file.flows[i].to}"
+                raise self.document.error(
+                    ("flows", i),
+                    f"no path connects {ends}; allowed are hops of at most {bare.decode_m:g} m and wires",
+                )
+        defaults = {f"--{name}": str(value) for name, value in file.defaults.items()}
+        return self._topology(
+            name=bare.name,
+            description=bare.description,
+            nodes=nodes,
+            flows=flows,
+            decode_m=bare.decode_m,
+            sense_m=bare.sense_m,
+            path_loss=file.ranges.path_loss(),
+            wired=wired,
+            moves=moves,
+            mobility=mobility,
+            area_m=None if file.mobility is None else (file.mobility.area[0], file.mobility.area[1]),
+            link_rates=rates,
+            source="your own file",
+            defaults=defaults,
+        )
+
+    def _topology(self, **fields: Any) -> Topology:
+        """What the model refuses, and no part's check before it, is an error of the file."""
+        try:
+            return Topology(**fields)
+        except ValueError as error:
+            raise self.document.error((), str(error)) from None
+
+    def _node(self, i: int, part: NodePart) -> Node:
+        if part.name in self.numbers:
+            first = self.document.line(("nodes", self.numbers[part.name]))
+            raise self.document.error(
+                ("nodes", i, "name"), f"{part.name!r} is the name of the node in line {first}; names must differ"
+            )
+        x, y = part.at
+        if not part.wired:
+            for other in self.file.nodes[:i]:
+                if not other.wired and other.at == part.at:
+                    raise self.document.error(
+                        ("nodes", i, "at"), f"{other.name!r} stands there; wireless nodes must be apart"
+                    )
+        self.numbers[part.name] = i
+        return Node(name=part.name, wireless=not part.wired, position_m=(x, y))
+
+    def _number(self, place: tuple[str | int, ...], name: str) -> int:
+        if name not in self.numbers:
+            raise self.document.error(place, f"there is no node {name!r}; allowed is one of {', '.join(self.numbers)}")
+        return self.numbers[name]
+
+    def _radio(self, place: tuple[str | int, ...], name: str) -> int:
+        number = self._number(place, name)
+        if self.file.nodes[number].wired:
+            raise self.document.error(place, f"{name!r} is wired; allowed are wireless nodes")
+        return number
+
+    def _ends(self, place: tuple[str | int, ...], a: int, b: int) -> None:
+        if a == b:
+            raise self.document.error(place, "both ends are the same node; allowed are two different ones")
+
+    def _wire(self, i: int, part: WirePart) -> WiredLink:
+        a, b = (self._number(("wires", i, "between", k), name) for k, name in enumerate(part.between))
+        self._ends(("wires", i, "between"), a, b)
+        first = self.wires.setdefault(frozenset((a, b)), i)
+        if first != i:
+            line = self.document.line(("wires", first))
+            raise self.document.error(
+                ("wires", i, "between"), f"the wire in line {line} is between them; allowed is one between two nodes"
+            )
+        return WiredLink(a=a, b=b, rate_bps=round(part.rate), delay_s=part.delay, queue_pkts=part.queue)
+
+    def _flow(self, i: int, part: FlowPart) -> Flow:
+        src, dst = self._number(("flows", i, "from"), part.source), self._number(("flows", i, "to"), part.to)
+        self._ends(("flows", i), src, dst)
+        if part.stop is not None and part.stop <= part.start:
+            raise self.document.error(("flows", i, "stop"), f"not after start; allowed is more than {part.start:g} s")
+        return Flow(src=src, dst=dst, start_s=part.start, stop_s=part.stop)
+
+    def _mobility(self, part: MobilityPart, nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Move, ...], str]:
+        """The nodes where they start, their moves, and what these are."""
+        if self.file.moves:
+            raise self.document.error(("moves",), "beside mobility; allowed is one of the two")
+        reader = MobilityReader(self.document, part, self.folder)
+        if part.waypoints is not None:
+            moves = tuple(self._move(("mobility", "waypoints"), i, part.waypoints) for i in range(len(part.waypoints)))
+            for i, move in enumerate(moves):
+                reader.check_within(("mobility", "waypoints", i, "to"), move.position_m)
+            return nodes, moves, "waypoints"
+        radios = [number for number, node in enumerate(nodes) if node.wireless]
+        walks = reader.walks({number: nodes[number].position_m for number in radios})
+        self.trace = reader.trace
+        moves = tuple(
+            Move(node=number, at_s=at_s, position_m=place)
+            for number, walk in zip(radios, walks, strict=True)
+            for at_s, place in walk.points
+        )
+        places = dict(zip(radios, (walk.start for walk in walks), strict=True))
+        started = tuple(replace(node, position_m=places.get(i, node.position_m)) for i, node in enumerate(nodes))
+        return started, moves, reader.said
+
+    def _move(self, where: tuple[str | int, ...], i: int, moves: list[MovePart]) -> Move:
+        part = moves[i]
+        place = (*where, i)
+        node = self._radio((*place, "node"), part.node)
+        before = [move.at for move in moves[:i] if move.node == part.node]
+        if before and part.at <= before[-1]:
+            raise self.document.error((*place, "at"), f"allowed is later than its move before, {before[-1]:g} s")
+        return Move(node=node, at_s=part.at, position_m=(part.to[0], part.to[1]))
+
+    def _rate(self, i: int, part: RatePart) -> LinkRate:
+        a, b = self._radio(("rates", i, "from"), part.source), self._radio(("rates", i, "to"), part.to)
+        self._ends(("rates", i), a, b)
+        return LinkRate(a=a, b=b, rate_bps=round(part.rate), at_s=part.at)
+
+
+def _python_kind(path: str, text: str, digest: str) -> Kind:
+    beside = Beside(Path(path))
+    own = {path: path} | {str(file.absolute()): str(file) for name in beside.found for file in beside.files(name)}
+
+    def run(code: CodeType | Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Run the user's code; what it raises becomes one line with its place."""
+        try:
+            with shared_draws(0, text=text):  # a file is one network, in each process
+                if isinstance(code, CodeType):
+                    with waiting_for(f"loading {path!r}"):
+                        return exec(code, *arguments)  # unbounded: it may import what takes much
+                with waiting_for(f"topology() of {path!r}"), bounded():
+                    return code(*arguments, **options)
+        except (Exception, SystemExit) as error:
+            frames = traceback.extract_tb(error.__traceback__)
+            places = [f"{own[frame.filename]}:{frame.lineno}" for frame in frames if frame.filename in own]
+            where = places[-1] if places else f"{path}:1"
+            what = f"{type(error).__name__}: {' '.join(str(error).split())}; mend the file"
+            if isinstance(error, MemoryError):
+                what = f"it takes more than {MOST_BYTES >> 30} GiB of memory; allowed are smaller values of its options"
+            raise ValueError(f"{where}: topology: {what}") from None
+
+    try:
+        code = compile(text, path, "exec")
+    except (SyntaxError, ValueError) as error:  # ValueError: older Pythons say so of a null character
+        line, what = getattr(error, "lineno", None) or 1, getattr(error, "msg", error)
+        raise ValueError(f"{path}:{line}: this is not Python: {what}; mend the file") from None
+    names: dict[str, Any] = {"__name__": "own_topology", "__file__": path}
+    beside.lend(names)
+    run(code, names)
+    function = names.get("topology")
+    if not inspect.isfunction(function):
+        what = "the file defines none" if function is None else f"it is {function!r:.60}, no function"
+        raise ValueError(f"{path}:1: topology: {what}; allowed is `def topology(*, direction, ...)`")
+    parameters = dict(inspect.signature(function).parameters)
+    takes_direction = parameters.pop("direction", None) is not None
+
+    def build(*, direction: str, **options: Any) -> Topology:
+        given = options | ({"direction": direction} if takes_direction else {})
+        topology = run(function, **given)
+        if not isinstance(topology, Topology):
+            line = function.__code__.co_firstlineno
+            raise ValueError(f"{path}:{line}: topology: it returned {topology!r:.60}; allowed is a pacelab.Topology")
+        return topology
+
+    return Kind(
+        name=Path(path).name,
+        summary=" ".join((inspect.getdoc(function) or "your own topology").split("\n\n")[0].split()),
+        build=build,
+        options=tuple(_option(path, name, parameter) for name, parameter in parameters.items()),
+        directions=DIRECTIONS if takes_direction else DIRECTIONS[:1],
+        digest=digest,
+    )
+
+
+def _option(path: str, name: str, parameter: inspect.Parameter) -> TopologyOption:
+    """An option of a Python file; its domain follows from the type of its default."""
+    domains: Mapping[type, Domain] = {
+        bool: ON_OFF,
+        int: Whole(-LARGEST, LARGEST),
+        float: Real(-LARGEST, LARGEST),
+        str: Text(),
+    }
+    if type(parameter.default) not in domains or parameter.kind is parameter.VAR_KEYWORD:
+        raise ValueError(
+            f"{path}:1: topology: parameter {name!r} has no default of a simple type; "
+            f"allowed are defaults that are bool, int, float or str"
+        )
+    domain = domains[type(parameter.default)]
+    if not isinstance(parameter.default, str):  # an empty text cannot be given, yet be the default
+        try:
+            domain.check(parameter.default)
+        except ValueError as error:
+            raise ValueError(f"{path}:1: topology: default of parameter {name!r}: {error}") from None
+    return TopologyOption(
+        name=name, domain=domain, default=parameter.default, help="an option of your own file", own=True
+    )

@@ -1,0 +1,63 @@
+"""Every kind of topology by name, with its options: the one place that `--help`, checks and builders share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from os import PathLike
+from types import MappingProxyType
+from typing import Any
+
+from pacelab_topologies.domain import like_which, plain
+from pacelab_topologies.kind import Kind
+from pacelab_topologies.model import Topology
+from pacelab_topologies.shapes import cell, chain, fu, lee, pairs, tcp_gap, vagp
+
+_KINDS = (
+    *(chain.KIND, cell.CELL, pairs.HIDDEN, pairs.EXPOSED, pairs.REUSE, pairs.PAIRS),
+    *(tcp_gap.PARALLEL, fu.CROSS, tcp_gap.CROSS_GATEWAY, fu.GRID, fu.RANDOM, tcp_gap.TWO_GATEWAYS),
+    *(lee.ASYMMETRIC, lee.INDOOR, lee.FULL_MESH, vagp.STRING, vagp.TREE, cell.ACCESS_POINT),
+)
+KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+"""Name -> kind of topology."""
+
+FILES = (".yaml", ".yml", ".py")
+"""Endings of a file that defines a topology."""
+KEPT = 64
+"""Topologies that are not built anew when they are asked for again."""
+
+
+def find_kind(name: str | PathLike[str]) -> Kind:
+    """The kind called `name`, or the one that the file of this path defines; ValueError names the known ones."""
+    name = plain(name)
+    if not isinstance(name, str):
+        raise ValueError(f"topology {name!r:.60}: allowed is a name, or a path to a .yaml or .py file")
+    if name.endswith(FILES):
+        from pacelab_topologies.own import load_kind
+
+        return load_kind(name)
+    if name not in KINDS:
+        allowed = f"allowed is one of {', '.join(KINDS)}, or a path to a .yaml or .py file"
+        raise ValueError(f"topology {name!r}: {like_which(name, KINDS)}{allowed}")
+    return KINDS[name]
+
+
+def load_topology(name: str | PathLike[str], *, direction: str | None = None, **options: Any) -> Topology:
+    """Build the topology called `name`, or the one of a file; see `pacelab.load_topology`, which says errors as ours.
+
+    Raises ValueError for an unknown name, option or value.
+    """
+    kind = find_kind(name)
+    options = {option: plain(value) for option, value in options.items()}
+    direction = direction or kind.default_direction(options)
+    kind.check(direction, options)
+    values = {option.name: option.default for option in kind.options} | options
+    if kind.digest is not None:  # a file's code may make another one each time
+        return kind.build(direction=direction, **values)
+    return _built(kind.name, direction, **values)
+
+
+@lru_cache(maxsize=KEPT, typed=True)
+def _built(name: str, direction: str, /, **values: Any) -> Topology:
+    """One of ours: many runs of a comparison are on the same one."""
+    return KINDS[name].build(direction=direction, **values)

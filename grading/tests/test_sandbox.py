@@ -39,7 +39,7 @@ def ask(around: Walls, body: str, limits: Limits | None = None) -> object:
 def test_inside_are_the_contract_and_nothing_else_of_ours(around: Walls) -> None:
     names = ask(around, "import pacelab\nreturn sorted(n for n in vars(pacelab) if not n.startswith('_'))")
     assert isinstance(names, list)
-    assert set(AVAILABLE) <= set(names) <= {*AVAILABLE, "grading", "own", "pacer"}
+    assert set(AVAILABLE) <= set(names) <= {*AVAILABLE, "pacelab_labs", "user_code"}
     with pytest.raises(Raised, match="No module named"):
         ask(around, "import pacelab.running.runner")
 
@@ -57,7 +57,7 @@ def test_inside_garbage_is_looked_for(best: Walls) -> None:
 
 def test_without_walls_only_the_submission_is_written(best: Walls) -> None:
     none = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
-    for around, there in ((none, {"f.py"}), (best, {"f.py", "pacelab"})):
+    for around, there in ((none, {"f.py"}), (best, {"f.py", "pacelab", "pacelab_grading", "pacelab_labs", "pacelab_pacer"})):
         with Box(around) as box:
             box.put("f.py", "x = 1\n")
             assert {path.name for path in box.folder.iterdir()} == there

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MASTERS = sorted((ROOT / "labs").glob("lab[0-9]*.py"))
+MASTERS = sorted((ROOT / "labs/pacelab_labs/masters").glob("lab[0-9]*.py"))
 LIMIT_S = 60.0
 SLIDER_LIMIT_S = 1.0
 SETTINGS, TRIES = 20, 3
@@ -65,8 +65,7 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     nbclient = pytest.importorskip("nbclient", reason="nbclient is missing: pip install -e '.[notebooks]' brings it")
     import nbformat
 
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    notebook = nbformat.v4.new_notebook()
+        notebook = nbformat.v4.new_notebook()
     client = nbclient.NotebookClient(
         notebook, timeout=5 * int(LIMIT_S), kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     )

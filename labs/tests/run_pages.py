@@ -49,7 +49,7 @@ def server(generate: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> It
     places = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_RUNTIME_DIR": "runtime", "JUPYTERLAB_SETTINGS_DIR": "settings"}
     places |= {"JUPYTERLAB_WORKSPACES_DIR": "workspaces", "IPYTHONDIR": "ipython"}
     environment = {**os.environ, **{name: str(home / folder) for name, folder in places.items()}}
-    environment |= {"PYTHONPATH": str(ROOT), "JUPYTER_TOKEN": token, "JUPYTER_PLATFORM_DIRS": "1"}
+    environment |= {"JUPYTER_TOKEN": token, "JUPYTER_PLATFORM_DIRS": "1"}
     options = ["--no-browser", "--allow-root", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
     folder = home / "notebooks" / "instructor"
     with (home / "log").open("w") as log:

@@ -18,7 +18,7 @@ from pacelab_labs import capstone
 
 pytestmark = pytest.mark.usefixtures("engine")
 
-LABS = Path(__file__).parents[2] / "labs"
+LABS = Path(__file__).parents[1]
 
 
 def result(goodput: float, jain: float | None, moses: list[float]) -> RunResult:
@@ -143,7 +143,7 @@ def test_one_packet_per_round_trip_is_ahead_of_doing_nothing(word: str | None) -
 @pytest.mark.parametrize(("master", "points"), [("lab4_tcp_gap.py", 66.2), ("lab7_capstone.py", 56.0)])
 def test_the_solutions_score_what_the_instructor_is_told(generate: ModuleType, master: str, points: float) -> None:
     solved: dict[str, Any] = {"lab": lab, "Pacer": Pacer, "statistics": statistics, "deque": deque}
-    for cell in generate.make(LABS / master, "instructor").cells:
+    for cell in generate.make(LABS / "pacelab_labs/masters" / master, "instructor").cells:
         if "exercise" in cell.metadata.get("tags", []):
             exec(cell.source, solved)  # the repository's own file
     assert lab.score(solved["MyPacer"]).points == pytest.approx(points, abs=0.05)

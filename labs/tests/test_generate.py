@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MASTERS = sorted((ROOT / "labs").glob("lab[0-9]*.py"))
+MASTERS = sorted((ROOT / "labs/pacelab_labs/masters").glob("lab[0-9]*.py"))
 BARE = {"return", "else:", "pass", "try:"}
 """Lines that say nothing, should a solution consist of them."""
 
@@ -158,7 +158,7 @@ def test_lab_uses_the_public_api_only(master: Path) -> None:
     for node in ast.walk(ast.parse(master.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("pacelab"):
             assert node.module == "pacelab"
-            assert {alias.name for alias in node.names} <= set(pacelab.__all__)
+            assert {alias.name for alias in node.names} <= {*pacelab.__all__, "lab"}
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "lab":
             assert node.attr in lab.__all__, f"{master.name}:{node.lineno}: lab.{node.attr} is not public"
 

@@ -25,7 +25,7 @@ from pacelab.figures.figures import image
 from pacelab.figures.timeline import choose_window
 
 ROOT = Path(__file__).parents[2]
-LAB0 = ROOT / "labs" / "lab0_tour.py"
+LAB0 = ROOT / "labs/pacelab_labs/masters/lab0_tour.py"
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -15,7 +15,7 @@ from pacelab import Experiment, LinkLayer, RunResult, compare, lab, run, run_lin
 # What lab 1 answers to its first question is what its experiment gives in a loop; what a figure calls alone is it.
 
 STARVED_BPS = 50_000
-MASTER = Path(__file__).parents[2] / "labs" / "lab1_hidden_exposed.py"
+MASTER = Path(__file__).parents[1] / "pacelab_labs" / "masters" / "lab1_hidden_exposed.py"
 
 
 def goodputs_bps(layout: str, apart: int, sense: int, rts: bool) -> list[float]:

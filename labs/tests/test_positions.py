@@ -120,7 +120,7 @@ def test_where_the_second_sender_is_near_enough_it_is_hidden() -> None:
 # The places are those of the lab's own `lab.explore`, read from its master; the runs are those of its `draw`. `make
 # test` tries a sample of them. Lab 1's first figure has its rules above.
 
-LABS = Path(__file__).parents[2] / "labs"
+MASTERS = Path(__file__).parents[1] / "pacelab_labs" / "masters"
 PLACES, SAMPLE = 200, 4
 ALL = pytest.mark.parametrize("most", [SAMPLE, pytest.param(PLACES, marks=pytest.mark.thorough)])
 NEWRENO = "newreno"
@@ -138,7 +138,7 @@ def places(
     master: str, most: int, explore: int = 0, also: Callable[[Place], bool] = lambda _place: True
 ) -> list[Place]:
     """Settings of a lab's n-th exploration: `most` of them, drawn, and one more where none of these is `also` this."""
-    tree = ast.parse(next(LABS.glob(f"{master}_*.py")).read_text("utf-8"))
+    tree = ast.parse(next(MASTERS.glob(f"{master}_*.py")).read_text("utf-8"))
     calls = sorted(
         (each for each in ast.walk(tree) if isinstance(each, ast.Call) and ast.unparse(each.func) == "lab.explore"),
         key=lambda call: call.lineno,

@@ -309,12 +309,13 @@ def test_who_calls_make_in_a_folder_of_another_is_told_to_copy_it() -> None:
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-def test_a_folder_whose_links_became_files_is_told_how_to_keep_them(tmp_path: Path) -> None:
-    """As Windows unpacks it, or Python's zipfile: it was compiled for minutes first."""
-    for name in ("uv.lock", "requirements.txt", "tools"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "pacelab").mkdir()
-    (tmp_path / "pacelab/pacer").write_text("../pacer")
+@pytest.mark.parametrize("fault", ["incomplete", "older layout"])
+def test_a_broken_source_tree_is_refused_with_the_remedy(tmp_path: Path, fault: str) -> None:
+    for path in ROOT.iterdir():
+        if not path.name.startswith(".") and path.name != "build" and (fault != "incomplete" or path.name != "labs"):
+            (tmp_path / path.name).symlink_to(path)
+    if fault == "older layout":
+        (tmp_path / "setup.py").touch()
     ran = subprocess.run(
         ["make", "-C", str(tmp_path), "-f", str(ROOT / "Makefile"), ".venv/.installed"],
         env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHON": "false", "PACELAB_ONLY_ASK": "yes"},
@@ -323,7 +324,11 @@ def test_a_folder_whose_links_became_files_is_told_how_to_keep_them(tmp_path: Pa
         check=False,
     )
     assert ran.returncode != 0
-    assert "unpack it anew here by unzip or tar, or git clone -c core.symlinks=true" in ran.stderr
+    expected = {
+        "incomplete": "labs/pyproject.toml is missing: this source tree is incomplete. Unpack it again into an empty folder",
+        "older layout": "holds files of an older layout (setup.py, pacelab/pacer): unpack PaceLab into an empty folder",
+    }
+    assert expected[fault] in ran.stderr
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
@@ -356,16 +361,15 @@ def test_an_environment_that_was_moved_or_whose_python_is_newer_is_made_anew(
 def test_what_is_compiled_beside_the_engine_ends_with_it_at_ctrl_c(machine: Machine) -> None:
     folder = machine.folder
     begun, ended, engine = (folder / name for name in ("begun", "ended", "engine"))
-    machine.program("cargo", f"case $* in rustc*) echo >{engine}; exec sleep 60 ;; esac")
+    machine.program("maturin", f"case $* in *python*) echo >{engine}; exec sleep 60 ;; esac")
     machine.program("python", f"trap 'kill $!; echo >{ended}; exit' TERM; sleep 60 & echo >{begun}; wait")
     (folder / "tools").mkdir()
-    (folder / "tools/prerequisites").symlink_to(folder / "bin/cargo")
+    (folder / "tools/prerequisites").symlink_to(folder / "bin/maturin")
     (folder / "tools/patiently").symlink_to(TOOLS / "patiently")
-    for name in ("pyproject.toml", "setup.py"):
-        (folder / name).touch()
+    (folder / "pyproject.toml").touch()
     command = ["make", "-C", str(folder), "-f", str(ROOT / "Makefile"), "-o", ".venv/.installed", ".venv/.built"]
     build = subprocess.Popen(
-        [*command, "CARGO=bin/cargo", "PY=bin/python", "RUST="],
+        [*command, "MATURIN=bin/maturin", "PY=bin/python", "RUST="],
         env={"PATH": os.environ["PATH"], "HOME": str(folder)},
         stderr=subprocess.DEVNULL,
         start_new_session=True,

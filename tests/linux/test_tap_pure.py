@@ -56,13 +56,13 @@ def test_wire_queues_and_overflows() -> None:
 
 
 def test_mediumd_is_found_where_the_wheel_put_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # as `pip install --user` does: the package under lib, the program in a bin that is on no PATH
-    for name in ("lib/pacelab/__init__.py", "bin/mediumd", "lib/pacelab-1.dist-info/METADATA"):
+    # like `pip install --user`: the metadata under lib, the program in a bin that is not on PATH
+    for name in ("bin/mediumd", "lib/pacelab_wmediumd-1.dist-info/METADATA"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     (tmp_path / "bin/mediumd").chmod(0o755)
-    (tmp_path / "lib/pacelab-1.dist-info/RECORD").write_text("pacelab/__init__.py,,\n../bin/mediumd,,\n")
-    monkeypatch.setattr(pacelab, "__file__", str(tmp_path / "lib/pacelab/__init__.py"))
+    (tmp_path / "lib/pacelab_wmediumd-1.dist-info/RECORD").write_text("../bin/mediumd,,\n")
+    monkeypatch.setattr("pacelab.emulation.network.medium.source_tree", lambda: tmp_path / "lib")
     monkeypatch.syspath_prepend(tmp_path / "lib")
     monkeypatch.setenv("PATH", "")
     assert find_program().resolve() == tmp_path / "bin/mediumd"

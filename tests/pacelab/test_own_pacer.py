@@ -297,8 +297,6 @@ def test_what_is_written_runs_with_its_test(kind: str, in_tmp: Path) -> None:
 )
 def test_modules_that_a_new_scheme_names_document_the_contract(module: str, says: str) -> None:
     assert module in TEMPLATES["scheme"]
-    ran = subprocess.run([sys.executable, "-m", "pydoc", module], capture_output=True, text=True, check=True)
-    assert says.split()[-1] in ran.stdout
     source = find_spec(module).origin
     assert says in Path(source).read_text(encoding="utf-8")
 

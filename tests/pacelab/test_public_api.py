@@ -81,7 +81,7 @@ def test_what_mypy_sees_is_what_there_is() -> None:
     seen = {
         alias.name: node.module
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("pacelab.")
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("pacelab")
         for alias in node.names
     }
     assert seen == pacelab._PUBLIC

@@ -161,18 +161,20 @@ def test_a_run_is_known_by_the_code_that_makes_it_and_by_no_other() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_comment_in_a_lab_keeps_the_fingerprint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    root = Path(pacelab.__file__).parent
-    shutil.copytree(root, tmp_path / "pacelab", ignore=shutil.ignore_patterns("static", "recorded.json", "data"))
-    monkeypatch.setattr(cache, "__file__", str(tmp_path / "pacelab/running/cache.py"))
+def test_only_code_that_decides_a_run_changes_the_fingerprint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for package in CORE:
+        shutil.copytree(folder_of(package), tmp_path / package, ignore=shutil.ignore_patterns("static", "data", "*.so"))
+    monkeypatch.setattr(cache, "folder_of", lambda package: tmp_path / package)
     cache.fingerprint.cache_clear()
     before = cache.fingerprint()
     for path, changes in (
-        ("lab/exercises_3_and_4.py", False),
-        ("claims/book.py", False),
-        ("running/runner.py", True),
+        ("pacelab/figures/tables.py", False),
+        ("pacelab/claims/book.py", False),
+        ("pacelab/running/runner.py", True),
+        ("pacelab_topologies/shapes/chain.py", True),
+        ("pacelab_pacer/core/tcp_gap/gateway.py", True),
     ):
-        with (tmp_path / "pacelab" / path).open("a") as text:
+        with (tmp_path / path).open("a") as text:
             text.write("# a comment\n")
         cache.fingerprint.cache_clear()
         assert (cache.fingerprint() != before) is changes

@@ -180,7 +180,7 @@ def test_no_guest_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.Monkey
         files.find_files()
     assert ("kernel and root tree", "make uml-kernel in the source tree") in list(missing_for_uml())
     monkeypatch.delenv(files.FOLDER)
-    monkeypatch.setattr(files.pacelab, "__file__", str(tmp_path / "site-packages/pacelab/__init__.py"))
+    monkeypatch.setattr(files, "source_tree", lambda: tmp_path / "site-packages")
     with pytest.raises(HostError, match=r"in the source tree, then export PACELAB_UML=TREE/build/uml$"):
         files.find_files()
 
@@ -360,10 +360,7 @@ def test_cpu_seconds_are_of_the_group() -> None:
 
 
 def test_vm_without_an_image_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import pacelab
-
-    (tmp_path / "pacelab").mkdir()
-    monkeypatch.setattr(pacelab, "__file__", str(tmp_path / "pacelab/__init__.py"))
+    monkeypatch.setattr(vm, "source_tree", lambda: tmp_path)
     with pytest.raises(HostError, match="it needs PaceLab's source tree"):
         vm.project_folder()
     (tmp_path / "vm").mkdir()

@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -116,6 +117,27 @@ def test_full_compare_has_ten_batches() -> None:
     assert len(row["goodput_bps"]["samples"]) == 10
     assert found.compare["interval"] == {"level": 0.95, "over": "batches"}
     assert row["goodput_bps"]["half_width"] < 0.02 * row["goodput_bps"]["mean"]
+
+
+def test_full_compare_counts_a_starved_run_as_one_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    (real,) = run_many([pacelab.Experiment(topology_options={"hops": 1, "wired": False}, duration_s=1)])
+
+    def run(goodput_bps: float, *batch_end_s: list[float]) -> Any:
+        """A run of 1000-byte packets whose flows completed their batches of 5000 packets at these times."""
+        flows = [real.run["flows"][0] | {"batch_end_s": ends} for ends in batch_end_s]
+        config = real.run["config"] | {"batch_pkts": 5000, "payload_bytes": 1000}
+        totals = real.run["totals"] | {"goodput_bps": goodput_bps}
+        return replace(real, run=real.run | {"config": config, "flows": flows, "totals": totals})
+
+    # A batch is 8 * 5000 * 1000 = 40,000,000 bits. Of 11 batches the first does not count. In the first run a batch of
+    # one flow takes 10 s and of the other 20 s: 4 + 2 Mbit/s. In the second run the second flow completes 3 batches
+    # only, and nothing is delivered in the third run. Their samples are the goodput of the whole run.
+    tens, twenties = [10.0 * (i + 1) for i in range(11)], [20.0 * (i + 1) for i in range(11)]
+    runs = [run(5.5e6, tens, twenties), run(4.2e6, tens, [20.0, 40.0, 60.0]), run(0.0, [], [])]
+    monkeypatch.setattr("pacelab.grid.comparison.run_kept", lambda *_, **__: runs)
+    (row,) = compare(pacelab.Experiment(topology_options={"hops": 1}), schemes=["newreno"], seeds=3, full=True).rows
+    assert row["goodput_bps"]["samples"] == pytest.approx([6e6] * 10 + [4.2e6, 0.0])
+    assert row["goodput_bps"]["mean"] == pytest.approx(64.2e6 / 12)
 
 
 def test_compare_checks_all_points_before_the_first_run(monkeypatch: pytest.MonkeyPatch) -> None:

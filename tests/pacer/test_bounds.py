@@ -14,7 +14,7 @@ from tests.pacer.hook_shell import DOWN, MS, UP, S, Shell, data, pure_ack
 
 FLOWS = 10_000
 GENEROUS_S = 10.0
-"""Wall time per test. It takes half a second; anything quadratic in the flows would take minutes."""
+"""Processor time per test. A test needs half a second; anything quadratic in the flows would take minutes."""
 
 
 def key(base: FlowKey, number: int) -> FlowKey:
@@ -24,7 +24,7 @@ def key(base: FlowKey, number: int) -> FlowKey:
 def test_gateway_with_ten_thousand_flows_is_bounded_and_forgets() -> None:
     hook = TcpGapGateway(TcpGapGatewayConfig(buffer_bytes=100 << 20, assumed_window_bytes=8000))
     shell = Shell(hook)
-    started = time.perf_counter()
+    started = time.process_time()
     for number in range(FLOWS):
         flow = key(DOWN, number)
         for i in range(3):
@@ -42,20 +42,20 @@ def test_gateway_with_ten_thousand_flows_is_bounded_and_forgets() -> None:
     assert hook.deadline() is None
     assert len(hook._flows.by_key) == 0
     assert hook._budget.reserved_bytes == 0
-    assert time.perf_counter() - started < GENEROUS_S
+    assert time.process_time() - started < GENEROUS_S
 
 
 def test_table_bounds_the_flows_of_a_sender() -> None:
     hook = TcpGapSender(TcpGapSenderConfig(table=FlowTableConfig(max_flows=1000)))
     shell = Shell(hook)
-    started = time.perf_counter()
+    started = time.process_time()
     for number in range(FLOWS):
         for i in range(2):
             shell.see(Point.LOCAL_OUT, data(key(UP, number), i * 1460))
     assert len(hook._flows.by_key) == 1000
     assert len(shell.held) == 1000
     assert hook.counters()["unpaced_segments"] == 2 * (FLOWS - 1000)
-    assert time.perf_counter() - started < GENEROUS_S
+    assert time.process_time() - started < GENEROUS_S
 
 
 def test_buffer_bounds_what_the_gateway_holds() -> None:
@@ -71,7 +71,7 @@ def test_buffer_bounds_what_the_gateway_holds() -> None:
 def test_vagp_with_ten_thousand_flows_is_bounded_and_forgets() -> None:
     hook = Vagp(VagpConfig(buffer_bytes=20_000_000, assumed_window_bytes=8000, initial_rtt_ns=MS))
     shell = Shell(hook)
-    started = time.perf_counter()
+    started = time.process_time()
     for number in range(FLOWS):
         for i in range(3):
             shell.see(Point.WIRED_TO_AIR, data(key(DOWN, number), i * 1460))
@@ -82,4 +82,4 @@ def test_vagp_with_ten_thousand_flows_is_bounded_and_forgets() -> None:
     assert (len(shell.held), len(shell.kept), len(hook._flows.by_key)) == (0, 0, 0)
     assert hook._budget.reserved_bytes == 0
     assert hook.deadline() is None
-    assert time.perf_counter() - started < GENEROUS_S
+    assert time.process_time() - started < GENEROUS_S

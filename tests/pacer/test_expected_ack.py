@@ -204,7 +204,7 @@ def test_further_flows_than_the_most_pass() -> None:
 
 def test_ten_thousand_flows_are_bounded() -> None:
     run = shell(ExpectedAckConfig(settle=1, max_flows=1000))
-    started = time.perf_counter()
+    started = time.process_time()
     for number in range(3):
         for port in range(10_000):
             run.see(OUT, pure_ack(FlowKey(100, 1, port, 5), 1000 * (number + 1)))
@@ -212,7 +212,7 @@ def test_ten_thousand_flows_are_bounded() -> None:
     assert len(run.held) <= 1000
     run.run_until(S)
     assert run.held == {}
-    assert time.perf_counter() - started < 10  # a fraction of a second; a search per ACK would take minutes
+    assert time.process_time() - started < 10  # a fraction of a second; a search per ACK would take minutes
 
 
 @CALM

@@ -7,10 +7,12 @@
 //! ```
 
 mod closed_forms;
+mod dcf_tables;
 mod link_layer;
 mod ns2_rules;
 mod properties;
 mod radios;
+mod rules_table;
 
 use pacelab_air_config::{Category, MacAckRate, PhyKind, Preset, Propagation, Radio};
 use pacelab_engine::{Air, AirConfig, Failure, Happening, NEVER, Notice, Ns, Packet, Record, Stream};

@@ -208,11 +208,11 @@ KEYS, WALK = re.findall(r"```yaml\n(.*?)```", MOBILITY, re.DOTALL)
 def test_a_walk_through_three_gateways_loses_a_part_of_two_seconds(in_tmp: Path) -> None:
     Path("walk.yaml").write_text(WALK)
     result = run(Experiment(topology="walk.yaml"))
-    (whole,) = re.findall(r"it carries (\d+) kbit/s", MOBILITY)
+    (whole,) = re.findall(r"the flow carries (\d+) kbit/s", MOBILITY)
     assert round(result.goodput_bps / 1e3) == int(whole)
     each = [round(bps / 1e3) for bps in result.series["flows"][0]["goodput_bps"]]
     seconds = dict(zip(result.series["t_s"], each, strict=True))
-    (first, second) = re.findall(r"it carries (\d+) and (\d+)", MOBILITY)[0]
+    (first, second) = re.findall(r"the flow carries (\d+) and (\d+)", MOBILITY)[0]
     assert [seconds[35.0], seconds[75.0]] == [int(first), int(second)]
     assert min(kbps for at, kbps in seconds.items() if at not in (35.0, 75.0)) > 1200
 

@@ -46,7 +46,7 @@ def main() -> None:
             for row in (rows[name] for rows in (stock, ours) if name in rows):
                 cells = (row.get(key, "") for key in NETWORK + SEEN)
                 table.writerow([json.dumps(cell) if isinstance(cell, list | dict) else cell for cell in cells])
-    lines = ["| example | on stock wmediumd | on ours |", "|---|---|---|"]
+    lines = ["| example | stock wmediumd | mediumd |", "|---|---|---|"]
     silent, failing = [], []
     for name in names:
         row = stock.get(name) or ours[name]
@@ -58,8 +58,8 @@ def main() -> None:
             lines.append(f"| `{name}` | {seen(stock.get(name))} | {seen(ours.get(name))} |")
     if silent:
         names_told = ", ".join(f"`{name}`" for name in silent)
-        lines += ["", f"Seen to start no wmediumd, so both are the same: {names_told}."]
-    lines += ["", "| does not start | last words |", "|---|---|"]
+        lines += ["", f"These examples start no wmediumd, so the program makes no difference: {names_told}."]
+    lines += ["", "| does not start | last message |", "|---|---|"]
     lines += [f"| `{name}` | {why.replace('|', '/')} |" for name, why in failing]
     page = DOCS / "hwsim.md"
     before, _, rest = page.read_text().partition(BEGIN)

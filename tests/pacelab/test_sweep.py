@@ -166,7 +166,7 @@ def test_a_comment_in_a_lab_keeps_the_fingerprint(monkeypatch: pytest.MonkeyPatc
     cache.fingerprint.cache_clear()
     before = cache.fingerprint()
     for path, changes in (
-        ("lab/exercises_3_and_4.py", False),
+        ("lab/lab3.py", False),
         ("claims/book.py", False),
         ("running/runner.py", True),
     ):

@@ -140,10 +140,10 @@ def test_lab_has_all_parts(generate: ModuleType, master: Path) -> None:
 @pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
 def test_each_question_has_its_answer_in_the_instructors_edition(generate: ModuleType, master: Path) -> None:
     cells = sources(generate.make(master, "instructor"))
-    asked = [cell.split("## Questions to take along")[1] for cell in cells if "## Questions to take along" in cell]
+    asked = [cell.split("## Questions to think about")[1] for cell in cells if "## Questions to think about" in cell]
     numbers = re.findall(r"^(\d)\. ", "".join(asked), re.MULTILINE)
     assert numbers or "capstone" in master.stem, (
-        f"{master.name}: no numbered question below '## Questions to take along'"
+        f"{master.name}: no numbered question below '## Questions to think about'"
     )
     notes = " ".join(cell for cell in cells if cell.startswith("**For the instructor.**"))
     silent = [number for number in numbers if not re.search(rf"Question {number}\b", notes)]

@@ -140,10 +140,10 @@ def test_lab_has_all_parts(generate: ModuleType, master: Path) -> None:
 @pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
 def test_each_question_has_its_answer_in_the_instructors_edition(generate: ModuleType, master: Path) -> None:
     cells = sources(generate.make(master, "instructor"))
-    asked = [cell.split("## Questions to take along")[1] for cell in cells if "## Questions to take along" in cell]
+    asked = [cell.split("## Questions to think about")[1] for cell in cells if "## Questions to think about" in cell]
     numbers = re.findall(r"^(\d)\. ", "".join(asked), re.MULTILINE)
     assert numbers or "capstone" in master.stem, (
-        f"{master.name}: no numbered question below '## Questions to take along'"
+        f"{master.name}: no numbered question below '## Questions to think about'"
     )
     notes = " ".join(cell for cell in cells if cell.startswith("**For the instructor.**"))
     silent = [number for number in numbers if not re.search(rf"Question {number}\b", notes)]
@@ -171,7 +171,7 @@ def test_every_check_of_a_lab_exists(master: Path) -> None:
     assert named
     number = master.stem.split("_")[0]
     listed = {name for name in EXERCISES if name.startswith(number + ".")}
-    assert set(named) == listed, f"{master.name} and labs/pacelab_labs/exercises_*.py, by check.py, differ in exercises"
+    assert set(named) == listed, f"{master.name} and pacelab/lab/lab*.py, by check.py, differ in exercises"
 
 
 def test_a_master_or_a_place_that_is_not_there_is_told_in_a_line(

@@ -1,15 +1,16 @@
 # %% [markdown]
 # # Lab 0: tour and first comparison
 #
-# **You will be able to** run an experiment and read its result; say which numbers belong to the payload and which to
-# the air; compare two schemes with seeds and intervals, and say when a difference is one.
+# **You will be able to** run an experiment and read its result; tell the payload from the overhead on the air; compare
+# two schemes over several seeds; and say when a difference between them is real.
 #
-# **You need** Python, and what a TCP window is. **Time:** 45 minutes, of which the computer needs one.
+# **You need** Python, and what a TCP window is. **Time:** 45 minutes (about one minute of computing).
 #
-# How a lab works: run the cells one by one, from top to bottom (Shift+Enter). At *Predict*, choose before you run on.
-# Where a cell says `raise lab.Todo`, write what is asked in its place and run the cell: a check says what came, with a
-# hint, and from the third try on what it expected. (*Run All Cells* stops at the first of them and then shows the end
-# of the page.) Nothing here can break anything.
+# How to work through a lab: run the cells one by one, from top to bottom (Shift+Enter). At *Predict*, choose an answer
+# before you run the next cell. Where a cell says `raise lab.Todo`, replace that line with your code and run the cell.
+# A check then reports what your code returned and gives a hint. From your third try on, the check also shows the
+# expected value. (*Run All Cells* stops at the first unsolved exercise and then shows the end of the page.) You cannot
+# break anything.
 
 # %%
 from pacelab import Experiment, compare, lab, load_topology, plot_topology, run
@@ -17,12 +18,14 @@ from pacelab import Experiment, compare, lab, load_topology, plot_topology, run
 lab.back_ends()
 
 # %% [markdown]
-# The table says what this computer can run on. All labs run on `sim`: virtual time, no root. Cells on *real hosts* use
-# the others where they are, and show what such a run gave elsewhere where they are not.
+# The table lists the back ends of this computer. All labs run on `sim`, which uses virtual time and needs no root
+# rights. The cells *On real hosts* also run on another back end, if this computer has one. Otherwise these cells show
+# recorded results from another computer.
 #
 # ## A network
-# The network of the TCP-GAP paper: nodes in a line, 200 m apart. A node decodes frames from up to 250 m, so only its
-# neighbours', and senses that somebody is sending up to 550 m away. The last node is a gateway with a wire.
+# This is the network of the TCP-GAP paper: nodes in a line, 200 m apart. A node decodes frames from up to 250 m, that
+# is, only from its neighbours. It senses other transmissions from up to 550 m. The last node is a gateway to a wired
+# network.
 
 # %%
 chain = load_topology("chain", hops=4)
@@ -33,10 +36,10 @@ lab.picture(
 
 # %% [markdown]
 # ## An experiment
-# An experiment is a topology, traffic, a scheme, a back end, a seed and a duration. What you do not say has a default:
-# 802.11b at 11 Mbit/s with RTS/CTS, one TCP NewReno flow from the first node to the wired host. The wire is three links
-# of 40 ms, so that a round trip takes a quarter of a second: hence the window of 64 packets; with 32 a single hop
-# carries half as much.
+# An experiment consists of a topology, traffic, a scheme, a back end, a seed and a duration. Everything that you leave
+# out has a default: 802.11b at 11 Mbit/s with RTS/CTS, and one TCP NewReno flow from the first node to the wired host.
+# The wired part consists of three links of 40 ms each, so a round trip takes a quarter of a second. That is why the
+# window is 64 packets; with 32 a single hop carries half as much.
 
 # %%
 experiment = Experiment(topology="chain", topology_options={"hops": 4}, window_pkts=64, duration_s=20)
@@ -44,8 +47,8 @@ result = run(experiment)
 lab.series(result, "goodput_bps", "cwnd_pkts")
 
 # %% [markdown]
-# A result is data: `result.run` is what `run.json` holds. The same experiment with the same seed gives the same bytes,
-# on every computer. Another seed gives another run of the same experiment.
+# A result is data: `result.run` is the content of the file `run.json`. The same experiment with the same seed gives
+# the same bytes on every computer. Another seed gives another run of the same experiment.
 
 # %%
 flow = result.run["flows"][0]
@@ -56,8 +59,8 @@ lab.table(
 
 # %% [markdown]
 # ## Exercise: goodput
-# Goodput is payload that reached the application, once, per second. A full TCP packet here carries 1460 bytes of
-# payload behind 40 bytes of headers.
+# Goodput is the payload that reaches the application per second, each byte counted once. Here a full TCP packet
+# carries 1460 bytes of payload and 40 bytes of headers.
 
 
 # %%
@@ -71,16 +74,16 @@ def goodput_bps(delivered_pkts, payload_bytes, seconds):
 lab.check("lab0.goodput", goodput_bps)
 
 # %% [markdown]
-# Now the same from the run above. Does it agree with what PaceLab says?
+# Now compute the goodput of the run above. Does your function agree with PaceLab?
 
 # %%
 mine = goodput_bps(flow["delivered_pkts"], 1460, experiment.duration_s)
 print(f"mine {mine / 1000:.1f} kbit/s, PaceLab's {flow['goodput_bps'] / 1000:.1f} kbit/s")
 
 # %% [markdown]
-# ## Predict: what is a hop worth?
-# The radio sends 11 Mbit/s. With one hop TCP's goodput is far less, since each frame costs a preamble, RTS, CTS and
-# ACK at 1 Mbit/s, and TCP's ACKs come back over the same air.
+# ## Predict: what does a hop cost?
+# The radio sends at 11 Mbit/s. Even over one hop TCP's goodput is far lower, for two reasons. Each frame needs a
+# preamble, RTS, CTS and ACK at 1 Mbit/s, and TCP's ACKs use the same channel.
 
 # %%
 guess = lab.predict(
@@ -101,8 +104,8 @@ guess.against(result.goodput_bps / one.goodput_bps)
 
 # %% [markdown]
 # Nodes sense each other over two hops (400 m), so that the four hops mostly take turns. Only the first and the last
-# sender, 600 m apart, do not sense each other. On a longer chain more hops are far enough apart to work at once. Where
-# does the goodput stop falling? Move the slider.
+# sender do not sense each other: they are 600 m apart. On a longer chain more pairs of hops are far enough apart to
+# work at the same time. Where does the goodput stop falling? Move the slider.
 
 
 # %%
@@ -118,35 +121,39 @@ lab.explore(
     draw,
     hops=lab.slide("wireless hops", 1, 12, start=4),
     rate_mbps=lab.choice("rate of the radio (Mbit/s)", [1, 2, 11], start=11),
-    window=lab.choice("TCP's window (packets)", [2, 4, 8, 32, 64], start=64),
+    window=lab.choice("TCP window (packets)", [2, 4, 8, 32, 64], start=64),
 )
 
 # %% [markdown]
-# Wherever the controls stand, no chain carries more than a single hop does, and no flow carries more than one window
-# per round trip of the wire. With the rate and the window as they were, less than a fifth of one hop's goodput is
-# left from 5 hops on.
+# At every setting, no chain carries more than a single hop does, and no flow carries more than one window per round
+# trip of the wired part. At 11 Mbit/s and a window of 64, less than a fifth of one hop's goodput is left from 5 hops
+# on.
 #
-# ## The air itself
-# What the medium does can be watched frame by frame. Blocks are frames (R, C, D, A: RTS, CTS, data, ACK), the grey bar
-# below says that a node hears something, dotted boxes are backoffs with the slots drawn. Find TCP's first ACK on its
-# way from n4 to n0 (it is data to the radio, a narrow D), and the two packets that it lets out, on their way to n4.
-# Two RTSs of n0 got no answer: who was on the air, that n0 could not hear? (Leave NAV, EIFS, △ and ∅C to lab 1.)
+# ## The channel, frame by frame
+# You can watch what the radios do. Each block is a frame: R is an RTS, C a CTS, D a data frame, A an ACK. The grey bar
+# below a node's line shows when the node senses another transmission. A dotted box is a backoff; the number in the box
+# is the number of slots drawn.
+#
+# Find TCP's first ACK on its way from n4 to n0. (For the radio a TCP ACK is data, so it appears as a narrow D.) Then
+# find the two packets that this ACK releases, on their way to n4. Two RTSs of n0 got no answer. Which node was sending
+# at that time, too far away for n0 to sense? (Lab 1 explains NAV, EIFS, △ and ∅C.)
 
 # %%
 lab.air(experiment, from_ms=245, to_ms=276)
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** n3, 600 m from n0. Into the end of the first RTS n3 began its own: n1 read n0's all the same
-# (△), but it hears n3 and may not answer (∅C). The second RTS met n3's data at n1. Lab 1 is about that.
+# **For the instructor.** It was n3, 600 m from n0. n3 started its own RTS while the first of these RTSs was
+# ending. n1 still decoded n0's RTS (△), but n1 sensed n3, so n1 was not allowed to answer (∅C). The second RTS collided
+# at n1 with n3's data frame. Lab 1 explains such cases.
 
 # %% [markdown]
 # ## A first comparison
-# `compare` runs schemes side by side over seeds. Each mean comes with a 95 % interval: were the experiment repeated
-# with other seeds, 95 % of such intervals would hold the true mean.
+# `compare` runs several schemes with the same seeds. Each mean has a 95 % confidence interval: if you repeated the
+# experiment many times with other seeds, 95 % of such intervals would contain the true mean.
 #
 # ### Exercise: the interval
-# From n samples: the standard deviation with n - 1 below the root, divided by √n, times a factor t that depends on n
-# (2.776 for 5 samples, 4.303 for 3).
+# Compute half the width of the interval from n samples. Take the standard deviation (with n − 1 under the root),
+# divide it by √n, and multiply by a factor t. The factor depends on n: it is 2.776 for 5 samples and 4.303 for 3.
 
 # %%
 import math
@@ -167,7 +174,8 @@ lab.check("lab0.half_width", half_width)
 # ### The paper's figure, from our data
 # [ElRakabawy, Klemm and Lindemann 2006] compare NewReno with their pacing scheme TCP-GAP on chains, with AODV as the
 # routing protocol (their figures 7 and 8; lab 4 takes TCP-GAP apart). The paper reports up to 41 % more goodput for
-# wireless-to-wired flows from 4 hops on. Here is our measurement of it, beside the same with static routes.
+# wireless-to-wired flows from 4 hops on. The left panel shows our measurement of that. The right panel shows the same
+# experiment with static routes.
 
 # %%
 base = Experiment(topology="chain", window_pkts=64, duration_s=20)
@@ -176,13 +184,14 @@ comparison = compare(base, schemes=["newreno", "tcp-gap"], axes=grid, seeds=3, j
 lab.comparison(comparison, {"routing": "aodv"}, {"routing": "static"})
 
 # %% [markdown]
-# **Read it.** With AODV pacing has the higher mean on chains of 4 hops and more. With static routes it has not, in this
-# direction: there the two lie close together. What pacing mends is AODV's habit of taking a frame lost to contention
-# for a broken link. The paper's condition is part of the paper's claim. That is how these labs work: `pacelab claims`
-# lists every claim that we checked, with its verdict and the reason.
+# **Read the figure.** With AODV, TCP-GAP has the higher mean on chains of 4 hops and more. With static routes it has
+# not, in this direction: there the two schemes are close together. Pacing fixes a weakness of AODV: when a frame is
+# lost to contention, AODV assumes that the link is broken. So the paper's claim holds under the paper's condition.
+# These labs check claims in this way. `pacelab claims` lists every claim that we checked, with its verdict and the
+# reason.
 #
-# Are two schemes different at some point? Where their intervals do not overlap, yes. Where they do, nothing is said
-# either way: run more seeds first. Three seeds of 20 s are a sketch. Look at 7 hops: is the gain settled there?
+# Do two schemes differ at some point? If their intervals do not overlap, they do. If the intervals overlap, you cannot
+# tell: run more seeds first. Three seeds of 20 s give only a rough picture. Look at 7 hops: is the gain certain there?
 
 # %%
 rows = [row for row in comparison.rows if row["point"] == {"hops": 7, "routing": "aodv"}]
@@ -196,7 +205,8 @@ lab.table(
 
 # %% [markdown]
 # ## On real hosts
-# The same experiment with real Linux hosts over our air, where this computer has that back end.
+# This cell runs the same experiment with real Linux hosts on PaceLab's simulated channel, if this computer has such a
+# back end.
 
 # %%
 short = Experiment(topology="chain", topology_options={"hops": 4}, window_pkts=64, duration_s=20)
@@ -204,21 +214,22 @@ lab.on_real_hosts("lab0.chain", short)
 
 # %% [markdown]
 # ## What you can now say
-# * Four hops carry less than a quarter of what one hop carries: they share the air, and mostly take turns.
-# * With AODV, TCP-GAP has the higher mean from 4 hops on; over static routes, wireless to wired, the two lie close.
-# * A difference of means is not yet a difference: at 7 hops three seeds leave the intervals overlapping.
+# * Four hops carry less than a quarter of what one hop carries: the hops share the channel and mostly take turns.
+# * With AODV, TCP-GAP has the higher mean from 4 hops on. Over static routes, wireless to wired, the two schemes are
+#   close.
+# * A difference between two means proves nothing alone: at 7 hops, with three seeds, the intervals still overlap.
 #
-# ## Questions to take along
-# 1. Why is the goodput of one hop at 11 Mbit/s nowhere near 11 Mbit/s? Measure which part of the loss is TCP's ACKs:
+# ## Questions to think about
+# 1. Why is the goodput of one hop at 11 Mbit/s so far below 11 Mbit/s? Measure which part of the loss TCP's ACKs cause:
 #    `Experiment(topology="chain", topology_options={"hops": 1, "wired": False}, traffic="udp-saturated")`.
-# 2. In the interactive figure: from which number of hops on does another hop cost nearly nothing, and why there?
+# 2. In the interactive figure: from which number of hops on does another hop cost almost nothing, and why there?
 #
 # **Further reading.** S. ElRakabawy, A. Klemm, C. Lindemann: *Gateway Adaptive Pacing for TCP across Multihop Wireless
 # Networks and the Internet*, MSWiM 2006. R. Jain: *The Art of Computer Systems Performance Analysis*, chapter 13
-# (intervals). `docs/validation.md`: how far this simulator agrees with ns-2, ns-3 and closed forms.
+# (intervals). `docs/validation.md`: how far this simulator agrees with ns-2, ns-3 and closed-form models.
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** Is the gain settled at 7 hops? No: NewReno's three seeds differ so much that the intervals
-# overlap, though the means lie far apart. Question 1: the UDP run gives the airtime without TCP's ACKs. Question 2:
-# about four to five hops: beyond it the first hop can send while the fifth does; the curve flattens at less than a
-# fifth of one hop's goodput. Students who answered "the hops work in parallel" think of wires.
+# **For the instructor.** Is the gain certain at 7 hops? No: NewReno's three seeds differ so much that the intervals
+# overlap, although the means are far apart. Question 1: the UDP run shows the airtime without TCP's ACKs. Question 2:
+# about four to five hops. On longer chains the first hop can send while the fifth hop sends; the curve flattens at less
+# than a fifth of one hop's goodput. Students who answered "the hops work in parallel" are thinking of wires.

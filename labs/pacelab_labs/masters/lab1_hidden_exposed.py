@@ -1,11 +1,11 @@
 # %% [markdown]
 # # Lab 1: hidden, exposed, far apart
 #
-# **You will be able to** tell decode, sense and interference ranges apart; say which nodes disturb a link and which
-# wait in vain; show what RTS/CTS mends, what it costs, and where it starves a link that loses next to nothing without
-# it; explain capture and spatial reuse; say why a medium that is one queue shows none of these.
+# **You will be able to** distinguish decode, sense and interference range; say which nodes interfere with a link and
+# which nodes wait without need; show what RTS/CTS fixes, what it costs, and where it starves a link that works well
+# without it; explain capture and spatial reuse; and say why a medium with a single queue shows none of these effects.
 #
-# **You need** lab 0. **Time:** 90 minutes, of which the computer needs one.
+# **You need** lab 0. **Time:** 90 minutes (about one minute of computing).
 
 # %%
 from pacelab import Experiment, lab, load_topology, run
@@ -15,16 +15,17 @@ lab.back_ends()
 
 # %% [markdown]
 # ## Theory
-# A station sends when it *senses* nobody. But collisions happen at the *receiver*, who is elsewhere. Three distances
-# decide:
+# A station sends when it *senses* no other transmission. But collisions happen at the *receiver*, which is somewhere
+# else. Three distances matter:
 #
-# * from within the **decode range**, 250 m here, a frame can be read;
-# * from within the **sense range**, 550 m here, a station knows that somebody is sending, and waits;
-# * from within the **interference range** a frame destroys another one at its receiver. This one belongs to a link and
-#   not to a radio: the shorter the link, the stronger its own frame, and the nearer another sender must be to harm it.
+# * The **decode range** (250 m here): a station can decode a frame sent from within this distance.
+# * The **sense range** (550 m here): a station senses a transmission from within this distance, and waits.
+# * The **interference range**: a frame sent from within this distance of a receiver destroys the frame that the
+#   receiver is receiving. This range belongs to a link, not to a radio. On a shorter link the wanted frame is stronger,
+#   so another sender must be nearer to destroy it.
 #
-# A receiver keeps the frame that it is receiving when the other one is at least 10 dB weaker: **capture**. Beyond 86 m
-# power falls with the fourth power of the distance (two-ray ground).
+# A receiver keeps the frame that it is receiving if the other frame is at least 10 dB weaker. This is called
+# **capture**. Beyond 86 m, power falls with the fourth power of the distance (two-ray ground model).
 #
 # ### Exercise: how much stronger?
 
@@ -44,8 +45,8 @@ lab.check("lab1.capture", advantage_db)
 
 # %% [markdown]
 # ### Exercise: the interference range
-# From how far away does a sender destroy a frame that comes over `link_m`, when `capture_db` more let it survive?
-# Nobody disturbs a receiver who does not even sense him.
+# How near must another sender be to destroy a frame received over `link_m`, if a frame survives when it is
+# `capture_db` stronger? A sender that the receiver cannot sense does no harm.
 
 
 # %%
@@ -60,12 +61,13 @@ lab.check("lab1.range", interference_m)
 
 # %% [markdown]
 # ### Hidden and exposed
-# * a **hidden terminal** is within the link's interference range of the receiver, and too far from the sender to know
-#   of it;
-# * an **exposed terminal** senses the sender and waits, although it is outside the interference range of the receiver.
+# * A **hidden terminal** is within the interference range of the link's receiver, but too far from the link's sender to
+#   sense it.
+# * An **exposed terminal** senses the link's sender and waits, although it is outside the interference range of the
+#   link's receiver.
 #
-# This is figure 1 of [Fu et al. 2005], drawn from our topology: nine nodes, 200 m apart, E sends to F. The paper takes
-# the interference range to be 550 m, as if there were no capture. Who is hidden, who is exposed?
+# The picture shows figure 1 of [Fu et al. 2005], drawn from our topology: nine nodes, 200 m apart; E sends to F. The
+# paper uses an interference range of 550 m, as if there were no capture. Which nodes are hidden, and which are exposed?
 
 # %%
 chain = load_topology("chain", hops=8, wired=False)
@@ -88,13 +90,14 @@ lab.check("lab1.roles", roles)
 lab.link_roles(chain, 4, 5, names="ABCDEFGHI", disturb_m=interference_m(200, 10, 550))
 
 # %% [markdown]
-# With capture a link of 200 m is disturbed from 356 m and nearer, and nobody is hidden from it any more: H, 400 m from
-# F, is not. D has become exposed: its frame would spare F's reception of the data, though not E's of the ACK. Keep H in
-# mind; it comes back below.
+# With capture, the interference range of a 200 m link is 356 m, and no node is hidden any more: H is 400 m from F. D is
+# now exposed: a frame from D would not destroy the data frame at F, but it would destroy the ACK at E. Remember H: you
+# will meet it again below.
 #
 # ## Hidden
-# Two senders, one receiver in the middle; each sender is out of the other's range (in this topology sense range and
-# decode range are both 250 m). Both always have a packet to send. First one sender alone, to have a measure.
+# Two senders share one receiver in the middle. Each sender is out of the other's range. (In this topology sense range
+# and decode range are both 250 m.) Both senders always have a packet to send. First measure one sender alone, for
+# comparison.
 
 # %%
 FAR = {"topology": "pairs", "topology_options": {"layout": "in-line", "apart": 5000.0}}
@@ -123,20 +126,23 @@ lab.flow_bars(
 )
 
 # %% [markdown]
-# A data frame takes 6.3 ms at 2 Mbit/s. While one sender sends, the other draws a backoff of a few hundred
-# microseconds and starts in the midst of it; both frames are lost, both back off, and so on until the retry limit
-# drops the packet. With RTS/CTS only the short RTS can collide; the receiver's CTS silences the other sender for the
-# whole exchange: each frame says how long the air will be taken, and who reads it keeps that as his **NAV** (network
-# allocation vector) and does not send until it has run out.
+# A data frame takes 6.3 ms at 2 Mbit/s. While one sender sends, the other sender draws a backoff of a few hundred
+# microseconds and then starts in the middle of that frame. Both frames are lost, both senders back off, and so on until
+# the retry limit drops the packet.
 #
-# Look at it. Crossed blocks are collisions at the receiver n1, ↻3 is a third retry, ✖ a packet given up.
+# With RTS/CTS only the short RTS can collide. The receiver's CTS silences the other sender for the whole exchange. Each
+# frame states how long the exchange will last. A station that decodes the frame stores this time as its **NAV**
+# (network allocation vector) and does not send until the NAV has expired.
+#
+# Look at the timeline. Crossed blocks are collisions at the receiver n1, ↻3 is a third retry, and ✖ is a packet that
+# the sender gave up.
 
 # %%
 lab.air(*(Experiment(topology="hidden", rts=on, rate_bps=2_000_000) for on in (False, True)))
 
 # %% [markdown]
-# **Question.** What does RTS/CTS cost when nobody is hidden? Compare `alone[False]` with `alone[True]`. At which rate
-# of the radio is the price, in per cent, the highest, and why?
+# **Question.** What does RTS/CTS cost when no node is hidden? Compare `alone[False]` with `alone[True]`. At which rate
+# of the radio is the cost, in per cent, highest, and why?
 
 
 # %%
@@ -149,18 +155,18 @@ def price(rate_mbps):
 
 rows = [price(rate) for rate in (1, 2, 11)]
 lab.table(
-    ("rate (Mbit/s)", "RTS off (kbit/s)", "RTS on (kbit/s)", "price (%)"), rows, "One pair alone, per pair."
+    ("rate (Mbit/s)", "RTS off (kbit/s)", "RTS on (kbit/s)", "cost (%)"), rows, "One pair alone, per pair."
 )
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** RTS, CTS and the preambles go at 1 Mbit/s whatever the rate of the data, so the share of the
+# **For the instructor.** RTS, CTS and the preambles always use 1 Mbit/s, at any rate of the data. So the share of the
 # handshake grows with the rate.
 
 # %% [markdown]
 # ## Exposed
-# Two pairs back to back: n1 sends to n0, n2 sends to n3, the senders 200 m apart. At the other pair's receiver, 400 m
-# away, a sender arrives 12 dB weaker than that receiver's own one, 200 m away. But each sender hears the other, and
-# waits.
+# There are two pairs, back to back: n1 sends to n0, and n2 sends to n3. The senders are 200 m apart. Each receiver is
+# 200 m from its own sender and 400 m from the other sender, so the other sender's frame arrives 12 dB weaker. But each
+# sender senses the other, and waits.
 
 # %%
 exposed_guess = lab.predict(
@@ -175,12 +181,14 @@ print(exposed_guess.against(exposed.run["flows"][0]["goodput_bps"] / 1000 / alon
 lab.flow_bars({"exposed": exposed}, reference=("alone, RTS off", alone[False]))
 
 # %% [markdown]
-# Nothing is lost here, so no counter of losses shows it: the air is wasted by silence. RTS/CTS does not help.
+# No packet is lost here, so no loss counter shows the problem. The senders waste airtime because they wait. RTS/CTS
+# does not help.
 #
 # ## Move the nodes
-# Four layouts: each receiver to the right of its sender (*in-line*), receivers outside (*back-to-back*), between the
-# senders (*facing*), or one receiver in the middle (*shared*, to 490 m: farther it decodes neither). Find, for each
-# layout, where the pairs stop disturbing each other. Then set the sense range to 250 m: what gets better, what worse?
+# There are four layouts. *in-line*: each receiver is to the right of its sender. *back-to-back*: the receivers are
+# outside. *facing*: the receivers are between the senders. *shared*: both senders use one receiver in the middle (up to
+# 490 m; beyond that distance it decodes neither sender). For each layout, find the distance at which the pairs stop
+# interfering with each other. Then set the sense range to 250 m. What gets better, and what gets worse?
 
 
 # %%
@@ -200,21 +208,25 @@ lab.explore(
 )
 
 # %% [markdown]
-# Wherever the controls stand: senders that sense each other share one pair's goodput, evenly or not (whose receiver
-# is the nearer one to the other sender?). Where no node of one pair senses a node of the other, each pair has all of
-# it. And without RTS/CTS a link with a hidden terminal keeps less than a fifth.
+# At every setting:
 #
-# Three places worth a stop:
+# * Two senders that sense each other share one pair's goodput, evenly or not. (If not: which receiver is nearer to the
+#   other pair's sender?)
+# * If no node of one pair senses a node of the other pair, each pair gets its full goodput.
+# * Without RTS/CTS, a link with a hidden terminal keeps less than a fifth of its goodput.
 #
-# * *shared*, 310 m, sense range 250 m: hidden. With 550 m the same senders hear each other, and share.
-# * *in-line*, 310 m, sense range 250 m, RTS off: one pair gets everything, the other one nothing. n2 is 110 m from n1,
-#   which receives, and out of n0's range: hidden for one link only. Why does RTS/CTS hardly mend it? (Whose CTS would
-#   n2 have to hear, and when is it sending itself?)
-# * *back-to-back*, 560 m: beyond the sense range. Both pairs have the whole rate: **spatial reuse**.
+# Look at these three settings:
 #
-# ## The hidden terminal that is none
-# Back to H of figure 1: it is 600 m from E, does not sense it, and may start at any time. Let it send to I while E
-# sends to F. At F it is 400 m away against E's 200 m, 12 dB weaker.
+# * *shared*, 310 m, sense range 250 m: the senders are hidden from each other. With 550 m the same senders sense each
+#   other and share the channel.
+# * *in-line*, 310 m, sense range 250 m, RTS off: one pair gets everything, the other pair nothing. n2 is 110 m from the
+#   receiver n1 and out of n0's range: n2 is hidden for one link only. Why does RTS/CTS hardly help? (Whose CTS would n2
+#   have to decode, and when is n2 itself sending?)
+# * *back-to-back*, 560 m: the senders are beyond the sense range. Both pairs get their full goodput: **spatial reuse**.
+#
+# ## A hidden terminal that does no harm
+# Return to H in figure 1. H is 600 m from E, does not sense E, and may start sending at any time. Let H send to I while
+# E sends to F. At F, H's frames arrive from 400 m and E's from 200 m, so H's frames are 12 dB weaker.
 
 # %%
 H_SENDS = {"topology": "pairs", "topology_options": {"layout": "in-line", "apart": 600.0}}
@@ -222,7 +234,7 @@ h_guess = lab.predict(
     "H sends to I all the time. E's goodput with RTS/CTS on, as a share of that with RTS/CTS off?",
     {
         "more: RTS/CTS protects E's frames": (1.05, 100.0),
-        "about the same, less the price of the handshake": (0.8, 1.05),
+        "about the same, less the cost of the handshake": (0.8, 1.05),
         "less than a fifth": (0.0, 0.2),
     },
 )
@@ -238,27 +250,32 @@ lab.flow_bars(
 )
 
 # %% [markdown]
-# Without RTS/CTS both pairs have nearly the whole rate: capture saves E's frames. **RTS/CTS starves this link.** What
-# becomes of E's frames at F?
+# Without RTS/CTS both pairs get nearly their full goodput: capture saves E's frames. **RTS/CTS starves this link.**
+# What happens to E's frames at F?
 
 # %%
 lab.fates(*(Experiment(**H_SENDS, rts=on, **UDP) for on in (False, True)), sender=0, receiver=1)
 
 # %% [markdown]
-# A data frame is long. F is nearly always at one when H starts, H's frame is the weaker and the later, and F keeps
-# what it has. An RTS is short, and F is mostly silent: then H's frame is what F begins with, and `ns2` leaves no frame
-# for a later one, however strong. Of the RTSs that F does read it may answer less than a fifth: it senses H (400 m),
-# cannot read it, and in ns-2 neither a busy air nor the wait after an unreadable frame (EIFS) lets a CTS out (∅C
-# below). An ACK, which is all that F owes without RTS/CTS, is sent without listening.
+# A data frame is long. When H starts, F is nearly always receiving a data frame. H's frame is weaker and later, so F
+# keeps the frame that it is receiving.
 #
-# The names: E is n0, F n1, H n2, I n3.
+# An RTS is short, and F is silent most of the time. So H's frame usually reaches F first, and F locks on to H's frame.
+# With the radio preset `ns2`, a receiver never leaves a frame for a later one, however strong. F decodes some of the
+# RTSs, but F may answer less than a fifth of the RTSs that it decodes. F senses H (400 m) but cannot decode H's frames.
+# In ns-2 a station sends no CTS while the channel is busy, nor during the wait after an undecodable frame (EIFS). The
+# timeline below shows this as ∅C. Without RTS/CTS, F only has to send an ACK, and a station sends an ACK without
+# sensing the channel.
+#
+# The names in the timeline: E is n0, F n1, H n2, I n3.
 
 # %%
 lab.air(*(Experiment(**H_SENDS, rts=on, rate_bps=2_000_000) for on in (False, True)))
 
 # %% [markdown]
-# Is that so in the world, or in this model of it? `ns2` answers an RTS when the air is idle and its NAV has run out,
-# and keeps EIFS as a NAV. The standard asks the NAV alone, and EIFS is none. Run the same with the other radio presets.
+# Does this happen in the real world, or only in this model? A station in `ns2` answers an RTS if the channel is idle
+# and its NAV has expired, and it treats EIFS like a NAV. The standard requires only an expired NAV, and EIFS is not a
+# NAV. Run the same experiment with the other radio presets.
 
 
 # %%
@@ -275,16 +292,18 @@ header = ("radio preset", "RTS off: E→F", "H→I", "RTS on: E→F", "H→I")
 lab.table(header, rows, "kbit/s; one pair alone gets 1681 without RTS/CTS and 1531 with it (ns2).")
 
 # %% [markdown]
-# Three receivers, three fates of one link:
+# With three receiver models the same link has three different results:
 #
-# * `ns2`: RTS off costs E next to nothing, RTS on starves it. ns-2.35 itself gives the same.
-# * `standard`: RTS off costs E about 30 % (mean of seeds 1 to 10), and RTS on mends most of that. A receiver that has
-#   begun with H's frame stays with it to its end, and misses all that E sends meanwhile; but F may answer the RTS that
-#   it reads.
-# * `sinr`: H harms nobody. A frame too weak to be read is noise here; a receiver does not begin with it.
+# * `ns2`: with RTS off E loses next to nothing; RTS on starves E. ns-2.35 itself gives the same result.
+# * `standard`: with RTS off E loses about 30 % (mean of seeds 1 to 10), and RTS on recovers most of that. A receiver
+#   that has locked on to H's frame stays with it until its end, and misses everything that E sends meanwhile. But F may
+#   answer each RTS that it decodes.
+# * `sinr`: H does no harm at all. A frame that is too weak to decode counts as noise here; a receiver does not lock on
+#   to it.
 #
-# So "hidden" is no property of a place on a map. It follows from distance, power, what a receiver begins with, and who
-# may answer. Papers on ns-2 have the first of these rows in their results.
+# So "hidden" is not a property of a place on a map. Whether a node is hidden depends on distance, on power, on which
+# frame a receiver locks on to, and on which stations may answer. Papers that used ns-2 show the first of these three
+# results.
 
 # %% [markdown]
 # ## Spatial reuse
@@ -294,13 +313,14 @@ reuse = run(Experiment(topology="reuse", rts=False, **UDP))
 lab.flow_bars({"two pairs 1 km apart": reuse}, reference=("alone, RTS off", alone[False]))
 
 # %% [markdown]
-# On a chain this is what makes a long path work at all: in figure 1 above A→B and E→F can send at once. Every fourth
-# hop at a time is the most a chain can do, and lab 2 finds what that means for TCP's window.
+# Spatial reuse is what makes a long chain useful: in figure 1 above, A→B and E→F can send at the same time. At best,
+# every fourth hop of a chain can be active at once. Lab 2 shows what this means for TCP's window.
 #
 # ## Capture between hidden senders
-# Two hidden senders 300 m apart; now move the receiver towards n0. Where is the step, and does your formula say so?
-# Then try the other radio presets: `ns2` takes a frame that came first and is 10 dB stronger, but never a later one;
-# `standard` judges by the signal against the interference of every part of a frame; `sinr` decodes with an error rate.
+# Two hidden senders are 300 m apart. Move the receiver towards n0. At which distance does the goodput jump, and does
+# your formula predict it? Then try the other radio presets. With `ns2` a receiver keeps an earlier frame that is 10 dB
+# stronger, but never switches to a later frame. `standard` compares the signal with the interference in every part of a
+# frame. `sinr` decodes a frame with an error probability.
 
 
 # %%
@@ -325,20 +345,20 @@ for shift in (40, 45):
     print(f"shift {shift} m: {near} m against {far} m, {advantage_db(near, far):.1f} dB")
 
 # %% [markdown]
-# Capture is no blessing for all: it saves the frames of the near sender and lets the far one starve. Fairness needs
-# more than fewer collisions. (With `ns2` and `standard`, without RTS/CTS, the near one has less than a fifth up to 40
-# m, and more than nine tenths from 45 m on, to either side. The far one never has a fifth, with any preset.)
+# Capture does not help everybody: it saves the near sender's frames, and the far sender starves. Fairness needs more
+# than fewer collisions. (With `ns2` and `standard`, without RTS/CTS, the near sender gets less than a fifth up to 40 m,
+# and more than nine tenths from 45 m on, in both directions. The far sender never gets a fifth, with any preset.)
 #
 # ## Why stock wmediumd shows none of this
-# Mininet-WiFi's usual medium, `wmediumd`, delivers a frame at `max(now, last expiry) + send time`, where *last expiry*
-# is over the queues of **all** stations. It senses nothing and nothing collides.
+# `wmediumd` is the medium that Mininet-WiFi usually uses. It delivers a frame at `max(now, last expiry) + send time`,
+# where *last expiry* covers the queues of **all** stations. It models neither carrier sense nor collisions.
 #
-# ### Exercise: the medium that is one queue
+# ### Exercise: the medium with a single queue
 
 
 # %%
 def last_through_ms(arrivals_ms, frame_ms):
-    """When the last of these frames is through, when all stations share one queue."""
+    """Time in ms at which the last frame has been sent, if all stations share one queue."""
     # BEGIN SOLUTION
     free_ms = 0.0
     for at_ms in sorted(arrivals_ms):
@@ -350,48 +370,51 @@ def last_through_ms(arrivals_ms, frame_ms):
 lab.check("lab1.one_queue", last_through_ms)
 
 # %% [markdown]
-# Whoever sends, wherever: all frames wait for one another. That is what we measured with it under Mininet-WiFi, beside
-# what our medium gives for the same four cases.
+# In such a medium every frame waits for all others, no matter where the senders are. The table shows what we measured
+# with wmediumd under Mininet-WiFi, next to PaceLab's results for the same four cases.
 
 # %%
 lab.stock_wmediumd()
 
 # %% [markdown]
-# Hidden terminals lose nothing there (no retries at all), and pairs 2 km apart halve each other's rate. A scheme
-# against hidden terminals has nothing to mend on such a medium, and the labs that follow would show nothing.
+# With stock wmediumd, hidden terminals lose nothing (there are no retries at all), and pairs 2 km apart halve each
+# other's goodput. On such a medium a scheme against hidden terminals has nothing to fix, and the following labs would
+# show no effect.
 #
 # ## On real hosts
-# The hidden pair with real Linux hosts.
+# This cell runs the hidden pair with real Linux hosts.
 
 # %%
 lab.on_real_hosts("lab1.hidden", *(Experiment(topology="hidden", rts=on, **UDP) for on in (False, True)))
 
 # %% [markdown]
 # ## What you can now say
-# * Two hidden senders together lose more than four fifths of what one alone would carry. RTS/CTS brings nearly all of
-#   it back.
-# * Two exposed senders share what each could have: the air is wasted by silence, and no counter of losses shows it.
+# * Two hidden senders together lose more than four fifths of what one alone would carry. RTS/CTS recovers nearly all of
+#   that.
+# * Two exposed senders share what each of them could have. They waste airtime by waiting, and no loss counter shows it.
 # * RTS/CTS can starve a link that loses next to nothing without it.
-# * Who is hidden depends on the receiver, too: the same places, with another radio preset, give another answer.
+# * Whether a node is hidden also depends on the receiver: the same positions give another answer with another radio
+#   preset.
 #
-# ## Questions to take along
+# ## Questions to think about
 # 1. With a sense range of 250 m there are more hidden terminals, with 550 m more exposed ones. Which is worse for two
-#    pairs at a random distance? Use `draw`'s experiment in a loop.
-# 2. RTS/CTS silences the neighbours of the receiver that *decode* the CTS (250 m). Take 550 m for the interference
-#    range, as the paper does: which hidden terminals of figure 1 does a CTS reach?
-# 3. *facing*, 610 m, sense range 550 m: neither sender senses the other, capture would save every data frame, and yet
-#    both pairs together get no more than one alone. Who else is sending there?
+#    pairs at a random distance? Run the experiment of `draw` in a loop.
+# 2. RTS/CTS silences those neighbours of the receiver that *decode* the CTS (250 m). Assume an interference range of
+#    550 m, as the paper does. Which hidden terminals of figure 1 does a CTS reach?
+# 3. *facing*, 610 m, sense range 550 m: neither sender senses the other, and capture would save every data frame. Yet
+#    both pairs together get no more than one pair alone. Which other nodes are sending?
 #
 # **Further reading.** Z. Fu et al.: *The Impact of Multihop Wireless Channel on TCP Performance*, IEEE Transactions on
 # Mobile Computing, 2005, section 3. IEEE 802.11, the distributed coordination function. `docs/instruments.md`: the
-# timeline's signs.
+# symbols of the timeline.
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** Question 1: hidden terminals starve somebody, exposed ones cost everybody a little. Over the
-# four layouts, 60 to 810 m in steps of 25, without RTS: at 250 m a pair gets less than 50 kbit/s in 8 of 124 places, at
-# 550 m in none; RTS/CTS mends all eight, and takes 13 % of the sum at 550 m. Question 2: none. H is 400 m from F; with
-# 550 m of interference and 250 m of decoding no CTS reaches H. RTS/CTS mends the hidden pair of this lab because its
-# ranges are equal there. Question 3: the receivers, 210 m apart: each one's ACK arrives at the other nearly as strong
-# as the data that it expects. *In-line*, 310 m, 250 m: n2 does hear n1's CTS while it listens, but n0's RTS mostly
-# arrives at n1 while n2 is on the air, and n1 does not answer. *The hidden terminal that is none*: students who answer
-# "more" have read that RTS/CTS is against hidden terminals; ask them who must be able to send for it to work.
+# **For the instructor.** Question 1: hidden terminals starve one pair; exposed terminals cost every pair a little. Over
+# the four layouts, 60 to 810 m in steps of 25 m, without RTS: at 250 m a pair gets less than 50 kbit/s in 8 of 124
+# places, at 550 m in none. RTS/CTS fixes all eight, and costs 13 % of the sum at 550 m. Question 2: none. H is 400 m
+# from F; with 550 m of interference range and 250 m of decode range, no CTS reaches H. RTS/CTS fixes the hidden pair of
+# this lab because these two ranges are equal there. Question 3: the receivers, which are 210 m apart. Each receiver's
+# ACK arrives at the other receiver nearly as strong as the data frame that the other receiver expects. *In-line*, 310
+# m, 250 m: n2 does decode n1's CTS while n2 is not sending. But most of n0's RTSs arrive at n1 while n2 is sending, so
+# n1 does not answer. *A hidden terminal that does no harm*: students who answer "more" have learned that RTS/CTS works
+# against hidden terminals. Ask them which station must be able to send for RTS/CTS to work.

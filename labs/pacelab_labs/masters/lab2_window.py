@@ -1,12 +1,14 @@
 # %% [markdown]
 # # Lab 2: TCP's window over a chain
 #
-# **You will be able to** derive the window W\* that a chain can use from who disturbs whom; measure it; show that TCP
-# goes far beyond it, what that costs, and that a chain loses packets without any queue being full.
+# **You will be able to** derive the best window W\* of a chain from the interference between its hops; measure W\*;
+# show that TCP's window grows far beyond W\* and what that costs; and show that a chain loses packets although no queue
+# is full.
 #
-# **You need** lab 1. **Time:** 90 minutes, of which the computer needs one.
+# **You need** lab 1. **Time:** 90 minutes (about one minute of computing).
 #
-# The lab follows [Fu et al. 2005]. Its setting: a chain without wires, 2 Mbit/s, least retransmission timeout 1 s.
+# The lab follows [Fu et al. 2005] and uses their setting: a chain without a wired part, 2 Mbit/s, and a minimum
+# retransmission timeout of 1 s.
 
 # %%
 from pacelab import Experiment, lab, run
@@ -22,11 +24,11 @@ def chain(hops, **more):
 lab.back_ends()
 
 # %% [markdown]
-# ## Theory: how much can be under way?
-# In the wired Internet the best window is rate times round trip: what fits into the pipe. Between two 802.11 nodes one
-# packet is under way at a time, whatever rate and distance, since each is sent with RTS, CTS and ACK before the next.
-# And hops near to each other must take turns. In figure 1 of the paper (lab 1) A→B and E→F can send at once: every
-# fourth hop at a time.
+# ## Theory: how many packets can be in flight?
+# In the wired Internet the best window is rate times round-trip time: as much data as fits into the path. Between two
+# 802.11 nodes only one packet is in flight at a time, at any rate and distance, because the sender finishes RTS, CTS,
+# data and ACK before it sends the next packet. Hops that are close together must also take turns. In figure 1 of the
+# paper (lab 1), A→B and E→F can send at the same time: every fourth hop.
 #
 # ### Exercise: how many hops can be busy at once?
 
@@ -42,9 +44,9 @@ def busy_at_once(hops, every):
 lab.check("lab2.busy_at_once", busy_at_once)
 
 # %% [markdown]
-# More packets than that are of no use: they wait in some node's queue, or fight for the air. The paper's rule is
-# therefore **W\* = h/4**. Its simulations find one or two packets more on short chains, since packets do not spread
-# evenly over the nodes.
+# More packets than that do not help: they wait in a queue or compete for the channel. So the paper's rule is
+# **W\* = h/4**. Its simulations find one or two packets more on short chains, because packets do not spread evenly over
+# the nodes.
 #
 # ## Predict: the best window of 7 hops
 
@@ -62,7 +64,7 @@ window_guess
 
 # %% [markdown]
 # ### The paper's figure 2a, from our data
-# Goodput against the window, for three sizes of packets.
+# The figure shows goodput against the window, for three packet sizes.
 
 
 # %%
@@ -81,11 +83,12 @@ values = {name: list(goodput.values()) for name, goodput in sizes.items()}
 lab.curves(WINDOWS, values, xlabel="advertised window (packets)", ylabel="goodput (kbit/s)", marks=[7 / 4])
 
 # %% [markdown]
-# The dotted line is h/4. The curves rise, have their top at three packets at every size, and fall by 5 to 7 % until a
-# window of 32. The paper has the same: W\* around 3 at 576, 1000 and 1460 bytes, and a loss of about 4 %.
+# The dotted line is h/4. The curves rise, have their maximum at three packets at every size, and fall by 5 to 7 % up to
+# a window of 32. The paper finds the same: W\* around 3 at 576, 1000 and 1460 bytes, and a loss of about 4 %.
 #
 # ### Exercise: read W* off a curve
-# The top is flat, so which window wins is left to chance. Take the smallest one within 1 % of the best.
+# The maximum is flat, so the highest single point depends on chance. Take the smallest window whose goodput is within
+# 1 % of the best.
 
 
 # %%
@@ -114,10 +117,10 @@ rule = [hops / 4 for hops in lengths]
 lab.curves(lengths, {"measured W*": found, "h/4": rule}, xlabel="hops", ylabel="window (packets)")
 
 # %% [markdown]
-# W\* grows with the chain and lies, from 7 hops on, one to four packets above h/4 (the paper: one or two). At 4 hops
-# a single packet is best in our runs, which the paper does not have. The longer the chain, the flatter the curve: do
-# not read too much into one point there. `pacelab claims` has the longer runs and the verdict ("not reproduced" for
-# 24 and 48 hops).
+# W\* grows with the length of the chain. From 7 hops on, W\* is one to four packets above h/4 (in the paper, one or
+# two). At 4 hops a window of one packet is best in our runs; the paper does not show this. On a longer chain the curve
+# is flatter, so do not trust a single point there. `pacelab claims` has longer runs and the verdict ("not reproduced"
+# for 24 and 48 hops).
 #
 # ## Explore
 
@@ -140,18 +143,19 @@ lab.explore(
 )
 
 # %% [markdown]
-# Set *routing* to `aodv`, 7 hops. Static routes lose a few per cent at a large window; AODV loses about half, over
-# ten seeds of a minute each. (The 15 s of one seed that are drawn here lose anything from next to nothing to nine
-# tenths, by payload and queue.) It takes each packet that the link layer gave up for a broken link and looks for a
-# new route, which is the old one. Many of the losses that papers report for large windows need that.
+# Set *routing* to `aodv` and *hops* to 7. With a large window static routes lose a few per cent; AODV loses about half,
+# over ten seeds of a minute each. (One seed of 15 s, as drawn here, loses anything from next to nothing to nine tenths,
+# depending on payload and queue.) When the link layer gives up a packet, AODV assumes that the link is broken. AODV
+# then searches for a new route and finds the old route again. Many of the losses that papers report for large windows
+# depend on this behaviour.
 #
-# Wherever the controls stand, over static routes: the first window of the figure that is h/4 + 1 or more carries within
-# a tenth of the best, and with a queue of 10 packets or more a window of 32 loses less than a fifth. With AODV, such a
-# queue and 6 hops or more it loses more than a tenth.
+# At every setting with static routes, the first window in the figure that is at least h/4 + 1 carries within a tenth of
+# the best goodput. With a queue of 10 packets or more, a window of 32 loses less than a fifth. With AODV, such a queue
+# and 6 hops or more, a window of 32 loses more than a tenth.
 #
 # ## What window does TCP choose?
-# The advertised window is only an upper bound. The paper's table 2 has an average of 9.6 packets at a bound of 32, more
-# than four times W\* (the paper takes W\* ≈ 2 there).
+# The advertised window is only an upper limit. Table 2 of the paper shows an average window of 9.6 packets at a limit
+# of 32. That is more than four times W\* (the paper uses W\* ≈ 2 there).
 
 # %%
 rows = []
@@ -160,14 +164,15 @@ for window in (1, 2, 4, 8, 16, 32):
     flow = result.run["flows"][0]
     rows.append((window, flow["cwnd_mean_pkts"], flow["goodput_bps"] / 1000, flow["retransmitted_pkts"]))
 lab.table(
-    ("bound", "mean window (packets)", "goodput (kbit/s)", "sent again"), rows, "7 hops, 300 s, seed 1."
+    ("limit", "mean window (packets)", "goodput (kbit/s)", "retransmitted"), rows, "7 hops, 300 s, seed 1."
 )
 
 # %% [markdown]
-# TCP does not stay at W\*, because nothing tells it to: beyond W\* goodput hardly falls, and losses come rarely.
+# TCP does not stay at W\*, because no signal tells TCP to stop there: beyond W\* goodput hardly falls, and losses are
+# rare.
 #
 # ## Loss without overflow
-# Which losses? In the Internet a packet is lost where a queue is full. Predict.
+# Where are these packets lost? In the Internet a packet is lost at a full queue. Predict what happens on a chain.
 
 # %%
 queue_guess = lab.predict(
@@ -184,11 +189,12 @@ print({cause: number for cause, number in drops.items() if number}, f"longest qu
 queue_guess.against(drops["queue"] / sum(drops.values()))
 
 # %% [markdown]
-# All are `mac-rts`: a node sent its RTS seven times and got no CTS, because the receiver was within range of another
-# sender and could not answer. The paper counts the same: 165 drops in 300 s, all by contention, none by overflow.
+# All drops are `mac-rts`: a node sent its RTS seven times and got no CTS, because the receiver was within range of
+# another sender and could not answer. The paper counts the same: 165 drops in 300 s, all by contention, none by
+# overflow.
 #
-# ### Exercise: from the failure of an RTS to the loss of a packet
-# Say an RTS fails with probability H, each time anew. A packet is given up after 7 failures.
+# ### Exercise: from failed RTSs to lost packets
+# Assume that an RTS fails with probability H, independently each time. A node gives up a packet after 7 failures.
 
 
 # %%
@@ -210,19 +216,20 @@ for window in (2, 4, 8, 32):
     )
     packets = lost + sum(node["delivered_frames"] for node in nodes)
     rows.append((window, failed / sent, given_up(failed / sent, 7), lost / packets))
-header = ("window", "RTS that fail", "your model: packets given up", "measured: packets given up")
+header = ("window", "RTSs that fail", "your model: packets given up", "measured: packets given up")
 lab.table(
     header, [(w, *(f"{x:.2g}" for x in rest)) for w, *rest in rows], "Per hop; 8 hops, 300 s, seed 1."
 )
 
 # %% [markdown]
-# The model is right as long as hardly anything is lost, and at large windows several times too low: it multiplies the
-# *mean* failure as if each attempt met a new, independent world. But a receiver that cannot answer now is silenced by
-# a long data frame two hops on, and the next attempt fails for the same reason; and some nodes suffer more than
-# others. The paper's model (its equations 1 to 4) has the same weakness; `pacelab claims` shows by how much.
+# The model is right as long as hardly any packets are lost. At large windows its result is several times too low. The
+# model uses the *mean* failure probability as if every attempt were independent. But if a receiver cannot answer, a
+# long data frame two hops away is blocking it, and the next attempt fails for the same reason. Also, some nodes suffer
+# more than others. The paper's model (its equations 1 to 4) has the same weakness; `pacelab claims` shows how large the
+# error is.
 #
 # ### The paper's figure 10a, from our data
-# Only with tiny buffers does overflow matter.
+# Overflow matters only with very small queues.
 
 
 # %%
@@ -237,8 +244,8 @@ causes = {"queue full": overflow, "contention": contention}
 lab.curves(queues, causes, xlabel="interface queue (packets)", ylabel="packets lost in 300 s")
 
 # %% [markdown]
-# The paper has the two equal at about 10 packets; here they cross between 5 and 6, since our flow loses more to
-# contention. The shape is the paper's.
+# In the paper the two curves cross at about 10 packets; here they cross between 5 and 6, because our flow loses more
+# packets to contention. The shape is the same as in the paper.
 #
 # ## On real hosts
 
@@ -247,11 +254,12 @@ lab.on_real_hosts("lab2.window", *(chain(4, window_pkts=window, duration_s=20) f
 
 # %% [markdown]
 # ## What you can now say
-# * Over 7 hops TCP is at its best with three packets under way, whatever their size. More only get in each other's way.
+# * Over 7 hops TCP is at its best with three packets in flight, at every packet size. More packets only interfere with
+#   each other.
 # * Over static routes a large window costs a few per cent; with AODV it costs about half.
 # * A chain loses packets although no queue is full: the receiver of an RTS could not answer.
 #
-# ## Questions to take along
+# ## Questions to think about
 # 1. Is W\* the same at 11 Mbit/s? What should the rate change, according to the theory above, and what does it change?
 # 2. Two flows share the chain (`direction="mixed"` needs a wired end). What is the best window for each?
 #
@@ -260,8 +268,8 @@ lab.on_real_hosts("lab2.window", *(chain(4, window_pkts=window, duration_s=20) f
 # Networks*, MobiCom 2001. `pacelab report fu` prints the claims.
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** Question 1: nothing in the derivation names a rate; W\* stays, the curve's height changes.
-# Question 2, behind three wired links (`direction="mixed"`): each of two flows is at its best with about half of the
-# window that one alone needs, 4 packets against 8; what can be under way is the path's, not a flow's. That the fall
-# beyond W\* is small with static routes surprises those who read the paper first: let them say which settings of the
-# paper are not known (its routing in particular), then look at AODV.
+# **For the instructor.** Question 1: the derivation does not depend on the rate. W\* stays the same; only the height of
+# the curve changes. Question 2, behind three wired links (`direction="mixed"`): each of two flows is at its best with
+# about half of the window that a single flow needs, 4 packets against 8. The number of packets in flight is limited per
+# path, not per flow. With static routes goodput falls only a little beyond W\*. This surprises students who read the
+# paper first. Ask them which settings of the paper are unknown (above all its routing), then look at AODV.

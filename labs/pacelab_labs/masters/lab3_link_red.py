@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Lab 3: Link RED and adaptive pacing
 #
-# **You will be able to** say why a chain's own losses do not hold TCP at its best window; write Link RED and run it at
-# every node; weigh dropping against marking; explain what adaptive pacing coordinates, and judge a published gain.
+# **You will be able to** say why the losses on a chain do not keep TCP at its best window; write Link RED and run it at
+# every node; compare dropping with marking; explain what adaptive pacing coordinates; and judge a published gain.
 #
-# **You need** lab 2. **Time:** 75 minutes, of which the computer needs one.
+# **You need** lab 2. **Time:** 75 minutes (about one minute of computing).
 
 # %%
 from pacelab import Experiment, LinkLayer, lab, run, run_link_layer
@@ -20,16 +20,17 @@ lab.back_ends()
 
 # %% [markdown]
 # ## Theory
-# Lab 2 found TCP at an average window of seven where three are best. In the Internet RED keeps queues short by dropping
-# a few packets *early*, with a probability that rises with the queue. On a chain queues are nearly empty; what rises
-# with the load is contention. So [Fu et al. 2005, section 6] let each node drop early by the **retransmissions** its
-# link layer needs:
+# In lab 2 TCP's average window was seven packets, although three are best. In the Internet, RED keeps queues short: it
+# drops a few packets *early*, with a probability that grows with the queue. On a chain queues are nearly empty; with
+# more load, contention grows instead. So [Fu et al. 2005, section 6] let each node drop packets early, depending on how
+# many **retransmissions** its link layer needs:
 #
-# * avg_retry ← 7/8 · avg_retry + 1/8 · retry, after each packet;
-# * below min_th nothing is dropped, above it with p = min((avg_retry − min_th)/(max_th − min_th), max_P).
+# * After each packet: avg_retry ← 7/8 · avg_retry + 1/8 · retry.
+# * Below min_th no packet is dropped. From min_th on the probability is
+#   p = min((avg_retry − min_th)/(max_th − min_th), max_P).
 #
-# The paper does not give min_th, max_th and max_P. Ours were chosen on other seeds than those you run
-# (`pacelab_pacer.core.link_red` tells how, and has the equations): 0.4, 20, 0.05 for dropping, 0.4, 2, 0.1 for marking.
+# The paper does not give min_th, max_th and max_P. We chose our values with other seeds than those you run: 0.4, 20,
+# 0.05 for dropping, and 0.4, 2, 0.1 for marking. (`pacer/core/link_red` explains the choice and has the equations.)
 #
 # ### Exercise: the probability
 
@@ -48,9 +49,9 @@ lab.check("lab3.probability", probability)
 
 # %% [markdown]
 # ### Exercise: Link RED
-# A `LinkLayer` sits at each node. `sent` hears of each frame how many attempts it took, `passes` says whether the next
-# packet may go to the interface queue, by the three numbers for dropping. `self.random.random()` draws from 0 to 1;
-# `self.node` is the node's number.
+# Each node has its own `LinkLayer` object. PaceLab calls `sent` after each frame, with the number of attempts that the
+# frame took. It calls `passes` to ask whether the next packet may enter the interface queue; use the three values for
+# dropping there. `self.random.random()` returns a random number from 0 to 1. `self.node` is the number of the node.
 
 
 # %%
@@ -72,10 +73,10 @@ class MyLinkRed(LinkLayer):
 lab.check("lab3.link_red", MyLinkRed)
 
 # %% [markdown]
-# ## Does it hold the window?
+# ## Does Link RED hold the window down?
 # ### The paper's figure 7, from our data
-# The share of time that TCP spends at each window: 7 hops, 100 s. Yours beside PaceLab's, and beside marking (ECN)
-# instead of dropping.
+# The figure shows the share of time that TCP spends at each window: 7 hops, 100 s. It compares NewReno, your Link RED,
+# PaceLab's Link RED, and marking (ECN) instead of dropping.
 
 # %%
 runs = {scheme: run(chain(7, scheme=scheme, duration_s=100)) for scheme in ("newreno", "lred", "lred-ecn")}
@@ -89,7 +90,7 @@ lab.curves(windows, shares, xlabel="congestion window (packets)", ylabel="share 
 
 # %%
 guess = lab.predict(
-    "Link RED holds TCP near its best window. What does dropping do to the goodput, relative to NewReno?",
+    "Link RED holds TCP near its best window. How does dropping change the goodput, relative to NewReno?",
     {
         "a gain of more than 5 %": (1.05, 2.0),
         "about the same, within 5 %": (0.95, 1.05),
@@ -111,14 +112,15 @@ header = ("7 hops", "kbit/s", "mean window", "time at 2 to 4", "timeouts", "cont
 lab.table(header, [row(name, result) for name, result in runs.items()], "100 s, seed 1, static routes.")
 
 # %% [markdown]
-# Contention drops are halved, and the window comes down, as the paper says. But goodput does not follow: early drops
-# cost TCP more than they save. Most of them it repairs by duplicate ACKs. At a window of three there are too few of
-# those, so TCP waits for its timer, here a second; it does that at least twice as often as NewReno. **Marking** tells
-# TCP the same without losing anything: no timeouts, the window at its best, and a small gain.
+# Contention drops are halved, and the window is smaller, as the paper says. But goodput does not grow: early drops cost
+# TCP more than they save. TCP repairs most of these drops by duplicate ACKs. But at a window of three packets there are
+# often too few duplicate ACKs, so TCP waits for its retransmission timer, which is one second here. With Link RED, TCP
+# times out at least twice as often as plain NewReno. **Marking** tells TCP the same without losing a packet: no
+# timeouts, the window at its best, and a small gain.
 #
 # ## Adaptive pacing
-# After a frame, a node waits as long as its neighbour needs to pass it on: one packet time more than its backoff. That
-# coordinates two hops instead of one.
+# After a frame, a node waits until its neighbour has had time to forward the frame. So the node waits one packet time
+# longer than its backoff. This coordinates two hops instead of one.
 
 # %%
 pacing = {
@@ -128,9 +130,9 @@ pacing = {
 lab.table(header, [row(name, result) for name, result in pacing.items()], "100 s, seed 1, static routes.")
 
 # %% [markdown]
-# With pacing alone a tenth of the contention drops, and yet some 4 % less goodput: the wait after each frame costs more
-# than the drops did. TCP's mean window grows to about twenty, as the paper writes of it (26), since hardly a loss holds
-# it back.
+# Pacing alone leaves a tenth of the contention drops, and still goodput falls by some 4 %: the wait after each frame
+# costs more than the drops did. TCP's mean window grows to about twenty, because hardly any loss limits it. The paper
+# reports a similar value (26).
 #
 # ## Explore
 
@@ -146,18 +148,19 @@ lab.explore(
     draw,
     hops=lab.slide("hops", 2, 24, start=7),
     routing=lab.choice("routing", ["static", "aodv"]),
-    scheme=lab.choice("beside NewReno", ["newreno", "lred", "lred-ecn", "link-pacing", "lred+pacing"]),
+    scheme=lab.choice("NewReno versus", ["newreno", "lred", "lred-ecn", "link-pacing", "lred+pacing"]),
     window=lab.choice("advertised window (packets)", [2, 3, 4, 8, 32], start=32),
 )
 
 # %% [markdown]
-# Wherever the controls stand, over static routes: no scheme gains more than 15 %, and dropping gains nothing. Where
-# NewReno loses ten packets or more to contention, each of the four schemes loses fewer. With AODV one run of 40 s may
-# show almost anything, losses as well as gains: repeat it before you believe it.
+# At every setting with static routes, no scheme gains more than 15 %, and dropping gains nothing. Where NewReno loses
+# ten packets or more to contention, each of the four schemes loses fewer. With AODV a single run of 40 s may show
+# almost any gain or loss: repeat the run with other seeds before you believe it.
 #
 # ### The paper's figure 9, from our data
-# Goodput against the length of the chain, in the air that the authors had: their simulator's version of 2001 made other
-# frames and waited otherwise than today's. The paper has gains of 10 to 30 % beyond 15 hops.
+# The figure shows goodput against the length of the chain, with the radio model that the authors used. Their ns-2
+# version of 2001 had other frame formats and other waiting times than later versions. The paper reports gains of 10 to
+# 30 % beyond 15 hops.
 
 # %%
 lengths = [4, 7, 10, 15, 20]
@@ -180,16 +183,20 @@ lab.curves(lengths, curves["aodv"], xlabel="hops, AODV", ylabel="goodput (kbit/s
 lab.curves(lengths, curves["static"], xlabel="hops, static routes", ylabel="goodput (kbit/s)")
 
 # %% [markdown]
-# With AODV each contention drop breaks a route, and schemes that prevent drops gain much: over six seeds marking
-# about half as much again at 7 and 10 hops, pacing 40 to 70 % from 7 to 20 hops. At 4 hops nothing gains. With static
-# routes little is left of it: pacing has 4 % more at 20 hops, and Link RED costs the longer the chain, since several
-# nodes drop early, each on its own: a quarter at 20 hops. (Two seeds of 30 s are drawn here: do not read order into
-# points that lie close.) Which routing the paper had is not said with its results; section 3 says that route breakage
-# is not considered. `pacelab claims` has the verdicts.
+# With AODV each contention drop breaks a route, so schemes that prevent drops gain a lot. Over six seeds, marking gains
+# about half of NewReno's goodput at 7 and 10 hops, and pacing gains 40 to 70 % from 7 to 20 hops. At 4 hops no scheme
+# gains.
+#
+# With static routes little of this is left. Pacing has 4 % more at 20 hops. Link RED costs more on longer chains,
+# because several nodes drop early, each independently; the loss is a quarter at 20 hops. (The figures show two seeds of
+# 30 s: do not rank schemes whose points are close together.)
+#
+# The paper does not say which routing its results used; section 3 says that route breakage is not considered.
+# `pacelab claims` has the verdicts.
 #
 # ## Two crossing flows (table 5)
-# The paper's two flows through one node: NewReno starves one of them, Link RED with pacing makes them fair (Jain 0.5
-# and 0.998). Look at several seeds before you believe either.
+# In the paper two flows cross at one node. NewReno starves one of them (Jain's index 0.5), and Link RED with pacing
+# makes them fair (0.998). Look at several seeds before you believe either result.
 
 
 # %%
@@ -208,9 +215,10 @@ lab.table(
 )
 
 # %% [markdown]
-# **Read it.** NewReno is uneven in all four seeds, and which flow it starves is left to chance: the paper's half of the
-# story holds. Link pacing by itself makes the two even in three seeds of four. With Link RED beside it they are uneven
-# again in each seed, where the paper has a Jain index of 0.998. One run of one seed could have shown either.
+# **Read the table.** NewReno is unfair with all four seeds, and chance decides which flow it starves: this part of the
+# paper's result holds. Link pacing alone makes the two flows nearly equal with three seeds of four. With Link RED and
+# pacing together the flows are unequal again with each seed, whereas the paper reports a Jain's index of 0.998. A
+# single run with one seed could have shown either result.
 #
 # ## On real hosts
 
@@ -219,24 +227,24 @@ lab.on_real_hosts("lab3.lred", *(chain(4, scheme=scheme, duration_s=20) for sche
 
 # %% [markdown]
 # ## What you can now say
-# * Link RED halves the contention drops, and TCP is slower all the same: early drops at small windows cost timeouts,
-#   at least twice as many as NewReno has.
-# * Marking says the same without a loss: no timeout, and no goodput given up at 7 hops.
-# * A scheme against contention drops gains much where each of them breaks a route, and little where none does. A
-#   published gain is the gain over one routing protocol.
+# * Link RED halves the contention drops, and still TCP is slower: early drops at small windows cause timeouts, at least
+#   twice as many as NewReno has.
+# * Marking gives TCP the same signal without a loss: no timeout, and no goodput lost at 7 hops.
+# * A scheme against contention drops gains much where each drop breaks a route, and little where drops break no route.
+#   A published gain is a gain over one routing protocol.
 #
-# ## Questions to take along
-# 1. Change `MyLinkRed` to drop nothing but at the first node. Does that help on long chains, and why?
-# 2. Link RED judges TCP's ACKs, too. What does dropping an ACK tell the sender?
+# ## Questions to think about
+# 1. Change `MyLinkRed` so that only the first node drops packets. Does that help on long chains, and why?
+# 2. Link RED also drops TCP's ACKs. What does the loss of an ACK tell the sender?
 #
 # **Further reading.** Z. Fu et al.: *The Impact of Multihop Wireless Channel on TCP Performance*, IEEE Transactions on
 # Mobile Computing 4 (2005), section 6. S. Floyd, V. Jacobson: *Random Early Detection Gateways for Congestion
 # Avoidance*, IEEE/ACM Transactions on Networking 1 (1993). RFC 3168 (ECN).
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** Question 1 (`self.node != 0 or ...` in `passes`): it costs less, and gains nothing. Over ten
-# seeds of 100 s the class at all nodes has about 9 % less goodput than NewReno at 7 hops and 25 % less at 32, where
-# each of 32 nodes drops on its own; at the first node alone about 4 and 8 % less. Question 2: nothing, ACKs are
-# cumulative; it only makes the sender burstier.
-# The exercise's class drops what PaceLab's drops, on another stream of random numbers: results differ within what seeds
-# differ.
+# **For the instructor.** Question 1 (`self.node != 0 or ...` in `passes`): dropping at the first node only costs less,
+# but gains nothing. Over ten seeds of 100 s, the class at all nodes has about 9 % less goodput than NewReno at 7 hops
+# and 25 % less at 32 hops, where each of 32 nodes drops independently; at the first node alone about 4 and 8 % less.
+# Question 2: nothing, because ACKs are cumulative. The loss only makes the sender burstier.
+# The class of the exercise follows the same rule as PaceLab's Link RED, but with another stream of random numbers. So
+# the results differ by as much as two seeds differ.

@@ -1,11 +1,11 @@
 # %% [markdown]
 # # Lab 4: TCP-GAP
 #
-# **You will be able to** build TCP-GAP's pace from round trips and hops; run your own pacer in the simulator against
-# the real one; show what pacing and Goodput Control do for fairness; and say which part of the published gain belongs
-# to AODV.
+# **You will be able to** compute TCP-GAP's pacing interval from round trips and hops; run your own pacer in the
+# simulator and compare it with PaceLab's; show what pacing and Goodput Control do for fairness; and say which part of
+# the published gain depends on AODV.
 #
-# **You need** labs 1 and 2. **Time:** 120 minutes, of which the computer needs one.
+# **You need** labs 1 and 2. **Time:** 120 minutes (about one minute of computing).
 
 # %%
 from pacelab import Experiment, Pacer, compare, lab, load_topology, plot_topology, run, run_pacer
@@ -15,22 +15,23 @@ lab.back_ends()
 
 # %% [markdown]
 # ## Theory
-# [ElRakabawy, Klemm and Lindemann 2006] look at a wireless chain behind a gateway. TCP sends in bursts: as many packets
-# as its window admits, one behind the other. On a chain the second packet then disturbs the first: every node within
-# three hops ahead is in its way. So a packet should start when the one before is **four hops away**. When is that?
-# There is no clock on that node. But the round trip through the wireless part tells:
+# [ElRakabawy, Klemm and Lindemann 2006] study a wireless chain behind a gateway. TCP sends in bursts: as many packets
+# as its window allows, back to back. On a chain the second packet then collides with the first: it must not start while
+# the first packet is still within three hops. So a packet should start when the packet before it is **four hops away**.
+# When is that? The sender cannot see the packet, but it can measure the round trip through the wireless part:
 #
-# * over h hops data goes out and its ACK comes back: RTT = 2h·t_q + h·(s_data + s_ACK)/b, hence
+# * Over h hops the data packet goes out and its ACK comes back: RTT = 2h·t_q + h·(s_data + s_ACK)/b, hence
 #
 #   t_q = ½ · (RTT/h − (s_data + s_ACK)/b)                                                                      (3)
 #
-# * four hops of waiting and sending: FHD = 4 · (t_q + s_data/b)                                                 (4)
-# * averaged: FHD_hat = 0.7 · old + 0.3 · new                                                                    (2)
-# * and stretched where round trips vary, a sign of contention: **T = 1/R = FHD_hat · (1 + 2 · COV)**            (1)
-# * COV: the standard deviation (with N − 1) of the last N round trips over their mean                           (5)
+# * The four-hop delay, four hops of waiting and sending: FHD = 4 · (t_q + s_data/b)                             (4)
+# * Its moving average: FHD_hat = 0.7 · old + 0.3 · new                                                          (2)
+# * The interval is longer if round trips vary, a sign of contention: **T = 1/R = FHD_hat · (1 + 2 · COV)**      (1)
+# * COV: the standard deviation (with N − 1) of the last N round trips, divided by their mean                    (5)
 #
-# s_data and s_ACK are sizes, b is the rate of the links, t_q the mean wait in a node. The paper does not give N; the
-# authors' code has 50. PaceLab's own five, for links of different rates, stand in `pacelab_pacer.core.tcp_gap.equations`.
+# s_data and s_ACK are packet sizes, b is the rate of the links, and t_q is the mean queueing delay in a node. The paper
+# does not give N; the authors' code uses 50. PaceLab's versions of the five equations, for links of different rates,
+# are in `pacer/core/tcp_gap/equations.py`.
 #
 # ### Exercise: equation (3)
 
@@ -47,12 +48,13 @@ lab.check("lab4.queueing", queueing_s)
 
 # %% [markdown]
 # ### Exercise: equation (4)
-# On a path of fewer than four hops a packet cannot be four hops away: take the delay of the whole path.
+# If the path has fewer than four hops, a packet cannot be four hops away. In that case compute the delay of the whole
+# path.
 
 
 # %%
 def four_hop_delay_s(rtt_s, hops, rate_bps, data_bytes, ack_bytes):
-    """FHD in seconds; of a path of h < 4 hops its h-hop delay."""
+    """FHD in seconds; for a path of h < 4 hops, its h-hop delay."""
     # BEGIN SOLUTION
     wait_s = queueing_s(rtt_s, hops, rate_bps, data_bytes, ack_bytes)
     return min(hops, 4) * (wait_s + 8 * data_bytes / rate_bps)
@@ -69,7 +71,7 @@ import statistics
 
 
 def cov(rtts_s):
-    """Standard deviation over mean; 0 of a single sample."""
+    """Standard deviation divided by mean; 0 for a single sample."""
     # BEGIN SOLUTION
     return statistics.stdev(rtts_s) / statistics.mean(rtts_s) if len(rtts_s) > 1 else 0.0
     # END SOLUTION
@@ -79,12 +81,13 @@ lab.check("lab4.cov", cov)
 
 # %% [markdown]
 # ## The gateway pacer
-# Packets from the wire wait in a *pacing queue* at the gateway and go into the air T apart. For flows that start in
-# the wireless part the same sits at their source, and the gateway helps: it measures RTT_wired and writes it into a TCP
-# option of the ACKs, so that the source can tell RTT_wireless = RTT − RTT_wired.
+# Packets from the wired network wait in a *pacing queue* at the gateway, which sends one packet per interval T into the
+# wireless part. A flow that starts in the wireless part has its pacing queue at its source. The gateway helps such a
+# flow: it measures RTT_wired and writes the result into a TCP option of the ACKs. The source then computes
+# RTT_wireless = RTT − RTT_wired.
 #
 # ### Exercise: when do packets leave?
-# Each at its arrival, or one interval after the one before, whichever is later.
+# Each packet leaves at its arrival, or one interval after the packet before it, whichever is later.
 
 
 # %%
@@ -102,8 +105,9 @@ lab.check("lab4.release", release_ms)
 
 # %% [markdown]
 # ### Exercise: your own pacer
-# A `Pacer` is told of each round trip and says how long to wait between two packets. Queues, timers and the measuring
-# are there. `sample` has `rtt_s`, `hops`, `rate_bps`, `data_bytes` and `ack_bytes`.
+# PaceLab calls `measured` of your `Pacer` after each round trip. Your method sets `self.interval_s`, the time to wait
+# between two packets. PaceLab does the queueing, the timers and the measuring. `sample` has `rtt_s`, `hops`,
+# `rate_bps`, `data_bytes` and `ack_bytes`.
 
 # %%
 from collections import deque
@@ -128,8 +132,8 @@ class MyPacer(Pacer):
 lab.check("lab4.pacer", MyPacer)
 
 # %% [markdown]
-# Now let it run: 7 hops, from the wired host into the mesh, with AODV. Beside it plain NewReno, and PaceLab's own
-# pacing without Goodput Control.
+# Now run your pacer: 7 hops, from the wired host into the mesh, with AODV. The figure compares your pacer with plain
+# NewReno and with PaceLab's pacing without Goodput Control.
 
 # %%
 down = Experiment(topology_options={"hops": 7}, direction="down", routing="aodv", **GAP)
@@ -138,11 +142,11 @@ runs["yours"] = run_pacer(down, MyPacer)
 lab.flow_bars(runs)
 
 # %% [markdown]
-# Yours should be close to `tcp-gap-nogc`. The difference: PaceLab's leaves out round trips that waited for a route
-# (seconds long), by the rule of RFC 6298's retransmission timeout.
+# Your pacer should be close to `tcp-gap-nogc`. The difference: PaceLab's pacer ignores round trips that waited for a
+# route (seconds long), by the rule of RFC 6298's retransmission timeout.
 #
 # ## The paper's figures 7 and 8, from our data
-# Goodput against the number of hops with AODV, both directions.
+# The figure shows goodput against the number of hops with AODV, in both directions.
 
 # %%
 base = Experiment(routing="aodv", window_pkts=64, duration_s=20)
@@ -151,16 +155,19 @@ chains = compare(base, schemes=["newreno", "tcp-gap", "tcp-gap-eval"], axes=grid
 lab.comparison(chains, {"direction": "up"}, {"direction": "down"})
 
 # %% [markdown]
-# The paper reports up to 41 % (up) and 42 % (down) more goodput from 4 hops on, and nearly the same below. We find the
-# gain from 4 hops on: 15 to 44 % up; down 18 to 61 % up to 8 hops, and more at 9, where NewReno collapses in some
-# seeds. On one and two hops the scheme as printed loses up to 9 %, and at 3 hops down 16 %: there the ends are hidden
-# from each other, round trips swing, and COV stretches T far too much.
-# `tcp-gap-eval` takes in the place of COV what the authors' own code computed, the mean deviation of the four-hop
-# delay: it gains at 3 hops, too, and 42 % at 4 hops down, as in the paper. `docs/tcp-gap.md` tells that story.
+# The paper reports up to 41 % (up) and 42 % (down) more goodput from 4 hops on, and nearly equal goodput on shorter
+# chains. We also find a gain from 4 hops on: 15 to 44 % up; down 18 to 61 % up to 8 hops, and more at 9, where NewReno
+# collapses with some seeds. On one and two hops the scheme as printed loses up to 9 %, and at 3 hops down 16 %. At 3
+# hops the two ends are hidden from each other, round trips vary strongly, and COV makes T far too long.
+#
+# `tcp-gap-eval` replaces COV by the value that the authors' own code computed, the mean deviation of the four-hop
+# delay. It also gains at 3 hops, and it gains 42 % at 4 hops down, as in the paper. `docs/tcp-gap.md` explains how we
+# found this.
 #
 # ## AODV's part
-# AODV takes a packet that the link layer gave up for a broken link: it drops what waits, tells everybody, and floods
-# the network to find the same route again. Predict what is left of the gain on static routes.
+# When the link layer gives up a packet, AODV assumes that the link is broken. AODV then drops the waiting packets,
+# informs other nodes, and floods the network to find the same route again. Predict how much of the gain remains with
+# static routes.
 
 # %%
 guess = lab.predict(
@@ -176,7 +183,7 @@ guess
 
 # %%
 def gain(routing):
-    """TCP-GAP's gain, and how often AODV took a link for broken under NewReno and under TCP-GAP."""
+    """TCP-GAP's gain, and how often AODV assumed a broken link with NewReno and with TCP-GAP."""
     tried = [run(down.vary(routing=routing, scheme=scheme)) for scheme in ("newreno", "tcp-gap")]
     failures = [(result.run["aodv"] or {}).get("link_failures", 0) for result in tried]
     return tried[1].goodput_bps / tried[0].goodput_bps - 1, *failures
@@ -190,8 +197,8 @@ lab.table(
 )
 
 # %% [markdown]
-# Pacing prevents the contention that AODV misreads. That is worth having, since such routing protocols exist. But who
-# quotes "42 %" should add "with AODV".
+# Pacing prevents the contention that AODV misinterprets. This is useful, because such routing protocols exist. But
+# whoever quotes "42 %" should add "with AODV".
 #
 # ## Explore
 
@@ -209,29 +216,36 @@ lab.explore(
     hops=lab.slide("wireless hops", 1, 12, start=7),
     direction=lab.choice("direction", ["down", "up"]),
     routing=lab.choice("routing", ["aodv", "static"]),
-    scheme=lab.choice("beside NewReno", ["tcp-gap", "tcp-gap-eval", "tcp-gap-nogc", "tcp-gap-code"]),
+    scheme=lab.choice("NewReno versus", ["tcp-gap", "tcp-gap-eval", "tcp-gap-nogc", "tcp-gap-code"]),
     seed=lab.slide("seed", 1, 10, start=1),
 )
 
 # %% [markdown]
-# Wherever the controls stand: from 4 to 10 hops each of the four schemes gains with AODV, and from 5 hops on
-# downwards over static routes, too. Upwards over static routes, from 4 hops on, they carry anything from a tenth less
-# to a quarter more. On one and two hops nothing is gained. And one run proves little: upwards over 11 hops with AODV
-# `tcp-gap-eval` loses a third with seed 1, and gains with most others.
+# At every setting:
 #
-# Compare the round trips, downwards over 7 hops: behind the gateway's queue TCP's own round trip is more than a second
-# long. The packets wait there and not in the air. Upwards the wait is at the source, before TCP's clock starts.
+# * With AODV each of the four schemes gains from 4 to 10 hops.
+# * Downwards over static routes each scheme gains from 5 hops on. Upwards over static routes, from 4 hops on, the
+#   schemes carry anything from a tenth less to a quarter more than NewReno.
+# * On one and two hops no scheme gains.
 #
-# **An outage.** Now 9 hops, down, AODV, seed 4: in 3 of the ten seeds NewReno delivers nothing for more than ten
-# seconds. Nothing is lost meanwhile. A relay has taken its next link for broken and asks around for another way; its
-# neighbour answers with the route that both had, as old and as long, and ns-2's AODV does not take that for better
-# than what it has. So the relay keeps the packets and asks again, and again, and gives up after ten seconds. (RFC 3561
-# would have taken the answer.) With TCP-GAP no seed is silent for as much as two seconds. Pacing makes the outage rare,
-# not impossible: with 10 hops, down, AODV, seed 5 is silent under TCP-GAP, too, for more than eight seconds.
+# A single run proves little: upwards over 11 hops with AODV, `tcp-gap-eval` loses a third with seed 1, and gains with
+# most other seeds.
 #
-# ## Fairness: two chains, oncoming flows
-# The paper's figure 4: two chains of five hops beside each other, 400 m apart, one gateway. FTP 1 (flow 0 in the
-# picture) comes from the wire, FTP 2 (flow 1) goes to it.
+# Compare the round trips, downwards over 7 hops: with the gateway's pacing queue, TCP's own round trip is longer than a
+# second. The packets wait in that queue and do not occupy the channel. Upwards, packets wait at the source, before TCP
+# starts to measure the round trip.
+#
+# **An outage.** Now set 9 hops, down, AODV, seed 4. In 3 of the ten seeds NewReno delivers nothing for more than ten
+# seconds. No packet is lost during this time. A relay has assumed that the link to its next hop is broken, and requests
+# another route. Its neighbour answers with the route that both nodes already had. That route is neither newer nor
+# shorter, so ns-2's AODV does not accept it. The relay keeps the packets, repeats its request several times, and gives
+# up after ten seconds. (An implementation of RFC 3561 would have accepted the answer.) With TCP-GAP no seed is silent
+# for as long as two seconds. Pacing makes the outage rare, not impossible: with 10 hops, down, AODV, seed 5, TCP-GAP
+# also delivers nothing for more than eight seconds.
+#
+# ## Fairness: two chains, flows in both directions
+# In the paper's figure 4 two parallel chains of five hops, 400 m apart, share one gateway. FTP 1 (flow 0 in the
+# picture) comes from the wired network; FTP 2 (flow 1) goes to the wired network.
 
 # %%
 parallel = load_topology("parallel", direction="mixed")
@@ -240,12 +254,12 @@ lab.picture(
 )
 
 # %% [markdown]
-# Packets into the mesh win: their large data frames leave the gateway itself, which senses everybody around it, while
-# FTP 2's data frames must arrive there, against hidden terminals. **Goodput Control**, every 5 s: flows from the wire
-# with more than S = 1.1 times the mean goodput of all flows are throttled to that mean. If the others do not profit,
-# the throttle is taken off again.
+# Flows into the mesh win. Their large data frames start at the gateway, which senses all its neighbours. FTP 2's data
+# frames must reach the gateway in spite of hidden terminals. **Goodput Control** works like this: every 5 s, the
+# gateway throttles each flow from the wired network that has more than S = 1.1 times the mean goodput of all flows. It
+# throttles such a flow to that mean. If the other flows do not profit, the gateway removes the throttle again.
 #
-# ### Exercise: whom to throttle?
+# ### Exercise: which flows to throttle?
 
 
 # %%
@@ -262,8 +276,8 @@ lab.check("lab4.goodput_control", throttles)
 
 # %% [markdown]
 # ### The paper's figures 11 and 17, from our data
-# Oncoming flows, static routes: the two chains, and the cross of four flows (figure 14). Jain's index is 1 when all
-# flows get the same, 1/n when one gets all.
+# Flows in both directions, static routes: the two parallel chains, and the cross of four flows (figure 14). Jain's
+# index is 1 if all n flows get the same goodput, and 1/n if one flow gets everything.
 
 # %%
 schemes = ["newreno", "tcp-gap-nogc", "tcp-gap"]
@@ -286,10 +300,11 @@ lab.table(
 )
 
 # %% [markdown]
-# On the cross NewReno leaves the flows that send to the gateway 15 % at most of what the others get. Pacing alone gives
-# each a share, and Goodput Control makes the shares nearly equal, at no cost of goodput here. With AODV a short run
-# tells less: there its own route discoveries decide, seed by seed. Over the paper's 20 minutes Jain's index is 0.995
-# there, too, 0.19 more than without Goodput Control (the book's tcp-gap-fig17). Try.
+# On the cross NewReno leaves the flows that send to the gateway at most 15 % of what the other flows get. Pacing alone
+# gives each flow a share, and Goodput Control makes the shares nearly equal, at no cost of goodput here. With AODV a
+# short run proves less: AODV's route discoveries decide the result, and they differ from seed to seed. Over the paper's
+# 20 minutes Jain's index is 0.995 with AODV as well, 0.19 more than without Goodput Control (claim `tcp-gap-fig17`).
+# Try other settings.
 
 
 # %%
@@ -308,8 +323,8 @@ lab.explore(
 )
 
 # %% [markdown]
-# Over static routes, with either topology and every seed, Goodput Control is the fairest of the three, with a Jain's
-# index above 0.95.
+# Over static routes, on both topologies and with every seed, Goodput Control is the fairest of the three schemes, with
+# a Jain's index above 0.95.
 #
 # ## On real hosts
 
@@ -320,20 +335,21 @@ lab.on_real_hosts("lab4.gap", *(real.vary(scheme=scheme) for scheme in ("newreno
 # %% [markdown]
 # ## What you can now say
 # * With AODV, TCP-GAP gains from 4 hops on, in both directions; on one and two hops it costs up to a tenth.
-# * Pacing prevents what AODV misreads: at 7 hops, downwards, most of the gain is gone over static routes.
-# * Goodput Control makes four crossing flows nearly equal, and they carry no less together than under NewReno.
+# * Pacing prevents the contention that AODV misinterprets: at 7 hops, downwards, most of the gain is gone over static
+#   routes.
+# * Goodput Control makes four crossing flows nearly equal, and together they carry no less than with NewReno.
 #
-# ## Questions to take along
+# ## Questions to think about
 # 1. Change `MyPacer` to ignore COV. What happens at 3 and at 7 hops, with each kind of routing? What is COV for?
-# 2. T is the time between packets of *one* flow. What do ten flows through one gateway add up to, and what would you
-#    change?
+# 2. T is the time between two packets of *one* flow. What is the total rate of ten flows through one gateway, and what
+#    would you change?
 #
 # **Further reading.** S. ElRakabawy, A. Klemm, C. Lindemann: *Gateway Adaptive Pacing for TCP across Multihop Wireless
-# Networks and the Internet*, MSWiM 2006; the same: *TCP with Adaptive Pacing for Multihop Wireless Networks*, MobiHoc
-# 2005. `docs/tcp-gap.md`: what holds of it here and what does not. RFC 6298.
+# Networks and the Internet*, MSWiM 2006; the same authors: *TCP with Adaptive Pacing for Multihop Wireless Networks*,
+# MobiHoc 2005. `docs/tcp-gap.md`: which of the paper's results hold here and which do not. RFC 6298.
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** Question 1: without COV the gain over NewReno at 3 hops goes from -24 to +9 % down and from 4
-# to 12 % up, and little changes at 8 (docs/tcp-gap.md); COV is a brake against contention from others, and where the
-# own flow makes round trips vary it brakes itself. Question 2: each flow's T knows nothing of the others but through
-# RTT and COV.
+# to 12 % up, and little changes at 8 hops (`docs/tcp-gap.md`). COV slows a flow down when other flows contend with it.
+# But if a flow makes its own round trips vary, COV makes the flow slow itself down. Question 2: each flow's T depends
+# on the other flows only through RTT and COV.

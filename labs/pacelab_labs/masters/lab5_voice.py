@@ -1,11 +1,11 @@
 # %% [markdown]
 # # Lab 5: voice and TCP
 #
-# **You will be able to** compute a call's quality from delay and loss; show what TCP does to calls on a mesh; compare
-# the candidates that should help (other TCPs, priority queues, 802.11e, window control, pacing) and VAGP, by what they
+# **You will be able to** compute a call's quality from delay and loss; show what TCP does to calls on a mesh; and
+# compare VAGP with other candidates (other TCP variants, priority queues, 802.11e, window control, pacing) by what they
 # protect and what they cost.
 #
-# **You need** labs 1, 2 and 4. **Time:** 90 minutes, of which the computer needs one.
+# **You need** labs 1, 2 and 4. **Time:** 90 minutes (about one minute of computing).
 
 # %%
 from pacelab import Experiment, lab, load_topology, plot_topology, run
@@ -20,13 +20,14 @@ lab.back_ends()
 
 # %% [markdown]
 # ## How good is a call?
-# The E-model turns mouth-to-ear delay d (ms) and loss e (0 to 1, lost and late packets together) into a rating R, and
-# R into a **MOS** from 1 to 4.5. For G.729a:
+# The E-model computes a rating R from the mouth-to-ear delay d (ms) and the loss e (0 to 1, lost and late packets
+# together). It then computes a **MOS** (mean opinion score) from R. The MOS ranges from 1 to 4.5. For the codec G.729a:
 #
 # * R = 94.2 − 0.024·d − 0.11·(d − 177.3) [only if d > 177.3] − 11 − 40·ln(1 + 10·e)
 # * MOS = 1 + 0.035·R + 7·10⁻⁶·R·(R − 60)·(100 − R), never less than 1, and 1 where R ≤ 0
 #
-# d is network delay + 25 ms codec + 60 ms playout buffer. 3.6 is about the quality of GSM.
+# d is the network delay plus 25 ms for the codec plus 60 ms for the playout buffer. A MOS of 3.6 is about the quality
+# of GSM.
 #
 # ### Exercise: MOS
 
@@ -55,8 +56,9 @@ lab.curves(delays, lines, xlabel="network delay (ms)", ylabel="MOS")
 
 # %% [markdown]
 # ## Calls alone, TCP alone
-# The network of [Niculescu et al.]: a string behind a gateway, 802.11a at 12 Mbit/s, no RTS/CTS. Calls run both ways
-# between the last node and a telephone exchange, TCP downwards from a server 30 ms away.
+# This is the network of [Niculescu et al.]: a string of nodes behind a gateway, 802.11a at 12 Mbit/s, no RTS/CTS. Calls
+# run in both directions between the last node and a telephone exchange. TCP runs downwards from a server that is 30 ms
+# away.
 
 # %%
 lab.picture(
@@ -75,17 +77,17 @@ print(f"three TCP flows alone: {run(string(0, 3)).goodput_bps / 1000:.0f} kbit/s
 lab.table(("calls alone", "MOS of the worst call"), rows, "4 hops, 20 s, seed 1.")
 
 # %% [markdown]
-# Ten calls fit. With the eleventh calls fall below 3.6, and with the twelfth none is above 2.5: there is no gentle
-# decline. (The paper has 11 calls, or 1.35 Mbit/s of TCP.) A call is 50 packets a second each way, of 20 bytes of
-# speech: it is the number of packets that fills the air.
+# Ten calls fit. With the eleventh call some calls fall below 3.6, and with the twelfth no call is above 2.5: the
+# decline is sudden. (The paper finds room for 11 calls, or for 1.35 Mbit/s of TCP.) A call sends 50 packets per second
+# in each direction, with 20 bytes of speech each. The number of packets fills the channel, not their size.
 #
-# ## Together
+# ## Calls and TCP together
 
 # %%
 voice_guess = lab.predict(
     "Half of the calls that fit, 5, and three TCP flows: what is the MOS of the worst call?",
     {
-        "3.6 or better: half of the air is free": (3.6, 4.5),
+        "3.6 or better: half of the airtime is free": (3.6, 4.5),
         "around 3: a poor line": (2.5, 3.6),
         "unusable": (1.0, 2.5),
     },
@@ -98,11 +100,11 @@ print(voice_guess.against(worst(mixed)))
 lab.call_picture({"newreno": mixed})
 
 # %% [markdown]
-# TCP takes what it can get: it fills queues and, with its large frames, the air next to the calls' receivers. The calls
-# cannot step back.
+# TCP takes all capacity that it can get. It fills the queues, and its large frames occupy the channel around the calls'
+# receivers. The calls cannot slow down.
 #
 # ## The candidates
-# ### Other TCPs (the paper's figure 5, from our data)
+# ### Other TCP variants (the paper's figure 5, from our data)
 
 # %%
 others = ("vegas", "westwood-2001", "westwood", "cubic", "ctcp")
@@ -110,10 +112,11 @@ tcps = {cc: run(string(5, 3, cc=cc)) for cc in ("newreno", *others)}
 lab.call_picture(tcps)
 
 # %% [markdown]
-# Vegas, which watches delays, comes nearest. None protects the calls, as the paper finds, and the Westwood of 2001 is
-# the worst, as in the paper: it takes its bandwidth from the time between two ACKs, and ACKs that waited together for
-# the air tell of a bandwidth that is not there. Linux has its successor `westwood`, Westwood+, which asks once a round
-# trip. `ctcp` is NewReno to the last packet here: what Compound adds begins at windows beyond 16 packets.
+# Vegas, which reacts to delay, comes closest. But none of the TCP variants protects the calls, as the paper finds. Also
+# as in the paper, the Westwood of 2001 is the worst: it computes the available bandwidth from the time between two
+# ACKs. When several ACKs have waited for the channel, they arrive together and suggest a bandwidth that does not exist.
+# Linux has the successor Westwood+ (`westwood`), which estimates the bandwidth once per round trip. `ctcp` is identical
+# to NewReno here, to the last packet: Compound's delay-based part starts only at windows beyond 16 packets.
 #
 # ### Priority in every node, and 802.11e
 
@@ -130,13 +133,14 @@ print(priority_guess.against(queues["priority"].run["totals"]["calls_acceptable"
 lab.call_picture(queues)
 
 # %% [markdown]
-# A queue can only put its *own* packets in order. What destroys a call's packet is a TCP frame two hops away, from a
-# node that does not know of it. The paper finds priority of no use beyond two hops; ours does a little better, and
-# still not enough. 802.11e gives voice a shorter backoff and no fewer hidden terminals: here the calls collapse and
-# TCP gains. Look at `queues["edca"].run["drops"]` and each node's `retries` for the reason.
+# A queue can only reorder its *own* packets. But a call's packet is destroyed by a TCP frame two hops away, from a node
+# that does not know of the call. The paper finds priority useless beyond two hops; our priority queue does a little
+# better, but not well enough. 802.11e gives voice a shorter backoff but does not reduce the number of hidden terminals:
+# here the calls collapse and TCP gains. Look at `queues["edca"].run["drops"]` and each node's `retries` for the reason.
 #
 # ### Policing at the gateway
-# TCP flows come through the gateway, so that is where they can be held: by a small advertised window, or by a pace.
+# TCP's packets pass through the gateway, so the gateway can limit TCP, either by a small advertised window or by
+# pacing.
 
 # %%
 rows = []
@@ -145,19 +149,20 @@ for window in (1, 2, 3, 5, 10):
     rows.append((f"window of {window}", worst(result), result.goodput_bps / 1000))
 for kbps in (100, 200, 300, 500, 800):
     result = run(string(5, 3, scheme="data-pacing", pace_rate_bps=kbps * 1000))
-    rows.append((f"pace of {kbps} kbit/s", worst(result), result.goodput_bps / 1000))
+    rows.append((f"paced at {kbps} kbit/s", worst(result), result.goodput_bps / 1000))
 lab.table(("policing", "worst MOS", "TCP (kbit/s)"), rows, "5 calls, 3 TCP flows, 4 hops, 20 s, seed 1.")
 
 # %% [markdown]
-# Both work, if you know the right number: and that depends on calls, hops, rates and the weather.
+# Both methods work if you know the right number. But the right number depends on calls, hops, rates and the weather.
 #
 # ## VAGP
-# The Voice Adaptive Gateway Pacer finds the pace. Receivers report their calls' quality, the gateway steps the rate of
-# TCP up while calls are good and down when they are not.
+# The Voice Adaptive Gateway Pacer finds the rate. Receivers report the quality of their calls. The gateway raises TCP's
+# rate step by step while the calls are good, and lowers the rate when they are not.
 #
-# ### Exercise: the bandwidth controller's step
-# Algorithm 1 as printed: MOS above Q_good = 3.9: +5 %; from Q_fair = 3.7 on: +3 %; above Q_poor = 3.6: −10 %; else
-# −50 %. (The paper also lists Q_choke = 3.3, which its algorithm never uses.)
+# ### Exercise: one step of the bandwidth controller
+# Algorithm 1 as printed: if MOS is above Q_good = 3.9, raise the rate by 5 %. From Q_fair = 3.7 on, raise it by 3 %.
+# Above Q_poor = 3.6, lower it by 10 %. Otherwise lower it by 50 %. (The paper also lists Q_choke = 3.3, but its
+# algorithm never uses this value.)
 
 
 # %%
@@ -180,8 +185,8 @@ lab.call_picture({scheme: run(string(5, 3, scheme=scheme, duration_s=40)) for sc
 
 # %% [markdown]
 # ### The paper's figure 8, from our data
-# Calls for 70 % of each length's capacity, three TCP flows. The paper has for VAGP MOS 3.9, 3.6, 3.7, 3.7 at 1 to 4
-# hops, and for Reno 0.9, 1.3, 1.9, 2.5 (0.9 must be a floor of 1).
+# At each length the calls use 70 % of the capacity, together with three TCP flows. The paper reports MOS 3.9, 3.6, 3.7,
+# 3.7 at 1 to 4 hops for VAGP, and 0.9, 1.3, 1.9, 2.5 for Reno (0.9 must mean the minimum, 1).
 
 
 # %%
@@ -199,10 +204,10 @@ lab.table(
 )
 
 # %% [markdown]
-# The numbers of calls for 1 to 3 hops are our estimate of 70 % (the paper gives 7 for 4 hops). With VAGP the calls'
-# mean is 3.6 or better, as the paper says, but for 3 hops, where it is about 3.5 in these 20 s; and it pays with TCP's
-# goodput. TCP-GAP knows nothing of calls: on one hop its pace is slow enough for all of them, on two it helps a
-# little, and on longer strings it is no better for them than NewReno.
+# For 1 to 3 hops we estimated the number of calls that is 70 % of the capacity (the paper gives 7 calls for 4 hops).
+# With VAGP the calls' mean is 3.6 or better, as in the paper, except at 3 hops, where it is about 3.5 in these 20 s.
+# The price of VAGP is TCP goodput. TCP-GAP does not know about calls: on one hop its pace is slow enough for all calls,
+# on two hops it helps a little, and on longer strings it is no better for them than NewReno.
 #
 # ## Explore
 
@@ -221,9 +226,9 @@ lab.explore(
 )
 
 # %% [markdown]
-# Wherever the controls stand: on one hop priority, 802.11e and TCP-GAP keep every call at 3.6 or better. On more hops
-# 802.11e leaves some call below 2.5, and beside three TCP flows or more NewReno leaves some call below 3.6. Twelve
-# calls on 4 hops are too many for any of the schemes: there is no room to make.
+# At every setting: on one hop priority, 802.11e and TCP-GAP keep every call at 3.6 or better. On more hops, 802.11e
+# leaves some call below 2.5, and NewReno leaves some call below 3.6 if there are three TCP flows or more. Twelve calls
+# on 4 hops are too many for any of the schemes: the calls alone exceed the capacity.
 #
 # ## On real hosts
 
@@ -233,20 +238,21 @@ lab.on_real_hosts("lab5.voice", real, real.vary(scheme="vagp"))
 
 # %% [markdown]
 # ## What you can now say
-# * Ten calls fit on four hops, and with twelve none is usable: the number of packets fills the air, not their bytes.
-# * None of the six TCPs protects the calls beside it: the worst call stays below 3.6.
-# * Order in the queues cannot stop a frame from a node that does not know of the call. Less TCP at the gateway can, and
-#   VAGP finds out how much less.
+# * Ten calls fit on four hops, and with twelve no call is usable: the number of packets fills the channel, not their
+#   bytes.
+# * None of the six TCP variants protects the calls next to it: the worst call stays below 3.6.
+# * Priority in the queues cannot stop a frame from a node that does not know of the call. Less TCP at the gateway
+#   protects the calls, and VAGP finds out how much less.
 #
-# ## Questions to take along
-# 1. A fixed pace of 500 kbit/s protected the calls above and gave TCP more than VAGP did. What is VAGP's use, then?
-#    Change the number of calls and the hops, and try the same 500.
-# 2. The playout buffer is 60 ms. What does a longer one trade for what? (`playout_s=0.12`)
+# ## Questions to think about
+# 1. A fixed pace of 500 kbit/s protected the calls above and gave TCP more than VAGP did. So what is VAGP good for?
+#    Change the number of calls and hops, and try the same 500 kbit/s.
+# 2. The playout buffer is 60 ms. What do you gain and what do you lose with a longer buffer? (`playout_s=0.12`)
 #
 # **Further reading.** D. Niculescu, K. Kim, S. Rangarajan, S. Hong: *Voice Adaptive Gateway Pacer for Wireless Multihop
 # Networks*. R. Cole, J. Rosenbluth: *Voice over IP Performance Monitoring*, Computer Communication Review 31 (2001).
-# `docs/vagp.md`: what the paper leaves open. RFC 3611 (RTCP XR).
+# `docs/vagp.md`: what the paper does not specify. RFC 3611 (RTCP XR).
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** Question 1: the right pace is known only afterwards. Question 2: late packets become played
-# ones, at the price of delay, which costs R little below 177 ms mouth to ear.
+# **For the instructor.** Question 1: the right pace is known only afterwards. Question 2: some late packets can be
+# played. The price is delay, which costs little R below 177 ms mouth to ear.

@@ -1,11 +1,11 @@
 # %% [markdown]
 # # Lab 6: ACKs delayed and suppressed; do simulations tell the truth?
 #
-# **You will be able to** compute what TCP's ACKs cost on 802.11 and check it against a run; compare delaying ACKs with
-# suppressing them; test a conclusion against the settings it was drawn under; and answer the question in the title for
-# one published case.
+# **You will be able to** compute what TCP's ACKs cost on 802.11 and check the result against a run; compare delayed
+# ACKs with suppressed ACKs; test a conclusion under other settings than those that produced it; and answer the question
+# in the title for one published case.
 #
-# **You need** labs 0, 2 and 4. **Time:** 90 minutes, of which the computer needs one.
+# **You need** labs 0, 2 and 4. **Time:** 90 minutes (about one minute of computing).
 
 # %%
 from pacelab import Experiment, jain, lab, run
@@ -21,13 +21,14 @@ lab.back_ends()
 
 # %% [markdown]
 # ## What an ACK costs
-# A TCP ACK has 40 bytes, a data packet 1500. But on 802.11 each of them is sent with RTS, CTS and a MAC ACK, and RTS
-# and CTS go at 1 Mbit/s whatever the rate. [Le et al.] write for an exchange
+# A TCP ACK has 40 bytes, and a data packet has 1500 bytes. But on 802.11 each of them needs RTS, CTS and a MAC ACK, and
+# RTS and CTS use 1 Mbit/s at every data rate. [Le et al.] compute the time of one exchange as
 #
 #   T = DIFS + 3·SIFS + (rts + cts)/1 Mbit/s + (payload + 40 + 40 + 14)/11 Mbit/s
 #
-# with DIFS 50 µs, SIFS 10 µs, rts 44 and cts 40 bytes, TCP/IP header 40, MAC header 40 (preamble included) and the MAC
-# ACK, whose size they do not give: 14 bytes here. A TCP ACK is an exchange with no payload.
+# DIFS is 50 µs, SIFS 10 µs, rts 44 bytes and cts 40 bytes. The TCP/IP header has 40 bytes, and the MAC header has 40
+# bytes (including the preamble). They do not give the size of the MAC ACK; we use 14 bytes. A TCP ACK is an exchange
+# without payload.
 #
 # ### Exercise: the exchange
 
@@ -45,13 +46,13 @@ def exchange_us(payload_bytes):
 lab.check("lab6.exchange", exchange_us)
 
 # %% [markdown]
-# ### Exercise: the gain of sending none
-# With n ACKs per segment a segment takes T_data + n·T_ack. What does goodput gain when all ACKs go?
+# ### Exercise: the gain without ACKs
+# With n ACKs per segment, a segment takes T_data + n·T_ack. What is the relative gain in goodput if all ACKs disappear?
 
 
 # %%
 def gain(data_us, ack_us, acks_per_segment):
-    """Gain of no ACKs over so many per segment: 0.2 for 20 %."""
+    """Relative gain without ACKs over `acks_per_segment` ACKs per segment: 0.2 for 20 %."""
     # BEGIN SOLUTION
     return (data_us + acks_per_segment * ack_us) / data_us - 1
     # END SOLUTION
@@ -61,8 +62,9 @@ lab.check("lab6.gain", gain)
 
 # %% [markdown]
 # ### The paper's figure 1, from our data
-# The model's gain against segment size, and the gain in the simulator: one station, downstream, ACK suppression (the
-# access point makes the ACKs from the MAC's own) against an ACK per segment and one per two.
+# The figure shows the gain against the segment size, in the model and in the simulator. There is one station, and data
+# flows downstream. With ACK suppression the access point creates TCP's ACKs from the MAC's ACKs. We compare ACK
+# suppression with one ACK per segment and with one ACK per two segments.
 
 # %%
 sizes = [250, 500, 750, 1000, 1250, 1460]
@@ -81,12 +83,13 @@ for ack, per_segment in (("every", 1.0), ("delayed", 0.5)):
 lab.curves(sizes, lines, xlabel="TCP payload (bytes)", ylabel="gain without ACKs")
 
 # %% [markdown]
-# At 1460 bytes the model says 44 % and 22 %, and "approximately 50 % and 20 %" is what the paper says. Ours are above
-# the model from 500 bytes on: it has no backoff, and sends the MAC ACK at 11 Mbit/s where ns-2 (and we) send it at 1.
-# Note that half of the ACKs cost about half, in the model as well as in the run: 50 and 20 do not go together.
+# At 1460 bytes the model gives 44 % and 22 %; the paper says "approximately 50 % and 20 %". Our measured gains are
+# above the model from 500 bytes on. The model has no backoff, and it sends the MAC ACK at 11 Mbit/s, whereas ns-2 (and
+# we) send it at 1 Mbit/s. Note that half as many ACKs cost about half as
+# much, in the model as well as in the run. So 50 and 20 do not fit together.
 #
 # ## More stations
-# Predict for ten stations that send *to* the access point.
+# Predict the gain for ten stations that send *to* the access point.
 
 # %%
 guess = lab.predict(
@@ -112,10 +115,10 @@ print(guess.against(upstream["suppressed"][-1] / upstream["an ACK each"][-1] - 1
 lab.curves(counts, upstream, xlabel="stations, upstream", ylabel="goodput, all (kbit/s)")
 
 # %% [markdown]
-# With many senders the gain is less than half of what it was. The access point must send all ACKs and has but one
-# share of the channel among eleven; its queue overflows, and lost ACKs, being cumulative, need not be sent at all. The
-# channel has delayed them already. (`pacelab claims`, le-fig6: 32 % on average over 1 to 10 stations where the paper
-# has about 50 %.)
+# With many senders the gain is less than half of the gain with one. The access point must send all ACKs, but it gets
+# only one of eleven shares of the channel. So its queue overflows. A dropped ACK uses no airtime, and ACKs are
+# cumulative, so the next ACK replaces the dropped one. In effect, the channel has already delayed the ACKs. (Claim
+# `le-fig6`: the mean gain over 1 to 10 stations is 32 %, whereas the paper reports about 50 %.)
 #
 # ## Explore
 
@@ -135,17 +138,20 @@ lab.explore(
 )
 
 # %% [markdown]
-# Wherever the controls stand, an ACK for each segment carries least, and suppressed ACKs carry most.
+# At every setting, one ACK for each segment gives the lowest goodput, and suppressed ACKs give the highest.
 #
 # ## Do simulations tell the truth?
-# [Lee 2012] built schemes that had been praised from simulations into a real indoor mesh and compared them with TCP
-# Tahoe. His findings: **dynamic delayed ACKs** (one ACK for 1 to 4 segments) gain a lot, up to 86 %; **pacing**
-# (TCP-AP, the four-hop delay of lab 4) costs goodput, the more the shorter the path, but makes flows fair; FeW's
-# careful windows gain nothing. He concludes that simulated throughput does "not accurately reflect results measured in
-# the real world".
+# [Lee 2012] implemented schemes that had looked good in simulations in a real indoor mesh, and compared them with TCP
+# Tahoe. He found three results:
+#
+# * **Dynamic delayed ACKs** (one ACK for 1 to 4 segments) gain a lot, up to 86 %.
+# * **Pacing** (TCP-AP, the four-hop delay of lab 4) costs goodput, more on shorter paths, but makes flows fair.
+# * FeW, which grows its window slowly, gains nothing.
+#
+# He concludes that simulated throughput does "not accurately reflect results measured in the real world".
 #
 # ### Exercise: how fast may a paced flow be?
-# TCP-AP sends a packet per four-hop delay. His table 5.1 gives measured delays. Which rate follows?
+# TCP-AP sends one packet per four-hop delay. Lee's table 5.1 gives measured delays. Which rate follows from a delay?
 
 
 # %%
@@ -159,11 +165,11 @@ def paced_bps(delay_s, packet_bytes):
 lab.check("lab6.pace", paced_bps)
 
 # %% [markdown]
-# 0.86 Mbit/s over nine hops and 1.03 over one, where his estimate of the best rate is 1.75 and 11: on a single hop he
-# ran the same *four*-hop delay, which holds the sender back for nothing.
+# The rate is 0.86 Mbit/s over nine hops and 1.03 Mbit/s over one hop, whereas his estimates of the best rate are 1.75
+# and 11 Mbit/s. On a single hop he also used the *four*-hop delay, which slows the sender down without any benefit.
 #
 # ### His experiment in our simulator
-# His setting: 802.11a at 24 Mbit/s, no RTS/CTS, "MAC-layer retries set to zero", TCP Tahoe as the base.
+# His setting is 802.11a at 24 Mbit/s, no RTS/CTS, "MAC-layer retries set to zero", and TCP Tahoe as the base.
 
 # %%
 schemes = {"Tahoe": {}, "TCP-AP": {"scheme": "tcp-ap"}, "delayed ACKs": {"scheme": "delayed-ack"}}
@@ -188,17 +194,20 @@ lab.table(header, [row(hops, 1) for hops in (1, 4, 9)], "One attempt per frame: 
 
 # %% [markdown]
 # Without retries our simulator says the **opposite** of what Lee measured: delayed ACKs lose badly on the longer
-# chains, and on one hop, where pacing cost him most, it costs little. Now with the seven attempts that every Wi-Fi
-# card makes unless told otherwise:
+# chains, and on one hop, where Lee's pacing cost most, pacing costs little. Now repeat the experiment with seven
+# attempts, the default of every Wi-Fi card:
 
 # %%
 lab.table(header, [row(hops, 7) for hops in (1, 4, 9)], "Seven attempts per frame.")
 
 # %% [markdown]
-# That is Lee's result: delayed ACKs gain everywhere, pacing costs most on one hop. One sentence about the MAC decides
-# which of the two opposite conclusions a simulation gives. Possible readings: his cards did retry although they were
-# told not to (many drivers do not pass the setting on), or his links lost far fewer frames to collisions than ours, or
-# else our model of loss is wrong for his building. A simulation alone cannot say which. And fairness, with five flows?
+# This is Lee's result: delayed ACKs gain everywhere, and pacing costs most on one hop. One setting of the MAC decides
+# which of two opposite conclusions a simulation gives. There are three possible explanations. His cards retried
+# although they were told not to (many drivers do not pass the setting on). Or his links lost far fewer frames to
+# collisions than ours. Or our model of loss is wrong for his building. A simulation alone cannot tell which explanation
+# is right.
+#
+# What about fairness, with five flows?
 
 
 # %%
@@ -212,7 +221,8 @@ lab.table(("9 hops, 5 flows: Jain's index", "7 attempts", "1 attempt"), rows, "2
 
 # %% [markdown]
 # ## Which conclusions survive?
-# A conclusion that holds under one setting of a simulator is a property of that setting. So vary what you do not know.
+# If a conclusion holds under only one setting of a simulator, it says something about that setting. So vary every
+# setting whose true value you do not know.
 #
 # ### Exercise: a verdict
 
@@ -255,7 +265,7 @@ lab.table(
 )
 
 # %% [markdown]
-# What do you conclude about each scheme, in one sentence that a reader could not misuse?
+# What do you conclude about each scheme? Write one sentence that a reader cannot misuse.
 #
 # ## On real hosts
 
@@ -265,17 +275,19 @@ lab.on_real_hosts("lab6.acks", real.vary(ack="every"), real.vary(ack="delayed"))
 
 # %% [markdown]
 # ## What you can now say
-# * TCP's ACKs cost a cell with one station a third of its air: without them it carries about half as much again.
-# * With ten stations that send, suppressing ACKs gains less than half of that: the channel has delayed them already.
-# * "Delayed ACKs gain" holds on this chain with seven attempts per frame, and the opposite holds with one. State the
-#   MAC's retries with the result.
+# * In a cell with one station, TCP's ACKs cost a third of the airtime: without ACKs the cell carries about half as much
+#   again.
+# * With ten stations that send, suppressing ACKs gains less than half of that: the channel has already delayed the
+#   ACKs.
+# * "Delayed ACKs gain" holds on this chain with seven attempts per frame, and the opposite holds with one attempt.
+#   Always report the number of MAC retries with such a result.
 #
-# ## Questions to take along
-# 1. ACK suppression works over one wireless hop. What would have to be true of a relay to do it over two?
-# 2. Which measurement in Lee's building would tell the three readings apart?
-# 3. On real hosts *delayed* means Linux's own rule. PaceLab has iperf3 write two segments at a time for it; an iperf3
-#    that writes one at a time (`-l 1460`) gets an ACK for each all the same. Capture both with tcpdump: which flag do
-#    the segments carry, and what does a receiver take it for?
+# ## Questions to think about
+# 1. ACK suppression works over one wireless hop. What would a relay have to guarantee so that it works over two hops?
+# 2. Which measurement in Lee's building would tell the three explanations apart?
+# 3. On real hosts, *delayed* means Linux's own delayed-ACK rule. For this reason PaceLab lets iperf3 write two segments
+#    at a time. If iperf3 writes one segment at a time (`-l 1460`), Linux still sends one ACK per segment. Capture both
+#    cases with tcpdump. Which flag do the segments have, and how does the receiver interpret this flag?
 #
 # **Further reading.** L. Le, S. Albayrak, M. Elkotob, A. C. Toker: *Improving TCP Goodput in 802.11 Access Networks*.
 # R. L. Lee: *Feasibility of TCP for Wireless Mesh Networks*, Brigham Young University, 2012. E. Altman, T. Jiménez:
@@ -283,11 +295,12 @@ lab.on_real_hosts("lab6.acks", real.vary(ack="every"), real.vary(ack="delayed"))
 # *Experimental Evaluation of Wireless Simulation Assumptions*, MSWiM 2004 (six assumptions that simulators make).
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** Question 1: keep the packet until the receiver has it. The frame's ACK tells the access point
-# that the station itself has the packet, so it may make TCP's ACK; over two hops it tells that the next relay has it,
-# which may still lose it: the relay would have to repeat it, as a split connection does. Question 2: count MAC
-# retransmissions on the air with a card in monitor mode: the retry bit in the frames' headers. Question 3: PSH, set on
-# the last segment of what was written. Today's Linux takes a full segment with PSH for the end of a message and
-# acknowledges it as soon as it has been read. PaceLab's first recordings said "delayed ACKs gain next to nothing on
-# Linux", until somebody counted ACKs. The last table is the lab's point. Let students defend a sentence such as
-# "delayed ACKs gain wherever the link layer repairs losses".
+# **For the instructor.** Question 1: the relay would have to keep the packet until the receiver has it. With one hop,
+# the MAC ACK tells the access point that the station itself has the packet, so the access point may send TCP's ACK.
+# With two hops, the MAC ACK says only that the next relay has the packet, and that relay may still lose it. So the
+# relay would have to retransmit the packet, as a split connection does. Question 2: count MAC retransmissions on the
+# air with a card in monitor mode; frame headers have a retry bit. Question 3: PSH. TCP sets it on the last segment of
+# each write. Today's Linux treats a full segment with PSH as the end of a message, and acknowledges it as soon as the
+# application has read it. PaceLab's first recordings said "delayed ACKs gain next to nothing on Linux", until somebody
+# counted the ACKs. The last table is the main point of the lab. Let students defend a sentence such as "delayed ACKs
+# gain wherever the link layer repairs losses".

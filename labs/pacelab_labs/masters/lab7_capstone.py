@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Lab 7: capstone, a pacer of your own
 #
-# **You will be able to** design a pacing scheme, test it on networks you know, and defend it by its score on networks
-# you do not.
+# **You will be able to** design a pacing scheme, test it on networks that you know, and defend it by its score on
+# networks that you do not know.
 #
-# **You need** labs 4 and 5. **Time:** 3 hours, or as long as you like. The computer needs seconds for each score.
+# **You need** labs 4 and 5. **Time:** 3 hours, or as long as you like (a few seconds of computing for each score).
 
 # %%
 import statistics
@@ -16,27 +16,30 @@ lab.back_ends()
 
 # %% [markdown]
 # ## The task
-# Write a `Pacer`. One object per flow sits where TCP-GAP's estimator sat in lab 4: at the gateway for flows from the
-# wire, at the source for the others. It hears of each round trip through the wireless part and says how long to wait
-# between two packets. It sees nothing else: no topology, no other flows, no calls.
+# Write a `Pacer`. Each flow has its own `Pacer` object, at the same place as TCP-GAP's estimator in lab 4: at the
+# gateway for flows from the wired network, and at the source for all other flows. PaceLab tells your pacer about each
+# round trip through the wireless part. Your pacer sets the time to wait between two packets. Your pacer knows nothing
+# else: no topology, no other flows, no calls.
 #
-# **The score**, on each of five networks, is what you gain over NewReno, which has 0; 100 points at most:
+# **The score** measures on each of five networks what you gain over NewReno. NewReno has 0 points, and the maximum is
+# 100:
 #
-# * goodput: 45 points at 1.25 times NewReno's;
-# * fairness: 30 points when Jain's index of the TCP flows reaches 1;
-# * calls: 25 points when the worst call reaches a MOS of 3.6;
-# * where NewReno leaves no room in one of them, the others count more; less than NewReno's costs points;
-# * with less than a fifth of NewReno's goodput nothing is gained. Silence protects every call.
+# * Goodput: 45 points at 1.25 times NewReno's goodput.
+# * Fairness: 30 points when Jain's index of the TCP flows reaches 1.
+# * Calls: 25 points when the worst call reaches a MOS of 3.6.
+# * If NewReno leaves no room for improvement in one of these three, the others count more. A result below NewReno's
+#   costs points.
+# * With less than a fifth of NewReno's goodput you gain nothing, because a silent sender protects every call.
 #
-# You practise on one set of networks. Your instructor scores on another one, of the same five kinds, which you have not
-# seen: what you tune to the practice set will not carry over.
+# You practise on one set of networks. Your instructor scores your pacer on another set of the same five kinds, which
+# you have not seen. Fine tuning for the practice set will not help there.
 
 # %%
 lab.table(("practice networks", "topology"), [(name, tried.topology) for name, tried in lab.networks()])
 
 # %% [markdown]
-# ## Where others stand
-# Doing nothing (plain NewReno), and a pace of one packet per round trip:
+# ## Two pacers for comparison
+# One pacer does nothing (plain NewReno). The other sends one packet per round trip.
 
 
 # %%
@@ -55,7 +58,7 @@ nothing
 
 # %%
 guess = lab.predict(
-    "One packet per round trip, on these five networks: its score against doing nothing?",
+    "One packet per round trip, on these five networks: its score compared with doing nothing?",
     {
         "more than 5 points better": (5, 100),
         "within 5 points": (-5, 5),
@@ -70,11 +73,11 @@ slow
 
 # %% [markdown]
 # ## Your pacer
-# TODO: write `measured`. `sample` has `now_s`, `rtt_s`, `hops`, `rate_bps`, `data_bytes`, `ack_bytes`. Ideas:
+# TODO: write `measured`. `sample` has `now_s`, `rtt_s`, `hops`, `rate_bps`, `data_bytes` and `ack_bytes`. Ideas:
 #
-# * the four-hop delay of lab 4, with or without COV;
-# * the smallest round trip seen lately is one without queues: pace by it, and slow down as round trips grow beyond it;
-# * additive increase and multiplicative decrease of the rate, as TCP does with its window, but by delay.
+# * Use the four-hop delay of lab 4, with or without COV.
+# * The smallest recent round trip has no queueing delay: pace by this value, and slow down when round trips get longer.
+# * Increase the rate additively and decrease it multiplicatively, as TCP does with its window, but depending on delay.
 
 
 # %%
@@ -103,7 +106,7 @@ mine
 
 # %% [markdown]
 # ## Look closer
-# A score tells how good, not why. Compare your pacer with NewReno on a network of your choice.
+# A score tells you how good a pacer is, but not why. Compare your pacer with NewReno on a network of your choice.
 
 
 # %%
@@ -122,15 +125,16 @@ lab.explore(
 )
 
 # %% [markdown]
-# ## The board
-# Enter your score into a file. Your instructor may host one for all, scored on the unseen networks.
+# ## The leaderboard
+# Enter your score into a file. Your instructor may host a leaderboard for the whole class, with scores on the unseen
+# networks.
 
 # %%
 lab.enter("leaderboard.json", nothing)
 lab.enter("leaderboard.json", mine)
 
 # %% [markdown]
-# How sure is a lead of one point? Score on other sets: any word makes one.
+# How certain is a lead of one point? Score on other sets of networks: every word defines a set.
 
 # %%
 words = ["anna", "ben"]
@@ -141,7 +145,7 @@ lab.table(("pacer", *words), rows, "Points on two other sets.")
 
 # %% [markdown]
 # ## On real hosts
-# Pacers of your own run on `sim`. What the same network does with PaceLab's on real hosts:
+# Your own pacer runs only on `sim`. This cell shows what PaceLab's pacing does on real hosts:
 
 # %%
 real = Experiment(topology_options={"hops": 3}, direction="down", window_pkts=64, duration_s=20)
@@ -149,19 +153,22 @@ lab.on_real_hosts("lab7.pacing", real, real.vary(scheme="tcp-gap-nogc"))
 
 # %% [markdown]
 # ## What you can now say
-# * To wait gains points, and to wait too long loses them: one packet per round trip is ahead of doing nothing on the
-#   practice set, one per second is far behind it.
+# * Waiting gains points, and waiting too long loses points. One packet per round trip is ahead of doing nothing on the
+#   practice set; one packet per second is far behind.
 # * On each network of the figure above, the sample solution keeps nine tenths of NewReno's goodput or more.
-# * A score holds for the networks it was scored on. Say which, and score on others before you believe a lead.
+# * A score holds for the networks on which it was measured. Name these networks, and score on others before you believe
+#   a lead.
 #
 # ## Hand in
-# A file with your class and what it needs, or this notebook (`pacelab check` tries it), and one page: what you tried,
-# what you measured (with seeds and intervals), what you do not know. The page counts as much as the score.
+# Hand in two things. The first is a file with your class and everything that it needs, or this notebook (`pacelab
+# check` tries it). The second is one page: what you tried, what you measured (with seeds and intervals), and what you
+# do not know. The page counts as much as the score.
 #
 # **Further reading.** A. Aggarwal, S. Savage, T. Anderson: *Understanding the Performance of TCP Pacing*, INFOCOM 2000.
 # N. Cardwell et al.: *BBR: Congestion-Based Congestion Control*, ACM Queue 14 (2016).
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** `python labs/score.py pacer.py:MyPacer --word SECRET --board board.json` scores a file on a
-# set of your own; `docs/instructors.md` says how to host the board. Measured on the practice set: never waiting 0,
-# TCP-GAP's estimator of lab 4 66.2, the sample solution (the same with half of the weight on COV) 56.0.
+# secret set of networks; `docs/instructors.md` explains how to host the leaderboard. Scores on the practice set: a
+# pacer that never waits 0, TCP-GAP's estimator of lab 4 66.2, the sample solution (the same estimator with half of the
+# weight on COV) 56.0.

@@ -1,149 +1,19 @@
-"""The exercises of labs 3 and 4: Link RED, TCP-GAP.
+"""The exercises of lab 4: TCP-GAP's estimator piece by piece, the pacing queue, Goodput Control.
 
-Lab 3: Link RED's average and probability, then both at work.
+The examples are worked by hand with b = 2 Mbit/s, s_data = 1500 B and s_ACK = 40 B: a data packet takes 6.00 ms, data
+and ACK together 6.16 ms, their difference 5.84 ms.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import pairwise
-from random import Random
 from typing import Any
 
-from pacelab.user_code.bases import LinkLayer, Pacer, Sample
-from pacelab_labs.errors import Todo
-from pacelab_labs.exercise import LIMIT_S, Case, Exercise, call_limited, complain_about_number, show
-from pacelab_topologies.domain import plain
-
-_AVERAGES = (
-    # attempts of the frames so far, average expected
-    ([8], 0.875, "7 retransmissions, an eighth of them"),
-    ([8, 1], 0.765625, "7/8 of 0.875: the second frame needed none"),
-    ([8, 1, 3], 0.919921875, "7/8 of 0.765625 and 1/8 of 2"),
-)
-
-GIVEN_UP = 8
-"""Attempts of the frame that was not delivered."""
-_WRONG_FIRST = {
-    1.0: ": the first attempt is no retransmission.",
-    0.0: ": it was given up after 8 attempts, and retransmissions of such a frame count, too. (Has it its `self.`?)",
-}
-"""Wrong average after that frame -> the misconception."""
-
-_NO_INIT = (
-    "\n  A link layer needs no __init__: what it begins with stands in the class, as `average = 0.0` does. "
-    "One of its own takes `random`, for super().__init__(random)."
-)
-
-
-class _Fixed(Random):
-    """A stream that always draws the same."""
-
-    def __init__(self, drawn: float) -> None:
-        super().__init__(0)
-        self._drawn = drawn
-
-    def random(self) -> float:
-        return self._drawn
-
-
-def _try_layer(work: Any) -> str:
-    """A student's LinkLayer: its average after some frames, then whether it drops."""
-    if not (isinstance(work, type) and issubclass(work, LinkLayer)):
-        return f"expected a class that extends LinkLayer; came {work!r}."
-    for attempts, expected, how in _AVERAGES:
-        made = call_limited(partial(work, _Fixed(0.5)), {}, limit_s=LIMIT_S)
-        if made.todo:
-            raise Todo("write the class.")
-        if made.failure:
-            return f"making {work.__name__}(random): {made.failure}{_NO_INIT}"
-        layer = made.value
-        for number in attempts:
-            frame = {"attempts": number, "delivered": number < GIVEN_UP}
-            outcome = call_limited(layer.sent, frame, limit_s=LIMIT_S)
-            if outcome.todo:
-                raise Todo("write sent(): it keeps the moving average of retransmissions in self.average.")
-            if outcome.failure:
-                return f"sent(attempts={number}, delivered={frame['delivered']}): {outcome.failure}"
-        told = f"after frames of {attempts} attempts\n  expected self.average {expected} ({how})\n  "
-        complaint = complain_about_number(getattr(layer, "average", None), none="self.average is a number.")
-        if complaint:
-            return told + complaint
-        came = float(layer.average)
-        if not math.isclose(came, expected, rel_tol=1e-6):
-            hint = _WRONG_FIRST.get(came, ".") if attempts == [GIVEN_UP] else "."
-            return told + f"came {came:.6f}{hint}"
-    return _try_drops(work)
-
-
-def _try_drops(work: type[LinkLayer]) -> str:
-    for average, drawn, expected, how in (
-        (0.0, 0.0, True, "no contention, no drop"),
-        (10.0, 0.0, False, "much contention, and the draw 0 is below any probability above 0"),
-        (10.0, 0.999, True, "the draw 0.999 is above max_P: most packets pass"),
-        (10.0, 0.07, True, "the draw 0.07 is above max_P, which is 0.05 for dropping"),
-        (10.0, 0.0499, False, "the draw 0.0499 is below max_P, which is 0.05 for dropping"),
-        (10.0, 0.0501, True, "the draw 0.0501 is above max_P, which is 0.05 for dropping"),
-        (0.5, 0.0052, True, "0.5 is little above min_th: p = 0.1/19.6 = 0.0051, by the numbers for dropping"),
-        (0.5, 0.0050, False, "0.5 is little above min_th: p = 0.1/19.6 = 0.0051, by the numbers for dropping"),
-    ):
-        layer = work(_Fixed(drawn))
-        layer.average = average  # type: ignore[attr-defined]
-        outcome = call_limited(layer.passes, {}, limit_s=LIMIT_S)
-        if outcome.todo:
-            raise Todo("write passes(): True lets a packet pass, False drops it.")
-        told = f"average {average}, draw {drawn}\n  expected passes() to be {expected} ({how})\n  "
-        if outcome.failure:
-            return told + outcome.failure
-        if plain(outcome.value) is not expected:
-            return told + f"came {show(outcome.value)}{_hint_on_passing(plain(outcome.value))}"
-    return ""
-
-
-def _hint_on_passing(came: Any) -> str:
-    if not isinstance(came, bool):
-        return ": True lets the packet pass, False drops it. Does passes() return one of them?"
-    does = "lets the packet pass" if came else "drops the packet"
-    return f", which {does}: it is dropped where the draw is below the probability, by the numbers for dropping."
-
-
-LAB3 = {
-    "lab3.probability": Exercise(
-        asks="the probability to drop a packet",
-        cases=(
-            Case(
-                arguments={"average": 0.3, "min_th": 0.4, "max_th": 2.0, "max_p": 0.1},
-                expected=0.0,
-                source="below min_th nothing is dropped",
-                mistakes={-0.0625: "a probability below 0: the line starts at min_th."},
-            ),
-            Case(
-                arguments={"average": 0.48, "min_th": 0.4, "max_th": 2.0, "max_p": 0.1},
-                expected=0.05,
-                source="0.08 above min_th on a range of 1.6",
-                mistakes={
-                    0.005: "max_P is a cap, no factor (Algorithm 1, line 5): RED in the Internet scales with it.",
-                    0.3: "average/(max_th - min_th): the line starts at min_th.",
-                },
-            ),
-            Case(
-                arguments={"average": 1.2, "min_th": 0.4, "max_th": 2.0, "max_p": 0.1},
-                expected=0.1,
-                source="the line says 0.5, max_P caps it",
-                mistakes={0.5: "the cap max_P is missing."},
-            ),
-        ),
-    ),
-    "lab3.link_red": Exercise(asks="a link layer with Link RED", trial=_try_layer, praise="that is Link RED."),
-}
-
-
-# Lab 4: TCP-GAP's estimator piece by piece, the pacing queue, Goodput Control.
-#
-# The examples are worked by hand with b = 2 Mbit/s, s_data = 1500 B and s_ACK = 40 B: a data packet takes 6.00 ms, data
-# and ACK together 6.16 ms, their difference 5.84 ms.
+from pacelab.lab.errors import Todo
+from pacelab.lab.exercise import LIMIT_S, Case, Exercise, call_limited, complain_about_number, show
+from pacelab.own.bases import Pacer, Sample
 
 _PATH = {"rate_bps": 2e6, "data_bytes": 1500, "ack_bytes": 40}
 

@@ -1,0 +1,42 @@
+"""The exercise of lab 7: a pacer that paces, and does not pay for it with silence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pacelab.experiment.experiment import Experiment
+from pacelab.lab.errors import Todo
+from pacelab.lab.exercise import Exercise
+from pacelab.options.own_code import UserCodeError
+from pacelab.own.bases import Pacer
+from pacelab.own.run_own import run_pacer
+from pacelab.running.runner import run
+
+LEAST = 0.8
+"""Share of NewReno's goodput that a pacer must keep to be worth a score."""
+
+
+def _try_pacer(work: Any) -> str:
+    if not (isinstance(work, type) and issubclass(work, Pacer)):
+        return f"expected a class that extends Pacer; came {work!r}."
+    for direction in ("down", "up"):
+        tried = Experiment(topology_options={"hops": 5}, direction=direction, window_pkts=64, duration_s=10)
+        try:
+            result = run_pacer(tried, work)
+        except UserCodeError as error:
+            if "Todo" in str(error):
+                raise Todo("write measured(); it should set self.interval_s.") from None
+            return f"5 hops {direction}, 10 s: expected a run; {error}"
+        told = f"5 hops {direction}, 10 s: "
+        if result.run["hooks"]["actions"] == 0:
+            return told + "expected some packets to wait; came none. Does measured() set self.interval_s above 0?"
+        plain = run(tried).goodput_bps
+        if result.goodput_bps < LEAST * plain:
+            return (
+                told + f"expected at least {LEAST:.0%} of NewReno's {plain / 1000:.0f} kbit/s; came "
+                f"{result.goodput_bps / 1000:.0f}. Is the interval in seconds, and not too long?"
+            )
+    return ""
+
+
+LAB7 = {"lab7.pacer": Exercise(asks="a pacer", trial=_try_pacer, praise="it paces, in both directions. Now score it.")}

@@ -28,14 +28,14 @@ from pacelab_labs.exercise import (
     cut_prints,
     show,
 )
-from pacelab.lab.lab0 import LAB0
-from pacelab.lab.lab1 import LAB1
-from pacelab.lab.lab2 import LAB2
-from pacelab.lab.lab3 import LAB3
-from pacelab.lab.lab4 import LAB4
-from pacelab.lab.lab5 import LAB5
-from pacelab.lab.lab6 import LAB6
-from pacelab.lab.lab7 import LAB7
+from pacelab_labs.lab0 import LAB0
+from pacelab_labs.lab1 import LAB1
+from pacelab_labs.lab2 import LAB2
+from pacelab_labs.lab3 import LAB3
+from pacelab_labs.lab4 import LAB4
+from pacelab_labs.lab5 import LAB5
+from pacelab_labs.lab6 import LAB6
+from pacelab_labs.lab7 import LAB7
 
 EXERCISES: Mapping[str, Exercise] = MappingProxyType(LAB0 | LAB1 | LAB2 | LAB3 | LAB4 | LAB5 | LAB6 | LAB7)
 """Name, "labN.what" -> exercise. Expected values are by hand or from the papers, never from a formula in here."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pacelab.lab.errors import Todo
-from pacelab.lab.exercise import LIMIT_S, Case, Exercise, call_limited, show
+from pacelab_labs.errors import Todo
+from pacelab_labs.exercise import LIMIT_S, Case, Exercise, call_limited, show
 
 FIG1_M = {letter: 200.0 * place for place, letter in enumerate("ABCDEFGHI")}
 """Places of the nodes in [fu] Fig. 1."""

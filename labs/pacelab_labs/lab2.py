@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pacelab.lab.exercise import Case, Exercise
+from pacelab_labs.exercise import Case, Exercise
 
 LAB2 = {
     "lab2.busy_at_once": Exercise(

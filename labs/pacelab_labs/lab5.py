@@ -7,7 +7,7 @@ MOS = 1 + 0.035 R + 7e-6 R (R - 60) (100 - R).
 
 from __future__ import annotations
 
-from pacelab.lab.exercise import Case, Exercise
+from pacelab_labs.exercise import Case, Exercise
 
 _STEP = {"rate_kbps": 200.0}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pacelab.lab.errors import Todo
-from pacelab.lab.exercise import LIMIT_S, Case, Exercise, call_limited, show
+from pacelab_labs.errors import Todo
+from pacelab_labs.exercise import LIMIT_S, Case, Exercise, call_limited, show
 
 _VERDICTS = (
     ({"ns2": 0.35, "standard": 0.38, "no RTS": 0.30}, "holds", "every variant gains"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pacelab.experiment.experiment import Experiment
-from pacelab.lab.errors import Todo
-from pacelab.lab.exercise import Exercise
+from pacelab_labs.errors import Todo
+from pacelab_labs.exercise import Exercise
 from pacelab.options.own_code import UserCodeError
-from pacelab.own.bases import Pacer
-from pacelab.own.run_own import run_pacer
+from pacelab.user_code.bases import Pacer
+from pacelab.user_code.run_own import run_pacer
 from pacelab.running.runner import run
 
 LEAST = 0.8

@@ -171,7 +171,7 @@ def test_every_check_of_a_lab_exists(master: Path) -> None:
     assert named
     number = master.stem.split("_")[0]
     listed = {name for name in EXERCISES if name.startswith(number + ".")}
-    assert set(named) == listed, f"{master.name} and pacelab/lab/lab*.py, by check.py, differ in exercises"
+    assert set(named) == listed, f"{master.name} and labs/pacelab_labs/lab*.py, by check.py, differ in exercises"
 
 
 def test_a_master_or_a_place_that_is_not_there_is_told_in_a_line(

@@ -1,13 +1,16 @@
-"""Live demonstrations: one page component on the engine compiled to WebAssembly.
+"""Live demonstrations: one page component on top of the engine, which is compiled to WebAssembly.
 
-    catalog.py   what a demonstration is: a network, its controls, a question; and the demonstrations
-    runs.py      those whose schemes are in Python: what a page may ask for, and the answer
-    page.py      the component with its engine and one demo: a page, or a single file for slides
-    live.py      a running network's events, for the same component
-    server.py    serves it on loopback: `pacelab demo`
+    catalog.py   the demonstrations: a network, its controls, a question and an answer
+    runs.py      runs for the demonstrations whose schemes are in Python: what a page may request, and the answer
+    page.py      the component, its engine and one demonstration as a page or as a single file for slides
+    editor.py    the page on which a user draws a network
+    network.py   the page that a controller serves
+    live.py      the events of a running network, for the same component
+    server.py    the server on loopback: `pacelab demo`
     animation.py a GIF for slides
-    widget.py    the same component in a notebook
-    static/      the component: engine, air, view, scene, timeline, curves, demo (ES modules), style
+    widget.py    the component in a notebook
+    static/      the component: JavaScript modules, style sheets and HTML templates
 
-The page runs the engine itself: a dragged node or a moved slider runs the air again, in the browser, without a network.
+The engine runs in the page. If the user drags a node or moves a slider, the page simulates the network again without a
+server.
 """

@@ -1,7 +1,8 @@
-"""A demonstration as a GIF for slides: matplotlib draws what stays once, and on it what moves, frame by frame.
+"""A demonstration as a GIF for slides. matplotlib draws the static parts once, then the moving parts for each frame.
 
-Of an engine's demonstration the air in slow motion; of one of Python's schemes the seconds in which flows starve or
-share, and what came of it. Each part (`Demo.slides`) is a setting, one after the other, so that a slide shows both.
+If the engine runs the demonstration, the GIF shows the air in slow motion. If a Python scheme runs it, the GIF shows the
+goodput of the flows over time and the result. The parts of `Demo.slides` follow one another, so that one slide compares
+several settings.
 """
 
 from __future__ import annotations
@@ -13,9 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacelab.demo.catalog import WATCH_S, Demo
-from pacelab.demo.runs import Outcome, answer, start
-from pacelab.figures.airlog import Record, read_records
-from pacelab.figures.timeline import BLOCKS, COLLISION, plot_timeline, record_air
+from pacelab.demo.runs import Outcome, initial_change, run_change
 from pacelab.results.folder import write_file
 from pacelab.units import NS_PER_MS, NS_PER_S
 from pacelab_topologies.model import Topology
@@ -29,13 +28,13 @@ if TYPE_CHECKING:
 SIZE_IN, DPI = (12.8, 7.2), 100
 """1280 x 720 pixels."""
 FRAMES, FRAME_MS = 60, 120
-"""Of each part."""
-LAST_MS = 2500
-"""The end of a part stands so long."""
+"""Number of frames in each part, and the duration of a frame."""
+LAST_FRAME_MS = 2500
+"""Duration of the last frame of a part."""
 COLOURS = 64
-STARVED = 0.04
-"""Of a full arrow."""
-WIDEST_PT = 22.0
+STARVED_SHARE = 0.04
+"""A flow with a smaller share of the full width has a broken arrow."""
+MAX_WIDTH_PT = 22.0
 FLOW_COLOURS = ("#1f5f99", "#c46a00", "#1d7044", "#6a3d9a")
 FLOW_LINES = ("-", "--", ":", "-.")
 
@@ -45,16 +44,16 @@ def export_gif(demo: Demo, path: Path) -> None:
     from PIL import Image
 
     images: list[Image.Image] = []
-    lasts: list[int] = []
+    durations: list[int] = []
     for caption, changes in demo.slides:
-        part = list(_seconds(demo, caption, changes) if demo.python else _slow_motion(demo, caption, changes))
+        part = list(_curves_over_time(demo, caption, changes) if demo.python else _slow_motion(demo, caption, changes))
         images += part
-        lasts += [FRAME_MS] * (len(part) - 1) + [LAST_MS]
-    # One palette: then only what changes from frame to frame is stored.
+        durations += [FRAME_MS] * (len(part) - 1) + [LAST_FRAME_MS]
+    # All frames share one palette, so that the file stores only the pixels that change between frames.
     palette = images[len(images) // 2].quantize(COLOURS)
     images = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
     out = io.BytesIO()
-    images[0].save(out, "GIF", save_all=True, append_images=images[1:], duration=lasts, loop=0, optimize=False)
+    images[0].save(out, "GIF", save_all=True, append_images=images[1:], duration=durations, loop=0, optimize=False)
     write_file(path, out.getvalue())
 
 
@@ -68,19 +67,19 @@ def _slow_motion(demo: Demo, caption: str, changes: Mapping[str, Any]) -> Iterat
     names = dict(enumerate(demo.labels))
     from_ns = round(demo.watch_from_s * NS_PER_S)
     plot_timeline(records, lower, names=names, window_ns=(from_ns, from_ns + round(WATCH_S * NS_PER_S)))
-    head = lower.axvline(from_ns / NS_PER_MS, color="#b00000", linewidth=2, animated=True)
+    playhead = lower.axvline(from_ns / NS_PER_MS, color="#b00000", linewidth=2, animated=True)
 
     def show(step: int) -> list[Artist]:
         at_ns = from_ns + WATCH_S * NS_PER_S * step / FRAMES
-        head.set_xdata([at_ns / NS_PER_MS] * 2)
-        return [head, *scene.at(records, at_ns)]
+        playhead.set_xdata([at_ns / NS_PER_MS] * 2)
+        return [playhead, *scene.artists_at(records, at_ns)]
 
     yield from _draw(figure, show)
 
 
-def _seconds(demo: Demo, caption: str, changes: Mapping[str, Any]) -> Iterator[Image.Image]:
-    begin = start(demo)
-    outcome = answer(demo, replace(begin, values={**begin.values, **changes}))
+def _curves_over_time(demo: Demo, caption: str, changes: Mapping[str, Any]) -> Iterator[Image.Image]:
+    begin = initial_change(demo)
+    outcome = run_change(demo, replace(begin, values={**begin.values, **changes}))
     topology = demo.experiment().network
     figure = _figure(demo, caption)
     grid = figure.add_gridspec(2, 2, height_ratios=(5, 4))
@@ -102,15 +101,15 @@ def _figure(demo: Demo, caption: str) -> Figure:
 
 
 def _draw(figure: Figure, show: Callable[[int], list[Artist]]) -> Iterator[Image.Image]:
-    """`show` moves the animated artists to a step and returns them."""
+    """Draw all frames. `show` moves the animated artists to a step and returns them."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
-    canvas: Any = FigureCanvasAgg(figure)  # what draws on top has no type information
+    canvas: Any = FigureCanvasAgg(figure)  # its methods for blitting have no type information
     canvas.draw()
-    still = canvas.copy_from_bbox(figure.bbox)
+    background = canvas.copy_from_bbox(figure.bbox)
     for step in range(FRAMES + 1):
-        canvas.restore_region(still)
+        canvas.restore_region(background)
         for artist in show(step):
             figure.draw_artist(artist)
         yield Image.frombytes("RGBA", canvas.get_width_height(), bytes(canvas.buffer_rgba())).convert("RGB")
@@ -142,14 +141,14 @@ class _Scene:
             ax.text(*self.places[number], text, ha="center", va="center", fontsize=17, fontweight="bold", zorder=4)
 
     def flow(self, flow: Mapping[str, Any], share: float, index: int) -> None:
-        """An arrow as wide as the flow's share, broken where it starves."""
+        """Draw an arrow whose width shows the flow's share. The arrow is broken if the flow starves."""
         gateway = self.topology.gateways[0]
         src, dst = (end if end in self.places else gateway for end in (flow["src"], flow["dst"]))
-        starved = share < STARVED
-        self._arrow(src, dst, FLOW_COLOURS[index], max(2.0, WIDEST_PT * min(share, 1)), ":" if starved else "-")
+        starved = share < STARVED_SHARE
+        self._arrow(src, dst, FLOW_COLOURS[index], max(2.0, MAX_WIDTH_PT * min(share, 1)), ":" if starved else "-")
 
-    def at(self, records: list[Record], at_ns: float) -> list[Artist]:
-        """Who sends to whom, who hears a collision."""
+    def artists_at(self, records: list[Record], at_ns: float) -> list[Artist]:
+        """Draw the transmissions and collisions at a time."""
         for artist in self.shown:
             artist.remove()
         log = read_records(records)
@@ -161,8 +160,8 @@ class _Scene:
                     shown.append(self._arrow(frame.node, frame.peer, "#1f5f99", 5.0, "-", animated=True))
                 shown += self._state(frame.node, look.face, look.text, frame.kind)
         for hearing in log.hearings:
-            hit = hearing.collided_ns
-            if hit is not None and not hearing.decoded and hit <= at_ns < hearing.end_ns:
+            collided_ns = hearing.collided_ns
+            if collided_ns is not None and not hearing.decoded and collided_ns <= at_ns < hearing.end_ns:
                 shown += self._state(hearing.node, COLLISION.face, COLLISION.text, "✖ collision")
         self.shown = shown
         return shown
@@ -202,7 +201,7 @@ class _Scene:
 
 
 def _bars(ax: Axes, outcome: Outcome, demo: Demo) -> None:
-    """What came of it, in the end."""
+    """Draw the result of a run as bars."""
     sum_bps = sum(flow["goodput_bps"] for flow in outcome["flows"])
     full_bps = demo.full_bps or 1.0
     if outcome["calls"]:
@@ -234,7 +233,7 @@ def _bars(ax: Axes, outcome: Outcome, demo: Demo) -> None:
 
 
 class _Curves:
-    """Lines over time that grow."""
+    """Lines over time, drawn up to the current frame."""
 
     def __init__(self, ax: Axes, curves: Mapping[str, Any]) -> None:
         self.times, self.lines = curves["t_s"], curves["lines"]

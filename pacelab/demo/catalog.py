@@ -1,4 +1,4 @@
-"""The demonstrations, and what one is: a network, its controls, a question and what to look for."""
+"""The demonstrations. Each has a network, controls, a question and an answer."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
 
 MEASURE_S, WARMUP_S = 2.5, 0.5
-"""Goodput is taken from so much air, virtual time; the start is left out."""
+"""Virtual time of a run. Goodput is measured after the warm-up."""
 WATCH_S = 0.06
-"""So much of the air is shown in slow motion, virtual time."""
+"""Virtual time that the page shows in slow motion."""
 
 Value = float | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A control with a few settings. `what` says what it changes (static/air.js, or runs.py of a Python demo)."""
+    """A control with a few settings. `what` names what it changes: see static/air.js, or runs.py for Python demos."""
 
     what: str
     label: str
     settings: tuple[tuple[str, Value], ...]
-    """(shown, value)"""
+    """Pairs of the displayed text and the value."""
     value: Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slider:
-    """A control with a range. `nodes` are those that it moves, for `what` = "gap"."""
+    """A control with a range. If `what` is "gap", the slider moves the `nodes`."""
 
     what: str
     label: str
@@ -49,36 +49,38 @@ Control = Choice | Slider
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demo:
-    """One demonstration. The engine in the page runs it, or with `python` the schemes here (runs.py)."""
+    """One demonstration. The engine in the page runs it. If `python` is true, runs.py runs it with a Python scheme."""
 
     name: str
     title: str
     question: str
-    """What to predict before touching anything."""
+    """What the reader predicts before moving a control."""
     answer: str
-    """What to look for."""
+    """What the reader should look for."""
     topology: str
     labels: tuple[str, ...]
-    """Short names of the nodes, as the text uses them; "" of relays and wired nodes, which are drawn small or not."""
+    """Short names of the nodes, as the text uses them. Relays and wired nodes have the name "": relays are drawn small,
+    and wired nodes are not drawn."""
     controls: tuple[Control, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of the experiment."""
+    """Settings of the experiment."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Of the topology."""
+    """Options of the topology."""
     slides: tuple[tuple[str, Mapping[str, Any]], ...] = (("", {}),)
-    """Parts of an animation: caption, and what changes of the experiment (with `python`: of the controls' values)."""
+    """Parts of the animation: a caption, and the settings that differ. These are settings of the experiment, or values of
+    the controls if `python` is true."""
     python: bool = False
     duration_s: float = MEASURE_S
     warmup_s: float = WARMUP_S
     watch_from_s: float = 0.0
-    """The slow motion begins here: with TCP, where it has settled."""
+    """Start of the slow motion. With TCP, this is a time at which TCP has settled."""
     sweep: tuple[str, tuple[float, ...]] | None = None
-    """A slider's `what`, and the settings of it that a curve of goodput is drawn through."""
+    """The `what` of a slider, and the slider positions at which the goodput curve has points."""
     full_bps: float | None = None
-    """A bar of goodput is full here; None: at the data rate, or twice that of several flows."""
+    """Goodput that fills a bar. None means the data rate for one flow, and twice the data rate for several flows."""
 
     def experiment(self, **changes: Any) -> Experiment:
-        """The experiment at the start; `changes` are other settings."""
+        """The experiment with the initial settings, except for `changes`."""
         settings: dict[str, Any] = {
             "topology": self.topology,
             "topology_options": dict(self.options),
@@ -88,12 +90,12 @@ class Demo:
         return Experiment(**(settings | dict(self.settings) | changes))
 
     def air(self) -> dict[str, Any]:
-        """The air configuration at the start (medium/README.md)."""
+        """The air configuration with the initial settings (medium/README.md)."""
         experiment = self.experiment()
         return compile_air(experiment)
 
     def document(self) -> dict[str, Any]:
-        """What the component is given, as JSON values."""
+        """The input of the page component, as JSON values."""
         names = ("name", "title", "question", "answer", "labels", "python", "full_bps")
         document = {name: getattr(self, name) for name in names}
         controls = [asdict(control) for control in self.controls]
@@ -120,12 +122,13 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
             Demo(
                 name="hidden",
                 title="Hidden terminals",
-                question="A and C both send to B and cannot hear each other. How much of the air's capacity reaches "
-                "B? And with RTS/CTS?",
-                answer="Without RTS/CTS nine of ten frames of A and C fall into one another at B, at 2 Mbit/s. An RTS "
-                "is short, and B's CTS silences the other: together they carry more than four times as much. At 11 "
-                "Mbit/s frames are shorter themselves, and RTS/CTS gains a tenth or so. Drag C next to A, or let both "
-                "sense farther than 400 m: they hear each other, and carrier sense is enough.",
+                question="A and C both send to B, but they cannot hear each other. How much of the air's capacity "
+                "reaches B? How much reaches B with RTS/CTS?",
+                answer="At 2 Mbit/s without RTS/CTS, nine of ten frames of A and C collide at B. An RTS is short, and "
+                "B's CTS silences the other sender. With RTS/CTS, A and C together carry more than four times as much. "
+                "At 11 Mbit/s the data frames are shorter, and RTS/CTS gains only about a tenth. Drag C next to A, or "
+                "set the carrier sense range to more than 400 m. A and C then hear each other, and carrier sense is "
+                "enough.",
                 topology="hidden",
                 slides=(("RTS/CTS off", {}), ("RTS/CTS on", {"rts": True})),
                 labels=("A", "B", "C"),
@@ -139,10 +142,10 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
             Demo(
                 name="exposed",
                 title="Exposed terminals",
-                question="B sends to A, C sends to D, away from each other. Do they have to share the air?",
-                answer="B and C sense each other and wait in turn, though neither would disturb the other's receiver. "
-                "Set the carrier sense range to 250 m and drag C and D away until C is farther than that from B: both "
-                "send at once, and the sum doubles.",
+                question="B sends to A, and C sends to D, in opposite directions. Must B and C share the air?",
+                answer="B and C sense each other and send in turn, although neither would disturb the other's receiver. "
+                "Set the carrier sense range to 250 m, and drag C and D away until B and C are more than 250 m apart. "
+                "B and C then send at the same time, and the sum doubles.",
                 topology="exposed",
                 labels=("A", "B", "C", "D"),
                 settings={"traffic": "udp-saturated", "rts": False, "rate_bps": 2_000_000},
@@ -155,20 +158,21 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
             Demo(
                 name="reuse",
                 title="Spatial reuse",
-                question="Two pairs, each sending as fast as it can. How far apart must they be to have the air for "
-                "themselves?",
-                answer="As long as A and C sense each other they share one channel; B and C farther apart than the "
-                "sense range, each pair has the whole rate. In between (550 m sensed: 360 to 550 m from B to C) B "
-                "senses C and receives A all the same, by capture: both pairs have nearly all, at 11 Mbit/s four "
-                "fifths. Now switch RTS/CTS on: A's pair starves. B begins with C's frames, cannot read them, and may "
-                "not answer A.",
+                question="A sends to B, and C sends to D, each as fast as it can. How far apart must the two pairs be "
+                "so that each pair has the air to itself?",
+                answer="As long as A and C sense each other, the two pairs share one channel. Once B and C are farther "
+                "apart than the sense range, each pair gets the full rate. Between these distances (360 to 550 m from "
+                "B to C, if the sense range is 550 m), B senses C but still receives A's frames, by capture. Both pairs "
+                "then get nearly the full rate, or four fifths of the full rate at 11 Mbit/s. Now switch RTS/CTS on: "
+                "the pair of A and B starves. B starts to receive C's frames, cannot decode them, and may not answer "
+                "A's RTS.",
                 topology="reuse",
                 labels=("A", "B", "C", "D"),
                 settings={"traffic": "udp-saturated", "rts": False, "rate_bps": 2_000_000},
                 controls=(
                     Slider(
                         what="gap",
-                        label="Distance of the pairs",
+                        label="Distance from B to C",
                         unit="m",
                         low=100,
                         high=1500,
@@ -184,11 +188,12 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
             Demo(
                 name="window",
                 title="TCP's window on a chain",
-                question="A TCP flow runs over six hops. Which window carries most: 1, 3, or 32 segments?",
-                answer="A chain has room for about one segment in four hops. One leaves air idle; with two or three "
-                "TCP is at its best. A larger window only puts segments into each other's way: with 32 TCP carries "
-                "about 3 % less than with 3. So it is at every rate and sense range: with RTS/CTS no window carries "
-                "5 % more than the better of 2 and 3.",
+                question="A TCP flow runs over six hops. Which window gives the highest goodput: 1, 3 or 32 segments?",
+                answer="A chain has room for about one segment per four hops. A window of one segment leaves air idle. "
+                "With two or three segments, TCP is at its best. In a larger window the segments only get in each "
+                "other's way: with the initial settings, TCP carries about 3 % less with 32 segments than with 3. At "
+                "every data rate and sense range, if RTS/CTS is on, no window carries 5 % more than the better of 2 "
+                "and 3.",
                 topology="chain",
                 labels=tuple("ABCDEFG"),
                 settings={"rate_bps": 2_000_000, "window_pkts": 3},
@@ -208,13 +213,14 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
             ),
             Demo(
                 name="starvation",
-                title="Starved flows, and pacing",
-                question="A and C send to the gateway G, B and D receive from it: four TCP flows of three hops each. "
-                "Do they share the air?",
-                answer="With NewReno A and C starve: in seeds 1 to 10 neither has more than 4 of some 470 kbit/s. "
-                "Pacing at the senders and at the gateway lets them in, for 6 to 8 % of the sum. B and D still have "
-                "more; Goodput Control throttles them at the gateway, some seconds after it has measured that. Link "
-                "RED with pacing gives up fewer packets, but A and C go on starving.",
+                title="Starved flows and pacing",
+                question="A and C send to the gateway G, and B and D receive from G. Each of these four TCP flows "
+                "takes three hops. Do the flows share the air fairly?",
+                answer="With NewReno, A and C starve: in seeds 1 to 10, neither gets more than 4 kbit/s of a sum of "
+                "about 470 kbit/s. Pacing at the senders and at the gateway lets A and C in. Over the ten seeds "
+                "together, pacing costs 6 to 8 % of the sum. B and D still get more than A and C. Goodput Control at "
+                "the gateway throttles B and D some seconds after it has measured this. Link RED with pacing gives up "
+                "fewer packets, but A and C still starve.",
                 topology="cross-gateway",
                 labels=("A", "", "", "B", "", "", "C", "", "", "D", "", "", "G", "", "", "", "", "", "", ""),
                 settings={"rate_bps": 2_000_000, "direction": "mixed"},
@@ -231,7 +237,7 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
                         settings=(
                             ("NewReno alone", "newreno"),
                             ("TCP-GAP", "tcp-gap"),
-                            ("TCP-GAP without its Goodput Control", "tcp-gap-nogc"),
+                            ("TCP-GAP without Goodput Control", "tcp-gap-nogc"),
                             ("Link RED with pacing", "lred+pacing"),
                         ),
                         value="newreno",
@@ -244,15 +250,15 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
             ),
             Demo(
                 name="voice",
-                title="Calls beside TCP",
-                question="Calls and three TCP downloads share a string of four hops. What does the voice need: "
+                title="Voice calls beside TCP",
+                question="Voice calls and three TCP downloads share a chain of four hops. What do the calls need: "
                 "priority in the queues, or less TCP?",
-                answer="Beside NewReno most of five calls stay below a MOS of 3.6, which is about GSM. VAGP at the "
-                "gateway gives TCP what the calls leave over: in each of seeds 1 to 10 all five calls are at 3.6 or "
-                "better, and TCP has 8 to 31 % less. Voice first in every queue costs TCP little and helps some of the "
-                "five. Of two calls it helps none, and VAGP takes 38 to 46 % of TCP to help both; eight leave TCP "
-                "little, and either helps seven of them or more. "
-                "802.11e's own queue for voice ruins them all: see the packets given up.",
+                answer="Beside NewReno, most of five calls stay below a MOS of 3.6, which is about GSM quality. VAGP at "
+                "the gateway gives TCP what the calls leave over: in each of seeds 1 to 10, all five calls have a MOS "
+                "of 3.6 or better, and TCP carries 8 to 31 % less. Voice first in every queue costs TCP little and "
+                "helps some of the five calls. Of two calls, voice first helps none, and VAGP takes 38 to 46 % of TCP's "
+                "goodput to help both. Eight calls leave TCP little, and either scheme helps seven or more of them. "
+                "The voice queue of 802.11e ruins all calls: see the number of packets given up.",
                 topology="chain",
                 labels=("G", "1", "2", "3", "4", "", ""),
                 options={"hops": 4, "tcp": 3},
@@ -264,7 +270,7 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
                         settings=(
                             ("NewReno alone", "newreno"),
                             ("VAGP", "vagp"),
-                            ("voice first in queues", "priority"),
+                            ("Voice first in queues", "priority"),
                             ("802.11e", "edca"),
                         ),
                         value="newreno",
@@ -279,11 +285,11 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
         )
     }
 )
-"""Name -> demonstration."""
+"""The demonstrations by name."""
 
 
 def find_demo(name: str) -> Demo:
-    """The demonstration called `name`; ConfigError names the known ones."""
+    """The demonstration called `name`. Raises ConfigError with the known names if there is none."""
     if not isinstance(name, str) or name not in DEMOS:
-        raise ConfigError(f"demo {name!r:.60}: allowed is one of {', '.join(DEMOS)}")
+        raise ConfigError(f"demo must be one of {', '.join(DEMOS)}, not {name!r:.60}")
     return DEMOS[name]

@@ -1,8 +1,9 @@
-"""A running network as mediumd tells of it: its event stream in, what the component shows out.
+"""Shows a running network: reads mediumd's event stream and computes the component's view.
 
-A flow here is what IP says it is: addresses, protocol, ports. Its way is read off the frames: the station that sends it
-and never receives it is its source, the one that receives it and never sends it on its end. Goodput is counted there:
-of TCP how far the highest octet advanced (so repeats count once), of UDP what arrived.
+IP addresses, protocol and ports identify a flow. The frames show the flow's path: the source is the station that sends the
+flow and never receives it, and the destination is the station that receives the flow and never forwards it. Goodput is
+measured at the destination. For TCP it is the advance of the highest octet, so that repeated segments count once. For UDP
+it is the payload that arrived.
 """
 
 from __future__ import annotations
@@ -16,15 +17,14 @@ from typing import Any
 from pacelab.errors import HostError
 from pacelab.units import BITS_PER_BYTE, NS_PER_S
 
-BEAMS_S, VIEW_S = 0.05, 1.0
-"""So often the page hears of frames, and of goodput."""
-MOST_BEAMS = 20
-MOST_FLOWS = 8
-FORGET_S = 30.0
-"""A flow silent for so long makes room for others."""
-KEEP = 60
-"""Points of a curve."""
-SMALLEST_FULL_BPS = 200e3
+FRAMES_INTERVAL_S, VIEW_INTERVAL_S = 0.05, 1.0
+"""Time between two updates of the frames, and of the goodput, in the page."""
+MAX_FRAMES = 20
+MAX_FLOWS = 8
+SILENCE_LIMIT_S = 30.0
+"""A flow that is silent for longer makes room for new flows."""
+CURVE_POINTS = 60
+MIN_FULL_BPS = 200e3
 
 FlowKey = tuple[Any, ...]
 
@@ -34,37 +34,37 @@ class _Flow:
     senders: set[str] = field(default_factory=set)
     receivers: set[str] = field(default_factory=set)
     highest: dict[str, int] = field(default_factory=dict)
-    """Of TCP: station -> sequence number after the highest octet that it has received."""
-    fresh_bytes: dict[str, int] = field(default_factory=dict)
-    """Station -> what it has received since the last view."""
+    """For TCP, by station: the sequence number after the highest octet that the station has received."""
+    new_bytes: dict[str, int] = field(default_factory=dict)
+    """By station: the payload that the station has received since the last view."""
     last_ns: int = 0
-    kbps: deque[float | None] = field(default_factory=lambda: deque([None] * KEEP, KEEP))
-    """Of the last views; None of those before it was there."""
+    kbps: deque[float | None] = field(default_factory=lambda: deque([None] * CURVE_POINTS, CURVE_POINTS))
+    """Goodput in the last views. None stands for a view before the flow started."""
 
-    def ends(self) -> tuple[str, str] | None:
-        """Source and end; None while that is open (a route changes, or the frames so far do not say)."""
-        sources, ends = self.senders - self.receivers, self.receivers - self.senders
-        return (min(sources), min(ends)) if len(sources) == len(ends) == 1 else None
+    def endpoints(self) -> tuple[str, str] | None:
+        """Source and destination. None if they are not known yet, or not unique because a route changes."""
+        sources, destinations = self.senders - self.receivers, self.receivers - self.senders
+        return (min(sources), min(destinations)) if len(sources) == len(destinations) == 1 else None
 
 
-class Traffic:
-    """What flows, from the stream's events. Its memory is bounded."""
+class FlowTracker:
+    """Finds the flows in the stream's events. Its memory is bounded."""
 
     def __init__(self, stations: Sequence[str]) -> None:
-        self.places = {name: place for place, name in enumerate(stations)}
-        self.beams: deque[tuple[int, int]] = deque(maxlen=MOST_BEAMS)
-        self.lost = self.dropped = 0
-        self.full_bps = SMALLEST_FULL_BPS
+        self.numbers = {name: number for number, name in enumerate(stations)}
+        self.frames: deque[tuple[int, int]] = deque(maxlen=MAX_FRAMES)
+        self.missed = self.dropped = 0
+        self.full_bps = MIN_FULL_BPS
         self._flows: dict[FlowKey, _Flow] = {}
 
-    def hear(self, event: Mapping[str, Any]) -> None:
-        """Take one event of the stream; others than `transmit`, `drop` and `lost` say nothing of flows."""
+    def on_event(self, event: Mapping[str, Any]) -> None:
+        """Count one event of the stream. Only `transmit`, `drop` and `lost` matter here."""
         if event["event"] == "lost":
-            self.lost += event["count"]
+            self.missed += event["count"]
         elif event["event"] == "drop":
             self.dropped += 1
-        elif event["event"] == "transmit" and event["delivered"] and event["to"] in self.places:
-            self.beams.append((self.places[event["station"]], self.places[event["to"]]))
+        elif event["event"] == "transmit" and event["delivered"] and event["to"] in self.numbers:
+            self.frames.append((self.numbers[event["station"]], self.numbers[event["to"]]))
             self._count(event)
 
     def _count(self, event: Mapping[str, Any]) -> None:
@@ -75,8 +75,8 @@ class Traffic:
         key = (ip["src"], ip["dst"], ip["protocol"], *frame.get("ports", ()))
         now_ns = event["t_ns"]
         if key not in self._flows:
-            self._forget(now_ns)
-            if len(self._flows) == MOST_FLOWS:
+            self._remove_silent_flows(now_ns)
+            if len(self._flows) == MAX_FLOWS:
                 return
         flow = self._flows.setdefault(key, _Flow())
         to = event["to"]
@@ -85,27 +85,27 @@ class Traffic:
         flow.receivers.add(to)
         if "tcp" in frame:
             size = _advance(flow.highest, to, frame["tcp"]["seq"], size)
-        flow.fresh_bytes[to] = flow.fresh_bytes.get(to, 0) + size
+        flow.new_bytes[to] = flow.new_bytes.get(to, 0) + size
 
-    def _forget(self, now_ns: int) -> None:
-        silent = [key for key, flow in self._flows.items() if now_ns - flow.last_ns > FORGET_S * NS_PER_S]
+    def _remove_silent_flows(self, now_ns: int) -> None:
+        silent = [key for key, flow in self._flows.items() if now_ns - flow.last_ns > SILENCE_LIMIT_S * NS_PER_S]
         for key in silent:
             del self._flows[key]
 
-    def take_beams(self) -> list[tuple[int, int]]:
-        """Who sent to whom since the last call, the newest."""
-        beams = list(dict.fromkeys(self.beams))
-        self.beams.clear()
-        return beams
+    def take_frames(self) -> list[tuple[int, int]]:
+        """Sender and receiver of the newest frames since the last call."""
+        frames = list(dict.fromkeys(self.frames))
+        self.frames.clear()
+        return frames
 
     def view(self, seconds: float) -> dict[str, Any]:
-        """What the component shows (static/view.js) of the `seconds` since the last one."""
+        """The component's view (static/view.js) of the `seconds` since the last view."""
         flows: list[dict[str, Any]] = []
         lines: list[dict[str, Any]] = []
         for key, flow in self._flows.items():
-            ends = flow.ends()
-            arrived = flow.fresh_bytes.get(ends[1], 0) if ends else 0
-            flow.fresh_bytes.clear()
+            ends = flow.endpoints()
+            arrived = flow.new_bytes.get(ends[1], 0) if ends else 0
+            flow.new_bytes.clear()
             goodput_bps = BITS_PER_BYTE * arrived / seconds
             flow.kbps.append(round(goodput_bps / 1e3, 1))
             if ends is None:
@@ -113,35 +113,36 @@ class Traffic:
             label = f"{ends[0]} → {ends[1]}"
             if any(label == other["label"] for other in flows):
                 label = f"{label} :{key[-1]}"
-            places = {"src": self.places[ends[0]], "dst": self.places[ends[1]]}
-            flows.append({"label": label, "goodput_bps": goodput_bps, **places})
+            numbers = {"src": self.numbers[ends[0]], "dst": self.numbers[ends[1]]}
+            flows.append({"label": label, "goodput_bps": goodput_bps, **numbers})
             lines.append({"label": label, "values": list(flow.kbps)})
         self.full_bps = max(self.full_bps, sum(flow["goodput_bps"] for flow in flows))
-        curves = {"what": "Goodput", "unit": "kbit/s", "low": 0, "t_s": list(range(1 - KEEP, 1)), "lines": lines}
-        missed = f", {self.lost} events missed by this page" if self.lost else ""
-        lost = f"{self.dropped} {'packet' if self.dropped == 1 else 'packets'}"
+        times = list(range(1 - CURVE_POINTS, 1))
+        curves = {"what": "Goodput", "unit": "kbit/s", "low": 0, "t_s": times, "lines": lines}
+        dropped = "1 packet was" if self.dropped == 1 else f"{self.dropped} packets were"
+        missed = f" The page missed {self.missed} events." if self.missed else ""
         return {
             "flows": flows,
             "calls": [],
             "ranges": {"decode_m": 0, "sense_m": 0},
             "curves": curves,
             "full_bps": self.full_bps,
-            "numbers": f"{lost} given up or refused since this page was opened{missed}",
+            "numbers": f"{dropped} given up or refused since this page was opened.{missed}",
         }
 
 
 def _advance(highest: dict[str, int], station: str, seq: int, size: int) -> int:
-    """New octets at a station: how far a segment goes beyond the highest one so far, modulo 2^32."""
+    """Number of new octets in a segment: its part beyond the station's highest octet, modulo 2^32."""
     end = (seq + size) % 2**32
     ahead = (end - highest.get(station, seq)) % 2**32
-    if ahead >= 2**31:  # behind: repeated
+    if ahead >= 2**31:  # the segment ends before the highest octet: it is a repetition
         return 0
     highest[station] = end
     return ahead
 
 
 class Live:
-    """A running mediumd that pages can follow. Raises HostError when there is none at `path`."""
+    """A running mediumd that pages can follow. Raises HostError if no mediumd answers at `path`."""
 
     def __init__(self, path: str) -> None:
         from pacelab.emulation.network.medium import PROTOCOL_VERSION, Medium
@@ -152,15 +153,16 @@ class Live:
         medium.close()
 
     def document(self) -> dict[str, Any]:
-        """For the component, as a demonstration's: stations without a place stand in a row."""
+        """The component's input, like `Demo.document`. Stations without a position are drawn in a row."""
         names = [station["name"] for station in self._stations]
         places = [station.get("position_m") or [200.0 * number, 0.0] for number, station in enumerate(self._stations)]
         return {
             "name": "live",
             "title": "A running network",
-            "question": "Who sends to whom, and what arrives? The arrows are as wide as each flow's goodput.",
-            "answer": "Frames flash between the stations as mediumd delivers them. Start another flow, stop one, or "
-            "change the network with mediumd's socket: goodput and arrows follow within a second.",
+            "question": "Which station sends to which, and how much arrives? The width of an arrow shows the goodput of "
+            "its flow.",
+            "answer": "A frame flashes between two stations when mediumd delivers it. Start or stop a flow, or change the "
+            "network through mediumd's socket: goodput and arrows follow within a second.",
             "labels": names,
             "controls": [],
             "python": True,
@@ -174,30 +176,30 @@ class Live:
         }
 
     def messages(self) -> Iterator[tuple[str, Any]]:
-        """What a page hears, in time: ("beams", pairs) and ("view", view). Ends with HostError when mediumd does."""
+        """The messages for a page: ("frames", pairs) and ("view", view). Raises HostError when mediumd ends."""
         from pacelab.emulation.network.medium import Medium
 
-        stream, asked = Medium(self.path), Medium(self.path)
-        traffic = Traffic([station["name"] for station in self._stations])
+        stream, queries = Medium(self.path), Medium(self.path)
+        tracker = FlowTracker([station["name"] for station in self._stations])
         try:
             kinds = ["transmit", "drop", "air"]
-            stream.call("subscribe", kinds=kinds, interval_s=BEAMS_S)
-            beams_at = view_at = time.monotonic()
+            stream.call("subscribe", kinds=kinds, interval_s=FRAMES_INTERVAL_S)
+            frames_at = view_at = time.monotonic()
             for event in stream.events():
-                traffic.hear(event)
+                tracker.on_event(event)
                 now = time.monotonic()
-                if now - beams_at >= BEAMS_S:
-                    beams_at = now
-                    yield "beams", traffic.take_beams()
-                if now - view_at >= VIEW_S:
-                    stats = asked.call("stats")
+                if now - frames_at >= FRAMES_INTERVAL_S:
+                    frames_at = now
+                    yield "frames", tracker.take_frames()
+                if now - view_at >= VIEW_INTERVAL_S:
+                    stats = queries.call("stats")
                     places = [station.get("position_m") for station in stats["stations"]]
-                    view = traffic.view(now - view_at)
+                    view = tracker.view(now - view_at)
                     view_at = now
-                    view["numbers"] += f"; fidelity of the last 10 s: {stats['fidelity']}."
+                    view["numbers"] += f" Fidelity of the last 10 s: {stats['fidelity']}."
                     yield "view", view | {"places": places if all(places) else None}
         except OSError as error:
             raise HostError(f"mediumd at {self.path}: {error}") from None
         finally:
             stream.close()
-            asked.close()
+            queries.close()

@@ -1,6 +1,7 @@
-"""The page that the controller serves (`pacelab_controller.web`): the demonstrations' component on its network.
+"""The page that a controller serves (controller/web): the demonstrations' component with the controller's own network.
 
-The controller reaches it through an entry point; the page reaches the controller by REST, with the token of its link.
+The controller finds this module through an entry point. The page calls the controller's REST interface with the token of
+its link.
 """
 
 from __future__ import annotations
@@ -9,26 +10,22 @@ from typing import Any
 
 from pacelab.demo.page import bundle, data_page
 
-MODULE = "network.js"
-START = """
-const page = JSON.parse(document.getElementById("demo").textContent);
-const shown = document.createElement("pacelab-demo");
-document.querySelector("main").replaceChildren(shown);
-shown.start(page.demo, nothingYet());
-window.network = new NetworkPage(shown, page.picture);
-"""
+MODULES = ("network.js", "start_network.js")
 
 
 def network_page(picture: dict[str, Any]) -> str:
-    """The page; `picture`: nodes with their places, wires, who walks. Empty: it draws what the controller finds."""
+    """The page. `picture` has the nodes with their positions, the wires, and the nodes that walk.
+
+    If `picture` is empty, the page draws what the controller finds.
+    """
     nodes = picture.get("nodes", [])
     demo = {
         "name": "network",
         "title": "The network",
-        "question": "Who is where, what flows, and what does each gateway do about it?",
-        "answer": "Arrows are as wide as what they carry. A station that walks is drawn beside the gateway where the "
-        "controller sees it: after a handover it is at the other one, and its flows' ways with it. Let a "
-        "gateway run another scheme: rates and round trips follow within seconds.",
+        "question": "Where is each station, which flows are there, and what does each gateway do about them?",
+        "answer": "The width of an arrow shows the rate of its flow. A station that walks is drawn beside the gateway at "
+        "which the controller sees it. After a handover, the station and the paths of its flows are drawn at the other "
+        "gateway. Let a gateway run another scheme: rates and round trips change within seconds.",
         "labels": [node["name"] for node in nodes],
         "controls": [],
         "python": True,
@@ -38,4 +35,4 @@ def network_page(picture: dict[str, Any]) -> str:
         "full_bps": None,
         "air": {"seed": 0, "nodes": [{"wireless": n["wireless"], "position_m": n["position_m"]} for n in nodes]},
     }
-    return data_page("PaceLab: the network", {"demo": demo, "picture": picture}, f"{bundle(MODULE)}\n{START}")
+    return data_page("PaceLab: the network", {"demo": demo, "picture": picture}, bundle(*MODULES))

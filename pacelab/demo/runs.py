@@ -1,7 +1,7 @@
-"""Runs a demonstration whose schemes are in Python, for a page that asks.
+"""Runs the demonstrations whose schemes are in Python, at the request of a page.
 
-A page sends a change: values of the controls, places of the nodes, a seed. It never sends a configuration: what a
-change may say is checked against the demonstration, value by value.
+A page sends a change: values of the controls, positions of the nodes and a seed. A page never sends a configuration. Each
+value of a change is checked against the demonstration.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from pacelab.results.results import assemble, join_series
 from pacelab.running.runner import find_backend
 from pacelab_topologies.model import Topology
 
-FARTHEST_M = 10_000.0
-"""A node may be dragged so far from the origin."""
-MOST_SEED = 1_000_000
+MAX_COORDINATE_M = 10_000.0
+"""A node may be dragged this far from the origin along each axis."""
+MAX_SEED = 1_000_000
 RECORDED_SEEDS = 3
-"""A file for slides has every setting with so many seeds in it."""
+"""Number of seeds of each setting in a file for slides."""
 BPS_PER_KBPS = 1e3
 
 Outcome = dict[str, Any]
-"""What the component shows (static/view.js), JSON values."""
+"""A view for the component (static/view.js), as JSON values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What a page asks for, checked."""
+    """A page's request, after the checks."""
 
     values: Mapping[str, Value]
     places: tuple[tuple[float, float], ...]
     seed: int
 
 
-def start(demo: Demo) -> Change:
-    """The demonstration as it begins."""
+def initial_change(demo: Demo) -> Change:
+    """The initial settings of a demonstration."""
     experiment = demo.experiment()
     return Change(
         values={control.what: control.value for control in demo.controls},
@@ -52,32 +52,32 @@ def start(demo: Demo) -> Change:
 
 
 def read_change(demo: Demo, document: Any) -> Change:
-    """A page's JSON as a change; ConfigError names what is not allowed."""
+    """A page's JSON as a change. Raises ConfigError if a value is not valid."""
     if not isinstance(document, dict) or set(document) != {"values", "places", "seed"}:
-        raise ConfigError("a change has values, places and seed, and nothing else")
+        raise ConfigError("a change must have exactly the keys values, places and seed")
     values, places, seed = document["values"], document["places"], document["seed"]
     controls = {control.what: control for control in demo.controls}
     if not isinstance(values, dict) or set(values) != set(controls):
-        raise ConfigError(f"values: allowed is one for each of {', '.join(controls)}")
+        raise ConfigError(f"values must have one entry for each of {', '.join(controls)}")
     for what, value in values.items():
         _check_value(controls[what], value)
-    count = len(start(demo).places)
+    count = len(initial_change(demo).places)
     if not isinstance(places, list) or len(places) != count or not all(_is_place(place) for place in places):
-        raise ConfigError(f"places: allowed are {count} pairs of metres within {FARTHEST_M:g}")
-    if type(seed) is not int or not 0 <= seed <= MOST_SEED:
-        raise ConfigError(f"seed: allowed is a whole number from 0 to {MOST_SEED}")
+        raise ConfigError(f"places must be {count} pairs of metres from {-MAX_COORDINATE_M:g} to {MAX_COORDINATE_M:g}")
+    if type(seed) is not int or not 0 <= seed <= MAX_SEED:
+        raise ConfigError(f"seed must be a whole number from 0 to {MAX_SEED}, not {seed!r:.60}")
     return Change(values=values, places=tuple((float(x), float(y)) for x, y in places), seed=seed)
 
 
-def answer(demo: Demo, change: Change) -> Outcome:
-    """Run it; what the component shows. ConfigError when the network so changed cannot carry the flows."""
+def run_change(demo: Demo, change: Change) -> Outcome:
+    """Run the demonstration with a change. Raises ConfigError if the changed network cannot carry the flows."""
     experiment = _experiment(demo, change)
     topology = experiment.network
     nodes = zip(topology.nodes, change.places, strict=True)
     try:
         topology = replace(topology, nodes=tuple(replace(node, position_m=place) for node, place in nodes))
     except ValueError as error:
-        raise ConfigError(f"{_by_labels(demo, topology, str(error))}; Reset puts the nodes back") from None
+        raise ConfigError(f"{_with_labels(demo, topology, str(error))}; Reset puts the nodes back") from None
     experiment, scheme = experiment.on(topology), experiment.chosen_scheme
     outcome = find_backend("sim").run(experiment, scheme, on_progress=_ignore, pcap=None)
     run = assemble(experiment, scheme, outcome)
@@ -85,43 +85,49 @@ def answer(demo: Demo, change: Change) -> Outcome:
     return _outcome(demo, topology, run, series)
 
 
-def _by_labels(demo: Demo, topology: Topology, said: str) -> str:
-    """A text about the topology's nodes, by the names that the picture has where it has one."""
-    labels = {node.name: _picture_s(demo, topology, number) or node.name for number, node in enumerate(topology.nodes)}
-    return re.sub(rf"\b({'|'.join(map(re.escape, labels))})\b", lambda found: labels[found[0]], said)
+def _with_labels(demo: Demo, topology: Topology, message: str) -> str:
+    """`message` with the topology's node names replaced by the labels in the picture, if a node has a label."""
+    labels = {node.name: _node_label(demo, topology, number) or node.name for number, node in enumerate(topology.nodes)}
+    return re.sub(rf"\b({'|'.join(map(re.escape, labels))})\b", lambda found: labels[found[0]], message)
 
 
-def recorded(demo: Demo) -> Iterator[tuple[list[Any], Outcome]]:
-    """Every setting of the controls with some seeds: the values in the controls' order and the seed, the outcome."""
-    begin = start(demo)
+def recorded_runs(demo: Demo) -> Iterator[tuple[list[Any], Outcome]]:
+    """Runs of every setting of the controls with several seeds.
+
+    Each item is a pair. Its first part is the values, in the order of the controls, then the seed; its second part is the
+    outcome.
+    """
+    begin = initial_change(demo)
     settings = [[value for _, value in control.settings] for control in demo.controls if isinstance(control, Choice)]
     for seed in range(begin.seed, begin.seed + RECORDED_SEEDS):
         for chosen in itertools.product(*settings):
             values = {control.what: value for control, value in zip(demo.controls, chosen, strict=True)}
-            yield [*chosen, seed], answer(demo, replace(begin, values=values, seed=seed))
+            yield [*chosen, seed], run_change(demo, replace(begin, values=values, seed=seed))
 
 
 def _check_value(control: Control, value: Any) -> None:
     if isinstance(control, Slider):
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not control.low <= value <= control.high:
-            raise ConfigError(f"{control.what} {value!r}: allowed is {control.low:g} to {control.high:g}")
+            raise ConfigError(
+                f"{control.what} must be a number from {control.low:g} to {control.high:g}, not {value!r:.60}"
+            )
         return
-    allowed = [setting for _, setting in control.settings]
-    if not any(type(value) is type(setting) and value == setting for setting in allowed):
-        raise ConfigError(f"{control.what} {value!r}: allowed is one of {', '.join(map(str, allowed))}")
+    valid = [setting for _, setting in control.settings]
+    if not any(type(value) is type(setting) and value == setting for setting in valid):
+        raise ConfigError(f"{control.what} must be one of {', '.join(map(str, valid))}, not {value!r:.60}")
 
 
 def _is_place(place: Any) -> bool:
     return (
         isinstance(place, list)
         and len(place) == 2
-        and all(type(metres) in (int, float) and abs(metres) <= FARTHEST_M for metres in place)
+        and all(type(metres) in (int, float) and abs(metres) <= MAX_COORDINATE_M for metres in place)
     )
 
 
 def _experiment(demo: Demo, change: Change) -> Experiment:
-    """`scheme` is an experiment's; every other control is an option of the topology."""
+    """The experiment for a change. `scheme` is a setting of the experiment; other controls set topology options."""
     options = {what: value for what, value in change.values.items() if what != "scheme"}
     return demo.experiment(
         scheme=change.values.get("scheme", "newreno"), topology_options=dict(demo.options) | options, seed=change.seed
@@ -146,12 +152,12 @@ def _outcome(demo: Demo, topology: Topology, run: Mapping[str, Any], series: Map
 
 
 def _label(demo: Demo, topology: Topology, flow: Any) -> str:
-    """Between the radios that the picture has: a wired end is drawn as the gateway."""
-    return f"{_picture_s(demo, topology, flow.src)} → {_picture_s(demo, topology, flow.dst)}"
+    """The flow's name in the picture, such as "A → G"."""
+    return f"{_node_label(demo, topology, flow.src)} → {_node_label(demo, topology, flow.dst)}"
 
 
-def _picture_s(demo: Demo, topology: Topology, node: int) -> str:
-    """The picture's name of a node; a relay has none."""
+def _node_label(demo: Demo, topology: Topology, node: int) -> str:
+    """A node's label in the picture. A wired node has the gateway's label, and a relay has none."""
     return demo.labels[node if topology.nodes[node].wireless else topology.gateways[0]]
 
 
@@ -164,7 +170,10 @@ def _goodput_curves(flows: Sequence[Mapping[str, Any]], run: Mapping[str, Any], 
 
 
 def _mos_curves(run: Mapping[str, Any], series: Mapping[str, Any]) -> Outcome:
-    """Of each call the worse direction, of the packets sent in each interval; then the worst call and their mean."""
+    """The mean MOS of the calls and the worst MOS, over time.
+
+    The MOS of a call in an interval is that of its worse direction.
+    """
     by_flow = {line["id"]: line["mos"] for line in series["flows"] if "mos" in line}
     calls = [[by_flow[flow] for flow in call["flows"]] for call in run["calls"]]
     moments = [
@@ -186,15 +195,16 @@ def _numbers(run: Mapping[str, Any]) -> str:
     totals, config = run["totals"], run["config"]
     parts = []
     if totals["jain"] is not None and not totals["calls"]:
-        parts.append(f"Fairness (Jain's index) {totals['jain']:.2f}")
+        parts.append(f"Fairness (Jain's index) is {totals['jain']:.2f}.")
     if totals["calls"]:
-        parts.append(f"{totals['calls_acceptable']} of {totals['calls']} calls acceptable")
+        parts.append(f"{totals['calls_acceptable']} of {totals['calls']} calls are acceptable.")
     drops = run["drops"]
     lost = drops["mac-rts"] + drops["mac-data"]
-    parts.append(f"{lost} {'packet' if lost == 1 else 'packets'} given up by the link layer")
+    parts.append(f"The link layer gave up {lost} {'packet' if lost == 1 else 'packets'}")
     measured_s = totals["end_s"] - config["warmup_s"]
     return (
-        f"{', '.join(parts)} (seed {config['seed']}, {measured_s:g}\u00a0s of air after {config['warmup_s']:g}\u00a0s)."
+        f"{' '.join(parts)} (seed {config['seed']}, {measured_s:g}\u00a0s measured after a warm-up of "
+        f"{config['warmup_s']:g}\u00a0s)."
     )
 
 

@@ -25,44 +25,45 @@ import typer
 
 from pacelab.console import log
 from pacelab.demo.catalog import DEMOS, Demo, find_demo
+from pacelab.demo.editor import NEW, EditorSession, editor_page, export_editor, open_editor
+from pacelab.demo.editor import run_change as run_editor_change
 from pacelab.demo.live import Live
-from pacelab.demo.own import NEW, Own, export_own, open_own, own_page
-from pacelab.demo.own import answer as answer_own
 from pacelab.demo.page import engine_bytes, export, index, live_page, page
-from pacelab.demo.runs import answer, read_change
+from pacelab.demo.runs import read_change, run_change
 from pacelab.errors import ConfigError, HostError
 from pacelab_topologies.domain import like_which
 from pacelab_topologies.registry import KINDS
 
 LOOPBACK = "127.0.0.1"
-LONGEST_CHANGE_BYTES = 8_000_000
-"""A drawn network comes as a topology file, of 4,000,000 letters at most: nodes that walk have thousands of lines."""
-PATIENCE_S = 10.0
-"""A client that sends no more for so long is left."""
+MAX_CHANGE_BYTES = 8_000_000
+"""The editor sends a topology file, which has at most 4,000,000 characters: a file with walking nodes has thousands of
+lines."""
+CLIENT_TIMEOUT_S = 10.0
+"""The server closes a connection if the client sends nothing for this long."""
 
 
 class DemoServer(ThreadingHTTPServer):
-    """An HTTP server for one user at this host. Port 0 takes any free one."""
+    """An HTTP server for one user of this host. Port 0 takes any free port."""
 
     daemon_threads = True
 
-    def __init__(self, port: int = 0, live: Live | None = None, own: Own | None = None) -> None:
-        self.live, self.own = live, own
+    def __init__(self, port: int = 0, live: Live | None = None, editor: EditorSession | None = None) -> None:
+        self.live, self.editor = live, editor
         self.token = secrets.token_urlsafe(16)
-        self.running = threading.Lock()
-        """One run at a time: several pages would slow each other down."""
+        self.run_lock = threading.Lock()
+        """One run at a time, because several pages would slow each other down."""
         try:
             super().__init__((LOOPBACK, port), _Handler)
         except OSError as error:
-            raise HostError(f"demo: port {port}: {error.strerror}; choose another by --port") from error
+            raise HostError(f"demo: port {port}: {error.strerror}; choose another port with --port") from error
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A page that is left before its answer comes is no error."""
+        """Ignore lost connections: it is no error if a user closes a page before its answer arrives."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
     def link(self, name: str | None = None) -> str:
-        """The address of a demonstration (None: of the list), with the token."""
+        """The address of a demonstration, or of the list if `name` is None, with the token."""
         return f"http://{LOOPBACK}:{self.server_port}/{name or ''}?token={self.token}"
 
 
@@ -71,98 +72,98 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "pacelab"
     sys_version = ""
 
-    timeout = PATIENCE_S
+    timeout = CLIENT_TIMEOUT_S
 
     def do_GET(self) -> None:
-        name = self._ask()
+        name = self._authorized_path()
         if name is None:
             return
         if not name:
             self._send(HTTPStatus.OK, index(f"?token={self.server.token}"), "text/html")
         elif name in DEMOS:
             self._send(HTTPStatus.OK, page(DEMOS[name]), "text/html")
-        elif name == "own" and self.server.own is not None:
-            self._send(HTTPStatus.OK, own_page(self.server.own), "text/html")
+        elif name == "editor" and self.server.editor is not None:
+            self._send(HTTPStatus.OK, editor_page(self.server.editor), "text/html")
         elif name == "live" and self.server.live is not None:
             self._send(HTTPStatus.OK, live_page(self.server.live.document()), "text/html")
         elif name == "live/events" and self.server.live is not None:
             self._stream(self.server.live)
         else:
-            self._send(HTTPStatus.NOT_FOUND, f"no such demonstration; there are: {', '.join(DEMOS)}")
+            self._send(HTTPStatus.NOT_FOUND, f"no such demonstration; choose one of {', '.join(DEMOS)}")
 
     def do_POST(self) -> None:
-        name = self._ask(origin_needed=True)
+        name = self._authorized_path(origin_needed=True)
         if name is None:
             return
         run = self._runner(name)
         length = self.headers.get("Content-Length", "")
         if run is None:
-            self._send(HTTPStatus.NOT_FOUND, "no such demonstration is run here")
+            self._send(HTTPStatus.NOT_FOUND, "this server does not run such a demonstration")
         elif self.headers.get_content_type() != "application/json":
-            self._send(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a change is application/json")
+            self._send(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the content type of a change must be application/json")
         elif not length.isascii() or not length.isdigit():
-            self._send(HTTPStatus.LENGTH_REQUIRED, "a change says its length")
-        elif int(length) > LONGEST_CHANGE_BYTES:
-            self._send(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a change has at most {LONGEST_CHANGE_BYTES} bytes")
+            self._send(HTTPStatus.LENGTH_REQUIRED, "a change must have a Content-Length")
+        elif int(length) > MAX_CHANGE_BYTES:
+            self._send(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a change must have at most {MAX_CHANGE_BYTES} bytes")
         else:
             try:
-                said = json.loads(self.rfile.read(int(length)))
-                with self.server.running:
-                    outcome = run(said)
+                change = json.loads(self.rfile.read(int(length)))
+                with self.server.run_lock:
+                    outcome = run(change)
             except (ValueError, RecursionError):
-                self._send(HTTPStatus.BAD_REQUEST, "a change is JSON")
+                self._send(HTTPStatus.BAD_REQUEST, "a change must be JSON")
             except ConfigError as error:
                 self._send(HTTPStatus.BAD_REQUEST, str(error))
             else:
                 self._send(HTTPStatus.OK, json.dumps(outcome, allow_nan=False), "application/json")
 
     def _runner(self, name: str) -> Callable[[Any], dict[str, Any]] | None:
-        """What answers a POST to this address."""
-        if name == "own/run" and self.server.own is not None:
-            return partial(answer_own, self.server.own)
+        """The function that answers a POST to this path, or None."""
+        if name == "editor/run" and self.server.editor is not None:
+            return partial(run_editor_change, self.server.editor)
         demo = DEMOS.get(name.removesuffix("/run"))
         if demo is None or not demo.python or not name.endswith("/run"):
             return None
-        return lambda said: answer(demo, read_change(demo, said))
+        return lambda change: run_change(demo, read_change(demo, change))
 
     def _stream(self, live: Live) -> None:
-        """Server-sent events until the page goes or mediumd ends."""
+        """Send server-sent events until the page closes or mediumd ends."""
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Cache-Control", "no-store")
         self.end_headers()
         try:
             for kind, content in live.messages():
-                self._tell(kind, content)
+                self._send_event(kind, content)
         except HostError as error:
             with contextlib.suppress(OSError):
-                self._tell("end", str(error))
+                self._send_event("end", str(error))
         except OSError:
-            pass  # the page is gone
+            pass  # the user has closed the page
 
-    def _tell(self, kind: str, content: Any) -> None:
+    def _send_event(self, kind: str, content: Any) -> None:
         self.wfile.write(f"event: {kind}\ndata: {json.dumps(content, allow_nan=False)}\n\n".encode())
 
-    def _ask(self, *, origin_needed: bool = False) -> str | None:
-        """What is asked for by one who may; None once refused."""
+    def _authorized_path(self, *, origin_needed: bool = False) -> str | None:
+        """The requested path. None if the request was refused: this method has then sent the refusal."""
         path, _, query = self.path.partition("?")
         token = parse_qs(query).get("token", [""])[0]
-        if not self._is_for_us(origin_needed=origin_needed):
-            self._send(HTTPStatus.FORBIDDEN, "this server answers its own pages only")
+        if not self._is_own_page(origin_needed=origin_needed):
+            self._send(HTTPStatus.FORBIDDEN, "this server only answers its own pages")
         elif not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            self._send(HTTPStatus.FORBIDDEN, "open the link that pacelab demo printed: it carries a token")
+            self._send(HTTPStatus.FORBIDDEN, "the token is missing or wrong; open the link that pacelab demo printed")
         else:
             return path.strip("/")
         return None
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: the terminal holds the link."""
+        """Print nothing, so that the link stays visible in the terminal."""
 
-    def _is_for_us(self, *, origin_needed: bool) -> bool:
-        here = {f"{host}:{self.server.server_port}" for host in (LOOPBACK, "localhost")}
+    def _is_own_page(self, *, origin_needed: bool) -> bool:
+        addresses = {f"{host}:{self.server.server_port}" for host in (LOOPBACK, "localhost")}
         origin = self.headers.get("Origin")
-        return self.headers.get("Host") in here and (
-            not origin_needed if origin is None else origin.removeprefix("http://") in here
+        return self.headers.get("Host") in addresses and (
+            not origin_needed if origin is None else origin.removeprefix("http://") in addresses
         )
 
     def _send(self, status: HTTPStatus, text: str, kind: str = "text/plain") -> None:
@@ -180,75 +181,77 @@ def demo(
     name: Annotated[
         str | None,
         typer.Argument(
-            help=f"One of {', '.join(DEMOS)}; or new, to draw a network; or a topology's name, or a .yaml or .py file; "
-            "without it, a list."
+            help=f"A demonstration ({', '.join(DEMOS)}), new (draw a network), a topology's name, or a .yaml or .py "
+            "file. Without a name, the page lists the demonstrations."
         ),
     ] = None,
     scheme: Annotated[
-        str | None, typer.Option("--scheme", metavar="A,B", help="A network's schemes, side by side [newreno].")
+        str | None, typer.Option("--scheme", metavar="A,B", help="Schemes to show side by side on a network [newreno].")
     ] = None,
     export_to: Annotated[
         Path | None,
-        typer.Option("--export", metavar="FILE", help="Write one self-contained .html, or a .gif for slides, instead."),
+        typer.Option("--export", metavar="FILE", help="Write one self-contained .html file, or a .gif for slides."),
     ] = None,
     live: Annotated[
         str | None,
-        typer.Option("--live", metavar="SOCKET", help="Follow a running network: mediumd's socket."),
+        typer.Option("--live", metavar="SOCKET", help="Follow a running network through mediumd's socket."),
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0: any free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes any free port.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
-    """Show the air live in a browser: drag nodes, move sliders, and the engine runs again."""
-    own = None
+    """Show wireless networks live in a browser. Drag nodes or move sliders, and the simulation runs again."""
+    editor = None
     if name is not None and (scheme is not None or name not in DEMOS):
         _check_network(name, scheme)
         engine_bytes()
-        own = open_own(name, [part.strip() for part in (scheme or "newreno").split(",")])
+        editor = open_editor(name, [part.strip() for part in (scheme or "newreno").split(",")])
     elif scheme is not None:
-        raise ConfigError(f"demo --scheme {scheme}: say on which network: a topology's name or a file")
+        raise ConfigError(f"demo --scheme {scheme} needs a network; give a topology's name or a file")
     if export_to is not None:
-        if own is not None:
-            _export_own(own, export_to)
+        if editor is not None:
+            _export_editor(editor, export_to)
             return
         if name is None:
-            raise ConfigError(f"demo --export {export_to}: say which one: {', '.join(DEMOS)}")
+            raise ConfigError(f"demo --export {export_to} needs a demonstration; give one of {', '.join(DEMOS)}")
         _export(find_demo(name), export_to)
         return
     network = None
-    link_to = None if name is None else "own" if own else find_demo(name).name
+    link_to = None if name is None else "editor" if editor else find_demo(name).name
     if live is not None:
         if name is not None:
-            raise ConfigError(f"demo {name} --live {live}: allowed is one of the two")
+            raise ConfigError(f"demo {name} --live {live}: give either a name or --live, not both")
         network, link_to = Live(live), "live"
     else:
-        engine_bytes()  # before anything is promised
-    with DemoServer(port, network, own) as server:
+        engine_bytes()  # raises before the link is printed if there is no engine
+    with DemoServer(port, network, editor) as server:
         link = server.link(link_to)
         print(link, flush=True)
-        log("Ctrl-C ends it")
+        log("press Ctrl-C to stop")
         if browser and not webbrowser.open(link):
-            log("no browser could be opened here: open the link above in one")
+            log("no browser could be opened; open the link above in a browser")
         server.serve_forever()
 
 
 def _check_network(name: str, scheme: str | None) -> None:
-    """Refuse what is neither a topology's name nor a file's, in words that know of the demonstrations."""
+    """Refuse a name that is neither a topology nor a file, with a message that mentions the demonstrations."""
     if name in (NEW, *KINDS) or Path(name).suffix:
         return
     if name in DEMOS:
         raise ConfigError(
-            f"demo {name} --scheme {scheme}: its page has its schemes; --scheme is for a topology or a file"
+            f"demo {name} --scheme {scheme}: --scheme is for a topology or a file; the page of {name} has its own schemes"
         )
     known = tuple(dict.fromkeys((*DEMOS, NEW, *KINDS)))
-    allowed = f"allowed is one of {', '.join(known)}, or a path to a .yaml or .py file"
-    raise ConfigError(f"demo {name!r}: {like_which(name, known)}{allowed}")
+    raise ConfigError(
+        f"demo: nothing is called {name!r}: {like_which(name, known)}choose one of {', '.join(known)}, or the path of a "
+        ".yaml or .py file"
+    )
 
 
-def _export_own(own: Own, path: Path) -> None:
+def _export_editor(editor: EditorSession, path: Path) -> None:
     if path.suffix.lower() not in (".html", ".htm"):
-        raise ConfigError(f"demo --export {path}: allowed is a name that ends in .html")
-    export_own(own, path)
-    log(f"{path}: open it in any browser, also offline")
+        raise ConfigError(f"demo --export must be a file name that ends in .html, not {path}")
+    export_editor(editor, path)
+    log(f"wrote {path}, which opens in any browser, also offline")
 
 
 def _export(chosen: Demo, path: Path) -> None:
@@ -256,9 +259,9 @@ def _export(chosen: Demo, path: Path) -> None:
         from pacelab.demo.animation import export_gif
 
         export_gif(chosen, path)
-        log(f"{path}: an animation for slides")
+        log(f"wrote {path}, an animation for slides")
     elif path.suffix.lower() in (".html", ".htm"):
         export(chosen, path)
-        log(f"{path}: open it in any browser, also offline")
+        log(f"wrote {path}, which opens in any browser, also offline")
     else:
-        raise ConfigError(f"demo --export {path}: allowed is a name that ends in .html or .gif")
+        raise ConfigError(f"demo --export must be a file name that ends in .html or .gif, not {path}")

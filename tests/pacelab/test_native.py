@@ -72,7 +72,7 @@ def test_variable_decides_which_modules_a_process_takes() -> None:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A package of the core's source and what was compiled of it."""
-    shutil.copytree(ROOT / "pacelab/native", tmp_path / "native")
+    shutil.copytree(ROOT / "pacer/pacelab_pacer/native", tmp_path / "native")
     shutil.copytree(ROOT / "pacer/pacelab_pacer/core", tmp_path / "pacer/pacelab_pacer/core")
     shutil.copy(ROOT / "pacelab/units.py", tmp_path)
     return tmp_path

@@ -31,7 +31,7 @@ lab.back_ends()
 #
 # s_data and s_ACK are packet sizes, b is the rate of the links, and t_q is the mean queueing delay in a node. The paper
 # does not give N; the authors' code uses 50. PaceLab's versions of the five equations, for links of different rates,
-# are in `pacer/core/tcp_gap/equations.py`.
+# are in `pacer/pacelab_pacer/core/tcp_gap/equations.py`.
 #
 # ### Exercise: equation (3)
 

@@ -1,29 +1,29 @@
-// One demonstration: the network, its controls, the air in slow motion, and what it carries.
+// The component for one demonstration: the network, its controls, the air in slow motion, and the goodput.
 //
 //   const element = document.createElement("pacelab-demo");
-//   element.start(demo, run)      demo: catalog.py's document; run: a back end (view.js)
+//   element.start(demo, run)      demo: the document from catalog.py; run: a back end (view.js)
 //
-// Where the engine is in the page, a change runs the air twice: some seconds of it for the goodput, and its first moments
-// with every event told. Where Python runs it, curves over those seconds take the place of the slow motion.
+// If the engine is in the page, each change causes two runs: one of some seconds for the goodput, and a short one with a trace
+// of every event for the slow motion. If Python runs the schemes, curves over time replace the slow motion.
 
-import { describe } from "./air.js";
-import { Curves, Sweep } from "./curves.js";
+import { logAsText } from "./air.js";
+import { Curves, SweepCurve } from "./curves.js";
 import { Scene } from "./scene.js";
-import { key, Timeline } from "./timeline.js";
-import { sumOf } from "./view.js";
+import { makeLegend, Timeline } from "./timeline.js";
+import { totalGoodput } from "./view.js";
 
-const PLAY_S = 15; // the window's slow motion lasts so long at speed 1
-const LONGEST_LOG = 400;
-const BREATH_MS = 20; // between two points of the curve: what a person does comes first
+const PLAY_S = 15; // duration of the slow motion at speed 1
+const MAX_LOG_LINES = 400;
+const SWEEP_PAUSE_MS = 20; // between two points of the curve, so that the page reacts to the user first
 
-// Goodput and the calls' quality as bars: length, number and pattern say the same.
+// Goodput and call quality as bars. Length, number and pattern of a bar show the same value.
 
 const mbps = (bps) => (bps / 1e6).toFixed(2);
 const kbps = (bps) => String(Math.round(bps / 1e3));
 const WORST_MOS = 1;
 const BEST_MOS = 4.5;
 
-function row(kind, name, part, text, mark) {
+function makeBar(kind, name, part, text, mark) {
   const element = document.createElement("div");
   element.className = `bar ${kind}`;
   element.innerHTML = "<span class=name></span><span class=track><span class=fill></span></span><span class=value></span>";
@@ -38,24 +38,24 @@ function row(kind, name, part, text, mark) {
   return element;
 }
 
-/** Fills `host` with the bars of a view; `usual` is the goodput of a full bar, bit/s, unless all together carry more. */
-function showBars(host, { flows, calls, acceptable_mos: acceptable }, usual) {
-  const small = usual < 1e6;
+/** Fills `host` with the bars of a view. A full bar is `usualBps`, or the sum of the flows if the sum is larger. */
+function showBars(host, { flows, calls, acceptable_mos: acceptable }, usualBps) {
+  const small = usualBps < 1e6;
   const [show, unit] = small ? [kbps, "kbit/s"] : [mbps, "Mbit/s"];
   const sum = flows.reduce((total, flow) => total + flow.goodput_bps, 0);
-  const full = Math.max(usual, sum);
-  const said = [];
+  const full = Math.max(usualBps, sum);
+  const spoken = [];
   const rows = [];
   const add = (kind, name, bps, alone) => {
-    rows.push(row(kind, name, bps / full, `${show(bps)} ${unit}`, alone === undefined ? undefined : Math.min(1, alone / full)));
-    said.push(`${name} ${show(bps)} ${unit}${alone === undefined ? "" : ` (alone ${show(alone)})`}`);
+    rows.push(makeBar(kind, name, bps / full, `${show(bps)} ${unit}`, alone === undefined ? undefined : Math.min(1, alone / full)));
+    spoken.push(`${name} ${show(bps)} ${unit}${alone === undefined ? "" : ` (alone ${show(alone)})`}`);
   };
   if (calls.length) {
     const part = (mos) => (mos - WORST_MOS) / (BEST_MOS - WORST_MOS);
     for (const { label, mos } of calls) {
       const good = mos >= acceptable;
-      rows.push(row(good ? "call good" : "call bad", label, part(mos ?? WORST_MOS), mos === null ? "–" : `${mos.toFixed(2)} ${good ? "✔" : "✖"}`, part(acceptable)));
-      said.push(`${label} MOS ${mos?.toFixed(2) ?? "unknown"}`);
+      rows.push(makeBar(good ? "call good" : "call bad", label, part(mos ?? WORST_MOS), mos === null ? "–" : `${mos.toFixed(2)} ${good ? "✔" : "✖"}`, part(acceptable)));
+      spoken.push(`${label} MOS ${mos?.toFixed(2) ?? "unknown"}`);
     }
     add("sum", "TCP", sum);
   } else {
@@ -63,7 +63,7 @@ function showBars(host, { flows, calls, acceptable_mos: acceptable }, usual) {
     if (flows.length > 1) add("sum", "sum", sum);
   }
   host.replaceChildren(...rows);
-  host.setAttribute("aria-label", `${calls.length ? "Quality and goodput" : "Goodput"}: ${said.join(", ")}`);
+  host.setAttribute("aria-label", `${calls.length ? "Quality and goodput" : "Goodput"}: ${spoken.join(", ")}`);
 }
 
 export class PacelabDemo extends HTMLElement {
@@ -77,7 +77,7 @@ export class PacelabDemo extends HTMLElement {
     this.animate();
   }
 
-  /** A notebook takes cells out of the page and puts them back. */
+  /** A notebook removes cells from the page and inserts them again. */
   connectedCallback() { if (this.demo) this.animate(); }
 
   animate() {
@@ -96,7 +96,7 @@ export class PacelabDemo extends HTMLElement {
 
   get spanNs() { return this.demo.watch_s * 1e9; }
 
-  /** autocomplete="off": a browser that goes back to the page would set controls as they were, and run nothing. */
+  /** The form has autocomplete="off". Else a browser that returns to the page restores the controls without a run. */
   build() {
     const { demo } = this;
     this.classList.toggle("seconds", demo.python);
@@ -121,7 +121,7 @@ export class PacelabDemo extends HTMLElement {
         <button type="button" class="reset">Reset</button>
       </div>
       <div class="air"></div>
-      <div class="foot"><details class="log"><summary>What happened, as text</summary><pre tabindex="0" aria-label="Events by time"></pre></details></div>`;
+      <div class="foot"><details class="log"><summary>Events as text</summary><pre tabindex="0" aria-label="Events in order of time"></pre></details></div>`;
     const put = (selector, text) => { this.querySelector(selector).textContent = text; };
     put("h1", demo.title);
     put(".question", demo.question);
@@ -136,10 +136,10 @@ export class PacelabDemo extends HTMLElement {
       this.timeline = new Timeline(this.querySelector(".air"), { names: demo.labels, onSeek: (at) => { this.pause(); this.seek(at); } });
       this.querySelector(".play").addEventListener("click", () => this.toggle());
       this.querySelector(".log").addEventListener("toggle", () => this.writeLog());
-      this.querySelector(".log").before(key());
+      this.querySelector(".log").before(makeLegend());
       if (demo.sweep) {
         this.classList.add("sweeps");
-        this.sweep = new Sweep(this.querySelector(".view"));
+        this.sweep = new SweepCurve(this.querySelector(".view"));
       }
       this.labelPlay();
     }
@@ -148,10 +148,10 @@ export class PacelabDemo extends HTMLElement {
     for (const control of demo.controls) form.append(this.makeControl(control));
     this.querySelector(".again")?.addEventListener("click", () => { this.seed += 1; this.refresh(); });
     this.querySelector(".reset")?.addEventListener("click", () => this.reset());
-    this.addEventListener("keydown", (event) => this.key(event));
+    this.addEventListener("keydown", (event) => this.onKey(event));
   }
 
-  /** Draws the demonstration's nodes anew. */
+  /** Draws the nodes of the demonstration again. */
   makeScene() {
     const { demo } = this;
     this.scene?.svg.remove();
@@ -162,7 +162,7 @@ export class PacelabDemo extends HTMLElement {
       gateway: demo.gateway,
       wired: demo.wired,
       low: Boolean(demo.sweep),
-      onMove: this.run.fixed ? null : (node, place) => this.moved(node, place),
+      onMove: this.run.fixed ? null : (node, place) => this.onNodeMoved(node, place),
     });
   }
 
@@ -186,12 +186,12 @@ export class PacelabDemo extends HTMLElement {
     const label = document.createElement("label");
     const input = Object.assign(document.createElement("input"), { type: "range", name: control.what });
     Object.assign(input, { min: control.low, max: control.high, step: control.step, value: control.value });
-    input.setAttribute("aria-label", control.label); // of what is in it a label names the first, the output
+    input.setAttribute("aria-label", control.label); // Else the label element names the output, its first descendant.
     const shown = document.createElement("output");
-    shown.setAttribute("aria-live", "off"); // the slider itself says it
-    this.tellValue(input, shown, `${control.value} ${control.unit}`);
+    shown.setAttribute("aria-live", "off"); // The slider announces its value itself.
+    this.showValue(input, shown, `${control.value} ${control.unit}`);
     input.addEventListener("input", () => {
-      this.tellValue(input, shown, `${input.value} ${control.unit}`);
+      this.showValue(input, shown, `${input.value} ${control.unit}`);
       this.set(control, Number(input.value));
     });
     label.append(control.label, " ", shown, input);
@@ -199,43 +199,43 @@ export class PacelabDemo extends HTMLElement {
     return box;
   }
 
-  tellValue(input, shown, text) {
+  showValue(input, shown, text) {
     shown.textContent = text;
     input.setAttribute("aria-valuetext", text);
   }
 
   set(control, value) {
     if (control.what === "gap") {
-      const [x, y, apart] = this.across(control);
+      const [x, y, apart] = this.pairDistance(control);
       const [dx, dy] = [x * (value - apart), y * (value - apart)];
       for (const node of control.nodes) this.places[node] = [this.places[node][0] + dx, this.places[node][1] + dy];
-      this.fitSoon = true;
+      this.fitPending = true;
     }
     this.values[control.what] = value;
-    this.refreshSoon();
+    this.scheduleRefresh();
   }
 
-  /** From the node before those that a control moves to the first of them: the direction, and how far. */
-  across({ nodes: [first] }) {
+  /** Direction and distance from the last node that stays to the first node that the control moves. */
+  pairDistance({ nodes: [first] }) {
     const [from, to] = [this.places[first - 1], this.places[first]];
     const [x, y] = [to[0] - from[0], to[1] - from[1]];
     const apart = Math.hypot(x, y);
     return apart ? [x / apart, y / apart, apart] : [1, 0, 0];
   }
 
-  moved(node, place) {
+  onNodeMoved(node, place) {
     this.places[node] = place;
     const control = this.demo.controls.find(({ what }) => what === "gap");
-    if (control) this.tellGap(Math.round(this.across(control)[2]));
-    this.refreshSoon();
+    if (control) this.showGap(Math.round(this.pairDistance(control)[2]));
+    this.scheduleRefresh();
   }
 
-  /** A distance that a drag has changed. */
-  tellGap(apart) {
+  /** Shows a distance that the user has changed by dragging. */
+  showGap(apart) {
     this.values.gap = apart;
     const input = this.querySelector("[name='gap']");
     input.value = apart;
-    this.tellValue(input, input.closest("label").querySelector("output"), `${apart} m`);
+    this.showValue(input, input.closest("label").querySelector("output"), `${apart} m`);
   }
 
   reset() {
@@ -244,11 +244,11 @@ export class PacelabDemo extends HTMLElement {
     this.places.splice(0, this.places.length, ...demo.air.nodes.map((node) => [...(node.position_m ?? [0, 0])]));
     this.seed = demo.air.seed;
     this.querySelector(".controls").replaceChildren(...demo.controls.map((control) => this.makeControl(control)));
-    this.fitSoon = true;
+    this.fitPending = true;
     this.refresh();
   }
 
-  key(event) {
+  onKey(event) {
     if (!this.timeline) return;
     if (event.key === " " && !["BUTTON", "SUMMARY"].includes(event.target.tagName)) {
       event.preventDefault();
@@ -270,28 +270,28 @@ export class PacelabDemo extends HTMLElement {
   labelPlay() { this.querySelector(".play").textContent = this.playing ? "❚❚ Pause" : "▶ Play"; }
   get speed() { return 2 ** Number(this.querySelector(".speed").value); }
 
-  /** Several changes within a frame of the screen are one. */
-  refreshSoon() {
+  /** Runs once for all changes within one frame of the screen. */
+  scheduleRefresh() {
     if (this.pending) return;
     this.pending = requestAnimationFrame(() => { this.pending = 0; this.refresh(); });
   }
 
-  /** One run at a time: what changes meanwhile is one change, the newest. */
+  /** Runs the current settings, one run at a time. After a run, only the newest of the changes during the run is run. */
   refresh() {
     if (this.busy) { this.changed = true; return; }
-    const begun = performance.now();
+    const startedMs = performance.now();
     const change = { values: { ...this.values }, places: this.places.map((place) => [...place]), seed: this.seed };
-    const tell = (view) => { this.take(view); this.lastRefreshMs = performance.now() - begun; };
+    const showResult = (view) => { this.showView(view); this.lastRefreshMs = performance.now() - startedMs; };
     try {
       const view = this.run(change);
-      if (typeof view.then !== "function") return tell(view);
+      if (typeof view.then !== "function") return showResult(view);
       this.setBusy(true);
-      view.then(tell, (error) => this.complain(error)).finally(() => {
+      view.then(showResult, (error) => this.showError(error)).finally(() => {
         this.setBusy(false);
         if (this.changed) { this.changed = false; this.refresh(); }
       });
     } catch (error) {
-      this.complain(error);
+      this.showError(error);
     }
   }
 
@@ -302,12 +302,12 @@ export class PacelabDemo extends HTMLElement {
     this.dispatchEvent(new CustomEvent("settled"));
   }
 
-  complain(error) {
-    this.trouble(error.message);
-    if (this.view) this.draw(); // a dragged node stays where it was dragged
+  showError(error) {
+    this.showAlert(error.message);
+    if (this.view) this.draw(); // A dragged node stays at its new position.
   }
 
-  trouble(text) {
+  showAlert(text) {
     const line = this.querySelector(".trouble");
     line.textContent = text;
     line.hidden = !text;
@@ -315,53 +315,53 @@ export class PacelabDemo extends HTMLElement {
   }
 
   /** Shows a view (view.js). */
-  take(view) {
-    this.trouble("");
+  showView(view) {
+    this.showAlert("");
     Object.assign(this, { view, log: view.log, config: view.air, result: view.result });
-    if (this.fitSoon) { this.fitSoon = false; this.scene.places = this.places; this.scene.fit(); }
+    if (this.fitPending) { this.fitPending = false; this.scene.places = this.places; this.scene.fit(); }
     this.draw();
-    this.goOn();
+    this.continueSweep();
     if (!this.demo.wired) showBars(this.querySelector(".bars"), view, this.demo.full_bps ?? view.full_bps);
     this.querySelector(".numbers").textContent = view.numbers;
     this.writeLog();
   }
 
-  /** Goodput at the other settings of the slider, a point at a time. */
-  goOn() {
+  /** Computes the goodput at the other positions of the slider, one point at a time. */
+  continueSweep() {
     if (!this.sweep) return;
     const { what, points } = this.demo.sweep;
-    const set = { values: { ...this.values }, places: this.places.map((place) => [...place]), seed: this.seed };
-    const of = JSON.stringify([{ ...set.values, [what]: null }, set.places, set.seed]);
-    if (of !== this.sweptOf) Object.assign(this, { sweptOf: of, swept: new Map() });
-    this.swept.set(set.values[what], sumOf(this.view.flows));
+    const change = { values: { ...this.values }, places: this.places.map((place) => [...place]), seed: this.seed };
+    const sweepSettings = JSON.stringify([{ ...change.values, [what]: null }, change.places, change.seed]);
+    if (sweepSettings !== this.sweepSettings) Object.assign(this, { sweepSettings, sweepPoints: new Map() });
+    this.sweepPoints.set(change.values[what], totalGoodput(this.view.flows));
     this.drawSweep();
-    clearTimeout(this.sweeping);
+    clearTimeout(this.sweepTimer);
     const next = () => {
-      const at = points.find((point) => !this.swept.has(point));
+      const at = points.find((point) => !this.sweepPoints.has(point));
       if (at === undefined || !this.isConnected) return;
-      this.swept.set(at, this.run.carried({ ...set, values: { ...set.values, [what]: at } }));
+      this.sweepPoints.set(at, this.run.goodput({ ...change, values: { ...change.values, [what]: at } }));
       this.drawSweep();
-      this.sweeping = setTimeout(next, BREATH_MS);
+      this.sweepTimer = setTimeout(next, SWEEP_PAUSE_MS);
     };
-    this.sweeping = setTimeout(next, BREATH_MS);
+    this.sweepTimer = setTimeout(next, SWEEP_PAUSE_MS);
   }
 
   drawSweep() {
-    if (!this.swept) return;
+    if (!this.sweepPoints) return;
     const { what } = this.demo.sweep;
     const control = this.demo.controls.find((candidate) => candidate.what === what);
-    this.sweep.show({ points: [...this.swept], control, now: this.values[what] });
+    this.sweep.show({ points: [...this.sweepPoints], control, now: this.values[what] });
   }
 
-  /** Nodes that moved by themselves. */
-  move(places) {
-    this.fitSoon ||= String(places) !== String(this.places);
+  /** Sets the positions of nodes that move by themselves. */
+  setPlaces(places) {
+    this.fitPending ||= String(places) !== String(this.places);
     this.places.splice(0, this.places.length, ...places);
   }
 
   draw() {
     if (!this.view || !this.isConnected) return;
-    this.scene.show({ places: this.places, flows: this.view.flows, cables: this.view.cables, ranges: this.view.ranges, full: this.demo.python ? this.demo.full_bps ?? this.view.full_bps : null });
+    this.scene.show({ places: this.places, flows: this.view.flows, links: this.view.links, ranges: this.view.ranges, full: this.demo.python ? this.demo.full_bps ?? this.view.full_bps : null });
     if (this.curves) this.curves.show(this.view.curves);
     else {
       this.timeline.show(this.log, this.spanNs);
@@ -381,9 +381,9 @@ export class PacelabDemo extends HTMLElement {
   writeLog() {
     const box = this.querySelector(".log");
     if (!box?.open || !this.log) return;
-    const lines = describe(this.log, this.demo.labels);
-    const more = lines.length > LONGEST_LOG ? `\n… and ${lines.length - LONGEST_LOG} more` : "";
-    box.querySelector("pre").textContent = lines.slice(0, LONGEST_LOG).join("\n") + more;
+    const lines = logAsText(this.log, this.demo.labels);
+    const more = lines.length > MAX_LOG_LINES ? `\n… and ${lines.length - MAX_LOG_LINES} more` : "";
+    box.querySelector("pre").textContent = lines.slice(0, MAX_LOG_LINES).join("\n") + more;
   }
 }
 

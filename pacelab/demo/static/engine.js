@@ -1,4 +1,4 @@
-// The simulator in the page: an air configuration in, a result out (medium/README.md; medium/wasm says how).
+// The engine in the page. It takes an air configuration and returns a result (medium/README.md; interface: medium/wasm).
 
 /** Starts the engine from the bytes of its WebAssembly module. */
 export async function startEngine(bytes) {
@@ -7,11 +7,11 @@ export async function startEngine(bytes) {
   const encoder = new TextEncoder();
   const decoder = new TextDecoder();
 
-  const ask = (door, config) => {
+  const call = (entryPoint, config) => {
     const text = encoder.encode(JSON.stringify(config));
     const at = take(text.length);
     new Uint8Array(memory.buffer, at, text.length).set(text);
-    const out = door(at, text.length);
+    const out = entryPoint(at, text.length);
     const length = new DataView(memory.buffer).getUint32(out, true);
     const answer = JSON.parse(decoder.decode(new Uint8Array(memory.buffer, out + 4, length)));
     giveBack(out, 4 + length);
@@ -19,10 +19,10 @@ export async function startEngine(bytes) {
     return answer.result;
   };
 
-  /** Runs `config`; throws an Error with the engine's one line when it is refused. */
-  const start = (config) => ask(run, config);
-  /** Where its nodes that move are: `{ step_s, places: { node: [[x, y], ...] } }`. */
-  start.places = (config) => ask(places, config);
+  /** Runs `config`. Throws an Error with the engine's message if the engine refuses the configuration. */
+  const start = (config) => call(run, config);
+  /** The positions of nodes that move: `{ step_s, places: { node: [[x, y], ...] } }`. */
+  start.places = (config) => call(places, config);
   start.memoryBytes = () => memory.buffer.byteLength;
   return start;
 }

@@ -1,32 +1,32 @@
-// The wired side of a network as its controller tells of it over REST: who is where, flows with class, rate and MOS, and
-// what each gateway runs. Reading is by polling, so that a page that was left alone for long shows what is, not what was.
+// The wired side of a network, as its controller reports it over REST: positions, flows with class, rate and MOS, and the scheme
+// of each gateway. The page polls the state, so that a page that was in the background for long shows the current state.
 
-const EACH_MS = 1000;
-const KEEP = 60; // points of a curve
-const MOST_CURVES = 4;
-const MOST_ROWS = 50;
-const MOST_NOTES = 200;
-const SMALLEST_FULL_BPS = 200e3;
+const POLL_INTERVAL_MS = 1000;
+const CURVE_POINTS = 60; // points of a curve
+const MAX_CURVES = 4;
+const MAX_ROWS = 50;
+const MAX_NOTES = 200;
+const MIN_FULL_BPS = 200e3;
 const ACCEPTABLE_MOS = 3.6;
-const BESIDE_M = 110; // a station that walks is drawn so far from its gateway
-const RING_M = 220;
-const KINDS = ["switch-up", "switch-down", "switch-refused", "link-up", "port-down", "station", "handover", "place-refused",
+const STATION_DISTANCE_M = 110; // from a gateway to a walking station at this gateway, in the picture
+const RING_RADIUS_M = 220;
+const EVENT_KINDS = ["switch-up", "switch-down", "switch-refused", "link-up", "port-down", "station", "handover", "place-refused",
   "gateway", "policy", "class", "no-way", "rules-found", "refused"];
 
-/** Where the nodes are that the controller knows: those of the `picture`, and what the topology has beside them. */
-export function layOut(picture, topology) {
+/** Positions of all nodes that the controller knows: those of the `picture`, and other nodes of the topology. */
+export function layOutNodes(picture, topology) {
   const nodes = (picture.nodes ?? []).map((node) => ({ ...node, place: [...(node.position_m ?? [0, 0])] }));
   const walking = new Set(picture.walking ?? []);
   const switchOf = new Map(nodes.flatMap((node, index) => (node.switch ? [[node.switch, index]] : [])));
   const nodeAt = new Map(nodes.map((node, index) => [node.address, index]));
-  const strangers = topology.switches.filter(({ id }) => !switchOf.has(id));
-  const middle = nodes.length ? Math.max(...nodes.map(({ place }) => place[0])) + 2 * RING_M : 0;
-  strangers.forEach(({ id, name }, index) => {
-    const angle = (2 * Math.PI * index) / strangers.length - Math.PI / 2;
+  const unlistedSwitches = topology.switches.filter(({ id }) => !switchOf.has(id));
+  const middle = nodes.length ? Math.max(...nodes.map(({ place }) => place[0])) + 2 * RING_RADIUS_M : 0;
+  unlistedSwitches.forEach(({ id, name }, index) => {
+    const angle = (2 * Math.PI * index) / unlistedSwitches.length - Math.PI / 2;
     switchOf.set(id, nodes.length);
-    nodes.push({ name, wireless: false, switch: id, place: [Math.round(middle + RING_M * Math.cos(angle)), Math.round(RING_M * Math.sin(angle))] });
+    nodes.push({ name, wireless: false, switch: id, place: [Math.round(middle + RING_RADIUS_M * Math.cos(angle)), Math.round(RING_RADIUS_M * Math.sin(angle))] });
   });
-  const cables = [];
+  const links = [];
   const beside = new Map();
   for (const { address, name, switch: id } of topology.stations) {
     const at = switchOf.get(id);
@@ -36,30 +36,30 @@ export function layOut(picture, topology) {
       const count = beside.get(at) ?? 0;
       beside.set(at, count + 1);
       const [x, y] = nodes[at].place;
-      const outward = nodes[at].position_m ? Math.PI / 2 : Math.atan2(y, x - middle); // below a gateway; away from a ring
+      const outward = nodes[at].position_m ? Math.PI / 2 : Math.atan2(y, x - middle); // below a gateway, or outside of the ring
       const angle = outward + 0.7 * (count % 2 ? -1 : 1) * Math.ceil(count / 2);
-      const place = [Math.round(x + BESIDE_M * Math.cos(angle)), Math.round(y + BESIDE_M * Math.sin(angle))];
+      const place = [Math.round(x + STATION_DISTANCE_M * Math.cos(angle)), Math.round(y + STATION_DISTANCE_M * Math.sin(angle))];
       if (index === undefined) {
         index = nodes.length;
         nodes.push({ name: name ?? address.split(".").at(-1), wireless: false, address, place });
         nodeAt.set(address, index);
       } else nodes[index].place = place;
     }
-    if (index !== at) cables.push({ ends: [at, index], look: nodes[index].wireless ? "radio" : "wire" });
+    if (index !== at) links.push({ ends: [at, index], look: nodes[index].wireless ? "radio" : "wire" });
   }
   const linked = new Set(topology.links.map(({ src, dst }) => `${switchOf.get(src)} ${switchOf.get(dst)}`));
   for (const [a, b] of picture.wires ?? []) {
     const known = nodes[a].switch && nodes[b].switch;
-    if (known) cables.push({ ends: [a, b], look: linked.has(`${a} ${b}`) || linked.has(`${b} ${a}`) ? "wire" : "down" });
+    if (known) links.push({ ends: [a, b], look: linked.has(`${a} ${b}`) || linked.has(`${b} ${a}`) ? "wire" : "down" });
   }
   for (const pair of linked) {
     const [a, b] = pair.split(" ").map(Number);
-    if (!cables.some(({ ends }) => ends.includes(a) && ends.includes(b))) cables.push({ ends: [a, b], look: "wire" });
+    if (!links.some(({ ends }) => ends.includes(a) && ends.includes(b))) links.push({ ends: [a, b], look: "wire" });
   }
-  return { nodes, cables, nodeAt, switchOf };
+  return { nodes, links, nodeAt, switchOf };
 }
 
-/** A flow as "a:1 > b:2" with names in the place of addresses: its ends, and their ports. */
+/** The ends of a flow, from a text such as "a:1 > b:2": names and ports. */
 function readFlow(text, { nodes, nodeAt }) {
   const ends = text.split(" > ").map((end) => {
     const [address, port] = end.split(":");
@@ -69,7 +69,7 @@ function readFlow(text, { nodes, nodeAt }) {
   return { src: ends[0], dst: ends[1] ?? ends[0] };
 }
 
-const rate = (bps) => (bps >= 1e6 ? `${(bps / 1e6).toFixed(2)} Mbit/s` : `${(bps / 1e3).toFixed(bps < 1e4 ? 1 : 0)} kbit/s`);
+const formatRate = (bps) => (bps >= 1e6 ? `${(bps / 1e6).toFixed(2)} Mbit/s` : `${(bps / 1e3).toFixed(bps < 1e4 ? 1 : 0)} kbit/s`);
 const plural = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 function element(kind, properties = {}, ...children) {
@@ -78,12 +78,12 @@ function element(kind, properties = {}, ...children) {
   return made;
 }
 
-/** Follows a controller in a started component; `picture` is what the page was made with. */
+/** Shows a controller's network in a component that has been started. `picture` is the argument of network_page (network.py). */
 export class NetworkPage {
   constructor(demo, picture) {
-    Object.assign(this, { demo, picture, history: new Map(), gateways: new Map(), notes: [], full: SMALLEST_FULL_BPS });
+    Object.assign(this, { demo, picture, history: new Map(), gateways: new Map(), notes: [], full: MIN_FULL_BPS });
     this.token = new URLSearchParams(location.search).get("token") ?? "";
-    demo.classList.toggle("schematic", !picture.nodes?.length); // without places there are no metres
+    demo.classList.toggle("schematic", !picture.nodes?.length); // Without positions, the picture has no scale.
     for (const part of demo.querySelectorAll(".bars, .controls")) part.remove();
     this.build();
     this.poll();
@@ -92,7 +92,7 @@ export class NetworkPage {
 
   build() {
     const key = element("ul", { className: "looks" });
-    for (const [look, text] of [["tcp", "TCP"], ["voice", "voice"], ["other", "other"], ["radio", "station at its gateway"]])
+    for (const [look, text] of [["tcp", "TCP"], ["voice", "voice"], ["other", "other"], ["radio", "radio link to the gateway"]])
       key.append(element("li", {}, element("span", { className: `look ${look}` }), text));
     this.demo.querySelector(".view").append(key);
     this.panel = element("section", { className: "gateways" });
@@ -100,7 +100,7 @@ export class NetworkPage {
     this.answer = element("p", { className: "answered" });
     this.answer.setAttribute("role", "status");
     this.demo.querySelector(".side").prepend(element("h2", { textContent: "Gateways" }), this.panel, this.answer);
-    const heads = ["flow", "class", "rate", "round trip", "MOS", "way"].map((text) => Object.assign(element("th", { textContent: text }), { scope: "col" }));
+    const heads = ["flow", "class", "rate", "round trip", "MOS", "path"].map((text) => Object.assign(element("th", { textContent: text }), { scope: "col" }));
     this.rows = element("tbody");
     this.caption = element("caption");
     const table = element("table", { className: "flows" }, this.caption, element("thead", {}, element("tr", {}, ...heads)), this.rows);
@@ -108,14 +108,14 @@ export class NetworkPage {
     tableBox.setAttribute("role", "region");
     tableBox.setAttribute("aria-label", "Flows");
     this.log = element("ol", { className: "notes", tabIndex: 0 });
-    this.log.setAttribute("aria-label", "Events, the newest first");
+    this.log.setAttribute("aria-label", "Events, newest first");
     this.demo.querySelector(".foot").before(element("h2", { textContent: "Flows" }), tableBox, element("h2", { textContent: "Events" }), this.log);
   }
 
   async ask(path, options = {}) {
     const headers = { Authorization: `Bearer ${this.token}`, ...(options.body ? { "Content-Type": "application/json" } : {}) };
     const response = await fetch(path, { ...options, headers });
-    if (response.status === 401) throw new Error("The token in this page's address is not this controller's: open the link that it printed.");
+    if (response.status === 401) throw new Error("The token in this page's address does not belong to this controller. Open the link that the controller printed.");
     const found = await response.json();
     if (!response.ok) throw new Error(typeof found.detail === "string" ? found.detail : JSON.stringify(found.detail));
     return found;
@@ -124,19 +124,19 @@ export class NetworkPage {
   async poll() {
     for (;;) {
       try {
-        const [topology, flows, gateways] = await Promise.all(["/v1/topology", `/v1/flows?limit=${MOST_ROWS}`, "/v1/gateways"].map((path) => this.ask(path)));
+        const [topology, flows, gateways] = await Promise.all(["/v1/topology", `/v1/flows?limit=${MAX_ROWS}`, "/v1/gateways"].map((path) => this.ask(path)));
         this.show(topology, flows, gateways);
       } catch (error) {
         const gone = error instanceof TypeError;
-        this.demo.trouble(gone ? "The controller does not answer. Flows that have their rules go on; this page does when the controller does." : error.message);
+        this.demo.showAlert(gone ? "The controller does not answer. Flows that have rules continue. This page continues when the controller answers again." : error.message);
       }
-      await new Promise((resolve) => setTimeout(resolve, EACH_MS));
+      await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
     }
   }
 
   show(topology, flows, gateways) {
     const { demo } = this;
-    const found = layOut(this.picture, topology);
+    const found = layOutNodes(this.picture, topology);
     const names = found.nodes.map(({ name }) => name);
     const places = found.nodes.map(({ place }) => place);
     if (String(names) !== String(demo.demo.labels)) {
@@ -144,25 +144,25 @@ export class NetworkPage {
       demo.demo.air.nodes = found.nodes.map(({ wireless }) => ({ wireless }));
       demo.places = places;
       demo.makeScene();
-    } else demo.move(places);
-    const moving = flows.flows.map((row) => ({ row, ...readFlow(row.flow, found) }));
+    } else demo.setPlaces(places);
+    const flowRows = flows.flows.map((row) => ({ row, ...readFlow(row.flow, found) }));
     this.full = Math.max(this.full, ...flows.flows.map((row) => row.rate_bps));
-    this.remember(moving);
+    this.recordRates(flowRows);
     const counters = Object.entries(topology.counters).map(([what, count]) => `${what}: ${count}`);
     const links = topology.links.length / 2;
-    demo.take({
-      flows: moving.flatMap((flow) => this.arrows(flow, found)),
-      cables: found.cables,
+    demo.showView({
+      flows: flowRows.flatMap((flow) => this.arrows(flow, found)),
+      links: found.links,
       calls: [],
       ranges: { decode_m: 0, sense_m: 0 },
-      curves: this.curves(moving),
+      curves: this.curves(flowRows),
       full_bps: this.full,
       numbers: `${plural(topology.switches.length, "switch").replace("switchs", "switches")}, ${plural(links, "link")}, ${plural(topology.stations.length, "address").replace("addresss", "addresses")}. ` +
-        (counters.length ? `Refused or not carried: ${counters.join(", ")}.` : "Nothing was refused."),
+        (counters.length ? `Refused or not forwarded: ${counters.join(", ")}.` : "Nothing was refused."),
     });
-    this.tell(moving, flows.count, found);
+    this.showFlows(flowRows, flows.count, found);
     for (const gateway of gateways) this.showGateway(gateway);
-    if (!gateways.length && !this.panel.children.length) this.panel.replaceChildren(element("p", { className: "none", textContent: "No gateway's agent has said that it is there (pacelab gateway --controller URL)." }));
+    if (!gateways.length && !this.panel.children.length) this.panel.replaceChildren(element("p", { className: "none", textContent: "No gateway agent is connected. Start one with: pacelab gateway --controller URL" }));
   }
 
   arrows({ row, src, dst }, { switchOf }) {
@@ -172,9 +172,9 @@ export class NetworkPage {
     return stops.slice(1).map((node, index) => ({ src: stops[index], dst: node, goodput_bps: row.rate_bps, look: row.class }));
   }
 
-  remember(moving) {
-    const now = new Map(moving.map(({ row }) => [row.flow, row.rate_bps / 1e3]));
-    for (const flow of now.keys()) if (!this.history.has(flow)) this.history.set(flow, Array(KEEP).fill(null));
+  recordRates(flowRows) {
+    const now = new Map(flowRows.map(({ row }) => [row.flow, row.rate_bps / 1e3]));
+    for (const flow of now.keys()) if (!this.history.has(flow)) this.history.set(flow, Array(CURVE_POINTS).fill(null));
     for (const [flow, values] of this.history) {
       values.push(now.get(flow) ?? null);
       values.shift();
@@ -182,14 +182,14 @@ export class NetworkPage {
     }
   }
 
-  curves(moving) {
-    const lines = moving.slice(0, MOST_CURVES).map(({ row, src, dst }) => ({ label: `${src.name} → ${dst.name}`, values: [...this.history.get(row.flow)] }));
-    return { what: "Rate", unit: "kbit/s", low: 0, t_s: Array.from({ length: KEEP }, (_, at) => at + 1 - KEEP), lines };
+  curves(flowRows) {
+    const lines = flowRows.slice(0, MAX_CURVES).map(({ row, src, dst }) => ({ label: `${src.name} → ${dst.name}`, values: [...this.history.get(row.flow)] }));
+    return { what: "Rate", unit: "kbit/s", low: 0, t_s: Array.from({ length: CURVE_POINTS }, (_, at) => at + 1 - CURVE_POINTS), lines };
   }
 
-  tell(moving, count, { nodes, switchOf }) {
-    this.caption.textContent = count > moving.length ? `the ${moving.length} fastest of ${plural(count, "flow")}` : plural(count, "flow");
-    this.rows.replaceChildren(...moving.map(({ row, src, dst }) => {
+  showFlows(flowRows, count, { nodes, switchOf }) {
+    this.caption.textContent = count > flowRows.length ? `The ${flowRows.length} fastest of ${plural(count, "flow")}` : plural(count, "flow");
+    this.rows.replaceChildren(...flowRows.map(({ row, src, dst }) => {
       const bar = element("span", { className: `part ${row.class}` });
       bar.style.width = `${(100 * row.rate_bps) / this.full}%`;
       const ends = [src, dst].map(({ name, port }) => (port === undefined || port === "0" ? name : `${name}:${port}`));
@@ -200,7 +200,7 @@ export class NetworkPage {
       kind.append(element("small", { textContent: row.class === "tcp" ? "" : ` ${row.reason}` }));
       const carried = cell("");
       carried.className = "rate";
-      carried.append(bar, element("span", { textContent: rate(row.rate_bps) }));
+      carried.append(bar, element("span", { textContent: formatRate(row.rate_bps) }));
       return element("tr", {}, Object.assign(element("th", { textContent: ends.join(" → ") }), { scope: "row" }),
         kind, carried, cell(row.rtt_s === null ? "–" : `${Math.round(1e3 * row.rtt_s)} ms`), cell(mos), cell(way));
     }));
@@ -213,9 +213,9 @@ export class NetworkPage {
     }
     const part = this.gateways.get(gateway.name);
     part.limits = gateway.limits;
-    const wanted = gateway.wanted_scheme && gateway.wanted_scheme !== gateway.scheme ? `, asked for ${gateway.wanted_scheme}` : "";
+    const wanted = gateway.wanted_scheme && gateway.wanted_scheme !== gateway.scheme ? `; ${gateway.wanted_scheme} was requested` : "";
     const refused = gateway.refused ? `; refused: ${gateway.refused}` : "";
-    part.state.textContent = `runs ${gateway.scheme}${wanted}${refused}${gateway.alive ? "" : "; its agent is silent"}`;
+    part.state.textContent = `runs ${gateway.scheme}${wanted}${refused}${gateway.alive ? "" : "; its agent does not answer"}`;
     if (String([...part.select.options].map(({ value }) => value)) !== String(gateway.schemes)) {
       part.select.replaceChildren(...gateway.schemes.map((name) => element("option", { value: name, textContent: name })));
       part.select.value = gateway.wanted_scheme ?? gateway.scheme;
@@ -232,7 +232,7 @@ export class NetworkPage {
       try {
         const body = JSON.stringify({ scheme: select.value, limits: part.limits });
         const found = await this.ask(`/v1/gateways/${encodeURIComponent(name)}/policy`, { method: "PUT", body });
-        this.answer.textContent = `${name} is asked to run ${found.wanted_scheme}.`;
+        this.answer.textContent = `${name} was asked to run ${found.wanted_scheme}.`;
       } catch (error) {
         this.answer.textContent = error instanceof TypeError ? "The controller does not answer." : error.message;
       }
@@ -246,20 +246,20 @@ export class NetworkPage {
     const source = new EventSource(`/v1/events?since=1&token=${encodeURIComponent(this.token)}`);
     const names = () => new Map((this.picture.nodes ?? []).map(({ address, name }) => [address, name]));
     source.onopen = () => { this.notes = []; this.first = undefined; };
-    for (const kind of KINDS)
+    for (const kind of EVENT_KINDS)
       source.addEventListener(kind, ({ data }) => {
         const { t_s: at, ...rest } = JSON.parse(data);
         this.first ??= at;
         const known = names();
-        const said = Object.entries(rest).filter(([, value]) => value !== null && String(value) !== "[object Object]").map(([what, value]) => `${what} ${known.get(value) ?? value}`);
-        this.notes.unshift(`${(at - this.first).toFixed(1)} s  ${kind}: ${said.join(", ")}`);
-        this.notes.length = Math.min(this.notes.length, MOST_NOTES);
-        this.writeSoon(kind);
+        const details = Object.entries(rest).filter(([, value]) => value !== null && String(value) !== "[object Object]").map(([what, value]) => `${what} ${known.get(value) ?? value}`);
+        this.notes.unshift(`${(at - this.first).toFixed(1)} s  ${kind}: ${details.join(", ")}`);
+        this.notes.length = Math.min(this.notes.length, MAX_NOTES);
+        this.scheduleLog(kind);
       });
   }
 
-  /** The stream begins with all that has happened: written once. */
-  writeSoon(kind) {
+  /** Writes the log once per frame of the screen, because the stream starts with all past events. */
+  scheduleLog(kind) {
     this.pending ??= requestAnimationFrame(() => {
       this.pending = undefined;
       this.log.replaceChildren(...this.notes.map((text) => element("li", { textContent: text, className: / handover:/.test(text) ? "handover" : "" })));

@@ -7,17 +7,17 @@
 //
 // The network is a plain object, `network` below; `asYaml` says it as the file that `pacelab run` takes.
 
-import { cut, near, readRecords } from "./air.js";
+import { clipLog, recordsFrom, readRecords } from "./air.js";
 import { Curves } from "./curves.js";
 import { Scene } from "./scene.js";
 import { key } from "./timeline.js";
 
 const PLAY_S = 15;
-const NEW_M = 150; // a node that is added stands so far from the selected one
+const NEW_NODE_DISTANCE_M = 150; // a node that is added stands so far from the selected one
 const NEW_WIRE = { rate_bps: 10e6, delay_s: 0.01, queue_pkts: 50 };
-const MOST_LINES = 4;
+const MAX_LINES = 4;
 const NEVER_RTS = 4294967295;
-const SILENT = { frames: [], collisions: [], holds: [], backoffs: [] };
+const NO_ACTIVITY = { frames: [], collisions: [], deferrals: [], backoffs: [] };
 const STYLE = `
 main > pacelab-own:not(.seconds) { display: block; min-height: 0; }
 @media (min-width: 851px) { pacelab-own .stage { grid-template-columns: minmax(0, 3fr) minmax(19em, 1fr); } }
@@ -43,7 +43,7 @@ pacelab-own[aria-busy="true"] table { opacity: 0.6; }
 `;
 
 /** The network of an air configuration: what can be drawn, and what goes along with it. */
-export function networkOf(air, file) {
+export function fromAir(air, file) {
   return {
     ...file,
     nodes: air.nodes.map(({ name, wireless, position_m }) => ({ name, wireless, at: [...position_m] })),
@@ -56,7 +56,7 @@ export function networkOf(air, file) {
 }
 
 /** An air configuration like `air`, of this network. */
-export function airOf(network, air, seed) {
+export function toAir(network, air, seed) {
   const { nodes, wires, flows, moves, rates, rts } = network;
   const made = { ...air, seed, radio: { ...air.radio, rts_threshold_bytes: rts ? 0 : NEVER_RTS } };
   made.nodes = nodes.map(({ name, wireless, at }) => ({ name, wireless, position_m: at }));
@@ -78,7 +78,7 @@ export function airOf(network, air, seed) {
 const number = (value) => String(Number(value.toFixed(6)));
 
 /** The network as a topology file (docs/own-code.md). */
-export function asYaml(network) {
+export function toYaml(network) {
   const { name, description, ranges, area_m, nodes, wires, flows, moves, rates, defaults, rts } = network;
   const text = JSON.stringify; // YAML's double quotes are JSON's
   const place = ([x, y]) => `[${number(x)} m, ${number(y)} m]`;
@@ -99,16 +99,16 @@ export function asYaml(network) {
 }
 
 /** What the network is called once it is another than it began as: a description of a built-in one's does not hold then. */
-export function described(network, page) {
-  const begun = networkOf(page.schemes[0].air, page.file);
+export function withDescription(network, page) {
+  const begun = fromAir(page.schemes[0].air, page.file);
   const shape = ({ nodes, wires, flows }) => JSON.stringify([nodes, wires, flows]);
   return shape(network) === shape(begun) ? network : { ...network, description: page.file.drawn ?? network.description };
 }
 
 /** The network without a node, and without what needs it. */
-export function without(network, gone) {
-  const kept = (node) => node !== gone;
-  const next = (node) => (node > gone ? node - 1 : node);
+export function withoutNode(network, removed) {
+  const kept = (node) => node !== removed;
+  const next = (node) => (node > removed ? node - 1 : node);
   return {
     ...network,
     nodes: network.nodes.filter((_, node) => kept(node)),
@@ -120,7 +120,7 @@ export function without(network, gone) {
 }
 
 /** What a network lacks to be run, in words; "" where nothing. */
-export function lacking({ nodes, flows }) {
+export function missingParts({ nodes, flows }) {
   if (!nodes.some(({ wireless }) => wireless)) return "There is no radio: add one.";
   if (!flows.length) return "There is no flow: add one.";
   const alone = flows.findIndex(({ src, dst }) => src === dst);
@@ -128,8 +128,8 @@ export function lacking({ nodes, flows }) {
 }
 
 /** Runs of each scheme: in a worker of this page, at the local server, or kept in the file. Places: in the worker. */
-export function ownRuns(page) {
-  const begun = asYaml(networkOf(page.schemes[0].air, page.file));
+export function editorBackend(page) {
+  const begun = toYaml(fromAir(page.schemes[0].air, page.file));
   const [from, to] = page.watch_s.map((s) => s * 1e9);
   const first = page.schemes[0].air.seed;
   const seeds = Object.values(page.recorded ?? {})[0]?.length ?? Infinity;
@@ -150,8 +150,8 @@ export function ownRuns(page) {
     waiting.set(id, { done, fail });
     worker.postMessage({ id, air, until_s: page.watch_s[1], where });
   });
-  const serve = async (scheme, network, seed) => {
-    const body = JSON.stringify({ scheme: scheme.name, file: asYaml(network), rts: network.rts, seed });
+  const serverRun = async (scheme, network, seed) => {
+    const body = JSON.stringify({ scheme: scheme.name, file: toYaml(network), rts: network.rts, seed });
     const request = { method: "POST", headers: { "Content-Type": "application/json" }, body };
     const response = await fetch(`/own/run${location.search}`, request).catch(() => null);
     if (!response) throw new Error("The local server does not answer. Start pacelab demo again and open the link that it prints.");
@@ -159,16 +159,16 @@ export function ownRuns(page) {
     return response.json();
   };
   const kept = async (scheme, network, seed) => {
-    if (asYaml(network) !== begun) throw new Error(`${scheme.name} is Python's: this file has its runs of the network as it was (Reset). Save the network, then: pacelab demo FILE.yaml --scheme ${scheme.name}`);
+    if (toYaml(network) !== begun) throw new Error(`${scheme.name} is Python's: this file has its runs of the network as it was (Reset). Save the network, then: pacelab demo FILE.yaml --scheme ${scheme.name}`);
     return page.recorded[scheme.name][seed - first];
   };
   const run = async (scheme, network, seed) => {
-    const how = !scheme.python ? () => ask(airOf(network, scheme.air, seed)) : page.recorded ? kept : serve;
+    const how = !scheme.python ? () => ask(toAir(network, scheme.air, seed)) : page.recorded ? kept : serverRun;
     const { result, tap } = await how(scheme, network, seed);
-    return { result, log: cut(readRecords(near(tap, from), to), from, to) };
+    return { result, log: clipLog(readRecords(recordsFrom(tap, from), to), from, to) };
   };
   const after = (seed) => first + ((seed - first + 1) % seeds);
-  return { run, after, places: (network) => ask(airOf(network, page.schemes[0].air, 0), true) };
+  return { run, after, places: (network) => ask(toAir(network, page.schemes[0].air, 0), true) };
 }
 
 const kbps = (bps) => `${Math.round(bps / 1e3)}`;
@@ -181,7 +181,7 @@ function roundTrips({ rtt_s, goodput_bps }) {
 }
 
 /** The most that a flow of a result carries: in the whole run, and in one of its moments. */
-function most({ flows, series }) {
+function peakGoodput({ flows, series }) {
   const moments = series.flows.flatMap(({ goodput_bps }) => goodput_bps);
   return { run: Math.max(...flows.map(({ goodput_bps }) => goodput_bps), 0), moment: moments.reduce((a, b) => Math.max(a, b), 0) };
 }
@@ -192,14 +192,14 @@ function element(kind, properties = {}, ...children) {
   return made;
 }
 
-export class PacelabOwn extends HTMLElement {
+export class PacelabEditor extends HTMLElement {
   start(page, runs) {
     Object.assign(this, { page, runs, seed: page.schemes[0].air.seed, at: 0, selected: 0, views: [], playing: !matchMedia("(prefers-reduced-motion: reduce)").matches });
-    this.network = networkOf(page.schemes[0].air, page.file);
+    this.network = fromAir(page.schemes[0].air, page.file);
     this.saved = this.file;
     addEventListener("beforeunload", (event) => { if (this.isConnected && this.file !== this.saved) event.preventDefault(); });
     this.walk = null; // where nodes are that walk, as the engine has it
-    this.showing = this.network.moves.length ? "walk" : "air";
+    this.mode = this.network.moves.length ? "walk" : "air";
     this.build();
     this.draw();
     this.refresh();
@@ -215,14 +215,14 @@ export class PacelabOwn extends HTMLElement {
   }
 
   /** The whole run in fast motion, for nodes that walk; else some of its air in slow motion. */
-  get walking() { return this.showing === "walk" && this.network.moves.length > 0; }
+  get walking() { return this.mode === "walk" && this.network.moves.length > 0; }
 
   get seconds() { return this.page.schemes[0].air.duration_s; }
 
   get spanNs() { return (this.walking ? this.seconds : this.page.watch_s[1] - this.page.watch_s[0]) * 1e9; }
 
   /** The network as a file. */
-  get file() { return asYaml(described(this.network, this.page)); }
+  get file() { return toYaml(withDescription(this.network, this.page)); }
 
   /** The moment of the run that is shown. */
   get nowS() { return (this.walking ? 0 : this.page.watch_s[0]) + this.at / 1e9; }
@@ -265,21 +265,21 @@ export class PacelabOwn extends HTMLElement {
       this.querySelector(".views").append(box);
       this.views.push({ scheme, box });
     }
-    this.key = key();
-    this.querySelector(".transport").after(this.key);
+    this.legend = makeLegend();
+    this.querySelector(".transport").after(this.legend);
     this.goodput = new Curves(this.querySelector(".goodput"));
     this.trip = new Curves(this.querySelector(".trip"));
     const on = (selector, event, act) => this.querySelector(selector).addEventListener(event, act);
     on("form", "submit", (event) => event.preventDefault());
     on(".play", "click", () => this.toggle());
-    this.addEventListener("keydown", (event) => this.press(event));
-    on(".showing", "change", (event) => this.watch(event.target.value, 0));
+    this.addEventListener("keydown", (event) => this.onKey(event));
+    on(".showing", "change", (event) => this.setMode(event.target.value, 0));
     on(".time", "input", (event) => { this.playing = false; this.label(); this.seek(Number(event.target.value) * 1e9); });
     on(".again", "click", () => { this.seed = this.runs.after(this.seed); this.refresh(); });
-    on(".reset", "click", () => { this.seed = page.schemes[0].air.seed; this.change(networkOf(page.schemes[0].air, page.file)); });
+    on(".reset", "click", () => { this.seed = page.schemes[0].air.seed; this.change(fromAir(page.schemes[0].air, page.file)); });
     on(".radio", "click", () => this.add(true));
     on(".host", "click", () => this.add(false));
-    on(".remove", "click", () => this.change(without(this.network, this.selected)));
+    on(".remove", "click", () => this.change(withoutNode(this.network, this.selected)));
     on(".flow", "click", () => this.addFlow());
     on(".save", "click", () => this.save());
     on("[name='network']", "change", (event) => this.change({ ...this.network, name: event.target.value || "network" }));
@@ -293,7 +293,7 @@ export class PacelabOwn extends HTMLElement {
   toggle() { this.playing = !this.playing; this.label(); }
 
   /** The space bar, where it has no meaning of its own. */
-  press(event) {
+  onKey(event) {
     if (event.key !== " " || event.target.closest("button, summary, select, textarea, input:not([type='range'])")) return;
     event.preventDefault();
     this.toggle();
@@ -309,8 +309,8 @@ export class PacelabOwn extends HTMLElement {
   }
 
   /** Show the walk, or the air, from a time on. */
-  watch(showing, at) {
-    this.showing = showing;
+  setMode(mode, at) {
+    this.mode = mode;
     this.shownStep = null;
     this.seek(at);
     this.plot();
@@ -322,12 +322,12 @@ export class PacelabOwn extends HTMLElement {
     this.walk = null;
     this.at %= this.spanNs;
     this.selected = Math.min(this.selected, network.nodes.length - 1);
-    for (const view of this.views) Object.assign(view, { view: null, log: null, most: null });
+    for (const view of this.views) Object.assign(view, { view: null, log: null, peakGoodput: null });
     this.draw();
     this.refresh();
   }
 
-  nameLike(stem) {
+  freeName(stem) {
     const taken = new Set(this.network.nodes.map(({ name }) => name));
     for (let count = this.network.nodes.length; ; count += 1) if (!taken.has(`${stem}${count}`)) return `${stem}${count}`;
   }
@@ -335,11 +335,11 @@ export class PacelabOwn extends HTMLElement {
   add(wireless) {
     const { network, selected } = this;
     const [x, y] = network.nodes[selected]?.at ?? [0, 0];
-    const taken = (at) => network.nodes.some((node) => Math.hypot(node.at[0] - at[0], node.at[1] - at[1]) < NEW_M / 2);
-    const at = [x + NEW_M, y];
-    while (taken(at)) at[1] += NEW_M;
+    const taken = (at) => network.nodes.some((node) => Math.hypot(node.at[0] - at[0], node.at[1] - at[1]) < NEW_NODE_DISTANCE_M / 2);
+    const at = [x + NEW_NODE_DISTANCE_M, y];
+    while (taken(at)) at[1] += NEW_NODE_DISTANCE_M;
     const node = network.nodes.length;
-    const nodes = [...network.nodes, { name: this.nameLike(wireless ? "n" : "host"), wireless, at }];
+    const nodes = [...network.nodes, { name: this.freeName(wireless ? "n" : "host"), wireless, at }];
     const wires = wireless || !network.nodes[selected] ? network.wires : [...network.wires, { a: selected, b: node, ...NEW_WIRE }];
     this.selected = node;
     this.change({ ...network, nodes, wires });
@@ -355,7 +355,7 @@ export class PacelabOwn extends HTMLElement {
     const taken = this.network.nodes.some((node, number) => node.name === name && number !== this.selected);
     if (!name || taken) {
       this.select(this.selected);
-      return this.trouble(taken ? `There is a node ${name} already.` : "A node has a name.");
+      return this.showAlert(taken ? `There is a node ${name} already.` : "A node has a name.");
     }
     this.change({ ...this.network, nodes: this.network.nodes.map((node, number) => (number === this.selected ? { ...node, name } : node)) });
   }
@@ -419,7 +419,7 @@ export class PacelabOwn extends HTMLElement {
   listFlows() {
     const { network } = this;
     const ends = this.querySelector(".ends");
-    const held = ends.contains(document.activeElement) && document.activeElement.getAttribute("aria-label");
+    const focused = ends.contains(document.activeElement) && document.activeElement.getAttribute("aria-label");
     const choose = (index, end) => {
       const select = element("select");
       select.setAttribute("aria-label", `Flow ${index}: ${end === "src" ? "from" : "to"}`);
@@ -428,25 +428,25 @@ export class PacelabOwn extends HTMLElement {
       return select;
     };
     ends.replaceChildren(...network.flows.map((_, index) => {
-      const gone = element("button", { type: "button", textContent: "✖" });
-      gone.setAttribute("aria-label", `Remove flow ${index}`);
-      gone.addEventListener("click", () => this.change({ ...network, flows: network.flows.filter((_flow, number) => number !== index) }));
-      return element("li", {}, choose(index, "src"), " → ", choose(index, "dst"), " ", gone);
+      const removed = element("button", { type: "button", textContent: "✖" });
+      removed.setAttribute("aria-label", `Remove flow ${index}`);
+      removed.addEventListener("click", () => this.change({ ...network, flows: network.flows.filter((_flow, number) => number !== index) }));
+      return element("li", {}, choose(index, "src"), " → ", choose(index, "dst"), " ", removed);
     }));
-    if (!held) return;
-    const again = [...ends.querySelectorAll("[aria-label]")].find((part) => part.getAttribute("aria-label") === held);
+    if (!focused) return;
+    const again = [...ends.querySelectorAll("[aria-label]")].find((part) => part.getAttribute("aria-label") === focused);
     (again ?? ends.querySelector("li:last-child button") ?? this.querySelector("button.flow")).focus();
   }
 
   show({ scene, view }) {
     const { nodes, wires, flows, ranges } = this.network;
-    const cables = wires.map(({ a, b }) => ({ ends: [a, b], look: "wire" }));
+    const links = wires.map(({ a, b }) => ({ ends: [a, b], look: "wire" }));
     const apart = (a, b) => Math.hypot(this.places[a][0] - this.places[b][0], this.places[a][1] - this.places[b][1]);
     nodes.forEach((one, a) => nodes.forEach((other, b) => {
-      if (a < b && one.wireless && other.wireless && apart(a, b) <= ranges.decode_m) cables.push({ ends: [a, b], look: "radio" });
+      if (a < b && one.wireless && other.wireless && apart(a, b) <= ranges.decode_m) links.push({ ends: [a, b], look: "radio" });
     }));
-    const full = Math.max(...this.views.map(({ most }) => most?.[this.walking ? "moment" : "run"] ?? 0), 1);
-    scene.show({ places: this.places, cables, ranges, full, flows: flows.map(({ src, dst }, index) => ({ src, dst, goodput_bps: this.goodputOf(view, index) })) });
+    const full = Math.max(...this.views.map(({ peakGoodput }) => peakGoodput?.[this.walking ? "moment" : "run"] ?? 0), 1);
+    scene.show({ places: this.places, links, ranges, full, flows: flows.map(({ src, dst }, index) => ({ src, dst, goodput_bps: this.goodputOf(view, index) })) });
   }
 
   /** Of a flow: of the run, or on a walk of the moment. */
@@ -456,7 +456,7 @@ export class PacelabOwn extends HTMLElement {
   }
 
   /** Nodes that walk, at their places; drawn anew with each step of theirs. */
-  stand() {
+  placeWalkers() {
     if (!this.walk) return;
     const step = Math.floor(this.nowS / this.walk.step_s + 1e-6);
     if (step === this.shownStep) return;
@@ -474,42 +474,42 @@ export class PacelabOwn extends HTMLElement {
     this.busy = true;
     this.setAttribute("aria-busy", "true");
     const [begun, network, seed] = [performance.now(), structuredClone(this.network), this.seed];
-    const said = [];
-    const lacks = lacking(network);
-    const whereabouts = network.moves.length ? this.runs.places(network).catch(() => null) : null; // refused as the run is
+    const messages = [];
+    const missing = missingParts(network);
+    const pendingWalk = network.moves.length ? this.runs.places(network).catch(() => null) : null; // refused as the run is
     await Promise.all(this.views.map(async (part) => {
       try {
-        if (lacks) throw new Error(lacks);
+        if (missing) throw new Error(missing);
         const { result, log } = await this.runs.run(part.scheme, network, seed);
-        Object.assign(part, { log, view: result, most: most(result), failed: "" });
+        Object.assign(part, { log, view: result, peakGoodput: peakGoodput(result), failed: "" });
       } catch (error) {
-        Object.assign(part, { log: null, view: null, most: null, failed: error.message });
-        if (!said.includes(error.message)) said.push(error.message);
+        Object.assign(part, { log: null, view: null, peakGoodput: null, failed: error.message });
+        if (!messages.includes(error.message)) messages.push(error.message);
       }
     }));
-    const walk = await whereabouts;
+    const walk = await pendingWalk;
     this.busy = false;
     if (this.changed) { this.changed = false; return this.refresh(); }
     this.setAttribute("aria-busy", "false");
     this.lastRefreshMs = performance.now() - begun;
-    this.trouble(said.join(" "));
+    this.showAlert(messages.join(" "));
     this.walk = walk;
     this.shownStep = null;
     for (const view of this.views) this.show(view);
     this.querySelector(".plots").hidden = !this.views.some(({ view }) => view);
-    this.tell(seed);
+    this.showTable(seed);
     this.plot();
     this.seek(this.at);
     this.dispatchEvent(new CustomEvent("settled"));
   }
 
-  trouble(text) {
+  showAlert(text) {
     const line = this.querySelector(".trouble");
     line.textContent = text;
     line.hidden = !text;
   }
 
-  tell(seed) {
+  showTable(seed) {
     const { nodes, flows } = this.network;
     const head = (text) => Object.assign(element("th", { textContent: text }), { scope: "col" });
     const heads = this.views.flatMap(({ scheme }) => [head(`${scheme.name}, kbit/s`), head("round trip, ms")]);
@@ -536,12 +536,12 @@ export class PacelabOwn extends HTMLElement {
     const sum = (values) => values.reduce((total, value) => total + value, 0);
     const single = shown.length === 1;
     const lines = (what, join, scale) => (single
-      ? shown[0].view.series.flows.slice(0, MOST_LINES).map((flow, index) => ({ label: `${nodes[flows[index].src].name} → ${nodes[flows[index].dst].name}`, values: known(what, flow) }))
+      ? shown[0].view.series.flows.slice(0, MAX_LINES).map((flow, index) => ({ label: `${nodes[flows[index].src].name} → ${nodes[flows[index].dst].name}`, values: known(what, flow) }))
       : shown.map(({ scheme, view }) => ({ label: scheme.name, values: over(view, what, join) }))
     ).map(({ label, values }) => ({ label, values: values.map((value) => (value === null ? null : Math.round(value * scale * 10) / 10)) }));
     const { t_s } = shown[0].view.series;
     const now = this.walking ? this.nowS : undefined;
-    const which = flows.length > MOST_LINES ? ` of the first ${MOST_LINES} flows` : "";
+    const which = flows.length > MAX_LINES ? ` of the first ${MAX_LINES} flows` : "";
     this.goodput.show({ what: single ? `Goodput${which}` : "Goodput of all flows", unit: "kbit/s", t_s, lines: lines("goodput_bps", sum, 1e-3), now });
     const trips = lines("rtt_s", mean, 1e3);
     const any = trips.some(({ values }) => values.some((value) => value !== null));
@@ -551,13 +551,13 @@ export class PacelabOwn extends HTMLElement {
 
   seek(at) {
     this.at = at;
-    this.stand();
-    this.key.hidden = this.walking;
-    for (const { scene, log } of this.views) if (log) scene.play(this.walking ? SILENT : log, at);
+    this.placeWalkers();
+    this.legend.hidden = this.walking;
+    for (const { scene, log } of this.views) if (log) scene.play(this.walking ? NO_ACTIVITY : log, at);
     const time = this.querySelector(".time");
     [time.disabled, time.max, time.value] = [!this.walking, this.seconds, this.nowS];
     this.querySelector(".clock").textContent = this.walking ? `${this.nowS.toFixed(1)} s` : `${(this.nowS * 1e3).toFixed(2)} ms`;
   }
 }
 
-if (!customElements.get("pacelab-own")) customElements.define("pacelab-own", PacelabOwn);
+if (!customElements.get("pacelab-own")) customElements.define("pacelab-own", PacelabEditor);

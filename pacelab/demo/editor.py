@@ -1,0 +1,199 @@
+"""The network editor: the page's data, and runs of the schemes whose hooks are in Python.
+
+The user changes the network in the page. Schemes without hooks run there, in the engine. For any other scheme the page
+sends the network as a topology file to the local server, which reads it like any topology file (pacelab_topologies.own).
+The options are those that the page started with. Only RTS/CTS can be switched.
+"""
+
+from __future__ import annotations
+
+import base64
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pacelab.demo.page import data_page, engine_bytes, script, static
+from pacelab.errors import ConfigError
+from pacelab.experiment.experiment import Experiment
+from pacelab.options.table import BY_FIELD
+from pacelab.results.folder import write_file
+from pacelab.running.runner import find_backend
+from pacelab.schemes import SCHEMES
+from pacelab.figures.timeline import record_air
+from pacelab.experiment.air_config import compile_air
+from pacelab_topologies.model import Topology
+from pacelab_topologies.registry import KINDS
+
+NEW = "new"
+"""The name of a small network to start from (static/new.yaml)."""
+DURATION_S = 20.0
+"""Virtual time of each run, unless the topology sets its own."""
+WATCH_S = (0.9, 1.0)
+"""The interval that is shown in slow motion. TCP has settled by then."""
+RECORDED_SEEDS = 3
+"""Number of runs of each Python scheme in an exported file."""
+MAX_SEED = 1_000_000
+MODULES = ("air.js", "scene.js", "timeline.js", "curves.js", "editor.js", "start_editor.js")
+WORKER_MODULES = ("engine.js", "worker.js")
+
+
+@dataclass(frozen=True, slots=True)
+class EditorSession:
+    """A network and the schemes to compare on it: one experiment per scheme, equal otherwise."""
+
+    experiments: tuple[Experiment, ...]
+
+    @property
+    def topology(self) -> Topology:
+        """The network before the user changes it."""
+        return self.experiments[0].network
+
+    def experiment_for(self, scheme: object) -> Experiment:
+        """The experiment with this scheme. Raises ConfigError with the known schemes if there is none."""
+        for experiment in self.experiments:
+            if experiment.scheme == scheme:
+                return experiment
+        known = ", ".join(experiment.scheme for experiment in self.experiments)
+        raise ConfigError(f"scheme must be one of {known}, not {scheme!r:.60}")
+
+
+def open_editor(topology: str, schemes: Sequence[str]) -> EditorSession:
+    """An editor for the network `topology` (a name, NEW, or the path of a file) with `schemes`.
+
+    Raises ConfigError if a scheme is unknown or cannot run on this network, or if the network has voice calls or short
+    transfers, which a topology file cannot describe.
+    """
+    if topology == NEW:
+        topology = str(Path(__file__).with_name("static") / "new.yaml")
+    for name in schemes:
+        if name in SCHEMES and SCHEMES[name].traffic == ("voice",):
+            raise ConfigError(
+                f"demo {topology}: --scheme {name} acts on voice calls, which this page does not have; "
+                "run `pacelab demo voice`"
+            )
+    first = Experiment(topology=topology)
+    settings: dict[str, Any] = {} if _sets_duration(first.network) else {"duration_s": DURATION_S}
+    session = EditorSession(
+        tuple(Experiment(topology=topology, scheme=name, **settings) for name in dict.fromkeys(schemes))
+    )
+    for experiment in session.experiments:
+        if "traffic" in experiment.own_files:
+            raise ConfigError(
+                f"demo {topology}: its traffic comes from a file, which the page cannot show; "
+                "set the traffic to tcp, udp-saturated, cbr or file"
+            )
+        if len(experiment.flows) != len(experiment.network.flows) or any(f.call is not None for f in experiment.flows):
+            raise ConfigError(
+                f"demo {topology}: the page cannot show voice calls or short transfers; "
+                "set the traffic to tcp, udp-saturated, cbr or file"
+            )
+    return session
+
+
+def run_change(session: EditorSession, message: Any) -> dict[str, Any]:
+    """Run what a page requests: `{"scheme", "file", "rts", "seed"}`. Raises ConfigError if a value is not valid."""
+    from pacelab_topologies.own import read_yaml  # imports pydantic, which slows the start of the command line
+
+    if not isinstance(message, dict) or set(message) != {"scheme", "file", "rts", "seed"}:
+        raise ConfigError("a change must have exactly the keys scheme, file, rts and seed")
+    text, rts, seed = message["file"], message["rts"], message["seed"]
+    if not isinstance(text, str) or type(rts) is not bool:
+        raise ConfigError("file must be the text of a topology file, and rts must be true or false")
+    if type(seed) is not int or not 0 <= seed <= MAX_SEED:
+        raise ConfigError(f"seed must be a whole number from 0 to {MAX_SEED}, not {seed!r:.60}")
+    try:
+        topology = read_yaml(text, "the network")
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    experiment = session.experiment_for(message["scheme"])
+    # The options of a file could name other files of this machine, so they must be the known ones.
+    if {name: value for name, value in topology.defaults.items() if name != "--rts"} != _file_defaults(session):
+        raise ConfigError(
+            "the network: its defaults must be those that the page started with; restore them, or start `pacelab demo` "
+            "with this file"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "network.yaml")
+        file.write_text(text, "utf-8")
+        return _run(experiment.vary(topology=str(file), rts=rts, seed=seed))
+
+
+def editor_page(session: EditorSession, *, recorded: bool = False) -> str:
+    """The page. With `recorded`, it holds runs of the Python schemes, and needs no server."""
+    topology = session.topology
+    loss = topology.path_loss
+    ranges = {"decode_m": topology.decode_m, "sense_m": topology.sense_m}
+    if loss is not None:
+        ranges |= {"exponent": loss.exponent, "shadowing_db": loss.shadowing_db}
+    page = {
+        "question": "Drag nodes, add nodes and connect them with flows. The network runs again after each change.",
+        "file": {
+            "name": topology.name,
+            "description": topology.description,
+            "drawn": f"drawn by hand, from {topology.name}" if session.experiments[0].kind.name in KINDS else None,
+            "ranges": ranges,
+            "area_m": topology.area_m,
+            "defaults": {name.removeprefix("--"): value for name, value in _file_defaults(session).items()},
+        },
+        "schemes": [
+            {
+                "name": experiment.scheme,
+                "summary": experiment.chosen_scheme.summary,
+                "python": _has_hooks(experiment),
+                "air": compile_air(experiment),
+            }
+            for experiment in session.experiments
+        ],
+        "watch_s": WATCH_S,
+        "style": static("style.css").replace("pacelab-demo", "pacelab-editor") + static("editor.css"),
+        "worker": script(*WORKER_MODULES),
+        "engine": base64.b64encode(engine_bytes()).decode("ascii"),
+    }
+    if recorded:
+        page["recorded"] = {
+            experiment.scheme: [
+                _run(experiment.vary(seed=experiment.seed + number)) for number in range(RECORDED_SEEDS)
+            ]
+            for experiment in session.experiments
+            if _has_hooks(experiment)
+        }
+    return data_page(f"PaceLab: {topology.name}", page, script(*MODULES))
+
+
+def export_editor(session: EditorSession, path: Path) -> None:
+    """Write the page as one file that works offline."""
+    write_file(path, editor_page(session, recorded=True).encode())
+
+
+def _file_defaults(session: EditorSession) -> dict[str, str]:
+    """The options in this network's file, by flag. RTS/CTS is not one of them, because the page switches it."""
+    first = session.experiments[0]
+    found = dict(_as_option(name, value) for name, value in first.network.defaults.items())
+    if first.traffic != "tcp":
+        found["--traffic"] = str(first.traffic)
+    found["--seconds"] = f"{first.duration_s:g}"
+    found.pop("--rts", None)
+    return found
+
+
+def _run(experiment: Experiment) -> dict[str, Any]:
+    outcome = find_backend("sim").run(experiment, experiment.chosen_scheme, on_progress=lambda _part: None, pcap=None)
+    parts = {name: outcome.air[name] for name in ("flows", "series")}
+    return {"result": parts, "tap": record_air(experiment, until_s=WATCH_S[1])}
+
+
+def _has_hooks(experiment: Experiment) -> bool:
+    return bool(experiment.chosen_scheme.attach(experiment.network, experiment.hook_settings))
+
+
+def _sets_duration(topology: Topology) -> bool:
+    return any(_as_option(name, value)[0] == "--seconds" for name, value in topology.defaults.items())
+
+
+def _as_option(name: str, value: Any) -> tuple[str, str]:
+    """A default of a topology as a flag and its text. `name` is a flag or a field of Experiment."""
+    if name.startswith("--"):
+        return name, str(value)
+    return BY_FIELD[name].flag, BY_FIELD[name].domain.show(value)

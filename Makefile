@@ -51,7 +51,7 @@ notebooks: build $(VENV)/.notebooks  ## make the guided labs and open them in Ju
 
 test-labs: build $(VENV)/.notebooks $(VENV)/.tools  ## run every notebook, and drive one in a browser where there is Chromium
 	tools/sync --extra labs --group pages
-	$(PY) -m pytest -s labs/tests/run_notebooks.py labs/tests/run_pages.py tests/demo/run_pages.py tests/demo/run_own.py controller/tests/run_page.py
+	$(PY) -m pytest -s labs/tests/run_notebooks.py labs/tests/run_pages.py tests/demo/run_pages.py tests/demo/run_editor.py controller/tests/run_page.py
 
 # The compiler and the linters beside pytest, whose tests wait at times.
 test: build $(VENV)/.tools  ## checks that need neither root nor a package manager

@@ -171,8 +171,9 @@ def bound_lines(name: str, *, ours_s: float, loop_s: float, events: int, ratio: 
 
 README = Path(__file__).parent.parent / "README.md"
 WORDS = (
-    "In alternating runs (`make bench`, 2 cores, engine built\nwith `make guided`) it is {aodv_chain} times as fast as ns-2 and "
-    "{static_chain} times as fast as ns-3 on a 7-hop chain,\n{gap_chain} times as fast as ns-2 with TCP-GAP's Python in the loop, "
+    "In alternating runs (`make bench`, 2 cores, engine built\nwith `make guided`) it is {aodv_chain} times as fast "
+    "as ns-2 and {static_chain} times as fast as ns-3 on a 7-hop chain,\n"
+    "{gap_chain} times as fast as ns-2 with TCP-GAP's Python in the loop, "
     "and {random_layout} times as fast as ns-2 on 120 nodes with 8 flows."
 )
 STANDS = re.compile(r"In alternating runs \(`make bench`.*? with 8 flows\.", re.DOTALL)

@@ -64,7 +64,7 @@ scene,x_m,calls,rate_mbps,rts,sense_m,lost,delay_ms
 
 HYBRID_HEADER = """\
 # ns-2 2.35 (Debian ns2) by bench/ns2/hybrid.tcl through `python bench/reference.py hybrid`: the networks of
-# [tcp-gap] Secs. 5.2 to 5.4, nodes and flows as in topologies/pacelab_topologies/shapes (cross: cross-gateway with 4-hop arms). Behind
+# [tcp-gap] Secs. 5.2 to 5.4, nodes and flows as in pacelab_topologies (cross: cross-gateway with 4-hop arms). Behind
 # the gateway each flow has a wire of its own: three links of 10 Mbit/s and 40 ms, each a Queue of 50 packets and a
 # DelayLink. One backlogged TCP NewReno a flow, window 64, 802.11b 11 Mbit/s; all else and both routings as in
 # ns2-more-chain.csv. kbit/s acknowledged over 200 s after the first 20, per flow.

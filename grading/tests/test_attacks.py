@@ -223,7 +223,9 @@ HOOK_ATTACKS = {
 def listed(groups: dict[str, tuple[str, ...]]) -> str:
     """The attacks as docs/grading.md lists them: one line per group. Groups of tests show only their number."""
     return "".join(
-        f"- {title}: {len(names)} tests\n" if "must hold" in title else f"- {title} ({len(names)}): {', '.join(names)}\n"
+        f"- {title}: {len(names)} tests\n"
+        if "must hold" in title
+        else f"- {title} ({len(names)}): {', '.join(names)}\n"
         for title, names in groups.items()
     )
 

@@ -57,7 +57,10 @@ def test_inside_garbage_is_looked_for(best: Walls) -> None:
 
 def test_without_walls_only_the_submission_is_written(best: Walls) -> None:
     none = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
-    for around, there in ((none, {"f.py"}), (best, {"f.py", "pacelab", "pacelab_grading", "pacelab_labs", "pacelab_pacer"})):
+    for around, there in (
+        (none, {"f.py"}),
+        (best, {"f.py", "pacelab", "pacelab_grading", "pacelab_labs", "pacelab_pacer"}),
+    ):
         with Box(around) as box:
             box.put("f.py", "x = 1\n")
             assert {path.name for path in box.folder.iterdir()} == there

@@ -7,9 +7,9 @@ from functools import partial
 from random import Random
 from typing import Any
 
+from pacelab.user_code.bases import LinkLayer
 from pacelab_labs.errors import Todo
 from pacelab_labs.exercise import LIMIT_S, Case, Exercise, call_limited, complain_about_number, show
-from pacelab.user_code.bases import LinkLayer
 from pacelab_topologies.domain import plain
 
 _AVERAGES = (

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from pacelab.user_code.bases import Pacer, Sample
 from pacelab_labs.errors import Todo
 from pacelab_labs.exercise import LIMIT_S, Case, Exercise, call_limited, complain_about_number, show
-from pacelab.user_code.bases import Pacer, Sample
 
 _PATH = {"rate_bps": 2e6, "data_bytes": 1500, "ack_bytes": 40}
 

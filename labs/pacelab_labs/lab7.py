@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from pacelab.experiment.experiment import Experiment
-from pacelab_labs.errors import Todo
-from pacelab_labs.exercise import Exercise
 from pacelab.options.own_code import UserCodeError
+from pacelab.running.runner import run
 from pacelab.user_code.bases import Pacer
 from pacelab.user_code.run_own import run_pacer
-from pacelab.running.runner import run
+from pacelab_labs.errors import Todo
+from pacelab_labs.exercise import Exercise
 
 LEAST = 0.8
 """Share of NewReno's goodput that a pacer must keep to be worth a score."""

@@ -60,12 +60,12 @@ pytestmark = [
 
 
 @pytest.fixture
-def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def kernel(tmp_path: Path) -> Iterator[Any]:
     """Executes cells of a notebook, in an empty folder."""
-    nbclient = pytest.importorskip("nbclient", reason="nbclient is missing: pip install -e '.[notebooks]' brings it")
+    nbclient = pytest.importorskip("nbclient", reason="make notebooks brings nbclient")
     import nbformat
 
-        notebook = nbformat.v4.new_notebook()
+    notebook = nbformat.v4.new_notebook()
     client = nbclient.NotebookClient(
         notebook, timeout=5 * int(LIMIT_S), kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     )

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab.demo.catalog import WATCH_S, Demo
 from pacelab.demo.runs import Outcome, initial_change, run_change
+from pacelab.figures.airlog import Record, read_records
+from pacelab.figures.timeline import BLOCKS, COLLISION, plot_timeline, record_air
 from pacelab.results.folder import write_file
 from pacelab.units import NS_PER_MS, NS_PER_S
 from pacelab_topologies.model import Topology

@@ -16,13 +16,13 @@ from typing import Any
 
 from pacelab.demo.page import data_page, engine_bytes, script, static
 from pacelab.errors import ConfigError
+from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
+from pacelab.figures.timeline import record_air
 from pacelab.options.table import BY_FIELD
 from pacelab.results.folder import write_file
 from pacelab.running.runner import find_backend
 from pacelab.schemes import SCHEMES
-from pacelab.figures.timeline import record_air
-from pacelab.experiment.air_config import compile_air
 from pacelab_topologies.model import Topology
 from pacelab_topologies.registry import KINDS
 

@@ -1,4 +1,4 @@
-"""Back ends with real hosts (`pacelab.experiment.backends` lists them): the plan goes to the kernel that `--where` names."""
+"""Back ends with real hosts, as `pacelab.experiment.backends` lists them. `--where` names the kernel of the hosts."""
 
 from __future__ import annotations
 

@@ -325,7 +325,8 @@ def test_a_broken_source_tree_is_refused_with_the_remedy(tmp_path: Path, fault: 
     )
     assert ran.returncode != 0
     expected = {
-        "incomplete": "labs/pyproject.toml is missing: this source tree is incomplete. Unpack it again into an empty folder",
+        "incomplete": "labs/pyproject.toml is missing: this source tree is incomplete. "
+        "Unpack it again into an empty folder",
         "older layout": "holds files of an older layout (setup.py, pacelab/pacer): unpack PaceLab into an empty folder",
     }
     assert expected[fault] in ran.stderr

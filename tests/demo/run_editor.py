@@ -14,8 +14,9 @@ import pytest
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 
-from pacelab import Experiment, run  # noqa: E402
 from pacelab.demo.own import RECORDED_SEEDS, export_own, open_own  # noqa: E402
+
+from pacelab import Experiment, run  # noqa: E402
 from pacelab.demo.server import DemoServer  # noqa: E402
 from pacelab.experiment.air_config import compile_air  # noqa: E402
 from pacelab_topologies.registry import KINDS  # noqa: E402

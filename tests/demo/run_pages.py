@@ -19,11 +19,12 @@ import pytest
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 
+from pacelab.demo.own import Own, export_own, open_own  # noqa: E402
+
 from pacelab.air.engine import run_air  # noqa: E402
 from pacelab.demo import widget  # noqa: E402
 from pacelab.demo.catalog import DEMOS, Demo, find_demo  # noqa: E402
 from pacelab.demo.live import Live, Traffic  # noqa: E402
-from pacelab.demo.own import Own, export_own, open_own  # noqa: E402
 from pacelab.demo.page import engine_bytes, export  # noqa: E402
 from pacelab.demo.server import DemoServer  # noqa: E402
 from pacelab.demo.widget import reply  # noqa: E402

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pacelab.demo.own import MODULES as OWN
 from PIL import Image
 
 import pacelab
@@ -20,7 +21,6 @@ from pacelab.cli.main import main
 from pacelab.demo import animation
 from pacelab.demo.catalog import DEMOS, Demo, Slider, find_demo
 from pacelab.demo.network import MODULE, START
-from pacelab.demo.own import MODULES as OWN
 from pacelab.demo.page import MODULES, bundle, engine_bytes, index, page, recorded_page, script, static
 from pacelab.demo.runs import answer, read_change, recorded, start
 from pacelab.demo.widget import module, reply

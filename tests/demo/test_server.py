@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pacelab.demo.own import answer, open_own
 
 from pacelab import Experiment, run
 from pacelab.demo import runs
 from pacelab.demo.catalog import find_demo
-from pacelab.demo.own import answer, open_own
 from pacelab.demo.runs import start
 from pacelab.demo.server import LOOPBACK, DemoServer
 from pacelab.demo.server import demo as demo_command

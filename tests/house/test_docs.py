@@ -62,7 +62,9 @@ def test_readme_make_works_in_a_folder_whose_path_has_a_space(tmp_path: Path) ->
     """What `make build`, and the two targets that .ci/run names, would run there."""
     folder = tmp_path / "a b" / "pace lab"
     folder.mkdir(parents=True)
-    files = "Makefile controller grading labs medium pacelab pacer pyproject.toml requirements.txt tools topologies uv.lock"
+    files = (
+        "Makefile controller grading labs medium pacelab pacer pyproject.toml requirements.txt tools topologies uv.lock"
+    )
     for entry in files.split():
         (folder / entry).symlink_to(ROOT / entry)
     named = re.findall(r"(?m)^make (.*)$", (ROOT / ".ci/run").read_text("utf-8"))

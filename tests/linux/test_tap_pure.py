@@ -17,7 +17,6 @@ from unittest.mock import Mock
 import pytest
 from test_tap_plan import plan_of
 
-import pacelab
 from pacelab.emulation import helper_client
 from pacelab.emulation.agents.start import path_rates, task_of
 from pacelab.emulation.changes import Changes, place_at

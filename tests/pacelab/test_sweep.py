@@ -20,6 +20,7 @@ import pacelab
 from pacelab.cli.main import main
 from pacelab.grid.comparison import compare
 from pacelab.grid.grid import run_sweep
+from pacelab.packages import CORE, folder_of
 from pacelab.results.quantities import QUANTITIES
 from pacelab.running import cache
 from pacelab.running.cache import RunCache, key_of

@@ -148,7 +148,7 @@ def test_search_finds_pages(tabs: dict[str, Any], served: str, where: str, start
 
 def test_no_solution_reaches_a_page() -> None:
     if importlib.util.find_spec("jupytext") is None:
-        pytest.skip("jupytext is missing: tools/sync --extra notebooks brings it")
+        pytest.skip("jupytext is missing: tools/sync --extra labs brings it")
     spec = importlib.util.spec_from_file_location("_labs_generate", ROOT / "labs" / "generate.py")
     assert spec is not None
     assert spec.loader is not None

@@ -22,10 +22,10 @@ from typing import Any
 
 import nbclient
 import nbformat
+from pacelab.demo.own import export_own, open_own
 
 from pacelab.cli.main import main as pacelab
 from pacelab.demo.catalog import DEMOS
-from pacelab.demo.own import export_own, open_own
 from pacelab.demo.page import export
 from pacelab_labs.interactive import NO_CONTROLS, NOT_CHOSEN
 from pacelab_topologies.registry import KINDS

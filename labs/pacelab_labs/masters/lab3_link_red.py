@@ -30,7 +30,8 @@ lab.back_ends()
 #   p = min((avg_retry − min_th)/(max_th − min_th), max_P).
 #
 # The paper does not give min_th, max_th and max_P. We chose our values with other seeds than those you run: 0.4, 20,
-# 0.05 for dropping, and 0.4, 2, 0.1 for marking. (`pacer/pacelab_pacer/core/link_red` explains the choice and has the equations.)
+# 0.05 for dropping, and 0.4, 2, 0.1 for marking. (The package
+# `pacelab_pacer.core.link_red` explains the choice and has the equations.)
 #
 # ### Exercise: the probability
 

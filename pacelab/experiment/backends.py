@@ -234,7 +234,7 @@ def _stock_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: 
             f"topology {topology.name!r} with --medium stock: its stations move, which is built for --medium own"
         )
     listening = any(attachment.hook.event_mask & EventMask.TRANSMIT for attachment in scheme.attach(topology, hooks))
-    if listening and not scheme.counts_suffice:
+    if listening and not scheme.needs_only_retry_counts:
         found.append(f"scheme {options.scheme!r} with --medium stock: it listens to the link layer, which says nothing")
     return found
 

@@ -106,7 +106,7 @@ class Experiment(Options):
             "topology": self.kind.name,
             "topology_options": options,
             "scheme": self.scheme,
-            "scheme_options": self._values(self.chosen_scheme.takes),
+            "scheme_options": self._values(self.chosen_scheme.options),
         }
         settings |= self._values(tuple(option.field for option in OPTIONS if option.field not in ASIDE))
         settings["cc_options"] = self._values(CONTROL_OPTIONS.get(self.cc, ()))

@@ -73,7 +73,7 @@ class Experiment(Options):
         """Another experiment: as this one was given, with `changes`. What was filled in is filled in anew."""
         return Experiment(**(self.request | changes))
 
-    def on(self, network: Topology) -> Experiment:
+    def with_network(self, network: Topology) -> Experiment:
         """The same with nodes moved: `network` has this one's nodes, wires and flows. Stays in this process."""
         made = object.__new__(Experiment)
         for item in fields(self):

@@ -224,14 +224,14 @@ class Scheme:
             if feature not in topology.features:
                 has = ", ".join(topology.features) or "none"
                 raise ConfigError(
-                    f"scheme {self.name!r} needs a topology with the feature {feature!r}; {topology.name!r} has: {has}; "
-                    "`pacelab topologies NAME` shows the features of another topology"
+                    f"scheme {self.name!r} needs a topology with the feature {feature!r}; {topology.name!r} has: "
+                    f"{has}; `pacelab topologies NAME` shows the features of another topology"
                 )
         if self.static_nodes_only and topology.moves:
             raise ConfigError(
                 f"scheme {self.name!r} needs nodes that do not move, and topology {topology.name!r} has mobile nodes: "
-                "a flow that changes its gateway would stall forever, because the new gateway does not know what the old "
-                "one has acknowledged; use a topology without mobility, or another scheme"
+                "a flow that changes its gateway would stall forever, because the new gateway does not know what the "
+                "old one has acknowledged; use a topology without mobility, or another scheme"
             )
         if self.points and not self.sites(topology):
             raise ConfigError(

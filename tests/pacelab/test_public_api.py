@@ -20,10 +20,10 @@ from pacelab import (
     Experiment,
     Flow,
     Forward,
-    Kept,
     Move,
     Node,
     PcapFile,
+    RunStore,
     Scheme,
     SegmentSeen,
     Topology,
@@ -165,7 +165,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: Workers(jobs=-1), "Workers: jobs -1: allowed is a whole number from 1"),
     (lambda: API.run_many([CELL], jobs="2"), "jobs '2': allowed is a whole number"),
     (lambda: compared(full="no"), "compare: full 'no': allowed is True or False"),
-    (lambda: compared(kept="k"), "compare: kept 'k': allowed is a pacelab.Kept"),
+    (lambda: compared(store="k"), "compare: store 'k': allowed is a pacelab.RunStore"),
     (lambda: compared(on_done=3), "compare: on_done 3: allowed is a function"),
     (lambda: compared(schemes=None), "compare: schemes None: allowed is a list of names, as"),
     (lambda: compared(schemes={"newreno"}), "compare: schemes {'newreno'}: allowed is a list of names, as"),
@@ -201,7 +201,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: API.load_points(b"x"), f"load_points: folder b'x': {PATH}"),
     (lambda: API.write_file("x", "text"), "write_file: content 'text': allowed is bytes"),
     (lambda: API.PcapFile(path=3), f"PcapFile: path 3: {PATH}"),
-    (lambda: API.Kept(folder=""), f"Kept: folder '': {PATH}"),
+    (lambda: API.RunStore(folder=""), f"RunStore: folder '': {PATH}"),
     (lambda: API.plot_goodput("x"), "plot_goodput: comparison 'x': allowed is what pacelab.compare gives"),
     (lambda: API.plot_points(TWO, 3), "plot_points: ax 3: allowed is matplotlib's Axes"),
     (lambda: API.plot_goodput(PAIR, 3), "plot_goodput: ax 3: allowed is matplotlib's Axes"),
@@ -285,7 +285,7 @@ def test_paths_are_texts_as_well(in_tmp: Path) -> None:
     result = run(CELL, pcap=PcapFile(path="a.pcapng"))
     assert result.write("run") == in_tmp / "run"
     assert pacelab.load_result("run").goodput_bps == result.goodput_bps
-    assert compared(kept=Kept(folder="kept")).write("compared").is_dir()
+    assert compared(store=RunStore(folder="kept")).write("compared").is_dir()
     assert len(swept(out="swept", cache="kept").rows) == 1
     pacelab.write_file("one.txt", b"1")
     assert {path.name for path in in_tmp.iterdir()} == {"a.pcapng", "run", "kept", "compared", "swept", "one.txt"}

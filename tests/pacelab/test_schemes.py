@@ -130,7 +130,7 @@ def test_a_larger_alpha_opens_the_window_faster_and_the_minimum_holds() -> None:
     ],
 )
 def test_values_out_of_range_are_refused(option: str, value: float, flag: str) -> None:
-    with pytest.raises(ConfigError, match=f"^{flag} .*allowed is"):
+    with pytest.raises(ConfigError, match=f"^{flag} must be "):
         Experiment(**{option: value})
 
 

@@ -8,7 +8,7 @@ import platform
 import sys
 from dataclasses import dataclass
 
-from pacelab.air.engine import MEND, load_engine
+from pacelab.engine import REMEDY, load_engine
 from pacelab.errors import HostError
 from pacelab.running.workers import usable_cores
 from pacelab_pacer import native
@@ -120,7 +120,7 @@ def _engine() -> Feature:
     try:
         module = load_engine()
     except HostError as error:
-        return Feature(name="back end sim", present=False, detail=str(error).split(";")[0], mend=MEND, required=True)
+        return Feature(name="back end sim", present=False, detail=str(error).split(";")[0], mend=REMEDY, required=True)
     return Feature(name="back end sim", present=True, detail=f"engine {module.__name__}", required=True)
 
 

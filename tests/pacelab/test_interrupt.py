@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pacelab import Experiment, run
-from pacelab.air.engine import deferred_alarms, deferred_interrupts
+from pacelab.interrupts import deferred_alarms, deferred_interrupts
 from pacelab.emulation.where.confine import cpu_seconds
 
 # Ctrl-C in a real terminal's way: to the whole process group, workers included.

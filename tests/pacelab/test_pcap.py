@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import pacelab
-from pacelab.air.engine import join_captures
+from pacelab.engine import join_captures
 from pacelab.cli.main import main
 from pacelab.errors import ProtocolError
 from pacelab.results.folder import PcapFile

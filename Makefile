@@ -122,10 +122,11 @@ format: $(VENV)/.tools  ## lay out Python and Rust code
 	$(VENV)/bin/ruff format -q .
 	$(CARGO) fmt $(MANIFEST) --all
 
-lint: $(VENV)/.tools  ## ruff, mypy, rustfmt, clippy, shellcheck
+lint: $(VENV)/.tools  ## ruff, mypy, import-linter, rustfmt, clippy, shellcheck
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports --no-logo --no-cache
 	@if $(CARGO) fmt --version >/dev/null 2>&1; then set -x; $(CARGO) fmt $(MANIFEST) --all --check; \
 	else echo "skipped rustfmt: $$(tools/prerequisites --how checks)"; fi
 	@if $(HAS_CLIPPY); then set -x; $(BY_CLIPPY) $(CARGO) build $(CHECKS) -q --lib --bins --tests --examples; \

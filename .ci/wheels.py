@@ -1,9 +1,9 @@
 """Wheels for machines other than this one, into dist/: `make wheels`.
 
 Two distributions are compiled for each platform: the engine (`medium/python`), and on Linux mediumd (`medium/mediumd`).
-The others are pure Python: one wheel of each serves every platform. maturin compiles with Zig, which brings a linker and
-the C libraries of all these platforms. The engine for this machine's processor is compiled with a profile of its runs
-(`tools/guided`): an engine for another processor cannot run here, so it has no profile.
+The others are pure Python: one wheel of each serves every platform. maturin compiles with Zig, which brings a linker
+and the C libraries of all these platforms. The engine for this machine's processor is compiled with a profile of its
+runs (`tools/guided`): an engine for another processor cannot run here, so it has no profile.
 Names of `TARGETS` as arguments: only those platforms, and the pure wheels.
 """
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from pacelab.version import __version__
+
 if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists together
     from pacelab.air.congestion import CongestionControl
     from pacelab.console import log, print_json, progress_bar
@@ -48,7 +50,6 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab_topologies.model import Flow, LinkRate, Move, Node, PathLoss, Topology, WiredLink
     from pacelab_topologies.plot import plot_topology
 
-__version__ = "0.1.0"
 
 _PUBLIC: dict[str, str] = {
     "Comparison": "pacelab.grid.comparison",

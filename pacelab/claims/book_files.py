@@ -19,11 +19,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pacelab import __version__
 from pacelab.claims.book import ABSTRACT, HOW_TO_READ, MARKS, SUBTITLE, TITLE, Book, Chapter, Entry, Row
 from pacelab.claims.outcome import COLUMNS, Standing, Verdict
 from pacelab.console import install
 from pacelab.errors import HostError
+from pacelab.version import __version__
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8888; --soft: #8882; }

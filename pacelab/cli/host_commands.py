@@ -223,7 +223,7 @@ def shell(
 def cleanup() -> None:
     """Remove what killed runs on real hosts have left (needs root)."""
     _need_linux()
-    from pacelab.emulation.machine import clean_up
+    from pacelab.emulation.cleanup import clean_up
 
     removed = clean_up()
     rules, folders = f"{len(removed.rules)} sets of rules of agents", f"{len(removed.folders)} folders of guests"

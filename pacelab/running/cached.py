@@ -8,10 +8,10 @@ from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 
-from pacelab.air.engine import deferred_interrupts
 from pacelab.console import log
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
+from pacelab.interrupts import deferred_interrupts
 from pacelab.options.arguments import path, settle, switch
 from pacelab.options.own_code import UserCodeError
 from pacelab.options.request import Options

@@ -21,7 +21,7 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwr
 
 from pacelab.demo.own import Own, export_own, open_own  # noqa: E402
 
-from pacelab.air.engine import run_air  # noqa: E402
+from pacelab.air.backend import run_air  # noqa: E402
 from pacelab.demo import widget  # noqa: E402
 from pacelab.demo.catalog import DEMOS, Demo, find_demo  # noqa: E402
 from pacelab.demo.live import Live, Traffic  # noqa: E402

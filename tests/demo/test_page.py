@@ -16,7 +16,7 @@ from pacelab.demo.own import MODULES as OWN
 from PIL import Image
 
 import pacelab
-from pacelab.air.engine import run_air
+from pacelab.air.backend import run_air
 from pacelab.cli.main import main
 from pacelab.demo import animation
 from pacelab.demo.catalog import DEMOS, Demo, Slider, find_demo

@@ -156,7 +156,11 @@ API = {
         "What is asked for, and running it: here, many at once, with progress.",
         ("experiment", "running", "errors", "console"),
     ),
-    "results": ("Results and figures", "What a run gave, comparisons, sweeps, figures.", ("results", "figures", "grid")),
+    "results": (
+        "Results and figures",
+        "What a run gave, comparisons, sweeps, figures.",
+        ("results", "figures", "grid"),
+    ),
     "networks": ("Networks", "Nodes, wires, flows, and where they are.", ("pacelab_topologies",)),
     "own": (
         "Code of your own",

@@ -95,7 +95,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "demo": (
             "pacelab.demo.server:demo",
-            "Show the air live in a browser: drag nodes, move sliders, and the engine runs again.",
+            "Show wireless networks live in a browser. Drag nodes or move sliders, and the simulation runs again.",
         ),
         "gateway": (
             "pacelab.cli.host_commands:gateway",

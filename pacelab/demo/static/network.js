@@ -72,7 +72,7 @@ function readFlow(text, { nodes, nodeAt }) {
 const formatRate = (bps) => (bps >= 1e6 ? `${(bps / 1e6).toFixed(2)} Mbit/s` : `${(bps / 1e3).toFixed(bps < 1e4 ? 1 : 0)} kbit/s`);
 const plural = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
-function element(kind, properties = {}, ...children) {
+function makeElement(kind, properties = {}, ...children) {
   const made = Object.assign(document.createElement(kind), properties);
   made.append(...children);
   return made;
@@ -91,25 +91,25 @@ export class NetworkPage {
   }
 
   build() {
-    const key = element("ul", { className: "looks" });
+    const key = makeElement("ul", { className: "looks" });
     for (const [look, text] of [["tcp", "TCP"], ["voice", "voice"], ["other", "other"], ["radio", "radio link to the gateway"]])
-      key.append(element("li", {}, element("span", { className: `look ${look}` }), text));
+      key.append(makeElement("li", {}, makeElement("span", { className: `look ${look}` }), text));
     this.demo.querySelector(".view").append(key);
-    this.panel = element("section", { className: "gateways" });
+    this.panel = makeElement("section", { className: "gateways" });
     this.panel.setAttribute("aria-label", "Gateways");
-    this.answer = element("p", { className: "answered" });
+    this.answer = makeElement("p", { className: "answered" });
     this.answer.setAttribute("role", "status");
-    this.demo.querySelector(".side").prepend(element("h2", { textContent: "Gateways" }), this.panel, this.answer);
-    const heads = ["flow", "class", "rate", "round trip", "MOS", "path"].map((text) => Object.assign(element("th", { textContent: text }), { scope: "col" }));
-    this.rows = element("tbody");
-    this.caption = element("caption");
-    const table = element("table", { className: "flows" }, this.caption, element("thead", {}, element("tr", {}, ...heads)), this.rows);
-    const tableBox = element("div", { className: "table", tabIndex: 0 }, table);
+    this.demo.querySelector(".side").prepend(makeElement("h2", { textContent: "Gateways" }), this.panel, this.answer);
+    const heads = ["flow", "class", "rate", "round trip", "MOS", "path"].map((text) => Object.assign(makeElement("th", { textContent: text }), { scope: "col" }));
+    this.rows = makeElement("tbody");
+    this.caption = makeElement("caption");
+    const table = makeElement("table", { className: "flows" }, this.caption, makeElement("thead", {}, makeElement("tr", {}, ...heads)), this.rows);
+    const tableBox = makeElement("div", { className: "table", tabIndex: 0 }, table);
     tableBox.setAttribute("role", "region");
     tableBox.setAttribute("aria-label", "Flows");
-    this.log = element("ol", { className: "notes", tabIndex: 0 });
+    this.log = makeElement("ol", { className: "notes", tabIndex: 0 });
     this.log.setAttribute("aria-label", "Events, newest first");
-    this.demo.querySelector(".foot").before(element("h2", { textContent: "Flows" }), tableBox, element("h2", { textContent: "Events" }), this.log);
+    this.demo.querySelector(".foot").before(makeElement("h2", { textContent: "Flows" }), tableBox, makeElement("h2", { textContent: "Events" }), this.log);
   }
 
   async ask(path, options = {}) {
@@ -162,7 +162,7 @@ export class NetworkPage {
     });
     this.showFlows(flowRows, flows.count, found);
     for (const gateway of gateways) this.showGateway(gateway);
-    if (!gateways.length && !this.panel.children.length) this.panel.replaceChildren(element("p", { className: "none", textContent: "No gateway agent is connected. Start one with: pacelab gateway --controller URL" }));
+    if (!gateways.length && !this.panel.children.length) this.panel.replaceChildren(makeElement("p", { className: "none", textContent: "No gateway agent is connected. Start one with: pacelab gateway --controller URL" }));
   }
 
   arrows({ row, src, dst }, { switchOf }) {
@@ -190,18 +190,18 @@ export class NetworkPage {
   showFlows(flowRows, count, { nodes, switchOf }) {
     this.caption.textContent = count > flowRows.length ? `The ${flowRows.length} fastest of ${plural(count, "flow")}` : plural(count, "flow");
     this.rows.replaceChildren(...flowRows.map(({ row, src, dst }) => {
-      const bar = element("span", { className: `part ${row.class}` });
+      const bar = makeElement("span", { className: `part ${row.class}` });
       bar.style.width = `${(100 * row.rate_bps) / this.full}%`;
       const ends = [src, dst].map(({ name, port }) => (port === undefined || port === "0" ? name : `${name}:${port}`));
       const mos = row.mos === null ? "–" : `${row.mos.toFixed(2)} ${row.mos >= ACCEPTABLE_MOS ? "✔" : "✖"}`;
       const way = row.path.map((id) => nodes[switchOf.get(id)]?.name ?? id).join(" → ");
-      const cell = (text) => element("td", { textContent: text });
+      const cell = (text) => makeElement("td", { textContent: text });
       const kind = cell(row.class === "tcp" ? "TCP" : row.class);
-      kind.append(element("small", { textContent: row.class === "tcp" ? "" : ` ${row.reason}` }));
+      kind.append(makeElement("small", { textContent: row.class === "tcp" ? "" : ` ${row.reason}` }));
       const carried = cell("");
       carried.className = "rate";
-      carried.append(bar, element("span", { textContent: formatRate(row.rate_bps) }));
-      return element("tr", {}, Object.assign(element("th", { textContent: ends.join(" → ") }), { scope: "row" }),
+      carried.append(bar, makeElement("span", { textContent: formatRate(row.rate_bps) }));
+      return makeElement("tr", {}, Object.assign(makeElement("th", { textContent: ends.join(" → ") }), { scope: "row" }),
         kind, carried, cell(row.rtt_s === null ? "–" : `${Math.round(1e3 * row.rtt_s)} ms`), cell(mos), cell(way));
     }));
   }
@@ -217,16 +217,16 @@ export class NetworkPage {
     const refused = gateway.refused ? `; refused: ${gateway.refused}` : "";
     part.state.textContent = `runs ${gateway.scheme}${wanted}${refused}${gateway.alive ? "" : "; its agent does not answer"}`;
     if (String([...part.select.options].map(({ value }) => value)) !== String(gateway.schemes)) {
-      part.select.replaceChildren(...gateway.schemes.map((name) => element("option", { value: name, textContent: name })));
+      part.select.replaceChildren(...gateway.schemes.map((name) => makeElement("option", { value: name, textContent: name })));
       part.select.value = gateway.wanted_scheme ?? gateway.scheme;
     }
   }
 
   makeGateway(name) {
-    const select = element("select");
-    const button = element("button", { type: "button", textContent: "Switch" });
+    const select = makeElement("select");
+    const button = makeElement("button", { type: "button", textContent: "Switch" });
     button.setAttribute("aria-label", `Switch ${name} to the chosen scheme`);
-    const state = element("span", { className: "state" });
+    const state = makeElement("span", { className: "state" });
     const part = { select, state, limits: {} };
     button.addEventListener("click", async () => {
       try {
@@ -238,7 +238,7 @@ export class NetworkPage {
       }
     });
     select.setAttribute("aria-label", `Scheme of ${name}`);
-    this.panel.append(element("div", { className: "gateway" }, element("b", { textContent: name }), select, button, state));
+    this.panel.append(makeElement("div", { className: "gateway" }, makeElement("b", { textContent: name }), select, button, state));
     return part;
   }
 
@@ -262,7 +262,7 @@ export class NetworkPage {
   scheduleLog(kind) {
     this.pending ??= requestAnimationFrame(() => {
       this.pending = undefined;
-      this.log.replaceChildren(...this.notes.map((text) => element("li", { textContent: text, className: / handover:/.test(text) ? "handover" : "" })));
+      this.log.replaceChildren(...this.notes.map((text) => makeElement("li", { textContent: text, className: / handover:/.test(text) ? "handover" : "" })));
     });
   }
 }

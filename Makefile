@@ -126,7 +126,8 @@ format: $(VENV)/.tools  ## lay out Python and Rust code
 	$(VENV)/bin/ruff format -q .
 	$(CARGO) fmt $(MANIFEST) --all
 
-lint: $(VENV)/.tools  ## ruff, mypy, import-linter, rustfmt, clippy, shellcheck
+lint: $(VENV)/.tools  ## wording, ruff, mypy, import-linter, rustfmt, clippy, shellcheck
+	-$(PY) tools/language --count
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab.results.folder import PcapFile, write_file
     from pacelab.results.metrics import jain
     from pacelab.results.results import RunResult, load_result
-    from pacelab.running.cached import Kept
+    from pacelab.running.cached import RunStore
     from pacelab.running.runner import run, run_many
     from pacelab.running.workers import Workers, each_finished, usable_cores
     from pacelab.schemes import HookSettings, Scheme

@@ -107,8 +107,8 @@ def _check_taken(name: str, values: Mapping[str, Any]) -> None:
     if name not in SCHEMES:
         return
     for option in SCHEME_OPTIONS:
-        if values[option] is not None and option not in SCHEMES[name].takes:
-            takers = ", ".join(other for other, scheme in SCHEMES.items() if option in scheme.takes)
+        if values[option] is not None and option not in SCHEMES[name].options:
+            takers = ", ".join(other for other, scheme in SCHEMES.items() if option in scheme.options)
             raise ConfigError(f"{BY_FIELD[option].flag} with --scheme {name}: allowed is one of {takers}")
 
 

@@ -169,8 +169,8 @@ def _own(scheme: Scheme, experiment: Experiment) -> Scheme:
     """A scheme of the caller's, checked as a registered one is."""
     if experiment.chosen_scheme.points:
         raise ConfigError(f"a scheme of your own beside {experiment.scheme!r}: allowed beside it is the baseline alone")
-    if scheme.ecn or scheme.brings:
-        raise ConfigError(f"scheme {scheme.name!r}: ECN and `brings` are allowed in registered schemes only")
+    if scheme.ecn or scheme.implied_options:
+        raise ConfigError(f"scheme {scheme.name!r}: ECN and `implied_options` are allowed in registered schemes only")
     scheme.check(experiment.network, traffic=experiment.traffic_kind, settings=experiment.hook_settings)
     return scheme
 

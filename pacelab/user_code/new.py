@@ -150,7 +150,7 @@ SCHEME = Scheme(
     source="mine",
     gateway={name},  # or at sender, station (both ends of flows), link (every wireless node); what makes the hooks
     needs=("gateway",),
-    acting=frozenset({{"thinned"}}),  # counters that say that it did something
+    effect_counters=frozenset({{"thinned"}}),  # counters that say that it did something
 )
 '''
 TOPOLOGY = '''"""A topology: a star of arms around a hub, one flow from each, as it stands.

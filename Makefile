@@ -36,7 +36,7 @@ export PIP_USER := 0
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
 
-lab: hello build  ## build, then compare NewReno, TCP-GAP and Link RED on chains of 1 to 10 hops: table and figures
+lab: hello build  ## build, then show in three findings, each with a picture, what pacing gains and what it costs
 	tools/patiently --bar comparison $(VENV)/bin/pacelab lab
 
 # Not before it is known that all is there: else the one line to say is what to install.

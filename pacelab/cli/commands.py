@@ -153,25 +153,31 @@ def lab(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare NewReno, TCP-GAP and Link RED on chains of 1 to 10 hops, up and down, static and AODV."""
-    from pacelab.cli.main_job import AXES, SCHEMES, SEEDS, announce, findings, main_job
+    """Show in three findings what pacing gains, and what it costs."""
+    from pacelab.findings.report import document, find_all, text_of, write
+    from pacelab.findings.studies import announce, run_studies, studies
+    from pacelab.running.cached import RunStore
+    from pacelab.running.runner import write_safely
     from pacelab.running.workers import usable_cores
 
-    base = main_job(parse_one("--seed", seed, BY_FIELD["seed"].domain))
+    grids = studies(parse_one("--seed", seed, BY_FIELD["seed"].domain))
     workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
     check_destination(out)
     if not quiet:
-        log(announce(workers or usable_cores()))
-    comparison = _compare(
-        base,
-        _Wanted(title="chains of 1 to 10 hops", name="lab", out=out, json=json, quiet=quiet),
-        schemes=SCHEMES,
-        axes=AXES,
-        seeds=SEEDS,
-        jobs=workers,
-    )
-    if not (json or quiet):
-        print("\n".join(["What was found", *(f"- {sentence}" for sentence in findings(comparison))]))
+        log(announce(grids, workers or usable_cores()))
+    store = RunStore(folder=UNFINISHED, until_done=True)
+    with runs_bar("what pacing does", folder=store.folder, quiet=quiet) as on_done:
+        found, host = run_studies(grids, jobs=workers, store=store, on_done=on_done)
+    findings = find_all(found)
+    folder = write_safely(lambda place: write(place, findings, found, host), out)
+    if json:
+        print_json(document(findings, found) | {"host": host})
+    elif not quiet:
+        print(text_of(findings))
+    if not quiet:
+        pictures = ", ".join(f"{finding.name}.png" for finding in findings)
+        _report([], f"results in {folder}: pictures {pictures}; tables in the .csv files")
+    exit_on_failed_hooks(sum(row["hooks_failed"] for comparison in found.values() for row in comparison.rows))
 
 
 def schemes(*, json: Json = False) -> None:

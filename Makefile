@@ -14,7 +14,7 @@ RUST_WHEELS := build/rust-wheels
 MATURIN = $(VENV)/bin/maturin build --release --compatibility linux --auditwheel skip -o $(RUST_WHEELS)
 MANIFEST := --manifest-path medium/Cargo.toml
 
-# A fresh rustup is found before the next login, and Ubuntu's newer Rust; cargo and pip build the extension for the same Python.
+# A fresh rustup is found before the next login, and Ubuntu's newer Rust; cargo and maturin build the extension for the same Python.
 export PATH := $(HOME)/.cargo/bin:/usr/lib/rust-1.97/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(CURDIR)/medium/target
 export PYO3_PYTHON := $(CURDIR)/$(PY)

@@ -110,7 +110,7 @@ wheel: $(VENV)/.built demo  ## wheels for machines like this one, under dist/: t
 wheels: $(VENV)/.built $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS and Windows, under dist/ (WHEELS=linux-x86_64: that one)
 	$(NAMELESS) $(PY) .ci/wheels.py $(WHEELS)
 
-wheels-test: wheels  ## what those wheels hold; the Linux ones run, another processor's in emulation (qemu-user-static)
+wheels-test: wheels $(VENV)/.tools  ## what those wheels hold; the Linux ones run, another processor's in emulation (qemu-user-static)
 	$(PY) -m pytest -rs tests/wheels/run_wheels.py
 
 # TIERS="test fuzz": only these.

@@ -59,7 +59,7 @@ TIERS = (
     Tier(target="vm-provision", needs=("vm",), root=True),
     Tier(target="vagrant-test", needs=("vm", "vagrant"), root=True, skips=False),
     Tier(target="bare-test", needs=("vm",), root=True),
-    Tier(target="bench", needs=("bench", "guided"), settings={"PAIRS": "1"}),
+    Tier(target="bench-smoke", needs=("bench",)),
 )
 """In the order in which they run: first those that find most, last those that take long."""
 

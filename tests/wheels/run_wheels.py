@@ -28,6 +28,7 @@ ROOT = Path(__file__).parents[2]
 DIST = ROOT / "dist"
 
 TARGETS = runpy.run_path(str(ROOT / ".ci" / "wheels.py"), run_name="wheels")["TARGETS"]
+lief.disable_leak_warning()
 LINUX = sorted(name for name in TARGETS if name.startswith("linux-"))
 ENGINE, MEDIUMD = "pacelab_medium", "pacelab_wmediumd"
 SOURCES = {

@@ -122,7 +122,7 @@ format: $(VENV)/.tools  ## lay out Python and Rust code
 	$(VENV)/bin/ruff format -q .
 	$(CARGO) fmt $(MANIFEST) --all
 
-lint: $(VENV)/.tools  ## ruff, mypy, rustfmt, clippy, shellcheck
+lint: $(VENV)/.tools  ## ruff, mypy, rustfmt, clippy, shellcheck, Biome
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
@@ -132,6 +132,11 @@ lint: $(VENV)/.tools  ## ruff, mypy, rustfmt, clippy, shellcheck
 	else echo "skipped clippy: $$(tools/prerequisites --how checks)"; fi
 	@if command -v shellcheck >/dev/null; then set -x; shellcheck -S warning $(SHELL_SCRIPTS); \
 	else echo "skipped shellcheck: $$(tools/prerequisites --how checks)"; fi
+	@if command -v npx >/dev/null; then set -x; npx --yes --prefer-offline @biomejs/biome@$(BIOME) check; \
+	else echo "skipped Biome (JavaScript and CSS): it needs Node.js; on Debian and Ubuntu: apt-get install npm"; fi
+
+# The version in biome.jsonc.
+BIOME := 2.6.8
 
 # What begins as one does.
 SHELL_SCRIPTS = $(shell grep -rlEI --exclude-dir=.git --exclude-dir=.venv --exclude-dir=build --exclude-dir=runs \

@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX UV_PROJECT_ENVIRONMENT
 export PIP_USER := 0
 
-.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test bench format lint test-rust test-python test-thorough coverage lock clean
+.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test nightly bench format lint test-rust test-python test-thorough coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
@@ -107,11 +107,15 @@ wheel: $(VENV)/.built demo  ## wheels for machines like this one, under dist/: t
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist . $(addprefix ./,$(PRODUCTS))
 	@[ -e $(DEMO_ENGINE) ] || echo "THE WHEEL LACKS THE LIVE DEMONSTRATIONS: rustup target add wasm32-unknown-unknown, then make wheel" >&2
 
-wheels: $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS and Windows, under dist/ (WHEELS=linux-x86_64: that one)
+wheels: $(VENV)/.built $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS and Windows, under dist/ (WHEELS=linux-x86_64: that one)
 	$(NAMELESS) $(PY) .ci/wheels.py $(WHEELS)
 
 wheels-test: wheels  ## what those wheels hold; the Linux ones run, another processor's in emulation (qemu-user-static)
 	$(PY) -m pytest -rs tests/wheels/run_wheels.py
+
+# TIERS="test fuzz": only these.
+nightly: $(VENV)/.installed  ## every tier of tests, one after the other, and a summary of what could not run here
+	$(PY) .ci/nightly.py $(TIERS)
 
 PAIRS ?= 5
 bench: build $(VENV)/.guided $(VENV)/.tools  ## speed against ns-2 and ns-3, those of them that are installed, in PAIRS pairs of runs
@@ -122,10 +126,12 @@ format: $(VENV)/.tools  ## lay out Python and Rust code
 	$(VENV)/bin/ruff format -q .
 	$(CARGO) fmt $(MANIFEST) --all
 
-lint: $(VENV)/.tools  ## ruff, mypy, rustfmt, clippy, shellcheck, Biome
+lint: $(VENV)/.tools  ## wording, ruff, mypy, import-linter, rustfmt, clippy, shellcheck, Biome
+	-$(PY) tools/language --count
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports --no-logo --no-cache
 	@if $(CARGO) fmt --version >/dev/null 2>&1; then set -x; $(CARGO) fmt $(MANIFEST) --all --check; \
 	else echo "skipped rustfmt: $$(tools/prerequisites --how checks)"; fi
 	@if $(HAS_CLIPPY); then set -x; $(BY_CLIPPY) $(CARGO) build $(CHECKS) -q --lib --bins --tests --examples; \

@@ -213,7 +213,7 @@ def _span(seconds: float) -> str:
 
 
 @contextlib.contextmanager
-def runs_bar(text: str, *, kept: Path, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+def runs_bar(text: str, *, folder: Path, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """A bar for many runs; yields what hears runs done and their number. Interrupted, it says where they are kept."""
     reached = (0, 0)
 
@@ -227,5 +227,5 @@ def runs_bar(text: str, *, kept: Path, quiet: bool) -> Iterator[Callable[[int, i
             yield note
     except BaseException:
         if reached[0] and not quiet:
-            log(f"{reached[0]} of {reached[1]} runs are kept in {kept}; the same command goes on")
+            log(f"{reached[0]} of {reached[1]} runs are kept in {folder}; repeat the command to continue")
         raise

@@ -75,7 +75,7 @@ def reproduce(  # noqa: PLR0913  Typer makes options of them
     if docs is not None:  # a full run takes long, and what it gave would be lost
         for file in dict.fromkeys((docs, *(store_path(one.paper) for one in chosen))):
             check_writable(file, "--docs")
-    with runs_bar(f"claims: {claim}", kept=cache or UNFINISHED, quiet=quiet) as on_done:
+    with runs_bar(f"claims: {claim}", folder=cache or UNFINISHED, quiet=quiet) as on_done:
         found = run_claims(
             chosen,
             quick=quick,

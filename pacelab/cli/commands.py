@@ -21,7 +21,7 @@ from pacelab_topologies.domain import Whole
 if TYPE_CHECKING:
     from pacelab.grid.comparison import Comparison
     from pacelab.results.results import RunResult
-    from pacelab.running.cached import Kept
+    from pacelab.running.cached import RunStore
 
 
 PROCESSES = Whole(1, 1024)
@@ -116,7 +116,7 @@ def compare(  # noqa: PLR0913  Typer makes options of them
     from pacelab.figures.distributions import check_panels, find_distributed
     from pacelab.figures.tables import BASELINE
     from pacelab.grid.grid import scheme_of
-    from pacelab.running.cached import Kept
+    from pacelab.running.cached import RunStore
 
     single, axes = split_axes(topology, values)
     if full:
@@ -141,7 +141,7 @@ def compare(  # noqa: PLR0913  Typer makes options of them
         seeds=count,
         full=full,
         jobs=workers,
-        kept=None if cache is None else Kept(folder=cache),
+        store=None if cache is None else RunStore(folder=cache),
     )
 
 
@@ -238,17 +238,17 @@ class _Wanted:
     cdf: bool = False
 
 
-def _compare(base: Experiment, wanted: _Wanted, *, kept: Kept | None = None, **options: Any) -> Comparison:
+def _compare(base: Experiment, wanted: _Wanted, *, store: RunStore | None = None, **options: Any) -> Comparison:
     """Run a comparison and write its folder; `options` are those of `pacelab.compare`."""
     from pacelab.grid.comparison import compare as compare_schemes
-    from pacelab.running.cached import Kept
+    from pacelab.running.cached import RunStore
     from pacelab.running.runner import write_safely
 
-    kept = kept or Kept(folder=UNFINISHED, until_done=True)
-    with runs_bar(wanted.title, kept=kept.folder, quiet=wanted.quiet) as on_done:
-        comparison = compare_schemes(base, **options, kept=kept, on_done=on_done)
+    store = store or RunStore(folder=UNFINISHED, until_done=True)
+    with runs_bar(wanted.title, folder=store.folder, quiet=wanted.quiet) as on_done:
+        comparison = compare_schemes(base, **options, store=store, on_done=on_done)
     if wanted.y is not None:
-        comparison = comparison.of(wanted.y.name)
+        comparison = comparison.with_quantity(wanted.y.name)
     folder = write_safely(lambda out: comparison.write(out, name=wanted.name, cdf=wanted.cdf), wanted.out)
     if wanted.json:
         print_json({"compare": comparison.compare, "host": comparison.host})

@@ -107,8 +107,8 @@ def _check_taken(name: str, values: Mapping[str, Any]) -> None:
     if name not in SCHEMES:
         return
     for option in SCHEME_OPTIONS:
-        if values[option] is not None and option not in SCHEMES[name].takes:
-            takers = ", ".join(other for other, scheme in SCHEMES.items() if option in scheme.takes)
+        if values[option] is not None and option not in SCHEMES[name].options:
+            takers = ", ".join(other for other, scheme in SCHEMES.items() if option in scheme.options)
             raise ConfigError(f"{BY_FIELD[option].flag} with --scheme {name}: allowed is one of {takers}")
 
 
@@ -223,7 +223,7 @@ def shell(
 def cleanup() -> None:
     """Remove what killed runs on real hosts have left (needs root)."""
     _need_linux()
-    from pacelab.emulation.machine import clean_up
+    from pacelab.emulation.cleanup import clean_up
 
     removed = clean_up()
     rules, folders = f"{len(removed.rules)} sets of rules of agents", f"{len(removed.folders)} folders of guests"

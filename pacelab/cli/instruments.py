@@ -96,7 +96,7 @@ def sweep(  # noqa: PLR0913  Typer makes options of them
     count = parse_one("--seeds", seeds, Whole(1, 10_000))
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=scheme_of(names[0]))
     check_sweep_folder(out)
-    with runs_bar(f"{topology}: {', '.join(names)}", kept=out, quiet=quiet) as on_done:
+    with runs_bar(f"{topology}: {', '.join(names)}", folder=out, quiet=quiet) as on_done:
         done = run_sweep(
             base,
             schemes=names,

@@ -27,9 +27,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import TyperPath
 
-from pacelab import __version__
 from pacelab.console import drop, log, stdout_for_documents
 from pacelab.errors import HostError, PaceLabError
+from pacelab.version import __version__
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -78,7 +78,7 @@ def run_change(demo: Demo, change: Change) -> Outcome:
         topology = replace(topology, nodes=tuple(replace(node, position_m=place) for node, place in nodes))
     except ValueError as error:
         raise ConfigError(f"{_with_labels(demo, topology, str(error))}; Reset puts the nodes back") from None
-    experiment, scheme = experiment.on(topology), experiment.chosen_scheme
+    experiment, scheme = experiment.with_network(topology), experiment.chosen_scheme
     outcome = find_backend("sim").run(experiment, scheme, on_progress=_ignore, pcap=None)
     run = assemble(experiment, scheme, outcome)
     series = join_series(experiment, outcome.air["series"])

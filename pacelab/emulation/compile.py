@@ -34,7 +34,7 @@ def compile_plan(experiment: Experiment, scheme: Scheme | None = None) -> plans.
         "version": 2,
         "radios": experiment.backend,
         "builder": experiment.builder or "plain",
-        "medium": experiment.medium or "own",
+        "medium": experiment.medium or "pacelab",
         "routing": experiment.routing,
         "seed": experiment.seed,
         "duration_s": air["duration_s"],

@@ -254,7 +254,7 @@ class Plan(Document):
     builder: Literal["plain", "mininet-wifi"]
     routing: Routing
     """Among the radios: host routes over `neighbours`, or who finds the ways instead (`network.mesh`)."""
-    medium: Literal["own", "stock"]
+    medium: Literal["pacelab", "stock"]
     """Of hwsim: mediumd, or the wmediumd of the machine."""
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
     duration_s: Annotated[float, Field(gt=0, le=LONGEST_RUN_S)]
@@ -296,7 +296,7 @@ class Plan(Document):
                 raise ValueError("hooks are at wireless hosts, those of gateways at ones with a wire")
         if self.controller is not None and not self.gateways:
             raise ValueError("switches are on the wired side of a gateway, and there is none")
-        if self.radios != "hwsim" and (self.builder != "plain" or self.medium != "own"):
+        if self.radios != "hwsim" and (self.builder != "plain" or self.medium != "pacelab"):
             raise ValueError("builder and medium belong to radios of hwsim")
         if self.routing != "static" and self.controller is not None:
             raise ValueError("routing other than static belongs to hosts without a controller")

@@ -231,10 +231,10 @@ def _stock_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: 
         found.append("--rts on with --medium stock: wmediumd has none: allowed is off")
     if topology.moves:
         found.append(
-            f"topology {topology.name!r} with --medium stock: its stations move, which is built for --medium own"
+            f"topology {topology.name!r} with --medium stock: its stations move, which is built for --medium pacelab"
         )
     listening = any(attachment.hook.event_mask & EventMask.TRANSMIT for attachment in scheme.attach(topology, hooks))
-    if listening and not scheme.counts_suffice:
+    if listening and not scheme.needs_only_retry_counts:
         found.append(f"scheme {options.scheme!r} with --medium stock: it listens to the link layer, which says nothing")
     return found
 
@@ -248,7 +248,7 @@ def check_where(options: Options) -> None:
         return
     if options.backend == "sim":
         raise ConfigError(f"--where {options.where} with --backend sim: it has no kernel: allowed is {HERE}")
-    for name, plain in (("builder", "plain"), ("medium", "own"), ("controller", None)):
+    for name, plain in (("builder", "plain"), ("medium", "pacelab"), ("controller", None)):
         if getattr(options, name) not in (None, plain):
             given = f"--{name} {getattr(options, name)}"
             raise ConfigError(f"{given} with --where {options.where}: its guest has none: allowed is --where {HERE}")
@@ -302,7 +302,7 @@ BACK_ENDS: Mapping[str, BackEndKind] = {
         BackEndKind(name="tap", options=_LINUX, finders=FINDERS["tap"], check=check_hosts),
         BackEndKind(
             name="hwsim",
-            options={**_LINUX, "builder": "plain", "medium": "own"},
+            options={**_LINUX, "builder": "plain", "medium": "pacelab"},
             finders=FINDERS["hwsim"],
             check=check_hosts,
         ),

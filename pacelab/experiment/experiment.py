@@ -73,7 +73,7 @@ class Experiment(Options):
         """Another experiment: as this one was given, with `changes`. What was filled in is filled in anew."""
         return Experiment(**(self.request | changes))
 
-    def on(self, network: Topology) -> Experiment:
+    def with_network(self, network: Topology) -> Experiment:
         """The same with nodes moved: `network` has this one's nodes, wires and flows. Stays in this process."""
         made = object.__new__(Experiment)
         for item in fields(self):
@@ -106,7 +106,7 @@ class Experiment(Options):
             "topology": self.kind.name,
             "topology_options": options,
             "scheme": self.scheme,
-            "scheme_options": self._values(self.chosen_scheme.takes),
+            "scheme_options": self._values(self.chosen_scheme.options),
         }
         settings |= self._values(tuple(option.field for option in OPTIONS if option.field not in ASIDE))
         settings["cc_options"] = self._values(CONTROL_OPTIONS.get(self.cc, ()))

@@ -235,14 +235,14 @@ def _place_of(kind: Kind, name: str) -> str:
 
 def _brought(scheme: Scheme, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Options that belong to the scheme; another value of them cannot be asked for beside it."""
-    for field, own in scheme.brings.items():
+    for field, own in scheme.implied_options.items():
         if field in given and given[field] != own:
             option = BY_FIELD[field]
             shown = option.domain.show(given[field])
             raise ConfigError(
                 f"{option.flag} {shown!r} with scheme {name!r}: it has its own, {option.domain.show(own)!r}"
             )
-    return scheme.brings
+    return scheme.implied_options
 
 
 def _check_rates(options: Options, kind: Kind, topology: Topology) -> None:

@@ -17,7 +17,7 @@ from pacelab.figures.tables import Compared, baseline_of, network, settings, sho
 from pacelab.options.arguments import an, axes, checked, optional, values_by_name
 from pacelab.options.voice import ACCEPTABLE_MOS
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
-from pacelab.results.results import RunResult, acting_name
+from pacelab.results.results import RunResult, scheme_label
 from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.scheme import OTHER, OTHERS, Style, look_of
@@ -92,7 +92,7 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
         marks: dict[str, Any] = {"markersize": 4, "markevery": max(1, len(values) // MARKS)}
         look = look_of(number)._asdict() | marks
         ax.plot(result.series["t_s"], values, label=f"flow {flow['id']}", **look)
-    title = f"{result.run['topology']['description']}, {acting_name(result.run)}"
+    title = f"{result.run['topology']['description']}, {scheme_label(result.run)}"
     ax.set(xlabel="time (s)", ylabel=shown.label_of_one)
     ax.set_title(title, fontsize="medium", wrap=True)
     rise(ax, *shown.limits)

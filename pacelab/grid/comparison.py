@@ -38,7 +38,7 @@ from pacelab.results.notes import NO_EFFECT
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult, dump
 from pacelab.results.types import Run
-from pacelab.running.cached import Kept, run_kept
+from pacelab.running.cached import RunStore, run_stored
 from pacelab.running.workers import Workers
 from pacelab.schemes import SCHEMES
 
@@ -79,7 +79,7 @@ class Comparison:
         rows: list[dict[str, Any]] = self.compare["rows"]
         return rows
 
-    def of(self, y: str) -> Comparison:
+    def with_quantity(self, y: str) -> Comparison:
         """The same with the quantity `y` in figure and table: in each row its estimate `y` over the seeds' runs, and
         `difference`, that of the differences from the first scheme at the same point, seed by seed.
         """
@@ -131,7 +131,7 @@ class Comparison:
     axes=optional(values_by_name),
     seeds=optional(whole(1, MOST_SEEDS)),
     full=switch,
-    kept=optional(an(Kept)),
+    store=optional(an(RunStore)),
     on_done=optional(function),
 )
 def compare(
@@ -142,14 +142,14 @@ def compare(
     seeds: int | None = None,
     full: bool = False,
     jobs: int | None = None,
-    kept: Kept | None = None,
+    store: RunStore | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """Run `schemes` at every combination of the values in `axes` with `seeds` seeds from `base.seed` on.
 
     `axes` maps an option (field of `Experiment` or option of the topology) to its values. Default 5 seeds, 1 in full
     mode. `schemes` may be ["all"]: those that can act at every point; the others are listed with the reason.
-    `kept` is a folder of finished runs, which sweeps and other comparisons may share, or where an interrupted
+    `store` is a folder of finished runs, which sweeps and other comparisons may share, or where an interrupted
     comparison leaves them, and the same one goes on. `on_done` hears the runs done and their number. All combinations
     are checked before the first run.
     """
@@ -163,7 +163,7 @@ def compare(
     experiments = grid.experiments()
     started, wall = time.time(), time.perf_counter()
     with waited_for("compare", on_done) as hear:
-        results = run_kept(experiments, kept, workers=Workers(jobs=jobs), on_done=hear)
+        results = run_stored(experiments, store, workers=Workers(jobs=jobs), on_done=hear)
     rows = [
         _row(point, own_names[place % len(own_names)], results[place * seeds : (place + 1) * seeds])
         for place, (point, _) in enumerate(grid.cells)

@@ -267,8 +267,8 @@ OPTIONS: tuple[Option, ...] = tuple(
         (
             "medium",
             "--medium",
-            Choice.of("own", "stock"),
-            "of --backend hwsim: our air, or the wmediumd on the PATH, which has no interference",
+            Choice.of("pacelab", "stock"),
+            "medium of --backend hwsim: PaceLab's mediumd, or the wmediumd on the PATH, without interference",
             None,
         ),
         (

@@ -13,12 +13,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from pacelab import __version__
-from pacelab.air.engine import Sim, deferred_interrupts
+from pacelab.air.backend import Sim
 from pacelab.console import log, waited_for
 from pacelab.emulation.backend import RealHosts
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
+from pacelab.interrupts import deferred_interrupts
 from pacelab.options.arguments import an, checked, function, optional, several
 from pacelab.options.values import UML
 from pacelab.results.folder import PcapFile
@@ -26,6 +26,7 @@ from pacelab.results.results import Backend, Progress, RunResult, assemble, join
 from pacelab.results.types import Host
 from pacelab.running.workers import ALL_CORES, Workers, each_finished, stop_is_wanted, usable_cores
 from pacelab.schemes import Scheme
+from pacelab.version import __version__
 
 BACKENDS: dict[str, Backend] = {"sim": Sim(), "tap": RealHosts("tap"), "hwsim": RealHosts("hwsim")}
 """Name -> back end; the names are those of --backend."""
@@ -168,8 +169,8 @@ def _own(scheme: Scheme, experiment: Experiment) -> Scheme:
     """A scheme of the caller's, checked as a registered one is."""
     if experiment.chosen_scheme.points:
         raise ConfigError(f"a scheme of your own beside {experiment.scheme!r}: allowed beside it is the baseline alone")
-    if scheme.ecn or scheme.brings:
-        raise ConfigError(f"scheme {scheme.name!r}: ECN and `brings` are allowed in registered schemes only")
+    if scheme.ecn or scheme.implied_options:
+        raise ConfigError(f"scheme {scheme.name!r}: ECN and `implied_options` are allowed in registered schemes only")
     scheme.check(experiment.network, traffic=experiment.traffic_kind, settings=experiment.hook_settings)
     return scheme
 

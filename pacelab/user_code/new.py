@@ -13,9 +13,9 @@ from typing import Annotated
 
 import typer
 
-import pacelab
 from pacelab.console import log
 from pacelab.errors import ConfigError
+from pacelab.public import PUBLIC
 from pacelab.results.folder import write_file
 
 CC = '''"""A congestion control; as it stands, additive increase and multiplicative decrease. Alone or beside others:
@@ -150,7 +150,7 @@ SCHEME = Scheme(
     source="mine",
     gateway={name},  # or at sender, station (both ends of flows), link (every wireless node); what makes the hooks
     needs=("gateway",),
-    acting=frozenset({{"thinned"}}),  # counters that say that it did something
+    effect_counters=frozenset({{"thinned"}}),  # counters that say that it did something
 )
 '''
 TOPOLOGY = '''"""A topology: a star of arms around a hub, one flow from each, as it stands.
@@ -268,7 +268,7 @@ def write_new(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
         raise ConfigError(f"new {kind} {name}: it is a word of Python's own: allowed is another name")
     if not name.isidentifier() or (kind != "claim" and name[0] == "_"):
         raise ConfigError(f"new {kind} {name!r}: allowed is a name of letters, digits and _ that begins with a letter")
-    if kind != "claim" and (hasattr(builtins, name) or name in pacelab.__all__):
+    if kind != "claim" and (hasattr(builtins, name) or name in PUBLIC):
         raise ConfigError(f"new {kind} {name}: it is a name that the file itself needs: allowed is another name")
     file = name.lower()
     words = {"name": name, "file": file, "test": f"test_{file}", "id": "-".join(filter(None, file.split("_")))}

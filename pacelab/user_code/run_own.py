@@ -32,7 +32,7 @@ from pacelab_topologies.domain import plain
 
 LONGEST_S = 1.0
 """A longer interval is taken for this one: a pacer that stops its flow learns nothing any more."""
-ACTING = frozenset({"delayed", "copies_absorbed", "throttled"})
+EFFECTS = frozenset({"delayed", "copies_absorbed", "throttled"})
 
 
 @checked(goodput_control=switch, watched=switch)
@@ -61,7 +61,7 @@ def pacer_scheme(pacer: type[Pacer], *, goodput_control: bool = False, watched: 
         gateway=lambda _settings: TcpGapGateway(TcpGapGatewayConfig(pace=pace, goodput_control=control)),
         sender=lambda _settings: TcpGapSender(TcpGapSenderConfig(pace=pace)),
         traffic=("tcp",),
-        acting=ACTING,
+        effect_counters=EFFECTS,
         raise_failure=code.raise_failure,
         notes=misnamed(pacer),
     )
@@ -137,7 +137,7 @@ def link_scheme(layer: type[LinkLayer]) -> Scheme:
         summary="a link layer of one's own",
         source=layer.__module__,
         link=lambda settings: _Hook(code, layer, settings),
-        acting=frozenset({"dropped"}),
+        effect_counters=frozenset({"dropped"}),
         raise_failure=code.raise_failure,
         notes=misnamed(layer),
     )

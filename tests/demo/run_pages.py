@@ -19,7 +19,7 @@ import pytest
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 
-from pacelab.air.engine import run_air  # noqa: E402
+from pacelab.air.backend import run_air  # noqa: E402
 from pacelab.demo import widget  # noqa: E402
 from pacelab.demo.catalog import DEMOS, Demo, find_demo  # noqa: E402
 from pacelab.demo.editor import EditorSession, export_editor, open_editor  # noqa: E402

@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 import pacelab
-from pacelab.air.engine import run_air
+from pacelab.air.backend import run_air
 from pacelab.cli.main import main
 from pacelab.demo import animation
 from pacelab.demo.catalog import DEMOS, Demo, Slider, find_demo
@@ -181,19 +181,19 @@ def test_widget_of_an_unknown_demo_is_refused() -> None:
 
 def test_widget_without_notebooks_says_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "anywidget", None)
-    with pytest.raises(HostError, match=r'pip install "pacelab\[notebooks\]"'):
+    with pytest.raises(HostError, match=r'pip install "pacelab\[labs\]"'):
         pacelab.show_demo("starvation")
 
 
 def test_widget_carries_the_demo() -> None:
-    pytest.importorskip("anywidget", reason="pip install 'pacelab[notebooks]'")
+    pytest.importorskip("anywidget", reason="pip install 'pacelab[labs]'")
     widget = pacelab.show_demo("starvation")
     assert widget.demo["name"] == "starvation"
     assert widget.engine == b""
 
 
 def test_widget_of_a_notebook_that_is_opened_again_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("anywidget", reason="pip install 'pacelab[notebooks]'")
+    pytest.importorskip("anywidget", reason="pip install 'pacelab[labs]'")
     seen: list[dict[str, str]] = []
     display = SimpleNamespace(HTML=lambda markup: {"text/html": markup}, display=lambda thing, **_: seen.append(thing))
     monkeypatch.setitem(sys.modules, "IPython.display", display)

@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from pacelab.emulation.machine import missing
+from pacelab.emulation.probes import missing
 from pacelab_pacer.linux import status
 
 ROOT = Path(__file__).parents[2]

@@ -103,7 +103,7 @@ USAGE = [
     ("run cell --hops 3", "--hops", "--stations"),
     ("run hidden --direction down", "--direction down", "allows up"),
     ("run chain --traffic cbr --scheme tcp-gap", "--traffic cbr", "tcp traffic only"),
-    ("compare hidden", "--traffic udp-saturated", "take --traffic tcp, or the scheme newreno"),
+    ("compare hidden", "--traffic udp-saturated", "use --traffic tcp or --scheme newreno"),
     ("run chain --scheme fixed-rate", "needs --pace-rate", "a number above 0"),
     ("run chain --out /proc/nowhere", "--out '/proc/nowhere'", "a writable place"),
     ("run chain --out taken", "taken'", "a new or an empty folder"),
@@ -116,7 +116,7 @@ USAGE = [
     ("compare chain --jobs 0", "--jobs 0", "a whole number from 1"),
     ("compare chain --out taken", "taken'", "a new or an empty folder"),
     ("compare chain --hops 1,2 --direction up,sideways", "'sideways'", "up, down, mixed"),
-    ("compare chain --schemes newreno,tcp-ap --direction up,down", "'tcp-ap'", "hook points (sender)"),
+    ("compare chain --schemes newreno,tcp-ap --direction up,down", "'tcp-ap'", "hook point (sender)"),
     ("lab --jobs 0", "--jobs 0", "a whole number from 1"),
     ("lab --seed -1", "--seed -1", "a whole number from 0"),
     ("lab --hops 3", "--hops", "pacelab lab --help"),
@@ -183,7 +183,7 @@ def test_cli_bug_is_exit_4(in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("pacelab.air.engine.run_air", broken)
+    monkeypatch.setattr("pacelab.air.backend.run_air", broken)
     assert main(["run", "chain"]) == 4
     assert capsys.readouterr().err.splitlines()[-1].startswith("pacelab: this is a bug (ZeroDivisionError: oh)")
     assert list(in_tmp.iterdir()) == []
@@ -195,7 +195,7 @@ def test_cli_a_package_of_another_python_is_told_to_be_left_out(
     def broken(*_: object, **__: object) -> None:
         raise ImportError("numpy of Python 3.10")
 
-    monkeypatch.setattr("pacelab.air.engine.run_air", broken)
+    monkeypatch.setattr("pacelab.air.backend.run_air", broken)
     monkeypatch.setenv("PYTHONPATH", "/opt/ros/lib")
     assert main(["run", "chain"]) == 3
     told = capsys.readouterr().err.splitlines()[-1]
@@ -209,7 +209,7 @@ def test_cli_interrupt_is_exit_130(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pacelab.air.engine.run_air", interrupted)
+    monkeypatch.setattr("pacelab.air.backend.run_air", interrupted)
     assert main(["run", "chain"]) == 130
     assert capsys.readouterr().err == "pacelab: interrupted\n"
     assert list(in_tmp.iterdir()) == []

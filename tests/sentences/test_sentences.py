@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pacelab.air.engine import run_air
+from pacelab.air.backend import run_air
 from pacelab.demo.catalog import RATES, Choice, find_demo
 from pacelab.demo.runs import initial_change, run_change
 

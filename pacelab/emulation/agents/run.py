@@ -91,8 +91,8 @@ def make_hook(agent: AgentName, name: str, settings: HookSettings, *, idle_too: 
     """
     scheme = find_scheme(name)
     factory = getattr(scheme, POINT_OF[agent])
-    if factory is None and agent == "station" and scheme.brings.get("ack") in ACK_SCHEDULES:
-        return _delayed_acks(scheme.brings["ack"])
+    if factory is None and agent == "station" and scheme.implied_options.get("ack") in ACK_SCHEDULES:
+        return _delayed_acks(scheme.implied_options["ack"])
     if factory is None and idle_too and is_baseline(scheme):
         from pacelab_pacer.core.null import NullHook
 
@@ -115,7 +115,7 @@ def _delayed_acks(policy: str) -> Hook:
 
 def _able(agent: AgentName) -> str:
     def can(scheme: Scheme) -> bool:
-        if agent == "station" and scheme.brings.get("ack") in ACK_SCHEDULES:
+        if agent == "station" and scheme.implied_options.get("ack") in ACK_SCHEDULES:
             return True
         return getattr(scheme, POINT_OF[agent]) is not None
 
@@ -199,7 +199,7 @@ def offered() -> list[str]:
 
 def is_baseline(scheme: Scheme) -> bool:
     """Whether it has no hook at all, and nothing else that a scheme may bring."""
-    return not any((scheme.gateway, scheme.sender, scheme.station, scheme.link, scheme.brings))
+    return not any((scheme.gateway, scheme.sender, scheme.station, scheme.link, scheme.implied_options))
 
 
 def read_limits(limits: dict[str, float]) -> dict[str, Any]:

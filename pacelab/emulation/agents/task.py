@@ -72,8 +72,8 @@ class Task(Document):
             raise ConfigError(f"{flag}: allowed with --datapath nfqueue alone")
         if self.link not in LINKS:
             raise ConfigError(f"--link {self.link!r}: allowed is one of {', '.join(LINKS)}")
-        if self.link == "nl80211" and not find_scheme(self.scheme).counts_suffice:
-            able = ", ".join(name for name, known in SCHEMES.items() if known.counts_suffice)
+        if self.link == "nl80211" and not find_scheme(self.scheme).needs_only_retry_counts:
+            able = ", ".join(name for name, known in SCHEMES.items() if known.needs_only_retry_counts)
             raise ConfigError(
                 f"--link nl80211 with --scheme {self.scheme}: it follows single frames: allowed is one of {able}"
             )

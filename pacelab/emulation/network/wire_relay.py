@@ -18,8 +18,8 @@ import time
 from collections import deque
 from typing import Any
 
-from pacelab.emulation.network.namespaces import inside
-from pacelab.emulation.traffic.meter import quantiles
+from pacelab.emulation.namespaces import inside
+from pacelab.emulation.quantiles import quantiles
 from pacelab.units import NS_PER_S, ns_from_s, transmission_ns
 from pacelab_pacer.linux.process import Waiter, become_real_time
 

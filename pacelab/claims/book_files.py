@@ -25,6 +25,7 @@ from pacelab.console import install
 from pacelab.errors import HostError
 from pacelab.version import __version__
 
+
 def render_html(book: Book) -> bytes:
     """The whole file."""
     papers = "".join(_chapter(chapter, book) for chapter in book.chapters)

@@ -12,7 +12,7 @@ from pacelab_pacer.core.candidates.ack_control import AckPacing, AckPacingConfig
 from pacelab_pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
 from pacelab_pacer.core.contract import Point, TransmitResult
 from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig
-from pacelab_pacer.core.pacing.tcp_seen import WindowEdge
+from pacelab_pacer.core.pacing.window_edge import WindowEdge
 from pacelab_pacer.core.segment import ACK, FIN, RST, SYN, Segment, seq_diff
 from tests.pacer.hook_shell import CALM, DOWN, MS, UP, S, Shell, data, pure_ack, voice
 
@@ -90,7 +90,7 @@ def test_fixed_rate_config_names_what_is_wrong(rate_bps: float) -> None:
 
 def test_left_to_the_shell_data_goes_at_once_and_the_pace_is_told() -> None:
     hook = FixedRatePacer(FixedRateConfig(rate_bps=1_200_000))
-    hook.leave_pacing_to_shell()
+    hook.leave_pacing_to_driver()
     shell = Shell(hook)
     assert hook.pace_ns(DOWN) is None
     for number in range(3):
@@ -203,18 +203,30 @@ def test_reset_drops_and_a_proper_end_forwards_what_waits() -> None:
     shell.check_conservation()
 
 
-def test_state_is_bounded_and_forgotten() -> None:
-    shell = ack_pacer(table=FlowTableConfig(max_flows=1, idle_timeout_ns=S), queue_limit_pkts=3, rate_bps=4000)
+def test_a_full_queue_of_acks_drops_the_oldest_and_keeps_the_pace_of_the_data() -> None:
+    shell = ack_pacer(table=FlowTableConfig(max_flows=8, idle_timeout_ns=S), queue_limit_pkts=3, rate_bps=4000)
     send(shell, 8)
-    send(shell, 1, OTHER)
     for acked in range(1, 7):
         shell.see(IN, pure_ack(DOWN, acked * 1460))
-    counters = shell.hook.counters()
-    assert (len(shell.held), counters["overflows"], counters["unpaced_segments"]) == (3, 2, 1)
-    shell.run_until(20 * S)  # 3 s an ACK, an idle timeout of 1 s: none is lost
-    assert len(ack_times(shell)) == 6
+    assert shell.hook.counters()["overflows"] == 2
+    assert [segment.ack for segment, _ in shell.dropped] == [2 * 1460, 3 * 1460]
+    shell.run_until(30 * S)  # 3 s for each packet that an ACK fetches, an idle timeout of 1 s
+    # The fourth ACK fetches what the two before it would have fetched.
+    assert ack_times(shell) == [0, 3 * S, 12 * S, 15 * S]
     assert shell.hook.counters()["flows_expired"] == 1
     assert shell.hook.deadline() is None
+
+
+def test_a_full_table_of_acks_forgets_the_most_silent_flow() -> None:
+    shell = ack_pacer(table=FlowTableConfig(max_flows=1), rate_bps=4000)
+    send(shell, 2)
+    send(shell, 2, OTHER)
+    shell.see(IN, pure_ack(OTHER, 1460))
+    shell.see(IN, pure_ack(OTHER, 2920))
+    assert len(shell.held) == 1
+    assert shell.hook.counters()["flows_replaced"] == 1
+    send(shell, 2)
+    assert shell.hook.counters()["unpaced_segments"] == 2, "the only flow of the table holds an ACK"
 
 
 @pytest.mark.parametrize("name", ["rate_bps", "queue_limit_pkts"])
@@ -324,11 +336,12 @@ def test_what_is_no_ack_passes() -> None:
 def test_flows_are_bounded_and_forgotten() -> None:
     shell = control(table=FlowTableConfig(max_flows=2, idle_timeout_ns=S))
     for number in range(4):
-        written(shell, pure_ack(DOWN._replace(sport=number), 0, flags=SYN | ACK))
+        flow = DOWN._replace(sport=number)
+        assert written(shell, pure_ack(flow, 0, flags=SYN | ACK)) == 4 * 1460, "every flow is narrowed"
     assert shell.hook.deadline() == (S, "idle")
     shell.run_until(2 * S)
     counters = shell.hook.counters()
-    assert (counters["unlimited_segments"], counters["flows_expired"]) == (2, 2)
+    assert (counters["flows_replaced"], counters["flows_expired"]) == (2, 2)
     assert shell.hook.deadline() is None
 
 

@@ -1,7 +1,7 @@
 """`--datapath tc`: the algorithm watches and computes, the kernel paces. No packet waits for Python.
 
 The hook runs as ever, on what an `AirTap` saw, in the time of the packets: each event comes with the moment that the
-kernel noted, and every deadline before it is served first. It holds nothing up (`leave_pacing_to_shell`); its paces
+kernel noted, and every deadline before it is served first. It holds nothing up (`leave_pacing_to_driver`); its paces
 become the rates of HTB classes, which bring the packets about in that rhythm. Any `PacingHook` of the core will do.
 
 What a watcher cannot do: resend, absorb, rewrite. TCP-GAP's local retransmission and RTT_wired are off, and counted.
@@ -93,7 +93,7 @@ class TcAgent:
         if not isinstance(hook, PacingHook) or hook.shares_pace:
             raise AgentError(f"scheme {config.scheme!r}: it does more than pace single flows; use --datapath nfqueue")
         self._config = config
-        hook.leave_pacing_to_shell()
+        hook.leave_pacing_to_driver()
         self._hook: PacingHook[Any] = hook
         self._say = say
         self._on_status = on_status

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pacelab_pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig
 from pacelab_pacer.core.contract import Point
 from pacelab_pacer.core.pacing.paced_flow import FlowPacer, FlowTableConfig, PacedFlow
-from pacelab_pacer.core.pacing.wake_heap import RateShaper
+from pacelab_pacer.core.pacing.rate_shaper import RateShaper
 from pacelab_pacer.core.segment import ACK, FIN, RST
 from tests.pacer.hook_shell import CALM, DOWN, MS, S, Shell, data
 
@@ -276,14 +276,27 @@ def test_data_pacing_leaves_other_directions_alone_and_ends_with_the_connection(
     assert shell.hook.deadline() is None
 
 
-def test_data_pacing_bounds_flows_and_queues() -> None:
-    table = FlowTableConfig(max_flows=1)
-    shell = Shell(DataPacing(DataPacingConfig(rate_bps=12_000, table=table, queue_limit_bytes=3000)))
+def test_data_pacing_drops_what_a_full_queue_refuses() -> None:
+    shell = Shell(DataPacing(DataPacingConfig(rate_bps=12_000, queue_limit_bytes=3000)))
     for i in range(5):
         shell.see(OUT, data(DOWN, i * 1460))
+    assert shell.sent_seqs(DOWN) == [0]
+    assert [segment.seq for segment, _ in shell.dropped] == [4380, 5840]
+    shell.run_until(10 * S)
+    assert shell.times(DOWN) == [0, S, 2 * S], "a second for 1500 octets at 12 kbit/s, however many came"
+    assert shell.hook.counters()["overflows"] == 2
+    shell.check_conservation()
+
+
+def test_data_pacing_refuses_a_flow_only_if_all_flows_of_a_full_table_hold_packets() -> None:
+    shell = Shell(DataPacing(DataPacingConfig(rate_bps=12_000, table=FlowTableConfig(max_flows=1))))
+    shell.see(OUT, data(DOWN, 0))
     shell.see(OUT, data(OTHER, 0))
+    assert len(shell.held) == 1, "the first flow, with nothing waiting, gave way"
+    shell.see(OUT, data(DOWN, 1460))
+    assert [segment.flow for segment, _ in shell.dropped] == [DOWN]
     counters = shell.hook.counters()
-    assert (len(shell.held), counters["overflows"], counters["unpaced_segments"]) == (2, 2, 1)
+    assert (counters["overflows"], counters["flows_replaced"], counters["unpaced_segments"]) == (1, 1, 0)
 
 
 @pytest.mark.parametrize(("name", "value"), [("rate_bps", 0.0), ("queue_limit_bytes", 0)])

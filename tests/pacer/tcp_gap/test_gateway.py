@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from pacelab_pacer.core.contract import Point
@@ -265,37 +267,41 @@ def test_local_retransmission_across_the_wrap() -> None:
 # Buffer
 
 
-def test_new_flow_beyond_the_buffer_passes_unpaced_until_there_is_room() -> None:
-    shell = gateway(buffer_bytes=2 * 65_535, assumed_window_bytes=65_535)
+def test_every_flow_is_paced_and_a_full_buffer_refuses() -> None:
+    shell = gateway(buffer_bytes=7 * 1460)
     flows = [down_flow(i) for i in range(3)]
     for flow in flows:
-        for i in range(3):
+        for i in range(6):
             shell.see(WIRED, data(flow, i * 1460))
-    assert [len(shell.times(flow)) for flow in flows] == [1, 1, 3]
-    assert shell.hook.counters()["unpaced_flows"] == 1
-    assert shell.hook.counters()["unpaced_segments"] == 2 + 1
-    shell.see(AIR, data(flows[0].reversed(), 0, 0, flags=RST))
-    for i in range(3, 6):
-        shell.see(WIRED, data(flows[2], i * 1460))
-    assert len(shell.times(flows[2])) == 4
-    assert shell.hook.counters()["unpaced_flows"] == 1
+    # The first of each leaves at once. Of those behind it 4 may wait while 4 of 7 are free, 2 of 3, and the last one.
+    assert [len(shell.times(flow)) for flow in flows] == [1, 1, 1]
+    assert [sum(held.flow == flow for held in shell.held.values()) for flow in flows] == [4, 2, 1]
+    counters = shell.hook.counters()
+    assert (counters["overflows"], counters["unpaced_flows"], counters["unpaced_segments"]) == (1 + 3 + 4, 0, 0)
+    shell.run_until(S)
+    assert [len(shell.times(flow)) for flow in flows] == [5, 3, 2]
+    # Four hops of 1500 octets at 2 Mbit/s.
+    assert all(later - earlier == 24 * MS for flow in flows for earlier, later in pairwise(shell.times(flow)))
 
 
-def test_advertised_window_is_what_counts_against_the_buffer() -> None:
+def test_windows_that_are_not_used_take_no_room() -> None:
     shell = gateway(buffer_bytes=200_000)
-    for number in range(3):
+    for number in range(100):
         flow = down_flow(number)
         shell.see(AIR, pure_ack(flow, 0, flags=SYN | ACK, window=93_440))
-        shell.see(WIRED, data(flow, 0, window=10))
-    assert shell.hook.counters()["unpaced_flows"] == 1
+        for i in range(2):
+            shell.see(WIRED, data(flow, i * 1460, window=10))
+    assert len(shell.held) == 100
+    assert shell.dropped == []
 
 
-def test_grown_window_is_reserved_too() -> None:
-    shell = gateway(buffer_bytes=200_000)
-    shell.see(WIRED, data(DOWN, 0))
-    shell.see(AIR, pure_ack(DOWN, 1460, window=150_000))
-    shell.see(WIRED, data(down_flow(1), 0))
-    assert shell.hook.counters()["unpaced_flows"] == 1
+def test_grown_window_leaves_room_for_more_copies() -> None:
+    shell = gateway(assumed_window_bytes=3000)
+    for i in range(5):
+        shell.see(WIRED, data(DOWN, i * 1460))
+        shell.run_until((i + 1) * S)
+        shell.see(AIR, pure_ack(DOWN, 0, window=6000))
+    assert sorted(s.seq for s in shell.kept.values()) == [1460 * i for i in range(1, 5)]
 
 
 def test_source_that_ignores_the_window_stays_within_the_buffer() -> None:
@@ -304,11 +310,35 @@ def test_source_that_ignores_the_window_stays_within_the_buffer() -> None:
         shell.see(WIRED, data(DOWN, i * 1460))
         held = sum(s.payload_bytes for s in [*shell.held.values(), *shell.kept.values()])
         assert held <= 14_600
-    assert shell.sent_seqs(DOWN) == [i * 1460 for i in range(190)]
-    assert shell.hook.counters()["overflows"] == 189
+    assert shell.sent_seqs(DOWN) == [0]
+    assert shell.hook.counters()["overflows"] == 194
     shell.run_until(10 * S)
-    assert shell.sent_seqs(DOWN) == [i * 1460 for i in range(200)]
-    assert shell.dropped == []
+    assert shell.sent_seqs(DOWN) == [i * 1460 for i in range(6)], "one that left at once, and half of the buffer"
+    shell.check_conservation()
+
+
+def test_copies_give_way_to_the_packets_of_other_flows() -> None:
+    shell = gateway(buffer_bytes=4 * 1460)
+    other = down_flow(1)
+    for i in range(4):
+        shell.see(WIRED, data(DOWN, i * 1460))
+        shell.run_until((i + 1) * S)
+    assert len(shell.kept) == 4
+    for i in range(3):
+        shell.see(WIRED, data(other, i * 1460))
+    # The first of the other flow left without a copy; the second and third wait in the place of the oldest copies.
+    assert len(shell.held) == 2
+    assert sorted(s.seq for s in shell.kept.values()) == [2920, 4380]
+    assert shell.hook.counters()["copies_evicted"] == 2
+
+
+def test_without_a_buffer_all_passes_and_is_counted() -> None:
+    shell = gateway(buffer_bytes=0)
+    for i in range(3):
+        shell.see(WIRED, data(DOWN, i * 1460))
+    assert shell.times(DOWN) == [0, 0, 0]
+    counters = shell.hook.counters()
+    assert (counters["unpaced_flows"], counters["unpaced_segments"]) == (1, 3)
 
 
 # Ends

@@ -258,25 +258,27 @@ def test_wait_for_a_route_does_not_set_the_pace() -> None:
     assert shell.hook.counters()["rtt_unusable"] == 1
 
 
-def test_full_queue_lets_its_head_go_early() -> None:
+def test_full_queue_refuses_what_comes_and_keeps_its_pace() -> None:
     shell = sender(queue_limit_bytes=3000)
     for i in range(4):
         shell.see(OUT, data(UP, i * 1460))
-    assert shell.sent_seqs(UP) == [0, 1460]
+    assert shell.sent_seqs(UP) == [0]
     assert shell.hook.counters()["overflows"] == 1
     shell.run_until(S)
-    assert shell.sent_seqs(UP) == [0, 1460, 2920, 4380]
-    assert shell.dropped == []
+    assert shell.times(UP) == [0, 24 * MS, 48 * MS]
+    assert [segment.seq for segment, _ in shell.dropped] == [4380]
 
 
-def test_flows_beyond_the_table_pass_unpaced() -> None:
-    shell = sender(table=FlowTableConfig(max_flows=1))
-    shell.see(OUT, data(UP, 0))
-    other = UP._replace(sport=9)
-    for i in range(3):
-        shell.see(OUT, data(other, i * 1460))
-    assert shell.times(other) == [0, 0, 0]
-    assert shell.hook.counters()["unpaced_segments"] == 3
+def test_a_full_table_forgets_the_most_silent_flow_that_holds_nothing() -> None:
+    shell = sender(table=FlowTableConfig(max_flows=2))
+    flows = [UP._replace(sport=number) for number in range(3)]
+    for flow in flows:
+        shell.see(OUT, data(flow, 0))
+    for i in range(1, 3):
+        shell.see(OUT, data(flows[2], i * 1460))
+    assert len(shell.times(flows[2])) == 1, "it is paced"
+    assert shell.hook.counters()["flows_replaced"] == 1
+    assert shell.hook.counters()["unpaced_segments"] == 0
 
 
 def test_early_repeated_and_late_timeouts_are_harmless() -> None:

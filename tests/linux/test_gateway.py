@@ -16,7 +16,7 @@ from typing import ClassVar
 import pytest
 from network import PACELAB, ROOT, Host, Line, RunningAgent, iperf, missing_for_namespaces
 
-from pacelab_pacer.linux import process
+from pacelab_pacer.linux import watchdog
 
 # `pacelab gateway` between real hosts: real TCP, real rules, kill -9.
 
@@ -164,11 +164,11 @@ class _TakenOut:
         return []
 
 
-def test_an_agent_hears_from_its_guard_that_its_rules_were_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "LOOK_S", 0.0)
-    monkeypatch.setattr(process, "BEAT_NS", 0)
+def test_an_agent_hears_from_its_watchdog_that_its_rules_were_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdog, "LOOK_S", 0.0)
+    monkeypatch.setattr(watchdog, "BEAT_NS", 0)
     rules = _TakenOut()
-    watching = process.Guard(rules, punctual=False, on_release=lambda: None)  # type: ignore[arg-type]
+    watching = watchdog.Watchdog(rules, punctual=False, on_release=lambda: None)  # type: ignore[arg-type]
     deadline_s = time.monotonic() + 10
     while not watching.taken and time.monotonic() < deadline_s:
         watching.beat(time.monotonic_ns(), 0)
@@ -202,31 +202,31 @@ def test_what_waits_in_a_stopped_agents_queue_passes_too(line: Line) -> None:
     agent.stop()
 
 
-def guard_of(agent: RunningAgent) -> int:
+def watchdog_of(agent: RunningAgent) -> int:
     """Its process."""
     pid = agent.ready["pid"]
     children = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
-    (guard,) = [child for child in children if Path(f"/proc/{child}/comm").read_text() != "display\n"]
-    return guard
+    (process,) = [child for child in children if Path(f"/proc/{child}/comm").read_text() != "display\n"]
+    return process
 
 
-def test_gateway_ends_when_its_guard_is_killed_and_packets_pass(line: Line) -> None:
+def test_gateway_ends_when_its_watchdog_is_killed_and_packets_pass(line: Line) -> None:
     agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
-    os.kill(guard_of(agent), signal.SIGKILL)
+    os.kill(watchdog_of(agent), signal.SIGKILL)
     assert agent.process.wait(10) == 3
     said = agent.said()
-    assert (said.count("\n"), "its guard was killed" in said) == (1, True), said
+    assert (said.count("\n"), "the watchdog was killed" in said) == (1, True), said
     assert line.rules() == ""
 
 
-def test_gateway_guard_ends_with_an_agent_that_is_killed(line: Line) -> None:
+def test_gateway_watchdog_ends_with_an_agent_that_is_killed(line: Line) -> None:
     agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
-    guard = guard_of(agent)
+    process = watchdog_of(agent)
     agent.kill()
     deadline_s = time.monotonic() + 10
-    while Path(f"/proc/{guard}/stat").exists() and time.monotonic() < deadline_s:
+    while Path(f"/proc/{process}/stat").exists() and time.monotonic() < deadline_s:
         time.sleep(0.02)
-    assert not Path(f"/proc/{guard}/stat").exists()
+    assert not Path(f"/proc/{process}/stat").exists()
 
 
 def test_gateway_bad_packets_pass_unharmed_and_are_counted(line: Line, make) -> None:

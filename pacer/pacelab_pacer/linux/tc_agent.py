@@ -27,13 +27,14 @@ from pacelab_pacer.core.pacing.pacing_hook import PacingHook
 from pacelab_pacer.core.segment import SYN, TCP, FlowKey, Segment
 from pacelab_pacer.linux.agent import LEFT_BEHIND, TICK_NS, AgentConfig
 from pacelab_pacer.linux.air_tap import AirTap, Tapped
-from pacelab_pacer.linux.doubts import Traffic
+from pacelab_pacer.linux.diagnostics import TrafficWatch
 from pacelab_pacer.linux.host import AgentError, check_permitted, check_wired, mtu_of
 from pacelab_pacer.linux.kernel_pacing import MAX_FLOWS, KernelPacing
 from pacelab_pacer.linux.packet import PacketReader, Reason
-from pacelab_pacer.linux.process import StopSignal, be_punctual
+from pacelab_pacer.linux.real_time import be_punctual
 from pacelab_pacer.linux.rules import remove_stale
 from pacelab_pacer.linux.status import STATUS_VERSION, FlowMonitor, Line, Ready, Status
+from pacelab_pacer.linux.stop_signal import StopSignal
 
 BATCH_NS = 5 * NS_PER_MS
 """The socket is read this often: pacing does not wait for it, round trips are timed by the kernel."""
@@ -101,7 +102,7 @@ class TcAgent:
         self._out, self._in = points[config.role.name == "gateway"]
         self._reader = PacketReader(largest_bytes=_LARGEST_SUPER_PACKET, whole=False)
         self._monitor = FlowMonitor()
-        self._traffic = Traffic(
+        self._traffic = TrafficWatch(
             config.air, config.wired, paths_known=bool(config.paths), say=say, sees="IPv4 TCP packet"
         )
         self._flows: OrderedDict[FlowKey, _Paced] = OrderedDict()

@@ -221,7 +221,7 @@ def test_driver_any_method_that_raises_bypasses(driver, hook, port, make, monkey
     driver.timeout(0)
     driver.deadline_ns()
     driver.counters()
-    assert re.fullmatch(rf"ValueError: {method} \(test_shell\.py, line \d+, in broken\)", driver.failure)
+    assert re.fullmatch(rf"ValueError: {method} \(test_driver\.py, line \d+, in broken\)", driver.failure)
     assert port.log == [("accept", 1, None)]
 
 

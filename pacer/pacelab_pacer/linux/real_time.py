@@ -1,4 +1,4 @@
-"""Real-time priority for processes that carry packets: SCHED_FIFO, no timer slack, no pauses of the garbage collector."""
+"""Real-time priority for processes that carry packets: SCHED_FIFO, no timer slack, no garbage collection."""
 
 from __future__ import annotations
 

@@ -60,6 +60,9 @@ class Role:
     """Bit of the packet mark that says: sent by this agent."""
     taps: tuple[tuple[Point, str], ...]
     """Points with their netfilter hooks, one queue each."""
+    paces: bool = False
+    """Its algorithms hold packets back to protect the air: a packet that the kernel's queue has no room for is dropped.
+    Other roles let it pass unseen."""
 
 
 ROLES = {
@@ -70,12 +73,14 @@ ROLES = {
             first_queue=20_480,
             mark=1 << 24,
             taps=((Point.WIRED_TO_AIR, "FORWARD"), (Point.AIR_TO_WIRED, "FORWARD")),
+            paces=True,
         ),
         Role(
             name="sender",
             first_queue=20_490,
             mark=1 << 25,
             taps=((Point.LOCAL_OUT, "OUTPUT"), (Point.LOCAL_IN, "INPUT")),
+            paces=True,
         ),
         Role(name="relay", first_queue=20_500, mark=1 << 26, taps=((Point.LINK, "POSTROUTING"),)),
         Role(
@@ -217,7 +222,7 @@ class Agent:
             undo.callback(self._link.close)
         self._raw = RawSender(role.mark)
         undo.callback(self._raw.close)
-        self._queue = NfQueue(tuple(self._points))
+        self._queue = NfQueue(tuple(self._points), fail_open=not role.paces)
         undo.callback(self._queue.close)
         self._driver = HookDriver(
             self._hook,
@@ -327,9 +332,12 @@ class Agent:
             self._once(f"the algorithm failed and is bypassed ({driver.failure}): packets pass as if there were none")
         counters = driver.counters()
         if counters.get("unpaced_flows", 0) or counters.get("unpaced_segments", 0):
-            self._once("no room for more flows: new ones pass unpaced")
-        if self._queue.overruns:
-            self._once("packets came faster than they could be read: some passed unseen")
+            self._once("some packets pass unpaced: see the hook's counters")
+        if counters.get("overflows", 0):
+            self._once("the pacing queue is full: it drops what it has no room for, as a router's queue does")
+        if self._queue.overruns or self._queue.lost():
+            fate = "were dropped" if self._config.role.paces else "passed unseen"
+            self._once(f"packets arrived faster than the agent could read them: some {fate}")
         if self._link is not None and self._link.closed:
             self._once("the link layer has gone: no more transmit results, no extra backoff")
         if self._watchdog.released:

@@ -29,7 +29,7 @@ from pacelab_pacer.linux.agent import LEFT_BEHIND, TICK_NS, AgentConfig
 from pacelab_pacer.linux.air_tap import AirTap, Tapped
 from pacelab_pacer.linux.diagnostics import TrafficWatch
 from pacelab_pacer.linux.host import AgentError, check_permitted, check_wired, mtu_of
-from pacelab_pacer.linux.kernel_pacing import MAX_FLOWS, KernelPacing
+from pacelab_pacer.linux.kernel_pacing import KernelPacing
 from pacelab_pacer.linux.packet import PacketReader, Reason
 from pacelab_pacer.linux.real_time import be_punctual
 from pacelab_pacer.linux.rules import remove_stale
@@ -51,6 +51,8 @@ SETTLED_NS = 20 * NS_PER_MS
 IDLE_NS = 120 * NS_PER_S
 HALF_OPEN_NS = 5 * NS_PER_S
 """A flow without data keeps its class this long."""
+MAX_FLOWS = 16_384
+"""Flows that are paced, as many as the hooks' tables hold; for a further one the most silent is forgotten."""
 _LARGEST_SUPER_PACKET = 0xFFFF
 
 
@@ -106,7 +108,7 @@ class TcAgent:
             config.air, config.wired, paths_known=bool(config.paths), say=say, sees="IPv4 TCP packet"
         )
         self._flows: OrderedDict[FlowKey, _Paced] = OrderedDict()
-        self._new: list[FlowKey] = []
+        self._new: dict[FlowKey, None] = {}
         self._young_until_ns = 0
         self._count: Counter[str] = Counter()
         self._unseen: Counter[str] = Counter()
@@ -212,10 +214,9 @@ class TcAgent:
         flow = self._flows.get(segment.flow)
         if flow is None:
             if len(self._flows) >= MAX_FLOWS:
-                self._count["unpaced_segments"] += segment.is_data
-                return
+                self._forget(next(iter(self._flows)))
             flow = self._flows[segment.flow] = _Paced()
-            self._new.append(segment.flow)
+            self._new[segment.flow] = None
         if not flow.told_bps:
             self._young_until_ns = self._now_ns + YOUNG_NS
         flow.last_ns = self._now_ns
@@ -262,8 +263,8 @@ class TcAgent:
 
     def _set_rates(self, now_ns: int) -> None:
         if self._new:
-            self._kernel.add(self._new)
-            self._new = []
+            self._kernel.add(list(self._new))
+            self._new = {}
         changed: dict[FlowKey, tuple[int, int]] = {}
         for key, flow in self._flows.items():
             if not flow.full:
@@ -288,11 +289,15 @@ class TcAgent:
     def _forget_idle(self, now_ns: int) -> None:
         for key, flow in list(self._flows.items()):
             if now_ns - flow.last_ns > (IDLE_NS if flow.largest_bytes else HALF_OPEN_NS):
-                del self._flows[key]
-                self._kernel.forget(key)
-        if self._count["unpaced_segments"] and not self._full:
+                self._forget(key)
+        if self._kernel.sharing_flows and not self._full:
             self._full = True
-            self._say("no room for more flows: new ones pass unpaced")
+            self._say("no class is left for more flows: further ones share a class, at the pace of the slowest of them")
+
+    def _forget(self, key: FlowKey) -> None:
+        del self._flows[key]
+        self._new.pop(key, None)
+        self._kernel.forget(key)
 
     # Status.
 

@@ -200,12 +200,10 @@ def topologies(
     from pacelab.cli import listings
 
     if out is not None and not plot:
-        raise ConfigError("--out: allowed with --plot, which draws into it")
+        raise ConfigError("--out needs --plot, whose figure it names")
     if name is None:
         if plot or any(value is not None for value in values.values()):
-            raise ConfigError(
-                "topologies: --plot and options are of one topology: allowed is topologies NAME with them"
-            )
+            raise ConfigError("--plot and options of a topology need one topology; use `pacelab topologies NAME`")
         print_json(listings.topologies_document()) if json else print_table(listings.topologies_table())
         return
     topology = build_experiment(name, values).network
@@ -276,7 +274,8 @@ def _check_counted(single: Mapping[str, Any]) -> None:
     """ConfigError when runs that count packets are also told how long they take."""
     if "duration_s" in single:
         raise ConfigError(
-            f"--seconds {single['duration_s']:g} with --full: its runs count packets: allowed is one of the two"
+            f"--seconds {single['duration_s']:g} cannot be combined with --full, whose runs count packets; leave one "
+            "out"
         )
 
 
@@ -289,15 +288,13 @@ def _check_calls(quantity: Quantity | None, base: Experiment, axes: Mapping[str,
 
     points = Grid.of(base, schemes=[BASELINE], axes=axes, seeds=1).experiments()
     if not any(flow.call is not None for experiment in points for flow in experiment.flows):
-        raise ConfigError(
-            f"--y {quantity.short}: there are no calls in these networks: add some, as by --traffic voice"
-        )
+        raise ConfigError(f"--y {quantity.short} needs voice calls; add some, for example with --traffic voice")
 
 
 def _capture(path: Path | None, snap: str | None, garbled: bool) -> PcapFile | None:
     if path is None:
         if snap is not None or garbled:
-            raise ConfigError("--pcap-snap and --pcap-garbled: allowed with --pcap FILE alone")
+            raise ConfigError("--pcap-snap and --pcap-garbled need --pcap FILE")
         return None
     snap_bytes = SNAP_BYTES if snap is None else parse_one("--pcap-snap", snap, SNAPS)
     capture = PcapFile(path=path, snap_bytes=snap_bytes, garbled=garbled)

@@ -15,7 +15,8 @@ from typing import Any, get_args
 from pacelab.air import congestion
 from pacelab.air.congestion import NeverEnds, Watchdog
 from pacelab.options.own_code import UserCodeError, finished, misnamed, own_traceback, place_of
-from pacelab.schemes import SCHEMES, Attachment, Scheme
+from pacelab.schemes import Attachment, Scheme
+from pacelab.schemes.failures import is_user_scheme
 from pacelab.schemes.scheme import HOOK_NEEDS
 from pacelab.units import NS_PER_S, s_from_ns
 from pacelab_pacer.core.contract import Action, Drop, Event, Forward, Hook, Reaction, SegmentSeen
@@ -75,7 +76,7 @@ def guard(scheme: Scheme, attachments: Sequence[Attachment]) -> tuple[Sequence[A
     """
     if scheme.raise_failure is not None:
         return attachments, scheme.raise_failure
-    if not _is_own(scheme):
+    if not is_user_scheme(scheme):
         return attachments, _never
     code = OwnCalls(f"scheme {scheme.name}")
     return [replace(item, hook=_OwnHook(code, item.hook)) for item in attachments], code.raise_failure
@@ -83,7 +84,7 @@ def guard(scheme: Scheme, attachments: Sequence[Attachment]) -> tuple[Sequence[A
 
 def misnamed_hooks(scheme: Scheme, attachments: Sequence[Attachment]) -> list[str]:
     """What hooks of one's own define by nearly a name of the contract's, each once, in words."""
-    kinds = dict.fromkeys(type(item.hook) for item in attachments) if _is_own(scheme) else {}
+    kinds = dict.fromkeys(type(item.hook) for item in attachments) if is_user_scheme(scheme) else {}
     return [told for kind in kinds for told in misnamed(kind, (*HOOK_NEEDS, "react"))]
 
 
@@ -95,20 +96,6 @@ def forgetful_hooks(scheme: Scheme, guarded: Sequence[Attachment], end_ns: int) 
         for item in guarded
         if isinstance(item.hook, _OwnHook) and item.hook.has_forgotten(end_ns)
     ]
-
-
-def refuse_failed(scheme: Scheme, points: Sequence[str], reports: Sequence[dict[str, Any]]) -> None:
-    """Raise UserCodeError for a hook of one's own that a back end's report says has failed: elsewhere than in this
-    process, or by an action that could not be read.
-    """
-    for point, report in zip(points, reports, strict=True):
-        if _is_own(scheme) and report["failed"] is not None:
-            said = f"scheme {scheme.name}: the {point} hook at node {report['node']} failed: {report['failed']}"
-            raise UserCodeError(f"{said}\n{place_of(getattr(scheme, point))}".rstrip())
-
-
-def _is_own(scheme: Scheme) -> bool:
-    return SCHEMES.get(scheme.name) is not scheme
 
 
 class _OwnHook:

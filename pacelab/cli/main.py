@@ -27,9 +27,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import TyperPath
 
-from pacelab import __version__
 from pacelab.console import drop, log, stdout_for_documents
 from pacelab.errors import HostError, PaceLabError
+from pacelab.version import __version__
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -48,7 +48,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "lab": (
             "pacelab.cli.commands:lab",
-            "Compare NewReno, TCP-GAP and Link RED on chains of 1 to 10 hops, up and down, static and AODV.",
+            "Show in three findings what pacing gains, and what it costs.",
         ),
         "schemes": ("pacelab.cli.commands:schemes", "List the schemes, where they act and what they need."),
         "topologies": ("pacelab.cli.commands:topologies", "List the topologies with their options, or show one."),

@@ -238,7 +238,8 @@ def _check_network(name: str, scheme: str | None) -> None:
         return
     if name in DEMOS:
         raise ConfigError(
-            f"demo {name} --scheme {scheme}: --scheme is for a topology or a file; the page of {name} has its own schemes"
+            f"demo {name} --scheme {scheme}: --scheme is for a topology or a file; the page of {name} has its own "
+            "schemes"
         )
     known = tuple(dict.fromkeys((*DEMOS, NEW, *KINDS)))
     raise ConfigError(

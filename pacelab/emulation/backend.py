@@ -12,6 +12,7 @@ from pacelab.errors import ConfigError, HostError
 from pacelab.options.own_code import is_own
 from pacelab.options.values import UML, VM
 from pacelab.results.results import Outcome, Progress
+from pacelab.schemes.failures import raise_failed_hook
 from pacelab_topologies.own_running import Beside
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ class RealHosts:
         pcap: PcapFile | None,
     ) -> Outcome:
         """See `Backend.run`."""
-        from pacelab.air.own_hooks import refuse_failed
         from pacelab.emulation.compile import compile_plan
         from pacelab.traffic.flows import ENGINE_KIND
 
@@ -65,7 +65,7 @@ class RealHosts:
             plan = plan.model_copy(update={"capture_bytes": pcap.snap_bytes})
         result = run_plan(experiment, plan, on_progress, own=_own_files(experiment, own), pcap=pcap)
         points = tuple(point for point, _node in scheme.sites(experiment.network))
-        refuse_failed(scheme, points, result["air"]["hooks"])
+        raise_failed_hook(scheme, points, result["air"]["hooks"])
         for flow, planned in zip(result["air"]["flows"], experiment.flows, strict=True):
             flow["kind"] = ENGINE_KIND[planned.carried.kind]
         return Outcome(

@@ -13,12 +13,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from pacelab import __version__
-from pacelab.air.engine import Sim, deferred_interrupts
+from pacelab.air.backend import Sim
 from pacelab.console import log, waited_for
 from pacelab.emulation.backend import RealHosts
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
+from pacelab.interrupts import deferred_interrupts
 from pacelab.options.arguments import an, checked, function, optional, several
 from pacelab.options.values import UML
 from pacelab.results.folder import PcapFile
@@ -26,6 +26,7 @@ from pacelab.results.results import Backend, Progress, RunResult, assemble, join
 from pacelab.results.types import Host
 from pacelab.running.workers import ALL_CORES, Workers, each_finished, stop_is_wanted, usable_cores
 from pacelab.schemes import Scheme
+from pacelab.version import __version__
 
 BACKENDS: dict[str, Backend] = {"sim": Sim(), "tap": RealHosts("tap"), "hwsim": RealHosts("hwsim")}
 """Name -> back end; the names are those of --backend."""

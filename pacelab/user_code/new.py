@@ -13,9 +13,9 @@ from typing import Annotated
 
 import typer
 
-import pacelab
 from pacelab.console import log
 from pacelab.errors import ConfigError
+from pacelab.public import PUBLIC
 from pacelab.results.folder import write_file
 
 CC = '''"""A congestion control; as it stands, additive increase and multiplicative decrease. Alone or beside others:
@@ -268,7 +268,7 @@ def write_new(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
         raise ConfigError(f"new {kind}: {name!r} is a Python keyword; choose another name")
     if not name.isidentifier() or (kind != "claim" and name[0] == "_"):
         raise ConfigError(f"new {kind}: the name must be letters, digits and _, starting with a letter, not {name!r}")
-    if kind != "claim" and (hasattr(builtins, name) or name in pacelab.__all__):
+    if kind != "claim" and (hasattr(builtins, name) or name in PUBLIC):
         raise ConfigError(f"new {kind}: {name!r} is a name that the file itself uses; choose another name")
     file = name.lower()
     words = {"name": name, "file": file, "test": f"test_{file}", "id": "-".join(filter(None, file.split("_")))}

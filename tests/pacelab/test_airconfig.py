@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import pacelab
-from pacelab.air.engine import run_air
+from pacelab.air.backend import run_air
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.table import BY_FIELD
+from pacelab.options.settings import BY_FIELD
 from pacelab.running.runner import run
 
 

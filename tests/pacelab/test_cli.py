@@ -359,7 +359,7 @@ def test_cli_bug_is_exit_4(in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("pacelab.air.engine.run_air", broken)
+    monkeypatch.setattr("pacelab.air.backend.run_air", broken)
     assert main(["run", "chain"]) == 4
     assert capsys.readouterr().err.splitlines()[-1].startswith("pacelab: this is a bug (ZeroDivisionError: oh)")
     assert list(in_tmp.iterdir()) == []
@@ -371,7 +371,7 @@ def test_cli_a_package_of_another_python_is_told_to_be_left_out(
     def broken(*_: object, **__: object) -> None:
         raise ImportError("numpy of Python 3.10")
 
-    monkeypatch.setattr("pacelab.air.engine.run_air", broken)
+    monkeypatch.setattr("pacelab.air.backend.run_air", broken)
     monkeypatch.setenv("PYTHONPATH", "/opt/ros/lib")
     assert main(["run", "chain"]) == 3
     told = capsys.readouterr().err.splitlines()[-1]
@@ -385,7 +385,7 @@ def test_cli_interrupt_is_exit_130(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pacelab.air.engine.run_air", interrupted)
+    monkeypatch.setattr("pacelab.air.backend.run_air", interrupted)
     assert main(["run", "chain"]) == 130
     assert capsys.readouterr().err == "pacelab: interrupted\n"
     assert list(in_tmp.iterdir()) == []

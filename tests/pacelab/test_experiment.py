@@ -16,8 +16,9 @@ from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment import experiment
 from pacelab.experiment.air_config import compile_air
-from pacelab.experiment.experiment import Experiment, build_experiment, find_option, parse_list, split_axes
-from pacelab.options.table import BY_FIELD
+from pacelab.experiment.experiment import Experiment
+from pacelab.experiment.from_text import build_experiment, find_option, parse_list, split_axes
+from pacelab.options.settings import BY_FIELD
 from pacelab_topologies import registry
 from pacelab_topologies.domain import Choice, Domain, Real
 from pacelab_topologies.kind import Kind, TopologyOption

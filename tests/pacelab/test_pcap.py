@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 import pacelab
-from pacelab.air.engine import join_captures
 from pacelab.cli.main import main
+from pacelab.engine import join_captures
 from pacelab.errors import ProtocolError
 from pacelab.results.folder import PcapFile
 from pacelab.running.runner import run

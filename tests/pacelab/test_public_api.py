@@ -84,7 +84,7 @@ def test_what_mypy_sees_is_what_there_is() -> None:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("pacelab")
         for alias in node.names
     }
-    assert seen == pacelab._PUBLIC
+    assert seen == pacelab.PUBLIC
 
 
 class Passing:

@@ -20,7 +20,7 @@ import pacelab
 from pacelab import Experiment, run
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
-from pacelab.experiment.experiment import request_of
+from pacelab.experiment.stored import request_of
 from pacelab.figures.plots import plot_series
 from pacelab.results.results import load_result
 from pacelab.results.types import Host, Run

@@ -12,7 +12,7 @@ from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.table import CONTROLS
+from pacelab.options.names_or_files import CONTROLS
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES, HookSettings, find_scheme

@@ -15,12 +15,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from pacelab.emulation.namespaces import inside
 from pacelab.emulation.network.addresses import air_mac, radio_name
+from pacelab.emulation.network.counters import COUNTED, DROPS, GAUGES, OUTSIDE
 from pacelab.emulation.network.medium import SOCKET
-from pacelab.emulation.network.namespaces import inside
 from pacelab.emulation.plan import Plan
 from pacelab.emulation.processes import SAFE_PATH, Child, environment
-from pacelab.emulation.report import COUNTED, DROPS, GAUGES, OUTSIDE
 from pacelab.errors import HostError
 from pacelab_pacer.linux.link_layer import read_stations
 

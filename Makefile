@@ -36,7 +36,7 @@ export PIP_USER := 0
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
 
-lab: hello build  ## build, then compare NewReno, TCP-GAP and Link RED on chains of 1 to 10 hops: table and figures
+lab: hello build  ## build, then show in three findings, each with a picture, what pacing gains and what it costs
 	tools/patiently --bar comparison $(VENV)/bin/pacelab lab
 
 # Not before it is known that all is there: else the one line to say is what to install.
@@ -129,7 +129,7 @@ format: $(VENV)/.tools  ## lay out Python and Rust code
 	$(VENV)/bin/ruff format -q .
 	$(CARGO) fmt $(MANIFEST) --all
 
-lint: $(VENV)/.tools  ## wording, ruff, mypy, import-linter, rustfmt, clippy, shellcheck
+lint: $(VENV)/.tools  ## wording, ruff, mypy, import-linter, rustfmt, clippy, shellcheck, Biome
 	-$(PY) tools/language --count
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -141,6 +141,11 @@ lint: $(VENV)/.tools  ## wording, ruff, mypy, import-linter, rustfmt, clippy, sh
 	else echo "skipped clippy: $$(tools/prerequisites --how checks)"; fi
 	@if command -v shellcheck >/dev/null; then set -x; shellcheck -S warning $(SHELL_SCRIPTS); \
 	else echo "skipped shellcheck: $$(tools/prerequisites --how checks)"; fi
+	@if command -v npx >/dev/null; then set -x; npx --yes --prefer-offline @biomejs/biome@$(BIOME) check; \
+	else echo "skipped Biome (JavaScript and CSS): it needs Node.js; on Debian and Ubuntu: apt-get install npm"; fi
+
+# The version in biome.jsonc.
+BIOME := 2.6.8
 
 # What begins as one does.
 SHELL_SCRIPTS = $(shell grep -rlEI --exclude-dir=.git --exclude-dir=.venv --exclude-dir=build --exclude-dir=runs \

@@ -158,8 +158,8 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
             Demo(
                 name="reuse",
                 title="Spatial reuse",
-                question="A sends to B, and C sends to D, each as fast as it can. How far apart must the two pairs be "
-                "so that each pair has the air to itself?",
+                question="A sends to B, and C sends to D. How far apart must the pairs be so that each has the air to "
+                "itself?",
                 answer="As long as A and C sense each other, the two pairs share one channel. Once B and C are "
                 "farther apart than the sense range, each pair gets the full rate. Between these distances (360 to "
                 "550 m from B to C, if the sense range is 550 m), B senses C but still receives A's frames, by "

@@ -203,7 +203,7 @@ def _numbers(run: Mapping[str, Any]) -> str:
     parts.append(f"The link layer gave up {lost} {'packet' if lost == 1 else 'packets'}")
     measured_s = totals["end_s"] - config["warmup_s"]
     return (
-        f"{' '.join(parts)} (seed {config['seed']}, {measured_s:g}\u00a0s measured after a warm-up of "
+        f"{' '.join(parts)} (seed {config['seed']}, {measured_s:g}\u00a0s after a warm-up of "
         f"{config['warmup_s']:g}\u00a0s)."
     )
 

@@ -243,8 +243,8 @@ def _check_network(name: str, scheme: str | None) -> None:
         )
     known = tuple(dict.fromkeys((*DEMOS, NEW, *KINDS)))
     raise ConfigError(
-        f"demo: nothing is called {name!r}: {like_which(name, known)}choose one of {', '.join(known)}, or the path of "
-        "a .yaml or .py file"
+        f"demo must be one of {', '.join(known)}, or the path of a .yaml or .py file, not {name!r}"
+        f"{like_which(name, known)}"
     )
 
 

@@ -30,7 +30,12 @@ from pacelab.demo.widget import reply  # noqa: E402
 from pacelab.errors import HostError  # noqa: E402
 
 SIZE = {"width": 1366, "height": 900}
-PROJECTORS = ({"width": 1366, "height": 768}, {"width": 1920, "height": 1080}, {"width": 3840, "height": 2160})
+PROJECTORS = (
+    {"width": 1280, "height": 720},
+    {"width": 1366, "height": 768},
+    {"width": 1920, "height": 1080},
+    {"width": 3840, "height": 2160},
+)
 SLIDER_P95_S, FIRST_PAINT_S, UPDATES_PER_S = 1.0, 2.0, 20
 
 

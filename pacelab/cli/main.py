@@ -94,7 +94,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "Write a file of your own that runs as it stands, and a test beside it: new KIND NAME.",
         ),
         "demo": (
-            "pacelab.demo.server:demo",
+            "pacelab.cli.demo_command:demo",
             "Show wireless networks live in a browser. Drag nodes or move sliders, and the simulation runs again.",
         ),
         "gateway": (

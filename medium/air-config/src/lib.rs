@@ -12,8 +12,9 @@ mod radio;
 mod traffic;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::radio::check;
 use crate::traffic::LONGEST_S;
@@ -25,6 +26,17 @@ pub use traffic::{Category, Cbr, FewSettings, Flow, Tcp, TcpDefaults, Traffic, V
 pub const VERSION: u32 = 1;
 /// Of a wire.
 const LONGEST_DELAY_S: f64 = 3600.0;
+
+/// A node: its place in `Config::nodes`.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[serde(transparent)]
+pub struct NodeId(pub u32);
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
 
 /// One run.
 #[derive(Clone, Debug, Deserialize)]
@@ -47,11 +59,11 @@ pub struct Config {
     pub headers: Headers,
     pub nodes: Vec<Node>,
     #[serde(default)]
-    pub link_rates_bps: Vec<(u32, u32, u32)>,
+    pub link_rates_bps: Vec<(NodeId, NodeId, u32)>,
     #[serde(default)]
-    pub rate_changes: Vec<(f64, u32, u32, u32)>,
+    pub rate_changes: Vec<(f64, NodeId, NodeId, u32)>,
     #[serde(default)]
-    pub moves: Vec<(u32, f64, f64, f64)>,
+    pub moves: Vec<(NodeId, f64, f64, f64)>,
     pub wired: Vec<Wired>,
     #[serde(default)]
     pub host_delay: Option<HostDelay>,
@@ -105,8 +117,8 @@ pub struct Node {
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)]
 pub struct Wired {
-    pub a: u32,
-    pub b: u32,
+    pub a: NodeId,
+    pub b: NodeId,
     pub rate_bps: f64,
     pub delay_s: f64,
     pub queue_pkts: u32,
@@ -149,7 +161,7 @@ impl Config {
         }
         self.check_radio()?;
         self.check_nodes()?;
-        self.flows.iter().try_for_each(|flow| flow.check(self.nodes.len() as u32))?;
+        self.flows.iter().try_for_each(|flow| flow.check(NodeId(self.nodes.len() as u32)))?;
         self.check_calls()
     }
 
@@ -161,7 +173,7 @@ impl Config {
             let fits = match ends.insert((call, flow.src), flow.dst) {
                 Some(_) => false,
                 None => ends
-                    .range((call, 0)..=(call, u32::MAX))
+                    .range((call, NodeId(0))..=(call, NodeId(u32::MAX)))
                     .all(|(&(_, src), &dst)| (src, dst) == (flow.src, flow.dst) || (src, dst) == (flow.dst, flow.src)),
             };
             check(fits, || format!("flow {}: call {call}: has two flows, there and back, at most", flow.id))?;
@@ -177,12 +189,12 @@ impl Config {
     }
 
     fn check_nodes(&self) -> Result<(), String> {
-        let count = self.nodes.len() as u32;
+        let count = NodeId(self.nodes.len() as u32);
         for node in self.nodes.iter().filter(|node| node.wireless) {
             self.radio.propagation.check_place(&node.name, node.position_m)?;
         }
         for &(node, at_s, x, y) in &self.moves {
-            check(node < count && self.nodes[node as usize].wireless, || {
+            check(node < count && self.nodes[node.0 as usize].wireless, || {
                 format!("moves: node {node} is not wireless")
             })?;
             check(at_s >= 0.0 && x.is_finite() && y.is_finite(), || {

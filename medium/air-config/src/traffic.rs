@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::NodeId;
 use crate::radio::check;
 
 /// IP, UDP and RTP.
@@ -17,8 +18,8 @@ pub(crate) const LONGEST_S: f64 = 1e9;
 #[allow(missing_docs)]
 pub struct Flow {
     pub id: u32,
-    pub src: u32,
-    pub dst: u32,
+    pub src: NodeId,
+    pub dst: NodeId,
     pub start_s: f64,
     #[serde(default)]
     pub stop_s: Option<f64>,
@@ -137,7 +138,7 @@ pub struct Voice {
 
 impl Flow {
     /// Checks the flow of a run with so many nodes.
-    pub(crate) fn check(&self, nodes: u32) -> Result<(), String> {
+    pub(crate) fn check(&self, nodes: NodeId) -> Result<(), String> {
         let name = format!("flow {}", self.id);
         check(self.src < nodes && self.dst < nodes && self.src != self.dst, || {
             format!("{name}: src {} and dst {} must be two different nodes below {nodes}", self.src, self.dst)

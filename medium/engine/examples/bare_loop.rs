@@ -3,7 +3,7 @@
 //!
 //! What a run of as many events cannot be cheaper than, as long as each is an event of its own (`bench/bench.py`).
 
-use pacelab_engine::{Agenda, Stream};
+use pacelab_engine::{EventQueue, Stream};
 
 /// Events of a station lie about as far apart as on a busy chain: a slot to a frame.
 const LONGEST_WAIT_NS: u32 = 6_000_000;
@@ -15,15 +15,15 @@ fn main() {
         std::process::exit(2);
     };
     let mut stream = Stream::new(1, 0);
-    let mut agenda = Agenda::default();
+    let mut event_queue = EventQueue::default();
     let mut seen = vec![0u64; stations as usize];
     for station in 0..stations as u32 {
-        agenda.push(u64::from(stream.below(LONGEST_WAIT_NS)), station);
+        event_queue.push(u64::from(stream.below(LONGEST_WAIT_NS)), station);
     }
     for _ in 0..events {
-        let Some((at, station)) = agenda.pop() else { break };
+        let Some((at, station)) = event_queue.pop() else { break };
         seen[station as usize] += 1;
-        agenda.push(at + u64::from(stream.below(LONGEST_WAIT_NS)), station);
+        event_queue.push(at + u64::from(stream.below(LONGEST_WAIT_NS)), station);
     }
     println!("{}", seen.iter().sum::<u64>());
 }

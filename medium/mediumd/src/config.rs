@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use pacelab_air_config::{Propagation, Radio as RadioSettings};
-use pacelab_engine::AirConfig;
+use pacelab_engine::{AirConfig, StationId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The version of configuration and protocol that this crate understands.
@@ -125,15 +125,17 @@ impl Config {
     /// The engine's configuration.
     pub fn air(&self) -> AirConfig {
         let rate_bps = |station: &Station| station.data_rate_bps.unwrap_or(self.radio.data_rate_bps);
+        let link_rates =
+            self.link_rates_bps.iter().map(|&(from, to, rate_bps)| (StationId(from), StationId(to), rate_bps));
         AirConfig {
             radio: self.radio.clone(),
             seed: self.seed,
             positions_m: self.stations.iter().map(|station| station.position_m.unwrap_or([0.0, 0.0])).collect(),
             links: None,
             data_rates_bps: self.stations.iter().map(rate_bps).collect(),
-            link_rates_bps: self.link_rates_bps.clone(),
+            link_rates_bps: link_rates.collect(),
             overhead_bytes: None,
-            tap: false,
+            trace: false,
         }
     }
 }
@@ -302,8 +304,8 @@ pub mod tests {
     #[test]
     fn a_good_configuration_is_the_engines() {
         let air = line(3, 200.0, "ns2").air();
-        assert_eq!(air.positions_m, [[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]]);
-        assert_eq!((air.data_rates_bps, air.radio.queue_pkts, air.tap), (vec![2_000_000; 3], 50, false));
+        assert_eq!(air.positions_m, vec![[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]].into());
+        assert_eq!((air.data_rates_bps, air.radio.queue_pkts, air.trace), (vec![2_000_000; 3].into(), 50, false));
     }
 
     #[test]

@@ -14,16 +14,16 @@ use netlink_sys::{Socket, SocketAddr};
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use nix::sys::socket::{setsockopt, sockopt};
-use pacelab_engine::{Ns, Phy};
+use pacelab_engine::{Id, IdVec, Ns, Phy, StationId};
 use pacelab_hwsim::frame::{Head, rate_index};
 use pacelab_hwsim::mesh::Mesh;
 use pacelab_hwsim::message::{Message, Sent};
 
-use crate::air::pump::{Hosts, Ledger};
+use crate::air::pump::{Hosts, Telemetry};
 use crate::config::Mac;
 use crate::frames::carrier::Carrier;
 use crate::frames::radio::{Radios, Tag, carried_out};
-use crate::frames::{Cause, Delivery, Event, Fate, Surroundings};
+use crate::frames::{CarrierHandler, Delivery, DropCause, Event, TxStatus};
 use crate::world::World;
 
 /// Messages read in a row, before the air has its turn.
@@ -39,36 +39,41 @@ const ACK_DBM: i32 = -50;
 pub struct RadioHosts {
     socket: RadioSocket,
     /// Hardware addresses.
-    hardware: Vec<Mac>,
+    hardware: IdVec<StationId, Mac>,
     /// wmediumd's network; None: the configuration has said all.
     world: Option<World>,
     register_at: Ns,
-    ledger: Ledger,
+    telemetry: Telemetry,
 }
 
 impl RadioHosts {
     /// With these permanent addresses.
-    pub fn new(socket: RadioSocket, macs: impl IntoIterator<Item = Mac>, world: Option<World>, ledger: Ledger) -> Self {
+    pub fn new(
+        socket: RadioSocket,
+        macs: impl IntoIterator<Item = Mac>,
+        world: Option<World>,
+        telemetry: Telemetry,
+    ) -> Self {
         let hardware = macs.into_iter().map(hardware_of).collect();
-        RadioHosts { socket, hardware, world, register_at: REGISTRATION_NS, ledger }
+        RadioHosts { socket, hardware, world, register_at: REGISTRATION_NS, telemetry }
     }
 
     /// The station that sends: by the frame's second address, else by the radio; learns the radio of the station.
-    fn sender(&mut self, carrier: &Carrier<Radios>, sent: &Sent) -> Option<u32> {
+    fn sender(&mut self, carrier: &Carrier<Radios>, sent: &Sent) -> Option<StationId> {
         let transmitter = Mac(sent.transmitter);
-        let by_frame = Head::read(&sent.frame).and_then(|head| carrier.wire.station_of(Mac(head.transmitter)));
+        let by_frame = Head::read(&sent.frame).and_then(|head| carrier.format.station_of(Mac(head.transmitter)));
         if let Some(station) = by_frame {
-            self.hardware[station as usize] = transmitter;
+            self.hardware[station] = transmitter;
         }
         by_frame.or_else(|| self.with_hardware(transmitter))
     }
 
-    fn with_hardware(&self, address: Mac) -> Option<u32> {
-        self.hardware.iter().position(|&hardware| hardware == address).map(|place| place as u32)
+    fn with_hardware(&self, address: Mac) -> Option<StationId> {
+        self.hardware.iter().position(|&hardware| hardware == address).map(StationId::from_index)
     }
 
     fn sent(&mut self, sent: &Sent, carrier: &mut Carrier<Radios>) {
-        let now = self.ledger.now();
+        let now = self.telemetry.now();
         carrier.advance(now, self);
         let tag = Tag {
             transmitter: Mac(sent.transmitter),
@@ -79,12 +84,12 @@ impl RadioHosts {
             cookie: sent.cookie,
         };
         let Some(station) = self.sender(carrier, sent) else {
-            carrier.count_drop(Cause::NoStation);
-            self.finish(0, now, &tag, 0, Fate::Failed);
+            carrier.count_drop(DropCause::NoStation);
+            self.finish(StationId(0), now, &tag, 0, TxStatus::Failed);
             return;
         };
         carrier.set_channel(station, tag.frequency_mhz);
-        let changed = self.world.as_mut().map(|world| world.heard(station as usize, sent.frequency_mhz, &sent.frame));
+        let changed = self.world.as_mut().map(|world| world.heard(station.index(), sent.frequency_mhz, &sent.frame));
         if changed == Some(true) {
             self.tune(station, carrier);
         }
@@ -95,11 +100,11 @@ impl RadioHosts {
         space[..length].copy_from_slice(&sent.frame[..length]);
         carrier.arrive(now, station, slot, length, tag, self);
         if !told_before && carrier.traffic(station).substituted > 0 {
-            let stands = carrier.wire.rates(station, &tag).map_or(0, |chain| chain.rate_bps(0));
+            let stands = carrier.format.rates(station, &tag).map_or(0, |chain| chain.rate_bps(0));
             eprintln!(
                 "mediumd: {} sends at {}: the air has 802.11a, b and g without such a rate there: it counts as {} Mbit/s. \
                  Told once; the statistics count further ones",
-                self.hardware[station as usize],
+                self.hardware[station],
                 tag.wanted(),
                 f64::from(stands) / 1e6
             );
@@ -107,20 +112,20 @@ impl RadioHosts {
     }
 
     /// The station is on another channel, or has told of other rates.
-    fn tune(&self, station: u32, carrier: &mut Carrier<Radios>) {
+    fn tune(&self, station: StationId, carrier: &mut Carrier<Radios>) {
         let Some(world) = &self.world else { return };
-        let phy = world.phy(station as usize);
+        let phy = world.phy(station.index());
         carrier.set_phy(station, phy);
-        carrier.wire.set_rates(station, Phy::of(phy, true).rates_bps());
-        carrier.set_links(station, world.leaving(station as usize), world.arriving(station as usize));
+        carrier.format.set_rates(station, Phy::of(phy, true).rates_bps());
+        carrier.set_links(station, world.leaving(station.index()), world.arriving(station.index()));
     }
 
-    fn address(&self, hardware: Mac, address: Mac, added: bool, wire: &mut Radios) {
+    fn address(&self, hardware: Mac, address: Mac, added: bool, format: &mut Radios) {
         let Some(station) = self.with_hardware(hardware) else { return };
         if !added {
-            wire.remove(station, address);
-        } else if wire.station_of(address).is_none() {
-            wire.add(station, address);
+            format.remove(station, address);
+        } else if format.station_of(address).is_none() {
+            format.add(station, address);
         }
     }
 }
@@ -130,24 +135,24 @@ fn hardware_of(mut mac: Mac) -> Mac {
     mac
 }
 
-impl Surroundings<Tag> for RadioHosts {
-    fn deliver(&mut self, station: u32, delivery: Delivery<'_, Tag>) -> bool {
+impl CarrierHandler<Tag> for RadioHosts {
+    fn deliver(&mut self, station: StationId, delivery: Delivery<'_, Tag>) -> bool {
         let Delivery { due, frame, tag, power_w } = delivery;
         let rate_bps = tag.rate_bps(0).unwrap_or(0);
-        let shift_db = self.world.as_ref().map_or(0.0, |world| world.shift_db(station as usize));
+        let shift_db = self.world.as_ref().map_or(0.0, |world| world.shift_db(station.index()));
         let message = Message::Deliver {
-            receiver: self.hardware[station as usize].0,
+            receiver: self.hardware[station].0,
             frame: frame.to_vec(),
             rate_index: rate_index(tag.frequency_mhz, rate_bps).unwrap_or(0),
             signal_dbm: (10.0 * power_w.max(1e-16).log10() + 30.0 + shift_db).clamp(-100.0, 20.0) as i32,
             frequency_mhz: tag.frequency_mhz,
         };
-        let taken = self.socket.tell(message).is_ok();
-        self.ledger.delivered(due, taken);
+        let taken = self.socket.send_message(message).is_ok();
+        self.telemetry.delivered(due, taken);
         taken
     }
 
-    fn finish(&mut self, _: u32, _: Ns, tag: &Tag, attempts: u32, fate: Fate) {
+    fn finish(&mut self, _: StationId, _: Ns, tag: &Tag, attempts: u32, fate: TxStatus) {
         let status = Message::Status {
             transmitter: tag.transmitter.0,
             flags: tag.told(fate),
@@ -155,20 +160,20 @@ impl Surroundings<Tag> for RadioHosts {
             chain: carried_out(&tag.chain, attempts),
             cookie: tag.cookie,
         };
-        let _ = self.socket.tell(status); // a radio that is gone waits for nothing
+        let _ = self.socket.send_message(status); // a radio that is gone waits for nothing
     }
 
     fn listens(&self, kind: u32) -> bool {
-        self.ledger.teller.listens(kind)
+        self.telemetry.event_sender.listens(kind)
     }
 
-    fn tell(&mut self, event: Event) {
-        self.ledger.teller.tell(event);
+    fn send_event(&mut self, event: Event) {
+        self.telemetry.event_sender.send(event);
     }
 }
 
 impl Hosts for RadioHosts {
-    type Wire = Radios;
+    type FrameFormat = Radios;
 
     fn watch(&self, epoll: &Epoll) -> io::Result<()> {
         Ok(epoll.add(&self.socket, EpollEvent::new(EpollFlags::EPOLLIN, 0))?)
@@ -183,14 +188,14 @@ impl Hosts for RadioHosts {
             match self.socket.read() {
                 Ok(Heard::Message(Message::Sent(sent))) => self.sent(&sent, carrier),
                 Ok(Heard::Message(Message::Address { transmitter, address, added })) => {
-                    self.address(Mac(transmitter), Mac(address), added, &mut carrier.wire);
+                    self.address(Mac(transmitter), Mac(address), added, &mut carrier.format);
                 }
                 Ok(Heard::Registered(Ok(()))) => eprintln!("mediumd: the registration was lost; registered again"),
-                Ok(Heard::Malformed) => carrier.count_drop(Cause::Malformed),
+                Ok(Heard::Malformed) => carrier.count_drop(DropCause::Malformed),
                 Ok(_) => {}
                 Err(error) if error.raw_os_error() == Some(Errno::ENOBUFS as i32) => {
-                    let now = self.ledger.now();
-                    self.ledger.lateness.lost(now);
+                    let now = self.telemetry.now();
+                    self.telemetry.lateness.lost(now);
                 }
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(()),
                 Err(error) => return Err(error),
@@ -200,7 +205,7 @@ impl Hosts for RadioHosts {
     }
 
     fn mind(&mut self, _: &mut Carrier<Radios>, _: &Epoll) -> io::Result<()> {
-        let now = self.ledger.now();
+        let now = self.telemetry.now();
         if now >= self.register_at {
             self.register_at = now + REGISTRATION_NS;
             let _ = self.socket.register(); // tried again
@@ -212,22 +217,23 @@ impl Hosts for RadioHosts {
         let Some(world) = &mut self.world else { return };
         let changed = world.replace(mesh);
         for &station in &changed {
-            let (before, now) = (carrier.wire.address_of(station as u32), world.address(station).map(Mac));
+            let (before, now) =
+                (carrier.format.address_of(StationId::from_index(station)), world.address(station).map(Mac));
             if before != now {
-                carrier.wire.set(station as u32, now);
-                self.hardware[station] = now.map_or(Mac([0; 6]), hardware_of);
+                carrier.format.set(StationId::from_index(station), now);
+                self.hardware[StationId::from_index(station)] = now.map_or(Mac([0; 6]), hardware_of);
             }
         }
         // Most requests move one station, and many a second may come.
         if let &[station] = &changed[..] {
-            carrier.set_links(station as u32, world.leaving(station), world.arriving(station));
+            carrier.set_links(StationId::from_index(station), world.leaving(station), world.arriving(station));
         } else {
             carrier.set_all_links(world.links());
         }
     }
 
-    fn ledger(&mut self) -> &mut Ledger {
-        &mut self.ledger
+    fn telemetry(&mut self) -> &mut Telemetry {
+        &mut self.telemetry
     }
 }
 
@@ -304,7 +310,7 @@ impl RadioSocket {
     ///
     /// # Errors
     /// When the kernel takes no message.
-    pub fn tell(&mut self, message: Message) -> io::Result<()> {
+    pub fn send_message(&mut self, message: Message) -> io::Result<()> {
         self.put(message, NLM_F_REQUEST)
     }
 

@@ -11,14 +11,14 @@ use std::path::Path;
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, setns};
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
-use pacelab_engine::{NEVER, Ns};
+use pacelab_engine::{Id, NEVER, Ns, StationId};
 use pacelab_hwsim::mesh::Mesh;
 
-use crate::air::pump::{Hosts, Ledger};
+use crate::air::pump::{Hosts, Telemetry};
 use crate::config::{Mac, Tap as Place};
 use crate::frames::carrier::Carrier;
 use crate::frames::ethernet::Ethernet;
-use crate::frames::{Cause, Delivery, Event, Fate, Surroundings, Verdict};
+use crate::frames::{CarrierHandler, Delivery, DropCause, Event, TxStatus, Verdict};
 use crate::syscalls;
 
 /// Frames read of one TAP in a row, before the others and the air have their turn.
@@ -45,13 +45,13 @@ pub struct TapHosts {
     taps: Vec<Tap>,
     readings: Vec<Reading>,
     queue_pkts: usize,
-    ledger: Ledger,
+    telemetry: Telemetry,
 }
 
 impl TapHosts {
     /// Behind these devices.
-    pub fn new(taps: Vec<Tap>, queue_pkts: u32, ledger: Ledger) -> Self {
-        TapHosts { readings: vec![Reading::default(); taps.len()], taps, queue_pkts: queue_pkts as usize, ledger }
+    pub fn new(taps: Vec<Tap>, queue_pkts: u32, telemetry: Telemetry) -> Self {
+        TapHosts { readings: vec![Reading::default(); taps.len()], taps, queue_pkts: queue_pkts as usize, telemetry }
     }
 
     fn pause(&mut self, station: usize, until: Ns, ends_with_room: bool, epoll: &Epoll) -> io::Result<()> {
@@ -62,26 +62,26 @@ impl TapHosts {
     }
 }
 
-impl Surroundings<()> for TapHosts {
-    fn deliver(&mut self, station: u32, Delivery { due, frame, .. }: Delivery<'_, ()>) -> bool {
-        let taken = self.taps[station as usize].write(frame).is_ok();
-        self.ledger.delivered(due, taken);
+impl CarrierHandler<()> for TapHosts {
+    fn deliver(&mut self, station: StationId, Delivery { due, frame, .. }: Delivery<'_, ()>) -> bool {
+        let taken = self.taps[station.index()].write(frame).is_ok();
+        self.telemetry.delivered(due, taken);
         taken
     }
 
-    fn finish(&mut self, _: u32, _: Ns, (): &(), _: u32, _: Fate) {}
+    fn finish(&mut self, _: StationId, _: Ns, (): &(), _: u32, _: TxStatus) {}
 
     fn listens(&self, kind: u32) -> bool {
-        self.ledger.teller.listens(kind)
+        self.telemetry.event_sender.listens(kind)
     }
 
-    fn tell(&mut self, event: Event) {
-        self.ledger.teller.tell(event);
+    fn send_event(&mut self, event: Event) {
+        self.telemetry.event_sender.send(event);
     }
 }
 
 impl Hosts for TapHosts {
-    type Wire = Ethernet;
+    type FrameFormat = Ethernet;
 
     fn watch(&self, epoll: &Epoll) -> io::Result<()> {
         for (station, tap) in self.taps.iter().enumerate() {
@@ -99,7 +99,7 @@ impl Hosts for TapHosts {
         for _ in 0..BATCH {
             let slot = carrier.slot();
             let result = self.taps[station].read(carrier.space(slot));
-            let now = self.ledger.now();
+            let now = self.telemetry.now();
             let length = match result {
                 Ok(length) => length,
                 Err(error) => {
@@ -109,12 +109,12 @@ impl Hosts for TapHosts {
                 }
             };
             carrier.advance(now, self);
-            let verdict = carrier.arrive(now, station as u32, slot, length, (), self);
+            let verdict = carrier.arrive(now, StationId::from_index(station), slot, length, (), self);
             let reading = &mut self.readings[station];
             reading.refusals = if verdict == Verdict::Taken { 0 } else { reading.refusals + 1 };
             if reading.refusals >= REFUSALS {
                 reading.refusals = 0;
-                return self.pause(station, now + PAUSE_NS, verdict == Verdict::Dropped(Cause::Queue), epoll);
+                return self.pause(station, now + PAUSE_NS, verdict == Verdict::Dropped(DropCause::Queue), epoll);
             }
         }
         Ok(())
@@ -129,9 +129,9 @@ impl Hosts for TapHosts {
                 continue;
             }
             if now == 0 {
-                now = self.ledger.now();
+                now = self.telemetry.now();
             }
-            let has_room = ends_with_room && carrier.queue_pkts(station as u32) < self.queue_pkts;
+            let has_room = ends_with_room && carrier.queue_pkts(StationId::from_index(station)) < self.queue_pkts;
             if has_room || paused_until <= now {
                 self.readings[station].paused_until = 0;
                 let wanted = EpollEvent::new(EpollFlags::EPOLLIN, station as u64);
@@ -143,8 +143,8 @@ impl Hosts for TapHosts {
 
     fn set_mesh(&mut self, _: &mut Carrier<Ethernet>, _: Mesh) {}
 
-    fn ledger(&mut self) -> &mut Ledger {
-        &mut self.ledger
+    fn telemetry(&mut self) -> &mut Telemetry {
+        &mut self.telemetry
     }
 }
 

@@ -5,7 +5,9 @@
 //! where it tells of those rates alone, else both with long slots, as Linux has it.
 
 use pacelab_air_config::{MacAckRate, PhyKind, Preset, Propagation, Radio};
-use pacelab_engine::{AirConfig, DECODE_THRESHOLD_W, Fading, Link, Phy, SENSE_THRESHOLD_W, two_ray_power_w};
+use pacelab_engine::{
+    AirConfig, DECODE_THRESHOLD_W, Fading, Id, IdVec, Link, Phy, SENSE_THRESHOLD_W, StationId, two_ray_power_w,
+};
 use pacelab_hwsim::frame::{Rates, is_above_2_4_ghz, told_rates};
 use pacelab_hwsim::mesh::Mesh;
 use pacelab_hwsim::wmediumd_config::{Config, Model, Own};
@@ -112,17 +114,17 @@ impl World {
         AirConfig {
             radio,
             seed: self.own.seed,
-            positions_m: vec![[0.0, 0.0]; self.capacity],
+            positions_m: IdVec::filled([0.0, 0.0], self.capacity),
             links: Some(self.links()),
-            data_rates_bps: vec![lowest_bps; self.capacity],
+            data_rates_bps: IdVec::filled(lowest_bps, self.capacity),
             link_rates_bps: Vec::new(),
             overhead_bytes: None,
-            tap: false,
+            trace: false,
         }
     }
 
     /// Who hears whom now, by sender.
-    pub fn links(&self) -> Vec<Vec<Link>> {
+    pub fn links(&self) -> IdVec<StationId, Vec<Link>> {
         (0..self.capacity).map(|from| self.leaving(from)).collect()
     }
 
@@ -158,7 +160,14 @@ impl World {
         let quality = self.mesh.quality(from, to, frequency_mhz).filter(|_| from != to)?;
         let distance_m = self.distance_m(from, to)?;
         let delay_ns = (distance_m / LIGHT_M_PER_NS).round() as u64;
-        let link = Link { to: to as u32, delay_ns, power_w: 0.0, decodable: false, loss: quality.loss, fading: None };
+        let link = Link {
+            to: StationId::from_index(to),
+            delay_ns,
+            power_w: 0.0,
+            decodable: false,
+            loss: quality.loss,
+            fading: None,
+        };
         if let Some((decode_m, sense_m)) = self.own.ranges_m {
             let power_w = two_ray_power_w(distance_m.max(NEAREST_M));
             return (distance_m <= sense_m).then_some(Link { power_w, decodable: distance_m <= decode_m, ..link });
@@ -199,7 +208,7 @@ mod tests {
                  model_name = "log_distance"; path_loss_exp = 3; xg = 0; };"#;
 
     fn links(text: &str) -> Vec<Vec<Link>> {
-        World::new(text, None).expect("a world").links()
+        World::new(text, None).expect("a world").links().iter().cloned().collect()
     }
 
     #[test]
@@ -226,7 +235,7 @@ mod tests {
     #[test]
     fn ranges_take_the_powers_place() {
         let rows = links(&(LINE.to_owned() + "pacelab: { decode_m = 250; sense_m = 550; };"));
-        let heard = |row: &[Link]| row.iter().map(|link| (link.to, link.decodable)).collect::<Vec<_>>();
+        let heard = |row: &[Link]| row.iter().map(|link| (link.to.0, link.decodable)).collect::<Vec<_>>();
         assert_eq!((heard(&rows[0]), heard(&rows[1])), (vec![(1, true)], vec![(0, true), (2, false)]));
         let flat = r#"ifaces: { ids = ["02:00:00:00:00:00"]; }; model: { type = "snr"; links = (); };
                       pacelab: { decode_m = 250; sense_m = 550; };"#;
@@ -251,7 +260,7 @@ mod tests {
 
     /// Power over the receiver's noise, which the receiver's physical layer decides.
     fn snr_db(world: &World, from: usize, to: usize) -> f64 {
-        let link = world.leaving(from).into_iter().find(|link| link.to == to as u32).expect("a link");
+        let link = world.leaving(from).into_iter().find(|link| link.to == StationId::from_index(to)).expect("a link");
         10.0 * (link.power_w / world.timing(to).noise_w()).log10()
     }
 

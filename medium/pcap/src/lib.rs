@@ -13,15 +13,16 @@
 //! 3. Frames are as the standard has them, check sequence included, also where a preset counts fewer or more bytes
 //!    on the air (`ns2`: 34 around a packet where the standard has 36, and no UDP header).
 
+mod annotate;
 mod frame;
-mod story;
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use pacelab_air_config::{Capture, PhyKind};
-use pacelab_engine::{Kind, Sent};
+use pacelab_engine::{Kind, SentFrame};
 use pacelab_network::airlog::AirLog;
+use pacelab_network::ids::NodeId;
 use pcap_file::pcap::{PcapParser, RawPcapPacket};
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
@@ -29,8 +30,8 @@ use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::{DataLink, Endianness, PcapResult, TsResolution};
 
+use crate::annotate::{Annotation, Observation, ObservationKind, annotate};
 use crate::frame::{Content, append, ip, mac};
-use crate::story::{Fate, How, Seen, tell};
 
 const TIMES_IN_NS: u8 = 9;
 const WHOLE_FRAMES: u32 = 262_144;
@@ -57,7 +58,7 @@ mod radiotap {
 
 /// The capture file of a run.
 pub fn pcapng(log: &AirLog, options: Capture) -> Vec<u8> {
-    let story = tell(log, options.garbled);
+    let annotated = annotate(log, options.garbled);
     let snap_bytes = if options.snap_bytes == 0 { WHOLE_FRAMES } else { options.snap_bytes };
     let section = SectionHeaderBlock {
         endianness: Endianness::Little,
@@ -67,33 +68,33 @@ pub fn pcapng(log: &AirLog, options: Capture) -> Vec<u8> {
     // A Vec takes all that is written to it: the results need no looking at.
     let Ok(mut writer) = PcapNgWriter::with_section_header(Vec::new(), section) else { return Vec::new() };
     for &node in &log.node_of {
-        let _ = writer.write_pcapng_block(interface(node, &log.names[node as usize], snap_bytes));
+        let _ = writer.write_pcapng_block(interface(node, &log.names[node], snap_bytes));
     }
     let mut data = Vec::new();
-    for seen in &story.seen {
-        let (sent, fate) = (&log.frames[seen.frame], &story.fates[seen.frame]);
+    for seen in &annotated.observations {
+        let (sent, annotation) = (&log.frames[seen.frame], &annotated.annotations[seen.frame]);
         let content = Content {
-            from: log.node_of[sent.station as usize],
-            to: sent.to.map(|to| log.node_of[to as usize]),
-            retry: fate.retry,
-            packet: fate.packet.map(|place| &story.packets[place]),
+            from: log.node_of[sent.station],
+            to: sent.to.map(|to| log.node_of[to]),
+            retry: annotation.retry,
+            packet: annotation.packet.map(|place| &annotated.packets[place]),
         };
         data.clear();
-        radiotap(&mut data, seen, sent, fate, log);
+        radiotap(&mut data, seen, sent, annotation, log);
         let header_bytes = data.len();
         let limit = (snap_bytes as usize).saturating_sub(header_bytes);
-        let frame_bytes = append(&mut data, sent, &content, limit, seen.how == How::Garbled);
-        let direction = match seen.how {
-            How::Sent => OUTBOUND,
-            How::Decoded => INBOUND,
-            How::Garbled => INBOUND | CRC_ERROR,
+        let frame_bytes = append(&mut data, sent, &content, limit, seen.kind == ObservationKind::Garbled);
+        let direction = match seen.kind {
+            ObservationKind::Sent => OUTBOUND,
+            ObservationKind::Decoded => INBOUND,
+            ObservationKind::Garbled => INBOUND | CRC_ERROR,
         };
         let mut options = vec![EnhancedPacketOption::Flags(direction)];
         if !seen.comment.is_empty() {
             options.push(EnhancedPacketOption::Comment(Cow::Borrowed(&seen.comment)));
         }
         let _ = writer.write_pcapng_block(EnhancedPacketBlock {
-            interface_id: seen.station,
+            interface_id: seen.station.0,
             timestamp: Duration::from_nanos(seen.at),
             original_len: (header_bytes + frame_bytes) as u32,
             data: Cow::Borrowed(&data),
@@ -103,7 +104,7 @@ pub fn pcapng(log: &AirLog, options: Capture) -> Vec<u8> {
     writer.into_inner()
 }
 
-fn interface(node: u32, name: &str, snap_bytes: u32) -> InterfaceDescriptionBlock<'static> {
+fn interface(node: NodeId, name: &str, snap_bytes: u32) -> InterfaceDescriptionBlock<'static> {
     let [a, b, c, d] = ip(node);
     InterfaceDescriptionBlock {
         linktype: DataLink::IEEE802_11_RADIOTAP,
@@ -121,14 +122,14 @@ fn interface(node: u32, name: &str, snap_bytes: u32) -> InterfaceDescriptionBloc
 ///
 /// Deviates: TSFT is the end of the frame, for which Wireshark takes it unless told otherwise, so that the durations,
 /// starts and gaps that it shows are right.
-fn radiotap(data: &mut Vec<u8>, seen: &Seen, sent: &Sent, fate: &Fate, log: &AirLog) {
-    let is_sent = seen.how == How::Sent;
+fn radiotap(data: &mut Vec<u8>, seen: &Observation, sent: &SentFrame, annotation: &Annotation, log: &AirLog) {
+    let is_sent = seen.kind == ObservationKind::Sent;
     let length: u16 = if is_sent { 24 } else { 22 };
     data.extend([0, 0]);
     data.extend(length.to_le_bytes());
     data.extend((if is_sent { radiotap::SENT } else { radiotap::RECEIVED }).to_le_bytes());
     data.extend(((seen.at + sent.airtime_ns) / 1_000).to_le_bytes());
-    let spoiled = if seen.how == How::Garbled { radiotap::BAD_FCS } else { 0 };
+    let spoiled = if seen.kind == ObservationKind::Garbled { radiotap::BAD_FCS } else { 0 };
     data.extend([radiotap::FCS_AT_END | spoiled, (sent.rate_bps / radiotap::RATE_UNIT_BPS) as u8]);
     let (megahertz, flags) = match log.phy {
         PhyKind::B => radiotap::CHANNEL_B,
@@ -139,7 +140,7 @@ fn radiotap(data: &mut Vec<u8>, seen: &Seen, sent: &Sent, fate: &Fate, log: &Air
     data.extend(flags.to_le_bytes());
     if is_sent {
         let mut flags = 0;
-        if fate.given_up {
+        if annotation.given_up {
             flags |= radiotap::TX_FAILED;
         }
         if sent.kind == Kind::Data && follows_rts(seen.frame, log) {

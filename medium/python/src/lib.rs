@@ -10,6 +10,7 @@ use pacelab_air_config::Config;
 use pacelab_engine::Ns;
 use pacelab_network::Network;
 use pacelab_network::hook::{Hook, Place};
+use pacelab_network::ids::NodeId;
 use pacelab_network::tcp::congestion::{self, Ack, CongestionControl, Recovery};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -37,7 +38,7 @@ fn run(
     let capture = config.capture;
     let contract = Contract::load(py)?;
     let hooks = hooks.into_iter().map(|(node, object, place)| {
-        Ok((node, place_named(&place)?, Box::new(PythonHook::new(py, &contract, object)?) as Box<dyn Hook>))
+        Ok((NodeId(node), place_named(&place)?, Box::new(PythonHook::new(py, &contract, object)?) as Box<dyn Hook>))
     });
     let hooks = hooks.collect::<PyResult<Vec<_>>>()?;
     let mut failure = None;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use pacelab_network::hook::{Action, Event, Hook, Rtp, Segment};
+use pacelab_network::ids::PacketId;
 use pacelab_network::packet::{TcpHeader, VoiceQuality};
 use pyo3::exceptions::{PyException, PySystemExit};
 use pyo3::prelude::*;
@@ -180,7 +181,7 @@ impl PythonHook {
         };
         let number = |value: u32| value.into_pyobject(py).map(Bound::into_any);
         let fields = [
-            number(segment.handle)?,
+            number(segment.handle.0)?,
             flow.into_bound(py),
             number(protocol)?,
             number(header.flags.into())?,
@@ -232,23 +233,23 @@ impl PythonHook {
     fn read_action(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Action> {
         let contract = &self.contract;
         if let Ok(handle) = object.downcast_exact::<PyInt>() {
-            return Ok(Action::Forward { handle: handle.extract()?, keep: false });
+            return Ok(Action::Forward { handle: PacketId(handle.extract()?), keep: false });
         }
         let kind = object.get_type();
         let is = |class: &Py<PyType>| kind.is(class.bind(py));
         if is(&contract.forward) {
             let (handle, keep) = object.extract()?;
-            Ok(Action::Forward { handle, keep })
+            Ok(Action::Forward { handle: PacketId(handle), keep })
         } else if is(&contract.rewrite) {
             let (handle, window_bytes, rtt_wired_ns, mark): (u32, _, _, Option<bool>) = object.extract()?;
-            Ok(Action::Rewrite { handle, window_bytes, rtt_wired_ns, mark: mark == Some(true) })
+            Ok(Action::Rewrite { handle: PacketId(handle), window_bytes, rtt_wired_ns, mark: mark == Some(true) })
         } else if is(&contract.drop) {
             let (handle, reason) = object.extract()?;
-            Ok(Action::Drop { handle, reason })
+            Ok(Action::Drop { handle: PacketId(handle), reason })
         } else if is(&contract.resend) {
-            Ok(Action::Resend { handle: object.get_item(0)?.extract()? })
+            Ok(Action::Resend { handle: PacketId(object.get_item(0)?.extract()?) })
         } else if is(&contract.release) {
-            Ok(Action::Release { handle: object.get_item(0)?.extract()? })
+            Ok(Action::Release { handle: PacketId(object.get_item(0)?.extract()?) })
         } else if is(&contract.extra_backoff) {
             let (slots, wall_clock) = object.extract()?;
             Ok(Action::SetExtraBackoff { slots, wall_clock })
@@ -276,7 +277,7 @@ fn read_segment(object: &Bound<'_, PyAny>) -> PyResult<Segment> {
     let rtp: Option<(u16, u64)> = object.get_item(11)?.extract()?;
     let quality: Option<Quality> = object.get_item(12)?.extract()?;
     Ok(Segment {
-        handle: object.get_item(0)?.extract()?,
+        handle: PacketId(object.get_item(0)?.extract()?),
         flow: object.get_item(1)?.extract()?,
         tcp: tcp.then_some(header),
         payload_bytes: header.payload_bytes,
@@ -311,7 +312,7 @@ impl Hook for PythonHook {
                 }
                 Event::Transmit { segment, attempts, delivered, next_hop } => {
                     let segment = this.segment(py, segment)?;
-                    let fields = (segment, *attempts, *delivered, *next_hop).into_pyobject(py)?;
+                    let fields = (segment, *attempts, *delivered, next_hop.map(|node| node.0)).into_pyobject(py)?;
                     this.contract.make(py, &this.contract.transmit, fields)?
                 }
             };

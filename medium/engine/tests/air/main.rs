@@ -8,6 +8,7 @@
 
 mod closed_forms;
 mod dcf_tables;
+mod edca;
 mod link_layer;
 mod ns2_rules;
 mod properties;
@@ -15,7 +16,9 @@ mod radios;
 mod rules_table;
 
 use pacelab_air_config::{Category, MacAckRate, PhyKind, Preset, Propagation, Radio};
-use pacelab_engine::{Air, AirConfig, Failure, Happening, NEVER, Notice, Ns, Packet, Record, Stream};
+use pacelab_engine::{
+    Air, AirConfig, Failure, IdVec, MacEvent, NEVER, Ns, Packet, PacketId, StationId, Stream, TraceEvent, TraceRecord,
+};
 
 // The rig: a few stations, frames that start when a test wants them to, and what the tap and the notices tell.
 
@@ -49,12 +52,12 @@ pub(crate) fn plain(preset: Preset, links: &[(u32, u32, f64)]) -> AirConfig {
             propagation: matrix(links),
         },
         seed: 1,
-        positions_m: vec![[0.0, 0.0]; stations],
+        positions_m: IdVec::filled([0.0, 0.0], stations),
         links: None,
-        data_rates_bps: vec![M1; stations],
+        data_rates_bps: IdVec::filled(M1, stations),
         link_rates_bps: Vec::new(),
         overhead_bytes: None,
-        tap: true,
+        trace: true,
     }
 }
 
@@ -75,7 +78,7 @@ pub(crate) fn both_ways(pairs: &[(u32, u32, f64)]) -> Vec<(u32, u32, f64)> {
 }
 
 pub(crate) fn unicast(id: u32, to: u32, bytes: u32) -> Packet {
-    Packet { id, to: Some(to), bytes, category: Category::default(), rates: None }
+    Packet { id: PacketId(id), to: Some(StationId(to)), bytes, category: Category::default(), rates: None }
 }
 
 pub(crate) fn voice(id: u32, to: u32, bytes: u32) -> Packet {
@@ -83,22 +86,22 @@ pub(crate) fn voice(id: u32, to: u32, bytes: u32) -> Packet {
 }
 
 pub(crate) fn broadcast(id: u32, bytes: u32) -> Packet {
-    Packet { id, to: None, bytes, category: Category::default(), rates: None }
+    Packet { id: PacketId(id), to: None, bytes, category: Category::default(), rates: None }
 }
 
 pub(crate) struct Rig {
     pub air: Air,
     preset: Preset,
     seed: u64,
-    pub notices: Vec<Notice>,
-    pub records: Vec<Record>,
+    pub mac_events: Vec<MacEvent>,
+    pub records: Vec<TraceRecord>,
     plan: Vec<(Ns, u32, Packet)>,
 }
 
 impl Rig {
     pub fn new(config: AirConfig) -> Self {
         let (preset, seed) = (config.radio.preset, config.seed);
-        Rig { air: Air::new(config), preset, seed, notices: Vec::new(), records: Vec::new(), plan: Vec::new() }
+        Rig { air: Air::new(config), preset, seed, mac_events: Vec::new(), records: Vec::new(), plan: Vec::new() }
     }
 
     /// Plans the first packet of `station` so that its frame starts at `at`, on a medium that it finds idle: ns-2 lets
@@ -135,12 +138,12 @@ impl Rig {
             }
             if planned <= self.air.next_at() {
                 let (at, station, packet) = plan.pop().unwrap();
-                self.air.enqueue(at, station, packet, false).unwrap();
+                self.air.enqueue(at, StationId(station), packet, false).unwrap();
             } else {
                 self.air.step();
             }
-            while let Some(notice) = self.air.poll() {
-                self.notices.push(notice);
+            while let Some(event) = self.air.poll() {
+                self.mac_events.push(event);
             }
             each(&mut self.air, at);
         }
@@ -149,32 +152,32 @@ impl Rig {
     }
 
     /// When this happened at the station, and the records' values.
-    pub fn seen(&self, station: u32, what: Happening) -> Vec<(Ns, u64)> {
-        let here = self.records.iter().filter(|record| record.station == station && record.what == what);
-        here.map(|record| (record.at, record.value)).collect()
+    pub fn seen(&self, station: u32, what: TraceEvent) -> Vec<(Ns, u64)> {
+        let records = self.records.iter().filter(|record| record.station.0 == station && record.what == what);
+        records.map(|record| (record.at, record.value)).collect()
     }
 
-    pub fn times(&self, station: u32, what: Happening) -> Vec<Ns> {
+    pub fn times(&self, station: u32, what: TraceEvent) -> Vec<Ns> {
         self.seen(station, what).into_iter().map(|(at, _)| at).collect()
     }
 
     /// Packets that came to `station`.
     pub fn received(&self, station: u32) -> Vec<u32> {
-        let mine = |notice: &Notice| match *notice {
-            Notice::Received { station: at, packet, .. } if at == station => Some(packet),
+        let mine = |event: &MacEvent| match *event {
+            MacEvent::Received { station: at, packet, .. } if at.0 == station => Some(packet.0),
             _ => None,
         };
-        self.notices.iter().filter_map(mine).collect()
+        self.mac_events.iter().filter_map(mine).collect()
     }
 
     /// (packet, attempts, failure) of all that `station` is done with.
     pub fn done(&self, station: u32) -> Vec<(u32, u32, Option<Failure>)> {
-        let mine = |notice: &Notice| match *notice {
-            Notice::Done { station: at, packet, attempts, failure } if at == station => {
-                Some((packet.id, attempts, failure))
+        let mine = |event: &MacEvent| match *event {
+            MacEvent::Done { station: at, packet, attempts, failure } if at.0 == station => {
+                Some((packet.id.0, attempts, failure))
             }
             _ => None,
         };
-        self.notices.iter().filter_map(mine).collect()
+        self.mac_events.iter().filter_map(mine).collect()
     }
 }

@@ -13,18 +13,18 @@ use std::thread::{self, JoinHandle};
 use nix::sys::eventfd::EventFd;
 use nix::sys::prctl;
 use pacelab_air_config::Propagation;
-use pacelab_engine::{Counters, Ns};
+use pacelab_engine::{Counters, Ns, StationId};
 use pacelab_hwsim::mesh::Mesh;
 
 use crate::air::lateness::{Fidelity, Histogram};
-use crate::frames::{Cause, Event, Traffic};
+use crate::frames::{DropCause, Event, Traffic};
 use crate::syscalls;
 
 // Orders and answers.
 
 /// What the air is asked to do.
 #[derive(Debug)]
-pub enum Order {
+pub enum AirCommand {
     /// A change; answered when it is in force.
     Change(Change, SyncSender<()>),
     /// How things stand.
@@ -38,12 +38,12 @@ pub enum Order {
 #[allow(missing_docs)]
 pub enum Change {
     Position {
-        station: u32,
+        station: StationId,
         position_m: [f64; 2],
     },
     Rate {
-        station: u32,
-        to: Option<u32>,
+        station: StationId,
+        to: Option<StationId>,
         data_rate_bps: u32,
     },
     RtsThreshold {
@@ -51,7 +51,7 @@ pub enum Change {
     },
     Propagation(Propagation),
     ExtraBackoff {
-        station: u32,
+        station: StationId,
         slots: u32,
         wall_clock: bool,
     },
@@ -66,7 +66,7 @@ pub struct Snapshot {
     pub at: Ns,
     pub stations: Vec<StationSnapshot>,
     pub in_air: usize,
-    pub drops: [u64; Cause::ALL.len()],
+    pub drops: [u64; DropCause::ALL.len()],
     pub delivery: Histogram,
     pub wakeup: Histogram,
     pub fidelity: Fidelity,
@@ -106,36 +106,36 @@ pub struct Shared {
 
 /// The air's side.
 #[derive(Debug)]
-pub struct Teller {
+pub struct EventSender {
     ring: SyncSender<Event>,
     shared: Arc<Shared>,
-    bell: Arc<EventFd>,
+    wakeup: Arc<EventFd>,
     rings: bool,
 }
 
 /// Both ends of a new ring; `bell` is rung when there is something to read.
-pub fn ring(shared: Arc<Shared>, bell: Arc<EventFd>) -> (Teller, Receiver<Event>) {
+pub fn ring(shared: Arc<Shared>, wakeup: Arc<EventFd>) -> (EventSender, Receiver<Event>) {
     let (ring, reader) = sync_channel(RING_EVENTS);
-    (Teller { ring, shared, bell, rings: false }, reader)
+    (EventSender { ring, shared, wakeup, rings: false }, reader)
 }
 
-impl Teller {
+impl EventSender {
     /// Whether anyone wants this kind.
     pub fn listens(&self, kind: u32) -> bool {
         self.shared.wanted.load(Relaxed) & kind != 0
     }
 
     /// Puts an event into the ring.
-    pub fn tell(&mut self, event: Event) {
+    pub fn send(&mut self, event: Event) {
         let count = if self.ring.try_send(event).is_ok() { &self.shared.told } else { &self.shared.lost };
         count.fetch_add(1, Relaxed);
         self.rings = true;
     }
 
     /// Rings the bell if there is anything new. Once for many events: it costs a system call.
-    pub fn ring_bell(&mut self) {
+    pub fn notify_reader(&mut self) {
         if std::mem::take(&mut self.rings) {
-            let _ = self.bell.write(1); // fails only when the bell has been ringing for 2^64 - 1 times
+            let _ = self.wakeup.write(1); // fails only when the wakeup has been ringing for 2^64 - 1 times
         }
     }
 }
@@ -160,17 +160,17 @@ pub type Work = Box<dyn FnOnce() -> io::Result<()> + Send>;
 /// The running thread.
 #[derive(Debug)]
 pub struct AirHandle {
-    orders: Sender<Order>,
-    bell: Arc<EventFd>,
+    commands: Sender<AirCommand>,
+    wakeup: Arc<EventFd>,
     thread: JoinHandle<io::Result<()>>,
     /// What help it got.
     pub realtime: Realtime,
 }
 
 /// Rings when the thread ends, however it does: the server must not wait for it.
-struct EndBell(Arc<EventFd>);
+struct NotifyOnDrop(Arc<EventFd>);
 
-impl Drop for EndBell {
+impl Drop for NotifyOnDrop {
     fn drop(&mut self) {
         let _ = self.0.write(1);
     }
@@ -183,32 +183,32 @@ impl AirHandle {
     /// When the kernel has no more threads.
     pub fn start(
         work: Work,
-        orders: Sender<Order>,
-        bell: Arc<EventFd>,
-        end_bell: Arc<EventFd>,
+        commands: Sender<AirCommand>,
+        wakeup: Arc<EventFd>,
+        end_wakeup: Arc<EventFd>,
         realtime: bool,
     ) -> io::Result<Self> {
         let (report, reported) = sync_channel(1);
         let thread = thread::Builder::new().name("air".into()).spawn(move || {
-            let _rings_at_the_end = EndBell(end_bell);
+            let _rings_at_the_end = NotifyOnDrop(end_wakeup);
             let _ = report.send(prepare(realtime));
             work()
         })?;
         let realtime = reported.recv().map_err(|_| io::Error::other("the thread of the air has ended at once"))?;
-        Ok(AirHandle { orders, bell, thread, realtime })
+        Ok(AirHandle { commands, wakeup, thread, realtime })
     }
 
     /// How things stand; None when the air has ended.
     pub fn snapshot(&self) -> Option<Snapshot> {
         let (to, from) = sync_channel(1);
-        self.order(Order::Snapshot(to))?;
+        self.command(AirCommand::Snapshot(to))?;
         from.recv().ok()
     }
 
     /// Changes the air, and waits until that is done; None when the air has ended.
     pub fn change(&self, change: Change) -> Option<()> {
         let (to, from) = sync_channel(1);
-        self.order(Order::Change(change, to))?;
+        self.command(AirCommand::Change(change, to))?;
         from.recv().ok()
     }
 
@@ -222,7 +222,7 @@ impl AirHandle {
     /// # Errors
     /// What ended it before, if anything did: a bug.
     pub fn stop(self) -> Result<(), String> {
-        self.order(Order::Stop);
+        self.command(AirCommand::Stop);
         match self.thread.join() {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(format!("the air has ended: {error}")),
@@ -230,9 +230,9 @@ impl AirHandle {
         }
     }
 
-    fn order(&self, order: Order) -> Option<()> {
-        self.orders.send(order).ok()?;
-        self.bell.write(1).ok()?;
+    fn command(&self, command: AirCommand) -> Option<()> {
+        self.commands.send(command).ok()?;
+        self.wakeup.write(1).ok()?;
         Some(())
     }
 }
@@ -249,18 +249,24 @@ fn prepare(realtime: bool) -> Realtime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frames::{Cause, Head, What};
+    use crate::frames::{DropCause, FrameEvent, FrameHead};
 
     #[test]
     fn a_full_ring_drops_and_counts_and_never_waits() {
         let shared = Arc::new(Shared::default());
-        let bell = Arc::new(EventFd::new().expect("an eventfd"));
-        let (mut teller, reader) = ring(shared.clone(), bell);
-        let event = Event { at: 0, station: 0, to: None, what: What::Drop(Cause::Queue), head: Head::of(&[]) };
-        (0..RING_EVENTS + 5).for_each(|_| teller.tell(event));
+        let wakeup = Arc::new(EventFd::new().expect("an eventfd"));
+        let (mut event_sender, reader) = ring(shared.clone(), wakeup);
+        let event = Event {
+            at: 0,
+            station: StationId(0),
+            to: None,
+            what: FrameEvent::Drop(DropCause::Queue),
+            head: FrameHead::of(&[]),
+        };
+        (0..RING_EVENTS + 5).for_each(|_| event_sender.send(event));
         assert_eq!((shared.told.load(Relaxed), shared.lost.load(Relaxed)), (RING_EVENTS as u64, 5));
         assert_eq!(reader.try_iter().count(), RING_EVENTS);
-        teller.tell(event);
+        event_sender.send(event);
         assert_eq!(reader.try_iter().count(), 1);
     }
 }

@@ -19,13 +19,13 @@ use pacelab_engine::{NEVER, Ns};
 use pacelab_hwsim::mesh::Mesh;
 
 use crate::air::lateness::Lateness;
-use crate::air::{Change, Order, Snapshot, StationSnapshot, Teller};
+use crate::air::{AirCommand, Change, EventSender, Snapshot, StationSnapshot};
 use crate::frames::carrier::Carrier;
-use crate::frames::{Cause, Surroundings, Wire};
+use crate::frames::{CarrierHandler, DropCause, FrameFormat};
 
 /// Tokens of epoll beside the stations' numbers.
 const TIMER: u64 = u64::MAX;
-const BELL: u64 = u64::MAX - 1;
+const WAKEUP: u64 = u64::MAX - 1;
 
 /// Nanoseconds of CLOCK_MONOTONIC.
 pub fn clock_ns() -> Ns {
@@ -38,19 +38,19 @@ fn timespec_ns(time: nix::Result<TimeSpec>) -> Ns {
 }
 
 /// Time, lateness, and who listens.
-pub struct Ledger {
+pub struct Telemetry {
     /// The beginning, by the clock.
     pub t0: Ns,
     /// Of what was handed over.
     pub lateness: Lateness,
     /// Events go here.
-    pub teller: Teller,
+    pub event_sender: EventSender,
 }
 
-impl Ledger {
+impl Telemetry {
     /// Of an air that begins at `t0` of the clock.
-    pub fn new(t0: Ns, teller: Teller) -> Self {
-        Ledger { t0, lateness: Lateness::default(), teller }
+    pub fn new(t0: Ns, event_sender: EventSender) -> Self {
+        Telemetry { t0, lateness: Lateness::default(), event_sender }
     }
 
     /// Time of the air.
@@ -70,9 +70,9 @@ impl Ledger {
 }
 
 /// The hosts around the air, and how they are read.
-pub trait Hosts: Surroundings<<Self::Wire as Wire>::Tag> + Sized {
+pub trait Hosts: CarrierHandler<<Self::FrameFormat as FrameFormat>::Tag> + Sized {
     /// Their frames.
-    type Wire: Wire;
+    type FrameFormat: FrameFormat;
 
     /// Puts what they are read from into `epoll`, under tokens of their own.
     ///
@@ -85,28 +85,28 @@ pub trait Hosts: Surroundings<<Self::Wire as Wire>::Tag> + Sized {
     ///
     /// # Errors
     /// A bug.
-    fn read(&mut self, token: u64, carrier: &mut Carrier<Self::Wire>, epoll: &Epoll) -> io::Result<()>;
+    fn read(&mut self, token: u64, carrier: &mut Carrier<Self::FrameFormat>, epoll: &Epoll) -> io::Result<()>;
     /// Sees to what has come due.
     ///
     /// # Errors
     /// A bug.
-    fn mind(&mut self, carrier: &mut Carrier<Self::Wire>, epoll: &Epoll) -> io::Result<()>;
+    fn mind(&mut self, carrier: &mut Carrier<Self::FrameFormat>, epoll: &Epoll) -> io::Result<()>;
     /// Changes who is where in wmediumd's network.
-    fn set_mesh(&mut self, carrier: &mut Carrier<Self::Wire>, mesh: Mesh);
+    fn set_mesh(&mut self, carrier: &mut Carrier<Self::FrameFormat>, mesh: Mesh);
     /// Time and lateness.
-    fn ledger(&mut self) -> &mut Ledger;
+    fn telemetry(&mut self) -> &mut Telemetry;
 }
 
 /// The air between the hosts.
 pub struct Pump<H: Hosts> {
-    carrier: Carrier<H::Wire>,
+    carrier: Carrier<H::FrameFormat>,
     hosts: H,
     t0: Ns,
-    orders: Receiver<Order>,
+    commands: Receiver<AirCommand>,
     epoll: Epoll,
     timer: TimerFd,
     armed: Ns,
-    bell: Arc<EventFd>,
+    wakeup: Arc<EventFd>,
 }
 
 impl<H: Hosts> Pump<H> {
@@ -115,18 +115,18 @@ impl<H: Hosts> Pump<H> {
     /// # Errors
     /// When the kernel has no more descriptors.
     pub fn new(
-        carrier: Carrier<H::Wire>,
+        carrier: Carrier<H::FrameFormat>,
         mut hosts: H,
-        orders: Receiver<Order>,
-        bell: Arc<EventFd>,
+        commands: Receiver<AirCommand>,
+        wakeup: Arc<EventFd>,
     ) -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timer = TimerFd::new(TimerClock::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK)?;
         epoll.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
-        epoll.add(bell.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, BELL))?;
+        epoll.add(wakeup.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, WAKEUP))?;
         hosts.watch(&epoll)?;
-        let t0 = hosts.ledger().t0;
-        Ok(Pump { carrier, hosts, t0, orders, epoll, timer, armed: NEVER, bell })
+        let t0 = hosts.telemetry().t0;
+        Ok(Pump { carrier, hosts, t0, commands, epoll, timer, armed: NEVER, wakeup })
     }
 
     /// Runs until it is told to stop.
@@ -144,15 +144,15 @@ impl<H: Hosts> Pump<H> {
             let now = self.now();
             let tokens = ready[..count].iter().map(EpollEvent::data);
             if tokens.clone().any(|token| token == TIMER) {
-                self.hosts.ledger().lateness.woken(self.armed, now);
+                self.hosts.telemetry().lateness.woken(self.armed, now);
             }
             self.carrier.advance(now, &mut self.hosts);
             for token in tokens {
                 match token {
                     TIMER => {}
-                    BELL => {
-                        let _ = self.bell.read(); // it has rung, so there is something to read
-                        if self.obey().is_break() {
+                    WAKEUP => {
+                        let _ = self.wakeup.read(); // it has rung, so there is something to read
+                        if self.handle_commands().is_break() {
                             return Ok(());
                         }
                     }
@@ -160,7 +160,7 @@ impl<H: Hosts> Pump<H> {
                 }
             }
             self.hosts.mind(&mut self.carrier, &self.epoll)?;
-            self.hosts.ledger().teller.ring_bell();
+            self.hosts.telemetry().event_sender.notify_reader();
         }
     }
 
@@ -185,17 +185,17 @@ impl<H: Hosts> Pump<H> {
     }
 
     /// Carries out the orders that have come.
-    fn obey(&mut self) -> std::ops::ControlFlow<()> {
-        while let Ok(order) = self.orders.try_recv() {
-            match order {
-                Order::Change(change, done) => {
+    fn handle_commands(&mut self) -> std::ops::ControlFlow<()> {
+        while let Ok(command) = self.commands.try_recv() {
+            match command {
+                AirCommand::Change(change, done) => {
                     self.change(change);
                     let _ = done.send(()); // who asked may be gone
                 }
-                Order::Snapshot(to) => {
+                AirCommand::Snapshot(to) => {
                     let _ = to.send(self.snapshot());
                 }
-                Order::Stop => return std::ops::ControlFlow::Break(()),
+                AirCommand::Stop => return std::ops::ControlFlow::Break(()),
             }
         }
         std::ops::ControlFlow::Continue(())
@@ -219,7 +219,7 @@ impl<H: Hosts> Pump<H> {
         let now = self.now();
         self.carrier.advance(now, &mut self.hosts);
         let carrier = &mut self.carrier;
-        let stations = (0..carrier.stations()).map(|station| StationSnapshot {
+        let stations = carrier.stations().map(|station| StationSnapshot {
             position_m: carrier.position_m(station),
             data_rate_bps: carrier.data_rate_bps(station),
             queue_pkts: carrier.queue_pkts(station),
@@ -227,12 +227,12 @@ impl<H: Hosts> Pump<H> {
             counters: carrier.counters(now, station),
         });
         let stations = stations.collect();
-        let lateness = &mut self.hosts.ledger().lateness;
+        let lateness = &mut self.hosts.telemetry().lateness;
         Snapshot {
             at: now,
             stations,
             in_air: carrier.in_air(),
-            drops: Cause::ALL.map(|cause| carrier.drops(cause)),
+            drops: DropCause::ALL.map(|cause| carrier.drops(cause)),
             delivery: lateness.delivery.clone(),
             wakeup: lateness.wakeup.clone(),
             fidelity: lateness.fidelity(now),

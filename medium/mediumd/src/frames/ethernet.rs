@@ -1,11 +1,11 @@
 //! Ethernet frames of hosts: where they go, and how urgent they are.
 
 use pacelab_air_config::Category;
-use pacelab_engine::Packet;
+use pacelab_engine::{Id, Packet, PacketId, StationId};
 
 use crate::config::Mac;
 use crate::frames::pool::HEADER_BYTES;
-use crate::frames::{Cause, Head, IPV4, Wire, ethertype};
+use crate::frames::{DropCause, FrameFormat, FrameHead, IPV4, ethertype};
 
 const IPV6: u16 = 0x86dd;
 /// A VLAN tag may come on top of the MTU.
@@ -25,32 +25,32 @@ impl Ethernet {
     }
 }
 
-impl Wire for Ethernet {
+impl FrameFormat for Ethernet {
     type Tag = ();
 
     /// All but the Ethernet header goes on the air.
-    fn packet(&self, station: u32, slot: u32, frame: &[u8], (): &()) -> Result<(Packet, bool), Cause> {
-        let destination = destination(frame).ok_or(Cause::Malformed)?;
+    fn packet(&self, station: StationId, slot: PacketId, frame: &[u8], (): &()) -> Result<(Packet, bool), DropCause> {
+        let destination = destination(frame).ok_or(DropCause::Malformed)?;
         let bytes = frame.len() - HEADER_BYTES;
         if bytes > self.mtu_bytes + TAG_BYTES {
-            return Err(Cause::Malformed);
+            return Err(DropCause::Malformed);
         }
         let to = match destination {
             Destination::Group => None,
             Destination::One(mac) => {
-                let place = self.macs.iter().position(|&other| other == mac).map(|place| place as u32);
-                Some(place.filter(|&to| to != station).ok_or(Cause::NoStation)?)
+                let place = self.macs.iter().position(|&other| other == mac).map(StationId::from_index);
+                Some(place.filter(|&to| to != station).ok_or(DropCause::NoStation)?)
             }
         };
         Ok((Packet { id: slot, to, bytes: bytes as u32, category: category(frame), rates: None }, false))
     }
 
-    fn is_for(&self, _: u32, _: &[u8]) -> bool {
+    fn is_for(&self, _: StationId, _: &[u8]) -> bool {
         true
     }
 
-    fn head(frame: &[u8]) -> Head {
-        Head::of(frame)
+    fn head(frame: &[u8]) -> FrameHead {
+        FrameHead::of(frame)
     }
 }
 

@@ -10,7 +10,7 @@ pub mod radio;
 
 use std::net::Ipv4Addr;
 
-use pacelab_engine::{Ns, Packet};
+use pacelab_engine::{Ns, Packet, PacketId, StationId};
 use serde::Serialize;
 
 use crate::frames::pool::HEADER_BYTES;
@@ -28,7 +28,7 @@ pub mod kind {
 
 /// Why a frame did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum DropCause {
     /// Given up after the last RTS.
     MacRts,
     /// Given up after the last data frame.
@@ -43,20 +43,26 @@ pub enum Cause {
     Host,
 }
 
-impl Cause {
+impl DropCause {
     /// All causes.
-    pub const ALL: [Cause; 6] =
-        [Cause::MacRts, Cause::MacData, Cause::Queue, Cause::NoStation, Cause::Malformed, Cause::Host];
+    pub const ALL: [DropCause; 6] = [
+        DropCause::MacRts,
+        DropCause::MacData,
+        DropCause::Queue,
+        DropCause::NoStation,
+        DropCause::Malformed,
+        DropCause::Host,
+    ];
 
     /// The name on the socket.
     pub fn name(self) -> &'static str {
         match self {
-            Cause::MacRts => "mac-rts",
-            Cause::MacData => "mac-data",
-            Cause::Queue => "queue",
-            Cause::NoStation => "no-station",
-            Cause::Malformed => "malformed",
-            Cause::Host => "host",
+            DropCause::MacRts => "mac-rts",
+            DropCause::MacData => "mac-data",
+            DropCause::Queue => "queue",
+            DropCause::NoStation => "no-station",
+            DropCause::Malformed => "malformed",
+            DropCause::Host => "host",
         }
     }
 }
@@ -67,18 +73,18 @@ pub struct Event {
     /// When, in modelled time.
     pub at: Ns,
     /// The transmitter; of `Cause::Host` too.
-    pub station: u32,
+    pub station: StationId,
     /// The receiver; None: all, or no station.
-    pub to: Option<u32>,
+    pub to: Option<StationId>,
     /// What.
-    pub what: What,
+    pub what: FrameEvent,
     /// The frame.
-    pub head: Head,
+    pub head: FrameHead,
 }
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum FrameEvent {
     /// The link layer is done with the frame.
     Transmit {
         /// RTS and data together.
@@ -89,15 +95,15 @@ pub enum What {
         queued_ns: Ns,
     },
     /// The frame is lost.
-    Drop(Cause),
+    Drop(DropCause),
 }
 
 impl Event {
     /// Its bit.
     pub fn kind(&self) -> u32 {
         match self.what {
-            What::Transmit { .. } => kind::TRANSMIT,
-            What::Drop(_) => kind::DROP,
+            FrameEvent::Transmit { .. } => kind::TRANSMIT,
+            FrameEvent::Drop(_) => kind::DROP,
         }
     }
 }
@@ -105,7 +111,7 @@ impl Event {
 // The carrier's sides.
 
 /// The kind of frames that hosts send.
-pub trait Wire {
+pub trait FrameFormat {
     /// What comes with a frame beside its bytes.
     type Tag: Copy + Default;
 
@@ -113,23 +119,29 @@ pub trait Wire {
     ///
     /// # Errors
     /// Why it cannot be sent.
-    fn packet(&self, station: u32, slot: u32, frame: &[u8], tag: &Self::Tag) -> Result<(Packet, bool), Cause>;
+    fn packet(
+        &self,
+        station: StationId,
+        slot: PacketId,
+        frame: &[u8],
+        tag: &Self::Tag,
+    ) -> Result<(Packet, bool), DropCause>;
 
     /// Whether `station` hands up a frame that it has received as a broadcast.
-    fn is_for(&self, station: u32, frame: &[u8]) -> bool;
+    fn is_for(&self, station: StationId, frame: &[u8]) -> bool;
 
     /// What listeners are told of a frame.
-    fn head(frame: &[u8]) -> Head;
+    fn head(frame: &[u8]) -> FrameHead;
 
     /// Whether the host asked for a rate that stands for another one on the air.
-    fn is_substituted(&self, _station: u32, _tag: &Self::Tag) -> bool {
+    fn is_substituted(&self, _station: StationId, _tag: &Self::Tag) -> bool {
         false
     }
 }
 
 /// What the link layer has to say of a frame that it is done with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum TxStatus {
     /// The ACK came.
     Acknowledged,
     /// It was sent and nobody was to acknowledge it.
@@ -154,15 +166,15 @@ pub struct Delivery<'a, T> {
 }
 
 /// What the carrier wants from around it.
-pub trait Surroundings<T> {
+pub trait CarrierHandler<T> {
     /// Hands a frame to the host of `station`; false: the host does not take it.
-    fn deliver(&mut self, station: u32, delivery: Delivery<'_, T>) -> bool;
+    fn deliver(&mut self, station: StationId, delivery: Delivery<'_, T>) -> bool;
     /// The link layer is done with a frame of `station`.
-    fn finish(&mut self, station: u32, due: Ns, tag: &T, attempts: u32, fate: Fate);
+    fn finish(&mut self, station: StationId, due: Ns, tag: &T, attempts: u32, fate: TxStatus);
     /// Whether anyone listens to events of this `kind`.
     fn listens(&self, kind: u32) -> bool;
     /// Tells of an event.
-    fn tell(&mut self, event: Event);
+    fn send_event(&mut self, event: Event);
 }
 
 /// What became of a frame from a host.
@@ -171,7 +183,7 @@ pub enum Verdict {
     /// It waits for the air, or is on it.
     Taken,
     /// It was dropped.
-    Dropped(Cause),
+    Dropped(DropCause),
 }
 
 /// Frames from and to one station's host.
@@ -210,24 +222,24 @@ fn number32(bytes: &[u8], at: usize) -> Option<u32> {
 
 /// The beginning of a frame, to be told of it later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct FrameHead {
     bytes: [u8; HEAD_BYTES],
     kept: u8,
     length: u16,
 }
 
-impl Head {
+impl FrameHead {
     /// Of this frame.
     pub fn of(frame: &[u8]) -> Self {
         let kept = frame.len().min(HEAD_BYTES);
         let mut bytes = [0; HEAD_BYTES];
         bytes[..kept].copy_from_slice(&frame[..kept]);
-        Head { bytes, kept: kept as u8, length: frame.len() as u16 }
+        FrameHead { bytes, kept: kept as u8, length: frame.len() as u16 }
     }
 
     /// Of a frame of `length` bytes that begins so.
     pub fn of_length(beginning: &[u8], length: usize) -> Self {
-        Head { length: length as u16, ..Head::of(beginning) }
+        FrameHead { length: length as u16, ..FrameHead::of(beginning) }
     }
 
     /// What the frame says of itself, as far as it goes; None for something shorter than an Ethernet header.
@@ -333,7 +345,7 @@ pub mod tests {
     fn a_tcp_segment_tells_its_header() {
         let mut tcp = vec![0x13, 0x89, 0x80, 0xe8, 0, 0, 0, 7, 0, 0, 0, 9, 0x80, 0x18, 1, 0xf6, 0, 0, 0, 0];
         tcp.extend([1; 12 + 100]); // 12 bytes of options, 100 of payload
-        let told = serde_json::to_value(Head::of(&ipv4(TO, 1, TCP, &tcp)).describe()).expect("JSON");
+        let told = serde_json::to_value(FrameHead::of(&ipv4(TO, 1, TCP, &tcp)).describe()).expect("JSON");
         let expected = serde_json::json!({
             "bytes": 152, "ethertype": 2048,
             "ip": {"src": "10.0.0.1", "dst": "10.0.0.2", "protocol": 6, "id": 0x1234, "ecn": 1, "bytes": 152},
@@ -346,17 +358,17 @@ pub mod tests {
     fn a_datagram_tells_ports_and_a_later_fragment_none() {
         let udp = [0x13, 0x89, 0x80, 0xe8, 0, 18, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
         let mut frame = ipv4(TO, 0, UDP, &udp);
-        let described = Head::of(&frame).describe().expect("a description");
+        let described = FrameHead::of(&frame).describe().expect("a description");
         assert_eq!((described.ports, described.payload_bytes), (Some((5001, 33000)), Some(10)));
         frame[HEADER_BYTES + 7] = 1; // 8 bytes into the datagram
-        let described = Head::of(&frame).describe().expect("a description");
+        let described = FrameHead::of(&frame).describe().expect("a description");
         assert_eq!((described.ip, described.ports), (None, None));
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_described_or_not_but_never_break(frame in prop::collection::vec(any::<u8>(), 0..2400)) {
-            let described = Head::of(&frame).describe();
+            let described = FrameHead::of(&frame).describe();
             prop_assert_eq!(described.is_some(), frame.len() >= HEADER_BYTES);
         }
 
@@ -367,7 +379,7 @@ pub mod tests {
             let mut frame = ipv4(TO, 0, protocol, &[0x50; 120]);
             frame[at] = value;
             frame.truncate(cut);
-            let described = Head::of(&frame).describe().expect("an Ethernet frame");
+            let described = FrameHead::of(&frame).describe().expect("an Ethernet frame");
             prop_assert!(described.payload_bytes.unwrap_or(0) <= described.bytes);
         }
     }

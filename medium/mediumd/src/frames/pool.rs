@@ -1,7 +1,7 @@
 //! The bytes of all frames on their way: slots of one size that are used again, so memory follows the fullest moment
 //! and not the number of frames.
 
-use pacelab_engine::Ns;
+use pacelab_engine::{IdVec, Ns, PacketId};
 
 /// Bytes of an Ethernet header.
 pub const HEADER_BYTES: usize = 14;
@@ -31,39 +31,38 @@ impl<T> Slot<T> {
 /// All slots.
 #[derive(Debug, Default)]
 pub struct Pool<T> {
-    slots: Vec<Slot<T>>,
-    free: Vec<u32>,
+    slots: IdVec<PacketId, Slot<T>>,
+    free: Vec<PacketId>,
 }
 
 impl<T: Default> Pool<T> {
     /// Takes a free slot; its bytes are to be written through `space`, then `fill`ed.
-    pub fn take(&mut self) -> u32 {
+    pub fn take(&mut self) -> PacketId {
         self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot { bytes: Box::new([0; FRAME_BYTES]), length: 0, arrived_at: 0, tag: T::default() });
-            (self.slots.len() - 1) as u32
+            self.slots.push(Slot { bytes: Box::new([0; FRAME_BYTES]), length: 0, arrived_at: 0, tag: T::default() })
         })
     }
 
     /// Where to write the bytes of a taken slot.
-    pub fn space(&mut self, id: u32) -> &mut [u8] {
-        &mut self.slots[id as usize].bytes[..]
+    pub fn space(&mut self, id: PacketId) -> &mut [u8] {
+        &mut self.slots[id].bytes[..]
     }
 
     /// Says how many bytes were written, when they came, and what with.
-    pub fn fill(&mut self, id: u32, length: usize, arrived_at: Ns, tag: T) {
-        let slot = &mut self.slots[id as usize];
+    pub fn fill(&mut self, id: PacketId, length: usize, arrived_at: Ns, tag: T) {
+        let slot = &mut self.slots[id];
         slot.length = length.min(FRAME_BYTES);
         slot.arrived_at = arrived_at;
         slot.tag = tag;
     }
 
     /// A filled slot.
-    pub fn get(&self, id: u32) -> &Slot<T> {
-        &self.slots[id as usize]
+    pub fn get(&self, id: PacketId) -> &Slot<T> {
+        &self.slots[id]
     }
 
     /// Gives a taken slot back.
-    pub fn give_back(&mut self, id: u32) {
+    pub fn give_back(&mut self, id: PacketId) {
         self.free.push(id);
     }
 

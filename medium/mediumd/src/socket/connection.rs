@@ -126,12 +126,12 @@ impl Connection {
     }
 
     /// Tells an event if there is room for it; counts it as lost otherwise.
-    pub fn tell(&mut self, event: &str) {
+    pub fn send(&mut self, event: &str) {
         if self.outbox.len() >= OUTBOX_BYTES_MAX {
             self.lost += 1;
             return;
         }
-        self.tell_losses();
+        self.send_losses();
         self.outbox.extend_from_slice(event.as_bytes());
         self.outbox.push(b'\n');
     }
@@ -140,11 +140,11 @@ impl Connection {
     pub fn lose(&mut self, count: u64) {
         self.lost += count;
         if self.outbox.len() < OUTBOX_BYTES_MAX {
-            self.tell_losses();
+            self.send_losses();
         }
     }
 
-    fn tell_losses(&mut self) {
+    fn send_losses(&mut self) {
         if self.lost > 0 {
             let count = std::mem::take(&mut self.lost);
             self.put(&json!({"event": "lost", "count": count}));
@@ -191,7 +191,7 @@ mod tests {
     fn a_client_that_does_not_read_loses_events_and_is_told_so() {
         let (mut connection, theirs) = pair();
         let event = "e".repeat(999);
-        (0..5_000).for_each(|_| connection.tell(&event));
+        (0..5_000).for_each(|_| connection.send(&event));
         assert!(connection.outbox.len() <= OUTBOX_BYTES_MAX + 1_000 && !connection.may_read());
         let lost = connection.lost;
         assert_eq!(lost as usize, 5_000 - connection.outbox.len() / 1_000);
@@ -202,7 +202,7 @@ mod tests {
         while connection.has_to_write() {
             connection.write();
         }
-        connection.tell("after");
+        connection.send("after");
         connection.write();
         drop(connection);
         let text = reader.join().expect("a thread").expect("text");

@@ -56,7 +56,7 @@ pub struct Server {
     /// SIGTERM and SIGINT.
     pub signals: SignalFd,
     /// Rung by the air.
-    pub bell: Arc<EventFd>,
+    pub wakeup: Arc<EventFd>,
     /// What the air tells.
     pub events: Receiver<Event>,
     /// What both sides count.
@@ -73,13 +73,13 @@ impl Server {
     pub fn new(
         listener: Option<UnixListener>,
         signals: SignalFd,
-        bell: Arc<EventFd>,
+        wakeup: Arc<EventFd>,
         events: Receiver<Event>,
         shared: Arc<Shared>,
         reporter: Reporter,
     ) -> Self {
         let (clients, lost_seen, ends) = (Vec::new(), 0, false);
-        Server { listener, signals, bell, events, shared, reporter, clients, lost_seen, ends }
+        Server { listener, signals, wakeup, events, shared, reporter, clients, lost_seen, ends }
     }
 
     /// Serves until a signal, `shutdown` or the end of the air.
@@ -88,19 +88,19 @@ impl Server {
     /// When waiting fails: a bug.
     pub fn run(&mut self, air: &AirHandle) -> io::Result<()> {
         while !self.ends && !air.has_ended() {
-            let [signal, bell, stranger] = self.wait()?;
+            let [signal, wakeup, stranger] = self.wait()?;
             if signal && self.signals.read_signal()?.is_some() {
                 break;
             }
-            if bell {
-                let _ = self.bell.read(); // it has rung, so there is something to read
+            if wakeup {
+                let _ = self.wakeup.read(); // it has rung, so there is something to read
             }
             self.pass_on_events();
             if stranger {
                 self.accept();
             }
             for index in 0..self.clients.len() {
-                self.attend(index, air);
+                self.on_wakeup(index, air);
             }
             self.report_periodically(air);
             for client in &mut self.clients {
@@ -114,7 +114,7 @@ impl Server {
 
     /// Waits for signal, bell, a new client, a client or the clock; says which of the first three it was.
     fn wait(&self) -> io::Result<[bool; 3]> {
-        let fixed = [Some(self.signals.as_fd()), Some(self.bell.as_fd()), self.listener.as_ref().map(AsFd::as_fd)];
+        let fixed = [Some(self.signals.as_fd()), Some(self.wakeup.as_fd()), self.listener.as_ref().map(AsFd::as_fd)];
         let mut fds: Vec<PollFd<'_>> = fixed.iter().flatten().map(|&fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
         for Client { connection, .. } in &self.clients {
             let mut wanted = PollFlags::empty();
@@ -158,7 +158,7 @@ impl Server {
         }
     }
 
-    fn attend(&mut self, index: usize, air: &AirHandle) {
+    fn on_wakeup(&mut self, index: usize, air: &AirHandle) {
         if !self.clients[index].connection.may_read() {
             return;
         }
@@ -227,10 +227,10 @@ impl Server {
             let mut text = None;
             for Client { connection, .. } in &mut self.clients {
                 let wants = |wanted: Subscription| {
-                    wanted.kinds & event.kind() != 0 && wanted.stations >> event.station & 1 == 1
+                    wanted.kinds & event.kind() != 0 && wanted.stations >> event.station.0 & 1 == 1
                 };
                 if connection.subscription.is_some_and(wants) {
-                    connection.tell(text.get_or_insert_with(|| self.reporter.event(&event).to_string()));
+                    connection.send(text.get_or_insert_with(|| self.reporter.event(&event).to_string()));
                 }
             }
         }
@@ -254,10 +254,10 @@ impl Server {
             }
             let Some(snapshot) = air.snapshot() else { return };
             if subscription.kinds & kind::AIR != 0 {
-                connection.tell(&self.reporter.air(&periodic.since, &snapshot, subscription.stations).to_string());
+                connection.send(&self.reporter.air(&periodic.since, &snapshot, subscription.stations).to_string());
             }
             if subscription.kinds & kind::LATENESS != 0 {
-                connection.tell(&self.reporter.lateness(&periodic.since, &snapshot).to_string());
+                connection.send(&self.reporter.lateness(&periodic.since, &snapshot).to_string());
             }
             periodic.since = snapshot;
             let interval = Duration::from_secs_f64(subscription.interval_s);

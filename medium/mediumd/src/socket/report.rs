@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
-use pacelab_engine::{Counters, Ns};
+use pacelab_engine::{Counters, Id, Ns, StationId};
 use serde_json::{Map, Value, json};
 
 use crate::air::lateness::{Fidelity, Histogram};
 use crate::air::{Realtime, Snapshot};
 use crate::config::{Config, VERSION};
-use crate::frames::{Cause, Event, What};
+use crate::frames::{DropCause, Event, FrameEvent};
 use crate::tap_hosts::TapInfo;
 
 /// What does not change while mediumd runs.
@@ -71,7 +71,7 @@ impl Reporter {
     pub fn stats(&mut self, snapshot: &Snapshot, events: (u64, u64)) -> Value {
         let mut ring_drops: Vec<Option<u64>> = self.taps.iter_mut().map(TapInfo::ring_drops).collect();
         ring_drops.resize(self.config.stations.len(), None); // radios have none
-        let mut drops: Map<String, Value> = Cause::ALL
+        let mut drops: Map<String, Value> = DropCause::ALL
             .into_iter()
             .zip(snapshot.drops)
             .map(|(cause, count)| (cause.name().into(), count.into()))
@@ -115,15 +115,15 @@ impl Reporter {
 
     /// A `transmit` or `drop`.
     pub fn event(&self, event: &Event) -> Value {
-        let name = |station: u32| self.config.stations.get(station as usize).map(|station| station.name.as_str());
+        let name = |station: StationId| self.config.stations.get(station.index()).map(|station| station.name.as_str());
         let (t_ns, station, to) = (self.t0 + event.at, name(event.station), event.to.and_then(name));
         let frame = event.head.describe();
         match event.what {
-            What::Transmit { attempts, delivered, queued_ns } => json!({
+            FrameEvent::Transmit { attempts, delivered, queued_ns } => json!({
                 "event": "transmit", "t_ns": t_ns, "station": station, "to": to, "attempts": attempts,
                 "delivered": delivered, "queued_ns": queued_ns, "frame": frame,
             }),
-            What::Drop(cause) => json!({
+            FrameEvent::Drop(cause) => json!({
                 "event": "drop", "t_ns": t_ns, "station": station, "to": to, "cause": cause.name(), "frame": frame,
             }),
         }

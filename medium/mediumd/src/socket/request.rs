@@ -1,6 +1,7 @@
 //! Requests on the socket: what a line asks for, checked against the configuration.
 
 use pacelab_air_config::Propagation;
+use pacelab_engine::{Id, StationId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -207,9 +208,9 @@ fn take<T: DeserializeOwned>(params: Value) -> Result<T, String> {
     serde_json::from_value(params).map_err(|error| error.to_string())
 }
 
-fn station(name: &str, config: &Config) -> Result<u32, String> {
+fn station(name: &str, config: &Config) -> Result<StationId, String> {
     let place = config.stations.iter().position(|station| station.name == name);
-    place.map(|place| place as u32).ok_or_else(|| format!("station {name:?}: there is no such station"))
+    place.map(StationId::from_index).ok_or_else(|| format!("station {name:?}: there is no such station"))
 }
 
 fn propagation(wanted: Propagation, config: &Config) -> Result<Change, String> {
@@ -225,7 +226,7 @@ fn subscription(wanted: Subscribe, config: &Config) -> Result<Subscription, Stri
     }
     let stations = match wanted.stations {
         None => u64::MAX,
-        Some(names) => names.iter().try_fold(0, |bits, name| Ok::<_, String>(bits | 1 << station(name, config)?))?,
+        Some(names) => names.iter().try_fold(0, |bits, name| Ok::<_, String>(bits | 1 << station(name, config)?.0))?,
     };
     let interval_s = wanted.interval_s.unwrap_or(1.0);
     if !INTERVAL_S.contains(&interval_s) {
@@ -253,12 +254,12 @@ mod tests {
             (id, Ok(Request::Change(change))) if id == "x" => change,
             other => panic!("{other:?}"),
         };
-        let Change::Position { station: 1, position_m: [5.0, -3.0] } =
+        let Change::Position { station: StationId(1), position_m: [5.0, -3.0] } =
             change("set_position", r#"{"station": "n1", "position_m": [5, -3]}"#)
         else {
             panic!("set_position")
         };
-        let Change::Rate { station: 0, to: Some(2), data_rate_bps: 11_000_000 } =
+        let Change::Rate { station: StationId(0), to: Some(StationId(2)), data_rate_bps: 11_000_000 } =
             change("set_rate", r#"{"station": "n0", "to": "n2", "data_rate_bps": 11000000}"#)
         else {
             panic!("set_rate")
@@ -272,12 +273,12 @@ mod tests {
             panic!("set_ranges")
         };
         assert!(decode_m == 100.0 && capture_db == 10.0);
-        let Change::ExtraBackoff { station: 2, slots: 8, wall_clock: false } =
+        let Change::ExtraBackoff { station: StationId(2), slots: 8, wall_clock: false } =
             change("set_extra_backoff", r#"{"station": "n2", "slots": 8}"#)
         else {
             panic!("set_extra_backoff")
         };
-        let Change::ExtraBackoff { station: 0, slots: 5, wall_clock: true } =
+        let Change::ExtraBackoff { station: StationId(0), slots: 5, wall_clock: true } =
             change("set_extra_backoff", r#"{"station": "n0", "slots": 5, "wall_clock": true}"#)
         else {
             panic!("set_extra_backoff by the clock")
@@ -429,7 +430,7 @@ mod tests {
             let text = json!({"id": 7, "method": method, "params": params}).to_string();
             match read(text.as_bytes(), &line(2, 200.0, "ns2")).1 {
                 Ok(Request::Change(Change::Position { station, position_m })) => {
-                    prop_assert!(station < 2 && position_m.iter().all(|metres| metres.abs() <= 1e6));
+                    prop_assert!(station < StationId(2) && position_m.iter().all(|metres| metres.abs() <= 1e6));
                 }
                 Ok(Request::Change(Change::Propagation(wanted))) => prop_assert!(wanted.capture_ratio() >= 1.0),
                 Ok(_) => {}

@@ -29,7 +29,7 @@ struct Client {
 pub struct WmediumdServer {
     listener: Option<UnixListener>,
     signals: SignalFd,
-    bell: Arc<EventFd>,
+    wakeup: Arc<EventFd>,
     mesh: Mesh,
     capacity: usize,
     clients: Vec<Client>,
@@ -41,11 +41,11 @@ impl WmediumdServer {
     pub fn new(
         listener: Option<UnixListener>,
         signals: SignalFd,
-        bell: Arc<EventFd>,
+        wakeup: Arc<EventFd>,
         mesh: Mesh,
         capacity: usize,
     ) -> Self {
-        WmediumdServer { listener, signals, bell, mesh, capacity, clients: Vec::new(), ends: false }
+        WmediumdServer { listener, signals, wakeup, mesh, capacity, clients: Vec::new(), ends: false }
     }
 
     /// Serves until a signal, a request to shut down, or the end of the air.
@@ -54,19 +54,19 @@ impl WmediumdServer {
     /// When waiting fails: a bug.
     pub fn run(&mut self, air: &AirHandle) -> io::Result<()> {
         while !self.ends && !air.has_ended() {
-            let [signal, bell, stranger] = self.wait()?;
+            let [signal, wakeup, stranger] = self.wait()?;
             if signal && self.signals.read_signal()?.is_some() {
                 break;
             }
-            if bell {
-                let _ = self.bell.read(); // it has rung, so there is something to read
+            if wakeup {
+                let _ = self.wakeup.read(); // it has rung, so there is something to read
             }
             if stranger {
                 self.accept();
             }
             for index in 0..self.clients.len() {
                 self.clients[index].read();
-                self.attend(index, air);
+                self.on_wakeup(index, air);
                 self.clients[index].write();
             }
             self.clients.retain(|client| !client.ended);
@@ -76,7 +76,7 @@ impl WmediumdServer {
 
     fn wait(&self) -> io::Result<[bool; 3]> {
         let mut fds = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
-        fds.push(PollFd::new(self.bell.as_fd(), PollFlags::POLLIN));
+        fds.push(PollFd::new(self.wakeup.as_fd(), PollFlags::POLLIN));
         fds.extend(self.listener.as_ref().map(|listener| PollFd::new(listener.as_fd(), PollFlags::POLLIN)));
         for client in &self.clients {
             let reads = if client.outbox.len() < OUTBOX_BYTES_MAX { PollFlags::POLLIN } else { PollFlags::empty() };
@@ -99,7 +99,7 @@ impl WmediumdServer {
     }
 
     /// Answers the whole requests that a client has sent.
-    fn attend(&mut self, index: usize, air: &AirHandle) {
+    fn on_wakeup(&mut self, index: usize, air: &AirHandle) {
         while self.clients[index].outbox.len() < OUTBOX_BYTES_MAX {
             match Request::read(&self.clients[index].inbox) {
                 Ok(None) => return,

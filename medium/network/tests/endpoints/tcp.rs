@@ -4,7 +4,7 @@
 use pacelab_engine::{NEVER, Ns};
 use pacelab_network::packet::{TcpHeader, flag};
 use pacelab_network::tcp::congestion;
-use pacelab_network::tcp::habits::{Rto, Timer};
+use pacelab_network::tcp::rto::{RetransmissionTimer, Rto};
 use pacelab_network::tcp::sender::Sender;
 
 pub const MS: Ns = 1_000_000;
@@ -31,7 +31,7 @@ impl Peer {
     pub fn connecting(isn: u32, window_pkts: u32, size_bytes: Option<u64>) -> Peer {
         let window_bytes = window_pkts * SEGMENT_BYTES;
         let control = congestion::by_name("newreno", 2, window_pkts).unwrap();
-        let rto = Timer::Rfc(Rto::new(3_000 * MS, 200 * MS));
+        let rto = RetransmissionTimer::Rfc(Rto::new(3_000 * MS, 200 * MS));
         let mut sender = Sender::new(SEGMENT_BYTES, window_bytes, control, rto, isn);
         sender.open(size_bytes);
         let syn = sender.poll_transmit(0).unwrap();
@@ -236,7 +236,7 @@ fn duplicates_of_what_a_timeout_sent_again_are_no_new_loss() {
 #[test]
 fn a_lost_syn_is_sent_again_after_the_initial_timeout() {
     let control = congestion::by_name("newreno", 2, 20).unwrap();
-    let mut sender = Sender::new(1000, 20_000, control, Timer::Rfc(Rto::new(3_000 * MS, 200 * MS)), 5);
+    let mut sender = Sender::new(1000, 20_000, control, RetransmissionTimer::Rfc(Rto::new(3_000 * MS, 200 * MS)), 5);
     sender.open(None);
     assert_eq!(sender.poll_transmit(0).unwrap().flags, flag::SYN);
     sender.handle_timeout(3_000 * MS);

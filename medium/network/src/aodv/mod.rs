@@ -1,13 +1,13 @@
-//! AODV with link-failure detection from the MAC: one node's routing, without I/O.
+//! AODV with link-failure detection by the MAC: the routing of one node, without I/O.
 //!
-//! RFC 3561 with ns-2.35's constants and habits, since the papers' results with AODV are results with ns-2's:
-//! expanding ring search, replies from intermediate nodes, precursor lists, route errors by broadcast, local repair
-//! where the broken link is nearer to the destination than to the source.
+//! RFC 3561 with the constants and deviations of ns-2.35, which the papers used: expanding ring search, replies from
+//! intermediate nodes, precursor lists, route errors by broadcast, and local repair if the broken link is nearer to the
+//! destination than to the source.
 //!
-//! Deviates from RFC 3561 as ns-2 does: a failed frame of a data packet breaks the link at once; a repaired route is
-//! only accepted when it is fresher or shorter than the broken one, so that a repair next to the destination often
-//! waits for the next discovery from elsewhere; the wait for a repair is never cut short. No hello messages: the MAC
-//! tells. No ARP: addresses are known.
+//! Deviates from RFC 3561 as ns-2 does: a failed frame of a data packet breaks the link immediately. A repaired route is
+//! only accepted if it is fresher or shorter than the broken one, so a repair next to the destination often waits for the
+//! next discovery by another node. The wait for a repair is never shortened. There are no hello messages, because the MAC
+//! reports link failures, and there is no ARP, because addresses are known.
 
 mod route;
 
@@ -30,12 +30,12 @@ const TTL_START: u8 = 5;
 const TTL_THRESHOLD: u32 = 7;
 const TTL_INCREMENT: u8 = 2;
 const NETWORK_DIAMETER: u8 = 30;
-/// Packets flushed from the buffer leave this far apart.
+/// Gap between packets flushed from the buffer.
 const FLUSH_GAP_NS: Ns = 10_000_000;
-/// Broadcasts that are passed on are delayed by up to this much.
+/// Largest delay of a forwarded broadcast.
 const JITTER_NS: Ns = 10_000_000;
 
-/// How often a node spoke, and how often a link broke.
+/// Messages that a node sent, and link failures that it detected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct AodvCounters {
@@ -62,7 +62,7 @@ pub struct Aodv {
 }
 
 impl Aodv {
-    /// Routing at `node`; `random` jitters what it passes on.
+    /// Routing at `node`. `random` gives the jitter of forwarded broadcasts.
     pub fn new(node: NodeId, random: Stream) -> Self {
         Aodv {
             node,
@@ -77,7 +77,7 @@ impl Aodv {
         }
     }
 
-    /// How often `purge` is wanted.
+    /// Interval between calls of `purge`.
     pub const PURGE_INTERVAL_NS: Ns = PURGE_INTERVAL_NS;
 
     /// The next command, or None.
@@ -85,7 +85,7 @@ impl Aodv {
         self.commands.pop_front()
     }
 
-    /// True while `purge` has something to look after.
+    /// Whether `purge` has work to do.
     pub fn is_active(&self) -> bool {
         !self.routes.is_empty()
     }
@@ -95,7 +95,7 @@ impl Aodv {
         self.routes.get(&target).filter(|route| route.status == Status::Up).map(|route| route.hops)
     }
 
-    /// A data packet wants to go on: its next hop, if a route is up. Else it is for the commands to say.
+    /// The next hop of a data packet if a route is up. Otherwise the commands decide what happens to the packet.
     pub fn send(&mut self, now: Ns, transit: Transit) -> Option<NodeId> {
         let route = self.routes.entry(transit.target).or_insert_with(Route::new);
         match route.status {
@@ -117,7 +117,7 @@ impl Aodv {
         None
     }
 
-    /// The MAC gave up a data packet on the link to `neighbour`.
+    /// Handles a data packet that the MAC dropped on the link to `neighbour`.
     pub fn link_failed(&mut self, now: Ns, transit: Transit, neighbour: NodeId) {
         self.counters.link_failures += 1;
         let Some(route) = self.routes.get_mut(&transit.target) else {
@@ -147,7 +147,7 @@ impl Aodv {
         }
     }
 
-    /// A routing message has come from `neighbour` with `ttl` hops left (this one taken).
+    /// Handles a routing message from `neighbour`. `ttl` is the number of hops that remain.
     pub fn receive(&mut self, now: Ns, message: Message, neighbour: NodeId, for_me: Option<NodeId>, ttl: u8) {
         match message {
             Message::Request { .. } => self.receive_request(now, message, neighbour, ttl),
@@ -156,7 +156,7 @@ impl Aodv {
         }
     }
 
-    /// Every `PURGE_INTERVAL_NS`: expires routes, flushes or asks again for what waits.
+    /// Expires routes, and flushes the waiting packets or repeats their requests. Call this every `PURGE_INTERVAL_NS`.
     pub fn purge(&mut self, now: Ns) {
         self.seen.retain(|&(_, _, forget_at)| forget_at > now);
         let targets: Vec<NodeId> = self.routes.keys().copied().collect();
@@ -239,7 +239,7 @@ impl Aodv {
         let Message::Reply { hops, target, target_seq, origin, lifetime_ns, sent_at } = message else { return };
         let route = self.routes.entry(target).or_insert_with(Route::new);
         if !route.is_worse_than(target_seq, hops) {
-            return; // and does not pass it on
+            return; // and does not forward the reply
         }
         route.update(target_seq, hops, neighbour, now + lifetime_ns);
         route.end_discovery(hops);
@@ -297,7 +297,7 @@ impl Aodv {
             self.discard_held(now, target);
             return;
         }
-        // A route that never was up counts as infinitely long (ns-2), so the first request goes network-wide.
+        // A route that was never up counts as infinitely long (ns-2), so the first request is network-wide.
         let last_ttl = u32::from(route.request_ttl).max(route.last_hops);
         let ttl = match last_ttl {
             0 => TTL_START,
@@ -344,7 +344,7 @@ impl Aodv {
         }
     }
 
-    /// Use keeps a route alive.
+    /// Extends the lifetime of a route that is used.
     fn touch(&mut self, now: Ns, target: NodeId) -> Option<NodeId> {
         let route = self.routes.get_mut(&target)?;
         route.expires_at = now + ROUTE_LIFETIME_NS;
@@ -380,7 +380,7 @@ impl Aodv {
     }
 }
 
-// What AODV says to its neighbours and asks of its node.
+// Messages to neighbours and commands to the node.
 
 const IP_HEADER_BYTES: u32 = 20;
 
@@ -405,7 +405,7 @@ impl Message {
     }
 }
 
-/// What the node shall do.
+/// A command to the node.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum Command {

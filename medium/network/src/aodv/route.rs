@@ -1,4 +1,4 @@
-//! A row of the routing table, and the data packets that wait for a route.
+//! An entry of the routing table, and the buffer of data packets that wait for a route.
 
 use std::collections::VecDeque;
 
@@ -6,9 +6,9 @@ use pacelab_engine::Ns;
 
 use crate::ids::{NodeId, PacketId};
 
-/// Of a target that no route leads to.
+/// Hop count of a target without a route.
 pub const INFINITE_HOPS: u32 = 255;
-/// Taken for the delay of a hop until one was measured.
+/// Assumed delay of a hop until one was measured.
 const NODE_TRAVERSAL_NS: Ns = 30_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,11 +87,11 @@ impl Route {
     }
 }
 
-/// Packets that may wait for a route, and how long.
+/// Capacity of the buffer, and how long a packet may wait.
 const CAPACITY_PKTS: usize = 64;
 const LIFETIME_NS: Ns = 30_000_000_000;
 
-/// Data packets that wait for a route. First in, first out; of those that do not fit, the oldest goes.
+/// Data packets that wait for a route, first in, first out. If the buffer is full, the oldest packet is dropped.
 #[derive(Clone, Debug, Default)]
 pub struct PacketBuffer {
     /// (target, packet, give up at)
@@ -99,12 +99,12 @@ pub struct PacketBuffer {
 }
 
 impl PacketBuffer {
-    /// Something waits for `target`.
+    /// Whether a packet waits for `target`.
     pub fn awaits(&self, target: NodeId) -> bool {
         self.packets.iter().any(|&(waiting, _, _)| waiting == target)
     }
 
-    /// Takes a packet in; returns one that has to go for it. Call `forget_old` first.
+    /// Adds a packet and returns the packet that is dropped for it, if any. Call `remove_expired` first.
     pub fn push(&mut self, now: Ns, target: NodeId, packet: PacketId) -> Option<PacketId> {
         let full = self.packets.len() == CAPACITY_PKTS;
         let oldest = if full { self.packets.pop_front() } else { None };
@@ -112,14 +112,14 @@ impl PacketBuffer {
         oldest.map(|(_, packet, _)| packet)
     }
 
-    /// Takes out all that wait for `target`, in order.
+    /// Removes the packets that wait for `target`, in order.
     pub fn take(&mut self, target: NodeId) -> Vec<PacketId> {
         let packets = self.packets.iter().filter(|held| held.0 == target).map(|held| held.1).collect();
         self.packets.retain(|held| held.0 != target);
         packets
     }
 
-    /// Takes out what has waited too long, in order.
+    /// Removes the packets that have waited too long, in order.
     pub fn remove_expired(&mut self, now: Ns) -> Vec<PacketId> {
         let count = self.packets.iter().take_while(|&&(_, _, forget_at)| forget_at < now).count();
         self.packets.drain(..count).map(|(_, packet, _)| packet).collect()

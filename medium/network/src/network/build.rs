@@ -1,4 +1,4 @@
-//! From a configuration and its hooks to a network before its first event.
+//! Builds a network from a configuration and hooks.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,32 +24,32 @@ use crate::tcp::sender::Sender;
 use crate::voice::{self, Codec, Playout};
 use crate::wire::Wire;
 
-/// Makes the congestion control of a name, for an initial window and a limit in segments.
+/// Makes a congestion control from its name, its initial window and its limit, both in segments.
 pub type ControlFactory<'a> = dyn FnMut(&str, u32, u32) -> Result<Box<dyn CongestionControl>, String> + 'a;
 
-/// Stream numbers from here on are routing's jitter, the flows' initial sequence numbers and the hosts' delays; below
-/// are stations, and in between what the air draws.
+/// First stream numbers of the routing jitter, the initial sequence numbers of flows, and the host delays. Lower numbers
+/// belong to stations, and some in between to the draws of the air.
 const FIRST_ROUTING_STREAM: u64 = 1 << 32;
 const FIRST_FLOW_STREAM: u64 = 2 << 32;
 const FIRST_HOST_STREAM: u64 = 5 << 32;
 
-/// ns-2's rtxcur_init_, against RFC 6298's 1 s.
+/// `rtxcur_init_` of ns-2. RFC 6298 has 1 s.
 const INITIAL_RTO_NS2: Ns = 3_000_000_000;
 const INITIAL_RTO: Ns = 1_000_000_000;
 
 impl Network {
-    /// Builds the network with the congestion controls that come with it; see `with_controls`.
+    /// Builds the network with the built-in congestion controls; see `with_controls`.
     ///
     /// # Errors
-    /// One line: what does not fit.
+    /// The configuration is inconsistent. The message is one line.
     pub fn new(config: Config, hooks: Vec<(NodeId, Place, Box<dyn Hook>)>) -> Result<Self, String> {
         Network::with_controls(config, hooks, &mut congestion::by_name)
     }
 
-    /// Builds the network; `controls` makes congestion controls from name, initial window and limit; `hooks` sit at the given nodes and places.
+    /// Builds the network. `controls` makes the congestion controls. Each hook is installed at the given node and place.
     ///
     /// # Errors
-    /// One line: what does not fit.
+    /// The configuration is inconsistent. The message is one line.
     pub fn with_controls(
         config: Config,
         hooks: Vec<(NodeId, Place, Box<dyn Hook>)>,
@@ -153,7 +153,7 @@ impl Network {
     }
 }
 
-/// See `Network::radio_of`; of gateways as near as each other the one of the lower number.
+/// See `Network::radio_of`. If two gateways are equally near, the one with the lower number is used.
 fn nearest_radios(station_of: &IdVec<NodeId, Option<StationId>>, config: &Config) -> IdVec<NodeId, Option<NodeId>> {
     let mut found: IdVec<NodeId, Option<NodeId>> =
         station_of.iter_with_ids().map(|(node, station)| station.map(|_| node)).collect();
@@ -249,7 +249,7 @@ fn build_voice(voice: &Voice, stream: &mut Stream) -> Endpoints {
     Endpoints::Voice { codec, playout: Box::new(Playout::new(ns_from_s(voice.playout_s))) }
 }
 
-/// The engine's configuration: its stations are the wireless nodes, in order.
+/// The configuration of the engine. Its stations are the wireless nodes, in order.
 fn air_config(config: &Config) -> AirConfig {
     let wireless: Vec<(usize, &Node)> = config.nodes.iter().enumerate().filter(|(_, node)| node.wireless).collect();
     let station =

@@ -1,4 +1,4 @@
-//! Packets on their way: routing decisions, wires, the air, and what happens when it gives up.
+//! Forwarding: routing decisions, wired links, the air, and packets that the MAC drops.
 
 use pacelab_air_config::{Category, Routing};
 use pacelab_engine::{Failure, Ns, Packet as AirPacket};
@@ -11,14 +11,14 @@ use crate::hook::{Point, Seen};
 use crate::ids::{FlowId, NodeId, PacketId, StationId, WireId};
 use crate::packet::{Body, Packet};
 
-/// A broadcast has reached all that can hear it this long after its sender is done: 30 km.
+/// Time from the end of a broadcast until it has reached all receivers: 30 km.
 const LAST_ECHO_NS: Ns = 100_000;
-/// What a hook lets go to its own node's transport is answered there and then, which the hook sees, too, and so on. Deeper
-/// than this it waits for its turn: some 3,200 of them filled a stack of 8 MiB.
+/// Largest recursion depth of hooks. The local transport answers a released packet immediately, and the hook sees the answer,
+/// so calls can nest. Beyond this depth the delivery is scheduled instead. About 3,200 levels fill a stack of 8 MiB.
 const MAX_HOOK_DEPTH: u32 = 100;
 
 impl Network {
-    /// A packet leaves its transport.
+    /// Sends a packet of the local transport.
     pub(super) fn originate(&mut self, packet: Packet) {
         let node = packet.src;
         let id = self.pool.add(packet);
@@ -28,7 +28,7 @@ impl Network {
         self.route(node, id);
     }
 
-    /// A packet is at `node` and wants to go on, or is at its end.
+    /// Forwards a packet at `node`, or delivers it if `node` is its destination.
     pub(super) fn route(&mut self, node: NodeId, id: PacketId) {
         let Some(packet) = self.pool.get(id) else { return };
         let (src, dst) = (packet.src, packet.dst);
@@ -58,7 +58,7 @@ impl Network {
         self.send_by_air(node, next, id);
     }
 
-    /// Continues a packet that a hook let go.
+    /// Forwards a packet that a hook released.
     pub(super) fn resume(&mut self, node: NodeId, seen: Seen, id: PacketId) {
         match seen.point {
             Point::Link => self.enqueue_at_mac(node, id, seen.next_hop),
@@ -79,8 +79,8 @@ impl Network {
         }
     }
 
-    /// Where a packet goes next as all places are; where there is no way, AODV has to notice by itself: to the radio
-    /// that is its end, or the gateway of that. A wired host hands it to its own gateway.
+    /// The next hop by the present topology. Under AODV a packet without a path still goes towards the radio of its
+    /// destination or of that node's gateway, because AODV must find out itself; a wired host sends it to its own gateway.
     fn next_hop(&mut self, node: NodeId, dst: NodeId) -> Option<NodeId> {
         let next = self.routes.next_hop(node, dst);
         if next.is_some() || self.config.routing != Routing::Aodv {
@@ -154,18 +154,18 @@ impl Network {
         }
     }
 
-    /// Hands a packet to the link layer below routing.
+    /// Passes a packet from routing to the link layer.
     fn send_to_link_layer(&mut self, node: NodeId, id: PacketId, next_hop: Option<NodeId>) {
         self.enter_link_layer(InLinkLayer::Down { node, packet: id, next_hop });
     }
 
-    /// A packet is between routing and MAC for a while.
+    /// Delays a packet by the time between routing and MAC.
     fn enter_link_layer(&mut self, entry: InLinkLayer) {
         let at = self.now + self.air.rules().link_layer_delay_ns;
         match &mut self.host_delays {
             None => self.link_layer.push_back((at, entry)),
             Some(host_delays) => {
-                let at = host_delays.pass(entry, at);
+                let at = host_delays.departure(entry, at);
                 let slot = self.hold(entry);
                 self.schedule(at, Task::Crossed(slot));
             }
@@ -214,7 +214,7 @@ impl Network {
         }
     }
 
-    /// The air has brought a packet (a broadcast stays in the pool until its sender is done with it).
+    /// Handles a packet received by air. The packet itself stays in the pool until its sender is done with it.
     pub(super) fn received(&mut self, station: StationId, from: StationId, id: PacketId) {
         let (node, previous) = (self.node_of[station], self.node_of[from]);
         let Some(packet) = self.pool.get(id) else { return };
@@ -246,7 +246,7 @@ impl Network {
         self.route(node, id);
     }
 
-    /// The link layer is done with a packet.
+    /// Handles the end of a packet's transmission.
     pub(super) fn link_done(&mut self, station: StationId, frame: AirPacket, attempts: u32, failure: Option<Failure>) {
         let node = self.node_of[station];
         let next_hop = frame.to.map(|to| self.node_of[to]);
@@ -289,7 +289,7 @@ impl Network {
         }
     }
 
-    /// What AODV at `node` needs to know of a packet: beyond the air, the gateway stands for the destination.
+    /// The data of a packet that AODV at `node` needs. For a wired destination the target is its gateway.
     fn transit(&mut self, node: NodeId, id: PacketId) -> Option<Transit> {
         let packet = self.pool.get(id)?;
         let (src, dst, forwards) = (packet.src, packet.dst, packet.forwards);
@@ -298,22 +298,23 @@ impl Network {
         Some(Transit { packet: id, is_own: enters_air_here, target, forwards })
     }
 
-    /// The last wireless node on the way from `node` to `dst`.
+    /// The last wireless node on the path from `node` to `dst`.
     pub(super) fn air_target(&mut self, node: NodeId, dst: NodeId) -> Option<NodeId> {
         if self.station_of[dst].is_some() {
             return Some(dst);
         }
-        // Once per packet and node, hence no `Routes::path`. The destination has no station: it ends at the latest there.
-        let (mut here, mut last) = (node, None);
-        while self.station_of[here].is_some() {
-            last = Some(here);
-            let Some(next) = self.routes.next_hop(here, dst) else { return self.radio_of[dst] };
-            here = next;
+        // Called once per packet and node, so it avoids the allocation of `Routes::path`. The loop ends at the destination at
+        // the latest, because that has no station.
+        let (mut current, mut last) = (node, None);
+        while self.station_of[current].is_some() {
+            last = Some(current);
+            let Some(next) = self.routes.next_hop(current, dst) else { return self.radio_of[dst] };
+            current = next;
         }
         last
     }
 
-    /// Carries out what AODV at `node` wants.
+    /// Executes the commands of AODV at `node`.
     pub(super) fn run_aodv_commands(&mut self, node: NodeId) {
         while let Some(command) = self.aodv[node].as_mut().and_then(Aodv::poll) {
             match command {
@@ -381,7 +382,7 @@ impl Network {
         self.schedule(self.now + delay_ns, Task::Delayed(slot));
     }
 
-    /// Keeps a packet for a task to come.
+    /// Stores a packet for a later task.
     fn hold(&mut self, entry: InLinkLayer) -> u32 {
         let slot = self.delayed.iter().position(Option::is_none).unwrap_or_else(|| {
             self.delayed.push(None);

@@ -1,4 +1,4 @@
-//! The simulator's shell around an algorithm: hands over segments, holds them, carries out actions, fails open.
+//! The driver of hooks in the simulator: passes segments to the algorithm, holds them, executes actions, and fails open.
 
 use std::rc::Rc;
 
@@ -17,12 +17,12 @@ use crate::voice;
 const UDP_HEADER_BYTES: u32 = 28;
 
 impl Network {
-    /// Shows a packet to the hook of `node`; true if a hook took it.
+    /// Offers a packet to the hook of `node`. Returns whether a hook holds it.
     pub(super) fn hook_sees(&mut self, node: NodeId, point: Point, id: PacketId) -> bool {
         self.offer(node, Place::Node, Seen { point, next_hop: None }, id)
     }
 
-    /// Shows a packet that is bound for the interface queue to the link hook of `node`; true if a hook took it.
+    /// Offers a packet on its way to the interface queue to the link hook of `node`. Returns whether a hook holds it.
     pub(super) fn link_hook_sees(&mut self, node: NodeId, next_hop: Option<NodeId>, id: PacketId) -> bool {
         self.offer(node, Place::Link, Seen { point: Point::Link, next_hop }, id)
     }
@@ -34,7 +34,7 @@ impl Network {
         if driver.bypassed || routing || driver.mask & mask::SEGMENT == 0 {
             return false;
         }
-        // A held packet keeps its handle for good: the pool must not give the number away while a copy is kept.
+        // The handle of a held packet must stay valid: the pool must not reuse the number while a copy is kept.
         let Some(segment) = self.segment(id) else { return false };
         let wireless_end = self.wireless_end(node, seen.point, id);
         let rates = self.path_rates_bps(node, wireless_end);
@@ -47,7 +47,7 @@ impl Network {
         true
     }
 
-    /// Tells the hooks of `node` how a transmission went.
+    /// Reports the outcome of a transmission to the hooks of `node`.
     pub(super) fn hook_transmitted(
         &mut self,
         node: NodeId,
@@ -81,7 +81,7 @@ impl Network {
         self.drain_actions(index);
     }
 
-    /// Drains the actions of a hook and arms its timer.
+    /// Executes the pending actions of a hook and sets its timer.
     fn drain_actions(&mut self, index: HookId) {
         self.hook_depth += 1;
         while let Some(action) = self.hooks[index].hook.poll_action() {
@@ -102,7 +102,7 @@ impl Network {
         }
     }
 
-    /// Fail open: everything held goes on its way, and the hook sees no more.
+    /// Fails open: releases everything that the hook holds, and offers it no further packets.
     fn bypass(&mut self, index: HookId) {
         let driver = &mut self.hooks[index];
         driver.bypassed = true;
@@ -114,7 +114,7 @@ impl Network {
         }
     }
 
-    /// Carries one action out; false if its handle is unknown.
+    /// Executes one action. Returns false if its handle is unknown.
     fn apply_action(&mut self, index: HookId, action: Action) -> bool {
         let node = self.hooks[index].node;
         let driver = &mut self.hooks[index];
@@ -125,7 +125,7 @@ impl Network {
                 let driver = &mut self.hooks[index];
                 let mut onward = handle;
                 if keep {
-                    // The copy travels; the original keeps the handle until it is released.
+                    // The copy is forwarded; the original keeps the handle until `Release`.
                     let Some(packet) = self.pool.get(handle).cloned() else { return false };
                     driver.kept.insert(handle, (seen, packet.clone()));
                     onward = self.pool.add(packet);
@@ -183,7 +183,7 @@ impl Network {
         header.rtt_wired_ns = rtt_wired_ns.or(header.rtt_wired_ns);
     }
 
-    /// Sends a segment that the hook at `node` made; false if it belongs to no flow.
+    /// Sends a segment that the hook at `node` made. Returns false if it belongs to no flow.
     fn inject(&mut self, node: NodeId, segment: &Segment) -> bool {
         let (src, dst, sport, dport) = segment.flow;
         let (src, dst) = (NodeId(src), NodeId(dst));
@@ -216,7 +216,7 @@ impl Network {
             body,
         };
         let id = self.pool.add(packet);
-        // Past the hooks of this node, as `Resend`: an algorithm need not recognise its own segments.
+        // Skips the hooks of this node, like `Resend`, so that an algorithm need not recognise its own segments.
         let point = if dst == node { Point::LocalIn } else { Point::AirToWired };
         self.resume(node, Seen { point, next_hop: None }, id);
         true
@@ -258,7 +258,7 @@ impl Network {
         Some(segment)
     }
 
-    /// The direction of a call that bears these addresses and ports.
+    /// The direction of a call with these addresses and ports.
     fn flow_of_call(&self, call: (u32, u32, u32, u32)) -> Option<FlowId> {
         let is_it = |flow: &Flow| match flow.config.traffic {
             Traffic::Voice(Voice { call: number, .. }) => {
@@ -270,7 +270,7 @@ impl Network {
         self.flows.iter_with_ids().find(|(_, flow)| is_it(flow)).map(|(id, _)| id)
     }
 
-    /// ECN-capable flows mark their data so; pure ACKs are not (RFC 3168 Sec. 6.1.4).
+    /// Data segments of ECN-capable flows are ECN-capable; pure ACKs are not (RFC 3168 Sec. 6.1.4).
     fn is_ecn_capable(&self, packet: &Packet) -> bool {
         let Body::Tcp { header, .. } = &packet.body else { return false };
         let flow = self.flows.get(packet.flow);
@@ -287,7 +287,7 @@ impl Network {
         self.flows.get(flow).is_some().then_some((flow, forward))
     }
 
-    /// The wireless node at the other end of the packet's way through the air, as seen from a hook.
+    /// The wireless node at the other end of the packet's wireless path, as seen from a hook.
     fn wireless_end(&mut self, node: NodeId, point: Point, id: PacketId) -> Option<NodeId> {
         let packet = self.pool.get(id)?;
         let (src, dst) = (packet.src, packet.dst);

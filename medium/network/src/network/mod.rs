@@ -1,4 +1,4 @@
-//! The network: everything above the air, and the loop.
+//! The network: everything above the air, and the event loop.
 
 mod build;
 mod forwarding;
@@ -26,16 +26,17 @@ use crate::routes::Routes;
 use crate::wire::Wire;
 use task::{HostDelays, InLinkLayer, Task};
 
-/// Called with the fraction done; `Break` ends the run early.
+/// Called with the completed fraction of the run. `Break` ends the run early.
 pub type Progress<'a> = dyn FnMut(f64) -> ControlFlow<()> + 'a;
 
-/// Who is told how far a run is.
+/// When to report the progress of a run.
 struct ProgressWatch<'a, 'b> {
     end: Ns,
     every: Ns,
-    /// A long run reports about every 20 ms of CPU as well, so that it can be interrupted: after so many events.
+    /// Number of events after which to report next. A long run also reports about every 20 ms of CPU time, so that it can be
+    /// interrupted.
     after: u64,
-    /// What is known to be done of all parts, where there are parts.
+    /// The time that all parts of the network have reached.
     reached: Ns,
     progress: &'a mut Progress<'b>,
 }
@@ -43,12 +44,12 @@ struct ProgressWatch<'a, 'b> {
 impl ProgressWatch<'_, '_> {
     const EVENTS: u64 = 1 << 18;
 
-    fn breaks(&mut self, now: Ns) -> bool {
+    fn report(&mut self, now: Ns) -> bool {
         (self.progress)(now.min(self.reached) as f64 / self.end as f64).is_break()
     }
 }
 
-/// Why packets were dropped, and how often.
+/// Dropped packets by reason.
 #[derive(Clone, Debug, Default)]
 struct Drops {
     pub mac_rts: u64,
@@ -69,7 +70,7 @@ pub struct Network {
     now: Ns,
     pool: Pool,
     flows: IdVec<FlowId, Flow>,
-    /// Saturating flows that may send a packet once there is room at their source, in order.
+    /// Saturating flows that wait for room in the queue of their source, in order.
     await_room: VecDeque<FlowId>,
     routes: Routes,
     wires: IdVec<WireId, Wire>,
@@ -80,16 +81,16 @@ pub struct Network {
     hooks: IdVec<HookId, HookDriver>,
     /// By node, then by `Place`.
     hook_at: IdVec<NodeId, [Option<HookId>; 2]>,
-    /// Hooks whose actions are being carried out, each called by what the one before let go.
+    /// Recursion depth of hooks: how many hooks are executing actions.
     hook_depth: u32,
-    /// Constant delay, so first in is first out.
+    /// Packets in the link layer and when they leave it. The delay is constant, so they leave in order.
     link_layer: VecDeque<(Ns, InLinkLayer)>,
-    /// None where they take no time.
+    /// None if hosts add no delay.
     host_delays: Option<HostDelays>,
-    /// Things that AODV wants done later, and packets on their way through a host.
+    /// Packets that AODV sends later, and packets on their way through a host.
     delayed: Vec<Option<InLinkLayer>>,
     station_of: IdVec<NodeId, Option<StationId>>,
-    /// The node itself where it has a radio, else the gateway that is fewest wires away.
+    /// The node itself if it has a radio; otherwise the gateway with the fewest wired hops to it.
     radio_of: IdVec<NodeId, Option<NodeId>>,
     node_of: IdVec<StationId, NodeId>,
     drops: Drops,
@@ -100,7 +101,7 @@ pub struct Network {
     path_rates: BTreeMap<(NodeId, NodeId), Rc<[u32]>>,
     events: u64,
     finished: bool,
-    /// For captures.
+    /// Packets for a capture.
     enqueued: Vec<Enqueued>,
 }
 
@@ -121,13 +122,13 @@ impl Network {
         self.now = if self.finished { self.now } else { end };
     }
 
-    /// Carries out what is due before `limit`.
+    /// Executes the events before `limit`.
     fn run_until(&mut self, limit: Ns, watch: &mut ProgressWatch<'_, '_>) {
         let end = watch.end;
         while !self.finished {
             if self.events >= watch.after {
                 watch.after += ProgressWatch::EVENTS;
-                self.finished |= watch.breaks(self.now);
+                self.finished |= watch.report(self.now);
             }
             let (air_at, wakeup_at) = (self.air.next_at(), self.event_queue.next_at());
             let line_at = self.link_layer.front().map_or(Ns::MAX, |&(at, _)| at);
@@ -149,7 +150,7 @@ impl Network {
             } else if let Some((_, word)) = self.event_queue.pop() {
                 match Task::unpack(word) {
                     Task::Report => {
-                        self.finished |= watch.breaks(at);
+                        self.finished |= watch.report(at);
                         self.schedule(at + watch.every, Task::Report);
                     }
                     task => self.perform(task),
@@ -232,7 +233,7 @@ impl Network {
     }
 }
 
-/// Who decodes whom, as node numbers.
+/// The decodable radio links, as pairs of nodes.
 fn radio_edges<'a>(air: &'a Air, node_of: &'a IdVec<StationId, NodeId>) -> impl Iterator<Item = (NodeId, NodeId)> + 'a {
     node_of.iter_with_ids().flat_map(move |(station, &node)| {
         let decodable = air.links(station).iter().filter(|link| link.decodable);
@@ -240,7 +241,7 @@ fn radio_edges<'a>(air: &'a Air, node_of: &'a IdVec<StationId, NodeId>) -> impl 
     })
 }
 
-/// The wires, both ways.
+/// The wired links, in both directions.
 fn wired_edges(config: &Config) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
     config.wired.iter().flat_map(|wire| [(wire.a, wire.b), (wire.b, wire.a)])
 }

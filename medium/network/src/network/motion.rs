@@ -1,4 +1,4 @@
-//! Nodes that move, on straight lines between the places of a configuration, and link rates that change on schedule.
+//! Moving nodes, on straight lines between the positions of the configuration, and scheduled changes of link rates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::{Network, radio_edges, wired_edges};
 use crate::ids::{Id, NodeId};
 use crate::routes::Routes;
 
-/// Positions are brought up to date this often: 0.2 m at 2 m/s.
+/// Interval between updates of a position: 0.2 m at 2 m/s.
 pub const STEP_NS: Ns = 100_000_000;
 
 impl Network {
@@ -51,14 +51,14 @@ impl Network {
     }
 }
 
-/// Where each node that moves is, every `step` of a run from its begin to its end: for pictures.
+/// Positions of each moving node at every `step` of a run, for figures.
 pub fn places(config: &Config, step: Ns) -> BTreeMap<NodeId, Vec<[f64; 2]>> {
     let steps = ns_from_s(config.duration_s) / step;
     let track = |node| (0..=steps).map(|number| place(config, node, number * step).0).collect();
     config.moves.iter().map(|&(node, ..)| node).collect::<BTreeSet<_>>().into_iter().map(|n| (n, track(n))).collect()
 }
 
-/// Where the node is at that time, and whether it is still to move. A pure function of the configuration.
+/// Position of the node at that time, and whether it will move again. A pure function of the configuration.
 fn place(config: &Config, node: NodeId, now: Ns) -> ([f64; 2], bool) {
     let now_s = now as f64 / 1e9;
     let start = config.nodes[node.index()].position_m.unwrap_or([0.0, 0.0]);

@@ -1,4 +1,4 @@
-//! The result document, version 1, as `medium/README.md` states it.
+//! The result document, version 1; see `medium/README.md`.
 
 use pacelab_air_config::{Traffic, ns_from_s};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::ids::{FlowId, Id, NodeId};
 use crate::tcp::sender::Sender;
 use crate::voice::{Counts, Playout};
 
-/// Quantiles of the round trips that a result states.
+/// Quantiles of the round trips in a result.
 const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 
 impl Network {
@@ -233,7 +233,7 @@ fn report_voice(call: u32, playout: &Playout, counts: &Counts) -> Value {
     })
 }
 
-/// Fills in what TCP alone has.
+/// Adds the values of TCP flows.
 fn report_tcp(value: &mut Value, sender: &Sender, meter: &FlowMeter, measured_s: f64) {
     let (mean, sd) = meter.rtt_mean_sd_s();
     value["sent_pkts"] = json!(sender.sent_pkts - meter.sent_pkts_before);
@@ -249,7 +249,7 @@ fn report_tcp(value: &mut Value, sender: &Sender, meter: &FlowMeter, measured_s:
 }
 
 impl Network {
-    /// Takes the log of a run whose configuration asks for a capture; `report` then has no tap.
+    /// Takes the log of a run with a capture. Afterwards `report` has no trace records.
     pub fn take_air_log(&mut self) -> AirLog {
         AirLog {
             phy: self.config.radio.phy,

@@ -1,11 +1,11 @@
-//! What the network has to do later, and the hosts' delay that says when a packet is through.
+//! Tasks in the event queue of the network, and the delay of packets in hosts.
 
 use pacelab_air_config::{HostDelay, ns_from_s};
 use pacelab_engine::{Ns, Stream};
 
 use crate::ids::{FlowId, HookId, IdVec, NodeId, PacketId, WireId};
 
-/// What an agenda entry means; packed into its 32 bits.
+/// An entry of the event queue, packed into 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
     FlowStart(FlowId),
@@ -79,25 +79,24 @@ pub(super) enum InLinkLayer {
     Down { node: NodeId, packet: PacketId, next_hop: Option<NodeId> },
 }
 
-/// What hosts take to carry a packet between their link layer and themselves: doors that packets pass in each direction,
-/// in order.
+/// The delay of packets between the link layer and the host. Packets of one direction keep their order.
 #[derive(Debug)]
 pub(super) struct HostDelays {
     law: HostDelay,
     /// By node.
     streams: IdVec<NodeId, Stream>,
-    /// By node, upwards and downwards: when the last packet was through.
-    through_at: IdVec<NodeId, [Ns; 2]>,
+    /// By node, for the upward and downward direction: when the last packet leaves.
+    leaves_at: IdVec<NodeId, [Ns; 2]>,
 }
 
 impl HostDelays {
-    /// Doors that nothing has passed.
+    /// Delays before the first packet.
     pub fn new(law: HostDelay, streams: IdVec<NodeId, Stream>) -> Self {
-        HostDelays { law, through_at: IdVec::filled([0; 2], streams.len()), streams }
+        HostDelays { law, leaves_at: IdVec::filled([0; 2], streams.len()), streams }
     }
 
-    /// When a packet is through that comes to the door at `at`: a delay later, and never before the one ahead of it.
-    pub fn pass(&mut self, entry: InLinkLayer, at: Ns) -> Ns {
+    /// When a packet that arrives at `at` leaves: after the delay, and not before the packet ahead of it.
+    pub fn departure(&mut self, entry: InLinkLayer, at: Ns) -> Ns {
         let (node, direction) = match entry {
             InLinkLayer::Up { node, .. } => (node, 0),
             InLinkLayer::Down { node, .. } => (node, 1),
@@ -106,7 +105,7 @@ impl HostDelays {
             HostDelay::Fixed { s } => ns_from_s(s),
             HostDelay::Exponential { mean_s } => ns_from_s(-mean_s * libm::log(1.0 - self.streams[node].unit())),
         };
-        let last = &mut self.through_at[node][direction];
+        let last = &mut self.leaves_at[node][direction];
         *last = (*last).max(at + delay_ns);
         *last
     }
@@ -126,9 +125,9 @@ mod tests {
     #[test]
     fn a_fixed_delay_holds_up_nobody_behind() {
         let mut host_delays = host_delays(HostDelay::Fixed { s: 0.001 });
-        assert_eq!(host_delays.pass(UP, 0), 1_000_000);
-        assert_eq!(host_delays.pass(UP, 10), 1_000_010);
-        assert_eq!(host_delays.pass(DOWN, 5), 1_000_005);
+        assert_eq!(host_delays.departure(UP, 0), 1_000_000);
+        assert_eq!(host_delays.departure(UP, 10), 1_000_010);
+        assert_eq!(host_delays.departure(DOWN, 5), 1_000_005);
     }
 
     #[test]
@@ -138,12 +137,12 @@ mod tests {
         let mut sum = 0;
         for packet in 0..10_000 {
             let at = packet * 1_000_000_000;
-            sum += host_delays.pass(UP, at) - at;
+            sum += host_delays.departure(UP, at) - at;
         }
         // 1 ms each, standard deviation of the mean 0.01 ms: five of them either way
         assert!((9_500_000_000..10_500_000_000).contains(&sum), "{sum}");
         for packet in 0..1000 {
-            let at = host_delays.pass(DOWN, packet);
+            let at = host_delays.departure(DOWN, packet);
             assert!(at >= last);
             last = at;
         }

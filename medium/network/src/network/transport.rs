@@ -1,4 +1,4 @@
-//! Flows meet packets: what the ends send and receive.
+//! Transport: packets that the endpoints of flows send and receive.
 
 use pacelab_air_config::{Headers, Tcp, Traffic};
 use pacelab_engine::{NEVER, Ns};
@@ -14,14 +14,14 @@ use crate::voice::Codec;
 /// IP and TCP headers without options.
 const TCP_HEADER_BYTES: u32 = 40;
 const IP_HEADER_BYTES: u32 = 20;
-/// A saturating source keeps so many packets waiting.
+/// Packets that a saturating source keeps waiting.
 const SATURATION_PKTS: u32 = 3;
-/// Where they are dropped above its queue, it pauses so long.
+/// Pause of a saturating source after a packet that is dropped above its queue.
 const SATURATION_PAUSE_NS: Ns = 1_000_000;
-/// A sender pauses while the hook at its own node holds so many of its segments, as Linux does (TCP Small Queues): what
-/// waits for a pacer waits in the socket, so that a retransmission overtakes it and the RTT does not contain it.
+/// A sender pauses while the hook at its own node holds this many of its segments, like TCP Small Queues of Linux. Data that
+/// waits for a pacer then waits in the socket: a retransmission overtakes it, and the RTT does not include the wait.
 const HELD_LIMIT_PKTS: u32 = 2;
-/// Hops a packet may take.
+/// Initial hop limit.
 const TTL: u8 = 64;
 
 impl Network {
@@ -119,35 +119,35 @@ impl Network {
         self.originate(packet);
     }
 
-    /// A packet has left `node`, one way or another: the saturating source that has waited longest there sends the next.
+    /// Handles a packet that has left `node`: the saturating source that has waited longest there sends its next packet.
     pub(super) fn left_source(&mut self, node: NodeId, id: PacketId) {
         self.await_room(node, id);
         self.send_saturating(node);
     }
 
-    /// Where a saturating source at `node` sent this packet, it may send another in its place once there is room.
+    /// If a saturating source at `node` sent this packet, the source may send another one when there is room.
     pub(super) fn await_room(&mut self, node: NodeId, id: PacketId) {
         if let Some(index) = self.saturating_source(node, id) {
             self.await_room.push_back(index);
         }
     }
 
-    /// A packet is dropped above the queue: its saturating source, if it has one, goes on a little later. At once it might
-    /// be dropped again, and so on without end.
+    /// Handles a packet that was dropped above the queue: its saturating source, if any, continues after a pause. Without the
+    /// pause the next packet could be dropped at once, without an end.
     pub(super) fn send_another_later(&mut self, node: NodeId, id: PacketId) {
         if let Some(index) = self.saturating_source(node, id) {
             self.schedule(self.now + SATURATION_PAUSE_NS, Task::Datagrams(index));
         }
     }
 
-    /// The saturating flow whose packet this is, where it begins at `node`.
+    /// The saturating flow of this packet, if the flow starts at `node`.
     pub(super) fn saturating_source(&self, node: NodeId, id: PacketId) -> Option<FlowId> {
         let packet = self.pool.get(id).filter(|packet| packet.src == node)?;
         let flow = self.flows.get(packet.flow)?; // a routing message has none
         matches!(flow.endpoints, Endpoints::UdpSaturated).then_some(packet.flow)
     }
 
-    /// There may be room at `node`.
+    /// Lets a waiting saturating source at `node` send.
     pub(super) fn send_saturating(&mut self, node: NodeId) {
         let flows = &self.flows;
         let waits_here = |&index: &FlowId| flows[index].config.src == node && flows[index].active;
@@ -176,7 +176,7 @@ impl Network {
         self.originate(packet);
     }
 
-    /// Sends what the sender of this flow has to send, and sees to its timer.
+    /// Sends the pending segments of the flow's sender, and sets its timer.
     fn pump_sender(&mut self, index: FlowId) {
         loop {
             let now = self.now;
@@ -192,7 +192,7 @@ impl Network {
         self.arm(index, 0, at);
     }
 
-    /// Counts a segment that the hook at its source takes (true) or lets go; the sender goes on when there is room.
+    /// Counts a segment that the hook at its source takes (true) or releases. The sender continues when there is room.
     pub(super) fn note_held(&mut self, point: Point, id: PacketId, taken: bool) {
         if point != Point::LocalOut {
             return;
@@ -222,7 +222,7 @@ impl Network {
         self.arm(index, 1, at);
     }
 
-    /// Agenda entry for a timer, unless an earlier one is there already.
+    /// Adds a timer event unless an earlier one is in the queue.
     fn arm(&mut self, index: FlowId, end: usize, at: Ns) {
         let flow = &mut self.flows[index];
         if at < flow.timers_at[end] {
@@ -248,7 +248,7 @@ impl Network {
         self.originate(packet);
     }
 
-    /// A packet has reached the transport it was meant for.
+    /// Delivers a packet to its transport.
     pub(super) fn deliver(&mut self, packet: Packet) {
         let index = packet.flow;
         match packet.body {
@@ -319,7 +319,7 @@ impl Network {
         }
     }
 
-    /// Records the ends of batches; ends the run once every backlogged TCP flow has delivered enough.
+    /// Records the ends of batches, and ends the run when every backlogged TCP flow has delivered enough.
     fn note_batches(&mut self, index: FlowId) {
         let now_s = self.now as f64 / 1e9;
         let flow = &mut self.flows[index];
@@ -339,7 +339,7 @@ impl Network {
     }
 }
 
-/// Octets that a sized flow has.
+/// Octets of a flow with a fixed size.
 fn size_bytes(traffic: &Traffic) -> Option<u64> {
     match traffic {
         Traffic::Tcp(Tcp { size_bytes, .. }) => *size_bytes,

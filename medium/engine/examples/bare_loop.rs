@@ -1,5 +1,5 @@
-//! The agenda alone: `bare_loop EVENTS STATIONS` takes so many events out of an agenda in which each station has one, and
-//! for each does no more than note it at its station and put the next one in.
+//! The agenda alone: `bare_loop EVENTS STATIONS` takes so many events out of an agenda in which each station has one,
+//! and for each does no more than note it at its station and put the next one in.
 //!
 //! What a run of as many events cannot be cheaper than, as long as each is an event of its own (`bench/bench.py`).
 

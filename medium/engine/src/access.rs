@@ -67,8 +67,8 @@ pub(crate) struct Backoff {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ExtraBackoff {
     pub slots: u32,
-    /// The slots pass by the clock before the countdown, busy or idle. If false, they count down only while idle, as the
-    /// drawn slots do.
+    /// The slots pass by the clock before the countdown, busy or idle. If false, they count down only while idle, as
+    /// the drawn slots do.
     pub wall_clock: bool,
 }
 

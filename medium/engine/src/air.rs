@@ -27,8 +27,8 @@ pub struct AirConfig {
     pub seed: u64,
     /// Position of each station in m. There are as many stations as positions.
     pub positions_m: IdVec<StationId, [f64; 2]>,
-    /// The links of each sender in the order of receivers. They replace the links that the propagation model computes from
-    /// positions; of that model only the capture ratio is then used.
+    /// The links of each sender in the order of receivers. They replace the links that the propagation model computes
+    /// from positions; of that model only the capture ratio is then used.
     pub links: Option<IdVec<StationId, Vec<Link>>>,
     /// Data rate of each station, bit/s.
     pub data_rates_bps: IdVec<StationId, u32>,
@@ -117,15 +117,15 @@ pub struct Air {
     pub(crate) now: Ns,
     pub(crate) mac_events: VecDeque<MacEvent>,
     pub(crate) tracer: Tracer,
-    /// A frame that met no other frame is applied in one step (see `reception`). Not possible if energies are summed, or if
-    /// the tracer records each step.
+    /// A frame that met no other frame is applied in one step (see `reception`). Not possible if energies are summed,
+    /// or if the tracer records each step.
     pub(crate) overhears: bool,
     /// Some stations have different physical layers.
     pub(crate) phys_differ: bool,
     /// Random numbers for links that fade.
     pub(crate) fading: Stream,
-    /// Categories whose packet in service is done. The next packet is taken when the caller has seen the MAC event, because
-    /// the caller may first recall packets that wait for a broken link.
+    /// Categories whose packet in service is done. The next packet is taken when the caller has seen the MAC event,
+    /// because the caller may first recall packets that wait for a broken link.
     pub(crate) refills: Vec<(StationId, usize)>,
     steps: u64,
 }
@@ -208,8 +208,8 @@ impl Air {
         if self.refills.is_empty() { self.event_queue.next_at() } else { self.now }
     }
 
-    /// Exchanges pending events and time with `other`. Call this only when all MAC events have been polled and no category
-    /// waits for its next packet.
+    /// Exchanges pending events and time with `other`. Call this only when all MAC events have been polled and no
+    /// category waits for its next packet.
     pub fn swap_timeline(&mut self, other: &mut Timeline) {
         debug_assert!(self.refills.is_empty() && self.mac_events.is_empty());
         std::mem::swap(&mut self.event_queue, &mut other.event_queue);
@@ -249,8 +249,8 @@ impl Air {
         true
     }
 
-    /// Steps until there is a MAC event, or until no event is left before `before` and up to `end`. Returns the number of
-    /// steps.
+    /// Steps until there is a MAC event, or until no event is left before `before` and up to `end`. Returns the number
+    /// of steps.
     pub fn advance(&mut self, before: Ns, end: Ns) -> u64 {
         let (first, limit) = (self.steps, before.min(end.saturating_add(1)));
         while self.mac_events.is_empty() && self.step_before(limit) {}
@@ -383,8 +383,8 @@ impl Air {
         self.ensure(id, due.max(self.now));
     }
 
-    /// Takes the next packet of a category into service and starts its medium access. `fresh`: the packet has just arrived
-    /// at an idle station.
+    /// Takes the next packet of a category into service and starts its medium access. `fresh`: the packet has just
+    /// arrived at an idle station.
     pub(crate) fn refill(&mut self, id: StationId, index: usize, fresh: bool) {
         let now = self.now;
         let station = &mut self.stations[id];
@@ -439,7 +439,8 @@ impl Air {
         self.redraw_links(id);
     }
 
-    /// Sets the channel on which a station sends and hears. A station on channel 0, the initial value, hears all channels.
+    /// Sets the channel on which a station sends and hears. A station on channel 0, the initial value, hears all
+    /// channels.
     pub fn set_channel(&mut self, id: StationId, channel: u32) {
         if self.channels[id] != channel {
             self.channels[id] = channel;

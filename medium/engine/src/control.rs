@@ -45,8 +45,8 @@ impl Air {
         }
     }
 
-    /// Replaces all links of one station: those from it, in the order of receivers, and the link of each station to it. Has
-    /// no effect unless the links of the air were given.
+    /// Replaces all links of one station: those from it, in the order of receivers, and the link of each station to it.
+    /// Has no effect unless the links of the air were given.
     pub fn set_links(&mut self, id: StationId, leaving: Vec<Link>, arriving: impl IntoIterator<Item = Option<Link>>) {
         let Some(rows) = &mut self.config.links else { return };
         for (row, link) in rows.iter_mut().zip(arriving) {
@@ -56,8 +56,9 @@ impl Air {
         self.redraw_links(id);
     }
 
-    /// Sets the physical layer of one station. In a new air all stations have the same layer. A running countdown continues
-    /// with the new slots. A frame at a rate that its receiver's physical layer lacks is only energy to that receiver.
+    /// Sets the physical layer of one station. In a new air all stations have the same layer. A running countdown
+    /// continues with the new slots. A frame at a rate that its receiver's physical layer lacks is only energy to that
+    /// receiver.
     pub fn set_phy(&mut self, id: StationId, kind: PhyKind) {
         let phy = Rules::phy_of(&self.config.radio, kind);
         self.catch_up(id, self.now);
@@ -92,8 +93,8 @@ impl Air {
 // countdown or of a SIFS can be handled when the frame that follows is over.
 
 impl Air {
-    /// A time before which no packet is received unless something is enqueued or changed; it may be in the past. `NEVER`: no
-    /// packet will be received.
+    /// A time before which no packet is received unless something is enqueued or changed; it may be in the past.
+    /// `NEVER`: no packet will be received.
     pub fn no_reception_before(&self) -> Ns {
         let under_way = self.stations.iter().filter_map(reception).min();
         let next_at = self.next_at();
@@ -105,7 +106,8 @@ impl Air {
         under_way.map_or(later, |end| end.min(later))
     }
 
-    /// Airtime of the shortest data frame that the station may send next: a packet in service, or the first waiting one.
+    /// Airtime of the shortest data frame that the station may send next: a packet in service, or the first waiting
+    /// one.
     fn shortest_airtime_ns(&self, id: StationId) -> Option<Ns> {
         let phy = self.phy(id);
         let categories = self.stations[id].categories.iter();

@@ -27,8 +27,8 @@ const ROW: usize = 64;
 /// A queue of (time, event), first in first out among equal times.
 #[derive(Clone, Debug)]
 pub struct EventQueue {
-    /// The next events, the first one last. Empty only if there are no events. Each entry has the time in its upper 64 bits,
-    /// then 32 bits of sequence and 32 bits of payload, so that one comparison orders two entries.
+    /// The next events, the first one last. Empty only if there are no events. Each entry has the time in its upper 64
+    /// bits, then 32 bits of sequence and 32 bits of payload, so that one comparison orders two entries.
     row: [u128; ROW],
     /// Entries of the row in use; fewer than all.
     count: usize,
@@ -130,8 +130,8 @@ const NONE: u32 = u32::MAX;
 /// The later events: keys whose upper 64 bits are a time, smallest first.
 #[derive(Clone, Debug)]
 struct Calendar {
-    /// First entry of each day, by day number modulo `DAYS`; allocated with the first key. The entries of a day are a linked
-    /// list in any order. All entries are in one vector, so that those in use fit the cache.
+    /// First entry of each day, by day number modulo `DAYS`; allocated with the first key. The entries of a day are a
+    /// linked list in any order. All entries are in one vector, so that those in use fit the cache.
     days: Vec<u32>,
     entries: Vec<Entry>,
     /// The linked list of free entries.
@@ -179,8 +179,8 @@ impl Calendar {
         if self.is_within(key) { self.note(key) } else { self.beyond.push(Reverse(key)) }
     }
 
-    /// Moves the smallest keys into `row`, in order, until it is full. Returns how many. No present or future key has a time
-    /// before `now_ns`.
+    /// Moves the smallest keys into `row`, in order, until it is full. Returns how many. No present or future key has a
+    /// time before `now_ns`.
     pub fn take(&mut self, now_ns: u64, row: &mut [u128]) -> usize {
         self.today = self.today.max(now_ns >> DAY_BITS);
         while let Some(&Reverse(key)) = self.beyond.peek().filter(|&&Reverse(key)| self.is_within(key)) {

@@ -281,8 +281,8 @@ impl Air {
         if response.is_cts {
             station.phase = Phase::WaitData;
             station.counters.cts_sent += 1;
-            // The rate of the ACK depends on the rate of the data, which is not known yet. The fastest ACK leaves the data
-            // the most time.
+            // The rate of the ACK depends on the rate of the data, which is not known yet. The fastest ACK leaves the
+            // data the most time.
             let ack_rate_bps = match self.config.radio.mac_ack_rate {
                 MacAckRate::Basic => self.config.radio.basic_rate_bps,
                 _ => *rules.phy.rates_bps().last().unwrap_or(&self.config.radio.basic_rate_bps),

@@ -23,7 +23,8 @@ pub struct Packet {
 /// Data rates of the attempts of one packet, set by a rate control in the layer above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateChain {
-    /// (bit/s, attempts), in this order. The last used stage holds for all further attempts. Unused stages have 0 attempts.
+    /// (bit/s, attempts), in this order. The last used stage holds for all further attempts. Unused stages have 0
+    /// attempts.
     pub stages: [(u32, u8); 4],
 }
 
@@ -70,7 +71,8 @@ pub(crate) struct Header {
     pub to: StationId,
     /// Duration field: the rest of the exchange after this frame. In the standard the field cannot exceed 33 ms.
     pub duration_ns: u32,
-    /// RTS and data: the packet, the sender's frame number (to detect duplicates), and whether an RTS precedes the data.
+    /// RTS and data: the packet, the sender's frame number (to detect duplicates), and whether an RTS precedes the
+    /// data.
     pub packet: PacketId,
     pub number: u32,
     pub uses_rts: bool,
@@ -109,8 +111,8 @@ impl Arrival {
 
 /// The frames under way to a station, by start.
 ///
-/// Usually there is one, which is stored inside the station, so that adding a frame at hundreds of stations touches little
-/// memory.
+/// Usually there is one, which is stored inside the station, so that adding a frame at hundreds of stations touches
+/// little memory.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Pending {

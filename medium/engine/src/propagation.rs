@@ -38,8 +38,8 @@ pub struct Link {
     pub fading: Option<Fading>,
 }
 
-/// Fading with a separate draw for each frame at each receiver. Such a link exists if a frame with a favourable draw can
-/// be sensed.
+/// Fading with a separate draw for each frame at each receiver. Such a link exists if a frame with a favourable draw
+/// can be sensed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fading {
     /// Standard deviation of the normal distribution, dB.
@@ -157,8 +157,8 @@ fn pair_normal(seed: u64, a: StationId, b: StationId) -> f64 {
     Stream::new(seed, SHADOWING_STREAM + pair).normal()
 }
 
-/// The part of a link that sending a frame needs. It is half as large as a link, so the rows of a large network need half
-/// the cache.
+/// The part of a link that sending a frame needs. It is half as large as a link, so the rows of a large network need
+/// half the cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hearer {
     pub delay_ns: Ns,

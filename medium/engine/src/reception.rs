@@ -1,5 +1,6 @@
-//! Reception: which frame a station locks on, what collides, what is captured, and what the end of a frame means for NAV
-//! and EIFS. Also the error model: the probability that bits survive at a ratio of signal to interference and noise.
+//! Reception: which frame a station locks on, what collides, what is captured, and what the end of a frame means for
+//! NAV and EIFS. Also the error model: the probability that bits survive at a ratio of signal to interference and
+//! noise.
 
 use pacelab_air_config::DSSS_RATES_BPS;
 
@@ -194,8 +195,8 @@ impl Air {
     }
 }
 
-/// The fast path of `Air::apply` for the common case of no pending frame or one that is only overheard. Returns false if
-/// frames remain for `Air::apply`.
+/// The fast path of `Air::apply` for the common case of no pending frame or one that is only overheard. Returns false
+/// if frames remain for `Air::apply`.
 #[inline(always)]
 pub(crate) fn overhear_all(station: &mut Station, overhears: bool, now: Ns) -> bool {
     let Some(first) = station.pending.first().filter(|first| first.start + SAME_MOMENT_NS < now) else { return true };
@@ -206,8 +207,8 @@ pub(crate) fn overhear_all(station: &mut Station, overhears: bool, now: Ns) -> b
     station.pending.is_empty()
 }
 
-/// Applies the first pending frame, which is over and met no other frame: the effects of `arrive_pairwise` and `end_lock`
-/// in one step. Returns whether it was decoded. Only valid if `Air::overhears` is set.
+/// Applies the first pending frame, which is over and met no other frame: the effects of `arrive_pairwise` and
+/// `end_lock` in one step. Returns whether it was decoded. Only valid if `Air::overhears` is set.
 #[inline(always)]
 fn overhear(station: &mut Station) -> bool {
     let Some(&frame) = station.pending.first() else { return false };

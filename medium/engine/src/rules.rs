@@ -23,8 +23,8 @@ pub enum Overlap {
     /// at least the capture ratio times the sum of all others. A receiver that is locked or sending locks on no other
     /// frame.
     CumulativeSinr,
-    /// Like `CumulativeSinr`, but the receiver locks only on frames above the decode threshold, because it does not find
-    /// the preamble of a weaker one. A weaker frame is energy that keeps the medium busy. The error model decides
+    /// Like `CumulativeSinr`, but the receiver locks only on frames above the decode threshold, because it does not
+    /// find the preamble of a weaker one. A weaker frame is energy that keeps the medium busy. The error model decides
     /// whether the frame survives: each interval of constant interference adds its bit errors, and a random draw at the
     /// end of the frame decides. While the locked frame is still in its preamble, a frame that is stronger by the
     /// capture ratio takes over the lock.
@@ -75,22 +75,23 @@ pub struct Rules {
     pub cw_inclusive: bool,
     /// A packet that finds the medium idle gets no backoff: it is sent when the medium has been idle for DIFS. If the
     /// medium turns busy first, it is sent DIFS after the medium turns idle again. This follows ns-3. It also covers a
-    /// packet that is forwarded between the end of the received frame and the station's own ACK, which makes a window of
-    /// 1 on a chain 5 % faster. ns-2 always draws a backoff first.
+    /// packet that is forwarded between the end of the received frame and the station's own ACK, which makes a window
+    /// of 1 on a chain 5 % faster. ns-2 always draws a backoff first.
     pub immediate_access: bool,
-    /// ns-2 until 2002: a packet that finds the medium idle waits DIFS by a timer. Only a received RTS stops the timer; a
-    /// busy medium does not. If the medium is busy when the timer ends, the window doubles and a backoff is drawn. The
-    /// same holds for data after its CTS. A packet whose timer was stopped by an RTS waits again after that exchange.
+    /// ns-2 until 2002: a packet that finds the medium idle waits DIFS by a timer. Only a received RTS stops the timer;
+    /// a busy medium does not. If the medium is busy when the timer ends, the window doubles and a backoff is drawn.
+    /// The same holds for data after its CTS. A packet whose timer was stopped by an RTS waits again after that
+    /// exchange.
     pub defer_timer: bool,
     /// Time from the CTS to the data, if it is not SIFS.
     pub data_after_cts_ns: Option<Ns>,
-    /// A received CTS resets the window; data received after the station's own CTS resets the window and the short retry
-    /// counter (ns-2 until 2003: "premature re-setting").
+    /// A received CTS resets the window; data received after the station's own CTS resets the window and the short
+    /// retry counter (ns-2 until 2003: "premature re-setting").
     pub early_reset: bool,
     /// Attempts to send data beyond the retry limit.
     pub more_data_attempts: u32,
-    /// ns-2 sets the NAV to EIFS and then waits DIFS; a good frame does not end the NAV. The standard waits EIFS instead
-    /// of DIFS, and a good frame ends EIFS.
+    /// ns-2 sets the NAV to EIFS and then waits DIFS; a good frame does not end the NAV. The standard waits EIFS
+    /// instead of DIFS, and a good frame ends EIFS.
     pub eifs_as_nav: bool,
     /// ns-2 sends a CTS, and data after a CTS, only if the station is idle, is not sending, and its NAV is zero. The
     /// standard checks only the NAV before a CTS, and nothing before data after a CTS.

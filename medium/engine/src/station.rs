@@ -6,9 +6,11 @@
 //! of stations.
 //!
 //! Invariants
-//! 1. Everything that must happen at a station at a certain time (its timers, the end of a frame for it) has an entry in
+//! 1. Everything that must happen at a station at a certain time (its timers, the end of a frame for it) has an entry
+//!    in
 //!    the event queue at or before that time. Nothing else can happen between two evaluations.
-//! 2. A backoff counts down from `max(idle_since, nav) + DIFS` while the medium is idle. Its remaining slots are updated
+//! 2. A backoff counts down from `max(idle_since, nav) + DIFS` while the medium is idle. Its remaining slots are
+//!    updated
 //!    (`freeze`) at each transition from idle to busy, and at no other time.
 //! 3. An event at a station at time t sees the frames that arrived before t, not those that arrive at t. If the
 //!    countdowns of two stations end before either can hear the other, both send.
@@ -260,8 +262,8 @@ impl Station {
         self.contends = self.categories.set_backoff(index, backoff);
     }
 
-    /// When the station must be evaluated next if it hears nothing else: for one of its timers, or for the end of a frame
-    /// for it. `backoff_ends`: see `first_backoff_ends`.
+    /// When the station must be evaluated next if it hears nothing else: for one of its timers, or for the end of a
+    /// frame for it. `backoff_ends`: see `first_backoff_ends`.
     #[inline]
     pub fn due_at(&self, backoff_ends: Ns) -> Ns {
         let response_at = self.response.as_ref().map_or(NEVER, |response| response.at);
@@ -276,7 +278,8 @@ impl Station {
         arrivals.filter(|arrival| arrival.addressed).map(|arrival| arrival.end()).min().unwrap_or(NEVER)
     }
 
-    /// Updates the countdowns because the medium turns busy at `at` (invariant 2). Call this before recording the change.
+    /// Updates the countdowns because the medium turns busy at `at` (invariant 2). Call this before recording the
+    /// change.
     #[inline(always)]
     pub fn freeze(&mut self, at: Ns) {
         if self.contends && self.is_idle(at) {

@@ -1,4 +1,4 @@
-//! Start and end: everything is made in an order in which its failure leaves nothing behind.
+//! Start and end of the daemon. The order of the steps ensures that a failed step leaves nothing behind.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -14,7 +14,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::getppid;
 use pacelab_engine::Phy;
-use pacelab_hwsim::wmediumd_config::OWN_VARIABLE;
+use pacelab_hwsim::wmediumd_config::SETTINGS_VARIABLE;
 use pacelab_hwsim::wmediumd_socket::SOCKET_PATH;
 
 use crate::air::pump::{Pump, Telemetry, clock_ns};
@@ -22,7 +22,7 @@ use crate::air::{AirCommand, AirHandle, Shared, Work, ring};
 use crate::config::{Config, Mac};
 use crate::frames::carrier::Carrier;
 use crate::frames::ethernet::Ethernet;
-use crate::frames::radio::{Radios, with_nobody};
+use crate::frames::radio::{Radios, with_null_station};
 use crate::options::{self, Command, Options, WmediumdCommand};
 use crate::radio_hosts::{RadioHosts, RadioSocket};
 use crate::socket::report::Reporter;
@@ -30,24 +30,24 @@ use crate::socket::wmediumd_server::WmediumdServer;
 use crate::socket::{Server, SocketFile};
 use crate::syscalls;
 use crate::tap_hosts::{Tap, TapHosts, TapInfo};
-use crate::world::World;
+use crate::wmediumd_network::WmediumdNetwork;
 
-/// The other name.
+/// The name under which the program acts as wmediumd.
 const WMEDIUMD: &str = "wmediumd";
 
 /// Descriptors of a station: its TAP and the counters of its namespace.
 const OF_A_STATION: u64 = 2;
-/// All others: clients, what there is one of, and what the caller left open.
+/// Other descriptors: clients, single descriptors, and those that the caller left open.
 const OF_ALL: u64 = 128;
 
-/// Why it ends before its time: whose fault it is, and one line.
+/// Why the daemon cannot run: the cause, and a message of one line.
 enum FatalError {
     Usage(String),
     Host(String),
     Bug(String),
 }
 
-/// The program.
+/// Runs the program.
 pub fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -63,7 +63,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Whether it is called, or told as its first argument, to be wmediumd.
+/// Whether the program name or the first argument is `wmediumd`.
 fn is_wmediumd() -> bool {
     let mut arguments = std::env::args_os();
     let called = arguments.next().is_some_and(|path| Path::new(&path).file_name() == Some(WMEDIUMD.as_ref()));
@@ -96,7 +96,7 @@ fn run() -> Result<(), FatalError> {
 }
 
 fn print_line(line: &str) -> Result<(), FatalError> {
-    let _ = writeln!(std::io::stdout(), "{line}"); // a reader that is gone misses nothing
+    let _ = writeln!(std::io::stdout(), "{line}"); // nobody may be reading
     Ok(())
 }
 
@@ -114,23 +114,23 @@ fn die_with_parent() -> Result<(), FatalError> {
     let parent = getppid();
     let bug = |error: nix::Error| FatalError::Bug(format!("--die-with-parent: {error}"));
     prctl::set_pdeathsig(Signal::SIGTERM).map_err(bug)?;
-    // It may have ended before it was watched.
+    // The parent may have ended before the call above.
     if getppid() != parent {
         return Err(FatalError::Host("--die-with-parent: the parent has ended".into()));
     }
     Ok(())
 }
 
-/// Raises the limit of open files where that is too low: one that could not be opened later would be a client's.
+/// Raises the limit of open files if it is too low. Otherwise a client's connection could fail later.
 fn allow_descriptors(needed: u64) -> Result<(), FatalError> {
-    let told = |error: nix::Error| FatalError::Host(format!("limit of open files: {error}"));
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(told)?;
+    let describe = |error: nix::Error| FatalError::Host(format!("limit of open files: {error}"));
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(describe)?;
     if hard < needed {
         return Err(FatalError::Host(format!(
             "limit of open files: {hard}, and {needed} are needed; try: ulimit -n {needed}"
         )));
     }
-    if soft < needed { setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(told) } else { Ok(()) }
+    if soft < needed { setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(describe) } else { Ok(()) }
 }
 
 fn serve(options: &Options, config: Config) -> Result<(), FatalError> {
@@ -160,14 +160,14 @@ fn serve(options: &Options, config: Config) -> Result<(), FatalError> {
     served.map_err(|error| FatalError::Bug(format!("the server has ended: {error}")))
 }
 
-/// The same air behind wmediumd's file and socket.
+/// Serves the air with the configuration file and socket of wmediumd.
 fn serve_as_wmediumd(config: &Path, serves: bool) -> Result<(), FatalError> {
     let kernel = |what: &'static str| move |error: nix::Error| FatalError::Host(format!("{what}: {error}"));
-    let told = |error: String| FatalError::Usage(format!("-c {}: {error}", config.display()));
+    let describe = |error: String| FatalError::Usage(format!("-c {}: {error}", config.display()));
     let host = |error: std::io::Error| FatalError::Host(format!("starting the air: {error}"));
-    let text = std::fs::read_to_string(config).map_err(|error| told(error.to_string()))?;
-    let own = std::env::var(OWN_VARIABLE).ok();
-    let world = World::new(&text, own.as_deref()).map_err(told)?;
+    let text = std::fs::read_to_string(config).map_err(|error| describe(error.to_string()))?;
+    let settings = std::env::var(SETTINGS_VARIABLE).ok();
+    let network = WmediumdNetwork::new(&text, settings.as_deref()).map_err(describe)?;
     let _ = prctl::set_name(c"wmediumd"); // for pkill
     let signals = watch_signals().map_err(kernel("watching signals"))?;
     allow_descriptors(OF_ALL)?;
@@ -175,18 +175,18 @@ fn serve_as_wmediumd(config: &Path, serves: bool) -> Result<(), FatalError> {
     let socket = path.map(|path| SocketFile::listen(path, None)).transpose().map_err(FatalError::Host)?;
 
     let mut macs: Vec<Option<Mac>> =
-        world.mesh.interfaces().iter().flatten().map(|known| Some(Mac(known.mac))).collect();
-    macs.resize(world.capacity, None);
+        network.mesh.interfaces().iter().flatten().map(|known| Some(Mac(known.mac))).collect();
+    macs.resize(network.capacity, None);
     let permanent = macs.iter().map(|mac| mac.unwrap_or(Mac([0; 6])));
     let (air_wakeup, server_wakeup) = (wakeup()?, wakeup()?);
     let (event_sender, _events) = ring(Arc::new(Shared::default()), server_wakeup.clone());
     let (commands, command_receiver) = channel();
     let radio_socket = RadioSocket::open().map_err(FatalError::Host)?;
-    let _ = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE); // helps where it is allowed
-    let format = Radios::new(macs.clone(), Phy::of(world.phy(0), true).rates_bps());
-    let carrier = Carrier::new(with_nobody(world.air()), format);
-    let (mesh, capacity) = (world.mesh.clone(), world.capacity);
-    let hosts = RadioHosts::new(radio_socket, permanent, Some(world), Telemetry::new(clock_ns(), event_sender));
+    let _ = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE); // optional: needs a privilege
+    let format = Radios::new(macs.clone(), Phy::of(network.phy(0), true).rates_bps());
+    let carrier = Carrier::new(with_null_station(network.air()), format);
+    let (mesh, capacity) = (network.mesh.clone(), network.capacity);
+    let hosts = RadioHosts::new(radio_socket, permanent, Some(network), Telemetry::new(clock_ns(), event_sender));
     let mut pump = Pump::new(carrier, hosts, command_receiver, air_wakeup.clone()).map_err(host)?;
     let air = AirHandle::start(Box::new(move || pump.run()), commands, air_wakeup, server_wakeup.clone(), true)
         .map_err(host)?;
@@ -197,7 +197,7 @@ fn serve_as_wmediumd(config: &Path, serves: bool) -> Result<(), FatalError> {
     served.map_err(|error| FatalError::Bug(format!("the server has ended: {error}")))
 }
 
-/// The air between the configuration's hosts, and what is known of their TAPs.
+/// The work of the air thread for the configured hosts, and information on their TAPs.
 fn work(
     config: &Config,
     telemetry: Telemetry,
@@ -208,7 +208,7 @@ fn work(
     let macs = config.stations.iter().map(|station| station.mac);
     let radios: Vec<Mac> = config.stations.iter().filter_map(|station| station.hwsim).map(|radio| radio.mac).collect();
     if !radios.is_empty() {
-        let air = with_nobody(config.air());
+        let air = with_null_station(config.air());
         let format = Radios::new(macs.map(Some), Phy::of(air.radio.phy, true).rates_bps());
         let socket = RadioSocket::open().map_err(FatalError::Host)?;
         let hosts = RadioHosts::new(socket, radios, None, telemetry);
@@ -226,12 +226,12 @@ fn work(
     Ok((Box::new(move || pump.run()), infos))
 }
 
-/// SIGTERM, SIGINT and SIGHUP (but not under `nohup`) come as a descriptor; call while there is one thread.
+/// Delivers SIGTERM, SIGINT and SIGHUP (but not under `nohup`) through a descriptor. Call this before starting threads.
 fn watch_signals() -> nix::Result<SignalFd> {
     let mut mask = SigSet::empty();
     mask.add(Signal::SIGTERM);
     mask.add(Signal::SIGINT);
-    // A blocked signal would come to the descriptor although it is ignored.
+    // The descriptor would also deliver a blocked signal that is ignored.
     if !syscalls::ignores(Signal::SIGHUP as i32) {
         mask.add(Signal::SIGHUP);
     }

@@ -11,8 +11,8 @@ use crate::packet::{Body, Packet};
 pub struct Enqueued {
     /// When.
     pub at: Ns,
-    /// Its number in the pool, which frames carry. Numbers are reused: a frame carries the packet that was enqueued last
-    /// under its number.
+    /// Its number in the pool, which frames carry. Numbers are reused: a frame carries the packet that was enqueued
+    /// last under its number.
     pub id: PacketId,
     /// A copy of the packet at that time.
     pub packet: Packet,

@@ -79,7 +79,8 @@ pub enum Action {
     SetExtraBackoff { slots: u32, wall_clock: bool },
 }
 
-/// An algorithm at one node. Implementations do not return errors: a hook that fails stops acting and reports `failure`.
+/// An algorithm at one node. Implementations do not return errors: a hook that fails stops acting and reports
+/// `failure`.
 pub trait Hook {
     /// Events wanted.
     fn event_mask(&self) -> u32;

@@ -8,8 +8,8 @@
 //!   air | wire  pacelab_engine::Air | wire       wire
 //! ```
 //!
-//! `network::Network` owns all parts and the event loop. The loop takes the earliest event of the link layers' delay line,
-//! the event queue and the air. Only the modules in `network/` access the fields of `Network`; they contain the
+//! `network::Network` owns all parts and the event loop. The loop takes the earliest event of the link layers' delay
+//! line, the event queue and the air. Only the modules in `network/` access the fields of `Network`; they contain the
 //! interactions between the parts. The result is a pure function of configuration and hooks.
 
 pub mod airlog;

@@ -1,13 +1,14 @@
 //! Voice calls: the packets of one direction's codec, and when the receiver plays them.
 //!
 //! Playout rule: a packet is played at `sent + aligned delay + playout buffer`. A packet that arrives later is late and
-//! counts as lost to the listener (jitter loss). The receiver first aligns itself to the delay of the first packet. Later,
-//! at the first arrival more than one talk spurt after the last alignment, the receiver aligns itself to the mean delay
-//! of the packets since that alignment, as a phone does in the pause between two spurts. The new alignment already
-//! applies to that packet.
+//! counts as lost to the listener (jitter loss). The receiver first aligns itself to the delay of the first packet.
+//! Later, at the first arrival more than one talk spurt after the last alignment, the receiver aligns itself to the
+//! mean delay of the packets since that alignment, as a phone does in the pause between two spurts. The new alignment
+//! already applies to that packet.
 //!
 //! Invariants
-//! 1. A packet that was sent is played, late, lost, or not yet due. It is due at its playout time by the last alignment, or
+//! 1. A packet that was sent is played, late, lost, or not yet due. It is due at its playout time by the last
+//!    alignment, or
 //!    when it arrives.
 //! 2. A packet counts in the interval in which it was sent. A packet that arrives twice counts once.
 
@@ -186,8 +187,8 @@ mod tests {
 
     #[test]
     fn the_receiver_aligns_itself_to_the_mean_of_the_last_spurt() {
-        // 10 ms, then 110 ms: late. Packet 45 leaves at 900 ms and arrives exactly 1000 ms after packet 0 did: from it on
-        // the aligned delay is the mean of packets 0 to 44, (10 + 44 * 110) / 45 = 107.8 ms.
+        // 10 ms, then 110 ms: late. Packet 45 leaves at 900 ms and arrives exactly 1000 ms after packet 0 did: from it
+        // on the aligned delay is the mean of packets 0 to 44, (10 + 44 * 110) / 45 = 107.8 ms.
         let mut playout = receiver(60);
         assert!(arrive(&mut playout, 0, 10));
         for number in 1..45 {

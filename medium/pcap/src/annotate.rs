@@ -1,4 +1,4 @@
-//! What became of each frame: who decoded it, who lost it and why, in words for packet comments.
+//! Annotations of frames: which stations decoded a frame, and which lost it and why, as text for packet comments.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,13 @@ use pacelab_network::ids::{IdVec, StationId};
 
 use crate::frame::{IpPacket, encode};
 
-/// EDCA's access categories: so many packets a station may be trying to send at once.
+/// Access categories of EDCA: a station may be trying to send this many packets at once.
 const QUEUES: usize = 4;
 
 /// One station's view of one frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation {
-    /// When its first bit came by.
+    /// When the first bit was sent or arrived.
     pub at: Ns,
     pub station: StationId,
     /// Place in the log's frames.
@@ -30,10 +30,10 @@ pub enum ObservationKind {
     Garbled,
 }
 
-/// What the log says about a frame beyond its own entry.
+/// What the rest of the log says about a frame.
 #[derive(Clone, Debug, Default)]
 pub struct Annotation {
-    /// Place in `Story::packets`.
+    /// Index in `FrameAnnotations::packets`.
     pub packet: Option<usize>,
     /// Data that was sent before.
     pub retry: bool,
@@ -52,26 +52,26 @@ pub struct FrameAnnotations {
     pub packets: Vec<IpPacket>,
 }
 
-/// What a station is receiving.
+/// The reception in progress at a station.
 #[derive(Clone, Debug, Default)]
 struct Reception {
-    /// The frame locked on, and those that fell into it: whose, and when they began to arrive.
+    /// The locked frame and the frames that overlapped it: sender, and when the frame began to arrive.
     involved: Vec<(StationId, Ns)>,
     survived: Vec<StationId>,
 }
 
-/// A station while its records are read.
+/// The state of a station while the log is read.
 #[derive(Clone, Debug, Default)]
 struct StationState {
     /// Places of its frames, by time.
     frames: Vec<usize>,
     reception: Option<Reception>,
-    /// Numbers of the packets being tried again, and how often: with four queues there may be four.
+    /// Numbers of the frames being repeated, and their retry counts. With four queues there may be four.
     retried: Vec<(u32, u64)>,
     /// Numbers of the data frames last sent.
     recent: [Option<u32>; 2 * QUEUES],
     next_recent: usize,
-    /// Place in `seen` of the last frame decoded here.
+    /// Index in `observations` of the last frame decoded here.
     last_decoded: Option<usize>,
 }
 
@@ -220,7 +220,7 @@ impl Annotator<'_> {
         });
     }
 
-    /// A reception has failed: every frame that took part in it is lost here.
+    /// Handles a failed reception: every frame in it is lost at this station.
     fn garble(&mut self, record: &TraceRecord, garbled: bool) {
         let Some(reception) = self.stations[record.station].reception.take() else { return };
         for &(peer, at) in &reception.involved {
@@ -257,7 +257,7 @@ impl Annotator<'_> {
         }
     }
 
-    /// Adds to what is known of the last frame of `kinds` that `peer` had sent at `at`.
+    /// Adds a note to the last frame of `peer` that ended before `at`, if it is one of `kinds`.
     fn remark(&mut self, peer: StationId, at: Ns, kinds: &[Kind], what: String) {
         let Some(place) = self.ended_before(peer, at) else { return };
         if kinds.contains(&self.log.frames[place].kind) {
@@ -283,7 +283,7 @@ impl Annotator<'_> {
         frames.find(|&place| matches!(self.log.frames[place].kind, Kind::Rts | Kind::Data))
     }
 
-    /// Puts what is known at the end into the comments of the frames sent.
+    /// Adds the notes to the comments of the sent frames.
     fn conclude(&mut self) {
         for place in 0..self.log.frames.len() {
             let frame = &self.log.frames[place];

@@ -213,7 +213,7 @@ const FCS_BYTES: usize = 4;
 /// The duration field has 15 bits.
 const LONGEST_DURATION_US: u64 = 32_767;
 
-/// What a frame needs besides what the engine noted.
+/// The data of a frame that the engine does not record.
 pub struct Content<'a> {
     /// Node numbers of transmitter and receiver.
     pub from: NodeId,

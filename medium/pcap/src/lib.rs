@@ -1,17 +1,18 @@
-//! Capture files of the air: one pcapng for a run, an interface per station, 802.11 with radiotap. And `join`: such a file
-//! of what tcpdump wrote at each host of a guest.
+//! Capture files of the air: one pcapng file per run with one interface per station, 802.11 with radiotap. `join` makes
+//! such a file from the captures that tcpdump wrote at each host of a guest.
 //!
 //! ```text
-//!   AirLog  --->  story    who received what, what became of each frame, in words
-//!                 frame    bytes of the 802.11 frame and of the packet inside
-//!                 here     blocks, radiotap, options
+//!   AirLog  --->  annotate    which stations received a frame, and its outcome, as text
+//!                 frame       bytes of the 802.11 frame and of the packet inside
+//!                 lib         blocks, radiotap, options
 //! ```
 //!
 //! Invariants
 //! 1. The bytes are a pure function of the log and the options.
 //! 2. Times are those of a frame's first bit: at its sender, and a propagation delay later at its receivers.
-//! 3. Frames are as the standard has them, check sequence included, also where a preset counts fewer or more bytes
-//!    on the air (`ns2`: 34 around a packet where the standard has 36, and no UDP header).
+//! 3. Frames follow the standard, including the frame check sequence, also if a preset counts other sizes on the air
+//!    (`ns2`
+//!    adds 34 bytes to a packet instead of 36, and has no UDP header).
 
 mod annotate;
 mod frame;
@@ -120,8 +121,8 @@ fn interface(node: NodeId, name: &str, snap_bytes: u32) -> InterfaceDescriptionB
 
 /// Radiotap header (radiotap.org): fields in the order of their bits, each aligned to its size.
 ///
-/// Deviates: TSFT is the end of the frame, for which Wireshark takes it unless told otherwise, so that the durations,
-/// starts and gaps that it shows are right.
+/// Deviates: TSFT is the end of the frame, as Wireshark assumes by default, so that Wireshark shows correct durations,
+/// starts and gaps.
 fn radiotap(data: &mut Vec<u8>, seen: &Observation, sent: &SentFrame, annotation: &Annotation, log: &AirLog) {
     let is_sent = seen.kind == ObservationKind::Sent;
     let length: u16 = if is_sent { 24 } else { 22 };
@@ -167,8 +168,8 @@ struct Packet<'a> {
     record: RawPcapPacket<'a>,
 }
 
-/// Joins pcap files of nanoseconds, each with its interface's name, to one pcapng file: an interface per host; packets of
-/// the same time in the order of interfaces.
+/// Joins pcap files of nanoseconds, each with its interface's name, to one pcapng file: an interface per host; packets
+/// of the same time in the order of interfaces.
 ///
 /// A record that was cut off at a file's end is left out. The error is one line.
 pub fn join(captures: &[(&str, &[u8])]) -> Result<Vec<u8>, String> {
@@ -176,14 +177,16 @@ pub fn join(captures: &[(&str, &[u8])]) -> Result<Vec<u8>, String> {
     for (interface, (name, content)) in (0..).zip(captures) {
         let read = PcapParser::new(content).ok();
         let read = read.filter(|(_, parser)| parser.header().ts_resolution == TsResolution::NanoSecond);
-        let Some((mut rest, parser)) = read else { return Err(format!("{name}: no pcap file of nanoseconds")) };
+        let Some((mut rest, parser)) = read else {
+            return Err(format!("{name}: must be a pcap file with nanosecond timestamps"));
+        };
         let name = InterfaceDescriptionOption::IfName(Cow::Owned((*name).to_owned()));
         interfaces.push(InterfaceDescriptionBlock {
             linktype: parser.header().datalink,
             snaplen: parser.header().snaplen,
             options: vec![name, InterfaceDescriptionOption::IfTsResol(TIMES_IN_NS)],
         });
-        // Raw: the crate's checked packets may not have been longer on the air than what is kept of each.
+        // Raw packets, because the checked packets of the crate cannot be longer than their snap length.
         while let Ok((after, record)) = parser.next_raw_packet(rest) {
             rest = after;
             packets.push(Packet { at: Duration::new(record.ts_sec.into(), record.ts_frac), interface, record });
@@ -267,7 +270,10 @@ mod tests {
     fn a_file_that_is_none_of_nanoseconds_is_named() {
         let micro = [&[0xd4, 0xc3, 0xb2, 0xa1], &HEADER[4..]].concat();
         for content in [&b""[..], &HEADER[..23], &[0; 64], &micro] {
-            assert_eq!(join(&[("n0", &HEADER), ("n1", content)]), Err("n1: no pcap file of nanoseconds".to_owned()));
+            assert_eq!(
+                join(&[("n0", &HEADER), ("n1", content)]),
+                Err("n1: must be a pcap file with nanosecond timestamps".to_owned())
+            );
         }
     }
 

@@ -1,4 +1,4 @@
-//! A Python algorithm as a hook: events become the contract's tuples, actions are read back by their class.
+//! A Python algorithm as a hook: events become tuples of the contract, and actions are recognised by their class.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -27,9 +27,9 @@ pub struct Contract {
     rewrite: Py<PyType>,
     inject: Py<PyType>,
     extra_backoff: Py<PyType>,
-    /// `tuple.__new__`: makes a named tuple without running its class's own, which is Python.
+    /// `tuple.__new__`: makes a named tuple faster than the `__new__` of its class, which is Python code.
     new_tuple: Py<PyAny>,
-    /// What a hook raised that is no mere failure of it: KeyboardInterrupt.
+    /// An exception in a hook that must end the run: KeyboardInterrupt.
     pub interrupt: RefCell<Option<PyErr>>,
 }
 
@@ -75,7 +75,7 @@ impl Contract {
     }
 }
 
-/// So many actions and calls back at one moment are taken for no end of them.
+/// Most actions and callbacks at one time. More count as an endless loop.
 const MOST_AT_ONCE: u32 = 100_000;
 
 /// A Python object that follows the contract.
@@ -86,15 +86,15 @@ pub struct PythonHook {
     poll: Py<PyAny>,
     deadline: Py<PyAny>,
     timeout: Py<PyAny>,
-    /// The object's `react`, if it offers one: what it gave last stands below.
+    /// The object's `react`, if it has one. Its last result is in the next two fields.
     react: Option<Py<PyAny>>,
     actions: VecDeque<Action>,
     wanted_at: Option<u64>,
     event_mask: u32,
     failure: Option<String>,
-    /// The last moment that the hook was told of, and what it wanted at that moment: actions and calls back.
-    told_at: u64,
-    wants: u32,
+    /// The time of the last call into the hook, and the number of actions and callbacks at that time.
+    called_at: u64,
+    requests: u32,
     /// Flow keys and path tuples are few and immutable: made once.
     flow_keys: BTreeMap<(u32, u32, u32, u32), Py<PyAny>>,
     paths: BTreeMap<Vec<u32>, Py<PyAny>>,
@@ -115,8 +115,8 @@ impl PythonHook {
             event_mask: object.getattr("event_mask")?.extract()?,
             object: object.unbind(),
             failure: None,
-            told_at: 0,
-            wants: 0,
+            called_at: 0,
+            requests: 0,
             flow_keys: BTreeMap::new(),
             paths: BTreeMap::new(),
         })
@@ -139,17 +139,17 @@ impl PythonHook {
     }
 
     /// Notes the time of a call into the hook.
-    fn told(&mut self, now: u64) {
-        if now > self.told_at {
-            (self.told_at, self.wants) = (now, 0);
+    fn note_time(&mut self, now: u64) {
+        if now > self.called_at {
+            (self.called_at, self.requests) = (now, 0);
         }
     }
 
-    /// Counts what the hook wants at one moment; without an end to it virtual time would stand still.
-    fn wants_more(&mut self, what: &str) -> PyResult<()> {
-        self.wants += 1;
-        if self.wants > MOST_AT_ONCE {
-            let message = format!("{what} ({MOST_AT_ONCE} times at {} s)", self.told_at as f64 / 1e9);
+    /// Counts actions and callbacks at one time. An endless loop of them would stop virtual time.
+    fn count_request(&mut self, what: &str) -> PyResult<()> {
+        self.requests += 1;
+        if self.requests > MOST_AT_ONCE {
+            let message = format!("{what} ({MOST_AT_ONCE} times at {} s)", self.called_at as f64 / 1e9);
             return Err(pyo3::exceptions::PyRuntimeError::new_err(message));
         }
         Ok(())
@@ -207,13 +207,12 @@ impl PythonHook {
         Ok(path)
     }
 
-    /// What `react` gave: all actions, and when the clock is wanted.
+    /// Reads the result of `react`: all actions, and the next deadline.
     fn take(&mut self, py: Python<'_>, reaction: &Bound<'_, PyAny>) -> PyResult<()> {
         let (actions, at): (Bound<'_, PyList>, Option<u64>) = reaction.extract()?;
         for object in actions {
-            self.wants_more(
-                "react() gives actions without an end: what an action brings about must not bring about the same action \
-                 again at once",
+            self.count_request(
+                "react() returns actions without an end: an action must not cause the same action again at once",
             )?;
             let action = self.action(py, &object)?;
             self.actions.push_back(action);
@@ -222,7 +221,7 @@ impl PythonHook {
         Ok(())
     }
 
-    /// The action that an object stands for; TypeError, with the object, where a field is none that it can have.
+    /// Converts an object to an action. Raises TypeError with the object if a field has an invalid type.
     fn action(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Action> {
         self.read_action(py, object).map_err(|error| {
             let shown = object.repr().map_or_else(|_| "an action".into(), |shown| shown.to_string());
@@ -256,7 +255,7 @@ impl PythonHook {
         } else if is(&contract.inject) {
             Ok(Action::Inject { segment: read_segment(&object.get_item(0)?)? })
         } else {
-            Err(pyo3::exceptions::PyTypeError::new_err("no action of the contract"))
+            Err(pyo3::exceptions::PyTypeError::new_err("not an action of the contract"))
         }
     }
 }
@@ -301,7 +300,7 @@ impl Hook for PythonHook {
     }
 
     fn handle(&mut self, now: u64, event: &Event<'_>) {
-        self.told(now);
+        self.note_time(now);
         self.guarded((), |this, py| {
             let object = match event {
                 Event::Seen { point, segment, path_rates_bps } => {
@@ -335,9 +334,9 @@ impl Hook for PythonHook {
             if object.is_none() {
                 return Ok(None);
             }
-            this.wants_more(
-                "poll_action() gives actions without an end: when all are given it must give None, and what an action \
-                 brings about must not bring about the same action again at once",
+            this.count_request(
+                "poll_action() returns actions without an end: it must return None when there are no more, and an action \
+                 must not cause the same action again at once",
             )?;
             this.action(py, &object).map(Some)
         })
@@ -354,9 +353,9 @@ impl Hook for PythonHook {
     }
 
     fn handle_timeout(&mut self, now: u64) {
-        self.told(now);
+        self.note_time(now);
         self.guarded((), |this, py| {
-            this.wants_more("deadline() stays in the past: after handle_timeout(now) it must be None or later")?;
+            this.count_request("deadline() stays in the past: after handle_timeout(now) it must be None or later")?;
             match &this.react {
                 Some(react) => {
                     let reaction = react.bind(py).call1((now, py.None()))?;

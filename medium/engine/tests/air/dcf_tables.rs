@@ -50,7 +50,8 @@ fn run_script(config: AirConfig, packets: &[Packet], script: &str) -> Rig {
         if ended != attempt {
             (attempt, cts_before, data_before) = (ended, cts_sent, data_sent);
         }
-        // A frame on its way keeps its course: cutting the link loses the frames that begin afterwards.
+        // Frames on the air are not affected by a change of links: cutting the link loses the frames that begin
+        // afterwards.
         let connect = match script.as_bytes().get(attempt) {
             Some(b'R') => false,
             Some(b'D') => uses_rts && cts_sent == cts_before,
@@ -71,9 +72,9 @@ fn packets(count: u32) -> Vec<Packet> {
 
 /// Checks each backoff of station 0 against the largest number of slots that it may draw.
 ///
-/// The draws of a station come from its stream, so the window shows exactly: another window gives other slots for one
-/// of 20 seeds. The error model of `sinr` draws from the same stream. There the draws must stay within the window, and
-/// one of 20 must lie in its upper half.
+/// The draws of a station come from its random stream, so a wrong window gives a wrong draw for at least one of 20 seeds.
+/// The error model of `sinr` draws from the same stream. With `sinr` the draws must stay within the window, and one of 20
+/// must lie in its upper half.
 fn assert_windows(config: &AirConfig, packets: &[Packet], script: &str, largest: &[u32]) {
     let mut maxima = vec![0; largest.len()];
     for seed in 1..=20 {
@@ -120,8 +121,8 @@ fn the_window_doubles_and_adds_one_after_each_failure_and_is_reset_by_success() 
 
 #[test]
 fn an_access_category_keeps_its_window_between_its_own_limits() {
-    // IEEE 802.11-2016 Table 9-137 with CWmin 31 and CWmax 1023 of 802.11b: background and best effort have these limits,
-    // video 15 and 31, voice 7 and 15.
+    // IEEE 802.11-2016 Table 9-137 with CWmin 31 and CWmax 1023 of 802.11b: background and best effort have these
+    // limits, video 15 and 31, voice 7 and 15.
     let cases: [(Category, &[u32]); 4] = [
         (Category::Background, &[63, 127, 255, 511, 1023, 1023, 31]),
         (Category::BestEffort, &[63, 127, 255, 511, 1023, 1023, 31]),
@@ -151,7 +152,7 @@ fn a_cts_resets_the_window_in_ns2_of_2001_alone() {
 
 #[test]
 fn the_window_is_reset_when_a_packet_is_given_up_and_by_a_broadcast() {
-    // Packet 1 is given up after 7 RTSs; packet 2 fails once; then come a broadcast and packet 4, which fails once.
+    // Packet 1 is dropped after 7 RTSs, packet 2 fails once. Then a broadcast and packet 4, which fails once.
     let cases: [(Preset, &[u32]); 3] = [
         (NS2, &[30, 62, 126, 254, 510, 1022, 1022, 30, 62, 30, 30, 62, 30]),
         (NS2_2001, &[62, 126, 254, 510, 1022, 1022, 30, 62, 30, 30, 62, 30]),

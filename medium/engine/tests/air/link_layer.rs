@@ -1,5 +1,5 @@
-//! What the presets have in common: attempts, queue, broadcasts, duplicates, rates, the link matrix; and below it the
-//! standard as written, where ns-2 differs.
+//! Behaviour that all presets share: attempts, queue, broadcasts, duplicates, rates, the link matrix. The second part
+//! covers the standard as written, where ns-2 differs.
 
 use pacelab_air_config::Preset;
 use pacelab_engine::{AirConfig, Failure, IdVec, StationId, TraceEvent};
@@ -47,7 +47,7 @@ fn the_interface_queue_holds_50_and_drops_the_last() {
             (0..60).filter(|&id| rig.air.enqueue(0, StationId(0), unicast(id, 1, 100), false).is_ok()).collect();
         assert_eq!(taken, (0..51).collect::<Vec<u32>>()); // one in service
         assert_eq!(rig.air.enqueue(0, StationId(0), unicast(60, 1, 100), false), Err(unicast(60, 1, 100)));
-        // A routing packet goes before all others; the last one leaves for it.
+        // A routing packet goes before all others and displaces the last one.
         assert_eq!(rig.air.enqueue(0, StationId(0), unicast(61, 1, 100), true), Err(unicast(50, 1, 100)));
         rig.run(1_000 * MS);
         assert_eq!(rig.received(1)[..3], [0, 61, 1]);
@@ -215,7 +215,7 @@ fn a_packet_that_finds_the_medium_idle_for_difs_leaves_at_once() {
         rig.arrive_at(arrives, 0, broadcast(1, 100));
         rig.run(50 * MS);
         assert_eq!(rig.times(0, TraceEvent::SendData), [leaves]);
-        // The backoff after it is drawn when it has gone, not before.
+        // The backoff after it is drawn when it has been sent, not before.
         assert_eq!(rig.times(0, TraceEvent::Backoff), [leaves + (192 + 8 * 136) * US]);
     }
 }
@@ -255,7 +255,7 @@ fn a_good_frame_ends_eifs() {
     assert_eq!(rig.times(0, TraceEvent::SendData), [6_578 * US + 50 * US + slots * 20 * US]);
 }
 
-/// 1 asks 0 for leave; 2 is heard by 0 alone.
+/// Station 1 sends an RTS to station 0. Only station 0 hears station 2.
 fn with_rts(power_w: f64) -> Rig {
     let mut links = both_ways(&[(0, 1, STRONG)]);
     links.push((2, 0, power_w));
@@ -264,7 +264,7 @@ fn with_rts(power_w: f64) -> Rig {
 
 #[test]
 fn a_cts_asks_the_nav_alone_not_the_energy_on_the_air() {
-    // 2's frame begins during the RTS, which survives it, and lasts beyond; ns-2 refuses here.
+    // The frame of 2 begins during the RTS, which survives, and ends after it. ns-2 sends no CTS here.
     let mut rig = with_rts(FAIR);
     rig.start_at(5 * MS, 1, unicast(1, 0, 100));
     rig.start_at(5 * MS + 100 * US, 2, broadcast(2, 2000));

@@ -1,5 +1,5 @@
-//! The engine from outside: scenes of a few stations, told by the tap. Expected times are sums made by hand, in
-//! microseconds, from IEEE 802.11b's intervals and, where it differs, from what ns-2 was seen to do.
+//! The engine through its public interface: scenes of a few stations, checked by the trace. Expected times are sums by
+//! hand, in microseconds, from the intervals of IEEE 802.11b, or from observed behaviour of ns-2 where ns-2 differs.
 //!
 //! ```text
 //! long preamble 192   RTS 20 B at 1 Mbit/s: 192 + 160 = 352   CTS, ACK 14 B: 192 + 112 = 304
@@ -20,20 +20,20 @@ use pacelab_engine::{
     Air, AirConfig, Failure, IdVec, MacEvent, NEVER, Ns, Packet, PacketId, StationId, Stream, TraceEvent, TraceRecord,
 };
 
-// The rig: a few stations, frames that start when a test wants them to, and what the tap and the notices tell.
+// The rig: a few stations, frames that start at given times, and the records of the trace and the MAC events.
 
 pub(crate) const US: Ns = 1_000;
 pub(crate) const MS: Ns = 1_000_000;
 pub(crate) const M1: u32 = 1_000_000;
 pub(crate) const NEVER_RTS: u32 = u32::MAX;
 
-/// Powers for matrices, in W: 10 dB and more apart where it matters.
+/// Powers for matrices, in W. They are at least 10 dB apart.
 pub(crate) const STRONG: f64 = 1e-7;
 pub(crate) const FAIR: f64 = 1e-9;
 /// Sensed (1.559e-11), not decodable (3.652e-10).
 pub(crate) const FAINT: f64 = 1e-10;
 
-/// 1 Mbit/s everywhere, no RTS, limits 7 and 4, tap on; stations at the origin unless the propagation is told.
+/// 1 Mbit/s everywhere, no RTS, limits 7 and 4, trace on. All stations are at the origin.
 pub(crate) fn plain(preset: Preset, links: &[(u32, u32, f64)]) -> AirConfig {
     let stations = links.iter().map(|&(a, b, _)| a.max(b) + 1).max().unwrap_or(1) as usize;
     AirConfig {
@@ -116,17 +116,17 @@ impl Rig {
         self.plan.push((at - wait, station, packet));
     }
 
-    /// Plans that a packet comes to the station's queue at `at`.
+    /// Plans the arrival of a packet at the station's queue at `at`.
     pub fn arrive_at(&mut self, at: Ns, station: u32, packet: Packet) {
         self.plan.push((at, station, packet));
     }
 
-    /// Runs all that happens until `end`.
+    /// Runs all events until `end`.
     pub fn run(&mut self, end: Ns) {
         self.run_with(end, |_, _| {});
     }
 
-    /// The same, asking `each` after every step.
+    /// The same, and calls `each` after every step.
     pub fn run_with(&mut self, end: Ns, mut each: impl FnMut(&mut Air, Ns)) {
         let mut plan = std::mem::take(&mut self.plan);
         plan.sort_by_key(|&(at, _, _)| std::cmp::Reverse(at));
@@ -151,7 +151,7 @@ impl Rig {
         self.records.sort_by_key(|record| (record.at, record.station));
     }
 
-    /// When this happened at the station, and the records' values.
+    /// Times and values of the records of this kind at the station.
     pub fn seen(&self, station: u32, what: TraceEvent) -> Vec<(Ns, u64)> {
         let records = self.records.iter().filter(|record| record.station.0 == station && record.what == what);
         records.map(|record| (record.at, record.value)).collect()
@@ -161,7 +161,7 @@ impl Rig {
         self.seen(station, what).into_iter().map(|(at, _)| at).collect()
     }
 
-    /// Packets that came to `station`.
+    /// Packets that `station` received.
     pub fn received(&self, station: u32) -> Vec<u32> {
         let mine = |event: &MacEvent| match *event {
             MacEvent::Received { station: at, packet, .. } if at.0 == station => Some(packet.0),
@@ -170,7 +170,7 @@ impl Rig {
         self.mac_events.iter().filter_map(mine).collect()
     }
 
-    /// (packet, attempts, failure) of all that `station` is done with.
+    /// (packet, attempts, failure) of all packets that `station` has finished.
     pub fn done(&self, station: u32) -> Vec<(u32, u32, Option<Failure>)> {
         let mine = |event: &MacEvent| match *event {
             MacEvent::Done { station: at, packet, attempts, failure } if at.0 == station => {

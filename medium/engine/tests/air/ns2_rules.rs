@@ -1,4 +1,4 @@
-//! What ns-2 does and its manual does not say: ns-2.35, and below it ns-2.1b8a of 2001 where it differs.
+//! Behaviour of ns-2 that its manual does not describe: ns-2.35, and in the second part ns-2.1b8a of 2001.
 //! Data at 1 Mbit/s: a packet of b bytes takes 192 + 8 (b + 34) us.
 
 use pacelab_air_config::Preset;
@@ -6,7 +6,7 @@ use pacelab_engine::{AirConfig, Failure, IdVec, StationId, TraceEvent};
 
 use crate::{FAINT, FAIR, M1, MS, NEVER_RTS, Rig, STRONG, US, both_ways, broadcast, plain, tuned, unicast};
 
-/// 0 is the receiver; what 1, 2 and 3 send reaches it alone.
+/// Station 0 is the receiver. Frames of 1, 2 and 3 reach only station 0.
 fn to_the_receiver(powers: &[f64]) -> Rig {
     let links: Vec<_> = powers.iter().enumerate().map(|(i, &power_w)| (i as u32 + 1, 0, power_w)).collect();
     Rig::new(plain(Preset::Ns2, &links))
@@ -80,7 +80,7 @@ fn the_longer_frame_of_a_collision_is_what_later_ones_are_compared_with() {
     assert_eq!(rig.times(0, TraceEvent::Capture), [7 * MS]);
 }
 
-/// 1 asks 0 for leave to send; 2 and 3 are heard by 0 alone.
+/// Station 1 sends an RTS to station 0. Only station 0 hears stations 2 and 3.
 fn with_rts(preset: Preset, others: &[(u32, f64)]) -> Rig {
     let mut links = both_ways(&[(0, 1, STRONG)]);
     links.extend(others.iter().map(|&(station, power_w)| (station, 0, power_w)));
@@ -116,7 +116,7 @@ fn a_cts_is_refused_during_eifs_and_sent_after_it() {
 
 #[test]
 fn data_is_held_after_the_cts_when_the_medium_is_busy_without_counting_a_retry() {
-    // 2 is heard by 1 alone, weakly: the CTS (5.362 to 5.666 ms) survives it, but it sets 1's NAV.
+    // Only 1 hears 2, weakly: the CTS (5.362 to 5.666 ms) survives, but the frame of 2 sets the NAV of 1.
     let mut beyond_30 = 0;
     for seed in 1..=40 {
         let mut links = both_ways(&[(0, 1, STRONG)]);
@@ -154,7 +154,7 @@ fn eifs_is_held_as_nav_and_a_good_frame_does_not_end_it() {
     assert_eq!(rig.times(0, TraceEvent::SendData), [6_618 * US + 50 * US + slots * 20 * US]);
 }
 
-/// 1 sends to 0 with RTS; 2 is heard by 0 alone and destroys each data frame, then blocks the RTSs for long.
+/// 1 sends to 0 with RTS. Only 0 hears 2, which destroys each data frame and then blocks the RTSs for a long time.
 fn lose_data_then_rts(data_losses: u64, block: bool) -> Rig {
     let links = [(0, 1, STRONG), (1, 0, STRONG), (2, 0, STRONG)];
     let mut rig = Rig::new(tuned(plain(Preset::Ns2, &links), |radio| radio.rts_threshold_bytes = 0));
@@ -209,8 +209,8 @@ fn a_missing_response_is_given_up_4_us_after_its_end() {
     }
 }
 
-// What ns-2.1b8a did in 2001 and ns-2.35 does not. All at 2 Mbit/s, 4 us a byte, 24 bytes of preamble and header:
-// RTS 176, CTS and ACK 152, a packet of 100 bytes 4 (24 + 28 + 100) = 608 us; EIFS 10 + 248 + 50 = 308.
+// Behaviour of ns-2.1b8a of 2001 that ns-2.35 does not have. All at 2 Mbit/s, 4 us a byte, 24 bytes of preamble and
+// header: RTS 176, CTS and ACK 152, a packet of 100 bytes 4 (24 + 28 + 100) = 608 us; EIFS 10 + 248 + 50 = 308.
 
 fn of_2001(rate_bps: u32, links: &[(u32, u32, f64)]) -> AirConfig {
     let config = plain(Preset::Ns2Of2001, links);

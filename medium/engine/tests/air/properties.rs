@@ -1,4 +1,4 @@
-//! What holds for any stations, packets and seed.
+//! Properties for any stations, packets and seed.
 
 use std::collections::BTreeMap;
 
@@ -50,8 +50,8 @@ fn scenes() -> impl Strategy<Value = Scene> {
     })
 }
 
-/// Plays the scene and asks for the outlook at each step: (the latest "not before" since anything came from outside, the
-/// reception that followed).
+/// Plays the scene and asks for the outlook at each step: (the latest "not before" since anything came from outside,
+/// the reception that followed).
 fn outlooks(scene: &Scene, end: Ns) -> Vec<(Ns, Ns)> {
     let mut air = Air::new(scene.config.clone());
     let mut plan = scene.plan.iter().peekable();
@@ -83,7 +83,7 @@ fn outlooks(scene: &Scene, end: Ns) -> Vec<(Ns, Ns)> {
 struct Outcome {
     records: Vec<TraceRecord>,
     mac_events: Vec<MacEvent>,
-    /// When each of them came.
+    /// When each of them occurred.
     told_at: Vec<Ns>,
     steps: u64,
     refused: Vec<PacketId>,
@@ -115,7 +115,7 @@ fn play(scene: &Scene, end: Ns) -> Outcome {
     Outcome { records: air.take_records(), mac_events, told_at, steps: air.steps(), refused, waiting }
 }
 
-/// How often each packet was done, and how often received by whom.
+/// How often each packet was finished, and how often each station received it.
 fn fates(mac_events: &[MacEvent]) -> (BTreeMap<PacketId, u32>, BTreeMap<(PacketId, StationId), u32>) {
     let (mut done, mut received) = (BTreeMap::new(), BTreeMap::new());
     for event in mac_events {

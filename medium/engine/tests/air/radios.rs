@@ -1,5 +1,5 @@
-//! What simulated radios need: a rate for each attempt, links with losses and fading of their own, channels, all rates of
-//! 802.11b and g, a physical layer a station.
+//! Features for simulated radios: a rate for each attempt, links with losses and fading of their own, channels, all
+//! rates of 802.11b and g, a physical layer a station.
 
 use pacelab_air_config::{MacAckRate, PhyKind, Preset, Radio};
 use pacelab_engine::{AirConfig, Fading, Link, MacEvent, Packet, RateChain, StationId, TraceEvent};
@@ -103,7 +103,7 @@ fn each_frame_has_its_own_draw_of_the_fading() {
         let got = faded(1, margin_db).received(1).len();
         assert!(expected.contains(&got), "{margin_db} dB: {got}");
     }
-    // Not sensed at all: 10 dB down, 4.8 %; five deviations of that
+    // Not sensed: 10 dB down, 4.8 %; five deviations of that
     let locks = faded(1, 0.0).times(1, TraceEvent::Lock).len();
     assert!((400 - 40..400 - 1).contains(&locks), "{locks}");
     assert_eq!(faded(1, 0.0).received(1), faded(1, 0.0).received(1));
@@ -189,7 +189,7 @@ fn links_of_one_station_can_be_put_anew() {
     let all = |rig: &Rig| [0, 1, 2].map(|from| rig.air.links(StationId(from)).to_vec());
     let expected = [vec![link(2, 0.5)], vec![link(2, STRONG)], vec![link(0, 0.25), link(1, STRONG)]];
     assert_eq!(all(&rig), expected);
-    rig.air.set_channel(StationId(1), 2412); // nothing of what was put is forgotten
+    rig.air.set_channel(StationId(1), 2412); // the links that were set are kept
     rig.air.set_channel(StationId(1), 0);
     assert_eq!(all(&rig), expected);
 }

@@ -259,9 +259,9 @@ fn data_is_given_up_after_4_attempts_with_rts_and_7_without_and_one_more_in_2001
     });
 }
 
-// What each kind of reception leaves behind. Station 0 has a broadcast to send. It comes while 0 hears the frame, so that
-// 0 draws a backoff. `countdown_starts` is what is left once the slots of this backoff are taken from the start of the
-// broadcast.
+// What each kind of reception leaves behind. Station 0 has a broadcast to send. It comes while 0 hears the frame, so
+// that 0 draws a backoff. `countdown_starts` is what is left once the slots of this backoff are taken from the start of
+// the broadcast.
 
 fn countdown_starts(rig: &Rig) -> Ns {
     let slots = rig.seen(0, TraceEvent::Backoff)[0].1;
@@ -459,17 +459,17 @@ fn a_cts_is_refused_as_the_preset_says() {
             rig.run(5_400 * US);
             rig
         };
-        let told = |refused: bool| if refused { (false, vec![5_362 * US]) } else { (true, vec![]) };
-        assert_eq!(answers(&scene(FAIR, 5_355)), told(busy[place]), "busy, {preset:?}");
-        assert_eq!(answers(&scene(FAINT, 4_999 - DATA_US[place])), told(eifs[place]), "EIFS, {preset:?}");
-        assert_eq!(answers(&scene(FAINT, 4_000 - DATA_US[place])), told(false), "EIFS over, {preset:?}");
-        // NAV: 2 asks 3 for leave and 0 hears the CTS.
+        let expected = |refused: bool| if refused { (false, vec![5_362 * US]) } else { (true, vec![]) };
+        assert_eq!(answers(&scene(FAIR, 5_355)), expected(busy[place]), "busy, {preset:?}");
+        assert_eq!(answers(&scene(FAINT, 4_999 - DATA_US[place])), expected(eifs[place]), "EIFS, {preset:?}");
+        assert_eq!(answers(&scene(FAINT, 4_000 - DATA_US[place])), expected(false), "EIFS over, {preset:?}");
+        // NAV: 2 sends an RTS to 3, and 0 hears the CTS.
         let links = [&pair[..], &[(2, 3, STRONG), (3, 2, STRONG), (3, 0, STRONG)]].concat();
         let mut rig = Rig::new(with_rts(preset, &links));
         rig.start_at(4_200 * US, 2, unicast(2, 3, 1000)); // its CTS ends at 4.866 ms
         rig.start_at(5 * MS, 1, unicast(1, 0, 100));
         rig.run(5_400 * US);
-        assert_eq!(answers(&rig), told(true), "NAV, {preset:?}");
+        assert_eq!(answers(&rig), expected(true), "NAV, {preset:?}");
     });
 }
 
@@ -482,8 +482,8 @@ fn arrive_to_start_at(rig: &mut Rig, preset: Preset, at: Ns, station: u32, packe
 
 #[test]
 fn an_rts_that_comes_while_a_cts_is_awaited_is_dropped_by_ns2_and_answered_by_the_standard() {
-    // 802.11a at 6 Mbit/s: RTS 20 + 32 = 52 us, CTS 44 us. 0's RTS from 5 ms to 5.052; ns-2 waits for a CTS until 5.116,
-    // the standard until 5.097, or until the end of what is being received then. 1's RTS from 5.057 to 5.109.
+    // 802.11a at 6 Mbit/s: RTS 20 + 32 = 52 us, CTS 44 us. 0's RTS from 5 ms to 5.052; ns-2 waits for a CTS until
+    // 5.116, the standard until 5.097, or until the end of what is being received then. 1's RTS from 5.057 to 5.109.
     for (preset, answered) in [(Preset::Ns2, false), (Preset::Standard, true)] {
         let mut rig = Rig::new(at_rate(with_rts(preset, &[(0, 2, STRONG), (1, 0, STRONG)]), PhyKind::A, 6 * M1));
         arrive_to_start_at(&mut rig, preset, 5_000 * US, 0, unicast(1, 2, 100));
@@ -499,11 +499,11 @@ fn an_rts_that_comes_while_a_cts_is_awaited_is_dropped_by_ns2_and_answered_by_th
 
 #[test]
 fn nothing_is_answered_while_a_response_is_pending() {
-    // ns-2 sends an ACK that falls into its own wait for an ACK only a SIFS after that wait. This is the one place where
-    // a frame for the station can end while a response is pending. 802.11a, data at 54 Mbit/s, 216 bits a symbol, the
-    // rest at 24, 96 bits: RTS, CTS and ACK 20 + 8 = 28 us, data of 35 bytes 20 + 8 = 28; SIFS 16.
-    // 0's data from 5 ms to 5.028, its wait until 5.028 + 16 + 28 + 4 = 5.076. 1's data for 0 from 5.029 to 5.057: the
-    // ACK leaves at 5.092. 3's frame for 0, an RTS or data, from 5.058 to 5.086, falls between.
+    // ns-2 sends an ACK that falls into its own wait for an ACK only a SIFS after that wait. This is the one place
+    // where a frame for the station can end while a response is pending. 802.11a, data at 54 Mbit/s, 216 bits a symbol,
+    // the rest at 24, 96 bits: RTS, CTS and ACK 20 + 8 = 28 us, data of 35 bytes 20 + 8 = 28; SIFS 16. 0's data from 5
+    // ms to 5.028, its wait until 5.028 + 16 + 28 + 4 = 5.076. 1's data for 0 from 5.029 to 5.057: the ACK leaves at
+    // 5.092. 3's frame for 0, an RTS or data, from 5.058 to 5.086, falls between.
     for (bytes, sent) in [(100, TraceEvent::SendRts), (1, TraceEvent::SendData)] {
         let links = [(0, 2, STRONG), (1, 0, STRONG), (3, 0, STRONG)];
         let config = at_rate(plain(Preset::Ns2, &links), PhyKind::A, 24 * M1);

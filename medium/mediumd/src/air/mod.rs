@@ -1,5 +1,5 @@
-//! The thread of the air as others see it: what it is asked and answers, the ring of what it tells, the handle of it.
-//! `pump` is what it does, `lateness` how late it is.
+//! The interface of the air thread: commands and replies, the ring of events, and the handle of the thread. `pump` is
+//! the thread itself, `lateness` measures its lateness.
 
 pub mod lateness;
 pub mod pump;
@@ -20,20 +20,20 @@ use crate::air::lateness::{Fidelity, Histogram};
 use crate::frames::{DropCause, Event, Traffic};
 use crate::syscalls;
 
-// Orders and answers.
+// Commands and replies.
 
-/// What the air is asked to do.
+/// A command to the air thread.
 #[derive(Debug)]
 pub enum AirCommand {
-    /// A change; answered when it is in force.
+    /// A change. The reply comes when it is in force.
     Change(Change, SyncSender<()>),
-    /// How things stand.
+    /// A request for the present state.
     Snapshot(SyncSender<Snapshot>),
-    /// The end.
+    /// A request to stop.
     Stop,
 }
 
-/// A change of the air, for stations by number.
+/// A change of the air.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum Change {
@@ -55,11 +55,11 @@ pub enum Change {
         slots: u32,
         wall_clock: bool,
     },
-    /// Only wmediumd's socket asks for it.
+    /// Only requested through wmediumd's socket.
     Mesh(Mesh),
 }
 
-/// How things stand at one moment.
+/// The state of the air at one time.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)] // PROTOCOL.md documents them under "Statistics"
 pub struct Snapshot {
@@ -76,7 +76,7 @@ pub struct Snapshot {
     pub cpu_ns: Ns,
 }
 
-/// How things stand at one station.
+/// The state of one station.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct StationSnapshot {
@@ -87,24 +87,24 @@ pub struct StationSnapshot {
     pub counters: Counters,
 }
 
-// The ring between the air and those who listen: when it is full, what happens is not told, and that is counted.
-// The air never waits.
+// The ring of events between the air thread and the listeners. If it is full, events are dropped and counted, so that
+// the air never waits.
 
-/// Events under way; at 5,000 a second three seconds' worth.
+/// Capacity of the ring: three seconds at 5,000 events per second.
 const RING_EVENTS: usize = 16_384;
 
-/// What both sides see.
+/// Counters shared by both sides of the ring.
 #[derive(Debug, Default)]
 pub struct Shared {
-    /// Kinds that anyone wants.
+    /// Kinds of events with a listener.
     pub wanted: AtomicU32,
     /// Events that went into the ring.
-    pub told: AtomicU64,
-    /// Events that did not.
+    pub reported: AtomicU64,
+    /// Events that were dropped.
     pub lost: AtomicU64,
 }
 
-/// The air's side.
+/// The sending side of the ring.
 #[derive(Debug)]
 pub struct EventSender {
     ring: SyncSender<Event>,
@@ -113,29 +113,29 @@ pub struct EventSender {
     rings: bool,
 }
 
-/// Both ends of a new ring; `bell` is rung when there is something to read.
+/// Both sides of a new ring. `wakeup` is signalled when there is something to read.
 pub fn ring(shared: Arc<Shared>, wakeup: Arc<EventFd>) -> (EventSender, Receiver<Event>) {
     let (ring, reader) = sync_channel(RING_EVENTS);
     (EventSender { ring, shared, wakeup, rings: false }, reader)
 }
 
 impl EventSender {
-    /// Whether anyone wants this kind.
+    /// Whether this kind has a listener.
     pub fn listens(&self, kind: u32) -> bool {
         self.shared.wanted.load(Relaxed) & kind != 0
     }
 
     /// Puts an event into the ring.
     pub fn send(&mut self, event: Event) {
-        let count = if self.ring.try_send(event).is_ok() { &self.shared.told } else { &self.shared.lost };
+        let count = if self.ring.try_send(event).is_ok() { &self.shared.reported } else { &self.shared.lost };
         count.fetch_add(1, Relaxed);
         self.rings = true;
     }
 
-    /// Rings the bell if there is anything new. Once for many events: it costs a system call.
+    /// Signals the reader if there are new events. One signal serves many events, because it costs a system call.
     pub fn notify_reader(&mut self) {
         if std::mem::take(&mut self.rings) {
-            let _ = self.wakeup.write(1); // fails only when the wakeup has been ringing for 2^64 - 1 times
+            let _ = self.wakeup.write(1); // fails only if the counter reaches 2^64 - 1
         }
     }
 }
@@ -146,7 +146,7 @@ impl EventSender {
 const FIFO_PRIORITY: i32 = 20;
 const TIMER_SLACK_NS: u64 = 1;
 
-/// What real-time help the thread got.
+/// Real-time settings that the thread obtained.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct Realtime {
@@ -154,7 +154,7 @@ pub struct Realtime {
     pub timer_slack_ns: i32,
 }
 
-/// What the thread does until it is told to stop; an error is a bug.
+/// The work of the thread until it must stop. An error is a bug.
 pub type Work = Box<dyn FnOnce() -> io::Result<()> + Send>;
 
 /// The running thread.
@@ -163,11 +163,11 @@ pub struct AirHandle {
     commands: Sender<AirCommand>,
     wakeup: Arc<EventFd>,
     thread: JoinHandle<io::Result<()>>,
-    /// What help it got.
+    /// The real-time settings that it obtained.
     pub realtime: Realtime,
 }
 
-/// Rings when the thread ends, however it does: the server must not wait for it.
+/// Signals the server when the thread ends, also after a panic, so that the server does not wait for it.
 struct NotifyOnDrop(Arc<EventFd>);
 
 impl Drop for NotifyOnDrop {
@@ -177,10 +177,10 @@ impl Drop for NotifyOnDrop {
 }
 
 impl AirHandle {
-    /// Starts the thread for `work`, which hears `bell` for `orders`; rings `end_bell` when it ends.
+    /// Starts the thread for `work`. `wakeup` announces commands to it; `end_wakeup` is signalled when it ends.
     ///
     /// # Errors
-    /// When the kernel has no more threads.
+    /// The kernel cannot create a thread.
     pub fn start(
         work: Work,
         commands: Sender<AirCommand>,
@@ -198,14 +198,14 @@ impl AirHandle {
         Ok(AirHandle { commands, wakeup, thread, realtime })
     }
 
-    /// How things stand; None when the air has ended.
+    /// The present state, or None if the air thread has ended.
     pub fn snapshot(&self) -> Option<Snapshot> {
         let (to, from) = sync_channel(1);
         self.command(AirCommand::Snapshot(to))?;
         from.recv().ok()
     }
 
-    /// Changes the air, and waits until that is done; None when the air has ended.
+    /// Changes the air and waits until the change is in force. None if the air thread has ended.
     pub fn change(&self, change: Change) -> Option<()> {
         let (to, from) = sync_channel(1);
         self.command(AirCommand::Change(change, to))?;
@@ -220,7 +220,7 @@ impl AirHandle {
     /// Stops the air.
     ///
     /// # Errors
-    /// What ended it before, if anything did: a bug.
+    /// The air thread had ended before, which is a bug.
     pub fn stop(self) -> Result<(), String> {
         self.command(AirCommand::Stop);
         match self.thread.join() {
@@ -237,7 +237,7 @@ impl AirHandle {
     }
 }
 
-/// Asks for what helps to be punctual, for the calling thread.
+/// Requests real-time scheduling for the calling thread.
 fn prepare(realtime: bool) -> Realtime {
     let sched_fifo = realtime && syscalls::schedule_first(FIFO_PRIORITY).is_ok();
     if realtime {
@@ -264,7 +264,7 @@ mod tests {
             head: FrameHead::of(&[]),
         };
         (0..RING_EVENTS + 5).for_each(|_| event_sender.send(event));
-        assert_eq!((shared.told.load(Relaxed), shared.lost.load(Relaxed)), (RING_EVENTS as u64, 5));
+        assert_eq!((shared.reported.load(Relaxed), shared.lost.load(Relaxed)), (RING_EVENTS as u64, 5));
         assert_eq!(reader.try_iter().count(), RING_EVENTS);
         event_sender.send(event);
         assert_eq!(reader.try_iter().count(), 1);

@@ -1,7 +1,7 @@
-//! The thread of the air: it waits for frames, orders and the next thing due, and for nothing else.
+//! The air thread: it waits for frames, commands and the next event.
 //!
-//! The time that counts is the carrier's (modelled); the clock only says how far it has come. So a pump that wakes late
-//! catches up at the proper moments, and its lateness shows in deliveries alone.
+//! The carrier has its own modelled time; the clock only says up to which time it may advance. A pump that wakes up
+//! late therefore executes the events at their own times, and only deliveries to hosts are late.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -33,22 +33,22 @@ pub fn clock_ns() -> Ns {
 }
 
 fn timespec_ns(time: nix::Result<TimeSpec>) -> Ns {
-    // The clocks asked for exist on every Linux; a clock that stands still would show as such.
+    // These clocks exist on every Linux. If one failed, the returned 0 would be visible in the results.
     time.map_or(0, |time| time.tv_sec() as Ns * 1_000_000_000 + time.tv_nsec() as Ns)
 }
 
-/// Time, lateness, and who listens.
+/// Clock, lateness and event ring of the air thread.
 pub struct Telemetry {
-    /// The beginning, by the clock.
+    /// The start of the air by the clock.
     pub t0: Ns,
-    /// Of what was handed over.
+    /// Lateness of deliveries and wake-ups.
     pub lateness: Lateness,
-    /// Events go here.
+    /// The event ring.
     pub event_sender: EventSender,
 }
 
 impl Telemetry {
-    /// Of an air that begins at `t0` of the clock.
+    /// Telemetry of an air that starts at `t0` of the clock.
     pub fn new(t0: Ns, event_sender: EventSender) -> Self {
         Telemetry { t0, lateness: Lateness::default(), event_sender }
     }
@@ -58,7 +58,7 @@ impl Telemetry {
         clock_ns() - self.t0
     }
 
-    /// Notes a delivery due at `due`, and whether the host took it.
+    /// Records a delivery that was due at `due`, and whether the host accepted it.
     pub fn delivered(&mut self, due: Ns, taken: bool) {
         let now = self.now();
         if taken {
@@ -69,31 +69,31 @@ impl Telemetry {
     }
 }
 
-/// The hosts around the air, and how they are read.
+/// The hosts on the air, and how they are read.
 pub trait Hosts: CarrierHandler<<Self::FrameFormat as FrameFormat>::Tag> + Sized {
-    /// Their frames.
+    /// The format of their frames.
     type FrameFormat: FrameFormat;
 
-    /// Puts what they are read from into `epoll`, under tokens of their own.
+    /// Registers the descriptors of the hosts with `epoll`.
     ///
     /// # Errors
-    /// When the kernel has no more room.
+    /// The kernel has no room left.
     fn watch(&self, epoll: &Epoll) -> io::Result<()>;
-    /// When `mind` is wanted next, or `NEVER`.
+    /// When to call `on_timer` next, or `NEVER`.
     fn wanted_at(&self) -> Ns;
-    /// Reads what `token` promised.
+    /// Reads from the descriptor of `token`.
     ///
     /// # Errors
     /// A bug.
     fn read(&mut self, token: u64, carrier: &mut Carrier<Self::FrameFormat>, epoll: &Epoll) -> io::Result<()>;
-    /// Sees to what has come due.
+    /// Handles expired timers.
     ///
     /// # Errors
     /// A bug.
-    fn mind(&mut self, carrier: &mut Carrier<Self::FrameFormat>, epoll: &Epoll) -> io::Result<()>;
-    /// Changes who is where in wmediumd's network.
+    fn on_timer(&mut self, carrier: &mut Carrier<Self::FrameFormat>, epoll: &Epoll) -> io::Result<()>;
+    /// Replaces the mesh of wmediumd's network.
     fn set_mesh(&mut self, carrier: &mut Carrier<Self::FrameFormat>, mesh: Mesh);
-    /// Time and lateness.
+    /// Clock, lateness and event ring.
     fn telemetry(&mut self) -> &mut Telemetry;
 }
 
@@ -110,10 +110,10 @@ pub struct Pump<H: Hosts> {
 }
 
 impl<H: Hosts> Pump<H> {
-    /// The air between `hosts`. `bell` is rung when there are orders.
+    /// The air between `hosts`. `wakeup` is signalled when there are commands.
     ///
     /// # Errors
-    /// When the kernel has no more descriptors.
+    /// The kernel has no descriptor left.
     pub fn new(
         carrier: Carrier<H::FrameFormat>,
         mut hosts: H,
@@ -129,10 +129,10 @@ impl<H: Hosts> Pump<H> {
         Ok(Pump { carrier, hosts, t0, commands, epoll, timer, armed: NEVER, wakeup })
     }
 
-    /// Runs until it is told to stop.
+    /// Runs until a command to stop.
     ///
     /// # Errors
-    /// When waiting fails: a bug.
+    /// Waiting fails, which is a bug.
     pub fn run(&mut self) -> io::Result<()> {
         let mut ready = [EpollEvent::empty(); 32];
         loop {
@@ -151,7 +151,7 @@ impl<H: Hosts> Pump<H> {
                 match token {
                     TIMER => {}
                     WAKEUP => {
-                        let _ = self.wakeup.read(); // it has rung, so there is something to read
+                        let _ = self.wakeup.read(); // it was signalled, so there is something to read
                         if self.handle_commands().is_break() {
                             return Ok(());
                         }
@@ -159,7 +159,7 @@ impl<H: Hosts> Pump<H> {
                     token => self.hosts.read(token, &mut self.carrier, &self.epoll)?,
                 }
             }
-            self.hosts.mind(&mut self.carrier, &self.epoll)?;
+            self.hosts.on_timer(&mut self.carrier, &self.epoll)?;
             self.hosts.telemetry().event_sender.notify_reader();
         }
     }
@@ -168,7 +168,7 @@ impl<H: Hosts> Pump<H> {
         clock_ns() - self.t0
     }
 
-    /// Sets the timer to what is due next.
+    /// Sets the timer to the next event.
     fn arm(&mut self) -> io::Result<()> {
         let due = self.carrier.wanted_at().min(self.hosts.wanted_at());
         if due == self.armed {
@@ -184,13 +184,13 @@ impl<H: Hosts> Pump<H> {
         Ok(())
     }
 
-    /// Carries out the orders that have come.
+    /// Executes the pending commands.
     fn handle_commands(&mut self) -> std::ops::ControlFlow<()> {
         while let Ok(command) = self.commands.try_recv() {
             match command {
                 AirCommand::Change(change, done) => {
                     self.change(change);
-                    let _ = done.send(()); // who asked may be gone
+                    let _ = done.send(()); // the caller may be gone
                 }
                 AirCommand::Snapshot(to) => {
                     let _ = to.send(self.snapshot());

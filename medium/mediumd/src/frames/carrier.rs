@@ -1,4 +1,5 @@
-//! Hosts' frames over the engine's air, without I/O and without a clock. What kind of frames is the wire's affair.
+//! Carries frames of hosts over the air of the engine, without I/O and without a clock. `FrameFormat` defines the
+//! frames.
 //!
 //! ```text
 //!   host's frame -> arrive -> who is it for -> Air -> advance -> deliver -> the other host
@@ -6,10 +7,12 @@
 //! ```
 //!
 //! Invariants
-//! 1. Time is the caller's and never runs backwards. What is due before a frame arrives happens before it.
-//! 2. A late `advance` changes nothing on the air: each step happens at its own moment, and `deliver` learns that moment.
-//! 3. A slot of the pool is taken exactly as long as its frame waits, is being sent or echoes; so the pool is bounded by
-//!    the interface queues.
+//! 1. The caller owns time, which never decreases. Events before the arrival of a frame are executed before it.
+//! 2. A late `advance` changes nothing on the air: each event happens at its own time, and `deliver` receives that
+//!    time.
+//! 3. A slot of the pool is in use exactly while its frame waits, is being sent, or may still arrive. The interface
+//!    queues
+//!    therefore limit the size of the pool.
 
 use std::collections::VecDeque;
 
@@ -21,27 +24,27 @@ use crate::frames::{
     CarrierHandler, Delivery, DropCause, Event, FrameEvent, FrameFormat, Traffic, TxStatus, Verdict, kind,
 };
 
-/// A broadcast has reached all that can hear it this long after its sender is done: 30 km.
+/// Time from the end of a broadcast until it has reached all receivers: 30 km.
 const LAST_ECHO_NS: Ns = 100_000;
-/// Events are told, and queues move up in the daemon's eyes, at most so much later than they did. An awakening for each
-/// step of the air more than doubles the cost of a frame.
-const PATIENCE_NS: Ns = 1_000_000;
+/// Largest lateness of reported events and queue lengths. A wake-up for each step of the air would more than double the
+/// cost of a frame.
+const MAX_LATENESS_NS: Ns = 1_000_000;
 
 /// The air and the frames on it.
 #[derive(Debug)]
 pub struct Carrier<W: FrameFormat> {
     air: Air,
-    /// Who is who, and what a frame is.
+    /// Addresses and format of the frames.
     pub format: W,
     pool: Pool<W::Tag>,
-    /// Broadcasts that may still arrive somewhere, until when.
+    /// Broadcasts that may still arrive somewhere, and until when.
     echoes: VecDeque<(Ns, PacketId)>,
     traffic: IdVec<StationId, Traffic>,
     drops: [u64; DropCause::ALL.len()],
 }
 
 impl<W: FrameFormat> Carrier<W> {
-    /// A silent air.
+    /// A carrier without frames.
     pub fn new(air: AirConfig, format: W) -> Self {
         Carrier {
             traffic: IdVec::filled(Traffic::default(), air.positions_m.len()),
@@ -53,13 +56,14 @@ impl<W: FrameFormat> Carrier<W> {
         }
     }
 
-    /// When `advance` is wanted next, or `NEVER`: when a frame may have to be delivered. All else waits for that, but
-    /// at most `PATIENCE_NS`.
+    /// When to call `advance` next, or `NEVER`: when a frame may have to be delivered. Other events wait for that, but
+    /// at most
+    /// `MAX_LATENESS_NS`.
     pub fn wanted_at(&self) -> Ns {
-        self.air.no_reception_before().min(self.air.next_at().saturating_add(PATIENCE_NS))
+        self.air.no_reception_before().min(self.air.next_at().saturating_add(MAX_LATENESS_NS))
     }
 
-    /// Does all that is due at `now` or before.
+    /// Executes all events up to `now`.
     pub fn advance(&mut self, now: Ns, handler: &mut impl CarrierHandler<W::Tag>) {
         while self.air.next_at() <= now {
             self.air.step();
@@ -79,22 +83,22 @@ impl<W: FrameFormat> Carrier<W> {
         }
     }
 
-    /// A slot to read a frame into; it goes back by `arrive` or `unread`.
+    /// A slot to read a frame into. `arrive` or `unread` must follow.
     pub fn slot(&mut self) -> PacketId {
         self.pool.take()
     }
 
-    /// The slot's bytes.
+    /// The bytes of the slot.
     pub fn space(&mut self, slot: PacketId) -> &mut [u8] {
         self.pool.space(slot)
     }
 
-    /// There was no frame to read.
+    /// Returns a slot for which there was no frame.
     pub fn unread(&mut self, slot: PacketId) {
         self.pool.give_back(slot);
     }
 
-    /// The host of `station` has sent the frame of `length` bytes in `slot`. Call `advance(now)` before.
+    /// Handles a frame of `length` bytes in `slot` that the host of `station` sent. Call `advance(now)` first.
     pub fn arrive(
         &mut self,
         now: Ns,
@@ -199,7 +203,7 @@ impl<W: FrameFormat> Carrier<W> {
         self.traffic.ids()
     }
 
-    /// Frames that wait, are being sent or echo.
+    /// Frames that wait, are being sent, or may still arrive.
     pub fn in_air(&self) -> usize {
         self.pool.taken()
     }
@@ -299,7 +303,7 @@ mod tests {
     #[derive(Default)]
     struct Hosts {
         got: Vec<(u32, Ns, Vec<u8>)>,
-        told: Vec<Event>,
+        reported: Vec<Event>,
         deaf: bool,
     }
 
@@ -313,7 +317,7 @@ mod tests {
             true
         }
         fn send_event(&mut self, event: Event) {
-            self.told.push(event);
+            self.reported.push(event);
         }
     }
 
@@ -351,7 +355,8 @@ mod tests {
 
     #[test]
     fn a_lone_frame_arrives_after_its_airtime() {
-        // standard: idle for longer than DIFS, so it leaves at once. Preamble 192, (1000 + 36) * 8 / 2 = 4144 us, 200 m: 667 ns
+        // standard: idle for longer than DIFS, so it leaves at once. Preamble 192, (1000 + 36) * 8 / 2 = 4144 us, 200
+        // m: 667 ns
         let mut rig = Rig::new(&line(2, 200.0, "standard"));
         let frame = packet(to(1), 1000);
         assert_eq!(rig.send(5 * MS, 0, &frame), Verdict::Taken);
@@ -360,10 +365,10 @@ mod tests {
         assert!(rig.hosts.got == [(1, arrival, frame)]);
         // SIFS 10, ACK 192 + 112 us, and back over 200 m
         let done = arrival + 10_000 + 304_000 + 667;
-        let told: Vec<_> =
-            rig.hosts.told.iter().map(|event| (event.at, event.station.0, event.to, event.what)).collect();
+        let reported: Vec<_> =
+            rig.hosts.reported.iter().map(|event| (event.at, event.station.0, event.to, event.what)).collect();
         let what = FrameEvent::Transmit { attempts: 1, delivered: true, queued_ns: done - 5 * MS };
-        assert_eq!(told, [(done, 0, Some(StationId(1)), what)]);
+        assert_eq!(reported, [(done, 0, Some(StationId(1)), what)]);
         assert_eq!(rig.carrier.in_air(), 0);
     }
 
@@ -387,8 +392,8 @@ mod tests {
         rig.run(20 * MS);
         let receivers: Vec<u32> = rig.hosts.got.iter().map(|&(station, ..)| station).collect();
         assert_eq!(receivers, [0, 2]); // 3 is 400 m away
-        assert_eq!(rig.hosts.told.len(), 1);
-        assert_eq!((rig.hosts.told[0].to, rig.carrier.in_air()), (None, 0));
+        assert_eq!(rig.hosts.reported.len(), 1);
+        assert_eq!((rig.hosts.reported[0].to, rig.carrier.in_air()), (None, 0));
     }
 
     #[test]
@@ -402,7 +407,7 @@ mod tests {
             (packet(to(1), 2400), DropCause::Malformed),
         ] {
             assert_eq!(rig.send(MS, 0, &frame), Verdict::Dropped(cause));
-            assert_eq!(rig.hosts.told.pop().map(|event| event.what), Some(FrameEvent::Drop(cause)));
+            assert_eq!(rig.hosts.reported.pop().map(|event| event.what), Some(FrameEvent::Drop(cause)));
         }
         assert_eq!(rig.send(MS, 0, &packet(to(1), 1504)), Verdict::Taken); // a VLAN tag
         assert_eq!((rig.carrier.drops(DropCause::NoStation), rig.carrier.drops(DropCause::Malformed)), (2, 3));
@@ -414,12 +419,12 @@ mod tests {
         let mut rig = Rig::new(&line(2, 300.0, "ns2")); // sensed, not decoded
         let verdicts: Vec<Verdict> = (0..60).map(|_| rig.send(MS, 0, &packet(to(1), 100))).collect();
         assert_eq!(verdicts.iter().filter(|&&verdict| verdict == Verdict::Dropped(DropCause::Queue)).count(), 60 - 51);
-        rig.hosts.told.clear();
+        rig.hosts.reported.clear();
         rig.run(60_000 * MS);
         assert_eq!((rig.carrier.drops(DropCause::MacData), rig.carrier.in_air(), rig.hosts.got.len()), (51, 0, 0));
         let attempts = |event: &Event| matches!(event.what, FrameEvent::Transmit { attempts: 7, delivered: false, .. });
-        assert_eq!(rig.hosts.told.iter().filter(|event| attempts(event)).count(), 51);
-        assert_eq!(rig.hosts.told.len(), 2 * 51);
+        assert_eq!(rig.hosts.reported.iter().filter(|event| attempts(event)).count(), 51);
+        assert_eq!(rig.hosts.reported.len(), 2 * 51);
     }
 
     #[test]
@@ -472,7 +477,7 @@ mod tests {
             let destination = if index % 3 == 0 { EVERYONE } else { to(1) };
             rig.send(index * 200_000, 0, &packet(destination, 60));
             rig.hosts.got.clear();
-            rig.hosts.told.clear();
+            rig.hosts.reported.clear();
         }
         assert!(rig.carrier.pool.slots() <= 50 + 1 + 2 + 1, "{}", rig.carrier.pool.slots());
     }
@@ -497,10 +502,10 @@ mod tests {
             }
             rig.run(now + 60_000 * MS);
             prop_assert_eq!(rig.carrier.in_air(), 0);
-            let transmits = rig.hosts.told.iter().filter(|event| event.kind() == kind::TRANSMIT).count();
+            let transmits = rig.hosts.reported.iter().filter(|event| event.kind() == kind::TRANSMIT).count();
             let given_up = rig.carrier.drops(DropCause::MacData) + rig.carrier.drops(DropCause::MacRts);
             prop_assert_eq!(transmits, taken);
-            prop_assert_eq!(rig.hosts.told.len() - transmits, dropped + given_up as usize);
+            prop_assert_eq!(rig.hosts.reported.len() - transmits, dropped + given_up as usize);
             prop_assert!(rig.hosts.got.windows(2).all(|pair| pair[0].1 <= pair[1].1));
         }
     }

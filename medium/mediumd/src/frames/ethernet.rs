@@ -1,4 +1,4 @@
-//! Ethernet frames of hosts: where they go, and how urgent they are.
+//! Ethernet frames of hosts: their destinations and access categories.
 
 use pacelab_air_config::Category;
 use pacelab_engine::{Id, Packet, PacketId, StationId};
@@ -8,7 +8,7 @@ use crate::frames::pool::HEADER_BYTES;
 use crate::frames::{DropCause, FrameFormat, FrameHead, IPV4, ethertype};
 
 const IPV6: u16 = 0x86dd;
-/// A VLAN tag may come on top of the MTU.
+/// A VLAN tag may exceed the MTU.
 const TAG_BYTES: usize = 4;
 
 /// Ethernet frames between stations with one address each.
@@ -19,7 +19,7 @@ pub struct Ethernet {
 }
 
 impl Ethernet {
-    /// `macs` are the stations' addresses in their order.
+    /// `macs` are the addresses of the stations, in order.
     pub fn new(macs: Vec<Mac>, mtu_bytes: u32) -> Self {
         Ethernet { macs, mtu_bytes: mtu_bytes as usize }
     }
@@ -28,7 +28,7 @@ impl Ethernet {
 impl FrameFormat for Ethernet {
     type Tag = ();
 
-    /// All but the Ethernet header goes on the air.
+    /// The frame is sent without its Ethernet header.
     fn packet(&self, station: StationId, slot: PacketId, frame: &[u8], (): &()) -> Result<(Packet, bool), DropCause> {
         let destination = destination(frame).ok_or(DropCause::Malformed)?;
         let bytes = frame.len() - HEADER_BYTES;
@@ -54,10 +54,10 @@ impl FrameFormat for Ethernet {
     }
 }
 
-/// Where a frame wants to go.
+/// The destination of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// All that hear it.
+    /// All stations that hear it.
     Group,
     /// One address.
     One(Mac),

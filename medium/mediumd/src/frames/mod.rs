@@ -1,7 +1,7 @@
-//! Frames over the air, without I/O and without a clock: the words that carrier and sides share.
+//! Frames over the air, without I/O and without a clock: the types that the carrier and its callers share.
 //!
-//! An event is what listeners are told, small enough to be passed through a ring; its head is what the frame says of
-//! itself. `Wire` and `Surroundings` are the carrier's two sides: what a frame is, where it goes, and what is told of it.
+//! An event is a report to listeners that is small enough for the ring; its head is the beginning of the frame.
+//! `FrameFormat` defines what a frame is. `CarrierHandler` receives delivered frames, outcomes and events.
 
 pub mod carrier;
 pub mod ethernet;
@@ -39,7 +39,7 @@ pub enum DropCause {
     NoStation,
     /// Too short, or longer than the MTU.
     Malformed,
-    /// The receiving host's TAP took no more.
+    /// The TAP of the receiving host was full.
     Host,
 }
 
@@ -72,7 +72,7 @@ impl DropCause {
 pub struct Event {
     /// When, in modelled time.
     pub at: Ns,
-    /// The transmitter; of `Cause::Host` too.
+    /// The transmitter, also for `DropCause::Host`.
     pub station: StationId,
     /// The receiver; None: all, or no station.
     pub to: Option<StationId>,
@@ -99,7 +99,7 @@ pub enum FrameEvent {
 }
 
 impl Event {
-    /// Its bit.
+    /// The bit of its kind.
     pub fn kind(&self) -> u32 {
         match self.what {
             FrameEvent::Transmit { .. } => kind::TRANSMIT,
@@ -108,17 +108,17 @@ impl Event {
     }
 }
 
-// The carrier's sides.
+// The interfaces of the carrier.
 
-/// The kind of frames that hosts send.
+/// The format of the frames that hosts send.
 pub trait FrameFormat {
-    /// What comes with a frame beside its bytes.
+    /// Data that accompanies a frame.
     type Tag: Copy + Default;
 
-    /// The engine's packet for a frame in `slot`, and whether it goes before those that wait.
+    /// The engine's packet for a frame in `slot`, and whether it is queued before all waiting packets.
     ///
     /// # Errors
-    /// Why it cannot be sent.
+    /// The frame cannot be sent.
     fn packet(
         &self,
         station: StationId,
@@ -127,28 +127,28 @@ pub trait FrameFormat {
         tag: &Self::Tag,
     ) -> Result<(Packet, bool), DropCause>;
 
-    /// Whether `station` hands up a frame that it has received as a broadcast.
+    /// Whether `station` accepts a frame that it received as a broadcast.
     fn is_for(&self, station: StationId, frame: &[u8]) -> bool;
 
-    /// What listeners are told of a frame.
+    /// The head of a frame for events.
     fn head(frame: &[u8]) -> FrameHead;
 
-    /// Whether the host asked for a rate that stands for another one on the air.
+    /// Whether the host requested a rate that another rate replaces on the air.
     fn is_substituted(&self, _station: StationId, _tag: &Self::Tag) -> bool {
         false
     }
 }
 
-/// What the link layer has to say of a frame that it is done with.
+/// The transmission status of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TxStatus {
-    /// The ACK came.
+    /// The ACK was received.
     Acknowledged,
-    /// It was sent and nobody was to acknowledge it.
+    /// It was sent without an ACK.
     Sent,
     /// The last attempt failed.
     Failed,
-    /// It was never on the air: the queue was full, or it cannot be sent.
+    /// It was never sent: the queue was full, or the frame is invalid.
     Refused,
 }
 
@@ -165,19 +165,19 @@ pub struct Delivery<'a, T> {
     pub power_w: f64,
 }
 
-/// What the carrier wants from around it.
+/// The environment of the carrier.
 pub trait CarrierHandler<T> {
-    /// Hands a frame to the host of `station`; false: the host does not take it.
+    /// Delivers a frame to the host of `station`. Returns whether the host accepts it.
     fn deliver(&mut self, station: StationId, delivery: Delivery<'_, T>) -> bool;
-    /// The link layer is done with a frame of `station`.
+    /// Reports the transmission status of a frame of `station`.
     fn finish(&mut self, station: StationId, due: Ns, tag: &T, attempts: u32, fate: TxStatus);
-    /// Whether anyone listens to events of this `kind`.
+    /// Whether events of this `kind` have a listener.
     fn listens(&self, kind: u32) -> bool;
-    /// Tells of an event.
+    /// Reports an event.
     fn send_event(&mut self, event: Event);
 }
 
-/// What became of a frame from a host.
+/// The result of a frame from a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It waits for the air, or is on it.
@@ -191,9 +191,9 @@ pub enum Verdict {
 pub struct Traffic {
     /// Frames that its host sent.
     pub from_host: u64,
-    /// Frames that its host took.
+    /// Frames that its host accepted.
     pub to_host: u64,
-    /// Of those from the host: at rates that the air has not, for which others stand.
+    /// Frames from the host at a rate that the air lacks and that another rate replaces.
     pub substituted: u64,
 }
 
@@ -220,7 +220,7 @@ fn number32(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// The beginning of a frame, to be told of it later.
+/// The beginning of a frame, for later description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHead {
     bytes: [u8; HEAD_BYTES],
@@ -229,7 +229,7 @@ pub struct FrameHead {
 }
 
 impl FrameHead {
-    /// Of this frame.
+    /// The head of this frame.
     pub fn of(frame: &[u8]) -> Self {
         let kept = frame.len().min(HEAD_BYTES);
         let mut bytes = [0; HEAD_BYTES];
@@ -237,12 +237,12 @@ impl FrameHead {
         FrameHead { bytes, kept: kept as u8, length: frame.len() as u16 }
     }
 
-    /// Of a frame of `length` bytes that begins so.
+    /// The head of a frame of `length` bytes with this beginning.
     pub fn of_length(beginning: &[u8], length: usize) -> Self {
         FrameHead { length: length as u16, ..FrameHead::of(beginning) }
     }
 
-    /// What the frame says of itself, as far as it goes; None for something shorter than an Ethernet header.
+    /// The header fields of the frame that were kept. None if it is shorter than an Ethernet header.
     pub fn describe(&self) -> Option<Description> {
         let bytes = &self.bytes[..usize::from(self.kept)];
         let ethertype = ethertype(bytes)?;
@@ -256,7 +256,7 @@ impl FrameHead {
     }
 }
 
-/// A frame as events tell it; see PROTOCOL.md.
+/// The description of a frame in events; see PROTOCOL.md.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Description {
     bytes: usize,
@@ -290,7 +290,7 @@ struct Tcp {
 }
 
 impl Description {
-    /// Reads an IPv4 packet of `length` bytes as far as it was kept; leaves out what is not right.
+    /// Reads the kept part of an IPv4 packet of `length` bytes. Omits invalid fields.
     fn read_ip(&mut self, packet: &[u8], length: usize) -> Option<()> {
         let &[version_and_words, tos, ..] = packet else { return None };
         let header_bytes = usize::from(version_and_words & 0x0f) * 4;
@@ -345,13 +345,13 @@ pub mod tests {
     fn a_tcp_segment_tells_its_header() {
         let mut tcp = vec![0x13, 0x89, 0x80, 0xe8, 0, 0, 0, 7, 0, 0, 0, 9, 0x80, 0x18, 1, 0xf6, 0, 0, 0, 0];
         tcp.extend([1; 12 + 100]); // 12 bytes of options, 100 of payload
-        let told = serde_json::to_value(FrameHead::of(&ipv4(TO, 1, TCP, &tcp)).describe()).expect("JSON");
+        let reported = serde_json::to_value(FrameHead::of(&ipv4(TO, 1, TCP, &tcp)).describe()).expect("JSON");
         let expected = serde_json::json!({
             "bytes": 152, "ethertype": 2048,
             "ip": {"src": "10.0.0.1", "dst": "10.0.0.2", "protocol": 6, "id": 0x1234, "ecn": 1, "bytes": 152},
             "ports": [5001, 33000], "tcp": {"seq": 7, "ack": 9, "flags": 0x18, "window": 502}, "payload_bytes": 100,
         });
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
 
     #[test]

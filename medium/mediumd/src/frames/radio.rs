@@ -1,4 +1,4 @@
-//! Frames of the kernel's simulated radios: whose they are, at which rates they go, and what the kernel is told of them.
+//! Frames of the kernel's simulated radios: their stations, their rates, and their transmission status for the kernel.
 
 use pacelab_air_config::Category;
 use pacelab_engine::{AirConfig, Id, IdVec, Packet, PacketId, RateChain, StationId};
@@ -9,16 +9,16 @@ use crate::config::Mac;
 use crate::frames::pool::FRAME_BYTES;
 use crate::frames::{DropCause, FrameFormat, FrameHead, TxStatus};
 
-/// What the MAC adds to a frame of the kernel: its FCS.
+/// Bytes that the MAC adds to a frame of the kernel: the FCS.
 const OVERHEAD_BYTES: u32 = pacelab_hwsim::frame::FCS_BYTES;
-/// Further than anyone may be.
+/// A coordinate beyond those of all stations.
 const FAR_M: f64 = 1e9;
-/// Further addresses that one radio's interfaces may have.
+/// Further addresses of one radio's interfaces.
 const ADDRESSES_MAX: usize = 16;
 /// LLC and SNAP, before the ethertype.
 const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
 
-/// What the kernel says of a frame besides.
+/// The kernel's data for a frame.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // as pacelab_hwsim::message::Sent has them
 pub struct Tag {
@@ -31,7 +31,7 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// Legacy rate of a stage, or the one that stands for its MCS.
+    /// Legacy rate of a stage, or the legacy rate that replaces its MCS.
     pub fn rate_bps(&self, stage: usize) -> Option<u32> {
         let (index, flags) = (self.chain[stage].rate_index, self.stage_flags[stage]);
         if self.is_mcs(stage) {
@@ -45,7 +45,7 @@ impl Tag {
         self.stage_flags[stage] & (STAGE_IS_HT | STAGE_IS_VHT) != 0
     }
 
-    /// The rate of the first attempt, as people call it.
+    /// The name of the rate of the first attempt.
     pub fn wanted(&self) -> String {
         let Some((stage, Stage { rate_index, .. })) = used(&self.chain).next() else { return "no rate".into() };
         if self.stage_flags[stage] & STAGE_IS_VHT != 0 {
@@ -57,9 +57,9 @@ impl Tag {
         }
     }
 
-    /// The flags that tell the kernel what became of the frame. It counts as failed what was neither acknowledged nor
-    /// meant to be, so that is how a frame goes back that was never on the air.
-    pub fn told(&self, fate: TxStatus) -> u32 {
+    /// The flags that report the transmission status to the kernel. The kernel counts a frame without ACKED and NO_ACK
+    /// as failed, so a frame that was never sent is reported in this way.
+    pub fn status_flags(&self, fate: TxStatus) -> u32 {
         match fate {
             TxStatus::Acknowledged => self.flags | ACKED,
             TxStatus::Failed => self.flags,
@@ -75,12 +75,12 @@ impl Default for Tag {
     }
 }
 
-/// Who answers to which address.
+/// The addresses of all stations.
 #[derive(Debug)]
 pub struct Radios {
-    /// The interfaces' addresses by station; the first is the configured one. None: no station there any more.
+    /// Addresses of each station's interfaces. The first is the configured address. Empty if the station was removed.
     addresses: IdVec<StationId, Vec<Mac>>,
-    /// Of each station's physical layer, ascending.
+    /// Rates of each station's physical layer, ascending.
     rates_bps: IdVec<StationId, &'static [u32]>,
 }
 
@@ -91,7 +91,7 @@ impl Radios {
         Radios { rates_bps: IdVec::filled(rates_bps, addresses.len()), addresses }
     }
 
-    /// The station has a physical layer with these rates from now on.
+    /// Sets the rates of a station's physical layer.
     pub fn set_rates(&mut self, station: StationId, rates_bps: &'static [u32]) {
         self.rates_bps[station] = rates_bps;
     }
@@ -107,12 +107,12 @@ impl Radios {
         self.addresses[station].first().copied()
     }
 
-    /// The station answers to this address alone, or is no more.
+    /// Sets the only address of a station, or removes the station.
     pub fn set(&mut self, station: StationId, mac: Option<Mac>) {
         self.addresses[station] = mac.into_iter().collect();
     }
 
-    /// The station answers to this address too.
+    /// Adds an address to a station.
     pub fn add(&mut self, station: StationId, address: Mac) {
         let addresses = &mut self.addresses[station];
         if !addresses.contains(&address) && addresses.len() < ADDRESSES_MAX {
@@ -120,7 +120,7 @@ impl Radios {
         }
     }
 
-    /// The station no longer answers to this address; the configured one stays.
+    /// Removes an address of a station, unless it is the configured one.
     pub fn remove(&mut self, station: StationId, address: Mac) {
         let mut place = 0;
         self.addresses[station].retain(|&other| {
@@ -129,12 +129,12 @@ impl Radios {
         });
     }
 
-    /// The engine's station that nobody is and nobody hears: frames to unknown addresses go there.
-    pub fn nobody(&self) -> StationId {
+    /// A station out of reach of all others. Frames to unknown addresses are sent to it.
+    pub fn null_station(&self) -> StationId {
         StationId::from_index(self.addresses.len())
     }
 
-    /// The rates on the air in the place of those that the kernel asks for.
+    /// The rates on the air that replace the rates that the kernel requests.
     pub fn rates(&self, station: StationId, tag: &Tag) -> Option<RateChain> {
         let own_bps = self.rates_bps[station];
         let mut stages = [(0, 0); STAGES];
@@ -147,9 +147,9 @@ impl Radios {
     }
 }
 
-/// The air with one station more, out of everyone's reach, for frames to unknown addresses; a frame of the kernel lacks
-/// its FCS only.
-pub fn with_nobody(mut air: AirConfig) -> AirConfig {
+/// The air with one more station out of reach of all others, for frames to unknown addresses. A frame of the kernel has
+/// all headers except the FCS.
+pub fn with_null_station(mut air: AirConfig) -> AirConfig {
     air.positions_m.push([FAR_M, FAR_M]);
     air.data_rates_bps.push(air.radio.basic_rate_bps);
     air.overhead_bytes = Some(OVERHEAD_BYTES);
@@ -165,7 +165,7 @@ impl FrameFormat for Radios {
             None
         } else {
             let receiver = self.station_of(Mac(head.receiver)).filter(|&to| to != station);
-            Some(receiver.unwrap_or_else(|| self.nobody()))
+            Some(receiver.unwrap_or_else(|| self.null_station()))
         };
         let is_management = head.class == Class::Management;
         let category = match head.priority {
@@ -230,7 +230,7 @@ fn used(chain: &[Stage; STAGES]) -> impl Iterator<Item = (usize, Stage)> {
     asked.enumerate().filter(|(_, stage)| stage.count > 0)
 }
 
-/// The chain as it was carried out.
+/// The retry chain with the attempts that were made.
 pub fn carried_out(chain: &[Stage; STAGES], attempts: u32) -> [Stage; STAGES] {
     let mut done = [Stage::UNUSED; STAGES];
     let mut left = attempts;
@@ -307,12 +307,12 @@ mod tests {
         assert_eq!(radios.packet(StationId(0), PacketId(7), &[8; 15], &tag), Err(DropCause::Malformed));
     }
 
-    /// A kernel that writes down what it is told.
+    /// A kernel that records the reports.
     #[derive(Default)]
     struct Kernel {
         got: Vec<(u32, u64)>,
-        /// Cookie, attempts, what became of it.
-        told: Vec<(u64, u32, TxStatus)>,
+        /// Cookie, attempts, status.
+        reported: Vec<(u64, u32, TxStatus)>,
     }
 
     impl CarrierHandler<Tag> for Kernel {
@@ -321,7 +321,7 @@ mod tests {
             true
         }
         fn finish(&mut self, _: StationId, _: Ns, tag: &Tag, attempts: u32, fate: TxStatus) {
-            self.told.push((tag.cookie, attempts, fate));
+            self.reported.push((tag.cookie, attempts, fate));
         }
         fn listens(&self, _: u32) -> bool {
             true
@@ -331,7 +331,7 @@ mod tests {
 
     /// `count` stations 200 m apart, by ns-2's radio.
     fn carrier(count: u8) -> Carrier<Radios> {
-        let air = with_nobody(line(usize::from(count), 200.0, "ns2").air());
+        let air = with_null_station(line(usize::from(count), 200.0, "ns2").air());
         Carrier::new(air, Radios::new((0..count).map(|station| Some(mac(station))), &DSSS_RATES_BPS))
     }
 
@@ -356,7 +356,7 @@ mod tests {
         send(&mut carrier, &mut kernel, 900_000_000, 1, 3, &frame(8, Mac([0xff; 6]), mac(1)));
         carrier.advance(990_000_000, &mut kernel);
         assert_eq!(kernel.got, [(1, 1), (0, 3), (2, 3)]);
-        assert_eq!(kernel.told, [(1, 1, TxStatus::Acknowledged), (2, 7, TxStatus::Failed), (3, 1, TxStatus::Sent)]);
+        assert_eq!(kernel.reported, [(1, 1, TxStatus::Acknowledged), (2, 7, TxStatus::Failed), (3, 1, TxStatus::Sent)]);
     }
 
     #[test]
@@ -364,11 +364,11 @@ mod tests {
         let (mut carrier, mut kernel) = (carrier(2), Kernel::default());
         let data = frame(8, mac(1), mac(0));
         (0..52).for_each(|cookie| send(&mut carrier, &mut kernel, 5_000_000, 0, cookie, &data));
-        assert_eq!(kernel.told, [(51, 0, TxStatus::Refused)]); // one in service, fifty wait
+        assert_eq!(kernel.reported, [(51, 0, TxStatus::Refused)]); // one in service, fifty wait
         send(&mut carrier, &mut kernel, 5_000_000, 0, 99, &frame(0x80, Mac([0xff; 6]), mac(0)));
-        assert_eq!(kernel.told, [(51, 0, TxStatus::Refused), (50, 0, TxStatus::Refused)]);
+        assert_eq!(kernel.reported, [(51, 0, TxStatus::Refused), (50, 0, TxStatus::Refused)]);
         carrier.advance(9_000_000_000, &mut kernel);
-        assert_eq!((kernel.got[0], kernel.got[1], kernel.told.len()), ((1, 0), (1, 99), 53));
+        assert_eq!((kernel.got[0], kernel.got[1], kernel.reported.len()), ((1, 0), (1, 99), 53));
         assert_eq!(carrier.in_air(), 0);
     }
 
@@ -386,7 +386,7 @@ mod tests {
                 send(&mut carrier, &mut kernel, now, *station, cookie as u64, frame);
             }
             carrier.advance(now + 60_000_000_000, &mut kernel);
-            let mut cookies: Vec<u64> = kernel.told.iter().map(|&(cookie, ..)| cookie).collect();
+            let mut cookies: Vec<u64> = kernel.reported.iter().map(|&(cookie, ..)| cookie).collect();
             cookies.sort_unstable();
             prop_assert_eq!(cookies, (0..frames.len() as u64).collect::<Vec<_>>());
             prop_assert_eq!(carrier.in_air(), 0);
@@ -436,9 +436,9 @@ mod tests {
     fn only_what_failed_on_the_air_is_told_as_failed() {
         // mac80211 counts a frame as failed that has neither ACKED (4) nor NO_ACK (2).
         let tag = Tag { flags: WANTS_STATUS, ..Tag::default() };
-        let told =
-            [TxStatus::Acknowledged, TxStatus::Failed, TxStatus::Sent, TxStatus::Refused].map(|fate| tag.told(fate));
-        assert_eq!(told, [5, 1, 3, 3]);
+        let reported = [TxStatus::Acknowledged, TxStatus::Failed, TxStatus::Sent, TxStatus::Refused]
+            .map(|fate| tag.status_flags(fate));
+        assert_eq!(reported, [5, 1, 3, 3]);
     }
 
     #[test]
@@ -465,14 +465,14 @@ mod tests {
 
     #[test]
     fn listeners_see_the_ip_packet_inside() {
-        let told = |frame: &[u8]| serde_json::to_value(Radios::head(frame).describe()).expect("JSON");
-        let plain = told(&frame(8, mac(1), mac(0)));
+        let describe = |frame: &[u8]| serde_json::to_value(Radios::head(frame).describe()).expect("JSON");
+        let plain = describe(&frame(8, mac(1), mac(0)));
         assert_eq!((&plain["bytes"], &plain["ethertype"]), (&20.into(), &0x0800.into()));
         assert_eq!(plain["ip"]["bytes"], 20);
         let mut mesh = frame(0x88, mac(1), mac(0));
         mesh.splice(24..24, [0, 1, 0, 31, 0, 0, 0, 0]); // QoS with mesh control, no further addresses
-        assert_eq!(told(&mesh), plain);
-        assert!(told(&frame(0x80, mac(1), mac(0))).is_null());
+        assert_eq!(describe(&mesh), plain);
+        assert!(describe(&frame(0x80, mac(1), mac(0))).is_null());
         (0..52).for_each(|length| {
             assert!(Radios::head(&frame(8, mac(1), mac(0))[..length]).describe().is_none() || length >= 32)
         });

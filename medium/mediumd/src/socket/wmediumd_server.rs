@@ -1,4 +1,4 @@
-//! wmediumd's socket: packed requests from any number of clients, none of which can hold up another.
+//! wmediumd's socket: packed requests from any number of clients. A slow client does not delay others.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
@@ -15,7 +15,7 @@ use pacelab_hwsim::wmediumd_socket::{Outcome, Request, response};
 use crate::air::{AirHandle, Change};
 
 const CLIENTS_MAX: usize = 64;
-/// Answers that a client has not read; its requests wait then.
+/// Unread answers in bytes beyond which the requests of a client wait.
 const OUTBOX_BYTES_MAX: usize = 1 << 16;
 
 struct Client {
@@ -37,7 +37,7 @@ pub struct WmediumdServer {
 }
 
 impl WmediumdServer {
-    /// A server without clients; `bell` is rung when the air ends. The air has room for `capacity` interfaces.
+    /// A server without clients. `wakeup` is signalled when the air ends. The air has room for `capacity` interfaces.
     pub fn new(
         listener: Option<UnixListener>,
         signals: SignalFd,
@@ -51,7 +51,7 @@ impl WmediumdServer {
     /// Serves until a signal, a request to shut down, or the end of the air.
     ///
     /// # Errors
-    /// When waiting fails: a bug.
+    /// Waiting fails, which is a bug.
     pub fn run(&mut self, air: &AirHandle) -> io::Result<()> {
         while !self.ends && !air.has_ended() {
             let [signal, wakeup, stranger] = self.wait()?;
@@ -59,7 +59,7 @@ impl WmediumdServer {
                 break;
             }
             if wakeup {
-                let _ = self.wakeup.read(); // it has rung, so there is something to read
+                let _ = self.wakeup.read(); // it was signalled, so there is something to read
             }
             if stranger {
                 self.accept();
@@ -98,7 +98,7 @@ impl WmediumdServer {
         }
     }
 
-    /// Answers the whole requests that a client has sent.
+    /// Answers the complete requests of a client.
     fn on_wakeup(&mut self, index: usize, air: &AirHandle) {
         while self.clients[index].outbox.len() < OUTBOX_BYTES_MAX {
             match Request::read(&self.clients[index].inbox) {
@@ -109,7 +109,7 @@ impl WmediumdServer {
                     self.clients[index].outbox.extend(response(&octets, outcome, id).unwrap_or_default());
                 }
                 Err(kind) => {
-                    // Nothing says where the next request begins.
+                    // The start of the next request is unknown.
                     eprintln!("wmediumd: a client sent a message of type {}: its connection is closed", kind.0);
                     self.clients[index].ended = true;
                     return;

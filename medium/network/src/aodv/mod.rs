@@ -4,10 +4,10 @@
 //! intermediate nodes, precursor lists, route errors by broadcast, and local repair if the broken link is nearer to the
 //! destination than to the source.
 //!
-//! Deviates from RFC 3561 as ns-2 does: a failed frame of a data packet breaks the link immediately. A repaired route is
-//! only accepted if it is fresher or shorter than the broken one, so a repair next to the destination often waits for the
-//! next discovery by another node. The wait for a repair is never shortened. There are no hello messages, because the MAC
-//! reports link failures, and there is no ARP, because addresses are known.
+//! Deviates from RFC 3561 as ns-2 does: a failed frame of a data packet breaks the link immediately. A repaired route
+//! is only accepted if it is fresher or shorter than the broken one, so a repair next to the destination often waits
+//! for the next discovery by another node. The wait for a repair is never shortened. There are no hello messages,
+//! because the MAC reports link failures, and there is no ARP, because addresses are known.
 
 mod route;
 

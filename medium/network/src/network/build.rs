@@ -27,8 +27,8 @@ use crate::wire::Wire;
 /// Makes a congestion control from its name, its initial window and its limit, both in segments.
 pub type ControlFactory<'a> = dyn FnMut(&str, u32, u32) -> Result<Box<dyn CongestionControl>, String> + 'a;
 
-/// First stream numbers of the routing jitter, the initial sequence numbers of flows, and the host delays. Lower numbers
-/// belong to stations, and some in between to the draws of the air.
+/// First stream numbers of the routing jitter, the initial sequence numbers of flows, and the host delays. Lower
+/// numbers belong to stations, and some in between to the draws of the air.
 const FIRST_ROUTING_STREAM: u64 = 1 << 32;
 const FIRST_FLOW_STREAM: u64 = 2 << 32;
 const FIRST_HOST_STREAM: u64 = 5 << 32;
@@ -46,7 +46,8 @@ impl Network {
         Network::with_controls(config, hooks, &mut congestion::by_name)
     }
 
-    /// Builds the network. `controls` makes the congestion controls. Each hook is installed at the given node and place.
+    /// Builds the network. `controls` makes the congestion controls. Each hook is installed at the given node and
+    /// place.
     ///
     /// # Errors
     /// The configuration is inconsistent. The message is one line.
@@ -118,7 +119,9 @@ impl Network {
         for (node, place, hook) in hooks {
             let wireless = self.station_of.get(node).is_some_and(Option::is_some);
             if !wireless || self.hook_index(node, place).is_some() {
-                return Err(format!("hook at node {node}: needs a wireless node without another hook at that place"));
+                return Err(format!(
+                    "hook at node {node}: the node must be wireless and have no other hook at that place"
+                ));
             }
             let id = self.hooks.push(HookDriver::new(node, hook));
             self.hook_at[node][place as usize] = Some(id);

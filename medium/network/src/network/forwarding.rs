@@ -13,8 +13,9 @@ use crate::packet::{Body, Packet};
 
 /// Time from the end of a broadcast until it has reached all receivers: 30 km.
 const LAST_ECHO_NS: Ns = 100_000;
-/// Largest recursion depth of hooks. The local transport answers a released packet immediately, and the hook sees the answer,
-/// so calls can nest. Beyond this depth the delivery is scheduled instead. About 3,200 levels fill a stack of 8 MiB.
+/// Largest recursion depth of hooks. The local transport answers a released packet immediately, and the hook sees the
+/// answer, so calls can nest. Beyond this depth the delivery is scheduled instead. About 3,200 levels fill a stack of 8
+/// MiB.
 const MAX_HOOK_DEPTH: u32 = 100;
 
 impl Network {
@@ -80,7 +81,8 @@ impl Network {
     }
 
     /// The next hop by the present topology. Under AODV a packet without a path still goes towards the radio of its
-    /// destination or of that node's gateway, because AODV must find out itself; a wired host sends it to its own gateway.
+    /// destination or of that node's gateway, because AODV must find out itself; a wired host sends it to its own
+    /// gateway.
     fn next_hop(&mut self, node: NodeId, dst: NodeId) -> Option<NodeId> {
         let next = self.routes.next_hop(node, dst);
         if next.is_some() || self.config.routing != Routing::Aodv {
@@ -303,8 +305,8 @@ impl Network {
         if self.station_of[dst].is_some() {
             return Some(dst);
         }
-        // Called once per packet and node, so it avoids the allocation of `Routes::path`. The loop ends at the destination at
-        // the latest, because that has no station.
+        // Called once per packet and node, so it avoids the allocation of `Routes::path`. The loop ends at the
+        // destination at the latest, because that has no station.
         let (mut current, mut last) = (node, None);
         while self.station_of[current].is_some() {
             last = Some(current);

@@ -1,4 +1,5 @@
-//! The driver of hooks in the simulator: passes segments to the algorithm, holds them, executes actions, and fails open.
+//! The driver of hooks in the simulator: passes segments to the algorithm, holds them, executes actions, and fails
+//! open.
 
 use std::rc::Rc;
 

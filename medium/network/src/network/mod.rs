@@ -33,8 +33,8 @@ pub type Progress<'a> = dyn FnMut(f64) -> ControlFlow<()> + 'a;
 struct ProgressWatch<'a, 'b> {
     end: Ns,
     every: Ns,
-    /// Number of events after which to report next. A long run also reports about every 20 ms of CPU time, so that it can be
-    /// interrupted.
+    /// Number of events after which to report next. A long run also reports about every 20 ms of CPU time, so that it
+    /// can be interrupted.
     after: u64,
     /// The time that all parts of the network have reached.
     reached: Ns,

@@ -1,7 +1,8 @@
 //! Unconnected parts of a network: no frame of one part is sensed in another, and no wire or flow connects them.
 //!
-//! Each part runs alone from one common event to the next, so that its data stays in the CPU caches. With a single event
-//! queue the events of two thousand nodes would alternate, and each event would find its data displaced from the caches.
+//! Each part runs alone from one common event to the next, so that its data stays in the CPU caches. With a single
+//! event queue the events of two thousand nodes would alternate, and each event would find its data displaced from the
+//! caches.
 
 use std::collections::VecDeque;
 
@@ -27,9 +28,9 @@ pub(super) struct Part {
 }
 
 impl Network {
-    /// The parts with their planned events. Empty if the network is connected, or if the order of events in different parts
-    /// is visible: to hooks, to a user's congestion control, in the trace, through moving nodes, or through an end of the
-    /// run that depends on all flows.
+    /// The parts with their planned events. Empty if the network is connected, or if the order of events in different
+    /// parts is visible: to hooks, to a user's congestion control, in the trace, through moving nodes, or through an
+    /// end of the run that depends on all flows.
     pub(super) fn split_into_parts(&mut self) -> Vec<Part> {
         let config = &self.config;
         let has_user_control = |flow: &Flow| match &flow.config.traffic {

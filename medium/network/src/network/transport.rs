@@ -18,8 +18,9 @@ const IP_HEADER_BYTES: u32 = 20;
 const SATURATION_PKTS: u32 = 3;
 /// Pause of a saturating source after a packet that is dropped above its queue.
 const SATURATION_PAUSE_NS: Ns = 1_000_000;
-/// A sender pauses while the hook at its own node holds this many of its segments, like TCP Small Queues of Linux. Data that
-/// waits for a pacer then waits in the socket: a retransmission overtakes it, and the RTT does not include the wait.
+/// A sender pauses while the hook at its own node holds this many of its segments, like TCP Small Queues of Linux. Data
+/// that waits for a pacer then waits in the socket: a retransmission overtakes it, and the RTT does not include the
+/// wait.
 const HELD_LIMIT_PKTS: u32 = 2;
 /// Initial hop limit.
 const TTL: u8 = 64;
@@ -119,7 +120,8 @@ impl Network {
         self.originate(packet);
     }
 
-    /// Handles a packet that has left `node`: the saturating source that has waited longest there sends its next packet.
+    /// Handles a packet that has left `node`: the saturating source that has waited longest there sends its next
+    /// packet.
     pub(super) fn left_source(&mut self, node: NodeId, id: PacketId) {
         self.await_room(node, id);
         self.send_saturating(node);
@@ -132,8 +134,8 @@ impl Network {
         }
     }
 
-    /// Handles a packet that was dropped above the queue: its saturating source, if any, continues after a pause. Without the
-    /// pause the next packet could be dropped at once, without an end.
+    /// Handles a packet that was dropped above the queue: its saturating source, if any, continues after a pause.
+    /// Without the pause the next packet could be dropped at once, without an end.
     pub(super) fn send_another_later(&mut self, node: NodeId, id: PacketId) {
         if let Some(index) = self.saturating_source(node, id) {
             self.schedule(self.now + SATURATION_PAUSE_NS, Task::Datagrams(index));

@@ -7,8 +7,8 @@ pub struct LossRecovery {
     pub limited_transmit: bool,
     /// A partial ACK deflates the window by what it acknowledges (RFC 6582). If false, it removes all inflation.
     pub deflates: bool,
-    /// Only the first partial ACK of a recovery restarts the timer ("impatient", RFC 6582), and the fast retransmit does not
-    /// restart it.
+    /// Only the first partial ACK of a recovery restarts the timer ("impatient", RFC 6582), and the fast retransmit
+    /// does not restart it.
     pub impatient: bool,
     /// From the third on, duplicate ACKs also inflate the window outside recovery.
     pub always_inflates: bool,

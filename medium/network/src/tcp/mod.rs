@@ -1,8 +1,8 @@
 //! TCP at segment level: real sequence arithmetic, retransmission timers, NewReno recovery, FIN.
 //!
-//! `sender` does what every TCP sender does: sequence numbers, duplicate ACKs, and the recovery of RFC 6582. `congestion`
-//! decides how large the window is. `loss_recovery` has the variants of loss recovery, and `rto` the two retransmission
-//! timers. This module compares sequence numbers modulo 2^32 (RFC 9293 Sec. 3.4).
+//! `sender` does what every TCP sender does: sequence numbers, duplicate ACKs, and the recovery of RFC 6582.
+//! `congestion` decides how large the window is. `loss_recovery` has the variants of loss recovery, and `rto` the two
+//! retransmission timers. This module compares sequence numbers modulo 2^32 (RFC 9293 Sec. 3.4).
 
 pub mod congestion;
 pub mod loss_recovery;

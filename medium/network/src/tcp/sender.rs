@@ -1,8 +1,8 @@
 //! The TCP sender: which segments it sends, and when.
 //!
-//! The recovery is that of RFC 6582 (careful variant, "impatient" timer: only the first partial ACK of a recovery restarts
-//! the timer) with limited transmit of RFC 3042 and without SACK, the baseline of the papers. `LossRecovery` has the
-//! other variants. After a timeout the sender goes back to the first unacknowledged octet.
+//! The recovery is that of RFC 6582 (careful variant, "impatient" timer: only the first partial ACK of a recovery
+//! restarts the timer) with limited transmit of RFC 3042 and without SACK, the baseline of the papers. `LossRecovery`
+//! has the other variants. After a timeout the sender goes back to the first unacknowledged octet.
 
 use pacelab_engine::{NEVER, Ns};
 
@@ -123,8 +123,8 @@ impl Sender {
         self.limit = size_bytes.map(|size| self.una.wrapping_add(1).wrapping_add(size.min(1 << 30) as u32));
     }
 
-    /// Closes the connection: the data sent so far is completed, then a FIN is sent. A connection that is not established
-    /// yet is abandoned (RFC 9293 Sec. 3.10.4).
+    /// Closes the connection: the data sent so far is completed, then a FIN is sent. A connection that is not
+    /// established yet is abandoned (RFC 9293 Sec. 3.10.4).
     pub fn close(&mut self) {
         if self.state == State::SynSent {
             self.state = State::Done;

@@ -229,8 +229,8 @@ fn a_retransmitted_segment_gives_no_sample_and_the_backoff_stays() {
     assert_eq!(peer.ack(450 * MS, 1), [1, 2]);
     assert_eq!(peer.sender.rtt_samples_ns, [100 * MS], "the SYN's");
     assert_eq!(peer.sender.timer_at(), 450 * MS + 600 * MS, "still backed off");
-    // Both have come. The sample ends the backoff: rttvar (3 * 50 + 0) / 4 = 37.5, RTO 250. Threshold max(2 / 2, 2) = 2,
-    // so the window is 2.5.
+    // Both have come. The sample ends the backoff: rttvar (3 * 50 + 0) / 4 = 37.5, RTO 250. Threshold max(2 / 2, 2) =
+    // 2, so the window is 2.5.
     assert_eq!(peer.ack(550 * MS, 3), [3, 4]);
     assert_eq!(peer.sender.rtt_samples_ns, [100 * MS, 100 * MS]);
     assert_eq!(peer.sender.timer_at(), 550 * MS + 250 * MS);

@@ -50,9 +50,9 @@ fn half_of_an_odd_window_is_rounded_down_by_ns2_of_2001_alone() {
 
 #[test]
 fn duplicates_after_a_timeout_inflate_the_window_in_ns2_of_2001_alone() {
-    // The timeout at 512.5 ms makes the window 1, the ACK of segment 4 makes it 2: 5 and 6. The third duplicate belongs to
-    // what was sent before the timeout. ns-2 of 2001 inflates by 3 and then by 4, and sends two segments at most: 7 and 8,
-    // then 9 and 10. RFC 6582: the limited transmit of two segments, and no more.
+    // The timeout at 512.5 ms makes the window 1, the ACK of segment 4 makes it 2: 5 and 6. The third duplicate belongs
+    // to what was sent before the timeout. ns-2 of 2001 inflates by 3 and then by 4, and sends two segments at most: 7
+    // and 8, then 9 and 10. RFC 6582: the limited transmit of two segments, and no more.
     for (recovery, third, fourth) in
         [(LossRecovery::NS2_OF_2001, vec![7, 8], vec![9, 10]), (LossRecovery::RFC, vec![], vec![])]
     {
@@ -175,6 +175,11 @@ fn a_window_of_a_segment_or_more_is_not_spaced() {
     let mut peer = few(1.0, None);
     // W = 1/2 + 1 / (1/2) = 2.5.
     assert_eq!(peer.ack(1_050 * MS, 1), [1, 2]);
+    // W = 1/2 + (1/4) / (1/2) = 1, exactly. The timer is the retransmission timer.
+    let mut peer = few(0.25, None);
+    peer.receive(1_050 * MS, peer.seq(1), flag::ACK);
+    assert_eq!(peer.sender.timer_at(), 1_050 * MS + 1_200 * MS);
+    assert_eq!(peer.sent(1_050 * MS), [1]);
 }
 
 #[test]

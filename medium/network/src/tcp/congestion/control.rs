@@ -1,5 +1,5 @@
-//! The interface of congestion controls; slow start and congestion avoidance of RFC 5681; and Tahoe, Reno and NewReno on
-//! top of them.
+//! The interface of congestion controls; slow start and congestion avoidance of RFC 5681; and Tahoe, Reno and NewReno
+//! on top of them.
 //!
 //! Deviates: the threshold after a loss is half the window in use, min(cwnd, receiver's window), as in ns-2. RFC 5681
 //! Eq. (4) uses half the data in flight, which is out of date after a timeout of a go-back-N sender.

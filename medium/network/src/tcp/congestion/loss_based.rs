@@ -101,10 +101,10 @@ const LEAST_WINDOW: f64 = 0.01;
 
 /// FeW, fractional window increment, for multihop paths.
 ///
-/// Each ACK adds alpha/W, in slow start and afterwards. The window may fall below one segment; the sender then waits 1/W
-/// round trips between segments. If W is at least one segment, at least the minimum window is used.
-/// Source: K. Nahm, A. Helmy, J. Kuo, ACM MobiHoc 2005, Eq. (8): W + alpha/W, 0 < alpha <= 1 (0.01 there); minimum
-/// window: Lee 2012, Sec. 3.5.
+/// Each ACK adds alpha/W, in slow start and afterwards. The window may fall below one segment; the sender then waits
+/// 1/W round trips between segments. If W is at least one segment, at least the minimum window is used. Source: K.
+/// Nahm, A. Helmy, J. Kuo, ACM MobiHoc 2005, Eq. (8): W + alpha/W, 0 < alpha <= 1 (0.01 there); minimum window: Lee
+/// 2012, Sec. 3.5.
 #[derive(Clone, Debug)]
 pub struct Few {
     window: f64,

@@ -31,6 +31,6 @@ pub fn by_name(name: &str, initial_window: u32, window_limit: u32) -> Result<Box
         "cubic" => Box::new(Cubic::new(window, limit)),
         "ctcp" => Box::new(Compound::new(window, limit)),
         "few" => Box::new(Few::new(window, FewSettings::default())),
-        _ => return Err(format!("congestion control {name:?}: there are {}", NAMES.join(", "))),
+        _ => return Err(format!("congestion control {name:?}: must be one of {}", NAMES.join(", "))),
     })
 }

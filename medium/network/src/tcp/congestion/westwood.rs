@@ -1,5 +1,5 @@
-//! TCP Westwood+ and the first TCP Westwood of 2001: after a loss the window is the measured bandwidth times the smallest
-//! round trip.
+//! TCP Westwood+ and the first TCP Westwood of 2001: after a loss the window is the measured bandwidth times the
+//! smallest round trip.
 
 use pacelab_engine::Ns;
 
@@ -98,8 +98,8 @@ const SILENCE_NS: Ns = TAU_NS / 2;
 ///
 /// Source: S. Mascolo, C. Casetti, M. Gerla, M. Sanadidi and R. Wang, ACM MobiCom 2001, Sec. 2: a sample is what an ACK
 /// reports over the time since the last, the filter is the bilinear one with cut-off 1/tau and a sample of zero after
-/// tau/m without an ACK. The values of tau and m, 0.5 s and 2, are our choice. ACKs that arrive close together after a wait
-/// give samples far above the capacity of the path. Westwood+ avoids such samples by sampling once per round trip.
+/// tau/m without an ACK. The values of tau and m, 0.5 s and 2, are our choice. ACKs that arrive close together after a
+/// wait give samples far above the capacity of the path. Westwood+ avoids such samples by sampling once per round trip.
 #[derive(Clone, Debug)]
 pub struct Westwood2001 {
     aimd: Aimd,

@@ -7,16 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab_pacer.core.segment import FlowKey
-from pacelab_pacer.core.vagp.bandwidth_controller import (
-    AlertBy,
-    BandwidthConfig,
-    BandwidthController,
-    ExpectConfig,
-    ExpectController,
-    FixedConfig,
-)
+from pacelab_pacer.core.vagp.bandwidth_controller import AlertBy, BandwidthConfig, BandwidthController
 from pacelab_pacer.core.vagp.e_model import loss_for, mos
 from pacelab_pacer.core.vagp.equations import Reading, start_rate_bps
+from pacelab_pacer.core.vagp.expect_controller import ExpectConfig, ExpectController
+from pacelab_pacer.core.vagp.fixed_rate import FixedConfig
 from pacelab_pacer.core.vagp.quality_evaluator import VoiceCounts, VoiceState
 from tests.pacer.hook_driver import CALM, MS
 
@@ -209,9 +204,31 @@ def heard_state(*losses: float, packets: int = 1000, delay_ms: int = 20) -> Voic
 
 
 def our_controller(rate_bps: float = 100_000, **settings: float) -> ExpectController:
-    made = ExpectConfig(**settings).controller()  # type: ignore[arg-type]
+    """One that grows from its start no faster than later; what it does at the start has tests of its own."""
+    growth = settings.get("growth", ExpectConfig().growth)
+    made = ExpectConfig(**{"first_growth": growth, **settings}).controller()  # type: ignore[arg-type]
     made.start(rate_bps)
     return made
+
+
+def test_rate_grows_fast_until_losses_hold_it_back_and_slowly_from_then_on() -> None:
+    made = our_controller(first_growth=0.25, growth=0.05, haste=100)
+    made.adjust(heard_state(0.0), used=True, sent_bps=100_000)
+    assert made.rate_bps == pytest.approx(125_000)
+    made.adjust(heard_state(0.2), used=True, sent_bps=125_000)
+    held_back = made.rate_bps
+    assert held_back < 125_000
+    for _ in range(200):  # the losses are forgotten
+        made.adjust(heard_state(0.0), used=False, sent_bps=125_000)
+    before = made.rate_bps
+    made.adjust(heard_state(0.0), used=True, sent_bps=125_000)
+    assert made.rate_bps == pytest.approx(1.05 * before)
+
+
+def test_a_round_trip_over_one_idle_hop_sets_no_rate() -> None:
+    made = our_controller()
+    made.first_round_trip(10_000_000)
+    assert made.rate_bps == 100_000
 
 
 def test_budget_is_the_loss_of_a_mos() -> None:

@@ -24,15 +24,10 @@ from pacelab_pacer.core.contract import Drop, Event, Inject, Release, Resend, Re
 from pacelab_pacer.core.pacing.gateway_hook import GatewayConfig, GatewayHook
 from pacelab_pacer.core.pacing.rate_shaper import RateShaper
 from pacelab_pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment
-from pacelab_pacer.core.vagp.bandwidth_controller import (
-    BandwidthConfig,
-    BandwidthController,
-    ExpectConfig,
-    ExpectController,
-    FixedConfig,
-    FixedRate,
-)
+from pacelab_pacer.core.vagp.bandwidth_controller import BandwidthConfig, BandwidthController
 from pacelab_pacer.core.vagp.equations import start_rate_bps, window_pkts
+from pacelab_pacer.core.vagp.expect_controller import ExpectConfig, ExpectController
+from pacelab_pacer.core.vagp.fixed_rate import FixedConfig, FixedRate
 from pacelab_pacer.core.vagp.flow import QueueConfig, VagpFlow
 from pacelab_pacer.core.vagp.quality_evaluator import QualityConfig, QualityEvaluator
 
@@ -243,7 +238,8 @@ class Vagp(GatewayHook[VagpFlow]):
         """The first data ever gets a rate, and wherever there was none the rounds begin."""
         if not self._has_started:
             self._has_started = True
-            self._set_rate(now_ns, start_rate_bps(segment.packet_bytes, self._config.initial_rtt_ns))
+            self._bandwidth.start(start_rate_bps(segment.packet_bytes, self._config.initial_rtt_ns))
+            self._shaper.set_rate(now_ns, self._bandwidth.rate_bps)
         if self._round_ns is None:
             self._round_ns = now_ns + self._bandwidth.period_ns
             self._judged_ns, self._sent_bytes = now_ns, 0
@@ -251,11 +247,8 @@ class Vagp(GatewayHook[VagpFlow]):
     def _first_sample(self, now_ns: int, rate_bps: float) -> None:
         if not self._has_sample:
             self._has_sample = True
-            self._set_rate(now_ns, max(rate_bps, self._bandwidth.rate_bps))
-
-    def _set_rate(self, now_ns: int, rate_bps: float) -> None:
-        self._bandwidth.start(rate_bps)
-        self._shaper.set_rate(now_ns, self._bandwidth.rate_bps)
+            self._bandwidth.first_round_trip(rate_bps)
+            self._shaper.set_rate(now_ns, self._bandwidth.rate_bps)
 
     def _own_deadline(self) -> tuple[int, str] | None:
         return None if self._round_ns is None else (self._round_ns, "bandwidth control")

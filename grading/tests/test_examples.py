@@ -34,7 +34,7 @@ EXPECTED = {
 @pytest.fixture(autouse=True)
 def commands() -> None:
     if "grade" not in {point.name for point in entry_points(group="pacelab.commands")}:
-        pytest.skip("`pacelab grade` is not known to this environment: `make build` (or pip install -e .) installs it")
+        pytest.skip("`pacelab grade` is not known to this environment: `make build` installs it")
 
 
 @pytest.mark.thorough

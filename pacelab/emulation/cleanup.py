@@ -1,8 +1,8 @@
 """`pacelab cleanup`: removes what killed runs left.
 
-The processes of a run end with the process that started it, and its namespaces and interfaces end with its processes.
-Left may be processes that the kernel could not end in time, rules and pacing of agents killed on the host itself, and
-folders of guests. Each carries the mark of its owner: nothing that is not ours, and nothing of a running run, is touched.
+The processes of a run end with the process that started it. Its namespaces and interfaces end with its processes. What
+can be left: processes that the kernel could not end in time, rules and pacing of agents that were killed on the host
+itself, and folders of guests. Each carries the mark of its owner. Nothing foreign and nothing of a live run is touched.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How well the machine kept up with a run: the lateness of mediumd and of our own processes, and stolen processor time."""
+"""How well the machine kept up with a run: lateness of mediumd and of our own processes, stolen processor time."""
 
 from __future__ import annotations
 

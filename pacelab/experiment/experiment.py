@@ -59,7 +59,9 @@ class Experiment(Options):
 
     def __init__(self, *unnamed: Never, **given: Unpack[Request]) -> None:
         if unnamed:
-            raise ConfigError(f"Experiment: {unnamed[0]!r:.60}: allowed are options by name, as topology='chain'")
+            raise ConfigError(
+                f"Experiment takes options by name only, for example topology='chain', not {unnamed[0]!r:.60}"
+            )
         given = _as_python(given)
         resolved = resolve(given)
         for item in fields(Options):
@@ -73,7 +75,7 @@ class Experiment(Options):
         """Another experiment: as this one was given, with `changes`. What was filled in is filled in anew."""
         return Experiment(**(self.request | changes))
 
-    def on(self, network: Topology) -> Experiment:
+    def with_network(self, network: Topology) -> Experiment:
         """The same with nodes moved: `network` has this one's nodes, wires and flows. Stays in this process."""
         made = object.__new__(Experiment)
         for item in fields(self):
@@ -91,8 +93,8 @@ class Experiment(Options):
             if own_files.get(name) != digest:
                 file = self.own_files[name.removesuffix("_sha256")]
                 raise ConfigError(
-                    f"{file} is not what it was when the experiment was made: it has changed since, or a worker's "
-                    "machine has another one: make the experiment, or call, once more"
+                    f"{file} has changed since the experiment was made, or a worker's machine has another version; "
+                    "make the experiment again, or repeat the command"
                 )
 
     def config(self) -> dict[str, Json]:
@@ -106,7 +108,7 @@ class Experiment(Options):
             "topology": self.kind.name,
             "topology_options": options,
             "scheme": self.scheme,
-            "scheme_options": self._values(self.chosen_scheme.takes),
+            "scheme_options": self._values(self.chosen_scheme.options),
         }
         settings |= self._values(tuple(option.field for option in OPTIONS if option.field not in ASIDE))
         settings["cc_options"] = self._values(CONTROL_OPTIONS.get(self.cc, ()))
@@ -122,7 +124,7 @@ class Experiment(Options):
 
 
 def _stays(self: Experiment, name: str, _value: object) -> Never:
-    raise ConfigError(f"an Experiment stays as it is: allowed is another one, experiment.vary({name}=...)")
+    raise ConfigError(f"an Experiment cannot be changed; make another with experiment.vary({name}=...)")
 
 
 # A frozen class with slots would answer for a name that is no field with an error of `super`.
@@ -145,8 +147,9 @@ def _again(given: Request, own_files: Mapping[str, str]) -> Experiment:
         if not own_files:
             raise
         raise ConfigError(
-            f"{error}; the experiment was made again in {os.getcwd()} on {platform.node()}: "
-            "files of your own must lie at the same path there"
+            f"{error}; the experiment was made again in {os.getcwd()} on {platform.node()}, where your files must "
+            "have the "
+            "same path"
         ) from None
     experiment.check_unchanged(own_files)
     return experiment
@@ -173,11 +176,12 @@ def request_of(config: Mapping[str, Any], own_files: Mapping[str, str]) -> Reque
     for name, flag in FLAGS.items():
         own = name + DIGEST in config
         if own and name not in own_files:
-            raise ConfigError(f"the run's {name}, {config[name]!r}, is a file of your own: give it once more, {flag}")
+            raise ConfigError(f"the run's {name} {config[name]!r} is a file of your own; give that file with {flag}")
         if not own and name in own_files:
             raise ConfigError(
-                f"{flag.split()[0]} {own_files[name]!r}: the run's {name}, {config[name]!r}, is no file of your own: "
-                "allowed is `pacelab run` with all options for what is another experiment"
+                f"{flag.split()[0]} {own_files[name]!r} was given, but the run's {name} {config[name]!r} is not a "
+                "file; "
+                "use `pacelab run` with all options for another experiment"
             )
     flat = {name: value for name, value in config.items() if name not in GROUPS and not name.endswith(DIGEST)}
     for group in GROUPS:
@@ -223,8 +227,8 @@ def build_experiment(topology: str, values: Mapping[str, Any], *, scheme: str = 
     for name, choices in axes.items():
         option = find_option(topology, name)
         shown = ",".join(option.domain.show(choice) for choice in choices)
-        several = "takes lists" if name != "seed" else "has --seeds N"
-        raise ConfigError(f"{option.flag} {shown}: allowed is one value here; `pacelab compare` {several}")
+        several = "accepts lists" if name != "seed" else "has --seeds N"
+        raise ConfigError(f"{option.flag} must be one value here, not {shown}; `pacelab compare` {several}")
     return place(topology, single, scheme=scheme)
 
 
@@ -261,11 +265,11 @@ def _refuse_unclear(assigned: Mapping[str, list[Any]], values: Mapping[str, Any]
     """ConfigError for what is given by --set and by its flag, and for an axis that bears an experiment's own name."""
     for name, parsed in assigned.items():
         if name not in BY_FIELD and values.get(name) is not None:
-            raise ConfigError(f"--{name.replace('_', '-')} beside --set {name}=...: allowed is one of the two")
+            raise ConfigError(f"--{name.replace('_', '-')} and --set {name}=... set the same option; give one of them")
         if name in BY_FIELD and len(parsed) > 1:
             raise ConfigError(
-                f"--set {name}={parsed[0]},...: allowed is one value: runs are told apart by their own {name}, "
-                f"{BY_FIELD[name].flag}: to vary it, call it otherwise in the file"
+                f"--set {name} must be one value, not {parsed[0]},...: every run already has a {name}, "
+                f"{BY_FIELD[name].flag}; to vary your option, rename it in the file"
             )
 
 
@@ -276,7 +280,7 @@ def parse_list(option: Option, text: str) -> list[Any]:
         low, dots, high = item.partition("..")
         if isinstance(option.domain, Whole) and (meant := RANGE_ELSEWHERE.fullmatch(item.strip())):
             asked = "..".join(meant.groups())
-            raise ConfigError(f"{option.flag} {item!r}: did you mean {asked}? allowed is {option.domain.allowed}")
+            raise ConfigError(f"{option.flag} must be {option.domain.allowed}, not {item!r}; did you mean {asked}?")
         if dots and isinstance(option.domain, Whole):
             values |= dict.fromkeys(_range(option, item, low, high))
         else:
@@ -304,7 +308,9 @@ def _assigned(topology: str, text: str) -> dict[str, list[Any]]:
         name = before if equals else name
         if name not in known:
             names = ", ".join(known) or "none"
-            raise ConfigError(f"--set {item!r}: allowed is NAME=VALUE with a name of topology {topology!r}: {names}")
+            raise ConfigError(
+                f"--set must be NAME=VALUE with an option of topology {topology!r} ({names}), not {item!r}"
+            )
         found.setdefault(name, []).append(value if equals else before)
     return {name: parse_list(_as_option(known[name]), ",".join(given)) for name, given in found.items()}
 
@@ -317,6 +323,6 @@ def _range(option: Option, item: str, low: str, high: str) -> range:
     first, last = option.parse(low.strip()), option.parse(high.strip())
     if not first <= last < first + LONGEST_RANGE:
         raise ConfigError(
-            f"{option.flag} {item!r}: allowed is LOW..HIGH with LOW <= HIGH, up to {LONGEST_RANGE} values"
+            f"{option.flag} must be LOW..HIGH with LOW <= HIGH and at most {LONGEST_RANGE} values, not {item!r}"
         )
     return range(first, last + 1)

@@ -1,7 +1,7 @@
-"""Every option of an experiment: its flag, what is allowed and what it means.
+"""Every option of an experiment: its flag, its valid values, and its meaning.
 
-One table serves `Experiment` (checks, defaults), the command line (parsing, help) and comparisons (lists of values).
-Topologies bring their own options (see `pacelab_topologies.registry`).
+One table serves `Experiment` (checks, defaults), the command line (parsing, help), and comparisons (lists of values).
+Topologies have further options of their own (see `pacelab_topologies.registry`).
 
 Sources of defaults: few_alpha Nahm et al. 2005, Sec. 4.2; few_min_window_pkts [lee] Sec. 3.5; size_bytes [lee] Sec.
 5.2; playout_s [vagp] Fig. 2; throttle [le] Sec. 3.4, the one of four that it uses.
@@ -37,14 +37,14 @@ class Option:
     """None: there is none, or it depends on other options (see `pacelab.experiment.resolve`)."""
 
     def parse(self, text: str) -> Any:
-        """Value for its text; ConfigError names the flag, the text and what is allowed."""
+        """The value of a text. ConfigError names the flag, the valid values, and the text."""
         try:
             return self.domain.parse(text)
         except ValueError as error:
             raise ConfigError(f"{self.flag} {error}") from None
 
     def check(self, value: Any) -> None:
-        """Raise ConfigError when `value` is not allowed."""
+        """Raise ConfigError if `value` is not valid."""
         try:
             self.domain.check(value)
         except ValueError as error:
@@ -61,14 +61,14 @@ class TrafficDomain:
         return f"one of {', '.join(TRAFFIC)}, or a path to a .yaml file"
 
     def parse(self, text: str) -> str:
-        """Names and paths are their own text."""
+        """A name or a path is its own text."""
         self.check(text)
         return text
 
     def check(self, value: Any) -> None:
-        """Raise ValueError when it is neither; the file itself is read later."""
+        """Raise ValueError if `value` is neither. The file itself is read later."""
         if not isinstance(value, str) or (value not in TRAFFIC and not is_traffic_file(value)):
-            raise ValueError(f"{value!r}: {like_which(value, TRAFFIC)}allowed is {self.allowed}")
+            raise ValueError(f"must be {self.allowed}, not {value!r}{like_which(value, TRAFFIC)}")
 
     def show(self, value: Any) -> str:
         """Text of a value."""
@@ -77,7 +77,7 @@ class TrafficDomain:
 
 @dataclass(frozen=True, slots=True)
 class ControlDomain:
-    """A built-in congestion control, or one's own as FILE.py:CLASS (see `pacelab.air.congestion`)."""
+    """A built-in congestion control, or one of the user as FILE.py:CLASS (see `pacelab.air.congestion`)."""
 
     @property
     def allowed(self) -> str:
@@ -85,17 +85,17 @@ class ControlDomain:
         return f"one of {', '.join(CONTROLS)}, or FILE.py:CLASS"
 
     def parse(self, text: str) -> str:
-        """Names are their own text."""
+        """A name is its own text."""
         self.check(text)
         return text
 
     def check(self, value: Any) -> None:
-        """Raise ValueError when it is neither; the file itself is read later."""
+        """Raise ValueError if `value` is neither. The file itself is read later."""
         if isinstance(value, str) and value.endswith(".py"):
-            raise ValueError(f"{value!r}: allowed is FILE.py:CLASS, with a class that stands in the file")
+            raise ValueError(f"must be FILE.py:CLASS with a class of that file, not {value!r}")
         path, _, class_name = str(value).rpartition(":")
         if value not in CONTROLS and not (path.endswith(".py") and class_name.isidentifier()):
-            raise ValueError(f"{value!r}: {like_which(value, CONTROLS)}allowed is {self.allowed}")
+            raise ValueError(f"must be {self.allowed}, not {value!r}{like_which(value, CONTROLS)}")
 
     def show(self, value: Any) -> str:
         """Text of a value."""
@@ -103,7 +103,7 @@ class ControlDomain:
 
 
 CONTROLS = ("newreno", "reno", "tahoe", "vegas", "westwood", "westwood-2001", "cubic", "ctcp", "few")
-"""Congestion controls that the engine brings along."""
+"""The built-in congestion controls of the engine."""
 
 TRAFFIC = ("tcp", "udp-saturated", "cbr", "file", "http", "voice", "mixed")
 """Named kinds of traffic: what each flow of the topology carries (see `pacelab.traffic.flows`)."""
@@ -267,8 +267,8 @@ OPTIONS: tuple[Option, ...] = tuple(
         (
             "medium",
             "--medium",
-            Choice.of("own", "stock"),
-            "of --backend hwsim: our air, or the wmediumd on the PATH, which has no interference",
+            Choice.of("pacelab", "stock"),
+            "medium of --backend hwsim: PaceLab's mediumd, or the wmediumd on the PATH, without interference",
             None,
         ),
         (

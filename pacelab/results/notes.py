@@ -72,13 +72,13 @@ def _unheard(experiment: Experiment, scheme: Scheme) -> list[str]:
         nobodys |= dict.fromkeys(OF_TCP, "no flow of this run is TCP")
     if not experiment.rts:
         nobodys["retry_long"] = "with --rts off all are --retry-short's"
-    others = (name for name in SCHEME_OPTIONS if name not in scheme.takes)
+    others = (name for name in SCHEME_OPTIONS if name not in scheme.options)
     nobodys |= dict.fromkeys(others, "the scheme does not take it")
     found = []
     for name, why in nobodys.items():
         option, value = BY_FIELD[name], getattr(experiment, name)
         brought = TCP_DEFAULTS[experiment.tcp_defaults].get(name), experiment.network.defaults.get(name)
-        if value not in (option.default, *brought, scheme.brings.get(name)):
+        if value not in (option.default, *brought, scheme.implied_options.get(name)):
             found.append(f"{option.flag} {option.domain.show(value)} {NO_EFFECT}: {why}")
     heard = {None, "best-effort", *(["voice"] if experiment.priority else [])}
     named = dict.fromkeys(flow.carried.category for flow in experiment.flows if flow.call is None)
@@ -142,7 +142,7 @@ def _of_hooks(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:
 
 def _far_wires(experiment: Experiment, scheme: Scheme) -> list[str]:
     """Of a scheme whose pace takes wires for hops: how many flows it paces have wires far longer than their hops."""
-    if not scheme.whole_rtt:
+    if not scheme.rtt_includes_wire:
         return []
     topology = experiment.network
     paced, packet_s = {node for _, node in scheme.sites(topology)}, {}

@@ -326,5 +326,5 @@ def test_medium_that_is_not_there_or_is_our_own_is_refused(monkeypatch: pytest.M
 
 
 def test_stock_medium_can_only_be_asked_for_what_the_kernel_counts() -> None:
-    with pytest.raises(HostError, match=r"cannot do 'set_position': --medium own can"):
+    with pytest.raises(HostError, match=r"cannot do 'set_position'; use --medium pacelab"):
         stock.StockMedium(chain()).call("set_position")

@@ -120,7 +120,7 @@ def test_radios_are_the_back_ends_and_their_options_part_of_its_config_alone() -
     assert plan_of(topology="chain").radios == "tap"
     assert compile_plan(hwsim).radios == "hwsim"
     linux = {"where": "here", "controller": None, "linux_tcp": None}
-    assert hwsim.config()["backend_options"] == {**linux, "builder": "plain", "medium": "own"}
+    assert hwsim.config()["backend_options"] == {**linux, "builder": "plain", "medium": "pacelab"}
     assert tap.config()["backend_options"] == linux
 
 

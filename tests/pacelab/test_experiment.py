@@ -110,12 +110,15 @@ def test_config_is_the_same_for_1_and_1_0() -> None:
         ({"seed": -1}, "--seed -1: allowed is a whole number from 0"),
         ({"topology": ""}, "topology '': allowed is one of chain, cell"),
         ({"scheme": "fixed-rate"}, "scheme 'fixed-rate' needs --pace-rate"),
-        ({"scheme": "tcp-gap", "traffic": "cbr"}, "scheme 'tcp-gap' with --traffic cbr: it acts on tcp traffic only"),
+        (
+            {"scheme": "tcp-gap", "traffic": "cbr"},
+            "scheme 'tcp-gap' acts on tcp traffic only, not on --traffic cbr; use --traffic tcp",
+        ),
         (
             {"scheme": "tcp-ap", "direction": "down"},
-            r"no node is one of its hook points \(sender\): a sender is a radio without .* as with --direction up",
+            r"scheme .tcp-ap. finds no hook point \(sender\) in .*: a sender is .* as with --direction up",
         ),
-        ({"scheme": "ack-suppression"}, "this topology offers: gateway, multi-hop; `pacelab topologies NAME` says"),
+        ({"scheme": "ack-suppression"}, "'chain' has: gateway, multi-hop; `pacelab topologies NAME` shows"),
         ({"topology": "cell", "direction": "down"}, "--direction down: topology 'cell' allows up"),
     ],
 )

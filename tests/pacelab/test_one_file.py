@@ -57,7 +57,7 @@ class Dropper:
 
 
 OWN = pacelab.Scheme(
-    name="dropper", summary="", source="mine", sender=lambda settings: Dropper(), acting=frozenset({"dropped"})
+    name="dropper", summary="", source="mine", sender=lambda settings: Dropper(), effect_counters=frozenset({"dropped"})
 )
 '''
 TOPOLOGY = '''
@@ -328,7 +328,7 @@ Object = pacelab.Scheme(name="object", summary="", source="", link=Maker())
     ("name", "line", "told"),
     [
         ("Raises", 6, "ValueError: mine"),
-        ("Empty", 9, "gave None without event_mask, handle, "),
+        ("Empty", 9, "returned None, which lacks event_mask, handle, "),
         ("Slip", 15, "takes 0 positional arguments but 1 was given"),
         ("Partial", 6, "ValueError: mine"),
         ("Object", 20, "ValueError: mine"),

@@ -290,7 +290,7 @@ def test_what_is_written_runs_with_its_test(kind: str, in_tmp: Path) -> None:
     [
         ("pacelab_pacer.core.contract", "class SetExtraBackoff"),
         ("pacelab_pacer.core.segment", "Advertised window, window scaling already applied"),
-        ("pacelab.schemes.scheme", "Features that a topology must have"),
+        ("pacelab.schemes.scheme", "Features that the topology must have"),
     ],
 )
 def test_modules_that_a_new_scheme_names_document_the_contract(module: str, says: str) -> None:

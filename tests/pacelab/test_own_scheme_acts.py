@@ -187,7 +187,7 @@ def failing(folder: Path, place: str, put: str) -> Experiment:
         (
             "event_mask = EventMask.SEGMENT",
             "event_mask = 'SEGMENT'",
-            r"^scheme 'mine': gateway= gave .* with event_mask 'SEGMENT': allowed are .*\n.*mine\.py\", line 30",
+            r"^scheme 'mine': gateway= returned .*, whose event_mask is 'SEGMENT'; use .*\n.*mine\.py\", line 30",
         ),
     ],
 )

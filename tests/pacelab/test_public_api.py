@@ -20,10 +20,10 @@ from pacelab import (
     Experiment,
     Flow,
     Forward,
-    Kept,
     Move,
     Node,
     PcapFile,
+    RunStore,
     Scheme,
     SegmentSeen,
     Topology,
@@ -84,7 +84,7 @@ def test_what_mypy_sees_is_what_there_is() -> None:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("pacelab")
         for alias in node.names
     }
-    assert seen == pacelab._PUBLIC
+    assert seen == pacelab.PUBLIC
 
 
 class Passing:
@@ -112,7 +112,9 @@ class Passing:
         return {"passed": self.passed}
 
 
-OWN = Scheme(name="own", summary="mine", source="me", gateway=lambda _settings: Passing(), acting=frozenset({"passed"}))
+OWN = Scheme(
+    name="own", summary="mine", source="me", gateway=lambda _settings: Passing(), effect_counters=frozenset({"passed"})
+)
 CHAIN = Experiment(topology="chain", topology_options={"hops": 2}, duration_s=2.0)
 
 
@@ -163,7 +165,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: Workers(jobs=-1), "Workers: jobs -1: allowed is a whole number from 1"),
     (lambda: API.run_many([CELL], jobs="2"), "jobs '2': allowed is a whole number"),
     (lambda: compared(full="no"), "compare: full 'no': allowed is True or False"),
-    (lambda: compared(kept="k"), "compare: kept 'k': allowed is a pacelab.Kept"),
+    (lambda: compared(store="k"), "compare: store 'k': allowed is a pacelab.RunStore"),
     (lambda: compared(on_done=3), "compare: on_done 3: allowed is a function"),
     (lambda: compared(schemes=None), "compare: schemes None: allowed is a list of names, as"),
     (lambda: compared(schemes={"newreno"}), "compare: schemes {'newreno'}: allowed is a list of names, as"),
@@ -199,7 +201,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: API.load_points(b"x"), f"load_points: folder b'x': {PATH}"),
     (lambda: API.write_file("x", "text"), "write_file: content 'text': allowed is bytes"),
     (lambda: API.PcapFile(path=3), f"PcapFile: path 3: {PATH}"),
-    (lambda: API.Kept(folder=""), f"Kept: folder '': {PATH}"),
+    (lambda: API.RunStore(folder=""), f"RunStore: folder '': {PATH}"),
     (lambda: API.plot_goodput("x"), "plot_goodput: comparison 'x': allowed is what pacelab.compare gives"),
     (lambda: API.plot_points(TWO, 3), "plot_points: ax 3: allowed is matplotlib's Axes"),
     (lambda: API.plot_goodput(PAIR, 3), "plot_goodput: ax 3: allowed is matplotlib's Axes"),
@@ -226,16 +228,22 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: load_topology("chain", hops=0), "--hops 0: allowed is a whole number from 1 to 200"),
     (lambda: pacelab.print_json({"a": float("nan")}), "print_json: Out of range float values"),
     (lambda: pacelab.print_json({"a": object()}), "has no form in JSON: allowed are texts, finite numbers, lists"),
-    (lambda: pacelab.HookSettings(sense_hops=101), "sense_hops 101: allowed is a whole number from 0 to 100"),
+    (lambda: pacelab.HookSettings(sense_hops=101), "sense_hops must be a whole number from 0 to 100, not 101"),
     (lambda: jain([float("nan")]), "jain: rates [nan]: allowed is a list of finite numbers, 0 or more"),
     (lambda: jain([-1.0, 1.0]), "jain: rates [-1.0, 1.0]: allowed is a list of finite numbers"),
     (lambda: API.jain("12"), "jain: rates '12': allowed is a list of finite numbers"),
     (lambda: API.Scheme(name="", summary="", source=""), "Scheme: name '': allowed is a text"),
-    (lambda: API.Scheme(name="../a", summary="", source=""), "name '../a': allowed is a text of up to 100 characters"),
-    (lambda: API.Scheme(name="a" * 101, summary="", source=""), "allowed is a text of up to 100 characters"),
+    (lambda: API.Scheme(name="../a", summary="", source=""), "a text of 1 to 100 characters"),
+    (lambda: API.Scheme(name="a" * 101, summary="", source=""), "a text of 1 to 100 characters"),
     (lambda: API.Scheme(name="a\nb", summary="", source=""), "'a\\nb': allowed is a text without control characters"),
-    (lambda: API.Scheme(name="a", summary="", source="", brings={"qeue": 9}), "allowed is a mapping of an experiment"),
-    (lambda: API.Scheme(name="a", summary="", source="", brings={"edca": "yes"}), "--edca 'yes': allowed is one of on"),
+    (
+        lambda: API.Scheme(name="a", summary="", source="", implied_options={"qeue": 9}),
+        "a mapping of options of an experiment",
+    ),
+    (
+        lambda: API.Scheme(name="a", summary="", source="", implied_options={"edca": "yes"}),
+        "--edca 'yes': allowed is one of on",
+    ),
     (lambda: API.Scheme(name="a", summary="", source="", link=3), "Scheme: link 3: allowed is a function"),
     (
         lambda: API.Scheme(name="a", summary="", source="", traffic=("http",)),
@@ -277,7 +285,7 @@ def test_paths_are_texts_as_well(in_tmp: Path) -> None:
     result = run(CELL, pcap=PcapFile(path="a.pcapng"))
     assert result.write("run") == in_tmp / "run"
     assert pacelab.load_result("run").goodput_bps == result.goodput_bps
-    assert compared(kept=Kept(folder="kept")).write("compared").is_dir()
+    assert compared(store=RunStore(folder="kept")).write("compared").is_dir()
     assert len(swept(out="swept", cache="kept").rows) == 1
     pacelab.write_file("one.txt", b"1")
     assert {path.name for path in in_tmp.iterdir()} == {"a.pcapng", "run", "kept", "compared", "swept", "one.txt"}
@@ -339,9 +347,9 @@ def test_what_python_itself_says_of_a_call_stays() -> None:
 
 
 def test_a_scheme_keeps_what_it_was_given() -> None:
-    made = API.Scheme(name="a", summary="", source="", traffic=["tcp"], acting=["seen"])
-    assert (made.traffic, made.acting) == (("tcp",), frozenset({"seen"}))
-    assert made == Scheme(name="a", summary="", source="", traffic=("tcp",), acting=frozenset({"seen"}))
+    made = API.Scheme(name="a", summary="", source="", traffic=["tcp"], effect_counters=["seen"])
+    assert (made.traffic, made.effect_counters) == (("tcp",), frozenset({"seen"}))
+    assert made == Scheme(name="a", summary="", source="", traffic=("tcp",), effect_counters=frozenset({"seen"}))
 
 
 def test_a_picture_of_what_is_no_topology_is_refused() -> None:

@@ -216,7 +216,7 @@ def test_a_round_trip_that_there_was_not_is_none_over_time() -> None:
 
 def test_a_difference_is_taken_seed_by_seed() -> None:
     # 0.1, 0.2, 0.0: mean 0.1, s 0.1, t of 2 degrees of freedom 4.3027: half width 4.3027 * 0.1 / sqrt(3) = 0.24841
-    found = comparison().of("jain")
+    found = comparison().with_quantity("jain")
     first, second = found.rows
     assert first["y"]["mean"] == pytest.approx(0.6)
     assert first["difference"] is None
@@ -230,14 +230,14 @@ def test_a_difference_is_taken_seed_by_seed() -> None:
 
 
 def test_a_seed_that_one_of_the_two_has_not_is_left_out() -> None:
-    second = comparison(**{"tcp-gap": [0.6, None, 0.8]}).of("jain").rows[1]
+    second = comparison(**{"tcp-gap": [0.6, None, 0.8]}).with_quantity("jain").rows[1]
     assert second["difference"]["samples"] == pytest.approx([0.1, 0.1])
-    nothing = comparison(**{"tcp-gap": [None, None, None]}).of("jain").rows[1]
+    nothing = comparison(**{"tcp-gap": [None, None, None]}).with_quantity("jain").rows[1]
     assert (nothing["y"], nothing["difference"]) == (None, None)
 
 
 def test_its_table_and_figure_are_of_what_was_asked_for() -> None:
-    found = comparison().of("jain")
+    found = comparison().with_quantity("jain")
     table = quantity_table(found)
     assert [str(column.header) for column in table.columns] == ["scheme", "jain", "±", "minus newreno", "±"]
     assert [list(column.cells) for column in table.columns] == [
@@ -253,13 +253,15 @@ def test_its_table_and_figure_are_of_what_was_asked_for() -> None:
 
 
 def test_what_no_run_has_is_said() -> None:
-    assert comparison().of("mos").compare["notes"] == ["no run has MOS, mean of the calls: there are no calls"]
+    assert comparison().with_quantity("mos").compare["notes"] == [
+        "no run has MOS, mean of the calls: there are no calls"
+    ]
 
 
 @pytest.mark.parametrize(("y", "told"), [("mos", ["of no run is it known"]), ("jain", [])])
 @pytest.mark.parametrize("plot", [plot_quantity, plot_difference])
 def test_axes_without_anything_drawn_say_so(plot: Callable[..., Axes], y: str, told: list[str]) -> None:
-    assert [text.get_text() for text in plot(comparison().of(y), Figure().subplots()).texts] == told
+    assert [text.get_text() for text in plot(comparison().with_quantity(y), Figure().subplots()).texts] == told
 
 
 def test_a_note_says_how_many_runs_and_the_first_points() -> None:
@@ -271,7 +273,7 @@ def test_a_note_says_how_many_runs_and_the_first_points() -> None:
     ]
     rows = [row | {"point": point} for point in points for row in at_one.rows]
     document = at_one.compare | {"axes": {"hops": [1, 2, 3, 4, 5]}, "rows": rows, "runs": runs}
-    notes = Comparison(compare=document, host={}).of("jain").compare["notes"]
+    notes = Comparison(compare=document, host={}).with_quantity("jain").compare["notes"]
     told = "no Jain's index in 1 of 3 runs (at hops 2; hops 3; hops 4; and 1 more)"
     assert notes == [f"{scheme}: {told}" for scheme in ("newreno", "tcp-gap")]
 

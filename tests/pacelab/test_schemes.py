@@ -57,9 +57,9 @@ def test_scheme_hooks_keep_the_contract_and_count_what_counts_as_acting(scheme) 
         assert hook.poll_action() is None
         assert set(hook.counters().values()) <= {0}
         counted |= hook.counters().keys()
-    told = "a scheme's `acting` names those of its hooks' counters that stand for a changed fate of a packet"
-    assert scheme.acting, told
-    assert scheme.acting <= counted, told
+    told = "a scheme's `effect_counters` names those of its hooks' counters that stand for a changed fate of a packet"
+    assert scheme.effect_counters, told
+    assert scheme.effect_counters <= counted, told
 
 
 def test_scheme_hooks_are_fresh_for_each_run() -> None:
@@ -271,7 +271,7 @@ def test_ack_suppression_is_refused_beyond_one_hop() -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_ack_suppression_is_refused_where_nodes_walk() -> None:
-    with pytest.raises(ConfigError, match=r"'two-gateways': nodes walk there.*another scheme"):
+    with pytest.raises(ConfigError, match=r"'two-gateways' has mobile nodes.*another scheme"):
         Experiment(scheme="ack-suppression", topology="two-gateways")
 
 

@@ -24,7 +24,7 @@ from pacelab.packages import CORE, folder_of
 from pacelab.results.quantities import QUANTITIES
 from pacelab.running import cache
 from pacelab.running.cache import RunCache, key_of
-from pacelab.running.cached import Kept
+from pacelab.running.cached import RunStore
 from pacelab.running.runner import run
 from pacelab.running.workers import WorkerDied, Workers
 from pacelab.schemes import POINTS, SCHEMES
@@ -118,7 +118,7 @@ def test_sweeps_may_share_their_finished_runs(in_tmp: Path) -> None:
 def test_a_comparison_takes_finished_runs_from_a_sweep(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     swept = run_sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "s", workers=HERE)
     monkeypatch.setattr("pacelab.running.cached.each_run", lambda *_, **__: pytest.fail("ran"))
-    (row,) = compare(BASE, schemes=["newreno"], seeds=2, kept=Kept(folder=in_tmp / "s" / "runs")).rows
+    (row,) = compare(BASE, schemes=["newreno"], seeds=2, store=RunStore(folder=in_tmp / "s" / "runs")).rows
     assert row["goodput_bps"]["samples"] == [row["goodput_bps"] for row in swept.rows]
 
 
@@ -229,11 +229,11 @@ def test_a_damaged_run_is_made_anew(
 
 @pytest.mark.usefixtures("engine")
 def test_an_interrupted_comparison_makes_a_damaged_run_anew(in_tmp: Path) -> None:
-    store, kept = RunCache(in_tmp / "unfinished"), Kept(folder=in_tmp / "unfinished", until_done=True)
-    store.keep(BASE, run(BASE))
-    damage(store.place(BASE), "run.json", "{")
-    assert compare(BASE, schemes=["newreno"], seeds=1, jobs=1, kept=kept).rows[0]["goodput_bps"]["mean"] > 0
-    assert not store.folder.exists()
+    cache, store = RunCache(in_tmp / "unfinished"), RunStore(folder=in_tmp / "unfinished", until_done=True)
+    cache.keep(BASE, run(BASE))
+    damage(cache.place(BASE), "run.json", "{")
+    assert compare(BASE, schemes=["newreno"], seeds=1, jobs=1, store=store).rows[0]["goodput_bps"]["mean"] > 0
+    assert not cache.folder.exists()
 
 
 @pytest.mark.usefixtures("engine")

@@ -260,7 +260,9 @@ def test_what_was_acknowledged_arrives(down: bool, throttle: Throttle, steps: li
 
 
 def test_scheme_is_refused_where_a_flow_has_more_than_one_wireless_hop() -> None:
-    with pytest.raises(ConfigError, match="'ack-suppression' on topology 'chain': it needs the feature 'single-hop'"):
+    with pytest.raises(
+        ConfigError, match="'ack-suppression' needs a topology with the feature 'single-hop'; 'chain' has"
+    ):
         Experiment(topology="chain", topology_options={"hops": 2}, scheme="ack-suppression")
 
 

@@ -27,7 +27,7 @@ class Outstanding:
     It serves three places: at a wireless source from the release by the pacer on (conventional RTT), at the gateway
     towards the air likewise (RTT_wireless), and towards the wired side from forwarding on (RTT_wired).
 
-    Copies are named by the shell's handles; the shell owns the bytes (`Forward(keep=True)`, `Resend`, `Release`).
+    Copies are named by the driver's handles; the driver owns the bytes (`Forward(keep=True)`, `Resend`, `Release`).
 
     Invariants
     1. Karn: no sample from an ACK that may cover a retransmitted octet. After a retransmission up to sequence number m,

@@ -14,7 +14,7 @@ class WindowEdge:
     1. A window written never ends before the edge, as long as the receiver's own does not (RFC 9293 Sec. 3.8.6: "a
        receiver SHOULD NOT shrink the window"): a narrower window takes effect as ACKs catch up with the edge.
     2. A window written never exceeds the receiver's own. Windows are in octets with window scaling applied, as
-       `Segment.window_bytes` is: the shell scales them back. One that is no multiple of the scale must be rounded up,
+       `Segment.window_bytes` is: the driver scales them back. One that is no multiple of the scale must be rounded up,
        else the edge would move.
     """
 

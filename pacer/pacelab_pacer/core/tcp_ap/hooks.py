@@ -46,7 +46,7 @@ class DelayedAckConfig:
     def __post_init__(self) -> None:
         starts = [octets for octets, _every in self.schedule]
         good = starts[:1] == [0] and starts == sorted(starts) and all(every >= 1 for _octets, every in self.schedule)
-        require(good, "schedule", self.schedule, "ascending from 0 octets, each with d of at least 1")
+        require(good, "schedule", self.schedule, "pairs in ascending order from 0 octets, each with d of at least 1")
         require(self.timeout_ns > 0, "timeout_ns", self.timeout_ns, "a positive number of ns")
         require(self.max_flows >= 1, "max_flows", self.max_flows, "an integer of at least 1")
 

@@ -58,7 +58,7 @@ class GoodputControlConfig:
         require(self.interval_ns > 0, "interval_ns", self.interval_ns, "a positive number of ns")
         require(self.threshold >= 1, "threshold", self.threshold, "at least 1")
         require(self.min_improvement >= 0, "min_improvement", self.min_improvement, "at least 0")
-        require(0 <= self.ageing <= 1, "ageing", self.ageing, "0 <= ageing <= 1")
+        require(0 <= self.ageing <= 1, "ageing", self.ageing, "from 0 to 1")
         require(self.pause_intervals >= 1, "pause_intervals", self.pause_intervals, "an integer of at least 1")
         require(self.active_intervals >= 1, "active_intervals", self.active_intervals, "an integer of at least 1")
 

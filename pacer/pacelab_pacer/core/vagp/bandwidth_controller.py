@@ -53,14 +53,14 @@ class BandwidthConfig:
         mos = (self.choke_mos, self.poor_mos, self.fair_mos, self.good_mos)
         require(list(mos) == sorted(mos), "choke_mos, poor_mos, fair_mos, good_mos", mos, "in ascending order")
         for name in ("poor_cut", "choke_cut"):
-            require(0 <= getattr(self, name) < 1, name, getattr(self, name), "0 <= cut < 1")
+            require(0 <= getattr(self, name) < 1, name, getattr(self, name), "at least 0 and below 1")
         for name in ("good_gain", "fair_gain"):
             require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
         for name in ("normal_period_ns", "alert_period_ns", "alert_delay_ns"):
             require(getattr(self, name) > 0, name, getattr(self, name), "a positive number of ns")
         require(self.hold_periods >= 1, "hold_periods", self.hold_periods, "an integer of at least 1")
         rates = (self.min_rate_bps, self.max_rate_bps)
-        require(0 < rates[0] <= rates[1], "min_rate_bps, max_rate_bps", rates, "0 < min_rate_bps <= max_rate_bps")
+        require(0 < rates[0] <= rates[1], "min_rate_bps, max_rate_bps", rates, "positive and in ascending order")
 
 
 class BandwidthController:

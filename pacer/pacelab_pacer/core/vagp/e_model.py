@@ -45,7 +45,7 @@ def r_factor(mouth_to_ear_ns: int, loss: float) -> float:
     Source: Cole & Rosenbluth, Voice over IP performance monitoring, CCR 31 (2001), for G.729a; [vagp] Sec. III-A.
     """
     require(mouth_to_ear_ns >= 0, "mouth_to_ear_ns", mouth_to_ear_ns, "a number of ns of at least 0")
-    require(0 <= loss <= 1, "loss", loss, "0..1")
+    require(0 <= loss <= 1, "loss", loss, "from 0 to 1")
     delay_ms = mouth_to_ear_ns / NS_PER_MS
     delay_impairment = 0.024 * delay_ms + 0.11 * max(0.0, delay_ms - 177.3)
     loss_impairment = 11 + 40 * float(_DOUBLE.ln(Decimal(1 + 10 * loss)))
@@ -57,7 +57,7 @@ def loss_for(target_mos: float, *, network_delay_ns: int, playout_ns: int = PLAY
 
     The inverse of `mos` in its loss, to a billionth. `target_mos` lies in 1..4.5, without its ends.
     """
-    require(MOS_MIN < target_mos < MOS_MAX, "target_mos", target_mos, f"{MOS_MIN} < target_mos < {MOS_MAX}")
+    require(MOS_MIN < target_mos < MOS_MAX, "target_mos", target_mos, f"above {MOS_MIN} and below {MOS_MAX}")
     room = r_factor(mouth_to_ear_ns(network_delay_ns, playout_ns=playout_ns), 0.0) - _r_from_mos(target_mos)
     if room <= 0:
         return 0.0

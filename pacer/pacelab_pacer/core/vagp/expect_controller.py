@@ -39,15 +39,15 @@ class ExpectConfig:
     playout_ns: int = PLAYOUT_NS
 
     def __post_init__(self) -> None:
-        require(1 < self.target_mos < 4.5, "target_mos", self.target_mos, "1 < target_mos < 4.5")
+        require(1 < self.target_mos < 4.5, "target_mos", self.target_mos, "above 1 and below 4.5")
         require(self.period_ns > 0, "period_ns", self.period_ns, "a positive number of ns")
         for name in ("keep", "keep_of_all"):
-            require(0 <= getattr(self, name) < 1, name, getattr(self, name), "0 <= share < 1")
+            require(0 <= getattr(self, name) < 1, name, getattr(self, name), "at least 0 and below 1")
         require(self.haste >= 1, "haste", self.haste, "at least 1")
         for name in ("trust_pkts", "growth", "first_growth"):
             require(getattr(self, name) > 0, name, getattr(self, name), "a positive number")
         rates = (self.min_rate_bps, self.max_rate_bps)
-        require(0 < rates[0] <= rates[1], "min_rate_bps, max_rate_bps", rates, "0 < min_rate_bps <= max_rate_bps")
+        require(0 < rates[0] <= rates[1], "min_rate_bps, max_rate_bps", rates, "positive and in ascending order")
         require(self.playout_ns >= 0, "playout_ns", self.playout_ns, "a number of ns of at least 0")
 
     def controller(self) -> ExpectController:

@@ -109,13 +109,13 @@ ATTACKS = (
         "search-frames-for-the-answer",
         "frame = sys._getframe()\nwhile frame:\n    for value in frame.f_locals.values():\n"
         "        if isinstance(value, float): return value\n    frame = frame.f_back",
-        "None, which is no number",
+        "None; it must be a number",
     ),
     Attack(
         "search-gc-for-the-answer",
         "import gc\nfor item in gc.get_objects():\n"
         "    if isinstance(item, dict) and 'expected' in item: return item['expected']",
-        "None, which is no number|got",
+        "None; it must be a number|got",
     ),
     Attack(
         "always-equal",

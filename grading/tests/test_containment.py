@@ -36,7 +36,7 @@ DELAY = HEAD + "def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):
 NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
 
 RESULTS = {
-    "nothing, for want of a return": ("pass", "None, which is no number"),
+    "nothing, for want of a return": ("pass", "None; it must be a number"),
     "a number of 400 digits": ("return 10**400", "a whole number of 1329 bits"),
     "a number beyond floats": ("return 10**4000", "a whole number of|not JSON"),
     "half a surrogate pair": ("return '\\ud800'", r"\\ud800.*which is no number"),

@@ -131,7 +131,7 @@ def test_interrupted_grading_says_what_is_kept_and_leaves_no_sandbox(
     monkeypatch.setattr("pacelab_grading.batch.grade_all", interrupted)
     monkeypatch.setattr("pacelab_grading.leftovers.sweep", lambda *_: swept.append(True) or [])
     assert main(["grade", "a.py", "--assignment", "3", "--key", "k"]) == code
-    said = f"pacelab: 1 of 1 verdicts are kept in grades/verdicts; the same command goes on\npacelab: {says}\n"
+    said = f"pacelab: 1 of 1 verdicts are kept in grades/verdicts; repeat the command to continue\npacelab: {says}\n"
     assert capsys.readouterr().err == said
     assert swept == [True]
 

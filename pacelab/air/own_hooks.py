@@ -182,7 +182,8 @@ class _OwnHook:
         """An error about a return value that the contract does not have."""
         shown = repr(gave)
         shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
-        return self._code.fail(f"{method.__name__}() must return {valid}, not {shown}\n{place_of(method)}".rstrip())
+        told = f"returned {shown} from {method.__name__}(); it must return {valid}"
+        return self._code.fail(f"{told}\n{place_of(method)}".rstrip())
 
 
 def _is_reaction(gave: object) -> bool:

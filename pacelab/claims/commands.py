@@ -9,7 +9,7 @@ import typer
 
 from pacelab.console import log, print_json, print_table, runs_bar
 from pacelab.errors import ConfigError
-from pacelab.experiment.experiment import parse_one
+from pacelab.experiment.from_text import parse_one
 from pacelab.results.folder import RUNS, check_destination, check_writable
 from pacelab_topologies.domain import Whole
 

@@ -19,8 +19,9 @@ from pacelab.claims.model import OVER_SEEDS, SCHEME, Claim, Effort, Measure, Poi
 from pacelab.claims.quantities import QUANTITIES
 from pacelab.claims.traffic_quantities import Aspect
 from pacelab.errors import ConfigError
-from pacelab.experiment.experiment import Experiment, find_option
-from pacelab.options.table import BY_FIELD, OPTIONS, Option
+from pacelab.experiment.experiment import Experiment
+from pacelab.experiment.from_text import find_option
+from pacelab.options.settings import BY_FIELD, OPTIONS, Option
 from pacelab.results.metrics import Estimate, estimate
 from pacelab.results.results import RunResult
 from pacelab_topologies.registry import find_kind

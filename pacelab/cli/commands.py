@@ -12,8 +12,10 @@ import typer
 from pacelab.cli.options import with_experiment_options, with_topology_options
 from pacelab.console import log, print_json, print_table, progress_bar, runs_bar
 from pacelab.errors import ConfigError, HostError, PaceLabError
-from pacelab.experiment.experiment import Experiment, build_experiment, parse_one, place, request_of, split_axes
-from pacelab.options.table import BY_FIELD
+from pacelab.experiment.experiment import Experiment
+from pacelab.experiment.from_text import build_experiment, parse_one, place, split_axes
+from pacelab.experiment.stored import request_of
+from pacelab.options.settings import BY_FIELD
 from pacelab.results.folder import RUNS, SNAP_BYTES, SNAPS, PcapFile, check_destination, write_file
 from pacelab.results.quantities import SHORT_NAMES, Quantity, find_quantity
 from pacelab_topologies.domain import Whole
@@ -343,7 +345,7 @@ def rerun(  # noqa: PLR0913  Typer makes options of them
     except (KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"result {str(folder)!r}: its config was changed or is damaged ({error!r})") from None
     if seed is not None:
-        request["seed"] = parse_one("--seed", seed, BY_FIELD["seed"].domain)
+        request = {**request, "seed": parse_one("--seed", seed, BY_FIELD["seed"].domain)}
     experiment = Experiment(**request)
     check_destination(out)
     with progress_bar(f"{config['topology']}, {config['scheme']}", quiet=quiet) as on_progress:

@@ -20,8 +20,8 @@ from pacelab.console import log
 from pacelab.emulation.agents.roles import VALID_PATH_RATES as PATH_RATES
 from pacelab.emulation.agents.roles import AgentName, check_path_known, read_path_rates
 from pacelab.errors import ConfigError, HostError
-from pacelab.experiment.experiment import build_experiment, parse_one
-from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
+from pacelab.experiment.from_text import build_experiment, parse_one
+from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS
 from pacelab.schemes import SCHEMES, HookSettings
 from pacelab.schemes.scheme import MOST_NODES, MOST_SENSE_HOPS
 from pacelab_topologies.domain import Domain, Real, Whole

@@ -10,7 +10,7 @@ import typer
 from pacelab.cli.options import with_experiment_options
 from pacelab.console import log, print_json, runs_bar, word
 from pacelab.errors import ConfigError
-from pacelab.experiment.experiment import find_option, parse_one, place, split_axes
+from pacelab.experiment.from_text import find_option, parse_one, place, split_axes
 from pacelab.results.folder import write_file
 from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity
 from pacelab_topologies.domain import Choice, Real, Whole

@@ -19,7 +19,7 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.timeline import record_air
-from pacelab.options.table import BY_FIELD
+from pacelab.options.settings import BY_FIELD
 from pacelab.results.folder import write_file
 from pacelab.running.runner import find_backend
 from pacelab.schemes import SCHEMES

@@ -20,8 +20,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from pacelab.errors import ConfigError
-from pacelab.options.request import Options
-from pacelab.options.table import BACKEND_OPTIONS, BY_FIELD
+from pacelab.options.settings import BACKEND_OPTIONS, BY_FIELD, Options
 from pacelab.options.values import HERE, air_host_delay
 from pacelab.schemes import SCHEMES, HookSettings, Scheme
 from pacelab.traffic.flows import PlannedFlow

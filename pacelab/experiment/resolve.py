@@ -10,23 +10,22 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import PurePath
 from typing import Any, Literal
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.backends import BACK_ENDS, check_where
+from pacelab.options.names_or_files import is_traffic_file
 from pacelab.options.own_code import digest_of, is_own
-from pacelab.options.request import Options, Request
-from pacelab.options.table import BY_FIELD, BY_FLAG, OPTIONS, SHORTEST_RUN_S, is_traffic_file
+from pacelab.options.settings import BY_FIELD, BY_FLAG, SETTINGS, SHORTEST_RUN_S, Options, Request
 from pacelab.options.values import NS2_OF_2001, NS2_OF_2001_RATE_BPS, PHYS, TCP_DEFAULTS
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.schemes.scheme import MOST_SENSE_HOPS
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
 from pacelab.units import BPS_PER_MBPS
 from pacelab_topologies import registry
-from pacelab_topologies.domain import Domain, Real, Whole
 from pacelab_topologies.kind import Kind
 from pacelab_topologies.model import Topology
 from pacelab_topologies.registry import find_kind
@@ -45,12 +44,7 @@ def load_topology(name: str | PathLike[str], *, direction: str | None = None, **
         raise ConfigError(str(error)) from None
 
 
-_OF_RESULTS: dict[str, Domain] = {
-    "series_interval_s": Real(0.000_001, 1_000_000),
-    "stop_after_pkts": Whole(1, 2**63 - 1),
-    "batch_pkts": Whole(1, 2**63 - 1),
-}
-"""Options of results, which have no flag."""
+_FIELDS = frozenset(item.name for item in fields(Options))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +70,10 @@ class Resolved:
 
 def resolve(request: Request) -> Resolved:
     """Resolve an experiment. ConfigError names a bad value and the valid ones, or a combination that cannot run."""
-    given = {name: value for name in BY_FIELD if (value := request.get(name)) is not None}
-    for name, value in given.items():
-        BY_FIELD[name].check(value)
-    for name, domain in _OF_RESULTS.items():
-        if (value := request.get(name)) is not None:
-            _check(name, domain, value)
+    given = {option.field: value for option in SETTINGS if (value := request.get(option.field)) is not None}
+    for option in SETTINGS:
+        if option.field in given:
+            option.check(given[option.field])
     asked, own = _text(request, "topology", "chain"), _own_options(request)
     kind = _kind(asked)
     _check_names(request, kind)
@@ -115,7 +107,7 @@ def _resolved(
     asked, scheme_name = _text(request, "topology", "chain"), _text(request, "scheme", "newreno")
     scheme = find_scheme(scheme_name)
     values |= _brought(scheme, scheme_name, given)
-    table = {option.field: option.default for option in OPTIONS if option.default is not None}
+    table = {option.field: option.default for option in SETTINGS if option.default is not None}
     named = TCP_DEFAULTS[values.get("tcp_defaults", table["tcp_defaults"])]
     values = {"traffic": kind.traffic} | table | dict(named) | values
     back_end = BACK_ENDS[values["backend"]]
@@ -129,8 +121,7 @@ def _resolved(
     phy = PHYS[values["phy"]]
     rate_bps = NS2_OF_2001_RATE_BPS if values["radio"] == NS2_OF_2001 else phy.rate_bps
     by_others: dict[str, Any] = {"rate_bps": rate_bps, "mac_ack": phy.mac_ack, **back_end.options}
-    values = dict.fromkeys(BY_FIELD) | by_others | values
-    values |= {name: value for name in _OF_RESULTS if (value := request.get(name)) is not None}
+    values = dict.fromkeys(option.field for option in SETTINGS) | by_others | values
     options = Options(
         topology=asked,
         topology_options=_own_options(request),
@@ -167,25 +158,16 @@ def _resolved(
 
 def _check_names(request: Request, kind: Kind) -> None:
     """Raise ConfigError for a keyword that `Experiment` does not have: nothing that is asked for is passed over."""
-    for name in sorted(request.keys() - Request.__annotations__.keys()):
+    for name in sorted(request.keys() - _FIELDS):
         flag = f"--{name.replace('_', '-')}"
         if flag in BY_FLAG:
             hint = f"in Python {flag} is called {BY_FLAG[flag].field}"
         elif any(option.name == name for option in kind.options):
             hint = f"write topology_options={{{name!r}: ...}}, since it is an option of the topology"
         else:
-            like = difflib.get_close_matches(name, Request.__annotations__, n=1)
-            hint = (
-                f"did you mean {like[0]}?" if like else f"the options are {', '.join(sorted(Request.__annotations__))}"
-            )
+            like = difflib.get_close_matches(name, _FIELDS, n=1)
+            hint = f"did you mean {like[0]}?" if like else f"the options are {', '.join(sorted(_FIELDS))}"
         raise ConfigError(f"Experiment has no option {name!r}; {hint}")
-
-
-def _check(name: str, domain: Domain, value: object) -> None:
-    try:
-        domain.check(value)
-    except ValueError as error:
-        raise ConfigError(f"{name} {error}") from None
 
 
 def _text(request: Request, name: Literal["topology", "scheme"], default: str) -> str:
@@ -331,15 +313,6 @@ def _traffic_kind(carried: tuple[Carried, ...], scheme: Scheme) -> str:
 
 
 def _hook_settings(options: Options, topology: Topology) -> HookSettings:
-    return HookSettings(
-        pace_rate_bps=options.pace_rate_bps,
-        gateway_window_pkts=options.gateway_window_pkts,
-        pace_hops=options.pace_hops,
-        sense_hops=min(int(topology.sense_m // topology.decode_m), MOST_SENSE_HOPS),
-        phy=options.phy,
-        rts=options.rts,
-        playout_s=options.playout_s,
-        throttle=options.throttle,
-        extra_backoff=options.extra_backoff,
-        seed=options.seed,
-    )
+    """The settings of the experiment that hooks see, and what they derive from the topology."""
+    values = {item.name: getattr(options, item.name) for item in fields(HookSettings) if item.name in _FIELDS}
+    return HookSettings(sense_hops=min(int(topology.sense_m // topology.decode_m), MOST_SENSE_HOPS), **values)

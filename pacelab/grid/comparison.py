@@ -31,7 +31,7 @@ from pacelab.options.arguments import (
     values_by_name,
     whole,
 )
-from pacelab.options.request import Request
+from pacelab.options.settings import Request
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
 from pacelab.results.notes import NO_EFFECT

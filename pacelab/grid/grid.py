@@ -27,9 +27,9 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.tables import BASELINE, show_name, show_point, show_value
 from pacelab.options.arguments import an, checked, function, listed, names, optional, path, taken, values_by_name, whole
+from pacelab.options.names_or_files import CONTROLS
 from pacelab.options.own_code import digest_of, is_own, load_own
-from pacelab.options.request import Options, Request
-from pacelab.options.table import CONTROLS
+from pacelab.options.settings import Options, Request
 from pacelab.results.folder import check_writable, resolve, write_file
 from pacelab.results.notes import NO_EFFECT
 from pacelab.results.quantities import QUANTITIES, read_flows, read_quantities
@@ -171,7 +171,7 @@ class Grid:
         own: Any = {name: value for name, value in point.items() if name in _FIELDS}
         options = {name: value for name, value in point.items() if name not in _FIELDS}
         topology_options = {**self.base.topology_options, **options}
-        changes: Request = {**own, **self.fixed, "topology_options": topology_options, "seed": seed}
+        changes: dict[str, Any] = {**own, **self.fixed, "topology_options": topology_options, "seed": seed}
         chosen = changes_of(scheme)
         other = changes.get("cc", self.base.cc)
         if "cc" in chosen and other != BASELINE:

@@ -16,7 +16,7 @@ from pacelab.figures.tables import network, settings, show_name, show_value
 from pacelab.grid.grid import DOCUMENT, FLOWS, RUNS, SCHEMA_VERSION, holds_kept_runs
 from pacelab.options import arguments
 from pacelab.options.arguments import a_text, an, checked, optional, path, switch, texts, values_by_name
-from pacelab.options.table import BY_FIELD
+from pacelab.options.settings import BY_FIELD
 from pacelab.results.metrics import LEVEL, estimate
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import of_other_schema

@@ -8,8 +8,8 @@ from importlib import import_module
 from types import MappingProxyType
 
 from pacelab.errors import ConfigError
+from pacelab.options.names_or_files import CONTROLS
 from pacelab.options.own_code import digest_of, is_own, load_own, meant_instead
-from pacelab.options.table import CONTROLS
 from pacelab.schemes import ack_suppression, candidates, expect, link_red, tcp_ap, tcp_gap, vagp
 from pacelab.schemes.scheme import Scheme, Style
 from pacelab_topologies.domain import like_which

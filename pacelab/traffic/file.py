@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from pacelab.errors import ConfigError
-from pacelab.options.table import BY_FIELD, CONTROLS
+from pacelab.options.names_or_files import CONTROLS
+from pacelab.options.settings import BY_FIELD
 from pacelab.traffic.flows import Carried, both_ways, named, start_delay_s
 from pacelab_topologies.document import Document, Part, Rate, Size, Time
 from pacelab_topologies.model import Flow, Topology
 
 if TYPE_CHECKING:
-    from pacelab.options.request import Options
+    from pacelab.options.settings import Options
 
 
 class Line(Part):

@@ -32,7 +32,7 @@ from pacelab.options.voice import CODECS
 from pacelab_topologies.model import Flow, Topology
 
 if TYPE_CHECKING:
-    from pacelab.options.request import Options
+    from pacelab.options.settings import Options
 
 THINK_K_S, THINK_ALPHA, THINK_MOST_S = 1.0, 1.5, 60.0
 SIZE_MU, SIZE_SIGMA, SIZE_MOST_BYTES = 9.357, 1.318, 133_000

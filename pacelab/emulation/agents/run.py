@@ -21,7 +21,7 @@ from pacelab.emulation.agents.task import MOST_BYTES, Task
 from pacelab.emulation.plan import read_document
 from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.air_config import ACK_SCHEDULES
-from pacelab.options.table import BY_FIELD
+from pacelab.options.settings import BY_FIELD
 from pacelab.schemes import SCHEMES, HookSettings, Scheme, find_scheme
 from pacelab_pacer.linux.status import FlowStatus, Line
 

@@ -157,7 +157,7 @@ class ExpectController:
             del self._directions[call]
 
     def _allowed_bps(self) -> float | None:
-        """The least of what the directions allow; None while no loss is known."""
+        """The lowest rate that a direction allows; None while no loss is known."""
         expected = sum(one.expected for one in self._directions.values())
         unplayed = sum(one.unplayed for one in self._directions.values())
         if not unplayed:

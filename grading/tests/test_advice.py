@@ -14,16 +14,18 @@ from types import SimpleNamespace
 import pytest
 
 from pacelab import Drop, Forward
-from pacelab_grading.assignment import Wrong
 from pacelab_grading.assignments import find_assignment
 from pacelab_grading.handout import NO_WALLS
-from pacelab_grading.inside.worker import MOST_YIELDED, Worker, describe, drain, plain, seed_alike
-from pacelab_grading.judge import Terms, Verdict, judge
-from pacelab_grading.lab import MAX_STEPS, Lab, _asked, near
-from pacelab_grading.plain import READER
+from pacelab_grading.inside.worker import MOST_YIELDED, Worker, describe, drain, json_value, make_random_reproducible
+from pacelab_grading.judging.judge import GradingTerms, judge
 from pacelab_grading.receive.submission import Submission
-from pacelab_grading.sandbox import Walls
-from pacelab_grading.session import Raised
+from pacelab_grading.rubric.context import MAX_STEPS, CheckContext, call_text
+from pacelab_grading.rubric.expect import near
+from pacelab_grading.rubric.findings import WrongAnswer
+from pacelab_grading.rubric.verdict import Verdict
+from pacelab_grading.sandbox.box import Walls
+from pacelab_grading.sandbox.failures import Raised
+from pacelab_grading.text.source_file import READER
 from pacelab_labs import exercise
 
 ASSIGNMENT = find_assignment(3)
@@ -71,7 +73,7 @@ def test_a_number_that_is_not_finite_is_told_in_words_without_a_sandbox_too(mode
     checks = tuple(check for check in ASSIGNMENT.checks if check.id == "variation")
     assignment = replace(ASSIGNMENT)
     object.__setattr__(assignment, "checks", checks)
-    (result,) = judge(Submission(student="s", source=text), assignment, walls=NO_WALLS, terms=Terms()).results
+    (result,) = judge(Submission(student="s", source=text), assignment, walls=NO_WALLS, terms=GradingTerms()).results
     assert result.status == "failed"
     assert result.got.endswith("a number that is not finite (nan, inf) was returned")
 
@@ -108,7 +110,7 @@ def test_a_right_number_of_another_type_is_told_what_to_return() -> None:
 
 
 def test_numbers_that_differ_are_told_with_the_digits_in_which_they_do() -> None:
-    with pytest.raises(Wrong) as caught:
+    with pytest.raises(WrongAnswer) as caught:
         near(1_440_000 / 7, 205_714, what="bound")
     assert (caught.value.finding.expected, caught.value.finding.got) == ("bound = 205,714.286", "205,714")
 
@@ -118,7 +120,7 @@ def test_what_draws_without_a_seed_draws_the_same_at_each_grading(monkeypatch: p
         with monkeypatch.context() as patch:
             for name, value in list(vars(random).items()):
                 patch.setattr(random, name, value)
-            seed_alike()
+            make_random_reproducible()
             first = [random.random(), random.Random().random(), random.Random().random(), random.choice([0.1, 0.2])]
             random.seed()
             return [*first, random.random(), random.Random(5).random()]
@@ -151,9 +153,9 @@ def test_an_async_def_is_told_so_without_a_warning_of_the_graders_own_lines(
 
 
 def test_an_iterator_is_its_values_as_in_the_labs_own_checks() -> None:
-    assert plain(number for number in (1.5, 2.5)) == [1.5, 2.5]
-    assert plain([map(str, (1, 2)), 3]) == [["1", "2"], 3]
-    assert len(plain(count())) == MOST_YIELDED == exercise.MOST_YIELDED
+    assert json_value(number for number in (1.5, 2.5)) == [1.5, 2.5]
+    assert json_value([map(str, (1, 2)), 3]) == [["1", "2"], 3]
+    assert len(json_value(count())) == MOST_YIELDED == exercise.MOST_YIELDED
 
 
 @pytest.mark.parametrize("kind", ["ValueError", "ZeroDivisionError", "NameError", "ImportError", "TypeError"])
@@ -164,11 +166,11 @@ def test_an_exception_of_the_codes_own_is_left_as_it_is(kind: str) -> None:
 
 
 def test_what_was_done_ends_with_what_was_done_last_and_shows_what_was_drawn() -> None:
-    lab = Lab(box=None, file="", key=b"")  # type: ignore[arg-type]
+    lab = CheckContext(box=None, file="", key=b"")  # type: ignore[arg-type]
     for number in range(MAX_STEPS + 5):
         lab.step(str(number))
     assert (len(lab.steps), lab.steps[-1]) == (MAX_STEPS, str(MAX_STEPS + 4))
-    assert _asked((1,), {"uniform": {"$draws": [0.25]}}) == "1, uniform=<draws [0.25]>"
-    assert _asked(({"$random": 0.5},), {}) == "<draws 0.5>"
+    assert call_text((1,), {"uniform": {"$draws": [0.25]}}) == "1, uniform=<draws [0.25]>"
+    assert call_text(({"$random": 0.5},), {}) == "<draws 0.5>"
     sample = {"$sample": [0.1, 0.00911836218123566, 6, 11_000_000.0, 1023, 40]}
-    assert _asked((sample,), {}).endswith(", data_bytes=1023, ack_bytes=40)")
+    assert call_text((sample,), {}).endswith(", data_bytes=1023, ack_bytes=40)")

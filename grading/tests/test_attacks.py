@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import pytest
 
-from pacelab_grading import session as session_module
-from pacelab_grading.judge import Verdict
-from pacelab_grading.leftovers import BOX, own_mark
 from pacelab_grading.records.report import html_report, text_report
-from pacelab_grading.sandbox import Limits, Walls
+from pacelab_grading.rubric.verdict import Verdict
+from pacelab_grading.sandbox import session as session_module
+from pacelab_grading.sandbox.box import Limits, Walls
+from pacelab_grading.sandbox.leftovers import BOX, own_mark
 
 # What hostile code tries. Each stands for a function that is asked for a number, or for the import of the file.
 

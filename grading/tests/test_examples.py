@@ -128,8 +128,8 @@ def test_interrupted_grading_says_what_is_kept_and_leaves_no_sandbox(
         swept.clear()
         raise stopped
 
-    monkeypatch.setattr("pacelab_grading.batch.grade_all", interrupted)
-    monkeypatch.setattr("pacelab_grading.leftovers.sweep", lambda *_: swept.append(True) or [])
+    monkeypatch.setattr("pacelab_grading.grade.judged.grade_all", interrupted)
+    monkeypatch.setattr("pacelab_grading.grade.judged.remove_leftovers", lambda *_: swept.append(True) or [])
     assert main(["grade", "a.py", "--assignment", "3", "--key", "k"]) == code
     said = f"pacelab: 1 of 1 verdicts are kept in grades/verdicts; the same command goes on\npacelab: {says}\n"
     assert capsys.readouterr().err == said

@@ -14,42 +14,42 @@ import pytest
 from pacelab import ConfigError, HostError
 from pacelab.running import workers
 from pacelab_grading.assignments import find_assignment
-from pacelab_grading.batch import grade_all, others_kept, slug
-from pacelab_grading.commands import _say
 from pacelab_grading.commands import grade as grade_command
-from pacelab_grading.examiner import Examiner, Settings
-from pacelab_grading.judge import NOT_GRADED, Result, Verdict
-from pacelab_grading.plain import folded
+from pacelab_grading.grade.batch import grade_all, other_assignments
+from pacelab_grading.grade.messages import print_notes
+from pacelab_grading.judging.process import BatchSettings, JudgeProcess
 from pacelab_grading.receive.submission import Submission
 from pacelab_grading.records.gradebook import (
     GONE,
     Row,
     csv_file,
-    gone,
     gradebook,
     graded_before,
     lateness,
-    remembered,
-    strangers,
+    mark_earlier_grades,
+    missing_now,
     summary,
     to_csv,
+    unmatched_rows,
 )
 from pacelab_grading.records.gradescope import results
-from pacelab_grading.records.home import canvas, homeward, of_earlier, write_home
-from pacelab_grading.records.report import from_json, html_report, text_report, to_json
+from pacelab_grading.records.lms_export import build_files, canvas, files_of_earlier_runs, write_files
+from pacelab_grading.records.report import file_stem, html_report, text_report
 from pacelab_grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
-from pacelab_grading.sandbox import Walls
+from pacelab_grading.rubric.verdict import NOT_GRADED, Result, Verdict, from_json, to_json
+from pacelab_grading.sandbox.box import Walls
+from pacelab_grading.text.printable import casefolded
 
 Judge = Callable[..., Verdict]
 TEMPLATE = find_assignment(2).template
 MANY = [Submission(student=f"s{number}", source=f"return {number}\n") for number in range(3)]
 """No Python, which takes the least time."""
-SETTINGS = Settings(assignment=2, weak_walls=True)
+SETTINGS = BatchSettings(assignment=2, weak_walls=True)
 
 
 @pytest.mark.thorough
 def test_the_same_submission_gets_the_same_verdict_behind_any_walls(grade: Judge, best: Walls) -> None:
-    from pacelab_grading.sandbox import walls
+    from pacelab_grading.sandbox.box import walls
 
     source = (find_assignment(2).path / "model.py").read_text(encoding="utf-8").replace("8e9", "1e9")
     documents = [
@@ -68,9 +68,9 @@ def test_another_key_draws_other_parameters(grade: Judge, best: Walls) -> None:
 @pytest.mark.usefixtures("engine")
 def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graded: list[str] = []
-    original = Examiner.judge
+    original = JudgeProcess.judge
 
-    def counting(self: Examiner, submission: Submission, settings: Settings) -> Verdict:
+    def counting(self: JudgeProcess, submission: Submission, settings: BatchSettings) -> Verdict:
         graded.append(submission.student)
         return original(self, submission, settings)
 
@@ -78,7 +78,7 @@ def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytes
         if done == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Examiner, "judge", counting)
+    monkeypatch.setattr(JudgeProcess, "judge", counting)
     with pytest.raises(KeyboardInterrupt):
         grade_all(MANY, SETTINGS, store=tmp_path, jobs=1, on_done=stop)
     assert graded[:2] == ["s0", "s1"]  # the third may have begun
@@ -90,7 +90,9 @@ def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytes
         path.write_text("{")  # as a full disk would leave it, were it not for the rename
     grade_all(MANY, SETTINGS, store=tmp_path, jobs=1)
     assert len(graded) == 6
-    monkeypatch.setattr("pacelab_grading.batch.HERE", tmp_path)  # rubrics of another text, and the same version
+    monkeypatch.setattr(
+        "pacelab_grading.grade.batch.PACKAGE", tmp_path
+    )  # rubrics of another text, and the same version
     grade_all(MANY, SETTINGS, store=tmp_path, jobs=1)
     assert len(graded) == 9
 
@@ -103,8 +105,8 @@ def test_a_scheduler_that_is_not_there_is_a_host_error(tmp_path: Path, monkeypat
 
 def test_file_names_hold_no_path_and_stay_apart() -> None:
     names = ["ann", "Ann", "zoë", "zoe\u0308", "../../etc/passwd", "a/b", "a_b", "", "Zoë Öz", "x" * 300]
-    made = [slug(name) for name in names]
-    assert len(set(map(folded, made))) == len(names)  # on a disk for which letters have no size, too
+    made = [file_stem(name) for name in names]
+    assert len(set(map(casefolded, made))) == len(names)  # on a disk for which letters have no size, too
     assert not any("/" in name or ".." in name or len(name) > 80 for name in made)
 
 
@@ -272,7 +274,7 @@ def test_why_a_hand_in_is_nobodys() -> None:
         LateRule(),
     )
     assert [row.status for row in found] == ["graded", "missing", "missing", "graded", "graded", "graded"]
-    assert strangers(found) == found[3:]
+    assert unmatched_rows(found) == found[3:]
     said = [row.remarks.partition(":")[0] for row in found[3:]]
     assert said == ["its name fits 2 students", "its id fits 2 students", "not in the roster; mend <this>"]
 
@@ -389,8 +391,8 @@ def test_what_was_handed_in_as_it_was_handed_out_is_remarked() -> None:
 
 def test_grades_of_an_earlier_run_that_lie_there_are_named(tmp_path: Path) -> None:
     old = ["gradescope/submission_1/results.json", "reports/ann.html"]
-    write_home(tmp_path, dict.fromkeys(("canvas.csv", "reports/bob.html", *old), b""))
-    assert of_earlier(tmp_path, {"canvas.csv", "reports/bob.html"}) == old
+    write_files(tmp_path, dict.fromkeys(("canvas.csv", "reports/bob.html", *old), b""))
+    assert files_of_earlier_runs(tmp_path, {"canvas.csv", "reports/bob.html"}) == old
 
 
 def test_who_was_graded_before_and_is_not_among_these_hand_ins_gets_no_zero(tmp_path: Path) -> None:
@@ -402,9 +404,9 @@ def test_who_was_graded_before_and_is_not_among_these_hand_ins_gets_no_zero(tmp_
         verdicts = [verdict(name, 90) for name in present]
         submissions = [Submission(student=name, source="") for name in present]
         before = graded_before(tmp_path / "gradebook.csv")
-        made = remembered(gradebook(verdicts, submissions, students, LateRule()), before)
+        made = mark_earlier_grades(gradebook(verdicts, submissions, students, LateRule()), before)
         (tmp_path / "gradebook.csv").write_bytes(csv_file(made))
-        home = homeward(tmp_path / "roster.csv", students, made, submissions, verdicts, column="A", hidden="hidden")
+        home = build_files(tmp_path / "roster.csv", students, made, submissions, verdicts, column="A", hidden="hidden")
         sent = [line.split(",")[0] for line in home["canvas.csv"].decode().splitlines()[2:]]
         told.append((sent, made[1].remarks, made[2].remarks))
     assert told[0] == (["Ann", "Bob", "Cem"], "mend <this>", "nothing handed in")
@@ -419,7 +421,7 @@ def test_who_has_another_name_by_now_was_graded_before_all_the_same(tmp_path: Pa
         return gradebook(verdicts, found, read_roster(tmp_path / "roster.csv"), LateRule())
 
     (tmp_path / "gradebook.csv").write_bytes(csv_file(made("Ann Ash", handed_in=True)))
-    later = remembered(made("Ann Oak", handed_in=False), graded_before(tmp_path / "gradebook.csv"))
+    later = mark_earlier_grades(made("Ann Oak", handed_in=False), graded_before(tmp_path / "gradebook.csv"))
     assert [row.remarks for row in later] == [GONE, "nothing handed in"]
 
 
@@ -430,8 +432,8 @@ def test_without_a_roster_who_was_graded_before_is_named(tmp_path: Path) -> None
 
     (tmp_path / "gradebook.csv").write_bytes(csv_file(made("Ann", "=Bob", "Cem")))
     before = graded_before(tmp_path / "gradebook.csv")
-    assert gone(made("=Bob", "Dora"), before) == ["Ann", "Cem"]
-    assert gone(made("Ann", "=Bob", "Cem"), before) == []
+    assert missing_now(made("=Bob", "Dora"), before) == ["Ann", "Cem"]
+    assert missing_now(made("Ann", "=Bob", "Cem"), before) == []
 
 
 @pytest.mark.usefixtures("engine")
@@ -465,7 +467,7 @@ def test_grades_of_another_assignment_are_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "ann.py").touch()
     with pytest.raises(ConfigError, match="the grades of assignment 2 are there: name another folder"):
         grade_command(submissions=[tmp_path / "ann.py"], assignment="1", out=tmp_path)
-    assert others_kept(tmp_path / "verdicts", 2) == []
+    assert other_assignments(tmp_path / "verdicts", 2) == []
 
 
 def test_whose_time_is_not_known_is_counted_where_lateness_costs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -475,7 +477,7 @@ def test_whose_time_is_not_known_is_counted_where_lateness_costs(capsys: pytest.
     submissions = [Submission(student=item.student, source="") for item in verdicts]
     for due, told in (("2026-11-01T23:59", True), (None, False)):
         rule = LateRule(due=None if due is None else parse_time(due))
-        _say(gradebook(verdicts, submissions, students, rule), verdicts, Path("grades"), due=due is not None)
+        print_notes(gradebook(verdicts, submissions, students, rule), verdicts, Path("grades"), due=due is not None)
         assert ("nothing was taken off 2: no time is known" in capsys.readouterr().err) == told
 
 
@@ -484,7 +486,7 @@ def test_who_is_not_graded_is_named_with_the_reason(capsys: pytest.CaptureFixtur
     again = replace(lost, got=f"as above: {lost.got}")
     verdicts = [replace(verdict(name, 0, "rerun"), results=(lost, again)) for name in ("Ann", "Bob")]
     submissions = [Submission(student=item.student, source="") for item in verdicts]
-    _say(gradebook(verdicts, submissions, [], LateRule()), verdicts, Path("grades"), due=False)
+    print_notes(gradebook(verdicts, submissions, [], LateRule()), verdicts, Path("grades"), due=False)
     said = capsys.readouterr().err.splitlines()
     assert said[0].endswith("--patience 4): Ann, Bob")
     assert said[1:-1] == ["pacelab:   since no room in /tmp: not graded"]

@@ -16,16 +16,17 @@ from typing import Any
 import pytest
 
 from pacelab.cli.main import main
-from pacelab_grading.assignment import Assignment
 from pacelab_grading.assignments import find_assignment
-from pacelab_grading.judge import Listener, Terms, Verdict, judge
-from pacelab_grading.lab import RemoteFunction
+from pacelab_grading.judging.judge import GradingTerms, Listener, judge
 from pacelab_grading.labs.exercises import SOLUTION
 from pacelab_grading.labs.rubrics import LABS
 from pacelab_grading.receive.notebook import Module, module_of
 from pacelab_grading.receive.submission import Submission, read_submission
 from pacelab_grading.records.report import html_report, text_report
-from pacelab_grading.sandbox import Walls
+from pacelab_grading.rubric.assignment import Assignment
+from pacelab_grading.rubric.context import RemoteFunction
+from pacelab_grading.rubric.verdict import Verdict
+from pacelab_grading.sandbox.box import Walls
 from pacelab_labs import CheckFailed
 from pacelab_labs.check import SelfCheck
 
@@ -87,8 +88,8 @@ def grade(
     lab = replace(LABS[name])
     if quick:
         object.__setattr__(lab, "checks", tuple(check for check in lab.checks if not check.simulates))
-    terms = Terms(key="labs", individual=True)
-    return judge(Submission(student=student, source=source), lab, walls=walls, terms=terms, tell=tell)
+    terms = GradingTerms(key="labs", individual=True)
+    return judge(Submission(student=student, source=source), lab, walls=walls, terms=terms, listener=tell)
 
 
 def lost(verdict: Verdict) -> list[str]:
@@ -106,7 +107,7 @@ def test_the_solved_notebook_earns_all_and_the_untouched_one_nothing(name: str, 
         submission = read_submission("s", {f"{stem}.ipynb": notebook(text)}, lab)
         assert (submission.problems, submission.answers) == ((), ())
         around = best if walled else NO_WALLS
-        verdict = judge(submission, lab, walls=around, terms=Terms(key="labs", individual=True))
+        verdict = judge(submission, lab, walls=around, terms=GradingTerms(key="labs", individual=True))
         assert (verdict.points, verdict.total, verdict.status) == (points, 100, "graded"), text_report(verdict)
 
 
@@ -234,7 +235,7 @@ def test_no_mutant_earns_full_marks(name: str, earns_all: Callable[[Callable[[Li
     alive = [
         told
         for told, source in made
-        if earns_all(lambda tell, source=source: grade(source, name, quick=True, tell=tell))
+        if earns_all(lambda tell, source=source: grade(source, name, quick=True, listener=tell))
     ]
     assert sorted(alive) == sorted(known)
 

@@ -8,7 +8,7 @@ import os
 import sys
 import tracemalloc
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,16 +19,29 @@ from pacelab_grading.assignments import find_assignment
 from pacelab_grading.commands import grade
 from pacelab_grading.receive import collect as collect_module
 from pacelab_grading.receive import places
-from pacelab_grading.receive.collect import Collected, collect
-from pacelab_grading.receive.submission import Submission, stamped_number
+from pacelab_grading.receive.collect import Collected
+from pacelab_grading.receive.platforms import NO_NAMES, KnownNames
+from pacelab_grading.receive.submission import Submission, read_submission, stamped_number
 from pacelab_grading.records.gradebook import Row, csv_file
 from pacelab_grading.records.roster import read_roster
+from pacelab_grading.rubric.assignment import Assignment
 
-pytestmark = pytest.mark.usefixtures("one_examiner")
+pytestmark = pytest.mark.usefixtures("one_judge_process")
 
 ASSIGNMENT = find_assignment(3)
 TEMPLATE = ASSIGNMENT.template
 CODE = TEMPLATE.encode()
+
+
+def collect(paths: Iterable[Path], assignment: Assignment, known: KnownNames = NO_NAMES) -> Collected:
+    """Collect without a judge process, whose start would take most of the time of a test."""
+
+    def read(
+        student: str, files: Mapping[str, bytes], wanted: Assignment, problems: Sequence[str], others: Sequence[str]
+    ) -> Submission:
+        return read_submission(student, files, wanted, problems=problems, others=others)
+
+    return collect_module.collect(paths, assignment, known, read=read)
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
@@ -53,7 +66,7 @@ def told(place: Path, *names: str) -> dict[str, Submission]:
 
 
 def found(place: Path, *names: str) -> Collected:
-    return collect([place], ASSIGNMENT, {"names": names})
+    return collect([place], ASSIGNMENT, KnownNames(names=names))
 
 
 @contextmanager

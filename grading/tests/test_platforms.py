@@ -8,22 +8,24 @@ import json
 import re
 import shutil
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from pacelab_grading.assignments import find_assignment
-from pacelab_grading.judge import Result, Verdict
-from pacelab_grading.receive.collect import Collected, collect
-from pacelab_grading.receive.platforms import MOODLE, canvas_name
-from pacelab_grading.receive.submission import Submission
+from pacelab_grading.receive import collect as collect_module
+from pacelab_grading.receive.collect import Collected
+from pacelab_grading.receive.platforms import MOODLE, NO_NAMES, KnownNames, canvas_name
+from pacelab_grading.receive.submission import Submission, read_submission
 from pacelab_grading.records.gradebook import Row, gradebook
-from pacelab_grading.records.home import homeward
+from pacelab_grading.records.lms_export import build_files
 from pacelab_grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
+from pacelab_grading.rubric.assignment import Assignment
+from pacelab_grading.rubric.verdict import Result, Verdict
 
-pytestmark = pytest.mark.usefixtures("one_examiner")
+pytestmark = pytest.mark.usefixtures("one_judge_process")
 
 ASSIGNMENT = find_assignment(2)
 TEMPLATE = ASSIGNMENT.template
@@ -32,6 +34,17 @@ LAST = ("Smith", "Öz", "de la Cruz")
 PEOPLE = [(first, last) for last in LAST for first in FIRST]
 """Thirty; the last two bear one name below."""
 PEOPLE[-1] = PEOPLE[-2]
+
+
+def collect(paths: Iterable[Path], assignment: Assignment, known: KnownNames = NO_NAMES) -> Collected:
+    """Collect without a judge process, whose start would take most of the time of a test."""
+
+    def read(
+        student: str, files: Mapping[str, bytes], wanted: Assignment, problems: Sequence[str], others: Sequence[str]
+    ) -> Submission:
+        return read_submission(student, files, wanted, problems=problems, others=others)
+
+    return collect_module.collect(paths, assignment, known, read=read)
 
 
 def numbered(index: int) -> str:
@@ -150,11 +163,11 @@ MAKERS = {
 
 
 def received(paths: Sequence[Path], students: Sequence[Student] = ()) -> Collected:
-    people = {
-        "names": [student.student for student in students],
-        "usernames": [dict(student.ids).get("github", "") for student in students],
-    }
-    return collect(paths, ASSIGNMENT, people)
+    known = KnownNames(
+        names=[student.student for student in students],
+        usernames=[dict(student.ids).get("github", "") for student in students],
+    )
+    return collect(paths, ASSIGNMENT, known)
 
 
 def graded(submission: Submission, points: float | None = None, status: str = "graded") -> Verdict:
@@ -529,7 +542,7 @@ def test_grades_go_home(tmp_path: Path, platform: str) -> None:
     unsure = next(n for n, item in enumerate(verdicts) if item.points == 3)
     verdicts[unsure] = graded(collected.submissions[unsure], 3.0, "rerun")
     rows = gradebook(verdicts, collected.submissions, students, LateRule())
-    files = homeward(
+    files = build_files(
         file, students, rows, collected.submissions, verdicts, column="Assignment 2", hidden="after_due_date"
     )
     expected = {index: float(index) for index in range(30) if index != 3}
@@ -543,7 +556,7 @@ def test_what_lateness_costs_goes_home_to_gradescope(tmp_path: Path) -> None:
     verdicts = [graded(submission) for submission in submissions]
     rule = LateRule(due=parse_time("2026-11-01T21:00+00:00"))
     rows = gradebook(verdicts, submissions, students, rule)
-    files = homeward(file, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    files = build_files(file, students, rows, submissions, verdicts, column="A", hidden="hidden")
     assert as_gradescope(files) == {index: max(0.0, index - 10.0) for index in range(30)}
     assert b"late (days begun: 1): 10 points off" in files["gradescope/submission_829/results.json"]
 
@@ -566,7 +579,7 @@ def test_no_zero_goes_home_while_a_hand_in_is_nobodys(tmp_path: Path, form: str)
         submissions = received([tmp_path / "class"], students).submissions
         verdicts = [graded(submission) for submission in submissions]
         rows = gradebook(verdicts, submissions, students, LateRule())
-        files = homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+        files = build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
         lines = list(csv.reader(io.StringIO(files[file].decode(), newline="")))
         assert form == "moodle" or lines[1][-1] == "100"  # points possible, whoever is left out
         return [line[0] for line in lines if "Participant" in line[1]]
@@ -589,12 +602,12 @@ def test_what_goes_home_is_no_formula_and_may_come_by_semicolons(
     submissions = received([tmp_path / "class"], students).submissions
     verdicts = [replace(graded(item), problems=item.problems) for item in submissions]
     rows = gradebook(verdicts, submissions, students, LateRule())
-    files = homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    files = build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
     _, line = csv.reader(io.StringIO(files["moodle.csv"].decode(), newline=""))
     assert line[:4] == ["Participant 12", "Ann Lee", "5.00", "10,00"]
     assert line[4].startswith("'=1+cmd.py has no stamp")
     roster.write_text("Identifier;Full name\nParticipant 12;Ann Lee\n")
-    assert homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden") == {}
+    assert build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden") == {}
     assert "no column 'Grade', so no moodle.csv" in capsys.readouterr().err
 
 
@@ -606,7 +619,7 @@ def sent_home(tmp_path: Path, text: str) -> dict[str, bytes]:
     submissions = received([tmp_path / "class"], students).submissions
     verdicts = [graded(submission) for submission in submissions]
     rows = gradebook(verdicts, submissions, students, LateRule())
-    return dict(homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden"))
+    return dict(build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden"))
 
 
 @pytest.mark.parametrize(

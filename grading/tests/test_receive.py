@@ -6,24 +6,39 @@ import math
 import re
 import stat
 import zipfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from pacelab import ConfigError
 from pacelab_grading.assignments import find_assignment
-from pacelab_grading.receive.collect import collect
+from pacelab_grading.receive import collect as collect_module
+from pacelab_grading.receive.collect import Collected
 from pacelab_grading.receive.notebook import Module, module_of
+from pacelab_grading.receive.platforms import NO_NAMES, KnownNames
 from pacelab_grading.receive.submission import Submission, read_submission
+from pacelab_grading.rubric.assignment import Assignment
 
-pytestmark = pytest.mark.usefixtures("one_examiner")
+pytestmark = pytest.mark.usefixtures("one_judge_process")
 
 ASSIGNMENT = find_assignment(3)
 TEMPLATE = ASSIGNMENT.template
 
 
+def collect(paths: Iterable[Path], assignment: Assignment, known: KnownNames = NO_NAMES) -> Collected:
+    """Collect without a judge process, whose start would take most of the time of a test."""
+
+    def read(
+        student: str, files: Mapping[str, bytes], wanted: Assignment, problems: Sequence[str], others: Sequence[str]
+    ) -> Submission:
+        return read_submission(student, files, wanted, problems=problems, others=others)
+
+    return collect_module.collect(paths, assignment, known, read=read)
+
+
 def one(path: Path) -> Submission:
-    (found,) = collect([path], ASSIGNMENT, {"names": [path.stem]}).submissions
+    (found,) = collect([path], ASSIGNMENT, KnownNames(names=[path.stem])).submissions
     return found
 
 
@@ -94,13 +109,13 @@ def test_a_file_that_does_not_say_whose_it_is_beside_others_is_asked_about(tmp_p
     with pytest.raises(ConfigError, match=r"'fall' may hold a class.*give --roster"):
         collect([place], ASSIGNMENT)
     assert one(place).student == "fall"
-    assert len(collect([place], ASSIGNMENT, {"names": ["Ann"]}).submissions) == 2
+    assert len(collect([place], ASSIGNMENT, KnownNames(names=["Ann"])).submissions) == 2
 
 
 def test_a_class_may_be_zipped_with_its_folder(tmp_path: Path) -> None:
     files = {f"fall/{name}/gateway_pacer.py": TEMPLATE.encode() for name in ("ann", "bob")}
     place = zipped(tmp_path / "fall.zip", {**files, "__MACOSX/fall/._ann": b"", "fall/cem.py": TEMPLATE.encode()})
-    found = collect([place], ASSIGNMENT, {"names": ["Ann", "Cem"]}).submissions
+    found = collect([place], ASSIGNMENT, KnownNames(names=["Ann", "Cem"])).submissions
     assert [item.student for item in found] == ["ann", "bob", "cem"]
 
 
@@ -112,7 +127,7 @@ def test_the_folder_around_a_class_is_nobodys(tmp_path: Path, names: tuple[str, 
     if unpacked:
         zipfile.ZipFile(place).extractall(tmp_path / "all")
         place = tmp_path / "all"
-    found = collect([place], ASSIGNMENT, {"names": names}).submissions
+    found = collect([place], ASSIGNMENT, KnownNames(names=names)).submissions
     assert [item.student for item in found] == ["ann", "bob", "cem"]
 
 

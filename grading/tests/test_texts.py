@@ -9,10 +9,10 @@ import pytest
 
 from pacelab_grading import handout
 from pacelab_grading.assignments import find_assignment
-from pacelab_grading.handout import guess
+from pacelab_grading.handout import assignment_of
 from pacelab_grading.inside.worker import Worker
-from pacelab_grading.plain import READER
 from pacelab_grading.receive.submission import Submission, read_submission, stamped_number
+from pacelab_grading.text.source_file import READER
 
 ASSIGNMENT = find_assignment(3)
 TEMPLATE = ASSIGNMENT.template
@@ -57,7 +57,7 @@ def test_the_mark_that_dos_ends_a_file_with_costs_nothing(end: str) -> None:
 @pytest.mark.parametrize("name", [FILE, "ann.py"])
 def test_utf_16_is_said_to_be_what_it_is(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(TEMPLATE.encode("utf-16"))
-    assert guess(tmp_path / name) == 3
+    assert assignment_of(tmp_path / name) == 3
     assert stamped_number([tmp_path]) == 3
     found = read(TEMPLATE.encode("utf-16"), name)
     assert found.problems == (f"{name} is UTF-16, which Python does not read: save it as UTF-8",)
@@ -92,7 +92,7 @@ def test_pictures_of_megabytes_in_a_notebook_cost_nothing(tmp_path: Path) -> Non
     found = read(content, "gateway_pacer.ipynb")
     assert found.problems == ()
     (tmp_path / "work.ipynb").write_bytes(content)
-    assert guess(tmp_path / "work.ipynb") == 3
+    assert assignment_of(tmp_path / "work.ipynb") == 3
     first = json.loads(content)
     first["cells"][0] = dict(reversed(first["cells"][0].items()))  # the pictures before the code
     assert read(json.dumps(first).encode(), "biology.ipynb").source is not None

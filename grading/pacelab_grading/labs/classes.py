@@ -10,11 +10,14 @@ from typing import Any
 
 import pacelab_labs
 from pacelab import Experiment, PaceLabError, Pacer, Sample, run_pacer
-from pacelab_grading.assignment import Check, Finding, Wrong
-from pacelab_grading.lab import Lab, exactly, near, numeric
 from pacelab_grading.labs.exercises import TOLERANCE, reference
-from pacelab_grading.remote import RemoteObject
-from pacelab_grading.session import AnySession, StudentFailure
+from pacelab_grading.rubric.assignment import Check
+from pacelab_grading.rubric.context import CheckContext
+from pacelab_grading.rubric.expect import exactly, near, numeric
+from pacelab_grading.rubric.findings import Finding, WrongAnswer
+from pacelab_grading.sandbox.failures import StudentFailure
+from pacelab_grading.sandbox.remote import RemoteObject
+from pacelab_grading.sandbox.session import AnySession
 
 Model = Callable[[], str]
 
@@ -30,7 +33,7 @@ CAP = 0.05
 def link_red(model: Model) -> tuple[Check, ...]:
     """Link RED: its average, then what passes."""
     common: dict[str, Any] = {"needs": (LINK_RED,), "hint": f'`lab.check("lab3.link_red", {LINK_RED})` says more'}
-    above = ("probability",)
+    builds_on = ("probability",)
     return (
         Check(
             id="average",
@@ -45,7 +48,7 @@ def link_red(model: Model) -> tuple[Check, ...]:
             title="... what it drops on the line, and below",
             points=24,
             run=partial(_drops, model, False),
-            above=above,
+            builds_on=builds_on,
             **common,
         ),
         Check(
@@ -53,45 +56,45 @@ def link_red(model: Model) -> tuple[Check, ...]:
             title="... and at the cap",
             points=16,
             run=partial(_drops, model, True),
-            above=above,
+            builds_on=builds_on,
             **common,
         ),
     )
 
 
-def _average(model: Model, lab: Lab) -> None:
+def _average(model: Model, context: CheckContext) -> None:
     for number in range(2):
-        draw = lab.random(f"average {number}")
+        draw = context.random(f"average {number}")
         attempts = [draw.randrange(1, 8) for _ in range(draw.randrange(4, 12))]
-        (layer,) = lab.several(LINK_RED, [({"$random": 0.5},)])
+        (layer,) = context.objects(LINK_RED, [({"$random": 0.5},)])
         right = _layer(model, 0.5)
         for place, frame in enumerate(attempts, 1):
             delivered = place % 3 != 2
             right.sent(frame, delivered)
-            got = layer.tell("sent", frame, delivered, then="average")
+            got = layer.call_then_get("sent", frame, delivered, then="average")
             told = f"average after frames of {attempts[:place]} attempts" + ", the last given up" * (not delivered)
             near(right.average, got, what=told)
 
 
-def _drops(model: Model, capped: bool, lab: Lab) -> None:
+def _drops(model: Model, capped: bool, context: CheckContext) -> None:
     """What follows of the average, by the student's own reckoning: at first, on the line, at the cap."""
     for number in range(3):
-        draw = lab.random(f"drops {capped} {number}")
+        draw = context.random(f"drops {capped} {number}")
         frames = [draw.randrange(6, 20) for _ in range(12)] if capped or number else []
-        (layer,) = lab.several(LINK_RED, [({"$random": 0.5},)])
+        (layer,) = context.objects(LINK_RED, [({"$random": 0.5},)])
         average = numeric(layer.get("average"), what="average")
         for frame in frames:
-            average = numeric(layer.tell("sent", frame, True, then="average"), what="average")
+            average = numeric(layer.call_then_get("sent", frame, True, then="average"), what="average")
         below = draw.uniform(0.65, 0.95) * CAP
         while frames and not capped and _probability(model, average) > below and len(frames) < 200:
             frames.append(1)
-            average = numeric(layer.tell("sent", 1, True, then="average"), what="average")
+            average = numeric(layer.call_then_get("sent", 1, True, then="average"), what="average")
         probability = _probability(model, average)
         if frames and not (probability == CAP if capped else 0 < probability <= below):
             aim = "the cap" if capped else "the line"
-            raise Wrong(f"an average on {aim} after frames of {_runs(frames)} attempts", f"{average:.3f}")
+            raise WrongAnswer(f"an average on {aim} after frames of {_runs(frames)} attempts", f"{average:.3f}")
         drawn = (0.0, 0.98 * probability, 1.02 * probability, draw.uniform(0.2, 1))
-        layers = lab.several(LINK_RED, [({"$random": value},) for value in drawn])
+        layers = context.objects(LINK_RED, [({"$random": value},) for value in drawn])
         for layer, value in zip(layers, drawn, strict=True):
             for frame in frames:
                 layer.call("sent", frame, True)
@@ -164,16 +167,16 @@ def pacer(model: Model) -> tuple[Check, ...]:
     )
 
 
-def _few(model: Model, lab: Lab) -> None:
+def _few(model: Model, context: CheckContext) -> None:
     for number in range(2):
-        mine, other = lab.several(PACER, [(), ()])
+        mine, other = context.objects(PACER, [(), ()])
         other.call("measured", {"$sample": [0.05, 1.0, 4, 2e6, 1500, 40]})  # of another flow: changes nothing
-        _paces(model, mine, lab.random(f"few {number}"), hops=(4, 9), count=5)
+        _paces(model, mine, context.random(f"few {number}"), hops=(4, 9), count=5)
 
 
-def _many(model: Model, lab: Lab) -> None:
-    _paces(model, lab.new(PACER), lab.random("many"), hops=(4, 9), count=70)
-    _paces(model, lab.new(PACER), lab.random("short"), hops=(1, 3), count=5)
+def _many(model: Model, context: CheckContext) -> None:
+    _paces(model, context.new(PACER), context.random("many"), hops=(4, 9), count=70)
+    _paces(model, context.new(PACER), context.random("short"), hops=(1, 3), count=5)
 
 
 def _paces(model: Model, mine: RemoteObject, draw: Random, *, hops: tuple[int, int], count: int) -> None:
@@ -184,15 +187,15 @@ def _paces(model: Model, mine: RemoteObject, draw: Random, *, hops: tuple[int, i
         usual_s = path[0] * 8 * (path[2] + path[3]) / path[1] * slower
         sample = Sample(place * 0.1, usual_s * draw.uniform(0.8, 1.3), *path)
         right.measured(sample)
-        got = mine.tell("measured", {"$sample": list(sample)}, then="interval_s")
+        got = mine.call_then_get("measured", {"$sample": list(sample)}, then="interval_s")
         what = f"interval_s after {place} round trips over {path[0]} hops, the last of {sample.rtt_s * 1e3:.1f} ms"
         near(right.interval_s, got, what=what, tolerance=TOLERANCE)
 
 
-def _simulated(model: Model, lab: Lab) -> None:
+def _simulated(model: Model, context: CheckContext) -> None:
     right = reference(model())[PACER]
     for direction in ("down", "up"):
-        draw = lab.random(f"simulated {direction}")
+        draw = context.random(f"simulated {direction}")
         experiment = Experiment(
             topology_options={"hops": draw.randrange(4, 8)},
             direction=direction,
@@ -201,8 +204,8 @@ def _simulated(model: Model, lab: Lab) -> None:
             duration_s=6,
             seed=draw.randrange(1, 1_000_000),
         )
-        asked = Asked(lab, beside=right)
-        lab.step(f"simulate a chain, {experiment.topology_options}, {direction}, seed {experiment.seed}")
+        asked = Asked(context, beside=right)
+        context.step(f"simulate a chain, {experiment.topology_options}, {direction}, seed {experiment.seed}")
         asked.run(partial(run_pacer, experiment, watched=False))
 
 
@@ -213,11 +216,11 @@ PROCESSES = 8
 class Asked:
     """Makes a class of pacers that ask the student's, for the simulator; `beside` is the model's, for comparison."""
 
-    def __init__(self, lab: Lab, beside: type[Pacer] | None = None) -> None:
-        self._lab = lab
+    def __init__(self, context: CheckContext, beside: type[Pacer] | None = None) -> None:
+        self._lab = context
         self._sessions: list[AnySession] = []
         self._made = 0
-        self.failure: StudentFailure | Wrong | None = None
+        self.failure: StudentFailure | WrongAnswer | None = None
         self.waits: list[bool] = []
         """For each round trip, whether the interval is longer than the air needs for a packet anyway."""
         asked = self
@@ -241,9 +244,9 @@ class Asked:
 
     def interval(self, mine: RemoteObject, right: Pacer | None, sample: Sample) -> float:
         """What the student's says after a round trip."""
-        got = mine.tell("measured", {"$sample": list(sample)}, then="interval_s")
+        got = mine.call_then_get("measured", {"$sample": list(sample)}, then="interval_s")
         if numeric(got, what="interval_s") < 0:
-            raise Wrong("interval_s: 0 or more seconds", repr(got))
+            raise WrongAnswer("interval_s: 0 or more seconds", repr(got))
         if right is not None:
             right.measured(sample)
             what = f"interval_s at {sample.now_s:.3f} s, a round trip of {sample.rtt_s * 1e3:.1f} ms"
@@ -257,7 +260,7 @@ class Asked:
             raise self.failure
         try:
             return ask()
-        except (StudentFailure, Wrong) as failure:
+        except (StudentFailure, WrongAnswer) as failure:
             self.failure = failure
             raise
 
@@ -265,7 +268,7 @@ class Asked:
         """Raise `Wrong` for a pacer that hardly ever makes a packet wait."""
         if sum(self.waits) < PACES * len(self.waits) or not self.waits:
             told = f"an interval longer than a packet's time on the air after {PACES:.0%} of the round trips"
-            raise Wrong(told, f"after {sum(self.waits)} of {len(self.waits)}")
+            raise WrongAnswer(told, f"after {sum(self.waits)} of {len(self.waits)}")
 
     def run(self, simulate: Callable[[type[Pacer]], Any]) -> Any:
         """What `simulate` makes of the pacer. Raises the first failure."""
@@ -333,40 +336,40 @@ def capstone(model: Model) -> tuple[Check, ...]:
     )
 
 
-def _it_paces(lab: Lab) -> None:
+def _it_paces(context: CheckContext) -> None:
     for direction in ("down", "up"):
         experiment = Experiment(
             topology_options={"hops": 5},
             direction=direction,
             window_pkts=64,
             duration_s=10,
-            seed=lab.seed(f"paces {direction}"),
+            seed=context.seed(f"paces {direction}"),
         )
-        asked = Asked(lab)
-        lab.step(f"simulate 5 hops {direction}, 10 s")
+        asked = Asked(context)
+        context.step(f"simulate 5 hops {direction}, 10 s")
         result = asked.run(partial(run_pacer, experiment, watched=False))
         asked.must_wait()
-        plain = lab.baseline(experiment)["totals"]["goodput_bps"]
+        plain = context.baseline(experiment)["totals"]["goodput_bps"]
         got = f"{result.goodput_bps / 1e3:.0f} kbit/s, 5 hops {direction}"
         if result.goodput_bps < KEEPS * plain:
-            raise Wrong(f"at least {KEEPS:.0%} of NewReno's {plain / 1e3:.0f} kbit/s", got)
+            raise WrongAnswer(f"at least {KEEPS:.0%} of NewReno's {plain / 1e3:.0f} kbit/s", got)
 
 
-def _score(model: Model, more: bool, lab: Lab) -> Finding:
+def _score(model: Model, more: bool, context: CheckContext) -> Finding:
     """Points of the capstone's score on drawn sets: from NewReno's 0 to the example's, or from there to the model's."""
-    draw = lab.random("networks")
+    draw = context.random("networks")
     while True:
         words = tuple(draw.randbytes(16).hex() for _ in range(SETS))
         example, best = (_mean_score_of_ours(made, words) for made in (Example, reference(model())[PACER]))
         if best >= example + LEAST_LEAD and example > 0:
             break
-    if "score" not in lab.memory:
-        asked = Asked(lab)
-        lab.step(f"score on {SETS} sets of networks")
+    if "score" not in context.memory:
+        asked = Asked(context)
+        context.step(f"score on {SETS} sets of networks")
         mine = asked.run(partial(_mean_score, words=words))
         asked.must_wait()  # else its points are luck
-        lab.memory["score"] = {"points": mine}
-    points = lab.memory["score"]["points"]
+        context.memory["score"] = {"points": mine}
+    points = context.memory["score"]["points"]
     low, high = (example, best) if more else (0.0, example)
     return Finding(
         share=min(1.0, max(0.0, (points - low) / (high - low))),

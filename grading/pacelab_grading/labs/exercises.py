@@ -21,11 +21,13 @@ from typing import Any
 
 import pacelab_labs
 from pacelab import Experiment, compare
-from pacelab_grading.assignment import Assignment, Check, Wrong
-from pacelab_grading.inside.worker import plain
-from pacelab_grading.lab import Lab, near
+from pacelab_grading.inside.worker import json_value
 from pacelab_grading.receive.notebook import needed
 from pacelab_grading.receive.statements import statements_of
+from pacelab_grading.rubric.assignment import Assignment, Check
+from pacelab_grading.rubric.context import CheckContext
+from pacelab_grading.rubric.expect import near
+from pacelab_grading.rubric.findings import WrongAnswer
 
 MASTERS = Path(pacelab_labs.__file__).parent / "masters"
 SOLUTION = re.compile(r"^( *)# BEGIN SOLUTION\n(.*?)^ *# END SOLUTION\n", re.DOTALL | re.MULTILINE)
@@ -113,7 +115,7 @@ class Exercise:
     """As `lab.check` knows it."""
     function: str
     parts: tuple[Part, ...]
-    above: tuple[str, ...] = ()
+    builds_on: tuple[str, ...] = ()
     """Functions of other exercises that the student's may call."""
     read: Callable[[Any], Any] = lambda answer: answer
     """Brings answers that say the same into one form."""
@@ -128,7 +130,7 @@ class Exercise:
                 points=part.points,
                 run=functools.partial(run, part),
                 needs=(self.function,),
-                above=self.above,
+                builds_on=self.builds_on,
                 public=part is self.parts[0],
                 hint=part.hint or f'`lab.check("{self.name}", {self.function})` says more',
             )
@@ -136,16 +138,16 @@ class Exercise:
         )
 
 
-def _run(exercise: Exercise, model: Callable[[], str], part: Part, lab: Lab) -> None:
-    function, right = lab.function(exercise.function), reference(model())[exercise.function]
+def _run(exercise: Exercise, model: Callable[[], str], part: Part, context: CheckContext) -> None:
+    function, right = context.function(exercise.function), reference(model())[exercise.function]
     for other in dict.fromkeys((exercise.parts[0], part)):
-        for arguments in other.calls(lab.random(other.id)):
-            expected = exercise.read(plain(right(**deepcopy(arguments))))
+        for arguments in other.calls(context.random(other.id)):
+            expected = exercise.read(json_value(right(**deepcopy(arguments))))
             got = function(**{name: packed(value) for name, value in arguments.items()})
             if not agree(expected, _read(exercise, got)):
                 told = ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())
                 first = "" if other is part else "first of all "
-                raise Wrong(f"{first}{exercise.function}({told}) = {_short(expected)}", _short(got))
+                raise WrongAnswer(f"{first}{exercise.function}({told}) = {_short(expected)}", _short(got))
 
 
 def _read(exercise: Exercise, got: Any) -> Any:
@@ -197,23 +199,23 @@ def _drawn(draw: Random) -> Experiment:
     )
 
 
-def goodput(lab: Lab) -> None:
+def goodput(context: CheckContext) -> None:
     """Of the one flow of a run."""
-    experiment = _drawn(lab.random("goodput of a run"))
-    (flow,) = lab.baseline(experiment)["flows"]
-    mine = lab.function("goodput_bps")(flow["delivered_pkts"], experiment.payload_bytes, experiment.duration_s)
+    experiment = _drawn(context.random("goodput of a run"))
+    (flow,) = context.baseline(experiment)["flows"]
+    mine = context.function("goodput_bps")(flow["delivered_pkts"], experiment.payload_bytes, experiment.duration_s)
     near(flow["goodput_bps"], mine, what="goodput_bps() of a run's packets", tolerance=1e-3)
 
 
-def interval(lab: Lab) -> None:
+def interval(context: CheckContext) -> None:
     """Of a few seeds."""
-    draw = lab.random("interval of runs")
+    draw = context.random("interval of runs")
     count, found = draw.choice(list(T)), dict[str, Any]()
     while not found.get("half_width"):  # a window may be too small for seeds to differ
         (row,) = compare(_drawn(draw), schemes=["newreno"], seeds=count, jobs=1).rows
         found = row["goodput_bps"]
     samples = {"$list": list(found["samples"])}
-    mine = lab.function("half_width")(samples, T[count])
+    mine = context.function("half_width")(samples, T[count])
     near(found["half_width"], mine, what=f"half_width() of the goodput of {count} seeds", tolerance=2e-3)
 
 

@@ -7,9 +7,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from pacelab_grading.assignment import Check
 from pacelab_grading.labs import classes, draws, exercises
 from pacelab_grading.labs.exercises import Exercise, LabHandIn, Part, each
+from pacelab_grading.rubric.assignment import Check
 
 
 def _roles_of(answer: Any) -> list[list[str]]:
@@ -148,7 +148,7 @@ LAB4 = (
     Exercise(
         name="lab4.four_hop_delay",
         function="four_hop_delay_s",
-        above=("queueing_s",),
+        builds_on=("queueing_s",),
         parts=(
             Part(id="delay", title="the delay of four hops", points=6, draw=partial(draws.path, least=4, most=4)),
             Part(id="delay-long", title="... on longer paths", points=5, draw=partial(draws.path, least=5, most=12)),

@@ -8,9 +8,11 @@ from math import cos, dist, sin
 from typing import Any
 
 from pacelab import Experiment
-from pacelab_grading.assignment import Assignment, Check, Finding, Wrong
-from pacelab_grading.figures import bars
-from pacelab_grading.lab import Lab, RemoteFunction, exactly, near
+from pacelab_grading.rubric.assignment import Assignment, Check
+from pacelab_grading.rubric.context import CheckContext, RemoteFunction
+from pacelab_grading.rubric.expect import exactly, near
+from pacelab_grading.rubric.figures import bars
+from pacelab_grading.rubric.findings import Finding, WrongAnswer
 
 SENSE_M = 550.0
 APART_FROM_EDGE_M = 40
@@ -19,25 +21,25 @@ LONE = 0.9
 Link = tuple[tuple[float, float], tuple[float, float]]
 
 
-def ranges(lab: Lab) -> None:
+def ranges(context: CheckContext) -> None:
     """250 m and 550 m, edges included, in the plane."""
     for name, edge in (("decodes", 250), ("senses", 550)):
-        near_enough = lab.function(name)
+        near_enough = context.function(name)
         for metres, wanted in ((edge, True), (edge + 0.4, False), (1, True)):
             exactly(wanted, near_enough((0, 0), (metres, 0)), what=f"{name} at {metres} m")
         exactly(True, near_enough((0, 0), (0.6 * edge, -0.8 * edge)), what=f"{name} at {edge} m across")
         exactly(False, near_enough((0, 0), (0.8 * edge, 0.8 * edge)), what=f"{name} at {1.131 * edge:.0f} m across")
-        draw = lab.random(name)
+        draw = context.random(name)
         for apart in (draw.uniform(0.5, 0.999) * edge, draw.uniform(1.001, 1.4) * edge):
             angle, x, y = draw.uniform(0, 6.3), draw.randrange(-900, 900), draw.randrange(-900, 900)
             there = (x + apart * cos(angle), y + apart * sin(angle))
             exactly(apart < edge, near_enough((x, y), there), what=f"{name} from ({x}, {y}), {apart:.1f} m away")
 
 
-def capture(lab: Lab) -> None:
+def capture(context: CheckContext) -> None:
     """10 dB are a factor of 1.778 in distance."""
-    survives = lab.function("captured")
-    draw = lab.random("scale")
+    survives = context.function("captured")
+    draw = context.random("scale")
     scale = draw.randrange(80, 240)
     drawn = ((draw.uniform(1.0, 1.777), False), (draw.uniform(1.779, 3.0), True))
     for factor, wanted in ((1.0, False), (1.77, False), (1.79, True), (3.0, True), (0.5, False), *drawn):
@@ -50,9 +52,9 @@ def _line(sender: float, receiver: float, y: float = 0.0) -> Link:
     return (sender, y), (receiver, y)
 
 
-def _turned(lab: Lab, topic: str) -> Callable[[Link], Link]:
+def _turned(context: CheckContext, topic: str) -> Callable[[Link], Link]:
     """The same links in another place and direction: what counts is who is how far from whom."""
-    draw = lab.random(topic)
+    draw = context.random(topic)
     angle, x, y = draw.uniform(0, 6.3), draw.randrange(-900, 900), draw.randrange(-900, 900)
 
     def turn(point: tuple[float, float]) -> tuple[float, float]:
@@ -64,13 +66,13 @@ def _turned(lab: Lab, topic: str) -> Callable[[Link], Link]:
     return lambda link: (turn(link[0]), turn(link[1]))
 
 
-def _related(lab: Lab, wanted: str, cases: Sequence[tuple[Link, Link, str]]) -> None:
+def _related(context: CheckContext, wanted: str, cases: Sequence[tuple[Link, Link, str]]) -> None:
     """Each case as it is, with the links exchanged, and turned."""
-    relate, turn = lab.function("relation"), _turned(lab, wanted)
+    relate, turn = context.function("relation"), _turned(context, wanted)
     apart = 100 if wanted == "independent" else 5000
     said = relate(_line(0, 200), _line(apart, apart + 200))
     if said == wanted:  # always? What else it should be is another check's
-        raise Wrong(f"first of all relation, {apart} m apart: not {wanted!r}", repr(said))
+        raise WrongAnswer(f"first of all relation, {apart} m apart: not {wanted!r}", repr(said))
     for first, second, what in cases:
         exactly(wanted, relate(first, second), what=f"relation, {what}")
         exactly(wanted, relate(second, first), what=f"relation, {what}, the links exchanged")
@@ -78,32 +80,32 @@ def _related(lab: Lab, wanted: str, cases: Sequence[tuple[Link, Link, str]]) -> 
             exactly(wanted, relate(turn(first), turn(second)), what=f"relation, {what}, turned")
 
 
-def sharing(lab: Lab) -> None:
+def sharing(context: CheckContext) -> None:
     """Senders that sense each other take turns, whether they would disturb or not."""
-    apart = lab.random("sharing").randrange(260, 540)
+    apart = context.random("sharing").randrange(260, 540)
     cases = (
         (_line(0, 200), _line(400, 600), "400 m between the senders"),
         (_line(0, 200), _line(550, 750), "550 m between the senders"),
         (_line(0, 200), _line(-300, -500), "back to back: exposed"),
         (_line(0, 240), _line(-apart, -apart - 240), f"back to back, {apart} m apart"),
     )
-    _related(lab, "share", cases)
+    _related(context, "share", cases)
 
 
-def hiding(lab: Lab) -> None:
+def hiding(context: CheckContext) -> None:
     """Senders that do not, but reach the other's receiver, either way."""
-    apart = lab.random("hiding").randrange(560, 740)
+    apart = context.random("hiding").randrange(560, 740)
     cases = (
         (_line(0, 200), _line(700, 500), "senders 700 m apart, receivers between"),
         (_line(0, 200), _line(700, 900), "the second sender 500 m from the first receiver"),
         (_line(0, 200), _line(apart, apart + 200), f"the second sender {apart - 200} m from the first receiver"),
     )
-    _related(lab, "hidden", cases)
+    _related(context, "hidden", cases)
 
 
-def independence(lab: Lab) -> None:
+def independence(context: CheckContext) -> None:
     """Far enough from each other."""
-    apart = lab.random("independence").randrange(760, 1500)
+    apart = context.random("independence").randrange(760, 1500)
     cases = (
         (_line(0, 200), _line(800, 1000), "600 m from receiver to sender"),
         (_line(0, -200), _line(600, 800), "back to back, senders 600 m apart"),
@@ -111,7 +113,7 @@ def independence(lab: Lab) -> None:
         (_line(0, 200), _line(0, 200, 560), "side by side, 560 m apart"),
         (_line(0, 200), _line(apart, apart + 200), f"{apart - 200} m from receiver to sender"),
     )
-    _related(lab, "independent", cases)
+    _related(context, "independent", cases)
 
 
 def _sensed(a: tuple[float, float], b: tuple[float, float]) -> bool:
@@ -128,26 +130,28 @@ def _slots_of(schedule: RemoteFunction, links: list[Link]) -> list[list[int]]:
     shaped = isinstance(slots, list) and all(isinstance(slot, list) for slot in slots)
     whole = shaped and all(type(number) is int for slot in slots for number in slot)
     if not whole or sorted(number for slot in slots for number in slot) != list(range(len(links))):
-        raise Wrong(f"a list of lists, in them each number of {list(range(len(links)))} once", repr(slots)[:120])
+        raise WrongAnswer(f"a list of lists, in them each number of {list(range(len(links)))} once", repr(slots)[:120])
     for slot in slots:
         for one, other in combinations(slot, 2):
             if not _independent(links[one], links[other]):
-                raise Wrong("links of a slot that are independent of each other", f"{one} and {other} in one slot")
+                raise WrongAnswer(
+                    "links of a slot that are independent of each other", f"{one} and {other} in one slot"
+                )
     return [list(slot) for slot in slots]
 
 
-def chain_schedule(lab: Lab) -> None:
+def chain_schedule(context: CheckContext) -> None:
     """A chain of 200 m hops needs four slots, however long it is."""
-    schedule = lab.function("schedule")
+    schedule = context.function("schedule")
     for hops in (1, 3, 4, 9):
         links = [_line(200.0 * hop, 200.0 * (hop + 1)) for hop in range(hops)]
         slots = _slots_of(schedule, links)
         exactly(min(hops, 4), len(slots), what=f"slots of a chain of {hops} hops")
 
 
-def any_schedule(lab: Lab) -> None:
+def any_schedule(context: CheckContext) -> None:
     """Links strewn over fields: as few slots as first fit needs."""
-    draw, schedule = lab.random("field"), lab.function("schedule")
+    draw, schedule = context.random("field"), context.function("schedule")
     _slots_of(schedule, [])
     for _ in range(3):
         links: list[Link] = []
@@ -157,7 +161,7 @@ def any_schedule(lab: Lab) -> None:
         wanted = _first_fit(links)
         found = len(_slots_of(schedule, links))
         if found > wanted:
-            raise Wrong(f"at most {wanted} slots for {len(links)} links, as first fit needs", f"{found} slots")
+            raise WrongAnswer(f"at most {wanted} slots for {len(links)} links, as first fit needs", f"{found} slots")
 
 
 def _first_fit(links: Sequence[Link]) -> int:
@@ -171,42 +175,42 @@ def _first_fit(links: Sequence[Link]) -> int:
     return len(greedy)
 
 
-def airtime(lab: Lab) -> None:
+def airtime(context: CheckContext) -> None:
     """192 us and the bits."""
-    takes = lab.function("airtime_us")
+    takes = context.function("airtime_us")
     near(304, takes(14, 1_000_000), what="14 bytes at 1 Mbit/s, in us")
     near(192 + 6136, takes(1534, 2_000_000), what="1534 bytes at 2 Mbit/s, in us")
-    size = 11 * lab.random("size").randrange(10, 130) + 3  # no whole number of us
+    size = 11 * context.random("size").randrange(10, 130) + 3  # no whole number of us
     near(192 + size * 8 / 11, takes(size, 11_000_000), what=f"{size} bytes at 11 Mbit/s, in us")
     near(192 + size * 8 / 5.5, takes(size, 5_500_000), what=f"{size} bytes at 5.5 Mbit/s, in us")
 
 
-def _frames(lab: Lab, topic: str) -> list[tuple[int, int, float]]:
+def _frames(context: CheckContext, topic: str) -> list[tuple[int, int, float]]:
     """Sizes, rates, and what the data takes, in us."""
-    draw = lab.random(topic)
+    draw = context.random(topic)
     known = [(1534, 2_000_000), (1100, 11_000_000)]
     drawn = [(draw.randrange(100, 1500), draw.choice((1_000_000, 5_500_000, 11_000_000))) for _ in range(2)]
     return [(size, rate, 192 + size * 8e6 / rate) for size, rate in (*known, *drawn)]
 
 
-def rts_nav(lab: Lab) -> None:
+def rts_nav(context: CheckContext) -> None:
     """3 SIFS, CTS 304, data, ACK 304 us."""
-    nav = lab.function("rts_nav_us")
-    for size, rate, takes_us in _frames(lab, "rts"):
+    nav = context.function("rts_nav_us")
+    for size, rate, takes_us in _frames(context, "rts"):
         near(30 + 304 + takes_us + 304, nav(size, rate), what=f"NAV of an RTS for {size} bytes at {rate} bit/s, in us")
 
 
-def cts_nav(lab: Lab) -> None:
+def cts_nav(context: CheckContext) -> None:
     """What the RTS announced, less a SIFS and the CTS."""
-    nav = lab.function("cts_nav_us")
-    for size, rate, takes_us in _frames(lab, "cts"):
+    nav = context.function("cts_nav_us")
+    for size, rate, takes_us in _frames(context, "cts"):
         near(20 + takes_us + 304, nav(size, rate), what=f"NAV of a CTS for {size} bytes at {rate} bit/s, in us")
 
 
-def predictions(lab: Lab) -> Finding:
+def predictions(context: CheckContext) -> Finding:
     """Whether two links disturb each other: said beforehand, then simulated."""
-    draw = lab.random("pairs")
-    relate = lab.function("relation")
+    draw = context.random("pairs")
+    relate = context.function("relation")
     right, shown = 0, {}
     low, high = SENSE_M + APART_FROM_EDGE_M, SENSE_M + 200 - APART_FROM_EDGE_M
     far = (SENSE_M + 200 + APART_FROM_EDGE_M, 1100)
@@ -217,20 +221,20 @@ def predictions(lab: Lab) -> Finding:
         ("back-to-back", draw.uniform(low, 1100), True),
     ]
     for layout, apart, wanted in cases:
-        run = lab.baseline(
+        run = context.baseline(
             Experiment(
                 topology="pairs",
                 topology_options={"layout": layout, "apart": round(apart, 1)},
                 rate_bps=2_000_000,
                 duration_s=5.0,
-                seed=lab.seed(f"{layout} {apart}"),
+                seed=context.seed(f"{layout} {apart}"),
             )
         )
         places = [tuple(node["position_m"]) for node in run["topology"]["nodes"]]
         nodes = {node["name"]: place for node, place in zip(run["topology"]["nodes"], places, strict=True)}
         first, second = ((nodes[flow["src"]], nodes[flow["dst"]]) for flow in run["flows"])
         rates = [flow["goodput_bps"] for flow in run["flows"]]
-        calm = min(rates) >= LONE * lab.baseline(_lone(lab))["totals"]["goodput_bps"] / 2
+        calm = min(rates) >= LONE * context.baseline(_lone(context))["totals"]["goodput_bps"] / 2
         said = relate(first, second)
         shown[f"{layout} {apart:.0f} m: {said}"[:40]] = tuple(rate / 1e3 for rate in rates)
         right += (said == "independent") == calm and calm == wanted
@@ -243,14 +247,14 @@ def predictions(lab: Lab) -> Finding:
     )
 
 
-def _lone(lab: Lab) -> Experiment:
+def _lone(context: CheckContext) -> Experiment:
     """Two links with nothing between them to disturb: twice the goodput of one alone."""
     return Experiment(
         topology="pairs",
         topology_options={"layout": "in-line", "apart": 5000.0},
         rate_bps=2_000_000,
         duration_s=5.0,
-        seed=lab.seed("alone"),
+        seed=context.seed("alone"),
     )
 
 
@@ -284,7 +288,7 @@ ASSIGNMENT = Assignment(
             points=9,
             run=sharing,
             needs=("relation",),
-            above=("senses",),
+            builds_on=("senses",),
             public=True,
             hint="senders decide: an exposed sender waits, too",
         ),
@@ -294,7 +298,7 @@ ASSIGNMENT = Assignment(
             points=12,
             run=hiding,
             needs=("relation",),
-            above=("senses",),
+            builds_on=("senses",),
             hint="look from both receivers",
         ),
         Check(
@@ -303,7 +307,7 @@ ASSIGNMENT = Assignment(
             points=9,
             run=independence,
             needs=("relation",),
-            above=("senses",),
+            builds_on=("senses",),
             hint="the harm that CTS and ACKs can do is left out here: receivers may hear each other",
         ),
         Check(
@@ -312,7 +316,7 @@ ASSIGNMENT = Assignment(
             points=10,
             run=chain_schedule,
             needs=("schedule",),
-            above=("senses", "relation"),
+            builds_on=("senses", "relation"),
             public=True,
             hint="in their order, each into the first slot where it fits",
         ),
@@ -322,7 +326,7 @@ ASSIGNMENT = Assignment(
             points=10,
             run=any_schedule,
             needs=("schedule",),
-            above=("senses", "relation"),
+            builds_on=("senses", "relation"),
             hint="a link must fit with all of a slot, and an earlier slot comes first",
         ),
         Check(
@@ -340,7 +344,7 @@ ASSIGNMENT = Assignment(
             points=8,
             run=rts_nav,
             needs=("rts_nav_us",),
-            above=("airtime_us",),
+            builds_on=("airtime_us",),
             hint="what comes after the RTS, with a SIFS before each of three frames",
         ),
         Check(
@@ -349,7 +353,7 @@ ASSIGNMENT = Assignment(
             points=6,
             run=cts_nav,
             needs=("cts_nav_us",),
-            above=("airtime_us",),
+            builds_on=("airtime_us",),
             hint="what comes after the CTS",
         ),
         Check(
@@ -358,7 +362,7 @@ ASSIGNMENT = Assignment(
             points=12,
             run=predictions,
             needs=("relation",),
-            above=("senses",),
+            builds_on=("senses",),
             hint="if all above is right, this is too; if not, mend those first",
             simulates=True,
         ),

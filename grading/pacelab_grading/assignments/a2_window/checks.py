@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pacelab import Experiment
-from pacelab_grading.assignment import Assignment, Check, Finding, Wrong
-from pacelab_grading.figures import bars
-from pacelab_grading.lab import MS, Lab, exactly, failing, near, numeric
-from pacelab_grading.remote import RemoteObject
-from pacelab_grading.session import Raised
+from pacelab_grading.rubric.assignment import Assignment, Check
+from pacelab_grading.rubric.context import MS, CheckContext
+from pacelab_grading.rubric.expect import exactly, failing, near, numeric
+from pacelab_grading.rubric.figures import bars
+from pacelab_grading.rubric.findings import Finding, WrongAnswer
+from pacelab_grading.sandbox.failures import Raised
+from pacelab_grading.sandbox.remote import RemoteObject
 
 WINDOWS = range(1, 9)
 """Windows that `choose_window` is compared with; W* of up to 12 hops lies well within (2 to 4)."""
@@ -15,43 +17,43 @@ NEAR_BEST, QUICK = 0.9, 0.75
 """Share of the best window's goodput, and of the round trip of 32 packets, that earn all points."""
 
 
-def reuse(lab: Lab) -> None:
+def reuse(context: CheckContext) -> None:
     """1 packet up to 4 hops, 2 up to 8."""
-    carried = lab.function("packets_in_the_air")
+    carried = context.function("packets_in_the_air")
     for hops, wanted in ((1, 1), (4, 1), (5, 2), (8, 2), (9, 3), (40, 10)):
         exactly(wanted, carried(hops), what=f"packets in the air of {hops} hops")
-    draw = lab.random("hops")
+    draw = context.random("hops")
     for carries in (draw.randrange(4, 9), draw.randrange(11, 30)):
         hops = 4 * carries - draw.randrange(0, 4)
         exactly(carries, carried(hops), what=f"packets in the air of {hops} hops")
 
 
-def bound(lab: Lab) -> None:
+def bound(context: CheckContext) -> None:
     """A 1500-byte packet every 4 x 5 ms: 600 kbit/s."""
-    limit = lab.function("goodput_bound_bps")
+    limit = context.function("goodput_bound_bps")
     near(600_000, limit(7, 1500, 5_000_000), what="bound of 7 hops, 1500 bytes, 5 ms a hop, in bit/s")
     near(600_000, limit(4, 1500, 5_000_000), what="bound of 4 hops, in bit/s")
-    ms = lab.random("exchange").randrange(2, 9) + 0.375
-    size, hops = lab.random("size").randrange(200, 1500), lab.random("hops").randrange(5, 30)
+    ms = context.random("exchange").randrange(2, 9) + 0.375
+    size, hops = context.random("size").randrange(200, 1500), context.random("hops").randrange(5, 30)
     wanted = size * 8 / (4 * ms) * 1000
     near(wanted, limit(hops, size, round(ms * 1_000_000)), what=f"bound of {hops} hops, {size} bytes, {ms} ms a hop")
 
 
-def short_bound(lab: Lab) -> None:
+def short_bound(context: CheckContext) -> None:
     """Below four hops only the hops that there are. The unit is that of four hops, judged by `bound`."""
-    limit = lab.function("goodput_bound_bps")
+    limit = context.function("goodput_bound_bps")
     for hops in (1, 2, 3):
-        for size, ms in ((1500, 5), (lab.random(f"size {hops}").randrange(200, 1500), 7)):
+        for size, ms in ((1500, 5), (context.random(f"size {hops}").randrange(200, 1500), 7)):
             four = numeric(limit(4, size, ms * MS), what=f"bound of 4 hops, {size} bytes, {ms} ms a hop")
             if four <= 0:
-                raise Wrong("a bound above 0", f"{four:g}")
+                raise WrongAnswer("a bound above 0", f"{four:g}")
             what = f"bound of {hops} hops, {size} bytes, {ms} ms a hop, beside yours of 4 hops, {four:,.6g}"
             near(four * 4 / hops, limit(hops, size, ms * MS), what=what)
 
 
-def plateau(lab: Lab) -> None:
+def plateau(context: CheckContext) -> None:
     """The smallest on the plateau, not the largest number."""
-    best = lab.function("best_window")
+    best = context.function("best_window")
     exactly(
         2,
         best({"$map": [[1, 150.0], [2, 246.0], [3, 248.0], [4, 245.0], [8, 230.0]]}),
@@ -62,7 +64,7 @@ def plateau(lab: Lab) -> None:
     exactly(2, best({"$map": [[1, 90.0], [2, 97.0], [3, 94.0], [4, 100.0]]}), what="W* of 90 97 94 100, tolerance 0.05")
     exactly(1, best({"$map": [[1, 95.1], [2, 100.0]]}), what="W* of 95.1 and 100, tolerance 0.05")
     exactly(2, best({"$map": [[1, 94.9], [2, 100.0]]}), what="W* of 94.9 and 100, tolerance 0.05")
-    draw = lab.random("plateau")
+    draw = context.random("plateau")
     for _ in range(3):
         first, top, tolerance = draw.randrange(2, 6), draw.uniform(200, 900), draw.randrange(2, 9) / 100
         rates = {window: top * (1 - tolerance) * draw.uniform(0.3, 0.99) for window in range(1, first)}
@@ -73,17 +75,17 @@ def plateau(lab: Lab) -> None:
         exactly(first, best({"$map": pairs}, tolerance=tolerance), what=f"W* of a plateau within {tolerance}")
 
 
-def no_measurement(lab: Lab) -> None:
+def no_measurement(context: CheckContext) -> None:
     """Nothing measured is an error, and not 0."""
-    best = lab.function("best_window")
+    best = context.function("best_window")
     exactly(3, best({"$map": [[3, 100.0]]}), what="first of all W* of one measurement")
     try:
         got = best({"$map": []})
     except Raised as error:
         if error.is_a("ValueError"):
             return
-        raise Wrong("ValueError without a measurement", error.type) from None
-    raise Wrong("ValueError without a measurement", repr(got))
+        raise WrongAnswer("ValueError without a measurement", error.type) from None
+    raise WrongAnswer("ValueError without a measurement", repr(got))
 
 
 def _full(window: RemoteObject) -> None:
@@ -92,14 +94,14 @@ def _full(window: RemoteObject) -> None:
     except Raised as error:
         if error.is_a("RuntimeError"):
             return
-        raise Wrong("RuntimeError from send() when the window is full", error.type) from None
-    raise Wrong("RuntimeError from send() when the window is full", f"packet {got} was sent")
+        raise WrongAnswer("RuntimeError from send() when the window is full", error.type) from None
+    raise WrongAnswer("RuntimeError from send() when the window is full", f"packet {got} was sent")
 
 
-def fills(lab: Lab) -> None:
+def fills(context: CheckContext) -> None:
     """No more than the limit, numbered in order."""
-    limit = lab.random("limit").randrange(2, 7)
-    window, other = lab.several("SlidingWindow", [(limit,), (limit,)])
+    limit = context.random("limit").randrange(2, 7)
+    window, other = context.objects("SlidingWindow", [(limit,), (limit,)])
     for number in range(limit):
         exactly(True, window.call("can_send"), what=f"can_send() with {number} of {limit} on their way")
         exactly(number, window.call("send"), what="the packet's number")
@@ -108,20 +110,20 @@ def fills(lab: Lab) -> None:
     exactly(limit, window.call("in_flight"), what="packets in flight")
     exactly(0, other.call("in_flight"), what="packets in flight of another window")
     exactly(0, other.call("send"), what="the first packet's number in another window")
-    single = lab.new("SlidingWindow", limit=1)
+    single = context.new("SlidingWindow", limit=1)
     exactly(0, single.call("send"), what="the first packet's number with a limit of 1")
     exactly(False, single.call("can_send"), what="can_send() with 1 of 1 on its way")
 
 
-def cumulative(lab: Lab) -> None:
+def cumulative(context: CheckContext) -> None:
     """One ACK covers all below it, any number of times. Numbers and limit, judged by `fills`, go on as they began."""
-    fresh = lab.new("SlidingWindow", limit=4)
+    fresh = context.new("SlidingWindow", limit=4)
     first = fresh.call("send")
     _sends(fresh, 3)
     full = fresh.call("can_send")
-    draw = lab.random("acks")
+    draw = context.random("acks")
     limit = draw.randrange(5, 12)
-    window = lab.new("SlidingWindow", limit=limit)
+    window = context.new("SlidingWindow", limit=limit)
     sent = acknowledged = 0
     for _ in range(4):
         for _ in range(limit - (sent - acknowledged)):
@@ -131,7 +133,7 @@ def cumulative(lab: Lab) -> None:
         acknowledged += covers
         exactly(covers, window.call("acknowledge", acknowledged), what=f"packets freed by an ACK of {acknowledged}")
         exactly(sent - acknowledged, window.call("in_flight"), what=f"packets in flight after an ACK of {acknowledged}")
-    window = lab.new("SlidingWindow", limit=4)
+    window = context.new("SlidingWindow", limit=4)
     _sends(window, 4)
     exactly(3, window.call("acknowledge", 3), what="packets freed by an ACK of 3 after packets 0 to 3")
     exactly(1, window.call("in_flight"), what="packets in flight")
@@ -147,16 +149,16 @@ def _numbered(first: object, sent: int, got: object) -> None:
         exactly(first + sent, got, what="the next packet's number")
 
 
-def strange_acks(lab: Lab) -> None:
+def strange_acks(context: CheckContext) -> None:
     """Old, duplicate and impossible ones free nothing."""
-    draw = lab.random("strange")
+    draw = context.random("strange")
     limit = draw.randrange(3, 9)
     covered = draw.randrange(2, limit)
-    window = lab.new("SlidingWindow", limit=limit)
+    window = context.new("SlidingWindow", limit=limit)
     _sends(window, limit)
     window.call("acknowledge", covered)
     if window.call("in_flight") != limit - covered:  # judged by `cumulative`
-        window, covered = lab.new("SlidingWindow", limit=limit), limit
+        window, covered = context.new("SlidingWindow", limit=limit), limit
         _sends(window, limit)
         _acknowledges(window, 1, limit)
     kinds = [
@@ -172,9 +174,9 @@ def strange_acks(lab: Lab) -> None:
         exactly(limit - covered, window.call("in_flight"), what=f"packets in flight after {kind}")
 
 
-def shrinks(lab: Lab) -> None:
+def shrinks(context: CheckContext) -> None:
     """A smaller limit recalls nothing, and holds from then on; so does a larger one."""
-    window = lab.new("SlidingWindow", limit=5)
+    window = context.new("SlidingWindow", limit=5)
     _sends(window, 5)
     window.call("set_limit", 2)
     exactly(5, window.call("in_flight"), what="packets in flight after the limit went from 5 to 2")
@@ -197,7 +199,7 @@ def shrinks(lab: Lab) -> None:
     exactly(True, window.call("can_send"), what="can_send() with one on its way, the limit raised to 2")
     _sends(window, 1)
     exactly(False, window.call("can_send"), what="can_send() with two on their way, the limit raised to 2")
-    _not_made(lab)
+    _not_made(context)
 
 
 def _sends(window: RemoteObject, count: int) -> None:
@@ -220,17 +222,17 @@ def _refused(window: RemoteObject) -> None:
             if error.is_a("ValueError"):
                 continue
             raise
-        raise Wrong(f"ValueError from set_limit({limit})", "no error")
+        raise WrongAnswer(f"ValueError from set_limit({limit})", "no error")
 
 
-def _not_made(lab: Lab) -> None:
+def _not_made(context: CheckContext) -> None:
     try:
-        lab.new("SlidingWindow", limit=0)
+        context.new("SlidingWindow", limit=0)
     except Raised as error:
         if error.is_a("ValueError"):
             return
-        raise Wrong("ValueError from SlidingWindow(limit=0)", error.type) from None
-    raise Wrong("ValueError from SlidingWindow(limit=0)", "no error")
+        raise WrongAnswer("ValueError from SlidingWindow(limit=0)", error.type) from None
+    raise WrongAnswer("ValueError from SlidingWindow(limit=0)", "no error")
 
 
 def _chain(hops: int, window: int, seed: int) -> Experiment:
@@ -244,23 +246,23 @@ def _chain(hops: int, window: int, seed: int) -> Experiment:
     )
 
 
-def _choice(lab: Lab, hops: int) -> int:
-    got = lab.function("choose_window")(hops)
+def _choice(context: CheckContext, hops: int) -> int:
+    got = context.function("choose_window")(hops)
     if isinstance(got, float) and got.is_integer():
         got = int(got)
     if isinstance(got, bool) or not isinstance(got, int) or not 1 <= got <= 1000:
-        raise Wrong(f"a window for {hops} hops: a whole number of at least 1", repr(got)[:80])
+        raise WrongAnswer(f"a window for {hops} hops: a whole number of at least 1", repr(got)[:80])
     return got
 
 
-def chosen(lab: Lab) -> Finding:
+def chosen(context: CheckContext) -> Finding:
     """Goodput with the chosen window against the best of 1 to 8, on chains of a length drawn."""
     shown, ours, bests = {}, 0.0, 0.0
-    for hops in (6, 9, lab.random("hops").randrange(10, 13)):
-        seed = lab.seed(f"chain {hops}")
-        window = _choice(lab, hops)
-        rate = lab.baseline(_chain(hops, window, seed))["totals"]["goodput_bps"]
-        best = max(lab.baseline(_chain(hops, other, seed))["totals"]["goodput_bps"] for other in WINDOWS)
+    for hops in (6, 9, context.random("hops").randrange(10, 13)):
+        seed = context.seed(f"chain {hops}")
+        window = _choice(context, hops)
+        rate = context.baseline(_chain(hops, window, seed))["totals"]["goodput_bps"]
+        best = max(context.baseline(_chain(hops, other, seed))["totals"]["goodput_bps"] for other in WINDOWS)
         shown[f"{hops} hops, W = {window}"] = (best / 1e3, rate / 1e3)
         ours, bests = ours + rate, bests + best
     return Finding(
@@ -271,13 +273,13 @@ def chosen(lab: Lab) -> Finding:
     )
 
 
-def quick(lab: Lab) -> Finding:
+def quick(context: CheckContext) -> Finding:
     """Round trips with the chosen window against those with 32 packets."""
     ours, large, rate, bests = 0.0, 0.0, 0.0, 0.0
     for hops in (6, 9):
-        seed = lab.seed(f"chain {hops}")
-        mine = lab.baseline(_chain(hops, _choice(lab, hops), seed))
-        other = lab.baseline(_chain(hops, 32, seed))
+        seed = context.seed(f"chain {hops}")
+        mine = context.baseline(_chain(hops, _choice(context, hops), seed))
+        other = context.baseline(_chain(hops, 32, seed))
         ours += mine["flows"][0]["rtt_mean_s"] or 1e3
         large += other["flows"][0]["rtt_mean_s"]
         rate += mine["totals"]["goodput_bps"]
@@ -386,7 +388,7 @@ ASSIGNMENT = Assignment(
             points=12,
             run=chosen,
             needs=CHOICE,
-            above=AIR,
+            builds_on=AIR,
             hint="sweep the window yourself: where does the plateau begin?",
             simulates=True,
         ),
@@ -396,7 +398,7 @@ ASSIGNMENT = Assignment(
             points=8,
             run=quick,
             needs=CHOICE,
-            above=AIR,
+            builds_on=AIR,
             hint="beyond W* a larger window only waits longer",
             simulates=True,
         ),

@@ -2,70 +2,70 @@
 
 from __future__ import annotations
 
-from pacelab_grading.assignment import Planted
+from pacelab_grading.rubric.assignment import PlantedMistake
 
 WRONG = (
-    Planted(
+    PlantedMistake(
         name="rounds-down",
         misconception="only whole groups of four hops carry a packet",
         changes=(("return ceil(hops / REUSE_HOPS)", "return max(1, hops // REUSE_HOPS)"),),
         loses=("reuse",),
     ),
-    Planted(
+    PlantedMistake(
         name="bytes-for-bits",
         misconception="goodput in bytes",
         changes=(("payload_bytes * 8e9", "payload_bytes * 1e9"),),
         loses=("bound",),
     ),
-    Planted(
+    PlantedMistake(
         name="always-four",
         misconception="a chain of one hop shares the air with three that are not there",
         changes=(("min(hops, REUSE_HOPS)", "REUSE_HOPS"),),
         loses=("short-bound",),
     ),
-    Planted(
+    PlantedMistake(
         name="largest-number",
         misconception="W* is where the largest number was measured",
         changes=(("rate >= (1 - tolerance) * best", "rate >= best"),),
         loses=("plateau",),
     ),
-    Planted(
+    PlantedMistake(
         name="nothing-is-one",
         misconception="without a measurement the window is 1",
         changes=(('raise ValueError("no measurement")', "return 1"),),
         loses=("no-measurement",),
     ),
-    Planted(
+    PlantedMistake(
         name="one-too-many",
         misconception="the window is full when more than the limit is on its way",
         changes=(("return self.in_flight() < self._limit", "return self.in_flight() <= self._limit"),),
         loses=("fills", "shrinks"),
     ),
-    Planted(
+    PlantedMistake(
         name="one-by-one",
         misconception="an ACK frees one packet",
         changes=(("        self._acknowledged = number\n", "        self._acknowledged += 1\n"),),
         loses=("cumulative",),
     ),
-    Planted(
+    PlantedMistake(
         name="covers-its-own",
         misconception="an ACK covers the packet of its number, too",
         changes=(("        freed = number", "        number = min(number + 1, self._next)\n        freed = number"),),
         loses=("cumulative",),
     ),
-    Planted(
+    PlantedMistake(
         name="counts-from-one",
         misconception="the first packet is number 1",
         changes=(("return self._next - 1", "return self._next"),),
         loses=("fills",),
     ),
-    Planted(
+    PlantedMistake(
         name="believes-every-ack",
         misconception="an ACK cannot be of what was never sent",
         changes=(("if not self._acknowledged < number <= self._next:", "if not self._acknowledged < number:"),),
         loses=("strange-acks",),
     ),
-    Planted(
+    PlantedMistake(
         name="recalls",
         misconception="a smaller window takes packets back",
         changes=(
@@ -76,25 +76,25 @@ WRONG = (
         ),
         loses=("shrinks",),
     ),
-    Planted(
+    PlantedMistake(
         name="as-large-as-it-gets",
         misconception="a larger window is never slower",
         changes=(("return packets_in_the_air(hops) + 1", "return 32"),),
         loses=("quick",),
     ),
-    Planted(
+    PlantedMistake(
         name="stop-and-wait",
         misconception="one packet at a time avoids all contention",
         changes=(("return packets_in_the_air(hops) + 1", "return 1"),),
         loses=("chosen", "quick"),
     ),
-    Planted(
+    PlantedMistake(
         name="whole-milliseconds",
         misconception="an exchange takes whole milliseconds",
         changes=(("* exchange_ns)", "* (exchange_ns // 1_000_000) * 1_000_000)"),),
         loses=("bound",),
     ),
-    Planted(
+    PlantedMistake(
         name="down-from-the-peak",
         misconception="the plateau ends where a window below the peak's falls short",
         changes=(
@@ -110,13 +110,13 @@ WRONG = (
         ),
         loses=("plateau",),
     ),
-    Planted(
+    PlantedMistake(
         name="always-an-error",
         misconception="there is never a measurement",
         changes=(("    if not goodput_bps:\n", "    if True:\n"),),
         loses=("plateau", "no-measurement"),
     ),
-    Planted(
+    PlantedMistake(
         name="one-for-all",
         misconception="what a class holds is each window's own",
         changes=(
@@ -128,13 +128,13 @@ WRONG = (
         ),
         loses=("fills",),
     ),
-    Planted(
+    PlantedMistake(
         name="not-nothing",
         misconception="only 0 is below 1",
         changes=(("if limit < 1:", "if not limit:"),),
         loses=("shrinks",),
     ),
-    Planted(
+    PlantedMistake(
         name="never-grows",
         misconception="a window that was made smaller stays so",
         changes=(
@@ -142,7 +142,7 @@ WRONG = (
         ),
         loses=("shrinks",),
     ),
-    Planted(
+    PlantedMistake(
         name="takes-then-refuses",
         misconception="an error undoes what was done before it",
         changes=(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pacelab import Experiment
-from pacelab_grading.assignment import Assignment, Check, Finding
 from pacelab_grading.assignments.a3_gateway_pacer.estimates import (
     equal_rates,
     idle_path,
@@ -24,8 +23,10 @@ from pacelab_grading.assignments.a3_gateway_pacer.hook import (
     per_flow,
     spacing,
 )
-from pacelab_grading.figures import bars
-from pacelab_grading.lab import Lab
+from pacelab_grading.rubric.assignment import Assignment, Check
+from pacelab_grading.rubric.context import CheckContext
+from pacelab_grading.rubric.figures import bars
+from pacelab_grading.rubric.findings import Finding
 
 MARGIN = 1.15
 """Goodput over NewReno's that earns all points; equality earns none. Model: 1.6 and more, see docs/grading.md."""
@@ -33,21 +34,21 @@ FAIR, UNFAIR = 0.93, 0.5
 """Jain's index that earns all points, and none."""
 
 
-def goodput(lab: Lab) -> Finding:
+def goodput(context: CheckContext) -> Finding:
     """More than NewReno, on chains that nobody has seen, where routing takes contention for broken links (AODV)."""
     shown, ours, theirs = {}, 0.0, 0.0
     for hops in (7, 8, 9):
         chain = Experiment(
             topology="chain",
-            topology_options={"hops": hops, "spacing": float(lab.random(f"spacing {hops}").randrange(195, 206))},
+            topology_options={"hops": hops, "spacing": float(context.random(f"spacing {hops}").randrange(195, 206))},
             direction="down",
             rate_bps=2_000_000,
             routing="aodv",
             duration_s=20.0,
-            seed=lab.seed(f"goodput {hops}"),
+            seed=context.seed(f"goodput {hops}"),
         )
-        with_hook = lab.simulate(chain, "gateway", PACER, allowed=ALLOWED)["totals"]["goodput_bps"]
-        without = lab.baseline(chain)["totals"]["goodput_bps"]
+        with_hook = context.simulate(chain, "gateway", PACER, allowed=ALLOWED)["totals"]["goodput_bps"]
+        without = context.baseline(chain)["totals"]["goodput_bps"]
         shown[f"{hops} hops"] = (without / 1e3, with_hook / 1e3)
         ours, theirs = ours + with_hook, theirs + without
     ratio = ours / theirs
@@ -61,18 +62,18 @@ def goodput(lab: Lab) -> Finding:
     )
 
 
-def fairness(lab: Lab) -> Finding:
+def fairness(context: CheckContext) -> Finding:
     """Four flows through one gateway."""
     cross = Experiment(
         topology="cross-gateway",
-        topology_options={"hops": lab.random("arms").randrange(4, 6)},
+        topology_options={"hops": context.random("arms").randrange(4, 6)},
         direction="down",
         rate_bps=2_000_000,
         duration_s=20.0,
-        seed=lab.seed("fairness"),
+        seed=context.seed("fairness"),
     )
-    run = lab.simulate(cross, "gateway", PACER, allowed=ALLOWED)
-    without = lab.baseline(cross)
+    run = context.simulate(cross, "gateway", PACER, allowed=ALLOWED)
+    without = context.baseline(cross)
     index = run["totals"]["jain"] or 0.0
     total = run["totals"]["goodput_bps"] / without["totals"]["goodput_bps"]
     idle = run["totals"] == without["totals"]  # what changes nothing is NewReno's
@@ -137,7 +138,7 @@ ASSIGNMENT = Assignment(
             points=7,
             run=smoothing,
             needs=ESTIMATOR,
-            above=DELAY,
+            builds_on=DELAY,
             public=True,
             hint="alpha weighs the old value; the first sample is taken as it is",
         ),
@@ -147,7 +148,7 @@ ASSIGNMENT = Assignment(
             points=7,
             run=variation,
             needs=ESTIMATOR,
-            above=DELAY,
+            builds_on=DELAY,
             hint="N - 1 below the sum of squares; deviation over mean; the newest 50 only",
         ),
         Check(
@@ -156,7 +157,7 @@ ASSIGNMENT = Assignment(
             points=6,
             run=interval,
             needs=ESTIMATOR,
-            above=DELAY,
+            builds_on=DELAY,
             hint="T grows with the variation: it is the reciprocal of eq. (1)",
         ),
         Check(
@@ -165,7 +166,7 @@ ASSIGNMENT = Assignment(
             points=5,
             run=others_pass,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
+            builds_on=(*DELAY, *ESTIMATOR),
             hint="look at event.point and at segment.is_data",
         ),
         Check(
@@ -174,7 +175,7 @@ ASSIGNMENT = Assignment(
             points=8,
             run=spacing,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
+            builds_on=(*DELAY, *ESTIMATOR),
             public=True,
             hint="after a release the next one is T later, and deadline() says when",
         ),
@@ -184,7 +185,7 @@ ASSIGNMENT = Assignment(
             points=5,
             run=order,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
+            builds_on=(*DELAY, *ESTIMATOR),
             hint="one queue per flow, first in, first out",
         ),
         Check(
@@ -193,7 +194,7 @@ ASSIGNMENT = Assignment(
             points=7,
             run=from_release,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
+            builds_on=(*DELAY, *ESTIMATOR),
             hint="a segment that waited in your queue was not in the air yet",
         ),
         Check(
@@ -202,7 +203,7 @@ ASSIGNMENT = Assignment(
             points=6,
             run=karn,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
+            builds_on=(*DELAY, *ESTIMATOR),
             hint="of which of the two transmissions is the ACK?",
         ),
         Check(
@@ -211,7 +212,7 @@ ASSIGNMENT = Assignment(
             points=5,
             run=per_flow,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
+            builds_on=(*DELAY, *ESTIMATOR),
             hint="segment.flow is the key of everything you keep",
         ),
         Check(
@@ -220,7 +221,7 @@ ASSIGNMENT = Assignment(
             points=5,
             run=harmless_timeouts,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
+            builds_on=(*DELAY, *ESTIMATOR),
             hint="in handle_timeout compare with now_ns before you release",
         ),
         Check(
@@ -230,7 +231,7 @@ ASSIGNMENT = Assignment(
             run=goodput,
             simulates=True,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
+            builds_on=(*DELAY, *ESTIMATOR),
             hint="if all above is right, this is too; if not, mend those first",
         ),
         Check(
@@ -240,7 +241,7 @@ ASSIGNMENT = Assignment(
             run=fairness,
             simulates=True,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
+            builds_on=(*DELAY, *ESTIMATOR),
             hint="state that flows share makes one of them pay for another",
         ),
     ),

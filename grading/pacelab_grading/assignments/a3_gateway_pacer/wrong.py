@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pacelab_grading.assignment import Planted
+from pacelab_grading.rubric.assignment import PlantedMistake
 
 HOOK = (
     "others-pass",
@@ -17,13 +17,13 @@ HOOK = (
 )
 """All checks of the hook."""
 WRONG = (
-    Planted(
+    PlantedMistake(
         name="one-way-waiting",
         misconception="a packet waits at h nodes in a round trip, not at 2 h",
         changes=(("/ (2 * len(per_byte))", "/ len(per_byte)"),),
         loses=("equal-rates", "unequal-rates", "short-path"),
     ),
-    Planted(
+    PlantedMistake(
         name="one-rate-for-all",
         misconception="all links have the rate of the first",
         changes=(
@@ -31,13 +31,13 @@ WRONG = (
         ),
         loses=("unequal-rates",),
     ),
-    Planted(
+    PlantedMistake(
         name="negative-waiting",
         misconception="what the formula gives is right, a negative time too",
         changes=(("waiting_ns = max(0.0, (rtt_ns", "waiting_ns = max(-1e18, (rtt_ns"),),
         loses=("idle-path",),
     ),
-    Planted(
+    PlantedMistake(
         name="four-hops-always",
         misconception="a path of two hops has a four-hop delay too",
         changes=(
@@ -48,13 +48,13 @@ WRONG = (
         ),
         loses=("short-path",),
     ),
-    Planted(
+    PlantedMistake(
         name="error-on-short-paths",
         misconception="there are always four hops",
         changes=(("    ahead = per_byte[:4]\n", "    ahead = [per_byte[hop] for hop in range(4)]\n"),),
         loses=("short-path",),
     ),
-    Planted(
+    PlantedMistake(
         name="first-rate-on-short-paths",
         misconception="on a path of fewer than four hops all links have the rate of the first",
         changes=(
@@ -65,31 +65,31 @@ WRONG = (
         ),
         loses=("unequal-rates",),
     ),
-    Planted(
+    PlantedMistake(
         name="alpha-swapped",
         misconception="alpha weighs the new sample",
         changes=(("SMOOTHING * old + (1 - SMOOTHING) * delay_ns", "(1 - SMOOTHING) * old + SMOOTHING * delay_ns"),),
         loses=("smoothing", "interval"),
     ),
-    Planted(
+    PlantedMistake(
         name="population-deviation",
         misconception="the deviation divides by N",
         changes=(("for rtt in self._samples) / (n - 1))", "for rtt in self._samples) / n)"),),
         loses=("variation", "interval"),
     ),
-    Planted(
+    PlantedMistake(
         name="rate-for-interval",
         misconception="eq. (1) gives the interval: more variation, shorter T",
         changes=(("self.four_hop_delay_ns * (1 + 2 * self.cov())", "self.four_hop_delay_ns / (1 + 2 * self.cov())"),),
         loses=("interval",),
     ),
-    Planted(
+    PlantedMistake(
         name="acks-paced",
         misconception="everything from the wire is paced, ACKs too",
         changes=(("event.point == Point.WIRED_TO_AIR and segment.is_data", "event.point == Point.WIRED_TO_AIR"),),
         loses=("others-pass",),
     ),
-    Planted(
+    PlantedMistake(
         name="from-arrival",
         misconception="the round trip starts when the segment arrives at the gateway",
         changes=(
@@ -108,13 +108,13 @@ WRONG = (
         ),
         loses=("from-release", "goodput", "fairness"),
     ),
-    Planted(
+    PlantedMistake(
         name="no-karn",
         misconception="an ACK of a segment sent twice is as good as any other",
         changes=(("if self.highest_end is not None and seq_diff(segment.seq, self.highest_end) < 0:", "if False:"),),
         loses=("karn",),
     ),
-    Planted(
+    PlantedMistake(
         name="one-queue",
         misconception="one pace and one queue for all flows",
         changes=(
@@ -123,7 +123,7 @@ WRONG = (
         ),
         loses=("per-flow", "fairness"),
     ),
-    Planted(
+    PlantedMistake(
         name="timeout-releases",
         misconception="handle_timeout means that the time has come",
         changes=(
@@ -134,13 +134,13 @@ WRONG = (
         ),
         loses=("timeouts", "per-flow"),
     ),
-    Planted(
+    PlantedMistake(
         name="silent",
         misconception="a pacer that lets nothing through disturbs nobody",
         changes=(("        while flow.queue and flow.next_ns <= now_ns:", "        while False:"),),
         loses=HOOK,
     ),
-    Planted(
+    PlantedMistake(
         name="pace-per-host",
         misconception="flows to one host have one pace",
         changes=(
@@ -153,7 +153,7 @@ WRONG = (
         ),
         loses=("per-flow",),
     ),
-    Planted(
+    PlantedMistake(
         name="acks-by-host",
         misconception="an ACK belongs to the flow to its sender, whichever that is",
         changes=(
@@ -164,7 +164,7 @@ WRONG = (
         ),
         loses=("per-flow",),
     ),
-    Planted(
+    PlantedMistake(
         name="payload-for-packet",
         misconception="a packet is as long as what it carries",
         changes=(
@@ -175,13 +175,13 @@ WRONG = (
         ),
         loses=("spacing", "from-release", "karn"),
     ),
-    Planted(
+    PlantedMistake(
         name="round-trips-in-us",
         misconception="a round trip is in microseconds",
         changes=(("self.estimator.sample(now_ns - at_ns,", "self.estimator.sample((now_ns - at_ns) // 1000,"),),
         loses=("spacing", "from-release", "karn"),
     ),
-    Planted(
+    PlantedMistake(
         name="from-the-last-release",
         misconception="a round trip begins where a segment was last released",
         changes=(
@@ -194,7 +194,7 @@ WRONG = (
         ),
         loses=("from-release",),
     ),
-    Planted(
+    PlantedMistake(
         name="exact-acks",
         misconception="an ACK ends where a segment does",
         changes=(
@@ -206,13 +206,13 @@ WRONG = (
         ),
         loses=("from-release",),
     ),
-    Planted(
+    PlantedMistake(
         name="data-acknowledges",
         misconception="data from the air carries an ACK, too",
         changes=((" and flow is not None and segment.is_pure_ack:", " and flow is not None:"),),
         loses=("from-release",),
     ),
-    Planted(
+    PlantedMistake(
         name="the-datas-path",
         misconception="the path is that which the data was seen with",
         changes=(
@@ -225,7 +225,7 @@ WRONG = (
         ),
         loses=("from-release",),
     ),
-    Planted(
+    PlantedMistake(
         name="same-number-again",
         misconception="a retransmission begins at the number of a segment sent before",
         changes=(
@@ -240,19 +240,19 @@ WRONG = (
         ),
         loses=("karn",),
     ),
-    Planted(
+    PlantedMistake(
         name="up-to-the-highest",
         misconception="Karn's rule holds until all that was sent is covered",
         changes=(("                self.tainted_to = end", "                self.tainted_to = self.highest_end"),),
         loses=("karn",),
     ),
-    Planted(
+    PlantedMistake(
         name="numbers-do-not-wrap",
         misconception="a retransmission has the smaller number",
         changes=(("seq_diff(segment.seq, self.highest_end) < 0", "segment.seq < self.highest_end"),),
         loses=("karn",),
     ),
-    Planted(
+    PlantedMistake(
         name="karn-for-all",
         misconception="one flow's retransmission spoils the samples of all",
         changes=(
@@ -274,7 +274,7 @@ WRONG = (
         ),
         loses=("per-flow",),
     ),
-    Planted(
+    PlantedMistake(
         name="any-payload",
         misconception="what carries data is TCP's",
         changes=(
@@ -285,13 +285,13 @@ WRONG = (
         ),
         loses=("others-pass",),
     ),
-    Planted(
+    PlantedMistake(
         name="passes-all",
         misconception="a gateway that does nothing holds nothing up",
         changes=(("event.point == Point.WIRED_TO_AIR and segment.is_data", "False"),),
         loses=HOOK,
     ),
-    Planted(
+    PlantedMistake(
         name="whichever-side",
         misconception="data is data and an ACK an ACK, from whichever side it comes",
         changes=(
@@ -300,7 +300,7 @@ WRONG = (
         ),
         loses=("others-pass",),
     ),
-    Planted(
+    PlantedMistake(
         name="every-flow-known",
         misconception="before an ACK its data came by",
         changes=(
@@ -311,7 +311,7 @@ WRONG = (
         ),
         loses=("others-pass",),
     ),
-    Planted(
+    PlantedMistake(
         name="starts-below-the-highest",
         misconception="the highest segment sent again starts where it started, which is not below",
         changes=(("            self.highest_end = end\n", "            self.highest_end = segment.seq\n"),),

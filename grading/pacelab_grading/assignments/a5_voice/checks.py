@@ -6,11 +6,13 @@ import math
 from typing import Any
 
 from pacelab import Experiment
-from pacelab_grading.assignment import Assignment, Check, Finding, Wrong
 from pacelab_grading.assignments.a5_voice.gate import VoiceGate
-from pacelab_grading.figures import bars
-from pacelab_grading.lab import MS, Lab, near, numeric
-from pacelab_grading.remote import RemoteObject
+from pacelab_grading.rubric.assignment import Assignment, Check
+from pacelab_grading.rubric.context import MS, CheckContext
+from pacelab_grading.rubric.expect import near, numeric
+from pacelab_grading.rubric.figures import bars
+from pacelab_grading.rubric.findings import Finding, WrongAnswer
+from pacelab_grading.sandbox.remote import RemoteObject
 
 MOS_TOLERANCE = 2e-4
 """Relative; expected values are given to three places."""
@@ -32,25 +34,25 @@ def quality(delay_ms: float, loss: float) -> float:
     return max(1.0, curve) if rating > 0 else 1.0
 
 
-def hand_values(lab: Lab) -> None:
+def hand_values(context: CheckContext) -> None:
     """Four points of the curve."""
-    judge = lab.function("mos")
+    judge = context.function("mos")
     for known_ms, share, wanted in ((0, 0.0, 4.067), (160, 0.0, 3.591), (104, 0.02, 3.601), (50, 0.1, 2.693)):
         near(wanted, judge(known_ms, share), what=f"MOS at {known_ms} ms, loss {share}", tolerance=MOS_TOLERANCE)
-    draw = lab.random("points")
+    draw = context.random("points")
     for low, high in ((0, 90), (0, 90), (95, 200), (95, 200)):
         delay_ms, loss = draw.uniform(low, high), draw.uniform(0, 0.12)
         near(quality(delay_ms, loss), judge(delay_ms, loss), what=f"MOS at {delay_ms:.3f} ms, loss {loss:.4f}")
 
 
-def collapse(lab: Lab) -> None:
+def collapse(context: CheckContext) -> None:
     """Between 1 and 4.5, whatever happens; not always 1."""
-    judge = lab.function("mos")
+    judge = context.function("mos")
     if numeric(judge(20, 0.0), what="MOS at 20 ms, loss 0") < 2:
-        raise Wrong("first of all a MOS above 2 at 20 ms, loss 0", "less")
+        raise WrongAnswer("first of all a MOS above 2 at 20 ms, loss 0", "less")
     for delay_ms, loss in ((0, 1.0), (2000, 0.0), (400, 0.9), (700, 0.2)):
         near(1.0, judge(delay_ms, loss), what=f"MOS at {delay_ms} ms, loss {loss}")
-    draw = lab.random("collapse")
+    draw = context.random("collapse")
     for rating in (draw.uniform(2, 5), draw.uniform(2, 5)):  # above 0, and the curve below 1
         loss = math.expm1((83.2 - 0.024 * 135 - rating) / 40) / 10
         near(1.0, judge(50, loss), what=f"MOS at 50 ms, loss {loss:.4f}, R = {rating:.2f}")
@@ -65,21 +67,21 @@ def _feed(
         evaluator.call("packet", now, call, number, now - round(delay_ms * MS))
 
 
-def counts_losses(lab: Lab) -> None:
+def counts_losses(context: CheckContext) -> None:
     """Two of ten sequence numbers are missing: e = 0.2 at 50 ms."""
-    evaluator = lab.new("QualityEvaluator")
+    evaluator = context.new("QualityEvaluator")
     _feed(evaluator, [100, 101, 102, 104, 105, 106, 108, 109])
     near(1.874, evaluator.call("evaluate", 1200 * MS), what="MOS of 8 of 10 packets at 50 ms", tolerance=MOS_TOLERANCE)
-    other = lab.new("QualityEvaluator")
+    other = context.new("QualityEvaluator")
     _feed(other, [7, 8, 9, 10])
     near(4.022, other.call("evaluate", 1100 * MS), what="MOS of 4 of 4 packets at 50 ms", tolerance=MOS_TOLERANCE)
-    draw = lab.random("losses")
+    draw = context.random("losses")
     for _ in range(3):
         first, count = draw.randrange(0, 5000), draw.randrange(10, 20)
         numbers = [first, *(first + index for index in range(1, count - 1) if draw.random() < 0.9), first + count - 1]
         numbers[0], numbers[1], numbers[-1] = numbers[-1], numbers[0], numbers[1]  # packets overtake each other
         delays_ms = [draw.randrange(5, 159) for _ in numbers]
-        any_ = lab.new("QualityEvaluator")
+        any_ = context.new("QualityEvaluator")
         for index, (sequence, delay_ms) in enumerate(zip(numbers, delays_ms, strict=True)):
             now_ns = (1000 + 20 * index) * MS
             any_.call("packet", now_ns, "a", sequence, now_ns - delay_ms * MS)
@@ -87,17 +89,17 @@ def counts_losses(lab: Lab) -> None:
         near(wanted, any_.call("evaluate", 1400 * MS), what=f"MOS of packets {numbers} at {delays_ms} ms")
 
 
-def counts_late(lab: Lab) -> None:
+def counts_late(context: CheckContext) -> None:
     """Late packets are lost, and do not count for the delay."""
-    evaluator = lab.new("QualityEvaluator")
+    evaluator = context.new("QualityEvaluator")
     _feed(evaluator, [0, 1, 2, 3, 4, 5, 6, 7, 8])
     _feed(evaluator, [9], delay_ms=400, at_ms=1180)
     near(2.693, evaluator.call("evaluate", 1200 * MS), what="MOS of ten packets, one late", tolerance=MOS_TOLERANCE)
-    late = lab.new("QualityEvaluator")
+    late = context.new("QualityEvaluator")
     _feed(late, [0, 1, 2], delay_ms=200)
     near(1.0, late.call("evaluate", 1100 * MS), what="MOS when all packets are late")
     for late_ns, missed in ((160 * MS - 1, 0), (160 * MS, 0), (160 * MS + 1, 1)):
-        edge = lab.new("QualityEvaluator")
+        edge = context.new("QualityEvaluator")
         _feed(edge, [0, 1, 2, 3, 4])
         edge.call("packet", 1100 * MS, "a", 5, 1100 * MS - late_ns)
         delay_ms = 50 if missed else (5 * 50 + late_ns / MS) / 6
@@ -105,9 +107,9 @@ def counts_late(lab: Lab) -> None:
         near(quality(delay_ms, missed / 6), edge.call("evaluate", 1200 * MS), what=what)
 
 
-def window(lab: Lab) -> None:
+def window(context: CheckContext) -> None:
     """500 ms, and what is older is forgotten."""
-    evaluator = lab.new("QualityEvaluator")
+    evaluator = context.new("QualityEvaluator")
     _feed(evaluator, [0, 2, 4, 6])
     for at_ms in (1100, 1200):
         what = f"MOS at {at_ms} ms, of 4 of 7 packets" + " as a round before" * (at_ms > 1100)
@@ -120,7 +122,7 @@ def window(lab: Lab) -> None:
         tolerance=MOS_TOLERANCE,
     )
     for at_ns, missing in ((1500 * MS, 1), (1500 * MS + 1, 0)):  # the packet of 1000 ms is 500 ms old, then older
-        edge = lab.new("QualityEvaluator")
+        edge = context.new("QualityEvaluator")
         _feed(edge, [0], at_ms=1000)
         _feed(edge, [2, 3, 4, 5], at_ms=1400)
         counted = 5 if missing else 4
@@ -128,14 +130,14 @@ def window(lab: Lab) -> None:
         near(quality(50, missing / (counted + missing)), edge.call("evaluate", at_ns), what=what)
 
 
-def calls(lab: Lab) -> None:
+def calls(context: CheckContext) -> None:
     """Sequence numbers belong to their call; losses of all calls add up."""
-    evaluator = lab.new("QualityEvaluator")
+    evaluator = context.new("QualityEvaluator")
     _feed(evaluator, [5, 6, 7, 8, 9], call="a")
     _feed(evaluator, [905, 907, 908, 909], call="b")
     near(2.693, evaluator.call("evaluate", 1200 * MS), what="MOS of two calls, 1 of 10 lost", tolerance=MOS_TOLERANCE)
-    draw = lab.random("calls")
-    mixed = lab.new("QualityEvaluator")
+    draw = context.random("calls")
+    mixed = context.new("QualityEvaluator")
     delays_ms, lost, expected = [], 0, 0
     for call in ("3:5004", "3:5006", "4:5004"):  # as many packets of each as it happens, and as slow
         first, count, delay_ms = draw.randrange(0, 900), draw.randrange(4, 12), draw.randrange(10, 150)
@@ -147,9 +149,9 @@ def calls(lab: Lab) -> None:
     near(wanted, mixed.call("evaluate", 1300 * MS), what=f"MOS of three calls, {lost} of {expected} lost")
 
 
-def silence(lab: Lab) -> None:
+def silence(context: CheckContext) -> None:
     """Nothing heard, nothing said; of another gateway's packets neither."""
-    evaluator, other = lab.several("QualityEvaluator", [(), ()])
+    evaluator, other = context.objects("QualityEvaluator", [(), ()])
     _none(evaluator, 0, "before any packet")
     _feed(evaluator, [1])
     numeric(evaluator.call("evaluate", 1100 * MS), what="first of all MOS of one packet")
@@ -159,39 +161,39 @@ def silence(lab: Lab) -> None:
 
 def _none(evaluator: RemoteObject, moment_ms: int, what: str) -> None:
     if (got := evaluator.call("evaluate", moment_ms * MS)) is not None:
-        raise Wrong(f"None {what}", repr(got)[:60])
+        raise WrongAnswer(f"None {what}", repr(got)[:60])
 
 
-def steps(lab: Lab) -> None:
+def steps(context: CheckContext) -> None:
     """The four factors, thresholds included."""
     for quality, factor in ((4.0, 1.05), (3.9, 1.03), (3.7, 1.03), (3.69, 0.9), (3.6, 0.9), (3.59, 0.5), (None, 1.05)):
-        controller = lab.new("BandwidthController")
+        controller = context.new("BandwidthController")
         got = controller.call("adjust", quality)
         near(100_000 * factor, got, what=f"rate after one round of MOS {quality}", tolerance=RATE_TOLERANCE)
-    draw = lab.random("steps")
+    draw = context.random("steps")
     bands = [(3.91, 4.4, 1.05), (3.71, 3.89, 1.03), (3.61, 3.69, 0.9), (1.0, 3.59, 0.5), (3.71, 3.89, 1.03)]
     draw.shuffle(bands)
-    controller, rate = lab.new("BandwidthController"), 100_000.0
+    controller, rate = context.new("BandwidthController"), 100_000.0
     for low, high, factor in bands:
         quality, rate = draw.uniform(low, high), rate * factor
         what = f"rate after one round more, of MOS {quality:.3f}"
         near(rate, controller.call("adjust", quality), what=what, tolerance=RATE_TOLERANCE)
 
 
-def bounds(lab: Lab) -> None:
+def bounds(context: CheckContext) -> None:
     """12 kbit/s and 10 Mbit/s."""
-    draw = lab.random("bounds")
-    controller = lab.new("BandwidthController")
+    draw = context.random("bounds")
+    controller = context.new("BandwidthController")
     _rounds(controller, draw.uniform(1, 3.5), draw.randrange(4, 10), 12_000, "poor rounds")
     fair = draw.randrange(1, 5)
     _rounds(controller, draw.uniform(3.71, 3.89), fair, 12_000 * 1.03**fair, "fair rounds after that")
     _rounds(controller, draw.uniform(4.0, 4.4), draw.randrange(155, 180), 10_000_000, "good rounds")
 
 
-def recovery(lab: Lab) -> None:
+def recovery(context: CheckContext) -> None:
     """Half of R_max after five good rounds, once, and only after poor ones. From 100 kbit/s on, all of it is known."""
-    draw = lab.random("recovery")
-    controller = lab.new("BandwidthController")
+    draw = context.random("recovery")
+    controller = context.new("BandwidthController")
     rounds = draw.randrange(45, 56)
     best = 100_000 * 1.05**rounds
     _rounds(controller, 4.0, rounds, best, "good rounds")
@@ -216,16 +218,16 @@ def recovery(lab: Lab) -> None:
     _rounds(controller, 4.0, 6, rate, "good rounds, but no poor one since the leap: no second leap")
     _rounds(controller, 2.0, 4, rate / 2**4, "poor rounds")
     _rounds(controller, 4.0, 5, best / 4, "good rounds: half of R_max, which began anew after the first leap")
-    _no_leap(lab)
+    _no_leap(context)
 
 
-def _no_leap(lab: Lab) -> None:
+def _no_leap(context: CheckContext) -> None:
     """No poor round, or a rate that is above half of R_max already."""
-    above = lab.new("BandwidthController")
-    _rounds(above, None, 10, 100_000 * 1.05**10, "rounds without a call")
-    _rounds(above, 2.0, 1, 50_000 * 1.05**10, "poor round")
-    _rounds(above, 4.0, 5, 50_000 * 1.05**15, "good rounds: more than half of R_max as it is")
-    fresh = lab.new("BandwidthController")
+    builds_on = context.new("BandwidthController")
+    _rounds(builds_on, None, 10, 100_000 * 1.05**10, "rounds without a call")
+    _rounds(builds_on, 2.0, 1, 50_000 * 1.05**10, "poor round")
+    _rounds(builds_on, 4.0, 5, 50_000 * 1.05**15, "good rounds: more than half of R_max as it is")
+    fresh = context.new("BandwidthController")
     _rounds(fresh, 4.0, 1, 105_000, "good round at the start")
     _rounds(fresh, 3.65, 10, 105_000 * 0.9**10, "rounds below fair")
     _rounds(fresh, 4.0, 6, 105_000 * 0.9**10 * 1.05**6, "good rounds, and never a poor one: no leap")
@@ -238,7 +240,7 @@ def _rounds(controller: RemoteObject, quality: float | None, count: int, wanted:
     near(wanted, rate, what=f"rate after {count} {what}", tolerance=RATE_TOLERANCE)
 
 
-def _simulate(lab: Lab) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def _simulate(context: CheckContext) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     pairs = []
     for hops, voice, tcp in ((2, 4, 2), (3, 4, 2), (4, 5, 3)):
         string = Experiment(
@@ -248,14 +250,14 @@ def _simulate(lab: Lab) -> list[tuple[dict[str, Any], dict[str, Any]]]:
             direction="down",
             duration_s=12.0,
             warmup_s=4.0,
-            seed=lab.seed(f"string {hops}"),
+            seed=context.seed(f"string {hops}"),
         )
 
         def gate() -> VoiceGate:
-            evaluator = RemoteObject(lab.session(), "QualityEvaluator", {})
-            return VoiceGate(evaluator, RemoteObject(lab.session(), "BandwidthController", {}))
+            evaluator = RemoteObject(context.session(), "QualityEvaluator", {})
+            return VoiceGate(evaluator, RemoteObject(context.session(), "BandwidthController", {}))
 
-        pairs.append((lab.simulate_trusted(string, gate), lab.baseline(string)))
+        pairs.append((context.simulate_trusted(string, gate), context.baseline(string)))
     return pairs
 
 
@@ -268,9 +270,9 @@ def _tcp(run: dict[str, Any]) -> float:
     return float(sum(flow["goodput_bps"] for flow in run["flows"] if flow["kind"] == "tcp"))
 
 
-def protects(lab: Lab) -> Finding:
+def protects(context: CheckContext) -> Finding:
     """Calls beside TCP, two to four hops."""
-    pairs = _simulate(lab)
+    pairs = _simulate(context)
     ours = sum(_mos(run) for run, _ in pairs) / len(pairs)
     theirs = sum(_mos(base) for _, base in pairs) / len(pairs)
     moved = sum(_tcp(run) for run, _ in pairs) >= UNUSED * sum(_tcp(base) for _, base in pairs)
@@ -283,9 +285,9 @@ def protects(lab: Lab) -> Finding:
     )
 
 
-def uses(lab: Lab) -> Finding:
+def uses(context: CheckContext) -> Finding:
     """What is left belongs to TCP."""
-    pairs = _simulate(lab)
+    pairs = _simulate(context)
     share = sum(_tcp(run) for run, _ in pairs) / sum(_tcp(base) for _, base in pairs)
     quality = sum(_mos(run) for run, _ in pairs) / len(pairs)
     shown = {f"{hops} hops": (_tcp(b) / 1e3, _tcp(r) / 1e3) for hops, (r, b) in zip((2, 3, 4), pairs, strict=True)}
@@ -330,7 +332,7 @@ ASSIGNMENT = Assignment(
             points=10,
             run=counts_losses,
             needs=EVALUATOR,
-            above=MOS,
+            builds_on=MOS,
             public=True,
             hint="expected is what lies between the lowest and the highest number, both included",
         ),
@@ -340,7 +342,7 @@ ASSIGNMENT = Assignment(
             points=8,
             run=counts_late,
             needs=EVALUATOR,
-            above=MOS,
+            builds_on=MOS,
             hint="they are lost; their delay is nobody's",
         ),
         Check(
@@ -349,7 +351,7 @@ ASSIGNMENT = Assignment(
             points=8,
             run=window,
             needs=EVALUATOR,
-            above=MOS,
+            builds_on=MOS,
             hint="forget what arrived more than 500 ms ago",
         ),
         Check(
@@ -358,7 +360,7 @@ ASSIGNMENT = Assignment(
             points=6,
             run=calls,
             needs=EVALUATOR,
-            above=MOS,
+            builds_on=MOS,
             hint="sequence numbers belong to their call",
         ),
         Check(
@@ -367,7 +369,7 @@ ASSIGNMENT = Assignment(
             points=4,
             run=silence,
             needs=EVALUATOR,
-            above=MOS,
+            builds_on=MOS,
             hint="None is not 0",
         ),
         Check(
@@ -401,7 +403,7 @@ ASSIGNMENT = Assignment(
             points=12,
             run=protects,
             needs=BOTH,
-            above=(*MOS, *BOTH),
+            builds_on=(*MOS, *BOTH),
             hint="if all above is right, this is too; if not, mend those first",
             simulates=True,
         ),
@@ -411,7 +413,7 @@ ASSIGNMENT = Assignment(
             points=8,
             run=uses,
             needs=BOTH,
-            above=(*MOS, *BOTH),
+            builds_on=(*MOS, *BOTH),
             hint="a rate that never rises protects the calls from nothing",
             simulates=True,
         ),

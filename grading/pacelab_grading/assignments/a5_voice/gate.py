@@ -6,8 +6,8 @@ from collections import deque
 from typing import Any
 
 from pacelab import EventMask, Forward, Point, Segment, SegmentSeen, TransmitResult
-from pacelab_grading.remote import RemoteObject
-from pacelab_grading.session import Malformed, StudentFailure
+from pacelab_grading.sandbox.failures import Malformed, StudentFailure
+from pacelab_grading.sandbox.remote import RemoteObject
 
 ROUND_NS = 100_000_000
 NS_PER_S = 1_000_000_000

@@ -29,26 +29,26 @@ from pacelab_grading.text.source_file import READER
 from pacelab_labs import exercise
 
 ASSIGNMENT = find_assignment(3)
-MAIN = 'leave it out, or put it under `if __name__ == "__main__":`'
+MAIN = 'remove it, or put it under `if __name__ == "__main__":`'
 
 
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("import numpy as np", "only Python's own modules and your files are there"),
-        ("from pacelab import run", "of pacelab there is only what hand-ins need"),
+        ("import numpy as np", "only Python's standard library and your own files are available"),
+        ("from pacelab import run", "the sandbox has only the parts of pacelab"),
         ("import pacelab; pacelab.run('chain')", MAIN),
-        ("import pacelab.air", "of pacelab there is only"),
+        ("import pacelab.air", "the sandbox has only the parts of pacelab"),
         ("import time; time.sleep(0.01)", "no files, programs, threads, network, sleep"),
         ("import threading; threading.Thread(target=print).start()", "no files, programs, threads"),
         ("import logging; logging.basicConfig(filename='my.log')", "no files, programs"),
         ("import tempfile; tempfile.mkdtemp()", "no files, programs"),
-        ("open('data.csv')", "write the data into one, as Python"),
-        ("input('name? ')", "nobody answers while it is graded"),
-        ("from .helpers import dist", "leave out the dot"),
-        ("raise SystemExit(0)", f"it ends instead of answering: {MAIN}"),
-        ("quit()", f"only the prompt has it: {MAIN}"),
-        ("get_ipython().run_line_magic('matplotlib', 'inline')", "take the line out, or hand in the notebook"),
+        ("open('data.csv')", "write the data into one of them, as Python"),
+        ("input('name? ')", "there is no keyboard input while it is graded"),
+        ("from .helpers import dist", "remove the dot"),
+        ("raise SystemExit(0)", f"it exits instead of answering: {MAIN}"),
+        ("quit()", f"only Python's prompt has it: {MAIN}"),
+        ("get_ipython().run_line_magic('matplotlib', 'inline')", "remove the line, or hand in the notebook"),
     ],
 )
 def test_what_cannot_be_done_here_is_told_what_to_do_instead(
@@ -65,7 +65,7 @@ def test_what_cannot_be_done_here_is_told_what_to_do_instead(
 )
 def test_what_a_called_function_cannot_do_is_to_be_left_out(kind: str, text: str) -> None:
     raised = str(Raised({"type": kind, "kinds": "", "text": text, "where": ""}, "GatewayPacer.handle()"))
-    assert raised.endswith(": leave it out")
+    assert raised.endswith(": remove it")
 
 
 def test_a_number_that_is_not_finite_is_told_in_words_without_a_sandbox_too(model: str) -> None:
@@ -80,7 +80,7 @@ def test_a_number_that_is_not_finite_is_told_in_words_without_a_sandbox_too(mode
 
 def test_a_deadline_in_another_form_is_told_what_it_should_be() -> None:
     hook = SimpleNamespace(poll_action=lambda: None, deadline=lambda: 7)
-    with pytest.raises(TypeError, match=re.escape("deadline() returned 7: (at_ns, reason) or None is asked for")):
+    with pytest.raises(TypeError, match=re.escape("deadline() returned 7, not (at_ns, reason) or None")):
         drain(hook)
 
 
@@ -144,10 +144,10 @@ def test_an_async_def_is_told_so_without_a_warning_of_the_graders_own_lines(
     for question in (["call", None, "interval", [], {}], ["timeout", 0, 5]):
         _, outcome, error = worker.reply(["", *question])
         assert outcome == "raised"
-        assert str(Raised(error, "f()")).endswith("nobody awaits it: write `def` in the place of `async def`")
+        assert str(Raised(error, "f()")).endswith("nothing awaits it: write `def` instead of `async def`")
     assert worker.reply(["", "new", "Yields", {}])[2] == 1
     _, _, error = worker.reply(["", "timeout", 1, 5])
-    assert "leave it out" in str(Raised(error, "f()"))
+    assert str(Raised(error, "f()")).endswith("remove `yield`")
     gc.collect()
     assert not recwarn.list
 

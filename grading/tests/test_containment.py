@@ -39,19 +39,19 @@ DELAY = HEAD + "def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):
 NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
 
 RESULTS = {
-    "nothing, for want of a return": ("pass", "None, which is no number"),
+    "nothing, for want of a return": ("pass", "None, which is not a number"),
     "a number of 400 digits": ("return 10**400", "a whole number of 1329 bits"),
     "a number beyond floats": ("return 10**4000", "a whole number of|not JSON"),
-    "half a surrogate pair": ("return '\\ud800'", r"\\ud800.*which is no number"),
+    "half a surrogate pair": ("return '\\ud800'", r"\\ud800.*which is not a number"),
     "half a surrogate pair in an exception": ("raise ValueError('\\udcff')", r"raised ValueError: \\udcff"),
     "an exception whose text is none": (
         "class E(Exception):\n        def __str__(self): raise KeyError\n    raise E",
         "the process ended|raised",
     ),
-    "lists in lists": ("return [[[[[[1]]]]]]", "which is no number|where a plain value was asked for"),
+    "lists in lists": ("return [[[[[[1]]]]]]", "which is not a number|where a plain value was asked for"),
     "escapes for a terminal": ("raise ValueError('\\x1b[2J\\x07')", r"\\x1b\[2J\\x07"),
     "a right-to-left override": ("raise ValueError('\\u202e')", r"\\u202e"),
-    "a long text": ("return 'x' * 200_000", "which is no number"),
+    "a long text": ("return 'x' * 200_000", "which is not a number"),
 }
 
 
@@ -147,7 +147,7 @@ def test_a_question_that_nobody_reads_is_waited_for_under_watch(best: Walls, gra
     )
     with Box(best) as box:
         box.put("f.py", source)
-        with Session(box, "f.py", number=7, asleep_s=0.5) as session:
+        with Session(box, "f.py", number=7, idle_s=0.5) as session:
             session.request("load")
             assert session.request("call", None, "f", [1], {}) == 1
             with pytest.raises(IdleTimeout):
@@ -223,7 +223,7 @@ def test_a_judge_that_is_killed_costs_one_check(engine: None, monkeypatch: pytes
         )
     lost = [result for result in verdict.results if result.status == NOT_GRADED]
     assert [result.id for result in lost] in [[name] for name in ids[1:]]
-    assert "the grader's own process was lost (signal 9)" in lost[0].got
+    assert "the grader's own process died (signal 9)" in lost[0].got
     assert [result.id for result in verdict.results] == ids
     assert verdict.points == 100 - lost[0].points
 
@@ -234,7 +234,7 @@ def test_the_deadline_outside_holds_whatever_the_judge_does(engine: None, monkey
     began = time.monotonic()
     with JudgeProcess() as judge_process:
         verdict = judge_process.judge(Submission(student="s", source="while True: pass\n"), SETTINGS)
-        assert "its time was over" in verdict.results[-1].got
+        assert "its time was used up" in verdict.results[-1].got
         assert {result.status for result in verdict.results} == {NOT_GRADED}
         assert time.monotonic() - began < 30
         monkeypatch.undo()  # and the next one is graded
@@ -384,7 +384,7 @@ def test_modules_of_the_students_own_are_imported_and_counted(best: Walls) -> No
     endless = points(head.replace("    ahead = per_byte[:4]\n", "    while True: pass\n"), few)
     assert endless.status == "graded"
     assert "an endless loop?" in text_report(endless)
-    assert f"stage 1 of {len(assignment.checks)} is next" in text_report(endless)
+    assert f"next: stage 1 of {len(assignment.checks)}, " in text_report(endless)
     assert "run with the reference's four_hop_delay_ns" in text_report(endless)
 
 

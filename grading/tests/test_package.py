@@ -150,7 +150,7 @@ def test_of_a_long_hand_in_the_first_part_is_compared_and_that_is_said(monkeypat
     submissions = [Submission(student=name, source=text) for name, text in (("ann", far), ("bob", assignment.model))]
     pair, told = similarity_lines(submissions, [], assignment)
     assert pair.startswith("bob (")
-    assert told == f"ann: of {len(far):,} characters the first 4,000 were compared"
+    assert told == f"ann: only the first 4,000 of {len(far):,} characters were compared"
 
 
 def test_what_is_imported_is_compared_too_and_a_groups_hand_ins_are_not_with_each_other(
@@ -165,7 +165,7 @@ def test_what_is_imported_is_compared_too_and_a_groups_hand_ins_are_not_with_eac
     pairs = {re.sub(r" \(.*?\)", "", line) for line in similarity_lines(submissions, students, assignment)}
     assert pairs == {f"{who} and {MODEL}" for who in ("ann", "bob", "cem")} | {"ann and cem", "bob and cem"}
     monkeypatch.setattr("pacelab_grading.grade.judged.SHOWN_PAIRS", 2)
-    assert similarity_lines(submissions, students, assignment)[2:] == ["and 3 pairs more"]
+    assert similarity_lines(submissions, students, assignment)[2:] == ["and 3 more pairs"]
 
 
 def test_update_replaces_what_is_untouched_and_keeps_what_is_not(
@@ -183,8 +183,8 @@ def test_update_replaces_what_is_untouched_and_keeps_what_is_not(
     assert (tmp_path / "gateway_pacer.py").read_text() == "my work"
     assert (tmp_path / "gateway_pacer.version-2.py").read_text() == "new file"
     assert (tmp_path / "gateway_pacer.ipynb").read_text() == "new notebook"
-    assert any("beside it" in line for line in said)
-    assert update(tmp_path) == ["gateway_pacer.py: yours, kept", "gateway_pacer.ipynb: up to date"]
+    assert any("the new version is in" in line for line in said)
+    assert update(tmp_path) == ["gateway_pacer.py: changed by you, kept", "gateway_pacer.ipynb: up to date"]
 
 
 @pytest.mark.parametrize("number", ASSIGNMENTS)
@@ -218,11 +218,11 @@ def test_stamp_in_a_notebook(tmp_path: Path) -> None:
 
 def test_stamp_that_is_missing_or_in_doubt_asks(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
-    with pytest.raises(ConfigError, match="none that can be read from here: say --assignment N"):
+    with pytest.raises(ConfigError, match=r"none\); give --assignment N"):
         stamped_number([tmp_path])
     (tmp_path / "a.py").write_text('PACELAB_ASSIGNMENT = "1/1"\n')
     (tmp_path / "b.py").write_text("PACELAB_ASSIGNMENT = '2/1'\n")
-    with pytest.raises(ConfigError, match="stamped with 1, 2: say --assignment N"):
+    with pytest.raises(ConfigError, match=r"1, 2\); give --assignment N"):
         stamped_number([tmp_path])
 
 

@@ -19,7 +19,8 @@ from pacelab_grading.receive import collect as collect_module
 from pacelab_grading.receive.collect import Collected
 from pacelab_grading.receive.platforms import MOODLE, NO_NAMES, KnownNames, canvas_name
 from pacelab_grading.receive.submission import Submission, read_submission
-from pacelab_grading.records.gradebook import Row, gradebook
+from pacelab_grading.records.gradebook import Row
+from pacelab_grading.records.gradebook import gradebook as made_gradebook
 from pacelab_grading.records.lms_export import build_files
 from pacelab_grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
 from pacelab_grading.rubric.assignment import Assignment
@@ -34,6 +35,13 @@ LAST = ("Smith", "Öz", "de la Cruz")
 PEOPLE = [(first, last) for last in LAST for first in FIRST]
 """Thirty; the last two bear one name below."""
 PEOPLE[-1] = PEOPLE[-2]
+
+
+def gradebook(
+    verdicts: Sequence[Verdict], submissions: Sequence[Submission], students: Sequence[Student], rule: LateRule
+) -> list[Row]:
+    number = verdicts[0].assignment if verdicts else 3
+    return made_gradebook(verdicts, submissions, students, rule=rule, assignment=find_assignment(number))
 
 
 def collect(paths: Iterable[Path], assignment: Assignment, known: KnownNames = NO_NAMES) -> Collected:
@@ -340,8 +348,8 @@ def test_an_export_beside_others_is_said_to_be_taken_for_one_students(tmp_path: 
     }
     places = [zipped(tmp_path / "export.zip", export), zipped(tmp_path / "cem.zip", {"window.py": numbered(2)})]
     cem, taken = received(places).submissions
-    assert not any("put into it" in problem for problem in cem.problems)
-    assert taken.problems[0].startswith("taken for one student's, as there are other places beside it")
+    assert not any("put the other places into it" in problem for problem in cem.problems)
+    assert taken.problems[0].startswith("read as one student's, because other places were named as well")
 
 
 def test_subfolders_stay_their_students(tmp_path: Path) -> None:
@@ -367,14 +375,14 @@ def test_a_student_may_hand_in_several_files(tmp_path: Path) -> None:
     (dora,) = received([place]).submissions
     assert dora.student == "dora"
     assert dict(dora.helpers) == {"util.py": "import queue\nfrom lib.deep import x\n", "lib/deep.py": "x = 1\n"}
-    assert any("queue.py bears the name of one of Python's own modules" in problem for problem in dora.problems)
+    assert any("queue.py has the name of a module of Python" in problem for problem in dora.problems)
     assert set(dora.received) == {
         "main.py: graded",
         "util.py: imported",
         "lib/deep.py: imported",
-        "queue.py: left out, nothing that is graded imports it",
-        "unused.py: left out, nothing that is graded imports it",
-        "notes.txt: left out, no Python file or notebook",
+        "queue.py: left out, the graded file does not import it",
+        "unused.py: left out, the graded file does not import it",
+        "notes.txt: left out, not a Python file or notebook",
     }
 
 
@@ -459,7 +467,7 @@ def test_two_hand_ins_for_one_student_stop_nothing_and_are_reported(tmp_path: Pa
     students = [Student(student="Ann Smith", ids=(("canvas", "1"),)), Student(student="B", ids=(("canvas", "2"),))]
     ann, b = rows_of(collected, students)
     assert (ann.status, b.status, b.score) == ("duplicate", "graded", 5)
-    assert "claimed by 2 submissions" in ann.remarks
+    assert "2 hand-ins match this student" in ann.remarks
     assert "(1 points)" in ann.remarks
     assert "(2 points)" in ann.remarks
 
@@ -484,7 +492,7 @@ def test_a_platforms_number_is_no_id_of_ones_own_against_the_name(
     assert claimed_by(submission, students) == places
     (*_, last) = gradebook([graded(submission)], [submission], students, LateRule())
     if platform == "canvas" and not places:
-        assert last.remarks == f"its number is the `id` of bob, its name that of {name}: rename it"
+        assert last.remarks == f"its number is the `id` of bob, but its name is {name}: rename it"
 
 
 def test_links_are_named_and_not_followed(tmp_path: Path) -> None:
@@ -493,7 +501,7 @@ def test_links_are_named_and_not_followed(tmp_path: Path) -> None:
     (tmp_path / "class" / "mallory").symlink_to(tmp_path / "class" / "bob")
     collected = received([tmp_path / "class"])
     assert [item.student for item in collected.submissions] == ["bob"]
-    assert collected.unclaimed == [("class/mallory", "is a link: left out; hand in the file itself")]
+    assert collected.unclaimed == [("class/mallory", "is a link and was left out; hand in the file itself")]
 
 
 def test_names_that_are_no_text_are_graded_all_the_same(tmp_path: Path) -> None:
@@ -558,7 +566,7 @@ def test_what_lateness_costs_goes_home_to_gradescope(tmp_path: Path) -> None:
     rows = gradebook(verdicts, submissions, students, rule)
     files = build_files(file, students, rows, submissions, verdicts, column="A", hidden="hidden")
     assert as_gradescope(files) == {index: max(0.0, index - 10.0) for index in range(30)}
-    assert b"late (days begun: 1): 10 points off" in files["gradescope/submission_829/results.json"]
+    assert b"late (started days: 1): 10 points off" in files["gradescope/submission_829/results.json"]
 
 
 @pytest.mark.parametrize("form", ["canvas", "moodle"])
@@ -607,8 +615,9 @@ def test_what_goes_home_is_no_formula_and_may_come_by_semicolons(
     assert line[:4] == ["Participant 12", "Ann Lee", "5.00", "10,00"]
     assert line[4].startswith("'=1+cmd.py has no stamp")
     roster.write_text("Identifier;Full name\nParticipant 12;Ann Lee\n")
-    assert build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden") == {}
-    assert "no column 'Grade', so no moodle.csv" in capsys.readouterr().err
+    again = build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    assert "moodle.csv" not in again
+    assert "has no column 'Grade', so moodle.csv is not written" in capsys.readouterr().err
 
 
 def sent_home(tmp_path: Path, text: str) -> dict[str, bytes]:
@@ -627,13 +636,13 @@ def sent_home(tmp_path: Path, text: str) -> dict[str, bytes]:
     [
         (
             "Identifier,Full name,Grade,Scale,Feedback comments\nParticipant 1,ann,Good,Poor,\n",
-            {"moodle.csv": ["Participant 1", "ann", "Good", "Poor", ""]},
-            "grades of a scale, which takes no points, so moodle.csv has the remarks alone",
+            {"moodle.csv": ["Participant 1", "ann", "Good", "Poor", "points lost: t (a) 5/100"]},
+            "grades by a scale, which takes no points, so moodle.csv has only the comments",
         ),
         (
             "Student,ID,Section,A (7),A (9)\nann,1,S,,\n",
             {},
-            "2 columns are titled 'A', so no canvas.csv: say --column 'A (7)' or 'A (9)'",
+            "has 2 columns titled 'A', so canvas.csv is not written; give --column 'A (7)' or 'A (9)'",
         ),
     ],
 )
@@ -659,8 +668,8 @@ def test_rows_without_their_last_cells_go_home(tmp_path: Path) -> None:
 
     worksheet = "Identifier,Full name,Grade,Maximum Grade,Feedback comments\nParticipant 1,ann,,50,\nParticipant 2,cy\n"
     assert sent(worksheet, "moodle.csv")[1:] == [
-        ["Participant 1", "ann", "2.50", "50", ""],
-        ["Participant 2", "cy", "5.00", "", ""],
+        ["Participant 1", "ann", "2.50", "50", "points lost: t (a) 5/100"],
+        ["Participant 2", "cy", "5.00", "", "points lost: t (a) 5/100"],
     ]
     worksheet = "Identifier,Full name,Grade,Maximum grade\nParticipant 1,ann,,50\n"  # in other capitals
     assert sent(worksheet, "moodle.csv")[1] == ["Participant 1", "ann", "2.50", "50"]

@@ -142,7 +142,7 @@ def test_a_host_without_name_spaces_is_told_the_remedy(monkeypatch: pytest.Monke
 
 def test_other_systems_are_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(box_module.sys, "platform", "darwin")
-    with pytest.raises(HostError, match="the sandbox needs Linux"):
+    with pytest.raises(HostError, match="the sandbox does not work on darwin"):
         walls.__wrapped__()
 
 
@@ -193,9 +193,9 @@ class Hook:
         ("Forward(1)", "(1 << 70, 'late')", "a whole number of 71 bits"),
         ("Forward(1)", "(1.5, 'half')", "a whole number of ns"),
         ("Forward(1)", "7", "TypeError"),
-        ("'Forward'", "None", "is no action"),
-        ("[]", "None", "is no action"),
-        ("7", "None", "int is no action"),
+        ("'Forward'", "None", "is not an action"),
+        ("[]", "None", "is not an action"),
+        ("7", "None", "int is not an action"),
     ],
 )
 def test_every_field_of_an_action_is_checked(best: Walls, action: str, deadline: str, says: str) -> None:
@@ -227,7 +227,7 @@ def test_who_has_neither_name_spaces_nor_landlock_is_refused_and_may_check_the_o
 ) -> None:
     monkeypatch.setattr(box_module.os, "geteuid", lambda: 1000)
     monkeypatch.setattr(box_module, "landlock_version", lambda: 0)
-    with pytest.raises(HostError, match="could read and write your files: bubblewrap is not used; mend that"):
+    with pytest.raises(HostError, match="could read and write your files: bubblewrap is not used; fix that"):
         walls.__wrapped__(weak=True, bubblewrap=False)
     monkeypatch.setattr(handout, "walls", lambda weak: walls.__wrapped__(weak=weak, bubblewrap=False))
     (tmp_path / "interference.py").write_text(find_assignment(1).model)
@@ -305,7 +305,8 @@ def borrowing(best: Walls):  # type: ignore[no-untyped-def]
         with Session(theirs, "f.py", number=7) as session, Session(ours, "model.py", number=8) as lending:
             session.request("load")
             lending.request("load")
-            session.lend(Lender(lending, parts_of(model, ("four_hop_delay_ns", "PaceEstimator"))))
+            lender = Lender(lending, parts_of(model, ("four_hop_delay_ns", "PaceEstimator")))
+            session.lend(lender.parts, lender.answer)
             yield lambda text: session.request("call", None, "run", [text], {})
 
 
@@ -334,7 +335,7 @@ def test_what_the_reference_raises_is_raised(borrowing: Callable[[str], object])
 )
 def test_nothing_else_can_be_asked_for(borrowing: Callable[[str], object], question: str) -> None:
     cells = "[cell.cell_contents for cell in four_hop_delay_ns.__closure__]"
-    with pytest.raises(Malformed, match="asked the reference for what it does not lend"):
+    with pytest.raises(Malformed, match="asked the reference for something that is not lent"):
         borrowing(f"[item for item in {cells} if hasattr(item, 'ask')][0]._asked({question})")
 
 
@@ -343,7 +344,7 @@ WORKER = "[cell.cell_contents for cell in {}.__closure__ if hasattr(cell.cell_co
 
 @pytest.mark.parametrize(
     ("argument", "says"),
-    [("1e999", "a number that is not finite"), ("[" * 40 + "]" * 40, "lists within lists"), ("9" * 40, "133 bits")],
+    [("1e999", "a number that is not finite"), ("[" * 40 + "]" * 40, "lists nested"), ("9" * 40, "133 bits")],
 )
 def test_what_is_asked_is_checked_like_an_answer(borrowing: Callable[[str], object], argument: str, says: str) -> None:
     """Written past the worker, which sends no such thing."""
@@ -376,7 +377,7 @@ def test_what_one_process_has_borrowed_is_out_of_the_others_reach(best: Walls) -
             one, other = lab.session(), lab.session()
             assert one.request("call", None, "run", ["PaceEstimator()._number"], {}) == 0
             peek = f"{WORKER.format('PaceEstimator.__init__')}._asked('get', 0, 'four_hop_delay_ns')"
-            with pytest.raises(Malformed, match="does not lend"):
+            with pytest.raises(Malformed, match="is not lent"):
                 other.request("call", None, "run", [peek], {})
 
 
@@ -388,8 +389,8 @@ def test_what_a_check_judges_is_not_lent_for_it(number: int) -> None:
     for version in range(1, assignment.version + 1):
         checks = replace(assignment).checks_for(version)
         for place, judged in enumerate(checks):
-            assert len(judged.needs) > 1 or not set(judged.above) & set(judged.needs)
-            for name in judged.above:
+            assert len(judged.needs) > 1 or not set(judged.builds_on) & set(judged.needs)
+            for name in judged.builds_on:
                 judges = set(assignment.judged_by(name, version)) - {judged.id}
                 assert judges <= {other.id for other in checks[:place]}, (judged.id, name)
-            assert parts_of(assignment.model, judged.above).keys() == set(judged.above)
+            assert parts_of(assignment.model, judged.builds_on).keys() == set(judged.builds_on)

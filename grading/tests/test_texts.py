@@ -60,8 +60,9 @@ def test_utf_16_is_said_to_be_what_it_is(name: str, tmp_path: Path) -> None:
     assert assignment_of(tmp_path / name) == 3
     assert stamped_number([tmp_path]) == 3
     found = read(TEMPLATE.encode("utf-16"), name)
-    assert found.problems == (f"{name} is UTF-16, which Python does not read: save it as UTF-8",)
-    assert found.received == (f"{name}: chosen, and cannot be graded",)
+    assert found.problems[0] == f"{name} is UTF-16, which Python does not read: save it as UTF-8"
+    assert found.source == TEMPLATE
+    assert found.received == (f"{name}: graded",)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ def test_pictures_of_megabytes_in_a_notebook_cost_nothing(tmp_path: Path) -> Non
 
 def test_what_a_newer_python_takes_is_told_who_reads_it() -> None:
     (problem,) = read(f"def first[[T](x): pass\n{TEMPLATE}".encode()).problems
-    assert problem.endswith(f"mend this first ({READER})")
+    assert problem.endswith(f"fix this first ({READER})")
 
 
 def test_a_module_beside_is_run_as_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +129,9 @@ def test_without_a_sandbox_it_is_said_what_is_not_there_when_it_is_graded(
     monkeypatch.setattr(handout.sys, "platform", "darwin")
     monkeypatch.syspath_prepend(tmp_path)
     problems = handout.check_file(tmp_path / FILE, ASSIGNMENT).problems
-    assert [problem.partition(" is not there when it is graded: use")[0] for problem in problems[:2]] == [
-        "line 6: pacelab.run",
-        "line 7: pytest",
+    assert [
+        problem.partition(" is not available when it is graded and was left out: use")[0] for problem in problems[:2]
+    ] == [
+        f"{FILE}, line 6: pacelab.run",
+        f"{FILE}, line 7: pytest",
     ]

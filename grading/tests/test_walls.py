@@ -132,12 +132,12 @@ def test_hand_ins_are_out_of_others_reach_while_they_are_graded(around: Walls) -
 
 def test_weak_walls_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(box_module, "_try_bubblewrap", lambda: (None, ["bubblewrap is not installed"]))
-    with pytest.raises(HostError, match=r"weak walls was not asked for: bubblewrap is not installed.*--weak-walls"):
+    with pytest.raises(HostError, match=r"the sandbox is incomplete here: bubblewrap is not installed.*--weak-walls"):
         walls.__wrapped__()
     assert walls.__wrapped__(weak=True).bubblewrap is None
     monkeypatch.undo()
     monkeypatch.setattr(box_module.Cgroup, "version", staticmethod(lambda: None))
-    with pytest.raises(HostError, match="no cgroup holds memory and processes"):
+    with pytest.raises(HostError, match="no cgroup limits memory and processes"):
         walls.__wrapped__()
 
 
@@ -200,7 +200,7 @@ def test_what_cannot_be_made_leaves_nothing(best: Walls, tmp_path: Path, monkeyp
     """As on a full disk: here a file is in the place of a folder."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(box_module, "_package", lambda: (("a", b""), ("a/b", b"")))
-    with pytest.raises(HostError, match=f"making the sandbox in {tmp_path}: .*make room there"):
+    with pytest.raises(HostError, match=f"the sandbox cannot be made in {tmp_path} .*make room there"):
         Box(best).__enter__()
     assert not list(tmp_path.iterdir())
 

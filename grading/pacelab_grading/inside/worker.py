@@ -40,6 +40,7 @@ RAISED = {
     for kind in (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError, ZeroDivisionError)
 }
 """Exceptions of the reference that are raised here as well; all others become a RuntimeError."""
+OUT_OF_MEMORY = {"type": "MemoryError", "kinds": "MemoryError Exception BaseException object", "text": "", "where": ""}
 MAX_ACTIONS = 1000
 """Actions taken after one event; more means a hook that never ends."""
 MOST_YIELDED = 1000
@@ -166,6 +167,9 @@ class Worker:
             self.steps.start(nonce)
         try:
             return [nonce, "ok", getattr(self, f"_op_{operation}")(*arguments)]
+        except MemoryError as error:
+            error.__traceback__ = None  # frees the objects of the code, so that there is memory for an answer
+            return [nonce, "raised", OUT_OF_MEMORY]
         except BaseException as error:
             return [nonce, "raised", describe(error)]
 

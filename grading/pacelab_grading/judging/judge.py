@@ -90,7 +90,7 @@ def judge(
     checks = [check for check in checks if only is None or check.id in only]
     stamp = f"{assignment.number}/{version}"
     key = stream_key(stamp, terms.key, submission.student if terms.individual else "")
-    grading = _SubmissionRun(submission, assignment, key=key, public_key=stream_key(stamp, ""), terms=terms)
+    grading = _SubmissionRun(submission, assignment, key=key, terms=terms)
     grading.failed |= set(failed)
     with Box(walls, limits or Limits()) as box, grading:
         if submission.source is not None:
@@ -147,13 +147,10 @@ def verdict_of(
 class _SubmissionRun:
     """The state of one submission while its checks run."""
 
-    def __init__(
-        self, submission: Submission, assignment: Assignment, *, key: bytes, public_key: bytes, terms: GradingTerms
-    ) -> None:
+    def __init__(self, submission: Submission, assignment: Assignment, *, key: bytes, terms: GradingTerms) -> None:
         self._submission = submission
         self._assignment = assignment
         self._key = key
-        self._public_key = public_key
         self._time_factor = terms.time_factor
         self._names: frozenset[str] = frozenset()
         self._ready: AnySession | None = None
@@ -275,8 +272,7 @@ class _SubmissionRun:
 
     def _run(self, box: Box, check: Check, reference: tuple[str, ...], *, counted: bool) -> Result | None:
         started = time.monotonic()
-        key = self._public_key if check.public else self._key
-        with self._context(box, counted=counted, reference=reference, key=key) as context:
+        with self._context(box, counted=counted, reference=reference) as context:
             status, finding = FAILED, no_points()
             try:
                 finding = check.run(context) or Finding(share=1.0, expected="", got="")
@@ -313,9 +309,7 @@ class _SubmissionRun:
             seconds=time.monotonic() - started,
         )
 
-    def _context(
-        self, box: Box, *, counted: bool, reference: tuple[str, ...] = (), key: bytes | None = None
-    ) -> CheckContext:
+    def _context(self, box: Box, *, counted: bool, reference: tuple[str, ...] = ()) -> CheckContext:
         ready, self._ready = self._ready, None
         if ready is not None and (counted or reference):  # it started without; two processes at once would share a user
             ready.close()
@@ -324,7 +318,7 @@ class _SubmissionRun:
             box=box,
             ready=ready,
             file=self._assignment.file,
-            key=self._key if key is None else key,
+            key=self._key,
             first_number=os.getpid() % SLOTS * PROCESSES_PER_SUBMISSION,
             counted=counted,
             time_factor=self._time_factor,

@@ -141,7 +141,7 @@ def pacer(model: Model) -> tuple[Check, ...]:
     """TCP-GAP's estimator: over a few round trips, over many, on a short path, in the simulator."""
     common: dict[str, Any] = {
         "needs": (PACER,),
-        "above": ("queueing_s", "four_hop_delay_s", "cov"),
+        "builds_on": ("queueing_s", "four_hop_delay_s", "cov"),
         "hint": f'`lab.check("lab4.pacer", {PACER})` says more',
     }
     return (

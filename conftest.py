@@ -44,7 +44,7 @@ def pytest_collection() -> Generator[None, object, object]:
 def engine() -> None:
     """For tests that run the air: skip, with the remedy, where the engine is not built."""
     if importlib.util.find_spec("pacelab_medium") is None:
-        pytest.skip("the air engine is not built: `make lab` or `pip install -e .` builds it")
+        pytest.skip("the air engine is not built: `make build` builds it")
 
 
 YARDSTICK_S = 0.075

@@ -1,9 +1,10 @@
 """Wheels for machines other than this one, into dist/: `make wheels`.
 
-setuptools-rust builds each as it builds `make wheel`'s, with cargo-zigbuild in cargo's place: Zig brings a linker and
-the C libraries of all these platforms, which it compiles when first used. The engine of the one that runs here is
-compiled by a profile of its runs (`tools/guided`): the others cannot be run to make theirs.
-A name of `TARGETS` as argument builds that one alone.
+Two distributions are compiled for each platform: the engine (`medium/python`), and on Linux mediumd (`medium/mediumd`).
+The others are pure Python: one wheel of each serves every platform. maturin compiles with Zig, which brings a linker
+and the C libraries of all these platforms. The engine for this machine's processor is compiled with a profile of its
+runs (`tools/guided`): an engine for another processor cannot run here, so it has no profile.
+Names of `TARGETS` as arguments: only those platforms, and the pure wheels.
 """
 
 from __future__ import annotations
@@ -18,44 +19,48 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-GUIDED = ROOT / "build" / "wheels" / "guided"
+DIST = ROOT / "dist"
+WORK = ROOT / "build" / "wheels"
 DEMO_ENGINE = ROOT / "pacelab/demo/static/engine.wasm"
-GLIBC = "2.17"
-"""Rust's own least: every Linux that has Python 3.11 has it."""
+PURE = (".", "controller", "grading", "labs")
+"""Folders of the distributions without compiled files."""
+MANYLINUX = "manylinux_2_17"
+"""Rust's own minimum. The C library of every Linux with Python 3.11 is at least this new."""
 MACOS = "11.0"
-"""The first on Apple's processors; Rust's least on Intel's is 10.12."""
+"""The first version for Apple's processors. Rust's minimum for Intel's is 10.12."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A platform: as Rust calls it, and as pip does."""
+    """A platform: its name in Rust, and the two parts of its name in a wheel's file name."""
 
     rust: str
-    platform: str
+    system: str
+    machine: str
 
     @property
-    def glibc(self) -> str:
-        """What cargo-zigbuild wants to hear of the C library besides the target."""
-        return f".{GLIBC}" if "-linux-" in self.rust else ""
+    def platform(self) -> str:
+        """The platform tag of its wheels."""
+        return f"{self.system}_{self.machine}"
 
 
 TARGETS = {
-    f"{system}-{machine}": Target(rust=rust, platform=f"{platform}_{machine}")
-    for system, machine, rust, platform in [
-        ("linux", "x86_64", "x86_64-unknown-linux-gnu", f"manylinux_{GLIBC.replace('.', '_')}"),
-        ("linux", "aarch64", "aarch64-unknown-linux-gnu", f"manylinux_{GLIBC.replace('.', '_')}"),
-        ("macos", "x86_64", "x86_64-apple-darwin", f"macosx_{MACOS.replace('.', '_')}"),
-        ("macos", "arm64", "aarch64-apple-darwin", f"macosx_{MACOS.replace('.', '_')}"),
-        ("windows", "amd64", "x86_64-pc-windows-gnu", "win"),
+    name: Target(rust=rust, system=system, machine=machine)
+    for name, rust, system, machine in [
+        ("linux-x86_64", "x86_64-unknown-linux-gnu", MANYLINUX, "x86_64"),
+        ("linux-aarch64", "aarch64-unknown-linux-gnu", MANYLINUX, "aarch64"),
+        ("macos-x86_64", "x86_64-apple-darwin", f"macosx_{MACOS.replace('.', '_')}", "x86_64"),
+        ("macos-arm64", "aarch64-apple-darwin", f"macosx_{MACOS.replace('.', '_')}", "arm64"),
+        ("windows-amd64", "x86_64-pc-windows-gnu", "win", "amd64"),
     ]
 }
 
 
 def main(names: list[str]) -> int:
-    """Build these wheels, or all."""
+    """Build the wheels of these platforms, or of all, and the pure ones."""
     unknown = [name for name in names if name not in TARGETS]
     if unknown:
-        return fail(f"{', '.join(unknown)}: allowed is {', '.join(TARGETS)}", 2)
+        return fail(f"unknown platform {', '.join(unknown)}; choose from {', '.join(TARGETS)}", 2)
     targets = {name: TARGETS[name] for name in names or TARGETS}
     lacking = [target.rust for target in targets.values() if not has_standard_library(target.rust)]
     if lacking and not add(lacking):
@@ -64,16 +69,27 @@ def main(names: list[str]) -> int:
         return fail(f"this Rust lacks {', '.join(lacking)}: rustup target add {' '.join(lacking)}{rest}", 3)
     if not DEMO_ENGINE.exists():
         return fail("the live demonstrations are missing: rustup target add wasm32-unknown-unknown, then again", 3)
-    for name, target in targets.items():
+    DIST.mkdir(exist_ok=True)
+    for native in DIST.glob("pacelab*-linux_*.whl"):  # of `make wheel`: pip would prefer it, however old it is
+        native.unlink()
+    for name in ("pure", *targets):
         started = time.monotonic()
-        say(f"{name}: compiling for {target.platform}, some minutes")
+        say(f"{name}: building{', which takes some minutes' if name in targets else ''}")
+        place = WORK / name
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
         try:
-            wheel = build(name, target)
-            check(wheel, target)
+            if name in targets:
+                build_compiled(name, targets[name], place)
+            else:
+                build_pure(place)
         except subprocess.CalledProcessError as error:
             return fail(f"{name}: {error.cmd[2]} failed with code {error.returncode}, see above", 1)
         took_s = time.monotonic() - started
-        say(f"{name}: {wheel.relative_to(ROOT)}, {wheel.stat().st_size / 1e6:.1f} MB, in {took_s:.0f} s")
+        for wheel in sorted(place.glob("*.whl")):
+            say(f"{name}: dist/{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB")
+            wheel.replace(DIST / wheel.name)
+        say(f"{name}: {took_s:.0f} s")
     return 0
 
 
@@ -86,73 +102,78 @@ def has_standard_library(rust: str) -> bool:
 
 
 def add(rusts: list[str]) -> bool:
-    """Fetch what compiles for these targets, where there is rustup."""
+    """Fetch the standard libraries of these targets, if there is a rustup."""
     rustup = shutil.which("rustup")
     return rustup is not None and subprocess.run([rustup, "target", "add", *rusts], check=False).returncode == 0
 
 
-def build(name: str, target: Target) -> Path:
-    """The wheel for one platform."""
-    place = ROOT / "build" / "wheels" / name
-    shutil.rmtree(place, ignore_errors=True)  # a module that is gone since would be packed
-    place.mkdir(parents=True)
-    options = place / "setup.cfg"
-    options.write_text(f"[build]\nbuild_base = {place}\n[bdist_wheel]\nplat_name = {target.platform}\n", "utf-8")
-    here = str(Path(sys.executable).parent)
+def build_pure(place: Path) -> None:
+    """The wheels that serve every platform."""
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(place)]
+    folders = [f"./{folder}" for folder in PURE]
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": commit_time()}
+    subprocess.run([*command, *folders], cwd=ROOT, env=environment, check=True)
+
+
+def build_compiled(name: str, target: Target, place: Path) -> None:
+    """The wheels of one platform."""
     environment = {
         **os.environ,
-        "PATH": f"{here}{os.pathsep}{os.environ['PATH']}",
-        "CARGO": "cargo-zigbuild",
-        "CARGO_BUILD_TARGET": f"{target.rust}{target.glibc}",
-        "CARGO_PROFILE_RELEASE_STRIP": "symbols",
-        "DIST_EXTRA_CONFIG": str(options),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # where maturin looks for Zig
         "MACOSX_DEPLOYMENT_TARGET": MACOS,
-        "PYO3_NO_PYTHON": "1",  # the stable interface is the same in all: none is asked
+        "PYO3_NO_PYTHON": "1",  # the stable interface is the same in every Python: none is asked
         "SOURCE_DATE_EPOCH": commit_time(),
-        "ZIG_COMMAND": "python-zig",  # for pyo3, which makes the import library of Windows' python3.dll with it
     }
+    command = [sys.executable, "-m", "maturin", "build", "--quiet", "--release", "--zig", "--target", target.rust]
+    command += ["--compatibility", target.system] if target.system == MANYLINUX else []
+    command += ["--strip", "-o", str(place)]
+    if target.system == MANYLINUX:
+        subprocess.run([*command, "-m", "medium/mediumd/Cargo.toml"], cwd=ROOT, env=environment, check=True)
+    # Without Windows' Python at hand, its import library is generated.
+    features = "extension-module,import-lib" if target.system == "win" else "extension-module"
+    command += ["-m", "medium/python/Cargo.toml", "--features", features, "--"]
+    command += os.environ.get("ENGINE_FLAGS", "").split()
     if target.rust == f"{platform.machine()}-unknown-linux-gnu":
-        environment |= by_profile(name, environment)
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(place), "."]
+        environment |= by_profile(name, target, environment)
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
-    (made,) = place.glob("*.whl")
-    (ROOT / "dist").mkdir(exist_ok=True)
-    return made.replace(ROOT / "dist" / made.name)
+    if target.system == MANYLINUX:
+        for wheel in place.glob("*.whl"):
+            check(wheel, target)
 
 
-def by_profile(name: str, environment: dict[str, str]) -> dict[str, str]:
-    """What makes the wheel's engine one compiled by a profile, if there can be one; that is no failure."""
-    say(f"{name}: its engine counts what it does in some runs")
-    command = [sys.executable, str(ROOT / "tools/guided"), "profile"]
-    subprocess.run(command, cwd=ROOT, env=environment | {"GUIDED": str(GUIDED)}, check=True)
-    profile = GUIDED / "engine.profdata"
-    if not profile.exists():
+def by_profile(name: str, target: Target, environment: dict[str, str]) -> dict[str, str]:
+    """The settings that compile the engine with a profile; none if no profile can be made, which is no failure."""
+    say(f"{name}: running an engine that counts its branches")
+    folder = WORK / "guided"
+    settings = {"GUIDED": str(folder), "CARGO_BUILD_TARGET": target.rust}
+    subprocess.run(
+        [sys.executable, str(ROOT / "tools/guided"), "profile"], cwd=ROOT, env=environment | settings, check=True
+    )
+    found = folder / "engine.profdata"
+    if not found.exists():
         return {}
-    flags = [environment.get("CARGO_ENCODED_RUSTFLAGS", ""), f"-Cprofile-use={profile}"]
+    flags = [environment.get("CARGO_ENCODED_RUSTFLAGS", ""), f"-Cprofile-use={found}"]
     return {"CARGO_ENCODED_RUSTFLAGS": "\037".join(filter(None, flags))}
 
 
 def check(wheel: Path, target: Target) -> None:
-    """Hold a Linux wheel against what its name promises: no newer symbol of the C library, no other library."""
-    if "-linux-" not in target.rust:
-        return
+    """Hold a Linux wheel to its name: it needs no newer symbol of the C library and no other library."""
     shown = subprocess.run(
         [sys.executable, "-m", "auditwheel", "show", str(wheel)], capture_output=True, text=True, check=True
     )
     if f'"{target.platform}"' not in shown.stdout:
-        wheel.unlink()
         print(shown.stdout, file=sys.stderr)
         raise subprocess.CalledProcessError(1, shown.args)
 
 
 def commit_time() -> str:
-    """When what is packed was committed, for the times in the archive; else what it can hold at the least, 1980."""
+    """The time of the last commit, for the files in the archives. Without git: 1980, a ZIP archive's earliest."""
     asked = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=False)
     return asked.stdout.strip() if asked.returncode == 0 else "315532800"
 
 
 def say(text: str) -> None:
-    """One line, at once."""
+    """Print one line at once."""
     print(f"wheels: {text}", file=sys.stderr, flush=True)
 
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from pacelab.public import PUBLIC
+from pacelab.version import __version__
+
 if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists together
     from pacelab.air.congestion import CongestionControl
     from pacelab.console import log, print_json, progress_bar
@@ -24,7 +27,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab.results.folder import PcapFile, write_file
     from pacelab.results.metrics import jain
     from pacelab.results.results import RunResult, load_result
-    from pacelab.running.cached import Kept
+    from pacelab.running.cached import RunStore
     from pacelab.running.runner import run, run_many
     from pacelab.running.workers import Workers, each_finished, usable_cores
     from pacelab.schemes import HookSettings, Scheme
@@ -48,82 +51,13 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab_topologies.model import Flow, LinkRate, Move, Node, PathLoss, Topology, WiredLink
     from pacelab_topologies.plot import plot_topology
 
-__version__ = "0.1.0"
 
-_PUBLIC: dict[str, str] = {
-    "Comparison": "pacelab.grid.comparison",
-    "ConfigError": "pacelab.errors",
-    "CongestionControl": "pacelab.air.congestion",
-    "Drop": "pacelab_pacer.core.contract",
-    "EventMask": "pacelab_pacer.core.contract",
-    "Experiment": "pacelab.experiment.experiment",
-    "Flow": "pacelab_topologies.model",
-    "FlowKey": "pacelab_pacer.core.segment",
-    "Forward": "pacelab_pacer.core.contract",
-    "Hook": "pacelab_pacer.core.contract",
-    "HookSettings": "pacelab.schemes",
-    "HostError": "pacelab.errors",
-    "Inject": "pacelab_pacer.core.contract",
-    "Kept": "pacelab.running.cached",
-    "LinkLayer": "pacelab.user_code.bases",
-    "LinkRate": "pacelab_topologies.model",
-    "Move": "pacelab_topologies.model",
-    "Node": "pacelab_topologies.model",
-    "PaceLabError": "pacelab.errors",
-    "Pacer": "pacelab.user_code.bases",
-    "PathLoss": "pacelab_topologies.model",
-    "PcapFile": "pacelab.results.folder",
-    "Point": "pacelab_pacer.core.contract",
-    "ProtocolError": "pacelab.errors",
-    "Release": "pacelab_pacer.core.contract",
-    "Resend": "pacelab_pacer.core.contract",
-    "Rewrite": "pacelab_pacer.core.contract",
-    "Rtp": "pacelab_pacer.core.segment",
-    "RunResult": "pacelab.results.results",
-    "Sample": "pacelab.user_code.bases",
-    "Scheme": "pacelab.schemes",
-    "Segment": "pacelab_pacer.core.segment",
-    "SegmentSeen": "pacelab_pacer.core.contract",
-    "SetExtraBackoff": "pacelab_pacer.core.contract",
-    "Sweep": "pacelab.grid.grid",
-    "Topology": "pacelab_topologies.model",
-    "TransmitResult": "pacelab_pacer.core.contract",
-    "VoiceQuality": "pacelab_pacer.core.segment",
-    "WiredLink": "pacelab_topologies.model",
-    "Workers": "pacelab.running.workers",
-    "compare": "pacelab.grid.comparison",
-    "each_finished": "pacelab.running.workers",
-    "jain": "pacelab.results.metrics",
-    "load_points": "pacelab.grid.sweep_plots",
-    "load_result": "pacelab.results.results",
-    "load_topology": "pacelab.experiment.resolve",
-    "log": "pacelab.console",
-    "plot_goodput": "pacelab.figures.plots",
-    "plot_points": "pacelab.grid.sweep_plots",
-    "plot_series": "pacelab.figures.plots",
-    "plot_timeline": "pacelab.figures.timeline",
-    "plot_topology": "pacelab_topologies.plot",
-    "print_json": "pacelab.console",
-    "progress_bar": "pacelab.console",
-    "record_air": "pacelab.figures.timeline",
-    "run": "pacelab.running.runner",
-    "run_link_layer": "pacelab.user_code.run_own",
-    "run_many": "pacelab.running.runner",
-    "run_pacer": "pacelab.user_code.run_own",
-    "run_sweep": "pacelab.grid.grid",
-    "seq_diff": "pacelab_pacer.core.segment",
-    "show_demo": "pacelab.demo.widget",
-    "usable_cores": "pacelab.running.workers",
-    "write_file": "pacelab.results.folder",
-}
-"""Public name -> module that defines it."""
-
-__all__ = ["__version__", *sorted(_PUBLIC)]
+__all__ = ["__version__", *sorted(PUBLIC)]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(importlib.import_module(_PUBLIC[name]), name)
+    if name in PUBLIC:
+        return getattr(importlib.import_module(PUBLIC[name]), name)
     if not name.startswith("_"):
         from importlib.metadata import entry_points  # takes 40 ms, and few look further than the names above
 

@@ -91,7 +91,7 @@ def print_json(document: dict[str, Any]) -> None:
     try:
         text = json.dumps(document, indent=2, allow_nan=False, default=_as_json)
     except (TypeError, ValueError) as error:  # not finite; a key that is no text, or a circle
-        raise ConfigError(f"print_json: {error}: allowed are texts, finite numbers, lists and mappings") from None
+        raise ConfigError(f"print_json: {error}; use texts, finite numbers, lists, and mappings") from None
     print(text, file=_documents)
 
 
@@ -213,7 +213,7 @@ def _span(seconds: float) -> str:
 
 
 @contextlib.contextmanager
-def runs_bar(text: str, *, kept: Path, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+def runs_bar(text: str, *, folder: Path, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """A bar for many runs; yields what hears runs done and their number. Interrupted, it says where they are kept."""
     reached = (0, 0)
 
@@ -227,5 +227,5 @@ def runs_bar(text: str, *, kept: Path, quiet: bool) -> Iterator[Callable[[int, i
             yield note
     except BaseException:
         if reached[0] and not quiet:
-            log(f"{reached[0]} of {reached[1]} runs are kept in {kept}; the same command goes on")
+            log(f"{reached[0]} of {reached[1]} runs are kept in {folder}; repeat the command to continue")
         raise

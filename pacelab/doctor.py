@@ -8,7 +8,7 @@ import platform
 import sys
 from dataclasses import dataclass
 
-from pacelab.air.engine import MEND, load_engine
+from pacelab.engine import REMEDY, load_engine
 from pacelab.errors import HostError
 from pacelab.running.workers import usable_cores
 from pacelab_pacer import native
@@ -72,7 +72,7 @@ def _real_hosts(back_end: str, what: str) -> Feature:
     if sys.platform != "linux":
         mend = "use Linux, WSL2, or a virtual machine"
         return Feature(name=name, present=False, detail="it needs Linux", mend=mend)
-    from pacelab.emulation.machine import missing
+    from pacelab.emulation.probes import missing
 
     lacks = list(missing(back_end))
     detail = f"no {', '.join(thing for thing, _ in lacks)}" if lacks else what
@@ -90,7 +90,7 @@ def _uml() -> Feature:
 def _mininet() -> Feature:
     if sys.platform != "linux":
         return Feature(name="pacelab shell", present=False, detail="it needs the back end tap", mend="as above")
-    from pacelab.emulation.machine import mininet
+    from pacelab.emulation.probes import mininet
 
     mend = mininet()
     return Feature(
@@ -102,7 +102,7 @@ def _mininet_wifi() -> Feature:
     name, detail = "--builder mininet-wifi", "the back end hwsim's hosts as Mininet-WiFi's stations"
     if sys.platform != "linux":
         return Feature(name=name, present=False, detail="it needs the back end hwsim", mend="as above")
-    from pacelab.emulation.machine import mininet_wifi
+    from pacelab.emulation.probes import mininet_wifi
 
     mend = mininet_wifi()
     return Feature(name=name, present=mend is None, detail=detail, mend=mend or "")
@@ -120,7 +120,7 @@ def _engine() -> Feature:
     try:
         module = load_engine()
     except HostError as error:
-        return Feature(name="back end sim", present=False, detail=str(error).split(";")[0], mend=MEND, required=True)
+        return Feature(name="back end sim", present=False, detail=str(error).split(";")[0], mend=REMEDY, required=True)
     return Feature(name="back end sim", present=True, detail=f"engine {module.__name__}", required=True)
 
 

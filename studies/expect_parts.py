@@ -43,7 +43,7 @@ def _scheme(name: str, gateway: Any, station: Any, ack: str = "every") -> pacela
         gateway=gateway,
         station=station,
         traffic=("tcp",),
-        brings={"ack": ack},
+        implied_options={"ack": ack},
     )
 
 

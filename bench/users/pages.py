@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.demo.catalog import DEMOS, Demo, find_demo
-from pacelab.demo.live import BEAMS_S, VIEW_S, Live, Traffic
+from pacelab.demo.live import FRAMES_INTERVAL_S, VIEW_INTERVAL_S, FlowTracker, Live
 from pacelab.demo.page import export
-from pacelab.demo.runs import answer, start
+from pacelab.demo.runs import initial_change, run_change
 from pacelab.demo.server import DemoServer
 
 UPDATES_PER_S, NODES = 20, 8
@@ -39,6 +39,9 @@ SEEDS = 200
 """In turn: wasm memory never shrinks, so after one turn it must not grow at all."""
 FRAMES = 10
 """Of the followed network, each update."""
+
+SHORT_RUN: dict[str, Any] = {"duration_s": 2.5, "warmup_s": 0.5, "watch_from_s": 0.0, "sweep": None}
+"""A run that leaves room for 20 updates in a second."""
 
 UPDATE = f"""() => {{
     const demo = document.querySelector("pacelab-demo");
@@ -66,10 +69,10 @@ class Network(Live):
 
     def messages(self) -> Iterator[tuple[str, Any]]:
         """As `Live.messages`: frames 20 times a second, goodput every second, for ever."""
-        traffic = Traffic("ABCDEFGH"[:NODES])
+        tracker = FlowTracker("ABCDEFGH"[:NODES])
         begun = view_at = time.monotonic()
         for number in range(1, 10**9):
-            time.sleep(max(0.0, begun + number * BEAMS_S - time.monotonic()))
+            time.sleep(max(0.0, begun + number * FRAMES_INTERVAL_S - time.monotonic()))
             for frame in range(FRAMES):
                 hop = (number + frame) % (NODES - 1)
                 ends = "ABCDEFGH"[hop : hop + 2]
@@ -78,10 +81,11 @@ class Network(Live):
                 ip = {"src": addresses[0], "dst": addresses[1], "protocol": 17}
                 event = {"station": ends[back], "to": ends[1 - back], "frame": {"ip": ip, "ports": [1, 2]}}
                 event["frame"]["payload_bytes"] = 1000 + number % 400
-                traffic.hear({"event": "transmit", "t_ns": round(number * BEAMS_S * 1e9), "delivered": True, **event})
-            yield "beams", traffic.take_beams()
-            if (now := time.monotonic()) - view_at >= VIEW_S:
-                view, view_at = traffic.view(now - view_at), now
+                at_ns = round(number * FRAMES_INTERVAL_S * 1e9)
+                tracker.on_event({"event": "transmit", "t_ns": at_ns, "delivered": True, **event})
+            yield "frames", tracker.take_frames()
+            if (now := time.monotonic()) - view_at >= VIEW_INTERVAL_S:
+                view, view_at = tracker.view(now - view_at), now
                 yield "view", view | {"places": [station["position_m"] for station in self._stations]}
 
 
@@ -150,20 +154,20 @@ def busy_s(tools: Any) -> float:
 
 def server_busy_s(demo: Demo, seed: int) -> float:
     """Processor time of one answer of the server, with the scheme that takes the longest or nearly so."""
-    begin = start(demo)
+    begin = initial_change(demo)
     setting = demo.controls[0].settings[1][1]
     begun = time.process_time()
-    answer(demo, replace(begin, values={**begin.values, demo.controls[0].what: setting}, seed=seed))
+    run_change(demo, replace(begin, values={**begin.values, demo.controls[0].what: setting}, seed=seed))
     return time.process_time() - begun
 
 
 def moved(page: Any, slider: Any, number: int) -> float:
     """Seconds from a key to the finished picture."""
     slider.focus()
-    seen = (
-        "window.done = new Promise((done) => { const demo = document.querySelector('pacelab-demo'), take = demo.take;"
-    )
-    seen += " demo.take = (view) => { take.call(demo, view); demo.take = take; done(performance.now()); }; });"
+    seen = """window.done = new Promise((done) => {
+        const demo = document.querySelector("pacelab-demo"), show = demo.showView;
+        demo.showView = (view) => { show.call(demo, view); demo.showView = show; done(performance.now()); };
+    });"""
     page.evaluate(
         seen + " addEventListener('keydown', (e) => { window.begun = e.timeStamp; }, { once: true, capture: true })"
     )
@@ -174,7 +178,8 @@ def moved(page: Any, slider: Any, number: int) -> float:
 
 def endurance(browser: Any, folder: Path, seconds: float) -> bool:
     """Both pages for so long: updates/s, and what memory is left after garbage collection, before and after."""
-    eight = replace(find_demo("window"), options={"hops": NODES - 1, "wired": False}, labels=tuple("ABCDEFGH"[:NODES]))
+    shape = {"options": {"hops": NODES - 1, "wired": False}, "labels": tuple("ABCDEFGH"[:NODES])}
+    eight = replace(find_demo("window"), **shape, **SHORT_RUN)
     export(eight, folder / "engine.html")
     with Serving(DemoServer(live=Network())) as server:
         places = {"engine": (folder / "engine.html").as_uri(), "live": server.link("live")}

@@ -187,11 +187,11 @@ def test_a_gateways_scheme_is_switched_by_mouse_and_by_keys(open_page: Any, comp
     page, server = open_page()
     page.get_by_label("Scheme of GA").select_option("newreno")
     page.get_by_role("button", name="Switch GA").click()
-    page.get_by_text("GA is asked to run newreno.").wait_for()
+    page.get_by_text("GA was asked to run newreno.").wait_for()
     found = server.fabric.controller.policies.find("GA")
     assert found is not None
     assert found.wanted_scheme == "newreno"
-    page.get_by_text("runs tcp-gap, asked for newreno").wait_for()
+    page.get_by_text("runs tcp-gap; newreno was requested").wait_for()
     page.get_by_label("Scheme of GB").focus()
     page.keyboard.press("ArrowDown")  # tcp-gap -> vagp: choosing alone changes nothing
     other = server.fabric.controller.policies.find("GB")
@@ -199,7 +199,7 @@ def test_a_gateways_scheme_is_switched_by_mouse_and_by_keys(open_page: Any, comp
     assert other.wanted_scheme is None
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.get_by_text("GB is asked to run vagp.").wait_for()
+    page.get_by_text("GB was asked to run vagp.").wait_for()
     assert other.wanted_scheme == "vagp"
     assert complaints == []
 
@@ -212,7 +212,7 @@ def test_limits_that_somebody_set_stay_when_the_scheme_is_switched(open_page: An
     wait_until(lambda: page.evaluate(limits) == 300_000)  # the page's own policy forbids Playwright's way to wait
     page.get_by_label("Scheme of GA").select_option("newreno")
     page.get_by_role("button", name="Switch GA").click()
-    page.get_by_text("GA is asked to run newreno.").wait_for()
+    page.get_by_text("GA was asked to run newreno.").wait_for()
     found = controller.policies.find("GA")
     assert found is not None
     assert found.wanted() == {"gateway": "GA", "scheme": "newreno", "limits": {"pace_rate_bps": 3e5}}
@@ -271,7 +271,7 @@ def test_a_controller_that_goes_is_told_and_one_that_comes_back_is_followed(open
     page.route("**/v1/**", lambda route: route.abort())
     told = page.get_by_role("alert")
     told.wait_for()
-    assert told.inner_text().startswith("The controller does not answer. Flows that have their rules go on")
+    assert told.inner_text().startswith("The controller does not answer. Flows that have rules continue")
     page.unroute("**/v1/**")
     told.wait_for(state="hidden")
 

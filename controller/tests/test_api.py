@@ -328,5 +328,5 @@ def test_a_controller_that_starts_anew_leaves_the_agent_as_it_is(led: Led) -> No
 
 
 def test_a_token_that_the_controller_does_not_take_is_told_as_such(led: Led) -> None:
-    with pytest.raises(OSError, match=f"it takes another token than {rest.TOKEN}"):
+    with pytest.raises(OSError, match=f"the token in {rest.TOKEN} is wrong"):
         rest.Client(led.controller.url, "another").events()

@@ -462,7 +462,7 @@ def test_a_registration_moves_a_station() -> None:
     assert controller.register(0, ip(S), "GA") == "no gateway 'GA': start its agent first"
     assert controller.announce(0, gateway()) is None
     assert controller.announce(0, gateway("GX", "10.9.0.99")) is None
-    assert controller.register(0, ip(S), "GX") == "gateway GX: where it is has not been seen yet"
+    assert controller.register(0, ip(S), "GX") == "gateway GX: its switch port is not known yet; wait for a packet from it"
     assert controller.register(0, ip(S), "GA") is None
     place = controller.locations.find(ip(S))
     assert place is not None
@@ -474,7 +474,7 @@ def test_policies_are_what_the_gateway_can_do() -> None:
     controller.announce(0, gateway())
     assert controller.set_policy(0, "GB", scheme="tcp-gap", limits={}) == "no gateway 'GB'; give one of: GA"
     assert "no scheme 'vagp'" in str(controller.set_policy(0, "GA", scheme="vagp", limits={}))
-    assert "takes no limit 'x'" in str(controller.set_policy(0, "GA", scheme=None, limits={"x": 1}))
+    assert "does not accept the limit 'x'" in str(controller.set_policy(0, "GA", scheme=None, limits={"x": 1}))
     found = controller.set_policy(0, "GA", scheme="newreno", limits={"pace_rate_bps": 1e6})
     assert isinstance(found, Gateway)
     assert found.wanted() == {"gateway": "GA", "scheme": "newreno", "limits": {"pace_rate_bps": 1e6}}

@@ -34,7 +34,7 @@ EXPECTED = {
 @pytest.fixture(autouse=True)
 def commands() -> None:
     if "grade" not in {point.name for point in entry_points(group="pacelab.commands")}:
-        pytest.skip("`pacelab grade` is not known to this environment: `make build` (or pip install -e .) installs it")
+        pytest.skip("`pacelab grade` is not known to this environment: `make build` installs it")
 
 
 @pytest.mark.thorough
@@ -140,7 +140,7 @@ def test_interrupted_grading_says_what_is_kept_and_leaves_no_sandbox(
     monkeypatch.setattr("pacelab_grading.grade.judged.grade_all", interrupted)
     monkeypatch.setattr("pacelab_grading.grade.judged.remove_leftovers", lambda *_: swept.append(True) or [])
     assert main(["grade", "a.py", "--assignment", "3", "--key", "k" * 16]) == code
-    said = f"pacelab: 1 of 1 verdicts are kept in grades/verdicts; repeat the command to resume\npacelab: {says}\n"
+    said = f"pacelab: 1 of 1 verdicts are kept in grades/verdicts; repeat the command to continue\npacelab: {says}\n"
     assert capsys.readouterr().err == said
     assert swept == [True]
 

@@ -248,7 +248,7 @@ def comparison(result: Comparison, *points: Mapping[str, Any], y: str | None = N
     panels = figure.subplots(1, len(chosen), squeeze=False, sharey=True)[0]
     shown, plot, key, quantity = result, plot_goodput, "goodput_bps", find_quantity(y or "goodput")
     if y is not None:
-        shown, plot, key = result.of(y), plot_quantity, "y"
+        shown, plot, key = result.with_quantity(y), plot_quantity, "y"
     for ax, point in zip(panels, chosen, strict=True):
         plot(shown, ax, point=point)
     figure.supxlabel(caption(shown), fontsize="small")

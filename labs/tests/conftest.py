@@ -16,7 +16,7 @@ def generate() -> ModuleType:
     """labs/generate.py; skips where the notebooks' packages are missing."""
     for package in ("jupytext", "nbformat"):
         if importlib.util.find_spec(package) is None:
-            pytest.skip(f"{package} is missing: pip install -e '.[notebooks]' brings it")
+            pytest.skip(f"{package} is missing: make notebooks installs it")
     spec = importlib.util.spec_from_file_location("_labs_generate", ROOT / "labs" / "generate.py")
     assert spec is not None
     assert spec.loader is not None

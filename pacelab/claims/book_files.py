@@ -19,31 +19,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pacelab import __version__
 from pacelab.claims.book import ABSTRACT, HOW_TO_READ, MARKS, SUBTITLE, TITLE, Book, Chapter, Entry, Row
 from pacelab.claims.outcome import COLUMNS, Standing, Verdict
 from pacelab.console import install
 from pacelab.errors import HostError
-
-STYLE = """
-:root { color-scheme: light dark; --line: #8888; --soft: #8882; }
-body { font: 1rem/1.5 Georgia, "Libertinus Serif", serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 3rem; border-bottom: 2px solid; } h3 { margin: 2.5rem 0 .5rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font: .85rem/1.35 system-ui, sans-serif; margin: 1rem 0; }
-caption { text-align: left; font-weight: bold; padding: .3rem 0; }
-th, td { text-align: left; vertical-align: top; padding: .25rem .5rem; border-bottom: 1px solid var(--line); }
-th.n, td.n { text-align: right; font-variant-numeric: tabular-nums; } td.v { white-space: nowrap; }
-thead th { border-bottom: 2px solid; } td small { opacity: .8; }
-blockquote { margin: .5rem 0 .5rem 1.5rem; font-style: italic; }
-.meta { font: .85rem/1.4 system-ui, sans-serif; } th.check { font-weight: normal; }
-figure { margin: 1rem 0; display: grid; grid-template-columns: 3fr 1fr; gap: 1rem; align-items: start; }
-figure img { width: 100%; background: white; } figcaption { font: .85rem/1.4 system-ui, sans-serif; }
-@media (prefers-color-scheme: dark) { body { background: #121212; color: #e8e8e8; } a { color: #9bb8ff; } }
-@media (max-width: 45rem) { figure { grid-template-columns: 1fr; } }
-@media print { body { max-width: none; font-size: 9pt; } h2 { break-before: page; } h3 { break-after: avoid; }
-  figure, tr { break-inside: avoid; } a { color: inherit; text-decoration: none; } }
-"""
+from pacelab.version import __version__
 
 
 def render_html(book: Book) -> bytes:
@@ -58,7 +38,7 @@ def render_html(book: Book) -> bytes:
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(TITLE)}</title>
-<style>{STYLE}</style>
+<style>{_style()}</style>
 </head>
 <body>
 <header><h1>{escape(TITLE)}</h1><p>{escape(SUBTITLE)} PaceLab {__version__}.</p></header>
@@ -70,6 +50,10 @@ def render_html(book: Book) -> bytes:
 </html>
 """
     return text.encode()
+
+
+def _style() -> str:
+    return files("pacelab.claims").joinpath("book.css").read_text("utf-8")
 
 
 def _overview(book: Book) -> str:

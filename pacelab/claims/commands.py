@@ -9,7 +9,7 @@ import typer
 
 from pacelab.console import log, print_json, print_table, runs_bar
 from pacelab.errors import ConfigError
-from pacelab.experiment.experiment import parse_one
+from pacelab.experiment.from_text import parse_one
 from pacelab.results.folder import RUNS, check_destination, check_writable
 from pacelab_topologies.domain import Whole
 
@@ -65,9 +65,9 @@ def reproduce(  # noqa: PLR0913  Typer makes options of them
     from pacelab.running.runner import write_safely
 
     if docs is not None and (quick or seeds is not None):
-        raise ConfigError("--docs with --quick or --seeds: allowed is a full run; only its outcomes are kept")
+        raise ConfigError("--docs stores the outcomes of full runs; leave --quick and --seeds out")
     if docs is not None and claim.endswith(OWN):
-        raise ConfigError(f"--docs with {claim}: allowed with the papers' claims, whose outcomes are kept")
+        raise ConfigError(f"--docs stores outcomes of the papers' claims, not of {claim}; leave --docs out")
     chosen = find_claims(claim)
     count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 1000))
     workers = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
@@ -75,7 +75,7 @@ def reproduce(  # noqa: PLR0913  Typer makes options of them
     if docs is not None:  # a full run takes long, and what it gave would be lost
         for file in dict.fromkeys((docs, *(store_path(one.paper) for one in chosen))):
             check_writable(file, "--docs")
-    with runs_bar(f"claims: {claim}", kept=cache or UNFINISHED, quiet=quiet) as on_done:
+    with runs_bar(f"claims: {claim}", folder=cache or UNFINISHED, quiet=quiet) as on_done:
         found = run_claims(
             chosen,
             quick=quick,

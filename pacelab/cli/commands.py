@@ -12,8 +12,10 @@ import typer
 from pacelab.cli.options import with_experiment_options, with_topology_options
 from pacelab.console import log, print_json, print_table, progress_bar, runs_bar
 from pacelab.errors import ConfigError, HostError, PaceLabError
-from pacelab.experiment.experiment import Experiment, build_experiment, parse_one, place, request_of, split_axes
-from pacelab.options.table import BY_FIELD
+from pacelab.experiment.experiment import Experiment
+from pacelab.experiment.from_text import build_experiment, parse_one, place, split_axes
+from pacelab.experiment.stored import request_of
+from pacelab.options.settings import BY_FIELD
 from pacelab.results.folder import RUNS, SNAP_BYTES, SNAPS, PcapFile, check_destination, write_file
 from pacelab.results.quantities import SHORT_NAMES, Quantity, find_quantity
 from pacelab_topologies.domain import Whole
@@ -21,7 +23,7 @@ from pacelab_topologies.domain import Whole
 if TYPE_CHECKING:
     from pacelab.grid.comparison import Comparison
     from pacelab.results.results import RunResult
-    from pacelab.running.cached import Kept
+    from pacelab.running.cached import RunStore
 
 
 PROCESSES = Whole(1, 1024)
@@ -116,7 +118,7 @@ def compare(  # noqa: PLR0913  Typer makes options of them
     from pacelab.figures.distributions import check_panels, find_distributed
     from pacelab.figures.tables import BASELINE
     from pacelab.grid.grid import scheme_of
-    from pacelab.running.cached import Kept
+    from pacelab.running.cached import RunStore
 
     single, axes = split_axes(topology, values)
     if full:
@@ -141,7 +143,7 @@ def compare(  # noqa: PLR0913  Typer makes options of them
         seeds=count,
         full=full,
         jobs=workers,
-        kept=None if cache is None else Kept(folder=cache),
+        store=None if cache is None else RunStore(folder=cache),
     )
 
 
@@ -153,25 +155,31 @@ def lab(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare NewReno, TCP-GAP and Link RED on chains of 1 to 10 hops, up and down, static and AODV."""
-    from pacelab.cli.main_job import AXES, SCHEMES, SEEDS, announce, findings, main_job
+    """Show in three findings what pacing gains, and what it costs."""
+    from pacelab.findings.report import document, find_all, text_of, write
+    from pacelab.findings.studies import announce, run_studies, studies
+    from pacelab.running.cached import RunStore
+    from pacelab.running.runner import write_safely
     from pacelab.running.workers import usable_cores
 
-    base = main_job(parse_one("--seed", seed, BY_FIELD["seed"].domain))
+    grids = studies(parse_one("--seed", seed, BY_FIELD["seed"].domain))
     workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
     check_destination(out)
     if not quiet:
-        log(announce(workers or usable_cores()))
-    comparison = _compare(
-        base,
-        _Wanted(title="chains of 1 to 10 hops", name="lab", out=out, json=json, quiet=quiet),
-        schemes=SCHEMES,
-        axes=AXES,
-        seeds=SEEDS,
-        jobs=workers,
-    )
-    if not (json or quiet):
-        print("\n".join(["What was found", *(f"- {sentence}" for sentence in findings(comparison))]))
+        log(announce(grids, workers or usable_cores()))
+    store = RunStore(folder=UNFINISHED, until_done=True)
+    with runs_bar("what pacing does", folder=store.folder, quiet=quiet) as on_done:
+        found, host = run_studies(grids, jobs=workers, store=store, on_done=on_done)
+    findings = find_all(found)
+    folder = write_safely(lambda place: write(place, findings, found, host), out)
+    if json:
+        print_json(document(findings, found) | {"host": host})
+    elif not quiet:
+        print(text_of(findings))
+    if not quiet:
+        pictures = ", ".join(f"{finding.name}.png" for finding in findings)
+        _report([], f"results in {folder}: pictures {pictures}; tables in the .csv files")
+    exit_on_failed_hooks(sum(row["hooks_failed"] for comparison in found.values() for row in comparison.rows))
 
 
 def schemes(*, json: Json = False) -> None:
@@ -194,12 +202,10 @@ def topologies(
     from pacelab.cli import listings
 
     if out is not None and not plot:
-        raise ConfigError("--out: allowed with --plot, which draws into it")
+        raise ConfigError("--out needs --plot, whose figure it names")
     if name is None:
         if plot or any(value is not None for value in values.values()):
-            raise ConfigError(
-                "topologies: --plot and options are of one topology: allowed is topologies NAME with them"
-            )
+            raise ConfigError("--plot and options of a topology need one topology; use `pacelab topologies NAME`")
         print_json(listings.topologies_document()) if json else print_table(listings.topologies_table())
         return
     topology = build_experiment(name, values).network
@@ -238,17 +244,17 @@ class _Wanted:
     cdf: bool = False
 
 
-def _compare(base: Experiment, wanted: _Wanted, *, kept: Kept | None = None, **options: Any) -> Comparison:
+def _compare(base: Experiment, wanted: _Wanted, *, store: RunStore | None = None, **options: Any) -> Comparison:
     """Run a comparison and write its folder; `options` are those of `pacelab.compare`."""
     from pacelab.grid.comparison import compare as compare_schemes
-    from pacelab.running.cached import Kept
+    from pacelab.running.cached import RunStore
     from pacelab.running.runner import write_safely
 
-    kept = kept or Kept(folder=UNFINISHED, until_done=True)
-    with runs_bar(wanted.title, kept=kept.folder, quiet=wanted.quiet) as on_done:
-        comparison = compare_schemes(base, **options, kept=kept, on_done=on_done)
+    store = store or RunStore(folder=UNFINISHED, until_done=True)
+    with runs_bar(wanted.title, folder=store.folder, quiet=wanted.quiet) as on_done:
+        comparison = compare_schemes(base, **options, store=store, on_done=on_done)
     if wanted.y is not None:
-        comparison = comparison.of(wanted.y.name)
+        comparison = comparison.with_quantity(wanted.y.name)
     folder = write_safely(lambda out: comparison.write(out, name=wanted.name, cdf=wanted.cdf), wanted.out)
     if wanted.json:
         print_json({"compare": comparison.compare, "host": comparison.host})
@@ -270,7 +276,8 @@ def _check_counted(single: Mapping[str, Any]) -> None:
     """ConfigError when runs that count packets are also told how long they take."""
     if "duration_s" in single:
         raise ConfigError(
-            f"--seconds {single['duration_s']:g} with --full: its runs count packets: allowed is one of the two"
+            f"--seconds {single['duration_s']:g} cannot be combined with --full, whose runs count packets; leave one "
+            "out"
         )
 
 
@@ -283,15 +290,13 @@ def _check_calls(quantity: Quantity | None, base: Experiment, axes: Mapping[str,
 
     points = Grid.of(base, schemes=[BASELINE], axes=axes, seeds=1).experiments()
     if not any(flow.call is not None for experiment in points for flow in experiment.flows):
-        raise ConfigError(
-            f"--y {quantity.short}: there are no calls in these networks: add some, as by --traffic voice"
-        )
+        raise ConfigError(f"--y {quantity.short} needs voice calls; add some, for example with --traffic voice")
 
 
 def _capture(path: Path | None, snap: str | None, garbled: bool) -> PcapFile | None:
     if path is None:
         if snap is not None or garbled:
-            raise ConfigError("--pcap-snap and --pcap-garbled: allowed with --pcap FILE alone")
+            raise ConfigError("--pcap-snap and --pcap-garbled need --pcap FILE")
         return None
     snap_bytes = SNAP_BYTES if snap is None else parse_one("--pcap-snap", snap, SNAPS)
     capture = PcapFile(path=path, snap_bytes=snap_bytes, garbled=garbled)
@@ -340,7 +345,7 @@ def rerun(  # noqa: PLR0913  Typer makes options of them
     except (KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"result {str(folder)!r}: its config was changed or is damaged ({error!r})") from None
     if seed is not None:
-        request["seed"] = parse_one("--seed", seed, BY_FIELD["seed"].domain)
+        request = {**request, "seed": parse_one("--seed", seed, BY_FIELD["seed"].domain)}
     experiment = Experiment(**request)
     check_destination(out)
     with progress_bar(f"{config['topology']}, {config['scheme']}", quiet=quiet) as on_progress:

@@ -17,11 +17,11 @@ import typer
 
 from pacelab.cli.options import Command, extend, hook_parameters, with_experiment_options
 from pacelab.console import log
-from pacelab.emulation.agents.roles import ALLOWED as PATH_RATES
+from pacelab.emulation.agents.roles import VALID_PATH_RATES as PATH_RATES
 from pacelab.emulation.agents.roles import AgentName, check_path_known, read_path_rates
 from pacelab.errors import ConfigError, HostError
-from pacelab.experiment.experiment import build_experiment, parse_one
-from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
+from pacelab.experiment.from_text import build_experiment, parse_one
+from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS
 from pacelab.schemes import SCHEMES, HookSettings
 from pacelab.schemes.scheme import MOST_NODES, MOST_SENSE_HOPS
 from pacelab_topologies.domain import Domain, Real, Whole
@@ -58,7 +58,11 @@ _COMMON: tuple[tuple[str, Any, Any], ...] = (
     ("queue", _text("--queue", "N", "first NFQUEUE number"), None),
     ("seconds", _text("--seconds", "S", "end after so long (default: never)"), None),
     ("metrics", _text("--metrics", "PORT", "for Prometheus, on 127.0.0.1 with a token"), None),
-    ("realtime", Annotated[bool, typer.Option("--realtime/--no-realtime", help="SCHED_FIFO where allowed")], True),
+    (
+        "realtime",
+        Annotated[bool, typer.Option("--realtime/--no-realtime", help="use SCHED_FIFO if the host permits it")],
+        True,
+    ),
     ("json", Annotated[bool, typer.Option("--json", help="a JSON document a line: ready, status each s, end")], False),
     ("quiet", Annotated[bool, typer.Option("--quiet", help="no live view, no notes")], False),
 )
@@ -72,7 +76,7 @@ def with_agent_options(command: Command) -> Command:
 
 
 def task_of_flags(agent: AgentName, scheme: str, air: str, values: Mapping[str, Any], **own: Any) -> Task:
-    """What a person asks for, from a command's values (text or None); ConfigError names what is not allowed.
+    """What a person asks for, from a command's values (text or None); ConfigError names an invalid value.
 
     `own`: fields of `Task` that belong to this agent.
     """
@@ -107,13 +111,13 @@ def _check_taken(name: str, values: Mapping[str, Any]) -> None:
     if name not in SCHEMES:
         return
     for option in SCHEME_OPTIONS:
-        if values[option] is not None and option not in SCHEMES[name].takes:
-            takers = ", ".join(other for other, scheme in SCHEMES.items() if option in scheme.takes)
-            raise ConfigError(f"{BY_FIELD[option].flag} with --scheme {name}: allowed is one of {takers}")
+        if values[option] is not None and option not in SCHEMES[name].options:
+            takers = ", ".join(other for other, scheme in SCHEMES.items() if option in scheme.options)
+            raise ConfigError(f"{BY_FIELD[option].flag} has no effect on --scheme {name}; use one of {takers}")
 
 
 def hook_settings(values: Mapping[str, Any]) -> HookSettings:
-    """Settings of the hook from a command's values (text or None); ConfigError names what is not allowed."""
+    """Settings of the hook from a command's values (text or None); ConfigError names an invalid value."""
     options = [name for name in _HOOK_FIELDS if name in BY_FIELD and values.get(name) is not None]
     numbers = [name for name in _HOOK_FIELDS if name in NUMBERS and values.get(name) is not None]
     return HookSettings(
@@ -209,10 +213,10 @@ def shell(
 ) -> None:
     """Open Mininet's command line on a topology's real hosts (--backend tap or hwsim; needs root)."""
     if values.get("backend") is None:
-        raise ConfigError("shell: there is one on real hosts only: add --backend tap or hwsim")
+        raise ConfigError("shell needs real hosts; add --backend tap or --backend hwsim")
     experiment = build_experiment(topology, values, scheme=scheme)
     if experiment.backend == "sim":
-        raise ConfigError("shell --backend sim: there are no hosts to type at: allowed is one of tap, hwsim")
+        raise ConfigError("shell needs real hosts; use --backend tap or --backend hwsim, not sim")
     _need_linux()
     from pacelab.emulation.compile import compile_plan
     from pacelab.emulation.session import run_shell
@@ -223,7 +227,7 @@ def shell(
 def cleanup() -> None:
     """Remove what killed runs on real hosts have left (needs root)."""
     _need_linux()
-    from pacelab.emulation.machine import clean_up
+    from pacelab.emulation.cleanup import clean_up
 
     removed = clean_up()
     rules, folders = f"{len(removed.rules)} sets of rules of agents", f"{len(removed.folders)} folders of guests"

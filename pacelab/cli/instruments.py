@@ -10,7 +10,7 @@ import typer
 from pacelab.cli.options import with_experiment_options
 from pacelab.console import log, print_json, runs_bar, word
 from pacelab.errors import ConfigError
-from pacelab.experiment.experiment import find_option, parse_one, place, split_axes
+from pacelab.experiment.from_text import find_option, parse_one, place, split_axes
 from pacelab.results.folder import write_file
 from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity
 from pacelab_topologies.domain import Choice, Real, Whole
@@ -46,7 +46,7 @@ def timeline(
     single, axes = split_axes(topology, values)
     if several := set(axes) - {"rts"}:
         flag = find_option(topology, min(several)).flag
-        raise ConfigError(f"{flag}: allowed is one value here; `pacelab compare` takes lists")
+        raise ConfigError(f"{flag} must be one value here; `pacelab compare` accepts lists")
     from_ms, to_ms = (
         None if text is None else parse_one(flag, text, MOMENT) for flag, text in (("--from", start), ("--to", end))
     )
@@ -96,7 +96,7 @@ def sweep(  # noqa: PLR0913  Typer makes options of them
     count = parse_one("--seeds", seeds, Whole(1, 10_000))
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=scheme_of(names[0]))
     check_sweep_folder(out)
-    with runs_bar(f"{topology}: {', '.join(names)}", kept=out, quiet=quiet) as on_done:
+    with runs_bar(f"{topology}: {', '.join(names)}", folder=out, quiet=quiet) as on_done:
         done = run_sweep(
             base,
             schemes=names,
@@ -145,7 +145,7 @@ def plot(
     from pacelab.grid.sweep_plots import load_points, parse_where, plot_flows, plot_points
 
     if cdf and x is not None:
-        raise ConfigError("--x with --cdf: the quantity is along the x axis: allowed is --by")
+        raise ConfigError("--x cannot be combined with --cdf, whose x axis is the quantity; use --by")
     place_ = out or folder / f"{find_quantity(y).short}{'-cdf' * cdf}.svg"
     check_figure(place_)
     figure = Figure(figsize=(7, 4.5), layout="constrained")

@@ -27,9 +27,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import TyperPath
 
-from pacelab import __version__
 from pacelab.console import drop, log, stdout_for_documents
 from pacelab.errors import HostError, PaceLabError
+from pacelab.version import __version__
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -48,7 +48,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "lab": (
             "pacelab.cli.commands:lab",
-            "Compare NewReno, TCP-GAP and Link RED on chains of 1 to 10 hops, up and down, static and AODV.",
+            "Show in three findings what pacing gains, and what it costs.",
         ),
         "schemes": ("pacelab.cli.commands:schemes", "List the schemes, where they act and what they need."),
         "topologies": ("pacelab.cli.commands:topologies", "List the topologies with their options, or show one."),
@@ -95,7 +95,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "demo": (
             "pacelab.demo.server:demo",
-            "Show the air live in a browser: drag nodes, move sliders, and the engine runs again.",
+            "Show wireless networks live in a browser. Drag nodes or move sliders, and the simulation runs again.",
         ),
         "gateway": (
             "pacelab.cli.host_commands:gateway",
@@ -198,12 +198,13 @@ class PlainCommand(TyperCommand):
             value = given.get(parameter.name)
             if order.count(parameter) > 1 and not parameter.multiple and not parameter.is_flag:
                 ctx.fail(
-                    f"{name} is given {order.count(parameter)} times: allowed is once, with a list A,B if it takes one"
+                    f"{name} is given {order.count(parameter)} times; give it once, with a list A,B if the option "
+                    "accepts lists"
                 )
             for path in _paths(parameter, value):
                 if path in ("", "-"):
-                    hint = "./- where it is called -" if path else "perhaps a variable is unset"
-                    ctx.fail(f"{name} {path!r}: allowed is the path of a file or folder; {hint}")
+                    hint = "write ./- for a file called -" if path else "perhaps a shell variable is unset"
+                    ctx.fail(f"{name} must be the path of a file or folder, not {path!r}; {hint}")
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -329,7 +330,7 @@ def _system_line(error: OSError) -> str:
 
 
 def _usage_line(error: Exception, words: Sequence[str]) -> str:
-    """The complaint, and whose help has what is allowed; of some, Typer does not say of which command they are."""
+    """The message of a usage error, and the command whose help lists the options. Typer omits it for some errors."""
     format_message = getattr(error, "format_message", None)
     text = format_message() if format_message else str(error)
     text = text.rstrip(".")
@@ -340,4 +341,4 @@ def _usage_line(error: Exception, words: Sequence[str]) -> str:
     context = getattr(error, "ctx", None)
     known = words[:1] if words[:1] and words[0] in (*COMMANDS, *OTHERS) else []
     where = context.command_path if context else " ".join(["pacelab", *known])
-    return f"{text}{'' if text.endswith('?') else ';'} `{where} --help` lists what is allowed"
+    return f"{text}{'' if text.endswith('?') else ';'} `{where} --help` lists the options"

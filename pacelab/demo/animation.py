@@ -1,8 +1,8 @@
 """A demonstration as a GIF for slides. matplotlib draws the static parts once, then the moving parts for each frame.
 
-If the engine runs the demonstration, the GIF shows the air in slow motion. If a Python scheme runs it, the GIF shows the
-goodput of the flows over time and the result. The parts of `Demo.slides` follow one another, so that one slide compares
-several settings.
+If the engine runs the demonstration, the GIF shows the air in slow motion. If a Python scheme runs it, the GIF shows
+the goodput of the flows over time and the result. The parts of `Demo.slides` follow one another, so that one slide
+compares several settings.
 """
 
 from __future__ import annotations

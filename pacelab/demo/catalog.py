@@ -67,8 +67,8 @@ class Demo:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the topology."""
     slides: tuple[tuple[str, Mapping[str, Any]], ...] = (("", {}),)
-    """Parts of the animation: a caption, and the settings that differ. These are settings of the experiment, or values of
-    the controls if `python` is true."""
+    """Parts of the animation: a caption, and the settings that differ. These are settings of the experiment, or values
+    of the controls if `python` is true."""
     python: bool = False
     duration_s: float = MEASURE_S
     warmup_s: float = WARMUP_S
@@ -143,9 +143,9 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
                 name="exposed",
                 title="Exposed terminals",
                 question="B sends to A, and C sends to D, in opposite directions. Must B and C share the air?",
-                answer="B and C sense each other and send in turn, although neither would disturb the other's receiver. "
-                "Set the carrier sense range to 250 m, and drag C and D away until B and C are more than 250 m apart. "
-                "B and C then send at the same time, and the sum doubles.",
+                answer="B and C sense each other and send in turn, although neither would disturb the other's "
+                "receiver. Set the carrier sense range to 250 m, and drag C and D away until B and C are more than "
+                "250 m apart. B and C then send at the same time, and the sum doubles.",
                 topology="exposed",
                 labels=("A", "B", "C", "D"),
                 settings={"traffic": "udp-saturated", "rts": False, "rate_bps": 2_000_000},
@@ -158,14 +158,14 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
             Demo(
                 name="reuse",
                 title="Spatial reuse",
-                question="A sends to B, and C sends to D, each as fast as it can. How far apart must the two pairs be "
-                "so that each pair has the air to itself?",
-                answer="As long as A and C sense each other, the two pairs share one channel. Once B and C are farther "
-                "apart than the sense range, each pair gets the full rate. Between these distances (360 to 550 m from "
-                "B to C, if the sense range is 550 m), B senses C but still receives A's frames, by capture. Both pairs "
-                "then get nearly the full rate, or four fifths of the full rate at 11 Mbit/s. Now switch RTS/CTS on: "
-                "the pair of A and B starves. B starts to receive C's frames, cannot decode them, and may not answer "
-                "A's RTS.",
+                question="A sends to B, and C sends to D. How far apart must the pairs be so that each has the air to "
+                "itself?",
+                answer="As long as A and C sense each other, the two pairs share one channel. Once B and C are "
+                "farther apart than the sense range, each pair gets the full rate. Between these distances (360 to "
+                "550 m from B to C, if the sense range is 550 m), B senses C but still receives A's frames, by "
+                "capture. Both pairs then get nearly the full rate, or four fifths of the full rate at 11 Mbit/s. Now "
+                "switch RTS/CTS on: the pair of A and B starves. B starts to receive C's frames, cannot decode them, "
+                "and may not answer A's RTS.",
                 topology="reuse",
                 labels=("A", "B", "C", "D"),
                 settings={"traffic": "udp-saturated", "rts": False, "rate_bps": 2_000_000},
@@ -251,14 +251,14 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
             Demo(
                 name="voice",
                 title="Voice calls beside TCP",
-                question="Voice calls and three TCP downloads share a chain of four hops. What do the calls need: "
-                "priority in the queues, or less TCP?",
-                answer="Beside NewReno, most of five calls stay below a MOS of 3.6, which is about GSM quality. VAGP at "
-                "the gateway gives TCP what the calls leave over: in each of seeds 1 to 10, all five calls have a MOS "
-                "of 3.6 or better, and TCP carries 8 to 31 % less. Voice first in every queue costs TCP little and "
-                "helps some of the five calls. Of two calls, voice first helps none, and VAGP takes 38 to 46 % of TCP's "
-                "goodput to help both. Eight calls leave TCP little, and either scheme helps seven or more of them. "
-                "The voice queue of 802.11e ruins all calls: see the number of packets given up.",
+                question="Voice calls and three TCP downloads share a chain of four hops. What do the calls "
+                "need: priority in the queues, or less TCP?",
+                answer="Beside NewReno, most of five calls stay below a MOS of 3.6, which is about GSM quality. VAGP "
+                "at the gateway gives TCP what the calls leave over: in each of seeds 1 to 10, all five calls have a "
+                "MOS of 3.6 or better, and TCP carries 8 to 31 % less. Voice first in every queue costs TCP little "
+                "and helps some of the five calls. Of two calls, voice first helps none, and VAGP takes 38 to 46 % of "
+                "TCP's goodput to help both. Eight calls leave TCP little, and either scheme helps seven or more of "
+                "them. The voice queue of 802.11e ruins all calls: see the number of packets given up.",
                 topology="chain",
                 labels=("G", "1", "2", "3", "4", "", ""),
                 options={"hops": 4, "tcp": 3},

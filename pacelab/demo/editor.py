@@ -1,8 +1,8 @@
 """The network editor: the page's data, and runs of the schemes whose hooks are in Python.
 
 The user changes the network in the page. Schemes without hooks run there, in the engine. For any other scheme the page
-sends the network as a topology file to the local server, which reads it like any topology file (pacelab_topologies.own).
-The options are those that the page started with. Only RTS/CTS can be switched.
+sends the network as a topology file to the local server, which reads it like any topology file. The options are those
+that the page started with. Only RTS/CTS can be switched.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.timeline import record_air
-from pacelab.options.table import BY_FIELD
+from pacelab.options.settings import BY_FIELD
 from pacelab.results.folder import write_file
 from pacelab.running.runner import find_backend
 from pacelab.schemes import SCHEMES

@@ -1,9 +1,9 @@
 """Shows a running network: reads mediumd's event stream and computes the component's view.
 
-IP addresses, protocol and ports identify a flow. The frames show the flow's path: the source is the station that sends the
-flow and never receives it, and the destination is the station that receives the flow and never forwards it. Goodput is
-measured at the destination. For TCP it is the advance of the highest octet, so that repeated segments count once. For UDP
-it is the payload that arrived.
+IP addresses, protocol and ports identify a flow. The frames show the flow's path: the source is the station that sends
+the flow and never receives it, and the destination is the station that receives the flow and never forwards it. Goodput
+is measured at the destination. For TCP it is the advance of the highest octet, so that repeated segments count once.
+For UDP it is the payload that arrived.
 """
 
 from __future__ import annotations
@@ -159,10 +159,10 @@ class Live:
         return {
             "name": "live",
             "title": "A running network",
-            "question": "Which station sends to which, and how much arrives? The width of an arrow shows the goodput of "
-            "its flow.",
-            "answer": "A frame flashes between two stations when mediumd delivers it. Start or stop a flow, or change the "
-            "network through mediumd's socket: goodput and arrows follow within a second.",
+            "question": "Which station sends to which, and how much arrives? The width of an arrow shows the goodput "
+            "of its flow.",
+            "answer": "A frame flashes between two stations when mediumd delivers it. Start or stop a flow, or change "
+            "the network through mediumd's socket: goodput and arrows follow within a second.",
             "labels": names,
             "controls": [],
             "python": True,

@@ -21,7 +21,7 @@ MODULES = ("engine.js", "air.js", "view.js", "scene.js", "timeline.js", "curves.
 START = "start_demo.js"
 """The module that starts the component in a page."""
 ENGINE = "engine.wasm"
-IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE)
+IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 
 
 def static(name: str) -> str:

@@ -1,7 +1,7 @@
 """Runs the demonstrations whose schemes are in Python, at the request of a page.
 
-A page sends a change: values of the controls, positions of the nodes and a seed. A page never sends a configuration. Each
-value of a change is checked against the demonstration.
+A page sends a change: values of the controls, positions of the nodes and a seed. A page never sends a configuration.
+Each value of a change is checked against the demonstration.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def run_change(demo: Demo, change: Change) -> Outcome:
         topology = replace(topology, nodes=tuple(replace(node, position_m=place) for node, place in nodes))
     except ValueError as error:
         raise ConfigError(f"{_with_labels(demo, topology, str(error))}; Reset puts the nodes back") from None
-    experiment, scheme = experiment.on(topology), experiment.chosen_scheme
+    experiment, scheme = experiment.with_network(topology), experiment.chosen_scheme
     outcome = find_backend("sim").run(experiment, scheme, on_progress=_ignore, pcap=None)
     run = assemble(experiment, scheme, outcome)
     series = join_series(experiment, outcome.air["series"])
@@ -94,8 +94,8 @@ def _with_labels(demo: Demo, topology: Topology, message: str) -> str:
 def recorded_runs(demo: Demo) -> Iterator[tuple[list[Any], Outcome]]:
     """Runs of every setting of the controls with several seeds.
 
-    Each item is a pair. Its first part is the values, in the order of the controls, then the seed; its second part is the
-    outcome.
+    Each item is a pair. Its first part is the values, in the order of the controls, then the seed; its second part is
+    the outcome.
     """
     begin = initial_change(demo)
     settings = [[value for _, value in control.settings] for control in demo.controls if isinstance(control, Choice)]
@@ -203,7 +203,7 @@ def _numbers(run: Mapping[str, Any]) -> str:
     parts.append(f"The link layer gave up {lost} {'packet' if lost == 1 else 'packets'}")
     measured_s = totals["end_s"] - config["warmup_s"]
     return (
-        f"{' '.join(parts)} (seed {config['seed']}, {measured_s:g}\u00a0s measured after a warm-up of "
+        f"{' '.join(parts)} (seed {config['seed']}, {measured_s:g}\u00a0s after a warm-up of "
         f"{config['warmup_s']:g}\u00a0s)."
     )
 

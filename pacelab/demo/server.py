@@ -238,12 +238,13 @@ def _check_network(name: str, scheme: str | None) -> None:
         return
     if name in DEMOS:
         raise ConfigError(
-            f"demo {name} --scheme {scheme}: --scheme is for a topology or a file; the page of {name} has its own schemes"
+            f"demo {name} --scheme {scheme}: --scheme is for a topology or a file; the page of {name} has its own "
+            "schemes"
         )
     known = tuple(dict.fromkeys((*DEMOS, NEW, *KINDS)))
     raise ConfigError(
-        f"demo: nothing is called {name!r}: {like_which(name, known)}choose one of {', '.join(known)}, or the path of a "
-        ".yaml or .py file"
+        f"demo must be one of {', '.join(known)}, or the path of a .yaml or .py file, not {name!r}"
+        f"{like_which(name, known)}"
     )
 
 

@@ -46,7 +46,7 @@ def show_demo(name: str) -> Any:
     try:
         anywidget, traitlets = importlib.import_module("anywidget"), importlib.import_module("traitlets")
     except ImportError as error:
-        raise HostError(f"show_demo: {error}; {install('pacelab[notebooks]')}") from None
+        raise HostError(f"show_demo: {error}; {install('pacelab[labs]')}") from None
     again = f"<p>This live demonstration needs a kernel: run <code>pacelab.show_demo({name!r})</code> again.</p>"
     members = {
         "_esm": module(),

@@ -12,6 +12,7 @@ from pacelab.errors import ConfigError, HostError
 from pacelab.options.own_code import is_own
 from pacelab.options.values import UML, VM
 from pacelab.results.results import Outcome, Progress
+from pacelab.schemes.failures import raise_failed_hook
 from pacelab_topologies.own_running import Beside
 
 if TYPE_CHECKING:
@@ -41,29 +42,30 @@ class RealHosts:
         pcap: PcapFile | None,
     ) -> Outcome:
         """See `Backend.run`."""
-        from pacelab.air.own_hooks import refuse_failed
         from pacelab.emulation.compile import compile_plan
         from pacelab.traffic.flows import ENGINE_KIND
 
         own = _with_code(experiment, scheme)
         if own is None and scheme != experiment.chosen_scheme:
-            said = f"scheme {scheme.name!r} of your own with --backend {self.name}"
-            raise ConfigError(f"{said}: allowed are registered ones, and with --where uml FILE.py:NAME")
+            raise ConfigError(
+                f"--backend {self.name} runs registered schemes, not {scheme.name!r} of your own; use --where uml with "
+                "--scheme FILE.py:NAME"
+            )
         if pcap is not None and (experiment.where != "uml" or pcap.garbled):
             what = "--pcap-garbled" if pcap.garbled else "--pcap"
             raise ConfigError(
-                f"{what} with --backend {self.name}: run tcpdump at a host (`pacelab shell`): allowed is sim"
-                + ("" if pcap.garbled else ", and --where uml")
+                f"{what} is not available with --backend {self.name}; run tcpdump at a host (`pacelab shell`), or use "
+                "sim" + ("" if pcap.garbled else " or --where uml")
             )
         if sys.platform != "linux":
-            raise HostError(f"back end {self.name}: it needs Linux, this is {sys.platform}; --backend sim runs here")
+            raise HostError(f"--backend {self.name} needs Linux, and this is {sys.platform}; use --backend sim")
         plan = compile_plan(experiment, own)
         if pcap is not None:
             pcap.check()
             plan = plan.model_copy(update={"capture_bytes": pcap.snap_bytes})
         result = run_plan(experiment, plan, on_progress, own=_own_files(experiment, own), pcap=pcap)
         points = tuple(point for point, _node in scheme.sites(experiment.network))
-        refuse_failed(scheme, points, result["air"]["hooks"])
+        raise_failed_hook(scheme, points, result["air"]["hooks"])
         for flow, planned in zip(result["air"]["flows"], experiment.flows, strict=True):
             flow["kind"] = ENGINE_KIND[planned.carried.kind]
         return Outcome(

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
 
+from pacelab.emulation.namespaces import inside
 from pacelab.emulation.network import addresses
 from pacelab.emulation.network.addresses import AIR, TO_SWITCH, Route
-from pacelab.emulation.network.namespaces import inside
 from pacelab.emulation.plan import LogDistancePropagation, Move, Plan
-from pacelab.emulation.traffic.meter import quantiles
+from pacelab.emulation.quantiles import quantiles
 
 STEP_S = 0.1
 """mediumd is told a moving host's place so often, as in the simulator (medium/network/src/network/motion.rs)."""
@@ -50,11 +50,11 @@ class Changes:
         plan: Plan,
         medium: _Medium,
         roaming: Roaming | None = None,
-        set_off: Callable[[float], None] | None = None,
+        start_walking: Callable[[float], None] | None = None,
     ) -> None:
-        """`set_off`, told the time of the run, makes hosts walk by themselves; None: mediumd is told here."""
+        """`start_walking`, told the time of the run, makes hosts walk by themselves; None: mediumd is told here."""
         self._plan, self._medium, self._roaming = plan, medium, roaming
-        self._set_off, self._telling = set_off, set_off is None
+        self._start_walking, self._telling = start_walking, start_walking is None
         self._rates = sorted((link for link in plan.link_rates if link.at_s > 0), key=lambda link: link.at_s)
         self._tracks: dict[int, list[Move]] = {}
         for move in plan.moves:
@@ -68,9 +68,9 @@ class Changes:
 
     def apply(self, now_s: float) -> None:
         """Bring the air up to this moment of the run."""
-        if self._set_off is not None:
-            self._set_off(now_s)
-            self._set_off = None
+        if self._start_walking is not None:
+            self._start_walking(now_s)
+            self._start_walking = None
         if self._roaming is not None:
             self._roaming.apply(now_s)
         while self._rates and self._rates[0].at_s <= now_s:

@@ -34,7 +34,7 @@ def compile_plan(experiment: Experiment, scheme: Scheme | None = None) -> plans.
         "version": 2,
         "radios": experiment.backend,
         "builder": experiment.builder or "plain",
-        "medium": experiment.medium or "own",
+        "medium": experiment.medium or "pacelab",
         "routing": experiment.routing,
         "seed": experiment.seed,
         "duration_s": air["duration_s"],
@@ -87,7 +87,7 @@ def _moves(experiment: Experiment) -> list[dict[str, Any]]:
     if len(found) > plans.MOST_MOVES:
         raise ConfigError(
             f"--backend {experiment.backend}: the nodes of topology {topology.name!r} turn or pause {len(found)} times "
-            f"within --seconds {end_s:g}: allowed are {plans.MOST_MOVES} times"
+            f"within --seconds {end_s:g}: at most {plans.MOST_MOVES} times are possible"
         )
     return found
 

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from pacelab.emulation.helper_client import SOCKET
 from pacelab.emulation.session import start_supervisor
-from pacelab.emulation.supervisor import tell
+from pacelab.emulation.supervisor import send_message
 from pacelab.errors import HostError
 from pacelab.packages import import_path
 from pacelab.results.folder import write_file
@@ -80,7 +80,7 @@ class Helper:
 
     def _refuse(self, link: socket.socket, reason: str, pid: int) -> None:
         self._say(f"refused process {pid}: {reason}")
-        tell(link, {"error": {"kind": "host", "message": f"the root helper refused: {reason}"}})
+        send_message(link, {"error": {"kind": "host", "message": f"the root helper refused: {reason}"}})
 
 
 def may_run(uid: int, gid: int, *, group: str) -> bool:

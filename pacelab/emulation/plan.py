@@ -254,7 +254,7 @@ class Plan(Document):
     builder: Literal["plain", "mininet-wifi"]
     routing: Routing
     """Among the radios: host routes over `neighbours`, or who finds the ways instead (`network.mesh`)."""
-    medium: Literal["own", "stock"]
+    medium: Literal["pacelab", "stock"]
     """Of hwsim: mediumd, or the wmediumd of the machine."""
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
     duration_s: Annotated[float, Field(gt=0, le=LONGEST_RUN_S)]
@@ -296,7 +296,7 @@ class Plan(Document):
                 raise ValueError("hooks are at wireless hosts, those of gateways at ones with a wire")
         if self.controller is not None and not self.gateways:
             raise ValueError("switches are on the wired side of a gateway, and there is none")
-        if self.radios != "hwsim" and (self.builder != "plain" or self.medium != "own"):
+        if self.radios != "hwsim" and (self.builder != "plain" or self.medium != "pacelab"):
             raise ValueError("builder and medium belong to radios of hwsim")
         if self.routing != "static" and self.controller is not None:
             raise ValueError("routing other than static belongs to hosts without a controller")
@@ -326,10 +326,10 @@ class Plan(Document):
 def read_plan(text: bytes, *, in_guest: bool = False) -> Plan:
     """The plan that a client sent; ConfigError in one line when it is none, or is one for a guest and this is none."""
     if len(text) > MOST_BYTES:
-        raise ConfigError(f"plan of {len(text)} bytes: allowed are {MOST_BYTES}")
+        raise ConfigError(f"plan must have at most {MOST_BYTES} bytes, not {len(text)}")
     plan = read_document(Plan, text, "plan")
     if plan.scheme.own and not in_guest:
-        raise ConfigError("plan: scheme: code of one's own is for guests")
+        raise ConfigError("plan: scheme: user code runs in a guest only; use --where uml")
     if plan.capture_bytes is not None and not in_guest:
         raise ConfigError("plan: capture_bytes: captures are for guests")
     return plan

@@ -18,7 +18,7 @@ from subprocess import TimeoutExpired
 from typing import IO, Any, NoReturn, TextIO, cast
 
 from pacelab.console import log
-from pacelab.emulation.network.namespaces import command_in, enter
+from pacelab.emulation.namespaces import command_in, enter
 from pacelab.errors import HostError, PaceLabError
 from pacelab.packages import import_path
 

@@ -9,25 +9,17 @@ from typing import Any
 
 from pacelab.emulation.changes import Handover
 from pacelab.emulation.network.addresses import path
+from pacelab.emulation.network.counters import COUNTED, DROPS, GAUGES, OUTSIDE
 from pacelab.emulation.plan import Plan
 from pacelab.emulation.traffic import traffic
 from pacelab.emulation.traffic.meter import Window
 from pacelab.emulation.traffic.traffic import Measured, TcpRun
 from pacelab.units import BITS_PER_BYTE, NS_PER_S, ns_from_s
 
-COUNTED = (
-    *("rts_sent", "data_sent", "cts_sent", "ack_sent", "delivered_frames", "retries", "rts_failures"),
-    *("data_failures", "drops_rts", "drops_data", "drops_queue", "backoff_slots", "backoffs", "airtime_s"),
-)
-"""mediumd's counters of a station, of which the measured part is a difference."""
-GAUGES = ("queue_max_pkts", "queue_mean_pkts", "queue_sd_pkts")
-DROPS = ("mac-rts", "mac-data", "queue")
 LATE_SHARE = 0.05
 """TCP that began later than this share of what is measured of it is worth a note,"""
 RISE_S = 1.0
 """unless measuring began so long after it, when its window has grown."""
-OUTSIDE = ("no-station", "malformed", "host")
-"""Drops outside the model; listed only when there are some."""
 
 
 def air_result(

@@ -18,8 +18,8 @@ from typing import Any
 
 from pacelab.console import log
 from pacelab.emulation.helper_client import as_root
-from pacelab.emulation.machine import IN_CONTAINER, MACHINES_ROOT, in_user_namespace, lacking_capabilities
 from pacelab.emulation.plan import Plan, dump_plan
+from pacelab.emulation.probes import IN_CONTAINER, MACHINES_ROOT, in_user_namespace, lacking_capabilities
 from pacelab.emulation.processes import OWNER, environment, python
 from pacelab.errors import ConfigError, HostError
 from pacelab.results.results import Progress
@@ -97,7 +97,7 @@ def owner() -> str:
 
 def run_shell(plan: Plan) -> int:
     """Mininet's command line on the hosts of a plan, at this terminal. Needs root; returns its exit code."""
-    from pacelab.emulation.machine import check_mininet
+    from pacelab.emulation.probes import check_mininet
 
     if plan.builder == "plain":
         check_mininet()

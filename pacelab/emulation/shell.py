@@ -22,11 +22,11 @@ import time
 import traceback
 from typing import Any
 
-from pacelab.emulation.machine import SYSTEM_PACKAGES
+from pacelab.emulation.namespaces import command_in
 from pacelab.emulation.network import addresses
-from pacelab.emulation.network.namespaces import command_in
 from pacelab.emulation.plan import Plan, read_plan
-from pacelab.emulation.supervisor import build, end_with, isolate, read_line, tell
+from pacelab.emulation.probes import SYSTEM_PACKAGES
+from pacelab.emulation.supervisor import build, exit_on_disconnect, isolate, read_line, send_message
 from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.units import BPS_PER_MBPS
 
@@ -37,22 +37,22 @@ def main() -> int:
     link.set_inheritable(False)
     try:
         plan = read_plan(read_line(link))
-        threading.Thread(target=end_with, args=(link,), daemon=True).start()
+        threading.Thread(target=exit_on_disconnect, args=(link,), daemon=True).start()
         isolate()
         talk(plan)
     except PaceLabError as error:
         kind = "config" if isinstance(error, ConfigError) else "host"
-        tell(link, {"error": {"kind": kind, "message": str(error)}})
+        send_message(link, {"error": {"kind": kind, "message": str(error)}})
     except Exception as error:
         traceback.print_exc()
-        tell(link, {"error": {"kind": "bug", "message": f"{type(error).__name__}: {error}"}})
+        send_message(link, {"error": {"kind": "bug", "message": f"{type(error).__name__}: {error}"}})
     return 0
 
 
 def talk(plan: Plan) -> None:
     """Build the hosts, and let Mininet's command line have them until it is left."""
     from pacelab.emulation.agents.start import start_agents
-    from pacelab.emulation.mininet_wifi import MininetWifiLab
+    from pacelab.emulation.network.mininet_wifi import MininetWifiNetwork
 
     if plan.builder == "plain":
         load_mininet("log").setLogLevel("info")
@@ -63,7 +63,7 @@ def talk(plan: Plan) -> None:
         f"hosts: {words}. Commands run at a host: `{plan.nodes[0].name} ping {plan.nodes[-1].name}`; `help`, `exit`.",
         flush=True,
     )
-    if isinstance(lab, MininetWifiLab):
+    if isinstance(lab, MininetWifiNetwork):
         lab.command_line()
     else:
         load_mininet("cli").CLI(network_of(plan))

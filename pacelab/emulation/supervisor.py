@@ -21,14 +21,15 @@ import time
 import traceback
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pacelab.emulation.machine import describe, judge, judge_medium, read_load, worst
+from pacelab.emulation.fidelity import judge, judge_medium, read_load, worst
 from pacelab.emulation.network.tcp import check_control
 from pacelab.emulation.plan import MOST_BYTES, Plan, read_plan
+from pacelab.emulation.probes import describe
 from pacelab.errors import ConfigError, PaceLabError
 
 if TYPE_CHECKING:
     from pacelab.emulation.changes import Roaming
-    from pacelab.emulation.lab import Lab
+    from pacelab.emulation.network.host_network import HostNetwork
     from pacelab.emulation.traffic.traffic import Measured
 
 PROGRESS_S = 0.25
@@ -52,7 +53,7 @@ def main() -> int:
         os.set_inheritable(page_fd, False)
     try:
         plan = read_plan(read_line(link))
-        threading.Thread(target=end_with, args=(link,), daemon=True).start()
+        threading.Thread(target=exit_on_disconnect, args=(link,), daemon=True).start()
         isolate()
         os.nice(NICENESS)
         last: dict[str, Any] = {"result": perform(plan, link, page_fd)}
@@ -65,7 +66,7 @@ def main() -> int:
     watch = threading.Timer(READ_S, os._exit, [1])
     watch.daemon = True
     watch.start()
-    tell(link, last)
+    send_message(link, last)
     return 0
 
 
@@ -79,56 +80,56 @@ class Link(Protocol):
 def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any]:
     """Build the hosts, run the traffic, measure. Imports what that needs: a refused plan costs nothing."""
     from pacelab.emulation.agents.start import start_agents
+    from pacelab.emulation.captures import end_captures, start_captures
     from pacelab.emulation.changes import Changes, Roaming
     from pacelab.emulation.network import stock
     from pacelab.emulation.report import air_result, complaints, late_start, unmeasured
     from pacelab.emulation.traffic.traffic import Traffic
-    from pacelab.emulation.where.job import end_captures, start_captures
 
     started = time.monotonic()
-    lab = build(plan, page_fd)
-    agents = start_agents(plan, lab.switched)
-    if lab.switched is not None and lab.switched.page is not None:
-        tell(link, {"note": f"the controller's page: {lab.switched.page}"})
+    network = build(plan, page_fd)
+    agents = start_agents(plan, network.switched)
+    if network.switched is not None and network.switched.page is not None:
+        send_message(link, {"note": f"the controller's page: {network.switched.page}"})
     captures = start_captures(plan)
     traffic = Traffic(plan)
     built_s = time.monotonic() - started
-    roaming = Roaming(plan, lab) if plan.controller is not None else None
-    changes = Changes(plan, lab.medium, roaming, lab.set_off)
+    roaming = Roaming(plan, network) if plan.controller is not None else None
+    changes = Changes(plan, network.medium, roaming, network.start_walking)
     before: dict[str, Any] = {}
     load = read_load()
-    told = Teller(link)
+    told = ProgressReporter(link)
 
     def tick(fraction: float) -> None:
-        lab.check_alive()
+        network.check_alive()
         agents.check_alive()
         changes.apply(fraction * plan.duration_s)
         told.progress(fraction)
 
     def begin() -> None:
-        before.update(lab.medium.call("stats"))
-        lab.mark_wires()
+        before.update(network.medium.call("stats"))
+        network.mark_wires()
         agents.mark()
 
     measured = traffic.run(tick, begin)
-    after = lab.medium.call("stats")
+    after = network.medium.call("stats")
     shares = (read_load() - load).shares()
     end_captures(captures)
-    wires, hooks = lab.wire_report(), agents.end()
-    faults = [*lab.faults(), *agents.faults]
+    wires, hooks = network.wire_report(), agents.end()
+    faults = [*network.faults(), *agents.faults]
     wire_late_s = wires.get("lateness_s", {})
     lateness = {"datagrams": measured.datagram_lateness_s, "wires": wire_late_s, "agents": agents.lateness_s}
     kept_up = _kept_up(before, after, lateness, stolen=shares["stolen"])
     fidelity = worst(kept_up, "degraded" if faults else "valid", "invalid" if unmeasured(measured) else "valid")
-    host = describe() | {"built_s": built_s, "cpu_shares": shares, "wires": lab.wires, "lateness_s": lateness}
-    host |= {"medium": {name: after[name] for name in MEDIUM_TELLS}, "missing_sysctls": lab.missing_sysctls}
+    host = describe() | {"built_s": built_s, "cpu_shares": shares, "wires": network.wires, "lateness_s": lateness}
+    host |= {"medium": {name: after[name] for name in MEDIUM_TELLS}, "missing_sysctls": network.missing_sysctls}
     notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured), *late_start(measured), *faults]
     if (walked := changes.report(after["stations"])) is not None:
         host["walked"] = walked
     handovers = [] if roaming is None else _handovers(plan, measured, roaming)
     notes += map(_sentence, handovers)
-    if lab.switched is not None:
-        host["controller"] = lab.switched.describe() | {"handovers": handovers}
+    if network.switched is not None:
+        host["controller"] = network.switched.describe() | {"handovers": handovers}
     if kept_up != "valid":
         notes.append(f"the machine was too busy for its times to be right: fidelity {fidelity} (host.json says why)")
     wire_drops = wires.get("counters", {}).get("wired-queue", 0)
@@ -138,35 +139,33 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     return {"air": air, "fidelity": fidelity, "notes": notes, "host": host}
 
 
-def build(plan: Plan, page_fd: int | None = None, *, at_terminal: bool = False) -> Lab:
-    """The running hosts: namespaces called as the nodes under /run/netns, with air, wires, addresses and routes.
+def build(plan: Plan, page_fd: int | None = None, *, at_terminal: bool = False) -> HostNetwork:
+    """Build the plan's hosts.
 
-    Here is where `--builder` meets what is built. What makes them otherwise than `Lab` has `medium`, `wires`,
-    `switched`, `set_off`, `missing_sysctls`, `check_alive`, `set_route` and `wire_report` as it does. `page_fd`: a
-    listening socket for a controller's page. `at_terminal`: a command line of the builder's own may be asked for.
-    HostError when this kernel cannot do what the plan says.
+    `page_fd`: a listening socket for a controller's page. `at_terminal`: the builder's command line may be asked for.
+    Raises HostError if this kernel cannot do what the plan says.
     """
-    from pacelab.emulation.lab import Lab
-
     check_control(plan)
     if plan.builder == "mininet-wifi":
-        from pacelab.emulation.mininet_wifi import MininetWifiLab
+        from pacelab.emulation.network.mininet_wifi import MininetWifiNetwork
 
-        return MininetWifiLab(plan, page_fd, at_terminal=at_terminal)
-    return Lab(plan, page_fd)
+        return MininetWifiNetwork(plan, page_fd, at_terminal=at_terminal)
+    from pacelab.emulation.network.plain import PlainNetwork
+
+    return PlainNetwork(plan, page_fd)
 
 
-class Teller:
-    """Tells the one who wants the run how far it is, not too often."""
+class ProgressReporter:
+    """Reports the progress of a run, at most every `PROGRESS_S`."""
 
     def __init__(self, link: Link) -> None:
         self._link, self._told_s = link, 0.0
 
     def progress(self, fraction: float) -> None:
-        """So much of the run is done, 0..1. A run does not wait for one who does not read."""
-        if time.monotonic() >= self._told_s + PROGRESS_S and has_room(self._link):
+        """Report this fraction, 0..1. A run does not wait for a client that does not read."""
+        if time.monotonic() >= self._told_s + PROGRESS_S and is_writable(self._link):
             self._told_s = time.monotonic()
-            tell(self._link, {"progress": min(1.0, max(0.0, fraction))})
+            send_message(self._link, {"progress": min(1.0, max(0.0, fraction))})
 
 
 def _kept_up(
@@ -194,7 +193,7 @@ def _sentence(handover: dict[str, Any]) -> str:
 
 def isolate() -> None:
     """Give the run a /run of its own, where `ip netns` and our sockets are: the host's stays as it is."""
-    from pacelab.emulation.network.namespaces import mount_tmpfs
+    from pacelab.emulation.namespaces import mount_tmpfs
 
     mount_tmpfs("/run")
     os.chdir("/")
@@ -205,7 +204,7 @@ def read_line(link: socket.socket, *, within_s: float = PLAN_S) -> bytes:
     text, until_s = b"", time.monotonic() + within_s
     while b"\n" not in text:
         if len(text) > MOST_BYTES:
-            raise ConfigError(f"plan of more than {MOST_BYTES} bytes: allowed are {MOST_BYTES}")
+            raise ConfigError(f"plan must have at most {MOST_BYTES} bytes")
         link.settimeout(max(1e-3, until_s - time.monotonic()))
         try:
             part = link.recv(65_536)
@@ -222,19 +221,19 @@ def read_line(link: socket.socket, *, within_s: float = PLAN_S) -> bytes:
     return text
 
 
-def tell(link: Link, message: dict[str, Any]) -> None:
-    """Send one line; nobody may be there to read it any more."""
+def send_message(link: Link, message: dict[str, Any]) -> None:
+    """Send one line. The client may have gone."""
     with contextlib.suppress(OSError):
         link.sendall(json.dumps(message, allow_nan=False).encode() + b"\n")
 
 
-def has_room(link: Link) -> bool:
-    """Whether a line goes without waiting; a file always has room."""
+def is_writable(link: Link) -> bool:
+    """Whether a line can be sent without blocking. A file is always writable."""
     return not isinstance(link, socket.socket) or bool(select.select([], [link], [], 0)[1])
 
 
-def end_with(link: socket.socket) -> None:
-    """The other end says nothing after its plan: what is read here is its end."""
+def exit_on_disconnect(link: socket.socket) -> None:
+    """End this process when the client disconnects. A client sends nothing after its plan."""
     with contextlib.suppress(OSError):
         link.recv(1)
     os._exit(1)

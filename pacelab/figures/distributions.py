@@ -16,7 +16,7 @@ from pacelab.figures.figures import DPI, add_legend, images, share_legend, short
 from pacelab.figures.plots import MARKS, find_series, styles_of, why_no_series
 from pacelab.figures.tables import Compared, network, settings, show_point
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
-from pacelab.results.results import RunResult, acting_name
+from pacelab.results.results import RunResult, scheme_label
 from pacelab.schemes.scheme import Style, look_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def find_distributed(given: str) -> Quantity:
     quantity = find_quantity(given)
     if quantity.flows is None:
         allowed = ", ".join(one.short for one in QUANTITIES if one.flows is not None)
-        raise ConfigError(f"--cdf --y {quantity.short}: it is not a flow's: allowed is one of {allowed}")
+        raise ConfigError(f"--cdf needs a quantity of flows; --y must be one of {allowed}, not {quantity.short}")
     return quantity
 
 
@@ -76,7 +76,7 @@ def plot_moments(result: RunResult, ax: Axes, *, quantity: str = "goodput") -> A
     draw_curves(ax, curves, shown)
     config = result.run["config"]
     ax.set_ylabel("share of time")
-    ax.set_title(f"{result.run['topology']['description']}, {acting_name(result.run)}", fontsize="medium", wrap=True)
+    ax.set_title(f"{result.run['topology']['description']}, {scheme_label(result.run)}", fontsize="medium", wrap=True)
     longest = max(len(values) for values, _ in curves.values())
     each = f"{longest} intervals of {result.series['interval_s']:g} s"
     ax.figure.supxlabel(f"{settings(config)}; {each}, seed {config['seed']}", fontsize="small")
@@ -88,7 +88,7 @@ def check_panels(axes: Mapping[str, Sequence[Any]]) -> None:
     count = len(list(product(*axes.values())))
     if count > MOST_PANELS:
         raise ConfigError(
-            f"--cdf over {count} points: allowed are {MOST_PANELS}; `pacelab plot DIR --cdf --where A=B` draws one"
+            f"--cdf draws at most {MOST_PANELS} points, not {count}; `pacelab plot DIR --cdf --where A=B` draws one"
         )
 
 

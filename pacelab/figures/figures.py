@@ -7,9 +7,11 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib.resources import files
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -48,7 +50,7 @@ _NAMELESS: dict[str, dict[str, None]] = {
 def check_figure(path: Path) -> None:
     """ConfigError unless the file's name ends with a form that figures have."""
     if path.suffix.removeprefix(".") not in FORMS:
-        raise ConfigError(f"--out {str(path)!r}: allowed is a file name that ends with .svg, .png or .pdf")
+        raise ConfigError(f"--out must be a file name that ends with .svg, .png or .pdf, not {str(path)!r}")
 
 
 def figure_bytes(figure: Figure, path: Path) -> bytes:
@@ -174,16 +176,6 @@ def share_legend(figure: Figure, panels: Sequence[Axes]) -> None:
     figure.legend(named.values(), named, fontsize=LEAST_PT, loc="outside right center", ncols=columns)
 
 
-KEPT = """<style>
-body:has(.{mark}:not(.jupyter-widgets-disconnected)) :is(.{mark}-kept, .jp-OutputArea-child:has(.{mark}-kept)),
-.{mark}.jupyter-widgets-disconnected,
-.jp-OutputArea-child:not(:has(.{mark}:not(.jupyter-widgets-disconnected))):has(+ .jp-OutputArea-child .{mark}-kept)
-  {{ display: none; }}
-</style>
-<div class="{mark}-kept">{markup}</div>"""
-"""Hidden beside the widget as long as that has a kernel, and in its place from then on."""
-
-
 def show_widget(widget: Any, markup: str) -> Callable[[str], None]:
     """Display a widget; `markup` is what a saved or exported notebook has of it, and what is returned changes that.
 
@@ -192,8 +184,14 @@ def show_widget(widget: Any, markup: str) -> Callable[[str], None]:
     display = importlib.import_module("IPython.display")
     mark = f"pacelab-{uuid4().hex}"
     widget.add_class(mark)
+    template = Template(files("pacelab.figures").joinpath("kept.html").read_text("utf-8"))
+
+    def kept_html(markup: str) -> str:
+        """What a saved notebook shows. It is hidden as long as the widget beside it has a kernel."""
+        return template.substitute(mark=mark, markup=markup)
+
     bundle = widget._repr_mimebundle_()
     live = bundle[0] if isinstance(bundle, tuple) else bundle  # anywidget's has its metadata beside it
     display.display({**live, "text/plain": "", "text/html": ""}, raw=True)
-    kept = display.display(display.HTML(KEPT.format(mark=mark, markup=markup)), display_id=True)
-    return lambda changed: kept.update(display.HTML(KEPT.format(mark=mark, markup=changed)))
+    kept = display.display(display.HTML(kept_html(markup)), display_id=True)
+    return lambda changed: kept.update(display.HTML(kept_html(changed)))

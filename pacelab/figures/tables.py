@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pacelab.options.table import BY_FIELD
+from pacelab.options.settings import BY_FIELD
 from pacelab.options.voice import ACCEPTABLE_MOS
 from pacelab.results.quantities import Quantity, find_quantity
-from pacelab.results.results import acting_name
+from pacelab.results.results import scheme_label
 from pacelab.units import BPS_PER_MBPS
 from pacelab_topologies.registry import KINDS
 
@@ -303,4 +303,4 @@ def run_title(result: RunResult) -> str:
     """What was run."""
     config = result.run["config"]
     length = f"{result.run['totals']['end_s']:g} s, seed {config['seed']}"
-    return f"{result.run['topology']['description']}; {acting_name(result.run)}, {settings(config)}, {length}"
+    return f"{result.run['topology']['description']}; {scheme_label(result.run)}, {settings(config)}, {length}"

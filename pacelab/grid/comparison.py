@@ -31,14 +31,14 @@ from pacelab.options.arguments import (
     values_by_name,
     whole,
 )
-from pacelab.options.request import Request
+from pacelab.options.settings import Request
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
 from pacelab.results.notes import NO_EFFECT
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult, dump
 from pacelab.results.types import Run
-from pacelab.running.cached import Kept, run_kept
+from pacelab.running.cached import RunStore, run_stored
 from pacelab.running.workers import Workers
 from pacelab.schemes import SCHEMES
 
@@ -79,7 +79,7 @@ class Comparison:
         rows: list[dict[str, Any]] = self.compare["rows"]
         return rows
 
-    def of(self, y: str) -> Comparison:
+    def with_quantity(self, y: str) -> Comparison:
         """The same with the quantity `y` in figure and table: in each row its estimate `y` over the seeds' runs, and
         `difference`, that of the differences from the first scheme at the same point, seed by seed.
         """
@@ -131,7 +131,7 @@ class Comparison:
     axes=optional(values_by_name),
     seeds=optional(whole(1, MOST_SEEDS)),
     full=switch,
-    kept=optional(an(Kept)),
+    store=optional(an(RunStore)),
     on_done=optional(function),
 )
 def compare(
@@ -142,14 +142,14 @@ def compare(
     seeds: int | None = None,
     full: bool = False,
     jobs: int | None = None,
-    kept: Kept | None = None,
+    store: RunStore | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """Run `schemes` at every combination of the values in `axes` with `seeds` seeds from `base.seed` on.
 
     `axes` maps an option (field of `Experiment` or option of the topology) to its values. Default 5 seeds, 1 in full
     mode. `schemes` may be ["all"]: those that can act at every point; the others are listed with the reason.
-    `kept` is a folder of finished runs, which sweeps and other comparisons may share, or where an interrupted
+    `store` is a folder of finished runs, which sweeps and other comparisons may share, or where an interrupted
     comparison leaves them, and the same one goes on. `on_done` hears the runs done and their number. All combinations
     are checked before the first run.
     """
@@ -158,32 +158,47 @@ def compare(
     refused: dict[str, str] = {}
     if list(schemes) == [ALL]:
         grid, refused = _applicable(grid)
-    own_names = names_of(list(grid.schemes))
-    own = dict(zip(grid.schemes, own_names, strict=True))
+    names_of(list(grid.schemes))  # refuses two of one name before the first run
     experiments = grid.experiments()
     started, wall = time.time(), time.perf_counter()
     with waited_for("compare", on_done) as hear:
-        results = run_kept(experiments, kept, workers=Workers(jobs=jobs), on_done=hear)
+        results = run_stored(experiments, store, workers=Workers(jobs=jobs), on_done=hear)
+    host = describe_runs(results, started=started, wall=wall)
+    return comparison_of(grid, results, host=host, refused=refused)
+
+
+def comparison_of(
+    grid: Grid, results: Sequence[RunResult], *, host: dict[str, Any], refused: Mapping[str, str] | None = None
+) -> Comparison:
+    """The comparison that the runs of this grid give. `results` are in the order of `Grid.experiments`.
+
+    `refused` maps a scheme that cannot act at every point to the reason. In full mode (`FULL`) samples are batches.
+    """
+    names = names_of(list(grid.schemes))
+    own, seeds = dict(zip(grid.schemes, names, strict=True)), len(grid.seeds)
     rows = [
-        _row(point, own_names[place % len(own_names)], results[place * seeds : (place + 1) * seeds])
+        _row(point, names[place % len(names)], results[place * seeds : (place + 1) * seeds])
         for place, (point, _) in enumerate(grid.cells)
     ]
     for row in rows:
         row["notes"] = [grid.of_all(note) for note in row["notes"]]
+    full = results[0].run["config"]["batch_pkts"] is not None
     add_gains(rows, paired=not full)
     document = {
         "schema_version": SCHEMA_VERSION,
-        "config": experiments[0].config(),  # the first run's; axes, schemes and seeds below vary it
+        "config": grid.place(
+            *grid.cells[0], grid.seeds[0]
+        ).config(),  # the first run's; axes, schemes and seeds below vary it
         "axes": grid.axes,
-        "schemes": own_names,
+        "schemes": names,
         "seeds": list(grid.seeds),
         "interval": {"level": LEVEL, "over": "batches" if full else "seeds"},
         "rows": rows,
         "runs": [row | {"scheme": own[row["scheme"]]} for row in grid.rows(results)],
-        "not_applicable": refused,
-        "notes": _notes(rows) + [f"not applicable: {reason}" for reason in refused.values()],
+        "not_applicable": dict(refused or {}),
+        "notes": _notes(rows) + [f"not applicable: {reason}" for reason in (refused or {}).values()],
     }
-    return Comparison(compare=document, host=describe_runs(results, started=started, wall=wall))
+    return Comparison(compare=document, host=host)
 
 
 def _applicable(grid: Grid) -> tuple[Grid, dict[str, str]]:

@@ -87,7 +87,7 @@ class HostDelay:
         except ValueError:
             seconds = math.nan
         if not 0 <= seconds <= MOST_S:
-            raise ValueError(f"{value!r}: allowed is {self.allowed}")
+            raise ValueError(f"must be {self.allowed}, not {value!r}")
 
     def show(self, value: Any) -> str:
         return str(value)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.table import BY_FIELD, CONTROL_OPTIONS, SCHEME_OPTIONS
+from pacelab.options.names_or_files import CONTROLS
+from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS, in_group
 from pacelab.options.values import TCP_DEFAULTS
 from pacelab.results.types import FlowResult, Hooks
 from pacelab.schemes import Scheme
@@ -66,19 +67,19 @@ def _unheard(experiment: Experiment, scheme: Scheme) -> list[str]:
     kinds = {what.kind for what in carried}
     controls = {what.cc or experiment.cc for what in carried if ENGINE_KIND[what.kind] == "tcp"}
     nobodys = {name: f"no flow of this run is {kind}" for name, kind in OF_ONE_KIND.items() if kind not in kinds}
-    for control in [control for control in CONTROL_OPTIONS if control not in controls]:
-        nobodys |= dict.fromkeys(CONTROL_OPTIONS[control], f"no flow of this run has --cc {control}")
+    for control in [control for control in CONTROLS if control not in controls]:
+        nobodys |= dict.fromkeys(in_group(f"cc {control}"), f"no flow of this run has --cc {control}")
     if not controls:
         nobodys |= dict.fromkeys(OF_TCP, "no flow of this run is TCP")
     if not experiment.rts:
         nobodys["retry_long"] = "with --rts off all are --retry-short's"
-    others = (name for name in SCHEME_OPTIONS if name not in scheme.takes)
+    others = (name for name in SCHEME_OPTIONS if name not in scheme.options)
     nobodys |= dict.fromkeys(others, "the scheme does not take it")
     found = []
     for name, why in nobodys.items():
         option, value = BY_FIELD[name], getattr(experiment, name)
         brought = TCP_DEFAULTS[experiment.tcp_defaults].get(name), experiment.network.defaults.get(name)
-        if value not in (option.default, *brought, scheme.brings.get(name)):
+        if value not in (option.default, *brought, scheme.implied_options.get(name)):
             found.append(f"{option.flag} {option.domain.show(value)} {NO_EFFECT}: {why}")
     heard = {None, "best-effort", *(["voice"] if experiment.priority else [])}
     named = dict.fromkeys(flow.carried.category for flow in experiment.flows if flow.call is None)
@@ -142,7 +143,7 @@ def _of_hooks(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:
 
 def _far_wires(experiment: Experiment, scheme: Scheme) -> list[str]:
     """Of a scheme whose pace takes wires for hops: how many flows it paces have wires far longer than their hops."""
-    if not scheme.whole_rtt:
+    if not scheme.rtt_includes_wire:
         return []
     topology = experiment.network
     paced, packet_s = {node for _, node in scheme.sites(topology)}, {}

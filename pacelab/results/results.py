@@ -94,8 +94,8 @@ class RunResult:
 
     def __repr__(self) -> str:
         """A line, as a notebook's cell shows it: all that is inside would be 10,000 characters."""
-        topology, acting = self.run["config"]["topology"], acting_name(self.run)
-        return f"RunResult({topology}, {acting}: {self.goodput_bps / 1e3:.0f} kbit/s)"
+        topology, scheme = self.run["config"]["topology"], scheme_label(self.run)
+        return f"RunResult({topology}, {scheme}: {self.goodput_bps / 1e3:.0f} kbit/s)"
 
     @property
     def goodput_bps(self) -> float:
@@ -116,11 +116,11 @@ class RunResult:
     def write(self, out: Path | str | None = None) -> Path:
         """Write the result folder: `out` (new or empty), or a fresh one under runs/; returns it."""
         out = None if out is None else Path(out)
-        return write_folder(out, self.files(), name=f"{self.run['config']['topology']}-{acting_name(self.run)}")
+        return write_folder(out, self.files(), name=f"{self.run['config']['topology']}-{scheme_label(self.run)}")
 
 
-def acting_name(run: Run) -> str:
-    """What acts in a run, by its own name: the scheme, or the congestion control, or one above the other."""
+def scheme_label(run: Run) -> str:
+    """The name of a run in a title: its scheme, its congestion control, or both."""
     scheme, cc = (run["config"][key].rpartition(":")[2] for key in ("scheme", "cc"))
     if cc == "newreno" or not any(flow["kind"] == "tcp" for flow in run["flows"]):
         return str(scheme)
@@ -133,7 +133,7 @@ def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> Run:
     planned = experiment.flows
     flows = [_flow(report, plan) for report, plan in zip(air["flows"], planned, strict=True)]
     measured_s = air["end_s"] - experiment.warmup_s
-    hooks = _hooks(outcome.points, air["hooks"], scheme.acting)
+    hooks = _hooks(outcome.points, air["hooks"], scheme.effect_counters)
     return {
         "schema_version": SCHEMA_VERSION,
         "config": experiment.config() | {"scheme": scheme.name},
@@ -283,7 +283,7 @@ def load_result(folder: Path | str) -> RunResult:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         why = f"{Path(error.filename or folder).name}: {error.strerror}" if isinstance(error, OSError) else error
         raise ConfigError(
-            f"result {str(folder)!r}: not a result folder of a run ({why}): allowed is one as it was written, whole"
+            f"{str(folder)!r} is not a complete result folder of a run ({why}); give a folder that `pacelab run` wrote"
         ) from None
     return RunResult(run=run, host=cast("Host", host), series=series)
 
@@ -291,10 +291,10 @@ def load_result(folder: Path | str) -> RunResult:
 def of_other_schema(found: object, allowed: int) -> str:
     """Why a stored result cannot be read, and what to do."""
     if isinstance(found, int) and found < allowed:
-        how = "an older PaceLab made it: run it again with the options in its `config`"
+        how = "an older PaceLab made it; run it again with the options in its `config`"
     else:
-        how = "a newer PaceLab made it, or it is no result: update PaceLab"
-    return f"schema version {found}: allowed is {allowed}; {how}"
+        how = "a newer PaceLab made it, or it is no result; update PaceLab"
+    return f"schema version must be {allowed}, not {found}: {how}"
 
 
 def dump(document: Mapping[str, Any]) -> bytes:
@@ -318,23 +318,23 @@ def _topology(topology: Topology) -> Network:
     }
 
 
-def _hooks(where: Sequence[str], reports: list[dict[str, Any]], acting: frozenset[str]) -> Hooks:
+def _hooks(where: Sequence[str], reports: list[dict[str, Any]], effect_counters: frozenset[str]) -> Hooks:
     points = cast(
         "list[HookResult]", [{"point": point, **report} for point, report in zip(where, reports, strict=True)]
     )
-    actions = sum(_acts(point["counters"], acting) for point in points)
+    actions = sum(_acts(point["counters"], effect_counters) for point in points)
     failed = sum(point["failed"] is not None for point in points)
     return {"actions": actions, "failed": failed, "points": points}
 
 
-def _acts(counters: Mapping[str, int], acting: frozenset[str]) -> int:
-    """How often a packet's fate was changed.
+def _acts(counters: Mapping[str, int], effect_counters: frozenset[str]) -> int:
+    """How often a hook dropped, delayed, or changed a packet.
 
-    Where a scheme does not say which counters tell, those do that others name; if there are none of these, all.
+    A scheme without `effect_counters` is judged by the names that other schemes use, or else by all its counters.
     """
-    named = acting or frozenset(name for scheme in SCHEMES.values() for name in scheme.acting)
+    named = effect_counters or frozenset(name for scheme in SCHEMES.values() for name in scheme.effect_counters)
     count = sum(number for name, number in counters.items() if name in named)
-    return count if count or acting else sum(counters.values())
+    return count if count or effect_counters else sum(counters.values())
 
 
 def _csv(t_s: list[float], flow: dict[str, Any]) -> bytes:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pacelab.air.engine import load_engine
+from pacelab.engine import load_engine
 from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment

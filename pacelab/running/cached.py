@@ -8,14 +8,13 @@ from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 
-from pacelab.air.engine import deferred_interrupts
 from pacelab.console import log
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
+from pacelab.interrupts import deferred_interrupts
 from pacelab.options.arguments import path, settle, switch
 from pacelab.options.own_code import UserCodeError
-from pacelab.options.request import Options
-from pacelab.options.table import BY_FIELD
+from pacelab.options.settings import BY_FIELD, Options
 from pacelab.results.folder import check_writable, resolve
 from pacelab.results.results import RunResult
 from pacelab.running.cache import DamagedRun, RunCache, key_of
@@ -27,7 +26,7 @@ FUTILE_TRIES = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class RunStore:
     """A folder of finished runs: for good, or `until_done`, so that an interrupted call goes on."""
 
     folder: Path
@@ -37,21 +36,24 @@ class Kept:
         settle(self, folder=path, until_done=switch)
 
 
-def run_kept(
+def run_stored(
     experiments: Sequence[Experiment],
-    kept: Kept | None,
+    store: RunStore | None,
     *,
     workers: Workers = ALL_CORES,
     on_done: Callable[[int, int], None] | None = None,
 ) -> list[RunResult]:
-    """As `runner.run_many`, keeping finished runs as `kept` says. ConfigError: those in real time are not for good."""
-    if kept is None:
+    """As `runner.run_many`, keeping finished runs as `store` says. ConfigError: those in real time are not for good."""
+    if store is None:
         return for_each(run_in_worker, experiments, workers=workers, on_done=on_done)
-    if kept.until_done:
-        return run_resumed(experiments, kept.folder, work=run_in_worker, workers=workers, on_done=on_done)
+    if store.until_done:
+        return run_resumed(experiments, store.folder, work=run_in_worker, workers=workers, on_done=on_done)
     if any(in_real_time(experiment) for experiment in experiments):
-        raise ConfigError("--cache with a back end in real time: its runs differ each time: allowed is --backend sim")
-    return run_cached(experiments, kept.folder, workers=workers, on_done=on_done)[0]
+        raise ConfigError(
+            "--cache needs runs that repeat, and a back end in real time gives a different result each time; "
+            "use --backend sim"
+        )
+    return run_cached(experiments, store.folder, workers=workers, on_done=on_done)[0]
 
 
 def run_cached(

@@ -13,12 +13,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from pacelab import __version__
-from pacelab.air.engine import Sim, deferred_interrupts
+from pacelab.air.backend import Sim
 from pacelab.console import log, waited_for
 from pacelab.emulation.backend import RealHosts
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
+from pacelab.interrupts import deferred_interrupts
 from pacelab.options.arguments import an, checked, function, optional, several
 from pacelab.options.values import UML
 from pacelab.results.folder import PcapFile
@@ -26,6 +26,7 @@ from pacelab.results.results import Backend, Progress, RunResult, assemble, join
 from pacelab.results.types import Host
 from pacelab.running.workers import ALL_CORES, Workers, each_finished, stop_is_wanted, usable_cores
 from pacelab.schemes import Scheme
+from pacelab.version import __version__
 
 BACKENDS: dict[str, Backend] = {"sim": Sim(), "tap": RealHosts("tap"), "hwsim": RealHosts("hwsim")}
 """Name -> back end; the names are those of --backend."""
@@ -120,7 +121,7 @@ def each_run(
     if any(in_real_time(experiment) for experiment in experiments):
         if workers not in (ALL_CORES, Workers(jobs=1)):
             where = f"--scheduler {workers.scheduler}" if workers.scheduler else f"--jobs {workers.jobs}"
-            raise ConfigError(f"{where}: runs in real time would disturb each other: allowed is --jobs 1")
+            raise ConfigError(f"{where}: runs in real time would disturb each other; use --jobs 1")
         return each_finished(work, experiments, workers=Workers(jobs=1))
     order = sorted(range(len(experiments)), key=lambda place: _length(experiments[place]), reverse=True)
     return _in_places(order, each_finished(work, [experiments[place] for place in order], workers=workers))
@@ -168,8 +169,10 @@ def _own(scheme: Scheme, experiment: Experiment) -> Scheme:
     """A scheme of the caller's, checked as a registered one is."""
     if experiment.chosen_scheme.points:
         raise ConfigError(f"a scheme of your own beside {experiment.scheme!r}: allowed beside it is the baseline alone")
-    if scheme.ecn or scheme.brings:
-        raise ConfigError(f"scheme {scheme.name!r}: ECN and `brings` are allowed in registered schemes only")
+    if scheme.ecn or scheme.implied_options:
+        raise ConfigError(
+            f"scheme {scheme.name!r} sets ECN or implied_options, which only registered schemes may; remove them"
+        )
     scheme.check(experiment.network, traffic=experiment.traffic_kind, settings=experiment.hook_settings)
     return scheme
 

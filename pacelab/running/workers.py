@@ -27,9 +27,9 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeVar
 
-from pacelab.air.engine import deferred_interrupts
 from pacelab.console import install, log
 from pacelab.errors import ConfigError, HostError
+from pacelab.interrupts import deferred_interrupts
 from pacelab.options.arguments import a_text, optional, settle, whole
 
 Item = TypeVar("Item")
@@ -55,10 +55,10 @@ class Workers:
     def __post_init__(self) -> None:
         settle(self, jobs=optional(whole(1, 1024)), scheduler=optional(a_text))
         if self.scheduler is not None and self.jobs is not None:
-            raise ConfigError(f"--jobs {self.jobs} with --scheduler {self.scheduler}: allowed is one of the two")
+            raise ConfigError(f"--jobs {self.jobs} and --scheduler {self.scheduler} cannot be combined; leave one out")
         # Dask's client takes 20 s to end after another one, with a traceback.
         if self.scheduler is not None and not re.fullmatch(r"tcp://[^/\s]+:[0-9]+", self.scheduler):
-            raise ConfigError(f"--scheduler {self.scheduler}: allowed is tcp://HOST:PORT")
+            raise ConfigError(f"--scheduler must be tcp://HOST:PORT, not {self.scheduler!r}")
 
 
 ALL_CORES = Workers()
@@ -171,8 +171,8 @@ def _checked(code: str, work: Callable[[Item], Outcome], item: bytes) -> Outcome
     An item that cannot be read, as of a file that has changed, fails its task. Were it read where a pool takes tasks,
     it would end the worker; a cluster's scheduler, which reads all tasks, has no files of the user's.
     """
-    from pacelab import __version__
     from pacelab.running.cache import fingerprint
+    from pacelab.version import __version__
 
     if fingerprint() != code:
         raise HostError(

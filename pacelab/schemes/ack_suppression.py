@@ -9,7 +9,7 @@ from pacelab.schemes.scheme import HookSettings, Scheme, Style
 if TYPE_CHECKING:
     from pacelab_pacer.core.contract import Hook
 
-_ACTING = frozenset({"acks_suppressed", "acks_generated", "link_retransmissions", "wired_retransmissions"})
+_EFFECTS = frozenset({"acks_suppressed", "acks_generated", "link_retransmissions", "wired_retransmissions"})
 
 
 def suppressing_gateway(_settings: HookSettings) -> Hook:
@@ -29,16 +29,16 @@ def suppressing_station(settings: HookSettings) -> Hook:
 SCHEMES = (
     Scheme(
         name="ack-suppression",
-        takes=("throttle",),
+        options=("throttle",),
         summary="no TCP ACKs over one wireless hop: gateway and station make them of the link layer's",
         source="[le] Sec. 3",
         style=Style("#e69f00", "X", "--"),
         gateway=suppressing_gateway,
         station=suppressing_station,
         needs=("single-hop",),
-        still=True,
+        static_nodes_only=True,
         traffic=("tcp",),
         ecn_throttles=("ecn-echo",),
-        acting=_ACTING,
+        effect_counters=_EFFECTS,
     ),
 )

@@ -36,7 +36,7 @@ SCHEMES = (
         station=expect_station,
         traffic=("tcp",),
         by_path=True,
-        brings={"ack": "every"},
-        acting=GAP | {"acks_suppressed"},
+        implied_options={"ack": "every"},
+        effect_counters=GAP | {"acks_suppressed"},
     ),
 )

@@ -39,7 +39,7 @@ SCHEMES = (
         sender=gap_sender,
         traffic=("tcp",),
         by_path=True,
-        acting=GAP,
+        effect_counters=GAP,
     ),
     Scheme(
         name="tcp-gap-nogc",
@@ -50,7 +50,7 @@ SCHEMES = (
         sender=gap_sender,
         traffic=("tcp",),
         by_path=True,
-        acting=GAP,
+        effect_counters=GAP,
     ),
     Scheme(
         name="tcp-gap-code",
@@ -61,7 +61,7 @@ SCHEMES = (
         sender=partial(gap_sender, reading="code"),
         traffic=("tcp",),
         by_path=True,
-        acting=GAP,
+        effect_counters=GAP,
     ),
     Scheme(
         name="tcp-gap-eval",
@@ -72,8 +72,8 @@ SCHEMES = (
         sender=partial(gap_sender, reading="evaluated"),
         traffic=("tcp",),
         by_path=True,
-        acting=GAP,
-        brings={"rto_backoff": "wired"},
+        effect_counters=GAP,
+        implied_options={"rto_backoff": "wired"},
     ),
     Scheme(
         name="tcp-gap-eval-nogc",
@@ -84,7 +84,7 @@ SCHEMES = (
         sender=partial(gap_sender, reading="evaluated"),
         traffic=("tcp",),
         by_path=True,
-        acting=GAP,
-        brings={"rto_backoff": "wired"},
+        effect_counters=GAP,
+        implied_options={"rto_backoff": "wired"},
     ),
 )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pacelab_pacer.core.contract import Hook
     from pacelab_pacer.core.vagp.quality_evaluator import QualityConfig
 
-_ACTING = PACING | {"local_retransmissions", "duplicates_absorbed", "redundant_dropped", "windows_narrowed"}
+_EFFECTS = PACING | {"local_retransmissions", "duplicates_absorbed", "redundant_dropped", "windows_narrowed"}
 
 
 def vagp_gateway(settings: HookSettings, *, reading: str = "printed") -> Hook:
@@ -79,7 +79,7 @@ SCHEMES = (
         source="[vagp] Sec. IV-B.1",
         style=Style("#56b4e9", "H", "--"),
         traffic=("voice",),
-        brings={"priority": True},
+        implied_options={"priority": True},
     ),
     Scheme(
         name="edca",
@@ -87,7 +87,7 @@ SCHEMES = (
         source="[vagp] Sec. IV-B.1; IEEE 802.11-2016 Sec. 10.22.2",
         style=Style("#56b4e9", "1", ":"),
         traffic=("voice",),
-        brings={"edca": True},
+        implied_options={"edca": True},
     ),
     Scheme(
         name="vagp",
@@ -98,7 +98,7 @@ SCHEMES = (
         station=voice_reporter,
         needs=("gateway",),
         traffic=("tcp", "voice"),
-        acting=_ACTING,
+        effect_counters=_EFFECTS,
     ),
     Scheme(
         name="vagp-choke",
@@ -109,7 +109,7 @@ SCHEMES = (
         station=voice_reporter,
         needs=("gateway",),
         traffic=("tcp", "voice"),
-        acting=_ACTING,
+        effect_counters=_EFFECTS,
     ),
     Scheme(
         name="vagp-noqm",
@@ -120,7 +120,7 @@ SCHEMES = (
         station=voice_reporter,
         needs=("gateway",),
         traffic=("tcp", "voice"),
-        acting=_ACTING,
+        effect_counters=_EFFECTS,
     ),
     Scheme(
         name="vagp-eval",
@@ -132,11 +132,11 @@ SCHEMES = (
         station=partial(voice_reporter, reading="evaluated"),
         needs=("gateway",),
         traffic=("tcp", "voice"),
-        acting=_ACTING,
+        effect_counters=_EFFECTS,
     ),
     Scheme(
         name="vagp-fixed",
-        takes=("pace_rate_bps",),
+        options=("pace_rate_bps",),
         summary="vagp's parts around a known rate, --pace-rate: what the air allows",
         source="[vagp] Sec. V-C, V-D; the rate is given",
         style=Style("#000000", "$F$", ":"),
@@ -145,7 +145,7 @@ SCHEMES = (
         needs=("gateway",),
         traffic=("tcp", "voice"),
         settings=("pace_rate_bps",),
-        acting=_ACTING,
+        effect_counters=_EFFECTS,
     ),
     Scheme(
         name="vagp-expect",
@@ -156,6 +156,6 @@ SCHEMES = (
         station=partial(voice_reporter, reading="expected"),
         needs=("gateway",),
         traffic=("tcp", "voice"),
-        acting=_ACTING,
+        effect_counters=_EFFECTS,
     ),
 )

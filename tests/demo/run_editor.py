@@ -14,16 +14,17 @@ import pytest
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 
-from pacelab.demo.own import RECORDED_SEEDS, export_own, open_own  # noqa: E402
-
 from pacelab import Experiment, run  # noqa: E402
+from pacelab.demo.editor import RECORDED_SEEDS, export_editor, open_editor  # noqa: E402
 from pacelab.demo.server import DemoServer  # noqa: E402
 from pacelab.experiment.air_config import compile_air  # noqa: E402
 from pacelab_topologies.registry import KINDS  # noqa: E402
 
 DOCS = Path(__file__).parents[2] / "docs"
 SIZE = {"width": 1366, "height": 1000}
-SETTLED = "document.querySelector('pacelab-own')?.lastRefreshMs != null && !document.querySelector('pacelab-own').busy"
+SETTLED = (
+    "document.querySelector('pacelab-editor')?.lastRefreshMs != null && !document.querySelector('pacelab-editor').busy"
+)
 
 
 @pytest.fixture
@@ -31,12 +32,12 @@ def open_page(browser: Any, tmp_path: Path, complaints: list[str]) -> Iterator[A
     context = browser.new_context(viewport=SIZE, accept_downloads=True)
 
     def open_(topology: str, *schemes: str, settled: bool = True) -> Any:
-        export_own(open_own(topology, schemes or ["newreno"]), tmp_path / "own.html")
+        export_editor(open_editor(topology, schemes or ["newreno"]), tmp_path / "editor.html")
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto((tmp_path / "own.html").as_uri())
-        page.wait_for_function(SETTLED if settled else "document.querySelector('pacelab-own textarea')?.value")
+        page.goto((tmp_path / "editor.html").as_uri())
+        page.wait_for_function(SETTLED if settled else "document.querySelector('pacelab-editor textarea')?.value")
         return page
 
     yield open_
@@ -46,7 +47,7 @@ def open_page(browser: Any, tmp_path: Path, complaints: list[str]) -> Iterator[A
 
 def do(page: Any, act: Any) -> None:
     """Something that runs the air again, and wait for it."""
-    page.evaluate("document.querySelector('pacelab-own').lastRefreshMs = null")
+    page.evaluate("document.querySelector('pacelab-editor').lastRefreshMs = null")
     act()
     page.wait_for_function(SETTLED)
 
@@ -58,7 +59,7 @@ def file_of(page: Any) -> str:
 def goodputs(page: Any, scheme: int = 0) -> list[float]:
     return list(
         page.evaluate(
-            f"document.querySelector('pacelab-own').views[{scheme}].view.flows.map((flow) => flow.goodput_bps)"
+            f"document.querySelector('pacelab-editor').views[{scheme}].view.flows.map((flow) => flow.goodput_bps)"
         )
     )
 
@@ -134,7 +135,7 @@ def test_every_topology_is_its_file(open_page: Any, tmp_path: Path, kind: str) -
     page = open_page(kind, settled=False)
     file = tmp_path / "same.yaml"
     file.write_text(file_of(page), "utf-8")
-    begun = open_own(kind, ["newreno"]).experiments[0]
+    begun = open_editor(kind, ["newreno"]).experiments[0]
     assert compile_air(Experiment(topology=str(file))) == compile_air(begun)
 
 
@@ -149,7 +150,7 @@ def test_page_is_accessible_and_a_removed_node_takes_its_flows(open_page: Any, h
     assert len(goodputs(page)) == 1
     page.get_by_label("Selected node").fill("c")
     page.keyboard.press("Tab")
-    assert "There is a node c already" in page.locator(".trouble").inner_text()
+    assert "There is already a node called c" in page.locator(".trouble").inner_text()
     do(page, lambda: page.get_by_role("button", name="Reset").click())
     assert len(goodputs(page)) == 2
 
@@ -161,7 +162,7 @@ def test_a_file_s_seed_is_the_first(open_page: Any, tmp_path: Path) -> None:
     for number, scheme in enumerate(("newreno", "tcp-gap")):
         native = run(Experiment(topology=str(file), scheme=scheme))
         assert goodputs(page, number) == [flow["goodput_bps"] for flow in native.run["flows"]]
-    assert "(seed 7, 5 s of air)" in page.locator(".numbers").inner_text()
+    assert "(seed 7, 5 s simulated)" in page.locator(".numbers").inner_text()
 
 
 def test_a_network_without_a_way_is_told(open_page: Any) -> None:
@@ -270,10 +271,10 @@ def test_a_flow_that_is_over_has_no_round_trip(open_page: Any, tmp_path: Path) -
     file.write_text(CROWD)
     page = open_page(str(file))
     drawn = page.evaluate("""() => {
-        const own = document.querySelector("pacelab-own");
+        const editor = document.querySelector("pacelab-editor");
         let values;
-        own.trip.show = ({ lines }) => { values = lines[0].values; };
-        own.plot();
+        editor.trip.show = ({ lines }) => { values = lines[0].values; };
+        editor.plot();
         return values;
     }""")
     assert len(drawn) == 4
@@ -285,7 +286,7 @@ def test_a_name_that_is_refused_does_not_stay_in_its_field(open_page: Any) -> No
     page = open_page("new")
     page.get_by_label("Selected node").fill("n1")
     page.keyboard.press("Tab")
-    assert page.locator(".trouble").inner_text() == "There is a node n1 already."
+    assert page.locator(".trouble").inner_text() == "There is already a node called n1."
     assert page.get_by_label("Selected node").input_value() == "n0"
 
 
@@ -333,8 +334,8 @@ def test_a_walk_is_drawn_as_time_goes_by_the_engines_places(open_page: Any, tmp_
     file = tmp_path / "three-gateways.yaml"
     file.write_text(GATEWAYS)
     page = open_page(str(file))
-    page.wait_for_function(  # it plays of itself, and the clock tells the run's seconds
-        "Number(document.querySelector('pacelab-own [data-node]').getAttribute('transform').match(/[0-9.]+/)[0]) > 100"
+    page.wait_for_function(  # the page plays without a click
+        "parseFloat(document.querySelector('[data-node]').getAttribute('transform').match(/[0-9.]+/)[0]) > 100"
     )
     assert float(page.locator(".clock").inner_text().removesuffix(" s")) > 20
     for seconds, x in ((0, 0), (10, 0), (34.5, 245), (50, 400), (90, 800), (100, 800)):
@@ -350,7 +351,7 @@ def test_a_walk_is_drawn_as_time_goes_by_the_engines_places(open_page: Any, tmp_
     assert widths[1] < 0.8 * widths[0]
     violations = Axe().run(page, options={"preload": False}).response["violations"]
     assert [(found["id"], [node["target"] for node in found["nodes"]]) for found in violations] == []
-    page.get_by_label("Show").select_option("the air, slowly")
+    page.get_by_label("Show").select_option("the air in slow motion")
     assert page.locator(".clock").inner_text() == "900.00 ms"
     assert page.get_by_label("Time", exact=True).is_disabled()
     (tmp_path / "same.yaml").write_text(file_of(page), "utf-8")
@@ -381,7 +382,7 @@ def test_who_walks_is_moved_where_it_starts(open_page: Any, tmp_path: Path) -> N
 
 def test_an_exported_page_keeps_python_schemes_of_the_network_as_it_was(open_page: Any) -> None:
     page = open_page("chain", "newreno", "tcp-gap")
-    expected = open_own("chain", ["tcp-gap"]).experiments[0]
+    expected = open_editor("chain", ["tcp-gap"]).experiments[0]
     assert goodputs(page, 1) == [flow["goodput_bps"] for flow in run(expected).run["flows"]]
     shown = []
     for _ in range(RECORDED_SEEDS):
@@ -390,17 +391,17 @@ def test_an_exported_page_keeps_python_schemes_of_the_network_as_it_was(open_pag
     assert [re.search(r"seed (\d+)", numbers)[1] for numbers, _, _ in shown] == ["2", "3", "1"]
     assert shown[-1][2] == [flow["goodput_bps"] for flow in run(expected).run["flows"]]
     do(page, lambda: page.get_by_label("RTS/CTS").click())
-    assert "tcp-gap is Python's" in page.locator(".trouble").inner_text()
+    assert "tcp-gap is a Python scheme" in page.locator(".trouble").inner_text()
     assert goodputs(page, 0)
 
 
 def test_server_runs_python_schemes_of_what_is_drawn(browser: Any, complaints: list[str], tmp_path: Path) -> None:
-    with DemoServer(own=open_own("chain", ["newreno", "tcp-gap"])) as server:
+    with DemoServer(editor=open_editor("chain", ["newreno", "tcp-gap"])) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         page = browser.new_page(viewport=SIZE)
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(server.link("own"))
+        page.goto(server.link("editor"))
         page.wait_for_function(SETTLED)
         page.locator("[data-node='0']").first.focus()
         do(page, lambda: page.get_by_role("button", name="Remove", exact=True).click())
@@ -416,11 +417,11 @@ def test_server_runs_python_schemes_of_what_is_drawn(browser: Any, complaints: l
 
 
 FRAMES = """async () => {
-    const own = document.querySelector('pacelab-own');
-    own.seed += 1;
-    const [before, begun] = [own.frames, performance.now()];
-    await own.refresh();
-    return [own.frames - before, (performance.now() - begun) / 1e3];
+    const editor = document.querySelector('pacelab-editor');
+    editor.seed += 1;
+    const [before, begun] = [editor.frames, performance.now()];
+    await editor.refresh();
+    return [editor.frames - before, (performance.now() - begun) / 1e3];
 }"""
 LEAST_FRAMES_PER_S = 30
 
@@ -456,9 +457,9 @@ def test_thirty_nodes_move_while_the_engine_runs(open_page: Any, tmp_path: Path,
     assert frames >= 2
     assert each_s < 1 / LEAST_FRAMES_PER_S
     quiet_s, clock_s = busy_s(), time.perf_counter()
-    frames = page.evaluate("document.querySelector('pacelab-own').frames")
-    page.wait_for_function(f"document.querySelector('pacelab-own').frames >= {frames} + 60")
-    frames = page.evaluate("document.querySelector('pacelab-own').frames") - frames
+    frames = page.evaluate("document.querySelector('pacelab-editor').frames")
+    page.wait_for_function(f"document.querySelector('pacelab-editor').frames >= {frames} + 60")
+    frames = page.evaluate("document.querySelector('pacelab-editor').frames") - frames
     each_s, by_clock = (busy_s() - quiet_s) / frames, frames / (time.perf_counter() - clock_s)
     print(f"after the run: {by_clock:.0f} frames/s, {each_s * 1e3:.1f} ms of the page's own")
     assert each_s < 1 / LEAST_FRAMES_PER_S

@@ -19,19 +19,23 @@ import pytest
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 
-from pacelab.demo.own import Own, export_own, open_own  # noqa: E402
-
-from pacelab.air.engine import run_air  # noqa: E402
+from pacelab.air.backend import run_air  # noqa: E402
 from pacelab.demo import widget  # noqa: E402
 from pacelab.demo.catalog import DEMOS, Demo, find_demo  # noqa: E402
-from pacelab.demo.live import Live, Traffic  # noqa: E402
+from pacelab.demo.editor import EditorSession, export_editor, open_editor  # noqa: E402
+from pacelab.demo.live import FlowTracker, Live  # noqa: E402
 from pacelab.demo.page import engine_bytes, export  # noqa: E402
 from pacelab.demo.server import DemoServer  # noqa: E402
 from pacelab.demo.widget import reply  # noqa: E402
 from pacelab.errors import HostError  # noqa: E402
 
 SIZE = {"width": 1366, "height": 900}
-PROJECTORS = ({"width": 1366, "height": 768}, {"width": 1920, "height": 1080}, {"width": 3840, "height": 2160})
+PROJECTORS = (
+    {"width": 1280, "height": 720},
+    {"width": 1366, "height": 768},
+    {"width": 1920, "height": 1080},
+    {"width": 3840, "height": 2160},
+)
 SLIDER_P95_S, FIRST_PAINT_S, UPDATES_PER_S = 1.0, 2.0, 20
 
 
@@ -54,16 +58,16 @@ def open_demo(
 ) -> Iterator[object]:
     context = browser.new_context(viewport=SIZE)
 
-    def open_(name: str | Demo | Own, *, init: str = "") -> sync_api.Page:
+    def open_(name: str | Demo | EditorSession, *, init: str = "") -> sync_api.Page:
         file = file_of(name) if isinstance(name, str) else tmp_path / "demo.html"
         if not isinstance(name, str):
-            (export_own if isinstance(name, Own) else export)(name, file)
+            (export_editor if isinstance(name, EditorSession) else export)(name, file)
         page = context.new_page()
         page.add_init_script(init)
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(file.as_uri())
-        page.wait_for_selector("pacelab-demo .bar, pacelab-own tbody tr")
+        page.wait_for_selector("pacelab-demo .bar, pacelab-editor tbody tr")
         return page
 
     yield open_
@@ -119,7 +123,7 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
 };
 """
 COVERED_WORDS = """() => {
-    const page = document.querySelector('pacelab-demo, pacelab-own');
+    const page = document.querySelector('pacelab-demo, pacelab-editor');
     window.words = [];
     page[page.plot ? 'plot' : 'draw']();
     const row = (one, other) => one.ink === other.ink && one.y === other.y;
@@ -134,7 +138,7 @@ WIDTHS = (320, 390, 520, 760, 1280)
 @pytest.mark.parametrize("name", [*DEMOS, "new", "chain"])
 def test_page_fits_a_narrow_window(open_demo, name: str) -> None:
     """No part is beside the window, the network is seen, and no canvas writes one word over another."""
-    page = open_demo(name if name in DEMOS else open_own(name, ["newreno", "delayed-ack"]), init=HEAR_WORDS)
+    page = open_demo(name if name in DEMOS else open_editor(name, ["newreno", "delayed-ack"]), init=HEAR_WORDS)
     page.set_default_timeout(5000)
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
@@ -168,7 +172,7 @@ ZOOMED_TWICE = (683, 384)
     [("random", (390, 844)), ("random", (1366, 768)), ("random", ZOOMED_TWICE), ("window", ZOOMED_TWICE)],
 )
 def test_a_network_s_legend_covers_no_word(open_demo, name: str, size: tuple[int, int]) -> None:
-    page = open_demo(name if name in DEMOS else open_own(name, ["newreno"]))
+    page = open_demo(name if name in DEMOS else open_editor(name, ["newreno"]))
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.wait_for_function(f"innerWidth === {size[0]}")
     page.get_by_role("button", name="Pause").click()
@@ -227,7 +231,7 @@ def test_keys_move_a_node_step_and_play(open_demo) -> None:
 
 
 def test_many_nodes_are_one_stop_of_the_tab_key(open_demo) -> None:
-    page = open_demo(open_own("random", ["newreno"]))
+    page = open_demo(open_editor("random", ["newreno"]))
     focused = "document.activeElement.dataset.node ?? document.activeElement.className"
     assert [(page.keyboard.press(key), page.evaluate(focused))[1] for key in ("Tab", "Tab")] == ["0", "play"]
     page.keyboard.press("Shift+Tab")
@@ -306,19 +310,19 @@ def test_curve_goes_through_what_the_engine_carries(open_demo) -> None:
     page = open_demo("window")
     demo = "document.querySelector('pacelab-demo')"
     count = len(DEMOS["window"].sweep[1])
-    page.wait_for_function(f"{demo}.swept.size === {count}")
-    points = dict(page.evaluate(f"[...{demo}.swept]"))
+    page.wait_for_function(f"{demo}.sweepPoints.size === {count}")
+    points = dict(page.evaluate(f"[...{demo}.sweepPoints]"))
     for window in (1, 3, 32):
         config = page.evaluate(f"{demo}.config")
         config["flows"][0]["window_pkts"] = window
         native = run_air(config, [], lambda _fraction: None)
         assert points[window] == native["flows"][0]["goodput_bps"]
     slide(page, "window", 7)
-    page.wait_for_function(f"{demo}.swept.size === {count + 1}")
+    page.wait_for_function(f"{demo}.sweepPoints.size === {count + 1}")
     assert "at 7" in page.locator(".view .curves").get_attribute("aria-label")
     page.get_by_label("11", exact=True).check()
-    page.wait_for_function(f"{demo}.config.radio.data_rate_bps === 11e6 && {demo}.swept.size === {count + 1}")
-    assert dict(page.evaluate(f"[...{demo}.swept]"))[3] > points[3]
+    page.wait_for_function(f"{demo}.config.radio.data_rate_bps === 11e6 && {demo}.sweepPoints.size === {count + 1}")
+    assert dict(page.evaluate(f"[...{demo}.sweepPoints]"))[3] > points[3]
 
 
 SMALL_LABELS = """() => {
@@ -397,7 +401,7 @@ def test_memory_stays_and_updates_keep_pace(open_demo, within) -> None:
 
 def test_log_tells_as_text_and_seed_changes(open_demo) -> None:
     page = open_demo("hidden")
-    page.get_by_text("What happened, as text").click()
+    page.get_by_text("Events as text").click()
     page.wait_for_function("/collision at B: (A and C|C and A)/.test(document.querySelector('.log pre').textContent)")
     page.get_by_role("button", name="Another seed").click()
     page.wait_for_function("document.querySelector('pacelab-demo').config.seed === 2")
@@ -488,7 +492,7 @@ def test_changes_during_a_run_are_one_and_the_newest_wins(serve, complaints: lis
     page, server = serve("starvation")
     posts = []
     page.on("request", lambda request: posts.append(request.post_data_json) if request.method == "POST" else None)
-    with server.running:
+    with server.run_lock:
         for _ in range(5):
             page.get_by_role("button", name="Another seed").click()
         assert page.locator(".side").get_attribute("aria-busy") == "true"
@@ -529,7 +533,10 @@ def test_a_node_out_of_reach_is_told_by_the_picture_s_names(open_demo) -> None:
         page.locator("[data-node='1']").press("ArrowDown")
     told = page.get_by_role("alert")
     told.wait_for()
-    assert told.inner_text() == "No way from A to B: radios decode frames from up to 250 m. Reset puts the nodes back."
+    assert (
+        told.inner_text()
+        == "There is no path from A to B: a radio decodes frames from at most 250 m. Reset puts the nodes back."
+    )
     page.get_by_role("button", name="Reset").click()
     told.wait_for(state="hidden")
 
@@ -577,15 +584,15 @@ class Network(Live):
         self._stations = [{"name": name, "position_m": [200.0 * x, 0.0]} for x, name in enumerate("PQR")]
 
     def messages(self) -> Iterator[tuple[str, object]]:
-        traffic = Traffic("PQR")
+        tracker = FlowTracker("PQR")
         for number in range(2):
             ip = {"src": "10.0.0.1", "dst": "10.0.0.3", "protocol": 17}
             for hop in ("PQ", "QR"):
                 frame = {"ip": ip, "ports": [1, 2], "payload_bytes": 20_000}
                 ends = {"station": hop[0], "to": hop[1]}
-                traffic.hear({"event": "transmit", "t_ns": number, "delivered": True, "frame": frame, **ends})
-            yield "beams", traffic.take_beams()
-            yield "view", traffic.view(1.0) | {"places": [[0, 0], [200, 0], [400, 100]]}
+                tracker.on_event({"event": "transmit", "t_ns": number, "delivered": True, "frame": frame, **ends})
+            yield "frames", tracker.take_frames()
+            yield "view", tracker.view(1.0) | {"places": [[0, 0], [200, 0], [400, 100]]}
         time.sleep(2)
         raise HostError("mediumd: it has ended")
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pacelab.cli.main import main
-from pacelab.demo.live import KEEP, MOST_FLOWS, Live, Traffic
+from pacelab.demo.live import CURVE_POINTS, MAX_FLOWS, FlowTracker, Live
 from pacelab.demo.server import LOOPBACK, DemoServer
 from pacelab.errors import HostError
 
@@ -37,16 +37,16 @@ def sent(
 
 
 def view_of(*events: dict[str, Any], seconds: float = 1.0) -> dict[str, Any]:
-    traffic = Traffic(STATIONS)
+    tracker = FlowTracker(STATIONS)
     for event in events:
-        traffic.hear(event)
-    return traffic.view(seconds)
+        tracker.on_event(event)
+    return tracker.view(seconds)
 
 
 def test_goodput_counts_at_the_end_of_the_way_alone() -> None:
     view = view_of(*[sent("n0", "n1")] * 3, *[sent("n1", "n2")] * 2, seconds=2.0)
     assert view["flows"] == [{"label": "n0 → n2", "src": 0, "dst": 2, "goodput_bps": 2 * 8000 / 2}]
-    assert view["curves"]["lines"] == [{"label": "n0 → n2", "values": [None] * (KEEP - 1) + [8.0]}]
+    assert view["curves"]["lines"] == [{"label": "n0 → n2", "values": [None] * (CURVE_POINTS - 1) + [8.0]}]
 
 
 @pytest.mark.parametrize("start", [7, 2**32 - 1500])
@@ -69,25 +69,25 @@ def test_frames_without_payload_undelivered_or_for_all_are_no_goodput() -> None:
 
 def test_drops_and_lost_events_are_told() -> None:
     view = view_of({"event": "drop", "t_ns": 0}, {"event": "lost", "count": 12})
-    assert view["numbers"] == "1 packet given up or refused since this page was opened, 12 events missed by this page"
+    assert view["numbers"] == "1 packet was given up or refused since this page was opened. The page missed 12 events."
 
 
 def test_memory_is_bounded_and_silent_flows_make_room() -> None:
-    traffic = Traffic(STATIONS)
+    tracker = FlowTracker(STATIONS)
     for port in range(100):
-        traffic.hear(sent("n0", "n1", port=port))
-    assert len(traffic.view(1.0)["flows"]) == MOST_FLOWS
-    traffic.hear(sent("n0", "n1", port=999, t_ns=31 * 10**9))
-    assert len(traffic.view(1.0)["flows"]) == 1
+        tracker.on_event(sent("n0", "n1", port=port))
+    assert len(tracker.view(1.0)["flows"]) == MAX_FLOWS
+    tracker.on_event(sent("n0", "n1", port=999, t_ns=31 * 10**9))
+    assert len(tracker.view(1.0)["flows"]) == 1
 
 
 def test_beams_are_the_newest_once_each() -> None:
-    traffic = Traffic(STATIONS)
+    tracker = FlowTracker(STATIONS)
     for _ in range(5):
-        traffic.hear(sent("n0", "n1"))
-        traffic.hear(sent("n1", "n2"))
-    assert traffic.take_beams() == [(0, 1), (1, 2)]
-    assert traffic.take_beams() == []
+        tracker.on_event(sent("n0", "n1"))
+        tracker.on_event(sent("n1", "n2"))
+    assert tracker.take_frames() == [(0, 1), (1, 2)]
+    assert tracker.take_frames() == []
 
 
 STATS = {"fidelity": "valid", "stations": [{"name": name, "position_m": None} for name in STATIONS]}
@@ -149,7 +149,7 @@ def test_a_page_hears_beams_views_and_the_end(live: Live) -> None:
         server.shutdown()
         thread.join()
     assert "A running network" in page
-    assert "event: beams\ndata: [[0, 1]]" in told
+    assert "event: frames\ndata: [[0, 1]]" in told
     assert '"label": "n0 \\u2192 n1"' in told
     assert told.endswith('event: end\ndata: "mediumd: it has ended"\n\n')
 

@@ -12,17 +12,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pacelab.demo.own import MODULES as OWN
 from PIL import Image
 
 import pacelab
-from pacelab.air.engine import run_air
+from pacelab.air.backend import run_air
 from pacelab.cli.main import main
 from pacelab.demo import animation
 from pacelab.demo.catalog import DEMOS, Demo, Slider, find_demo
-from pacelab.demo.network import MODULE, START
+from pacelab.demo.editor import MODULES as EDITOR_MODULES
+from pacelab.demo.network import MODULES as NETWORK_MODULES
 from pacelab.demo.page import MODULES, bundle, engine_bytes, index, page, recorded_page, script, static
-from pacelab.demo.runs import answer, read_change, recorded, start
+from pacelab.demo.runs import initial_change, read_change, recorded_runs, run_change
 from pacelab.demo.widget import module, reply
 from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.air_config import compile_air
@@ -44,7 +44,7 @@ def demo(request: pytest.FixtureRequest) -> Demo:
     return chosen
 
 
-@pytest.mark.parametrize("modules", [(*MODULES, MODULE), OWN])
+@pytest.mark.parametrize("modules", [(*MODULES, *NETWORK_MODULES), EDITOR_MODULES])
 def test_a_pages_modules_stand_in_one_script(modules: tuple[str, ...]) -> None:
     names = re.findall(r"^(?:async )?(?:function|const|let|class) (\w+)", script(*modules), re.MULTILINE)
     assert len(names) > 50
@@ -87,9 +87,9 @@ def test_demo_starts_where_its_controls_stand(engine_demo: Demo) -> None:
         assert shown[control.what] == control.value, control.what
 
 
-@pytest.mark.parametrize("more", [(), (MODULE,)], ids=["demonstrations", "the controller's page"])
+@pytest.mark.parametrize("more", [(), NETWORK_MODULES], ids=["demonstrations", "the controller's page"])
 def test_bundle_is_the_modules_without_imports_and_exports(more: tuple[str, ...]) -> None:
-    text = bundle(*more) + START * bool(more)
+    text = bundle(*more)
     assert not re.search(r"^(import|export) ", text, re.MULTILINE)
     named = re.findall(r"^(?:const|class|function|async function) ([\w\[{][^=({]*)", text, re.MULTILINE)
     names = [name for names in named for name in re.findall(r"\w+", names.removesuffix("extends HTMLElement "))]
@@ -138,9 +138,9 @@ def test_index_lists_all_and_keeps_the_token() -> None:
 
 
 def test_unknown_demo_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match=r"'magic': allowed is one of hidden, exposed"):
+    with pytest.raises(ConfigError, match=r"demo must be one of hidden, exposed, .*, not 'magic'"):
         find_demo("magic")
-    with pytest.raises(ConfigError, match=r"demo \['magic'\]: allowed is one of hidden, exposed"):
+    with pytest.raises(ConfigError, match=r"demo must be one of hidden, exposed, .*, not \['magic'\]"):
         find_demo(["magic"])  # type: ignore[arg-type]
 
 
@@ -160,9 +160,9 @@ def test_a_page_without_scripts_says_what_it_needs() -> None:
 
 def test_widget_answers_a_change() -> None:
     demo = find_demo("starvation")
-    begin = start(demo)
+    begin = initial_change(demo)
     change = {"values": dict(begin.values), "places": [list(place) for place in begin.places], "seed": 1}
-    assert reply(demo, {"id": "7", "change": change}) == {"id": "7", "view": answer(demo, begin)}
+    assert reply(demo, {"id": "7", "change": change}) == {"id": "7", "view": run_change(demo, begin)}
 
 
 @pytest.mark.parametrize("message", [None, [], {}, {"change": {"air": {}}}])
@@ -175,25 +175,25 @@ def test_widget_module_has_one_export() -> None:
 
 
 def test_widget_of_an_unknown_demo_is_refused() -> None:
-    with pytest.raises(ConfigError, match="allowed is one of hidden"):
+    with pytest.raises(ConfigError, match="demo must be one of hidden"):
         pacelab.show_demo("magic")
 
 
 def test_widget_without_notebooks_says_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "anywidget", None)
-    with pytest.raises(HostError, match=r'pip install "pacelab\[notebooks\]"'):
+    with pytest.raises(HostError, match=r'pip install "pacelab\[labs\]"'):
         pacelab.show_demo("starvation")
 
 
 def test_widget_carries_the_demo() -> None:
-    pytest.importorskip("anywidget", reason="pip install 'pacelab[notebooks]'")
+    pytest.importorskip("anywidget", reason="pip install 'pacelab[labs]'")
     widget = pacelab.show_demo("starvation")
     assert widget.demo["name"] == "starvation"
     assert widget.engine == b""
 
 
 def test_widget_of_a_notebook_that_is_opened_again_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("anywidget", reason="pip install 'pacelab[notebooks]'")
+    pytest.importorskip("anywidget", reason="pip install 'pacelab[labs]'")
     seen: list[dict[str, str]] = []
     display = SimpleNamespace(HTML=lambda markup: {"text/html": markup}, display=lambda thing, **_: seen.append(thing))
     monkeypatch.setitem(sys.modules, "IPython.display", display)
@@ -219,13 +219,13 @@ def test_gif_shows_each_part(name: str, parts: int, tmp_path: Path, monkeypatch:
             picture.seek(frame)
             shown.append(picture.info["duration"])
     assert 2 * parts <= len(shown) <= 3 * parts
-    assert sum(shown) == parts * (2 * animation.FRAME_MS + animation.LAST_MS)
+    assert sum(shown) == parts * (2 * animation.FRAME_MS + animation.LAST_FRAME_MS)
 
 
 @pytest.mark.parametrize("name", ["hidden.mp4", "hidden"])
 def test_export_of_another_kind_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "hidden", "--export", str(tmp_path / name)]) == 2
-    assert "allowed is a name that ends in .html or .gif" in capsys.readouterr().err
+    assert "--export must be a file name that ends in .html or .gif, not " in capsys.readouterr().err
 
 
 # Demonstrations of Python's schemes: what a page may ask for, and that the texts say what the runs show.
@@ -234,22 +234,22 @@ SEEDS = range(1, 11)
 
 
 def document(name: str, **changes: Any) -> dict[str, Any]:
-    begin = start(find_demo(name))
+    begin = initial_change(find_demo(name))
     whole = {"values": dict(begin.values), "places": [list(place) for place in begin.places], "seed": begin.seed}
     return json.loads(json.dumps(whole)) | changes
 
 
 def kbps(name: str, seed: int, **values: Any) -> list[float]:
     demo = find_demo(name)
-    begin = start(demo)
-    outcome = answer(demo, replace(begin, values={**begin.values, **values}, seed=seed))
+    begin = initial_change(demo)
+    outcome = run_change(demo, replace(begin, values={**begin.values, **values}, seed=seed))
     return [flow["goodput_bps"] / 1e3 for flow in outcome["flows"]]
 
 
 def acceptable(seed: int, scheme: str, voice: int = 5) -> tuple[int, float]:
     demo = find_demo("voice")
-    begin = start(demo)
-    outcome = answer(demo, replace(begin, values={**begin.values, "scheme": scheme, "voice": voice}, seed=seed))
+    begin = initial_change(demo)
+    outcome = run_change(demo, replace(begin, values={**begin.values, "scheme": scheme, "voice": voice}, seed=seed))
     good = sum(call["mos"] >= outcome["acceptable_mos"] for call in outcome["calls"])
     return good, sum(flow["goodput_bps"] for flow in outcome["flows"])
 
@@ -332,8 +332,8 @@ def test_places_and_seed_of_a_change_are_run() -> None:
     moved = document("starvation", seed=2)
     moved["places"][2] = [10.0, 210.0]
     change = read_change(demo, moved)
-    assert answer(demo, change) != answer(demo, replace(start(demo), seed=2))
-    assert answer(demo, change) == answer(demo, change)
+    assert run_change(demo, change) != run_change(demo, replace(initial_change(demo), seed=2))
+    assert run_change(demo, change) == run_change(demo, change)
 
 
 def test_a_network_pulled_apart_says_so() -> None:
@@ -341,27 +341,27 @@ def test_a_network_pulled_apart_says_so() -> None:
     far["places"][0] = [5000.0, 5000.0]
     demo = find_demo("starvation")
     with pytest.raises(ConfigError, match="Reset puts the nodes back"):
-        answer(demo, read_change(demo, far))
+        run_change(demo, read_change(demo, far))
 
 
 def test_a_file_for_slides_holds_every_setting() -> None:
     demo = find_demo("starvation")
-    rows = list(recorded(demo))
+    rows = list(recorded_runs(demo))
     assert len(rows) == 4 * 3
     assert [key for key, _ in rows][:2] == [["newreno", 1], ["tcp-gap", 1]]
-    assert rows[0][1] == answer(demo, start(demo))
+    assert rows[0][1] == run_change(demo, initial_change(demo))
     assert '"recorded": [[["newreno", 1]' in recorded_page(demo)
 
 
 def test_a_node_out_of_place_is_told_by_the_picture_s_names() -> None:
     """A1 is A there, and the wired host B1 is drawn as the gateway; a relay has no other name."""
     demo = find_demo("starvation")
-    begin = start(demo)
+    begin = initial_change(demo)
     for place, told in (
         ((9000.0, 0.0), "flow A->G: no path connects"),
         (begin.places[1], "nodes 'A' and 'RL1' are both"),
     ):
         with pytest.raises(ConfigError) as caught:
-            answer(demo, replace(begin, places=(place, *begin.places[1:])))
+            run_change(demo, replace(begin, places=(place, *begin.places[1:])))
         assert told in str(caught.value)
         assert str(caught.value).endswith("Reset puts the nodes back")

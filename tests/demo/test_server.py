@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pacelab.demo.own import answer, open_own
 
 from pacelab import Experiment, run
 from pacelab.demo import runs
 from pacelab.demo.catalog import find_demo
-from pacelab.demo.runs import start
+from pacelab.demo.editor import open_editor
+from pacelab.demo.editor import run_change as run_editor_change
+from pacelab.demo.runs import initial_change
 from pacelab.demo.server import LOOPBACK, DemoServer
 from pacelab.demo.server import demo as demo_command
 from pacelab.errors import ConfigError, HostError
@@ -70,12 +71,12 @@ def test_server_knows_no_other_address(server: DemoServer) -> None:
 
 def test_server_binds_to_loopback_and_says_when_a_port_is_taken(server: DemoServer) -> None:
     assert server.server_address[0] == LOOPBACK
-    with pytest.raises(HostError, match=f"port {server.server_port}: .*choose another by --port"):
+    with pytest.raises(HostError, match=f"port {server.server_port}: .*choose another port with --port"):
         DemoServer(server.server_port)
 
 
 def change(name: str = "starvation") -> dict[str, object]:
-    begin = start(find_demo(name))
+    begin = initial_change(find_demo(name))
     return {"values": dict(begin.values), "places": begin.places, "seed": begin.seed}
 
 
@@ -96,7 +97,7 @@ def test_server_runs_a_change(server: DemoServer) -> None:
     status, text = post(server, json.dumps(change()).encode())
     assert status == 200
     assert json.loads(text) == json.loads(
-        json.dumps(runs.answer(find_demo("starvation"), start(find_demo("starvation"))))
+        json.dumps(runs.run_change(find_demo("starvation"), initial_change(find_demo("starvation"))))
     )
 
 
@@ -176,8 +177,8 @@ def asked(**changes: Any) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("engine")
 def test_answer_is_the_run_of_the_file(corner: Path) -> None:
-    own = open_own(str(corner), ["newreno", "tcp-ap"])
-    found = answer(own, asked(seed=3))
+    session = open_editor(str(corner), ["newreno", "tcp-ap"])
+    found = run_editor_change(session, asked(seed=3))
     expected = run(Experiment(topology=str(corner), scheme="tcp-ap", seed=3))
     assert found["result"]["flows"][0]["goodput_bps"] == expected.run["flows"][0]["goodput_bps"] > 0
     assert found["tap"][0][0] >= 0
@@ -186,20 +187,23 @@ def test_answer_is_the_run_of_the_file(corner: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"scheme": "vegas"}, "scheme 'vegas': allowed is one of newreno, tcp-ap"),
-        ({"seed": -1}, "seed: allowed is"),
-        ({"rts": 1}, "rts true or false"),
-        ({"more": 1}, "nothing else"),
-        ({"file": CORNER.replace("seconds: 2", "seconds: 2, traffic: /etc/x.yaml")}, "its defaults are others"),
+        ({"scheme": "vegas"}, "scheme must be one of newreno, tcp-ap, not 'vegas'"),
+        ({"seed": -1}, "seed must be a whole number from 0 to 1000000, not -1"),
+        ({"rts": 1}, "rts must be true or false"),
+        ({"more": 1}, "a change must have exactly the keys scheme, file, rts and seed"),
+        (
+            {"file": CORNER.replace("seconds: 2", "seconds: 2, traffic: /etc/x.yaml")},
+            "the network: its defaults must be those that the page started with",
+        ),
         ({"file": "{"}, "the network:1: this is not YAML"),
         ({"file": CORNER.replace("to: far", "to: fra")}, "the network:9: flows.0.to: there is no node 'fra'"),
         ({"file": CORNER.replace("200 m, 0 m", "900 m, 0 m")}, "the network:9: flows.0: no path connects near -> far"),
     ],
 )
 def test_what_is_wrong_is_told_in_a_line(corner: Path, change: dict[str, Any], told: str) -> None:
-    own = open_own(str(corner), ["newreno", "tcp-ap"])
+    session = open_editor(str(corner), ["newreno", "tcp-ap"])
     with pytest.raises(ConfigError) as caught:
-        answer(own, asked(**change))
+        run_editor_change(session, asked(**change))
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -208,7 +212,7 @@ def test_what_is_wrong_is_told_in_a_line(corner: Path, change: dict[str, Any], t
 def test_a_network_with_more_flows_is_run(corner: Path, tmp_path: Path) -> None:
     more = CORNER.replace("  - {from: near, to: far}\n", "  - {from: near, to: far}\n  - {from: far, to: near}\n")
     (tmp_path / "more.yaml").write_text(more)
-    found = answer(open_own(str(corner), ["tcp-ap"]), asked(file=more))
+    found = run_editor_change(open_editor(str(corner), ["tcp-ap"]), asked(file=more))
     expected = run(Experiment(topology=str(tmp_path / "more.yaml"), scheme="tcp-ap", seed=1))
     flows = [flow["goodput_bps"] for flow in found["result"]["flows"]]
     assert flows == [flow["goodput_bps"] for flow in expected.run["flows"]]
@@ -225,31 +229,31 @@ def test_a_network_with_more_flows_is_run(corner: Path, tmp_path: Path) -> None:
 )
 def test_a_network_that_cannot_be_shown_is_refused(topology: str, schemes: list[str], told: str) -> None:
     with pytest.raises(ConfigError, match=told):
-        open_own(topology, schemes)
+        open_editor(topology, schemes)
 
 
 @pytest.mark.usefixtures("engine")
 def test_a_new_network_has_two_radios_and_a_flow() -> None:
-    network = open_own("new", ["newreno"]).topology
+    network = open_editor("new", ["newreno"]).topology
     assert (network.name, len(network.nodes), len(network.flows)) == ("mine", 2, 1)
 
 
 def test_scheme_without_a_network_is_refused() -> None:
-    with pytest.raises(ConfigError, match="say on which network"):
+    with pytest.raises(ConfigError, match="--scheme newreno needs a network"):
         demo_command(scheme="newreno")
 
 
 @pytest.mark.parametrize(
     ("name", "scheme", "told"),
     [
-        ("voice", "vagp", "demo voice --scheme vagp: its page has its schemes; --scheme is for a topology or a file"),
+        ("voice", "vagp", "demo voice --scheme vagp: --scheme is for a topology or a file"),
         (
             "starvatoin",
             None,
-            "demo 'starvatoin': did you mean 'starvation'? allowed is one of hidden, exposed, reuse, ",
+            "demo: nothing is called 'starvatoin': did you mean 'starvation'? choose one of hidden, exposed, reuse, ",
         ),
-        ("chain", "newreno,edca", "demo chain --scheme edca: it acts on calls, which its page has not: `pacelab demo"),
-        ("chian", "newreno", "demo 'chian': did you mean 'chain'? "),
+        ("chain", "newreno,edca", "demo chain: --scheme edca acts on voice calls, which this page does not have"),
+        ("chian", "newreno", "demo: nothing is called 'chian': did you mean 'chain'? "),
     ],
 )
 def test_a_demonstration_s_name_is_not_told_to_be_no_topology(name: str, scheme: str | None, told: str) -> None:
@@ -259,7 +263,7 @@ def test_a_demonstration_s_name_is_not_told_to_be_no_topology(name: str, scheme:
 
 @pytest.mark.usefixtures("engine")
 def test_server_runs_it_for_who_has_the_token(corner: Path) -> None:
-    with DemoServer(own=open_own(str(corner), ["tcp-ap"])) as server:
+    with DemoServer(editor=open_editor(str(corner), ["tcp-ap"])) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
 
@@ -271,16 +275,16 @@ def test_server_runs_it_for_who_has_the_token(corner: Path) -> None:
             answered = connection.getresponse()
             return answered.status, answered.read().decode()
 
-        status, text = post("/own/run", asked())
-        refused, why = post("/own/run", asked(scheme="x"))
-        long, _ = post("/own/run", asked(file=CORNER + "# as long as a walk of a few nodes\n" * 1000))
+        status, text = post("/editor/run", asked())
+        refused, why = post("/editor/run", asked(scheme="x"))
+        long, _ = post("/editor/run", asked(file=CORNER + "# as long as a walk of a few nodes\n" * 1000))
         server.token = "another"
-        server.own = None
-        gone, _ = post("/own/run", asked())
+        server.editor = None
+        gone, _ = post("/editor/run", asked())
         server.shutdown()
         thread.join()
     assert status == 200
     assert json.loads(text)["result"]["flows"][0]["goodput_bps"] > 0
-    assert (refused, why) == (400, "scheme 'x': allowed is one of tcp-ap")
+    assert (refused, why) == (400, "scheme must be one of tcp-ap, not 'x'")
     assert long == 200
     assert gone == 404

@@ -1,4 +1,4 @@
-"""What is given away: committed files name no one's machine, and the release's workflow runs what there is."""
+"""What is given away: committed files name no one's machine, and the workflows run what there is."""
 
 from __future__ import annotations
 
@@ -93,15 +93,23 @@ def test_names_let_the_public_ones_pass(path: str, line: str) -> None:
     assert complaints(path, line) == []
 
 
-# The release's workflow, which no runner has tried, by reading; and what `make wheels` says when it cannot.
+# The workflows, which no runner has tried, by reading; and what `make wheels` says when it cannot.
+
+WORKFLOWS = sorted(path.stem for path in (ROOT / ".github/workflows").glob("*.yml"))
+
+
+def read_jobs(name: str) -> dict[str, Any]:
+    """The jobs of a workflow."""
+    workflow = YAML(typ="safe").load((ROOT / f".github/workflows/{name}.yml").read_text("utf-8"))
+    assert workflow["permissions"] == {}
+    jobs: dict[str, Any] = workflow["jobs"]
+    return jobs
 
 
 @pytest.fixture(scope="module")
 def jobs() -> dict[str, Any]:
-    workflow = YAML(typ="safe").load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
-    assert workflow["permissions"] == {}
-    jobs: dict[str, Any] = workflow["jobs"]
-    return jobs
+    """Of the release's workflow."""
+    return read_jobs("release")
 
 
 def steps(jobs: dict[str, Any], key: str) -> list[str]:
@@ -120,17 +128,37 @@ def test_release_writes_in_its_last_step_alone(jobs: dict[str, Any]) -> None:
     assert set(jobs["release"]["needs"]) == {"installed", "box"}
 
 
-def test_release_uses_actions_of_a_pinned_major_version(jobs: dict[str, Any]) -> None:
-    used = steps(jobs, "uses")
+@pytest.mark.parametrize("workflow", WORKFLOWS)
+def test_workflow_uses_actions_of_a_pinned_major_version(workflow: str) -> None:
+    used = steps(read_jobs(workflow), "uses")
     assert used
     assert [action for action in used if not re.fullmatch(r"actions/[a-z-]+@v\d+", action)] == []
 
 
-def test_release_runs_what_there_is(jobs: dict[str, Any]) -> None:
-    lines = [line.split() for run in steps(jobs, "run") for line in run.splitlines()]
-    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
-    assert {words[1] for words in lines if words[0] == "make"} <= set(targets)
-    assert [words[1] for words in lines if words[0] == "sudo" and (ROOT / words[1]).is_file()] == ["vm/pack"]
+@pytest.mark.parametrize("workflow", WORKFLOWS)
+def test_workflow_calls_targets_that_there_are(workflow: str) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    called = {
+        name
+        for run in steps(read_jobs(workflow), "run")
+        for name in re.findall(r"\bmake ([a-z-]+)$", run, re.MULTILINE)
+    }
+    assert called
+    assert called <= targets
+
+
+def test_release_packs_the_machine(jobs: dict[str, Any]) -> None:
+    words = [line.split() for run in steps(jobs, "run") for line in run.splitlines()]
+    assert [line[1] for line in words if line[0] == "sudo" and (ROOT / line[1]).is_file()] == ["vm/pack"]
+
+
+def test_each_push_is_tested_on_both_systems_with_the_oldest_and_a_new_python() -> None:
+    matrix = read_jobs("test")["test"]["strategy"]["matrix"]
+    assert {runner.partition("-")[0] for runner in matrix["runner"]} == {"ubuntu", "macos"}
+    oldest = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["requires-python"].removeprefix(
+        ">="
+    )
+    assert matrix["python"] == [oldest, "3.13"]
 
 
 def test_release_tries_every_wheel(jobs: dict[str, Any]) -> None:
@@ -151,7 +179,7 @@ def build(folder: Path, *names: str) -> subprocess.CompletedProcess[str]:
 def test_wheels_refuse_an_unknown_platform(tmp_path: Path) -> None:
     ran = build(tmp_path, "amiga")
     assert ran.returncode == 2
-    assert ran.stderr.startswith("wheels: amiga: allowed is linux-x86_64, linux-aarch64, ")
+    assert ran.stderr.startswith("wheels: unknown platform amiga; choose from linux-x86_64, linux-aarch64, ")
     assert ran.stderr.count("\n") == 1
 
 

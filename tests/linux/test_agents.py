@@ -40,8 +40,8 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.schemes import HookSettings
 from pacelab_pacer.core.null import NullHook
 from pacelab_pacer.linux.agent import BEGIN
-from pacelab_pacer.linux.process import StopSignal
 from pacelab_pacer.linux.status import Status
+from pacelab_pacer.linux.stop_signal import StopSignal
 
 # The agents' command line, and what people see of an agent; no root needed.
 

@@ -15,7 +15,7 @@ from network import LATE_S, Sleeper, run
 from network import why_not as tap_why_not
 
 import pacelab
-from pacelab.emulation.lab import Lab
+from pacelab.emulation.network.plain import PlainNetwork
 from pacelab.errors import HostError
 from pacelab_controller.switches import ovs
 from pacelab_controller.switches.ovs import missing
@@ -110,4 +110,4 @@ def test_a_run_does_not_outlive_its_switches() -> None:
     switched = SimpleNamespace(process=None, ended=lambda: ("ovs-vswitchd", "killed by SIGKILL"))
     lab: Any = SimpleNamespace(air=None, relay=None, routing=[], switched=switched)
     with pytest.raises(HostError, match="ovs-vswitchd ended in the middle of a run: killed by SIGKILL"):
-        Lab.check_alive(lab)
+        PlainNetwork.check_alive(lab)

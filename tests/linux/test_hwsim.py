@@ -30,12 +30,13 @@ from network import (
 from network import run as run_real
 
 from pacelab.doctor import examine
-from pacelab.emulation import machine
+from pacelab.emulation import probes
 from pacelab.emulation.compile import compile_plan
 from pacelab.emulation.network import stock
-from pacelab.emulation.network.medium import Medium, find_program
+from pacelab.emulation.network.medium import Medium
 from pacelab.emulation.network.radios import Hwsim, _attribute
 from pacelab.emulation.plan import Plan
+from pacelab.emulation.programs import find_mediumd
 from pacelab.errors import HostError
 from pacelab.experiment.experiment import Experiment
 
@@ -184,7 +185,7 @@ def test_run_beside_a_medium_that_has_the_hosts_radios(tmp_path: Path) -> None:
     }  # fmt: skip
     config = tmp_path / "air.json"
     config.write_text(json.dumps(air))
-    command = [str(find_program()), "--config", str(config)]
+    command = [str(find_mediumd()), "--config", str(config)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert json.loads(other.stdout.readline())["ready"]
@@ -269,13 +270,13 @@ def test_doctor_knows_radios_that_are_loaded_or_can_be(
     place = tmp_path / "mac80211_hwsim"
     if loaded:
         place.mkdir()
-    monkeypatch.setattr(machine, "LOADED", place)
-    monkeypatch.setattr(machine.subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, exit_code))
-    assert machine.has_hwsim() is present
+    monkeypatch.setattr(probes, "LOADED", place)
+    monkeypatch.setattr(probes.subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, exit_code))
+    assert probes.has_hwsim() is present
 
 
 @needs_linux
-@pytest.mark.skipif(machine.has_hwsim(), reason="this kernel has mac80211_hwsim")
+@pytest.mark.skipif(probes.has_hwsim(), reason="this kernel has mac80211_hwsim")
 def test_doctor_and_run_agree_that_there_are_no_radios(tmp_path: Path) -> None:
     feature = next(feature for feature in examine() if feature.name == "back end hwsim")
     assert not feature.present
@@ -285,7 +286,7 @@ def test_doctor_and_run_agree_that_there_are_no_radios(tmp_path: Path) -> None:
 
 @needs_linux
 @pytest.mark.kernel
-@pytest.mark.skipif(why_not("tap") is not None or machine.has_hwsim(), reason="needs root, and no mac80211_hwsim")
+@pytest.mark.skipif(why_not("tap") is not None or probes.has_hwsim(), reason="needs root, and no mac80211_hwsim")
 def test_run_without_the_module_fails_with_one_line_and_no_folder(tmp_path: Path) -> None:
     command = [*PACELAB, "run", "chain", "--hops", "1", "--backend", "hwsim", "--out", str(tmp_path / "run")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -325,5 +326,5 @@ def test_medium_that_is_not_there_or_is_our_own_is_refused(monkeypatch: pytest.M
 
 
 def test_stock_medium_can_only_be_asked_for_what_the_kernel_counts() -> None:
-    with pytest.raises(HostError, match=r"cannot do 'set_position': --medium own can"):
+    with pytest.raises(HostError, match=r"cannot do 'set_position'; use --medium pacelab"):
         stock.StockMedium(chain()).call("set_position")

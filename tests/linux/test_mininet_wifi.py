@@ -18,12 +18,13 @@ import pytest
 from network import goodputs_kbps, run, start, why_not
 
 from pacelab import load_result
-from pacelab.emulation import machine, mininet_wifi_network
+from pacelab.emulation import programs
 from pacelab.emulation.changes import place_at
 from pacelab.emulation.compile import compile_plan
-from pacelab.emulation.machine import find_python
-from pacelab.emulation.mininet_wifi import description
+from pacelab.emulation.network import mininet_wifi_script
+from pacelab.emulation.network.mininet_wifi import description
 from pacelab.emulation.network.tcp import quiet
+from pacelab.emulation.programs import find_mininet_wifi_python
 from pacelab.errors import HostError
 from pacelab.experiment.experiment import Experiment
 
@@ -32,7 +33,7 @@ LIMIT_S = 200
 
 def why_not_here() -> str | None:
     try:
-        find_python()
+        find_mininet_wifi_python()
     except HostError as error:
         return str(error)
     return why_not("hwsim")
@@ -89,14 +90,14 @@ def test_a_trace_has_each_step_and_each_turn_of_the_walk(away: str) -> None:
     sink, walker = description(plan)["hosts"]
     assert sink["walk"] == []
     assert walker["walk"] == [[4.0, 200.0, 0.0], [8.0, 400.0, 0.0], [12.0, 400.0, 0.0], [16.0, 200.0, 0.0]]
-    moments = mininet_wifi_network.trace(walker["position_m"], walker["walk"])
+    moments = mininet_wifi_script.trace(walker["position_m"], walker["walk"])
     assert moments[:3] == [(0.0, (200.0, 0.0)), (pytest.approx(4.1), (pytest.approx(205.0), 0.0)), ANY]
     assert [moment for moment in moments if moment[1][0] == 400.0] == [(8.0, (400.0, 0.0))]
     assert moments[-1] == (16.0, (200.0, 0.0))
     assert len(moments) == 1 + 40 + 40
     for at_s, place in moments:
         assert place == pytest.approx(place_at((200.0, 0.0), plan.moves, at_s))
-    jump_back = mininet_wifi_network.trace((5.0, 5.0), [[0.0, 9.0, 9.0], [0.25, 9.0, 34.0]])
+    jump_back = mininet_wifi_script.trace((5.0, 5.0), [[0.0, 9.0, 9.0], [0.25, 9.0, 34.0]])
     assert jump_back == [
         (0.0, (5.0, 5.0)),
         (0.0, (9.0, 9.0)),
@@ -146,7 +147,7 @@ def test_a_walk_is_replayed_from_where_its_time_is(monkeypatch: pytest.MonkeyPat
         {"name": "walker", "position_m": [0.0, 1.0], "walk": [[1.0, 0.0, 1.0], [1.2, 3.0, 1.0]]},
     ]
     begun_s = time.monotonic()
-    mininet_wifi_network.set_off(network, hosts, begun_s - 0.9)  # 0.9 s of it have passed
+    mininet_wifi_script.start_walking(network, hosts, begun_s - 0.9)  # 0.9 s of it have passed
     assert walker.places[0] == "0.0,1.0,0"
     assert walker.places[-1] == "3.0,1.0,0"
     assert len(walker.places) == 3
@@ -155,7 +156,7 @@ def test_a_walk_is_replayed_from_where_its_time_is(monkeypatch: pytest.MonkeyPat
 
 def test_medium_is_told_where_a_station_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "mediumd.sock")
-    medium = mininet_wifi_network.Medium(path)  # before there is one
+    medium = mininet_wifi_script.Medium(path)  # before there is one
     heard: list[dict[str, Any]] = []
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(path)
@@ -188,11 +189,11 @@ def test_interface_that_was_there_before_is_made_quiet() -> None:
 
 
 def test_missing_program_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine.shutil, "which", lambda name, path: None if name == "hwsim_mgmt" else f"/x/{name}")
+    monkeypatch.setattr(programs.shutil, "which", lambda name, path: None if name == "hwsim_mgmt" else f"/x/{name}")
     with pytest.raises(
         HostError, match=r"no program hwsim_mgmt in .*: sudo sh vm/provision/mininet-wifi\.sh"
     ) as caught:
-        find_python()
+        find_mininet_wifi_python()
     assert "\n" not in str(caught.value)
 
 

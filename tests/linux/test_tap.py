@@ -227,7 +227,7 @@ def test_cleanup_ends_what_a_killed_run_left() -> None:
 
 
 def test_shell_runs_commands_at_hosts() -> None:
-    from pacelab.emulation.machine import mininet
+    from pacelab.emulation.probes import mininet
 
     if mininet() is not None:
         pytest.skip(f"no Mininet: {mininet()}")

@@ -24,9 +24,9 @@ from network import ROOT, assert_gone, why_not
 
 from pacelab.emulation.compile import compile_plan
 from pacelab.emulation.helper import may_run, write_units
-from pacelab.emulation.machine import missing
 from pacelab.emulation.network import tcp
 from pacelab.emulation.plan import MOST_BYTES, Plan, dump_plan, read_plan
+from pacelab.emulation.probes import missing
 from pacelab.emulation.session import converse
 from pacelab.emulation.supervisor import Teller, build, read_line
 from pacelab.errors import ConfigError, HostError
@@ -120,7 +120,7 @@ def test_radios_are_the_back_ends_and_their_options_part_of_its_config_alone() -
     assert plan_of(topology="chain").radios == "tap"
     assert compile_plan(hwsim).radios == "hwsim"
     linux = {"where": "here", "controller": None, "linux_tcp": None}
-    assert hwsim.config()["backend_options"] == {**linux, "builder": "plain", "medium": "own"}
+    assert hwsim.config()["backend_options"] == {**linux, "builder": "plain", "medium": "pacelab"}
     assert tap.config()["backend_options"] == linux
 
 
@@ -267,7 +267,7 @@ def test_hosts_whose_kernel_lacks_the_congestion_control_are_not_built(monkeypat
     def built(_plan: Plan, _page_fd: int | None) -> None:
         raise AssertionError("built")
 
-    monkeypatch.setattr("pacelab.emulation.lab.Lab", built)
+    monkeypatch.setattr("pacelab.emulation.network.plain.PlainNetwork", built)
     monkeypatch.setattr(tcp.socket, "socket", lambda *_: Kernel())
     with pytest.raises(HostError, match=r"'vegas': this kernel has .*modprobe tcp_vegas"):
         build(plan_of(topology="chain", cc="vegas"))

@@ -21,19 +21,21 @@ from pacelab.emulation import helper_client
 from pacelab.emulation.agents.start import path_rates, task_of
 from pacelab.emulation.changes import Changes, place_at
 from pacelab.emulation.compile import compile_plan
-from pacelab.emulation.lab import Lab
-from pacelab.emulation.machine import Load, judge, judge_medium, read_load
+from pacelab.emulation.fidelity import Load, judge, judge_medium, read_load
 from pacelab.emulation.network import addresses, mesh
 from pacelab.emulation.network.addresses import Interface, Route
-from pacelab.emulation.network.medium import find_program
+from pacelab.emulation.network.counters import COUNTED, GAUGES
+from pacelab.emulation.network.plain import PlainNetwork
 from pacelab.emulation.network.tcp import Counters, read_counters
 from pacelab.emulation.network.wire_relay import WirePath
 from pacelab.emulation.plan import Move
 from pacelab.emulation.processes import Child, last_document
-from pacelab.emulation.report import COUNTED, GAUGES, air_result, late_start
+from pacelab.emulation.programs import find_mediumd
+from pacelab.emulation.quantiles import quantiles
+from pacelab.emulation.report import air_result, late_start
 from pacelab.emulation.shell import iperf_results
 from pacelab.emulation.traffic import traffic
-from pacelab.emulation.traffic.meter import Meter, Window, quantiles
+from pacelab.emulation.traffic.meter import Meter, Window
 from pacelab.emulation.traffic.traffic import Measured, TcpRun, Traffic
 from pacelab.errors import HostError
 from pacelab.experiment.experiment import Experiment
@@ -64,7 +66,7 @@ def test_mediumd_is_found_where_the_wheel_put_it(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("pacelab.emulation.network.medium.source_tree", lambda: tmp_path / "lib")
     monkeypatch.syspath_prepend(tmp_path / "lib")
     monkeypatch.setenv("PATH", "")
-    assert find_program().resolve() == tmp_path / "bin/mediumd"
+    assert find_mediumd().resolve() == tmp_path / "bin/mediumd"
 
 
 def test_wire_idles_between_packets() -> None:
@@ -90,11 +92,11 @@ def test_a_full_disk_is_no_matter_to_what_a_child_says(monkeypatch: pytest.Monke
 
 
 def test_an_air_that_is_stopped_in_a_run_is_a_fault_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Lab, "__init__", lambda _lab: None)
-    lab = Lab()  # type: ignore[call-arg]
+    monkeypatch.setattr(PlainNetwork, "__init__", lambda _lab: None)
+    lab = PlainNetwork()  # type: ignore[call-arg]
     lab.air, lab.relay, lab.switched, lab.routing = Child("mediumd", ["sleep", "60"]), None, None, []
     lab._air_stopped_s, lab._looked_s = 0.0, 9.0
-    monkeypatch.setattr("pacelab.emulation.lab.time", Mock(monotonic=Mock(side_effect=[10.0, 10.3])))
+    monkeypatch.setattr("pacelab.emulation.network.plain.time", Mock(monotonic=Mock(side_effect=[10.0, 10.3])))
     lab.check_alive()
     told = [lab.faults()]
     os.kill(lab.air.process.pid, signal.SIGSTOP)
@@ -110,7 +112,7 @@ def test_an_air_that_is_stopped_in_a_run_is_a_fault_of_it(monkeypatch: pytest.Mo
 def test_wires_whose_relay_does_not_answer_are_no_result() -> None:
     relay = SimpleNamespace(name="the wires' relay", end=lambda: b'{"ready": true}\n')
     with pytest.raises(HostError, match="the wires' relay did not answer at the end of the run"):
-        Lab.wire_report(cast("Lab", SimpleNamespace(relay=relay)))
+        PlainNetwork.wire_report(cast("PlainNetwork", SimpleNamespace(relay=relay)))
 
 
 def test_drops_of_the_kernels_wires_count_since_the_mark() -> None:
@@ -119,9 +121,9 @@ def test_drops_of_the_kernels_wires_count_since_the_mark() -> None:
     queues = [Mock(get_nested=Mock(return_value={"drops": count})) for count in dropped]
     netlink = [Mock(get_qdiscs=Mock(side_effect=[[queue] for queue in queues]))] * len(plan.nodes)
     lab = SimpleNamespace(plan=plan, relay=None, wires="netem", _netlink=netlink, _index=lambda *_: 1)
-    lab._netem_drops = lambda: Lab._netem_drops(cast("Lab", lab))
-    Lab.mark_wires(cast("Lab", lab))
-    assert Lab.wire_report(cast("Lab", lab)) == {"counters": {"wired-queue": 7 - 3}}
+    lab._netem_drops = lambda: PlainNetwork._netem_drops(cast("PlainNetwork", lab))
+    PlainNetwork.mark_wires(cast("PlainNetwork", lab))
+    assert PlainNetwork.wire_report(cast("PlainNetwork", lab)) == {"counters": {"wired-queue": 7 - 3}}
 
 
 WINDOW = Window(start_ns=10 * S, measured_ns=11 * S, end_ns=13 * S + S // 2, interval_ns=S)

@@ -245,7 +245,7 @@ def test_a_late_moment_makes_the_error_larger_and_is_told(tmp_path: Path) -> Non
 def test_who_walks_by_himself_sets_off_once_and_is_looked_after(tmp_path: Path) -> None:
     told: list[float] = []
     medium = Told((290.0, 50.0))
-    changes = Changes(plan_of_walk(tmp_path), medium, set_off=told.append)
+    changes = Changes(plan_of_walk(tmp_path), medium, start_walking=told.append)
     for now_s in (-0.3, -0.1, 4.9, 5.0, 6.0):
         changes.apply(now_s)
     assert (told, medium.places) == ([-0.3], [])

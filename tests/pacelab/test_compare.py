@@ -21,7 +21,7 @@ from pacelab.errors import HostError
 from pacelab.grid.comparison import add_gains, compare
 from pacelab.grid.grid import counted
 from pacelab.running.cache import RunCache
-from pacelab.running.cached import Kept
+from pacelab.running.cached import RunStore
 from pacelab.running.runner import run_many
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -134,23 +134,23 @@ def test_full_compare_counts_a_starved_run_as_one_sample(monkeypatch: pytest.Mon
     # only, and nothing is delivered in the third run. Their samples are the goodput of the whole run.
     tens, twenties = [10.0 * (i + 1) for i in range(11)], [20.0 * (i + 1) for i in range(11)]
     runs = [run(5.5e6, tens, twenties), run(4.2e6, tens, [20.0, 40.0, 60.0]), run(0.0, [], [])]
-    monkeypatch.setattr("pacelab.grid.comparison.run_kept", lambda *_, **__: runs)
+    monkeypatch.setattr("pacelab.grid.comparison.run_stored", lambda *_, **__: runs)
     (row,) = compare(pacelab.Experiment(topology_options={"hops": 1}), schemes=["newreno"], seeds=3, full=True).rows
     assert row["goodput_bps"]["samples"] == pytest.approx([6e6] * 10 + [4.2e6, 0.0])
     assert row["goodput_bps"]["mean"] == pytest.approx(64.2e6 / 12)
 
 
 def test_compare_checks_all_points_before_the_first_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pacelab.grid.comparison.run_kept", lambda *_, **__: pytest.fail("ran"))
+    monkeypatch.setattr("pacelab.grid.comparison.run_stored", lambda *_, **__: pytest.fail("ran"))
     with pytest.raises(pacelab.ConfigError, match="no path connects"):
         compare(pacelab.Experiment(), schemes=["newreno"], axes={"spacing": [200.0, 300.0]})
 
 
 def test_a_full_comparison_refuses_lists_of_what_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pacelab.grid.comparison.run_kept", lambda *_, **__: pytest.fail("ran"))
+    monkeypatch.setattr("pacelab.grid.comparison.run_stored", lambda *_, **__: pytest.fail("ran"))
     for name, values, told in (
-        ("duration_s", [1, 2], "--seconds 1,2: allowed is no list with --full, by which it is 100000"),
-        ("batch_pkts", [9], "--batch_pkts 9: allowed is no list with --full, by which it is 5000"),
+        ("duration_s", [1, 2], "--seconds must be 100000 with --full, not 1,2"),
+        ("batch_pkts", [9], "--batch_pkts must be 5000 with --full, not 9"),
     ):
         with pytest.raises(pacelab.ConfigError, match=told):
             compare(pacelab.Experiment(), schemes=["newreno"], axes={name: values}, full=True)
@@ -165,14 +165,17 @@ def test_a_full_comparison_refuses_lists_of_what_is_fixed(monkeypatch: pytest.Mo
 )
 def test_all_schemes_stand_by_themselves(command: list[str], in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command) == 2
-    told = "pacelab: --schemes all beside others, or in a sweep: allowed is all by itself, in a comparison\n"
+    told = "pacelab: --schemes all must be alone, and only in a comparison; list the schemes instead\n"
     assert capsys.readouterr().err == told
     assert not Path("s").exists()
 
 
 def test_a_full_comparison_and_a_duration_are_one_too_many(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "chain", "--full", "--seconds", "10"]) == 2
-    assert "--seconds 10 with --full: its runs count packets: allowed is one of the two" in capsys.readouterr().err
+    assert (
+        "--seconds 10 cannot be combined with --full, whose runs count packets; leave one out"
+        in capsys.readouterr().err
+    )
 
 
 def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest() -> None:
@@ -202,24 +205,24 @@ def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest()
 def test_an_interrupted_comparison_goes_on_with_what_is_done(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     base = pacelab.Experiment(topology_options={"hops": 2}, duration_s=2)
     unfinished = in_tmp / "unfinished"
-    schemes, kept = ["newreno", "tcp-gap"], Kept(folder=unfinished, until_done=True)
+    schemes, store = ["newreno", "tcp-gap"], RunStore(folder=unfinished, until_done=True)
 
     def begin() -> None:
-        with runs_bar("four runs", kept=unfinished, quiet=False) as note:
+        with runs_bar("four runs", folder=unfinished, quiet=False) as note:
 
             def on_done(done: int, total: int) -> None:
                 note(done, total)
                 if done == 3:
                     raise KeyboardInterrupt
 
-            compare(base, schemes=schemes, seeds=2, jobs=1, kept=kept, on_done=on_done)
+            compare(base, schemes=schemes, seeds=2, jobs=1, store=store, on_done=on_done)
 
     with pytest.raises(KeyboardInterrupt):
         begin()
-    assert capsys.readouterr().err == f"pacelab: 3 of 4 runs are kept in {unfinished}; the same command goes on\n"
+    assert capsys.readouterr().err == f"pacelab: 3 of 4 runs are kept in {unfinished}; repeat the command to continue\n"
     assert len(list(unfinished.iterdir())) == 3
     heard: list[tuple[int, int]] = []
-    resumed = compare(base, schemes=schemes, seeds=2, jobs=1, kept=kept, on_done=lambda *told: heard.append(told))
+    resumed = compare(base, schemes=schemes, seeds=2, jobs=1, store=store, on_done=lambda *told: heard.append(told))
     assert heard == [(3, 4), (4, 4)]
     assert not unfinished.exists()
     assert resumed.compare == compare(base, schemes=schemes, seeds=2, jobs=1).compare
@@ -231,8 +234,8 @@ def interrupted(in_tmp: Path) -> Callable[[], None]:
     """A comparison that is interrupted after two of its four runs."""
 
     def begin() -> None:
-        kept = Kept(folder=Path("unfinished"), until_done=True)
-        with runs_bar("four runs", kept=kept.folder, quiet=False) as note:
+        store = RunStore(folder=Path("unfinished"), until_done=True)
+        with runs_bar("four runs", folder=store.folder, quiet=False) as note:
 
             def on_done(done: int, total: int) -> None:
                 note(done, total)
@@ -240,7 +243,7 @@ def interrupted(in_tmp: Path) -> Callable[[], None]:
                     raise KeyboardInterrupt
 
             base = pacelab.Experiment(topology_options={"hops": 1}, duration_s=1)
-            compare(base, schemes=["newreno"], seeds=4, jobs=1, kept=kept, on_done=on_done)
+            compare(base, schemes=["newreno"], seeds=4, jobs=1, store=store, on_done=on_done)
 
     return begin
 
@@ -276,7 +279,7 @@ def test_an_interrupted_comparison_says_what_it_could_not_keep(
         interrupted()
     assert capsys.readouterr().err.splitlines() == [
         "pacelab: writing 'x': no space: make room; 1 of 2 finished runs are lost",
-        "pacelab: 1 of 4 runs are kept in unfinished; the same command goes on",
+        "pacelab: 1 of 4 runs are kept in unfinished; repeat the command to continue",
     ]
 
 
@@ -297,7 +300,10 @@ def test_the_interval_of_a_gain_by_hand() -> None:
 
 @pytest.mark.parametrize("schemes", ["newreno", [1]])
 def test_schemes_that_are_no_list_of_names_are_refused(schemes: object) -> None:
-    with pytest.raises(pacelab.ConfigError, match="allowed is a list of names"):
+    with pytest.raises(
+        pacelab.ConfigError,
+        match=r"compare: schemes must be a list of names, for example \['newreno', 'tcp-gap'\], not",
+    ):
         pacelab.compare(pacelab.Experiment(), schemes=schemes)  # type: ignore[arg-type]
 
 

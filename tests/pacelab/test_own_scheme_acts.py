@@ -149,10 +149,14 @@ def failing(folder: Path, place: str, put: str) -> Experiment:
         (
             IN_POLL,
             "return 'go'",
-            AT + r" gave 'go' from poll_action\(\): allowed is None, or .*\n.*mine\.py\", line 17",
+            AT + r" returned 'go' from poll_action\(\); it must return None, or .*\n.*mine\.py\", line 17",
         ),
-        (IN_DEADLINE, "return 1e9", AT + r" gave 1000000000\.0 from deadline\(\): allowed .*\n.*mine\.py\", line 20"),
-        (IN_DEADLINE, "return -1, ''", AT + r" gave \(-1, ''\) from deadline\(\): allowed .* 0 or more"),
+        (
+            IN_DEADLINE,
+            "return 1e9",
+            AT + r" returned 1000000000\.0 from deadline\(\); it must return .*\n.*mine\.py\", line 20",
+        ),
+        (IN_DEADLINE, "return -1, ''", AT + r" returned \(-1, ''\) from deadline\(\); it must return .* 0 or more"),
         ("Forward(handle))", "Forward(-1))", r"node 2 failed: .*Forward\(handle=-1, keep=False\): out of range"),
         (
             IN_POLL,
@@ -167,17 +171,19 @@ def failing(folder: Path, place: str, put: str) -> Experiment:
         (
             IN_COUNTERS,
             "return None",
-            AT + r" gave None from counters\(\): allowed is a mapping .*\n.*mine\.py\", line 26",
+            AT + r" returned None from counters\(\); it must return a mapping .*\n.*mine\.py\", line 26",
         ),
         (
             "Forward(handle))",
             "Forward('x'))",
-            AT + r" gave Forward\(handle='x', keep=False\) from poll_action\(\): a handle is .*\n.*mine\.py\", line 17",
+            AT + r" returned Forward\(handle='x', keep=False\) from poll_action\(\); it must return an action with a "
+            r".*\n.*mine\.py\", line 17",
         ),
         (
             "Forward(handle))",
             "Forward(event.segment))",
-            AT + r" gave Forward\(handle=Segment.*\.\.\. from poll_action\(\): .* number: Forward\(packet\.handle\)",
+            AT + r" returned Forward\(handle=Segment.*\.\.\. from poll_action\(\); .* number, for example "
+            r"Forward\(packet\.handle\)",
         ),
         (
             "Forward(handle))",
@@ -187,7 +193,7 @@ def failing(folder: Path, place: str, put: str) -> Experiment:
         (
             "event_mask = EventMask.SEGMENT",
             "event_mask = 'SEGMENT'",
-            r"^scheme 'mine': gateway= gave .* with event_mask 'SEGMENT': allowed are .*\n.*mine\.py\", line 30",
+            r"^scheme 'mine': gateway= returned .*, whose event_mask is 'SEGMENT'; use .*\n.*mine\.py\", line 30",
         ),
     ],
 )
@@ -206,7 +212,7 @@ def test_a_reaction_that_is_none_is_told_with_its_place(gave: object) -> None:
             return gave
 
     scheme = Scheme(name="mine", summary="", source="", gateway=lambda _settings: Hook())
-    told = rf"gave {re.escape(repr(gave))} from react\(\): allowed is \(.*\n.*, line \d+, in react"
+    told = rf"returned {re.escape(repr(gave))} from react\(\); it must return \(.*\n.*, line \d+, in react"
     with pytest.raises(UserCodeError, match=told):
         run(Experiment(topology_options={"hops": 2}, duration_s=1), scheme=scheme)
 

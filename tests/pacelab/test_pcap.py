@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 import pacelab
-from pacelab.air.engine import join_captures
 from pacelab.cli.main import main
+from pacelab.engine import join_captures
 from pacelab.errors import ProtocolError
 from pacelab.results.folder import PcapFile
 from pacelab.running.runner import run
@@ -203,9 +203,9 @@ def test_pcap_is_the_same_bytes_each_time_and_changes_no_result(in_tmp: Path) ->
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--pcap", "."], "it is a folder: allowed is a file name"),
-        (["--pcap-snap", "64"], "allowed with --pcap FILE alone"),
-        (["--pcap", "x", "--pcap-snap", "-1"], "--pcap-snap -1: allowed is a whole number from 0 to 262144"),
+        (["--pcap", "."], "--pcap must be a file name; '.' is a folder"),
+        (["--pcap-snap", "64"], "--pcap-snap and --pcap-garbled need --pcap FILE"),
+        (["--pcap", "x", "--pcap-snap", "-1"], "--pcap-snap must be a whole number from 0 to 262144, not -1"),
     ],
 )
 def test_pcap_refuses_before_the_run(
@@ -221,7 +221,10 @@ def test_pcap_replaces_a_capture_and_nothing_else(in_tmp: Path, capsys: pytest.C
     command = ["run", "chain", "--hops", "1", "--no-wired", "--seconds", "1", "--quiet", "--pcap"]
     Path("corner.yaml").write_text("version: 1")
     assert main([*command, "corner.yaml"]) == 2
-    assert "--pcap 'corner.yaml': something else is there: allowed is a new name" in capsys.readouterr().err
+    assert (
+        "--pcap must be a new name or a capture file, which is replaced; 'corner.yaml' is another file"
+        in capsys.readouterr().err
+    )
     assert Path("corner.yaml").read_text() == "version: 1"
     os.mkfifo("pipe")
     assert main([*command, "pipe"]) == 2

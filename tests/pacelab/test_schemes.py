@@ -12,7 +12,7 @@ from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.table import CONTROLS
+from pacelab.options.names_or_files import CONTROLS
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES, HookSettings, find_scheme
@@ -57,9 +57,9 @@ def test_scheme_hooks_keep_the_contract_and_count_what_counts_as_acting(scheme) 
         assert hook.poll_action() is None
         assert set(hook.counters().values()) <= {0}
         counted |= hook.counters().keys()
-    told = "a scheme's `acting` names those of its hooks' counters that stand for a changed fate of a packet"
-    assert scheme.acting, told
-    assert scheme.acting <= counted, told
+    told = "a scheme's `effect_counters` names those of its hooks' counters that stand for a changed fate of a packet"
+    assert scheme.effect_counters, told
+    assert scheme.effect_counters <= counted, told
 
 
 def test_scheme_hooks_are_fresh_for_each_run() -> None:
@@ -130,7 +130,7 @@ def test_a_larger_alpha_opens_the_window_faster_and_the_minimum_holds() -> None:
     ],
 )
 def test_values_out_of_range_are_refused(option: str, value: float, flag: str) -> None:
-    with pytest.raises(ConfigError, match=f"^{flag} .*allowed is"):
+    with pytest.raises(ConfigError, match=f"^{flag} must be "):
         Experiment(**{option: value})
 
 
@@ -271,7 +271,7 @@ def test_ack_suppression_is_refused_beyond_one_hop() -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_ack_suppression_is_refused_where_nodes_walk() -> None:
-    with pytest.raises(ConfigError, match=r"'two-gateways': nodes walk there.*another scheme"):
+    with pytest.raises(ConfigError, match=r"'two-gateways' has mobile nodes.*another scheme"):
         Experiment(scheme="ack-suppression", topology="two-gateways")
 
 

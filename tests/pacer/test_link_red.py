@@ -17,7 +17,7 @@ from pacelab_pacer.core.contract import Action, Drop, Forward, Rewrite, SetExtra
 from pacelab_pacer.core.link_red.equations import drop_probability
 from pacelab_pacer.core.link_red.link_red import TIMINGS, ExtraBackoff, LinkPacing, LinkRed, LinkRedConfig, LinkTiming
 from pacelab_pacer.core.segment import UDP, Segment
-from tests.pacer.hook_shell import CALM, DOWN, UP, B, data, pure_ack, seen, sent, tell
+from tests.pacer.hook_driver import CALM, DOWN, UP, B, data, pure_ack, seen, sent, tell
 
 # Link RED: the average, the probability, and the fate of packets.
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from pacelab import Experiment, RunResult, run
-from pacelab.air.engine import run_air
+from pacelab.air.backend import run_air
 from pacelab.demo.catalog import find_demo
 
 REGISTRY = Path(__file__).parent / "sentences.yaml"

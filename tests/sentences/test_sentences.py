@@ -24,9 +24,9 @@ from typing import Any
 import pytest
 import yaml
 
-from pacelab.air.engine import run_air
+from pacelab.air.backend import run_air
 from pacelab.demo.catalog import RATES, Choice, find_demo
-from pacelab.demo.runs import answer, start
+from pacelab.demo.runs import initial_change, run_change
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = Path(__file__).parent / "sentences.yaml"
@@ -356,8 +356,8 @@ def settings(name: str, most: int) -> list[tuple[dict[str, Any], int]]:
 
 
 def outcome(name: str, way: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
-    begin = start(find_demo(name))
-    return answer(find_demo(name), replace(begin, values={**begin.values, **way}, seed=seed))
+    begin = initial_change(find_demo(name))
+    return run_change(find_demo(name), replace(begin, values={**begin.values, **way}, seed=seed))
 
 
 @pytest.mark.usefixtures("engine")

@@ -93,7 +93,7 @@ def test_page_asks_no_host_and_is_accessible_by_day_and_night(tabs: dict[str, An
         page.goto((SITE / name).as_uri(), wait_until="load")
         print(f"{name}, {look}: loaded in {time.perf_counter() - begun:.2f} s")
         if name.startswith("live/"):
-            page.wait_for_selector("pacelab-own tbody tr" if name.endswith("own.html") else "pacelab-demo .bar")
+            page.wait_for_selector("pacelab-editor tbody tr" if name.endswith("editor.html") else "pacelab-demo .bar")
         page.wait_for_timeout(200)  # the theme's script builds its parts once the page is there
         for found in Axe().run(page, options=AXE[look]).response["violations"]:
             violations.append((look, found["id"], [node["target"] for node in found["nodes"]][:5]))

@@ -99,7 +99,9 @@ class Mine(NullHook):
     def counters(self):
         return {{"seen": self.seen}}
 
-MINE = pacelab.Scheme(name="mine", summary="", source="", gateway=lambda settings: Mine(), acting=frozenset(("seen",)))
+MINE = pacelab.Scheme(
+    name="mine", summary="", source="", gateway=lambda settings: Mine(), effect_counters=frozenset(("seen",))
+)
 """
 
 

@@ -26,7 +26,7 @@ from pacelab.emulation.where.features import missing_for_uml
 from pacelab.emulation.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
 from pacelab.errors import ConfigError, HostError, ProtocolError
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.table import BY_FIELD
+from pacelab.options.settings import BY_FIELD
 from pacelab.running.runner import in_real_time
 from pacelab.schemes import find_scheme
 from pacelab_topologies.domain import Words

@@ -57,6 +57,13 @@ class Commands(unittest.TestCase):
         print(done.stdout)
         assert done.returncode == 0, done.stderr
 
+    def test_labs_and_products_are_installed_beside_the_core(self) -> None:
+        for product in ("check", "grade", "controller"):
+            done = as_user(f"pacelab {product} --help")
+            assert done.returncode == 0, done.stderr
+        done = as_user("/opt/pacelab/bin/python -c 'from pacelab import lab, show_demo; print(lab.__name__)'")
+        assert done.stdout == "pacelab_labs\n", done.stderr
+
     def test_rts_mends_hidden_senders_in_virtual_time(self) -> None:
         off, on = goodput_bps("--rts off", 5), goodput_bps("--rts on", 5)
         print(f"  virtual time: off {off:.0f}, on {on:.0f} bit/s")

@@ -7,7 +7,6 @@ import csv
 import hashlib
 import io
 import json
-import os
 import platform
 import re
 import runpy
@@ -26,29 +25,36 @@ import pytest
 # The wheels under dist/ that `make wheels` made.
 
 ROOT = Path(__file__).parents[2]
-
+DIST = ROOT / "dist"
 
 TARGETS = runpy.run_path(str(ROOT / ".ci" / "wheels.py"), run_name="wheels")["TARGETS"]
+lief.disable_leak_warning()
+LINUX = sorted(name for name in TARGETS if name.startswith("linux-"))
+ENGINE, MEDIUMD = "pacelab_medium", "pacelab_wmediumd"
+SOURCES = {
+    "pacelab": ("pacelab", "pacer/pacelab_pacer", "topologies/pacelab_topologies"),
+    "pacelab_controller": ("controller/pacelab_controller",),
+    "pacelab_grading": ("grading/pacelab_grading",),
+    "pacelab_labs": ("labs/pacelab_labs",),
+}
+"""Distribution without compiled files -> its packages' folders."""
+NOT_PACKED = re.compile(r".*\.pyc|.*\.so|made\.txt|ruff\.toml")
+"""Files in those folders that belong to this machine or to the source tree."""
+ALL = [
+    *((ENGINE, name) for name in sorted(TARGETS)),
+    *((MEDIUMD, name) for name in LINUX),
+    *((distribution, "any") for distribution in SOURCES),
+]
+"""Every wheel: its distribution and platform."""
 
 
-@pytest.fixture(scope="session")
-def wheel_for() -> Callable[[str], Path]:
-    """The newest wheel for a name of the builder's targets; skips where there is none."""
-
-    def find(name: str) -> Path:
-        platform = TARGETS[name].platform
-        found = sorted((ROOT / "dist").glob(f"pacelab-*-{platform}.whl"), key=lambda path: path.stat().st_mtime)
-        if not found:
-            pytest.skip(f"no wheel for {name}: make wheels WHEELS={name}")
-        return found[-1]
-
-    return find
-
-
-@pytest.fixture(scope="session", params=sorted(TARGETS))
-def target(request: pytest.FixtureRequest) -> str:
-    """Each platform's name in turn."""
-    return str(request.param)
+def find_wheel(distribution: str, platform: str) -> Path:
+    """The newest wheel of a distribution for one of the builder's targets, or for "any". Skips if there is none."""
+    tag = "any" if platform == "any" else TARGETS[platform].platform
+    found = sorted(DIST.glob(f"{distribution}-*{tag}.whl"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        pytest.skip(f"no wheel of {distribution} for {platform}: make wheels WHEELS={platform}")
+    return found[-1]
 
 
 # What wheels for all platforms hold, read by LIEF: also those that nothing here can run (`make wheels-test`).
@@ -84,16 +90,36 @@ class Wheel:
         return name
 
 
-@pytest.fixture(scope="module")
-def wheel(target: str, wheel_for: Callable[[str], Path]) -> Wheel:
-    return Wheel(wheel_for(target))
+@pytest.fixture(scope="module", params=ALL, ids="-".join)
+def wheel(request: pytest.FixtureRequest) -> Wheel:
+    """Each wheel in turn."""
+    return Wheel(find_wheel(*request.param))
+
+
+@pytest.fixture(scope="module", params=sorted(TARGETS))
+def target(request: pytest.FixtureRequest) -> str:
+    """Each platform's name in turn."""
+    return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def extension(wheel: Wheel) -> Any:
-    parsed = lief.parse(list(wheel.files[wheel.only(r"pacelab/_medium\..*")]))
+def engine(target: str) -> Wheel:
+    """The engine's wheel for the platform."""
+    return Wheel(find_wheel(ENGINE, target))
+
+
+@pytest.fixture(scope="module")
+def extension(engine: Wheel) -> Any:
+    """The engine itself, parsed."""
+    parsed = lief.parse(list(engine.files[engine.only(r"pacelab_medium/pacelab_medium\..*")]))
     assert parsed is not None
     return parsed
+
+
+@pytest.fixture(scope="module", params=LINUX)
+def mediumd(request: pytest.FixtureRequest) -> tuple[Wheel, str]:
+    """mediumd's wheel for each Linux, and the platform's name."""
+    return Wheel(find_wheel(MEDIUMD, request.param)), request.param
 
 
 def machine(binary: Any) -> Any:
@@ -103,11 +129,13 @@ def machine(binary: Any) -> Any:
 
 
 def test_wheel_name_tag_and_record_agree(wheel: Wheel) -> None:
-    *_, python, abi, platform = wheel.path.stem.split("-")
+    name, _, python, abi, platform = wheel.path.stem.split("-")
     about = wheel.files[wheel.only(r"[^/]+\.dist-info/WHEEL")].decode()
-    assert re.findall(r"^Tag: (.*)$", about, re.MULTILINE) == [f"{python}-{abi}-{platform}"]
-    assert (python, abi) == ("cp311", "abi3")
-    assert "Root-Is-Purelib: false" in about
+    tags = [f"{python}-{abi}-{one}" for one in platform.split(".")]
+    assert sorted(re.findall(r"^Tag: (.*)$", about, re.MULTILINE)) == sorted(tags)
+    compiled = {ENGINE: ("cp311", "abi3"), MEDIUMD: ("py3", "none")}
+    assert (python, abi) == compiled.get(name, ("py3", "none"))
+    assert f"Root-Is-Purelib: {str(name not in compiled).lower()}" in about
     record = wheel.only(r"[^/]+\.dist-info/RECORD")
     rows = {name: digest for name, digest, _ in csv.reader(io.StringIO(wheel.files[record].decode()))}
     assert rows.pop(record) == ""
@@ -118,45 +146,63 @@ def test_wheel_name_tag_and_record_agree(wheel: Wheel) -> None:
     }
 
 
-def test_wheel_has_one_extension_under_the_name_that_its_python_looks_for(wheel: Wheel, target: str) -> None:
+def test_wheel_names_no_folder_of_who_compiled_it(wheel: Wheel) -> None:
+    own = [re.escape(str(place)) for place in (ROOT, Path.home()) if len(place.parts) > 1]
+    places = re.compile(PRIVATE + "".join(f"|{place}" for place in own))
+    named = {
+        name: found.group()
+        for name, content in wheel.files.items()
+        if not name.endswith((".py", ".txt")) and (found := places.search(content.decode("latin-1")))
+    }
+    assert named == {}
+
+
+def test_engine_has_the_name_that_its_python_looks_for(engine: Wheel, target: str) -> None:
     suffix = ".pyd" if target.startswith("windows") else ".abi3.so"
-    compiled = [name for name in wheel.files if re.search(r"\.(so|pyd|dylib|dll|exe)$", name)]
-    assert compiled == [f"pacelab/_medium{suffix}"]
+    compiled = [name for name in engine.files if re.search(r"\.(so|pyd|dylib|dll|exe)$", name)]
+    assert compiled == [f"pacelab_medium/pacelab_medium{suffix}"]
 
 
-def test_wheel_extension_is_of_that_machine(extension: Any, target: str) -> None:
+def test_engine_is_of_that_machine(extension: Any, target: str) -> None:
     assert machine(extension) == MACHINES[target]
 
 
-def test_wheel_extension_offers_its_module(extension: Any, target: str) -> None:
+def test_engine_offers_its_module(extension: Any, target: str) -> None:
     """And nothing else on Linux, where all libraries share their names. Elsewhere more of them do no harm."""
     if isinstance(extension, lief.PE.Binary):
         names = {entry.name for entry in extension.get_export().entries}
     else:
         names = {symbol.name for symbol in extension.exported_symbols}
-    assert ("_" if target.startswith("macos") else "") + "PyInit__medium" in names
+    assert ("_" if target.startswith("macos") else "") + "PyInit_pacelab_medium" in names
     if target.startswith("linux"):
-        assert names - {"_init", "_fini"} == {"PyInit__medium"}
+        assert names - {"_init", "_fini"} == {"PyInit_pacelab_medium"}
 
 
-def test_wheel_programs_are_linuxs_alone(wheel: Wheel, target: str) -> None:
+def test_engines_differ_in_what_is_compiled_alone(engine: Wheel) -> None:
+    def plain(files: dict[str, bytes]) -> dict[str, bytes]:
+        compiled = re.compile(r"pacelab_medium/pacelab_medium\..*|[^/]+\.dist-info/(WHEEL|RECORD)")
+        return {name: content for name, content in files.items() if not compiled.fullmatch(name)}
+
+    assert plain(engine.files) == plain(Wheel(find_wheel(ENGINE, "linux-x86_64")).files)
+
+
+def test_mediumd_is_installed_under_both_names(mediumd: tuple[Wheel, str]) -> None:
+    wheel, target = mediumd
     programs = {Path(name).name: name for name in wheel.files if ".data/scripts/" in name}
-    if not target.startswith("linux"):
-        assert programs == {}
-        return
     assert sorted(programs) == ["mediumd", "wmediumd"]
     assert all(wheel.modes[name] & 0o111 == 0o111 for name in programs.values())
     assert wheel.files[programs["wmediumd"]].startswith(b"#!/bin/sh\n")
     assert machine(lief.parse(list(wheel.files[programs["mediumd"]]))) == MACHINES[target]
 
 
-@pytest.mark.parametrize("target", ["linux-x86_64", "linux-aarch64"], indirect=True)
-def test_wheel_needs_no_newer_glibc_than_its_name_says(wheel: Wheel) -> None:
-    named = re.search(r"manylinux_(\d+)_(\d+)_", wheel.path.name)
-    assert named
-    least = (int(named[1]), int(named[2]))
-    for name in (wheel.only(r"pacelab/_medium\..*"), wheel.only(r".*/scripts/mediumd")):
-        binary = lief.ELF.parse(list(wheel.files[name]))
+@pytest.mark.parametrize("target", LINUX, indirect=True)
+def test_linux_wheels_need_no_newer_glibc_than_their_names_say(target: str) -> None:
+    for distribution, pattern in ((ENGINE, r"pacelab_medium/pacelab_medium\..*"), (MEDIUMD, r".*/scripts/mediumd")):
+        wheel = Wheel(find_wheel(distribution, target))
+        named = re.search(r"manylinux_(\d+)_(\d+)_", wheel.path.name)
+        assert named
+        least = (int(named[1]), int(named[2]))
+        binary = lief.ELF.parse(list(wheel.files[wheel.only(pattern)]))
         assert binary is not None
         assert set(binary.libraries) <= GLIBC
         wanted = [
@@ -164,12 +210,12 @@ def test_wheel_needs_no_newer_glibc_than_its_name_says(wheel: Wheel) -> None:
         ]
         numbers = [tuple(map(int, name.removeprefix("GLIBC_").split("."))) for name in wanted]
         assert numbers
-        assert max(numbers)[:2] <= least, f"{name}: {wanted}"
+        assert max(numbers)[:2] <= least, f"{distribution}: {wanted}"
 
 
 @pytest.mark.parametrize("target", ["macos-x86_64", "macos-arm64"], indirect=True)
-def test_wheel_runs_on_the_macos_of_its_name(wheel: Wheel, extension: Any) -> None:
-    named = re.search(r"macosx_(\d+)_(\d+)_", wheel.path.name)
+def test_engine_runs_on_the_macos_of_its_name(engine: Wheel, extension: Any) -> None:
+    named = re.search(r"macosx_(\d+)_(\d+)_", engine.path.name)
     assert named
     version = extension.build_version.minos if extension.has_build_version else extension.version_min.version
     assert tuple(version[:2]) <= (int(named[1]), int(named[2]))
@@ -181,9 +227,9 @@ def test_wheel_runs_on_the_macos_of_its_name(wheel: Wheel, extension: Any) -> No
 
 
 @pytest.mark.parametrize("target", ["macos-arm64"], indirect=True)
-def test_wheel_for_apples_processors_is_signed(wheel: Wheel, extension: Any) -> None:
+def test_engine_for_apples_processors_is_signed(engine: Wheel, extension: Any) -> None:
     """The kernel ends a process that touches a page whose hash is not the signature's; ad hoc is enough."""
-    content = wheel.files["pacelab/_medium.abi3.so"]
+    content = engine.files["pacelab_medium/pacelab_medium.abi3.so"]
     signature = content[extension.code_signature.data_offset :][: extension.code_signature.data_size]
     magic, _, count = struct.unpack_from(">III", signature)
     assert magic == 0xFADE0CC0
@@ -199,7 +245,7 @@ def test_wheel_for_apples_processors_is_signed(wheel: Wheel, extension: Any) -> 
 
 
 @pytest.mark.parametrize("target", ["windows-amd64"], indirect=True)
-def test_wheel_for_windows_takes_the_stable_interface_and_what_windows_has(extension: Any) -> None:
+def test_engine_for_windows_takes_the_stable_interface_and_what_windows_has(extension: Any) -> None:
     assert extension.header.has_characteristic(lief.PE.Header.CHARACTERISTICS.DLL)
     assert extension.optional_header.addressof_entrypoint
     libraries = {item.name for item in extension.imports}
@@ -207,41 +253,23 @@ def test_wheel_for_windows_takes_the_stable_interface_and_what_windows_has(exten
     assert [name for name in libraries - {"python3.dll"} if not WINDOWS.fullmatch(name)] == []
 
 
-def test_wheel_has_the_live_demonstrations(wheel: Wheel) -> None:
-    engine = wheel.files["pacelab/demo/static/engine.wasm"]
+@pytest.mark.parametrize("distribution", SOURCES)
+def test_pure_wheel_has_all_of_the_source_and_no_other(distribution: str) -> None:
+    source = {}
+    for folder in SOURCES[distribution]:
+        package = ROOT / folder
+        for path in package.rglob("*"):
+            if path.is_file() and not NOT_PACKED.fullmatch(path.name):
+                source[path.relative_to(package.parent).as_posix()] = path.read_bytes()
+    wheel = Wheel(find_wheel(distribution, "any"))
+    packed = {name: content for name, content in wheel.files.items() if ".dist-info/" not in name}
+    assert packed.keys() == source.keys()
+    assert [name for name in packed if packed[name] != source[name]] == []
+
+
+def test_core_has_the_live_demonstrations() -> None:
+    engine = Wheel(find_wheel("pacelab", "any")).files["pacelab/demo/static/engine.wasm"]
     assert engine[:8] == b"\0asm\1\0\0\0"
-    assert engine == (ROOT / "pacelab/demo/static/engine.wasm").read_bytes()
-
-
-def test_wheel_has_all_of_the_source_and_no_other(wheel: Wheel) -> None:
-    source = {
-        (Path(folder) / name).relative_to(ROOT).as_posix()
-        for folder, _, names in os.walk(ROOT / "pacelab", followlinks=True)
-        for name in names
-        if name.endswith(".py")
-    }
-    packed = {name for name in wheel.files if name.endswith(".py")}
-    assert packed == source
-    assert [name for name in packed if wheel.files[name] != (ROOT / name).read_bytes()] == []
-
-
-def test_wheel_names_no_folder_of_who_compiled_it(wheel: Wheel) -> None:
-    own = [re.escape(str(place)) for place in (ROOT, Path.home()) if len(place.parts) > 1]
-    places = re.compile(PRIVATE + "".join(f"|{place}" for place in own))
-    named = {
-        name: found.group()
-        for name, content in wheel.files.items()
-        if not name.endswith((".py", ".txt", ".json")) and (found := places.search(content.decode("latin-1")))
-    }
-    assert named == {}
-
-
-def test_wheels_differ_in_what_is_compiled_alone(wheel: Wheel, wheel_for: Callable[[str], Path]) -> None:
-    def plain(files: dict[str, bytes]) -> dict[str, bytes]:
-        own = re.compile(r"pacelab/_medium\..*|[^/]+\.data/scripts/.*|[^/]+\.dist-info/(WHEEL|RECORD)")
-        return {name: content for name, content in files.items() if not own.fullmatch(name)}
-
-    assert plain(wheel.files) == plain(Wheel(wheel_for("linux-x86_64")).files)
 
 
 # Wheels for Linux, installed as a user would, away from the source and without a compiler (`make wheels-test`).
@@ -280,13 +308,25 @@ def pip(*words: str | Path) -> None:
     subprocess.run([sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", *words], check=True)
 
 
-@pytest.fixture(scope="module")
-def native(wheel_for: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Pacelab:
-    """`pacelab` of this machine's wheel."""
-    wheel, place = wheel_for(f"linux-{platform.machine()}"), tmp_path_factory.mktemp("native")
+def installed(place: Path, *requirements: str) -> Path:
+    """The programs of a new environment with these distributions, and the newest version of all that they require."""
+    find_wheel(ENGINE, f"linux-{platform.machine()}")
     subprocess.run([sys.executable, "-m", "venv", place], check=True)
-    pip("--python", place / "bin/python", "install", wheel)  # with the newest of all that it asks for, as README says
-    return lambda words, folder: run([place / "bin/pacelab", *words.split()], folder, PATH=str(place / "bin"))
+    pip("--python", place / "bin/python", "install", "--find-links", DIST, *requirements)
+    return place / "bin"
+
+
+@pytest.fixture(scope="module")
+def native(tmp_path_factory: pytest.TempPathFactory) -> Pacelab:
+    """`pacelab` of the core's wheels for this machine, installed as README says."""
+    programs = installed(tmp_path_factory.mktemp("native"), "pacelab")
+    return lambda words, folder: run([programs / "pacelab", *words.split()], folder, PATH=str(programs))
+
+
+@pytest.fixture(scope="module")
+def student(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment that has labs and autograder, without JupyterLab, on top of the core."""
+    return installed(tmp_path_factory.mktemp("student"), "pacelab", "pacelab-grading")
 
 
 @pytest.fixture(scope="module")
@@ -315,13 +355,14 @@ def debian() -> Path:
 
 
 @pytest.fixture(scope="module")
-def emulated(debian: Path, wheel_for: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Pacelab:
-    """`pacelab` of the wheel for arm64, on an emulated processor."""
-    wheel, place = wheel_for("linux-aarch64"), tmp_path_factory.mktemp("arm64")
+def emulated(debian: Path, tmp_path_factory: pytest.TempPathFactory) -> Pacelab:
+    """`pacelab` of the wheels for arm64, on an emulated processor."""
+    wheels = [find_wheel("pacelab", "any"), *(find_wheel(name, "linux-aarch64") for name in (ENGINE, MEDIUMD))]
+    place = tmp_path_factory.mktemp("arm64")
     there = ["--python-version", DEBIANS_PYTHON, "--only-binary=:all:", "--target", place]
     there += [word for name in MANYLINUX for word in ("--platform", name)]
     pip("install", *there, "--require-hashes", "-r", REQUIREMENTS)
-    pip("install", *there, "--no-deps", "--upgrade", wheel)
+    pip("install", *there, "--no-deps", "--upgrade", *wheels)
     python = ["qemu-aarch64-static", "-L", debian, debian / "usr/bin" / f"python{DEBIANS_PYTHON}"]
     return lambda words, folder: run(
         [*python, "-c", "import sys; from pacelab.cli.main import main; sys.exit(main())", *words.split()],
@@ -343,18 +384,31 @@ def test_wheel_here_has_all_that_the_simulator_needs(native: Pacelab, tmp_path: 
 
 def test_wheel_here_does_the_main_job(native: Pacelab, tmp_path: Path) -> None:
     ran = native("lab", tmp_path)
-    assert "28 networks, " in ran.stderr
-    assert "tcp-gap" in ran.stdout
-    made = {path.name: path.stat().st_size for path in (tmp_path / "runs" / "lab-1").iterdir()}
-    assert set(made) == {"compare.json", "goodput.png", "goodput.svg", "host.json", "table.csv"}
-    rows = json.loads((tmp_path / "runs/lab-1/compare.json").read_text("utf-8"))["rows"]
-    assert len(rows) == 28 * 4
+    assert "330 runs of 60 s" in ran.stderr
+    assert "Fairness: " in ran.stdout
+    folder = tmp_path / "runs" / "lab-1"
+    assert {path.stem for path in folder.glob("*.png")} == {"fairness", "speed", "limits"}
+    rows = json.loads((folder / "chains.json").read_text("utf-8"))["rows"]
+    assert len(rows) == 7 * 2 * 3
     assert all(row["goodput_bps"]["mean"] > 0 for row in rows)
 
 
 def test_wheel_here_exports_a_live_demonstration(native: Pacelab, tmp_path: Path) -> None:
     native("demo hidden --export hidden.html", tmp_path)
     assert (tmp_path / "hidden.html").stat().st_size > 500_000
+
+
+def test_core_alone_has_no_command_of_a_product(native: Pacelab, tmp_path: Path) -> None:
+    commands = native("--help", tmp_path).stdout
+    assert " run " in commands
+    assert [name for name in ("check", "controller", "grade") if f" {name} " in commands] == []
+
+
+def test_grading_and_labs_are_found_beside_the_core(student: Path, tmp_path: Path) -> None:
+    helped = run([student / "pacelab", "check", "--help"], tmp_path, PATH=str(student))
+    assert "pacelab check" in helped.stdout
+    code = "from pacelab import lab, show_demo; print(lab.__name__, callable(show_demo))"
+    assert run([student / "python", "-c", code], tmp_path).stdout == "pacelab_labs True\n"
 
 
 def test_wheel_for_arm64_has_all_that_the_simulator_needs(emulated: Pacelab, tmp_path: Path) -> None:
@@ -388,10 +442,8 @@ def test_wheel_for_arm64_compares_and_draws(native: Pacelab, emulated: Pacelab, 
     assert (tmp_path / "there" / "goodput.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_wheel_for_arm64_has_a_mediumd_that_starts(
-    debian: Path, wheel_for: Callable[[str], Path], tmp_path: Path
-) -> None:
-    shutil.unpack_archive(wheel_for("linux-aarch64"), tmp_path, "zip")
+def test_wheel_for_arm64_has_a_mediumd_that_starts(debian: Path, tmp_path: Path) -> None:
+    shutil.unpack_archive(find_wheel(MEDIUMD, "linux-aarch64"), tmp_path, "zip")
     (program,) = tmp_path.glob("*.data/scripts/mediumd")
     program.chmod(0o755)
     said = run(["qemu-aarch64-static", "-L", debian, program, "--help"], tmp_path)

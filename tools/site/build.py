@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pacelab
 from pacelab import lab
+from pacelab.public import PUBLIC
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -46,7 +46,9 @@ WRITTEN = (
     "studies/who_wins.csv",
 )
 """As they are in the repository."""
-EQUATIONS = re.compile(r"\]\(\.\./(pacer/pacelab_pacer/core/\w+/\w+)\.py\)")
+MASTERS = Path("labs/pacelab_labs/masters")
+"""Where the repository has the labs, and the site their pages."""
+EQUATIONS = re.compile(r"\]\(\.\./pacer/(pacelab_pacer/core/\w+/\w+)\.py\)")
 """Links to a paper's equations: on the site they are a page of the reference."""
 
 
@@ -99,7 +101,7 @@ def copy_pages() -> None:
             shutil.copyfile(source, target)
     glossary = PAGES / "docs" / "glossary.md"
     text = EQUATIONS.sub(
-        lambda link: f"](../api/equations.md#pacelab.{link[1].replace('/', '.')})", glossary.read_text("utf-8")
+        lambda link: f"](../api/equations.md#{link[1].replace('/', '.')})", glossary.read_text("utf-8")
     )
     glossary.write_text(text, "utf-8")
 
@@ -123,8 +125,8 @@ def lighten(claims: Path, book: Path) -> None:
 def made() -> Iterator[tuple[str, list[str]]]:
     """What commands make, the longest first: name and command."""
     python = sys.executable
-    for master in sorted((ROOT / "labs").glob("lab[0-9]*.py"), reverse=True):
-        target = PAGES / "labs" / f"{master.stem}.md"
+    for master in sorted((ROOT / MASTERS).glob("lab[0-9]*.py"), reverse=True):
+        target = PAGES / MASTERS / f"{master.stem}.md"
         yield master.stem, [python, str(HERE / "pages.py"), "lab", str(master), str(target)]
     yield "who wins", [python, str(ROOT / "studies" / "who_wins.py"), "--tables", str(PAGES / "who-wins.md")]
     yield "gallery", [python, str(HERE / "pages.py"), "drawn", str(PAGES)]
@@ -154,28 +156,32 @@ API = {
         "What is asked for, and running it: here, many at once, with progress.",
         ("experiment", "running", "errors", "console"),
     ),
-    "results": ("Results and figures", "What a run gave, comparisons, sweeps, figures.", ("results", "show", "grid")),
-    "networks": ("Networks", "Nodes, wires, flows, and where they are.", ("topologies",)),
+    "results": (
+        "Results and figures",
+        "What a run gave, comparisons, sweeps, figures.",
+        ("results", "figures", "grid"),
+    ),
+    "networks": ("Networks", "Nodes, wires, flows, and where they are.", ("pacelab_topologies",)),
     "own": (
         "Code of your own",
         "A congestion control, a pacer, a link layer; schemes as the lab has them.",
-        ("own", "sim", "schemes", "demo"),
+        ("user_code", "air", "schemes", "demo"),
     ),
-    "contract": ("The core's contract", "What an algorithm sees and what it may do.", ("pacer",)),
+    "contract": ("The core's contract", "What an algorithm sees and what it may do.", ("pacelab_pacer",)),
 }
-"""Page -> heading, what it holds, folders of pacelab whose public names stand there."""
+"""Page -> heading, what it holds, and the parts of PaceLab whose public names it lists."""
 
 
 def write_reference(pages: Path) -> None:
     """Write the reference into the site's pages."""
-    for name, (title, about, folders) in API.items():
-        found = [f"{module}.{public}" for public, module in pacelab._PUBLIC.items() if module.split(".")[1] in folders]
+    for name, (title, about, parts) in API.items():
+        found = [f"{module}.{public}" for public, module in PUBLIC.items() if _part(module) in parts]
         _write(pages / "api" / f"{name}.md", title, about, [f"::: {path}" for path in sorted(found, key=_last)])
-    left = {module.split(".")[1] for module in pacelab._PUBLIC.values()}
-    left -= {folder for _, _, folders in API.values() for folder in folders}
+    left = {_part(module) for module in PUBLIC.values()}
+    left -= {part for _, _, parts in API.values() for part in parts}
     if left:
         raise SystemExit(f"build.py: on no page of the API: {', '.join(sorted(left))}")
-    modules = [path.relative_to(ROOT) for path in sorted((ROOT / "pacer" / "core").glob("*/*.py"))]
+    modules = [path.relative_to(ROOT / "pacer") for path in sorted((ROOT / "pacer/pacelab_pacer/core").glob("*/*.py"))]
     equations = [path for path in modules if path.stem in ("equations", "e_model")]
     _write(
         pages / "api" / "equations.md",
@@ -194,9 +200,15 @@ def write_reference(pages: Path) -> None:
 
 def _equations(path: Path) -> str:
     """Modules of one name, each under its paper's."""
-    module = f"pacelab.{'.'.join(path.with_suffix('').parts)}"
+    module = ".".join(path.with_suffix("").parts)
     options = "{show_root_heading: false, show_root_toc_entry: false, heading_level: 3}"
     return f"## {path.parent.name} {path.stem} {{ #{module} }}\n\n::: {module}\n    options: {options}"
+
+
+def _part(module: str) -> str:
+    """A folder of the package pacelab, or another package."""
+    package, _, inside = module.partition(".")
+    return inside.split(".")[0] if package == "pacelab" else package
 
 
 def _last(path: str) -> str:

@@ -22,10 +22,10 @@ from typing import Any
 
 import nbclient
 import nbformat
-from pacelab.demo.own import export_own, open_own
 
 from pacelab.cli.main import main as pacelab
 from pacelab.demo.catalog import DEMOS
+from pacelab.demo.editor import export_editor, open_editor
 from pacelab.demo.page import export
 from pacelab_labs.interactive import NO_CONTROLS, NOT_CHOSEN
 from pacelab_topologies.registry import KINDS
@@ -109,12 +109,12 @@ def live(pages: Path) -> None:
     """Write the live pages, each a file of its own, and the page that lists them."""
     (pages / "live").mkdir(exist_ok=True)
     topology, schemes = LIVE
-    export_own(open_own(topology, schemes.split(",")), pages / "live" / "own.html")
+    export_editor(open_editor(topology, schemes.split(",")), pages / "live" / "editor.html")
     rows = [
         "## A network of your own\n\nDraw it: nodes, wires, flows; two schemes side by side; save it as a file that "
-        "`pacelab run` takes.\n\n[Open it](live/own.html): the engine runs in it. "
+        "`pacelab run` takes.\n\n[Open it](live/editor.html): the engine runs in it. "
         "[More](docs/demos.md#any-network).\n\n"
-        f"    pacelab demo {topology} --scheme {schemes} --export own.html\n"
+        f"    pacelab demo {topology} --scheme {schemes} --export editor.html\n"
     ]
     for name, demo in DEMOS.items():
         export(demo, pages / "live" / f"{name}.html")

@@ -8,7 +8,7 @@ folder=$(getent passwd "$user" | cut -d: -f6)
 
 # A notebook that a student has worked in is kept.
 if [ -d "$here/labs" ]; then
-    wanted=$(cat "$here"/labs/*.py | sha256sum)
+    wanted=$(cat "$here"/labs/generate.py "$here"/labs/pacelab_labs/masters/*.py | sha256sum)
     if [ "$(cat $home/.labs 2>/dev/null)" != "$wanted" ]; then
         install -d -o "$user" -g "$(id -gn "$user")" "$folder/labs"
         runuser -u "$user" -- $home/bin/python -B "$here/labs/generate.py" --for student --out "$folder/labs"

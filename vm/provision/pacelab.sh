@@ -1,35 +1,30 @@
 #!/bin/sh
-# PaceLab into /opt/pacelab, and its root helper: the newest wheel under dist/, or where there is none, one built here.
+# Installs PaceLab into /opt/pacelab, with its root helper: from the wheels under dist/, or, if dist/ has none for this
+# machine, from wheels that are built here.
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 home=/opt/pacelab
 user=${LAB_USER:-vagrant}
+distributions="pacelab pacelab-controller pacelab-grading pacelab-labs pacelab-medium pacelab-wmediumd"
 
-# Builds the wheel in the machine and prints its path; progress goes to stderr. Once: it is kept under /var/cache/pacelab by
-# the hash of what it is made of, and a changed file has only its own part compiled anew.
+# Builds the wheels in the machine and prints their folder; progress goes to stderr. They are kept under /var/cache/pacelab by
+# the hash of their sources. After a change, cargo compiles only the changed crates again.
 build() {
     cache=/var/cache/pacelab
-    parts="LICENSE LICENSE-labs README.md controller grading labs/lab?_*.py medium pacelab pacer pyproject.toml setup.py tools topologies uv.lock"
+    parts="LICENSE LICENSE-labs README.md pyproject.toml uv.lock pacelab pacer topologies medium tools"
+    for product in controller grading labs; do
+        parts="$parts $product/pyproject.toml $product/pacelab_$product"
+    done
     cd "$here"
     # shellcheck disable=SC2086  # names, one a word
-    parts=$(ls -d $parts 2>/dev/null)
-    # shellcheck disable=SC2086
-    key=$(find $parts -name target -prune -o -type f ! -name '*.pyc' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16)
-    wheel=$(find "$cache/wheels/$key" -name '*.whl' 2>/dev/null) || true
-    if [ -z "$wheel" ]; then
+    key=$(find $parts -name target -prune -o -type f ! -name '*.pyc' ! -name '*.so' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16)
+    if [ ! -d "$cache/wheels/$key" ]; then
         exec 3>&1 >&2
-        echo "no wheel for $(uname -m) in dist/: building one, once; some minutes"
+        echo "no wheels for $(uname -m) in dist/: building them, once; some minutes"
         rm -rf "$cache/source" "$cache/making"
         mkdir -p "$cache/source" "$cache/making"
         # shellcheck disable=SC2086
         tar -c --exclude=target $parts | tar -x -C "$cache/source"
-        # Windows writes a link as a file that holds its target.
-        for name in controller grading pacer topologies; do
-            rm -rf "$cache/source/pacelab/$name"
-            ln -s "../$name" "$cache/source/pacelab/$name"
-        done
-        rm -rf "$cache/source/grading/labs/masters"
-        ln -s ../../labs "$cache/source/grading/labs/masters"
         cd "$cache/source"
         tools/prerequisites build demo
         [ -x $cache/tools/bin/pip ] || python3 -m venv $cache/tools
@@ -38,32 +33,33 @@ build() {
         UV_SYSTEM_CERTS=1 UV_PROJECT_ENVIRONMENT=$cache/tools $cache/tools/bin/uv sync -q --frozen --inexact --only-group build
         export CARGO_HOME=$cache/cargo CARGO_TARGET_DIR=$cache/target CARGO_NET_RETRY=5 PYO3_PYTHON=$cache/tools/bin/python
         tools/demo-engine pacelab/demo/static/engine.wasm
-        # What setuptools-rust would compile without a word, it finds compiled.
-        tools/patiently "the air" cargo build --manifest-path medium/Cargo.toml --release --locked -p pacelab-mediumd
-        tools/patiently "the engine" cargo rustc --manifest-path medium/python/Cargo.toml --release --locked --lib \
-            --features pyo3/extension-module --crate-type cdylib
-        tools/patiently "the algorithms" $cache/tools/bin/python tools/native
-        $cache/tools/bin/pip wheel -q --no-deps --no-build-isolation -w "$cache/making" .
+        for crate in mediumd python; do
+            tools/patiently "medium/$crate" $cache/tools/bin/maturin build --release --compatibility linux --auditwheel skip \
+                -o "$cache/making" -m medium/$crate/Cargo.toml
+        done
+        $cache/tools/bin/pip wheel -q --no-deps --no-build-isolation -w "$cache/making" . ./controller ./grading ./labs
         cd "$here"
         rm -rf "$cache/source" "$cache/wheels"
         mkdir -p "$cache/wheels"
         mv "$cache/making" "$cache/wheels/$key"
         exec >&3 3>&-
-        wheel=$(find "$cache/wheels/$key" -name '*.whl')
     fi
-    echo "$wheel"
+    echo "$cache/wheels/$key"
 }
 
-# shellcheck disable=SC2012  # our own names
-wheel=$(ls -t "$here"/dist/pacelab-*linux*_"$(uname -m)".whl 2>/dev/null | head -n 1)
-[ "$wheel" ] || wheel=$(build)
+wheels=$here/dist
+ls "$wheels"/pacelab_medium-*linux*_"$(uname -m)".whl >/dev/null 2>&1 || wheels=$(build)
 getent group pacelab >/dev/null || groupadd --system pacelab
 id -nG "$user" | grep -qw pacelab || usermod -aG pacelab "$user"
-wanted=$(sha256sum <"$wheel")
-if [ "$(cat $home/.wheel 2>/dev/null)" != "$wanted" ]; then
-    $home/bin/uv pip install -q --no-cache --no-index --no-deps --reinstall --python $home/bin/python "$wheel"
-    # uv would look through all that is installed there.
-    $home/bin/python -m compileall -q "$($home/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/pacelab"
+wanted=$(cat "$wheels"/pacelab*.whl | sha256sum)
+if [ "$(cat $home/.wheels 2>/dev/null)" != "$wanted" ]; then
+    # shellcheck disable=SC2086  # names, one a word
+    $home/bin/uv pip install -q --no-cache --no-index --no-deps --reinstall --python $home/bin/python --find-links "$wheels" \
+        $distributions
+    # uv's --compile-bytecode would look through every package in the environment.
+    for package in "$($home/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"/pacelab*; do
+        $home/bin/python -m compileall -q "$package"
+    done
     for tool in pacelab mediumd wmediumd; do
         ln -sf $home/bin/$tool /usr/local/bin/$tool
     done
@@ -71,7 +67,7 @@ if [ "$(cat $home/.wheel 2>/dev/null)" != "$wanted" ]; then
     pacelab helper --units /etc/systemd/system
     systemctl daemon-reload
     systemctl -q enable --now pacelab-helper.socket
-    # What still runs the wheel before this one; the first time there is none.
+    # Services that still run the wheels before these; the first time there are none.
     systemctl -q try-restart pacelab-helper.service pacelab-notebooks.service 2>/dev/null || true
-    echo "$wanted" >$home/.wheel
+    echo "$wanted" >$home/.wheels
 fi

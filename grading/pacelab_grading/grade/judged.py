@@ -69,7 +69,7 @@ def _verdicts(options: GradeOptions, received: Received) -> list[Verdict]:
             )
         except (KeyboardInterrupt, PaceLabError):
             if reached:
-                log(f"{reached} of {count} verdicts are kept in {store}; repeat the command to resume")
+                log(f"{reached} of {count} verdicts are kept in {store}; repeat the command to continue")
             raise
         finally:
             remove_leftovers(SANDBOX_USERS)  # of judge processes that were killed

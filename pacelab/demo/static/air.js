@@ -3,9 +3,15 @@
 const NEVER = 4294967295;
 
 const APPLY_CONTROL = {
-  rate: (air, value) => { air.radio.data_rate_bps = value * 1e6; },
-  rts: (air, value) => { air.radio.rts_threshold_bytes = value ? 0 : NEVER; },
-  window: (air, value) => { for (const flow of air.flows) if (flow.kind === "tcp") flow.window_pkts = value; },
+  rate: (air, value) => {
+    air.radio.data_rate_bps = value * 1e6;
+  },
+  rts: (air, value) => {
+    air.radio.rts_threshold_bytes = value ? 0 : NEVER;
+  },
+  window: (air, value) => {
+    for (const flow of air.flows) if (flow.kind === "tcp") flow.window_pkts = value;
+  },
   sense: (air, value) => {
     const range = air.radio.propagation;
     range.sense_m = value;
@@ -18,7 +24,9 @@ const APPLY_CONTROL = {
 export function configure(demo, values, places, seed) {
   const air = structuredClone(demo.air);
   for (const control of demo.controls) APPLY_CONTROL[control.what](air, values[control.what]);
-  air.nodes.forEach((node, index) => { if (node.wireless) node.position_m = places[index]; });
+  air.nodes.forEach((node, index) => {
+    if (node.wireless) node.position_m = places[index];
+  });
   air.seed = seed;
   return air;
 }
@@ -34,11 +42,18 @@ export const recordsFrom = (records, fromNs) => records.filter(([at]) => at >= f
 
 /** The part of a log between two times. The first time becomes time 0. */
 export function clipLog(log, fromNs, toNs = log.endNs) {
-  const clipped = (spans) => spans.filter((span) => span.end > fromNs && span.start < toNs)
-    .map((span) => ({ ...span, start: Math.max(span.start - fromNs, 0), end: span.end - fromNs }));
+  const clipped = (spans) =>
+    spans
+      .filter((span) => span.end > fromNs && span.start < toNs)
+      .map((span) => ({ ...span, start: Math.max(span.start - fromNs, 0), end: span.end - fromNs }));
   const { frames, receptions, collisions, deferrals, backoffs } = log;
   return {
-    ...Object.fromEntries(Object.entries({ frames, receptions, collisions, deferrals, backoffs }).map(([name, spans]) => [name, clipped(spans)])),
+    ...Object.fromEntries(
+      Object.entries({ frames, receptions, collisions, deferrals, backoffs }).map(([name, spans]) => [
+        name,
+        clipped(spans),
+      ]),
+    ),
     marks: log.marks.filter(({ at }) => at >= fromNs && at <= toNs).map((mark) => ({ ...mark, at: mark.at - fromNs })),
     endNs: toNs - fromNs,
   };
@@ -47,15 +62,23 @@ export function clipLog(log, fromNs, toNs = log.endNs) {
 const FRAMES = { "send-rts": "RTS", "send-cts": "CTS", "send-data": "DATA", "send-ack": "ACK" };
 const DEFERRALS = { nav: "NAV", eifs: "EIFS" };
 const MARKED_EVENTS = {
-  retry: "retry", "drop-rts": "given up", "drop-data": "given up", "drop-queue": "queue full",
-  "refuse-cts": "refuses CTS", "hold-data": "holds data back", capture: "survives by capture",
+  retry: "retry",
+  "drop-rts": "given up",
+  "drop-data": "given up",
+  "drop-queue": "queue full",
+  "refuse-cts": "refuses CTS",
+  "hold-data": "holds data back",
+  capture: "survives by capture",
 };
 
 // These are the values of 802.11b, the longest of all PHYs. With them, no countdown ends later than computed.
 const SLOT_NS = 20e3;
 const DIFS_NS = 50e3;
 
-/** Reads frames, collisions, deferrals and other events from the engine's records. The records end at `endNs`. Times are in ns. */
+/**
+ * Reads frames, collisions, deferrals and other events from the engine's records. The records end at `endNs`. Times are
+ * in ns.
+ */
 export function readRecords(records, endNs) {
   const log = { frames: [], receptions: [], collisions: [], deferrals: [], backoffs: [], marks: [], endNs };
   const locks = new Map();
@@ -70,8 +93,7 @@ export function readRecords(records, endNs) {
     if (!lock) return;
     locks.delete(node);
     log.receptions.push({ node, start: lock.start, end });
-    if (lock.collided !== null && !decoded)
-      log.collisions.push({ node, peers: lock.peers, start: lock.collided, end });
+    if (lock.collided !== null && !decoded) log.collisions.push({ node, peers: lock.peers, start: lock.collided, end });
   };
   for (const [at, node, what, peer, value] of records) {
     if (what in FRAMES) {
@@ -82,7 +104,10 @@ export function readRecords(records, endNs) {
       locks.set(node, { peers: [peer], start: at, end: value, collided: null });
     } else if (what === "collide") {
       const lock = locks.get(node);
-      if (lock) { lock.collided ??= at; lock.peers.push(peer); }
+      if (lock) {
+        lock.collided ??= at;
+        lock.peers.push(peer);
+      }
     } else if (what === "garbled" || what === "decode") {
       endLock(node, at, what === "decode");
     } else if (what === "backoff") {
@@ -105,7 +130,10 @@ export function readRecords(records, endNs) {
   return log;
 }
 
-/** The end of a backoff. The records do not contain it if the node has nothing to send, so it is computed from the slots. */
+/**
+ * The end of a backoff. The records do not contain it if the node has nothing to send, so it is computed from the
+ * slots.
+ */
 function countdownEnd({ start, slots }, busy) {
   let [idleFrom, left] = [start, slots * SLOT_NS];
   for (const span of busy) {
@@ -124,9 +152,14 @@ export function logAsText(log, names) {
   const to = (peer) => (peer === null ? "all" : names[peer]);
   const lines = [
     ...log.frames.map((f) => [f.start, `${ms(f.start)} ms  ${names[f.node]} sends ${f.kind} to ${to(f.peer)}`]),
-    ...log.collisions.map((c) => [c.start,
-      `${ms(c.start)} ms  collision at ${names[c.node]}: ${[...new Set(c.peers)].map((p) => names[p]).join(" and ")}`]),
-    ...log.marks.map((m) => [m.at, `${ms(m.at)} ms  ${names[m.node]}: ${m.text}${m.what === "retry" ? ` ${m.count}` : ""}`]),
+    ...log.collisions.map((c) => [
+      c.start,
+      `${ms(c.start)} ms  collision at ${names[c.node]}: ${[...new Set(c.peers)].map((p) => names[p]).join(" and ")}`,
+    ]),
+    ...log.marks.map((m) => [
+      m.at,
+      `${ms(m.at)} ms  ${names[m.node]}: ${m.text}${m.what === "retry" ? ` ${m.count}` : ""}`,
+    ]),
   ];
   return lines.sort((a, b) => a[0] - b[0]).map((line) => line[1]);
 }

@@ -1,8 +1,14 @@
-// Goodput or call quality over time, with one line per flow or call. Colour, dashes and a label at its end identify a line.
+// Goodput or call quality over time, with one line per flow or call. Colour, dashes and a label at its end identify a
+// line.
 
 import { canvasSize, legibleSize } from "./timeline.js";
 
-const LINE_STYLES = [["#1f5f99", []], ["#b85c00", [10, 4]], ["#1d7044", [3, 3]], ["#6a3d9a", [12, 3, 3, 3]]];
+const LINE_STYLES = [
+  ["#1f5f99", []],
+  ["#b85c00", [10, 4]],
+  ["#1d7044", [3, 3]],
+  ["#6a3d9a", [12, 3, 3, 3]],
+];
 const EDGE_PX = { left: 52, top: 36, bottom: 32 };
 const TICK_LABEL_PX = 12; // from the bottom to the middle of the numbers on the time axis
 const RIGHT_PX = 24; // right margin of a curve without labels
@@ -32,8 +38,14 @@ export class Curves {
     const labels = lines.map(({ label }) => ellipsized(context, label, MAX_LABEL_SHARE * width));
     const right = Math.max(RIGHT_PX, ...labels.map((label) => context.measureText(label).width + 14));
     const x = (t) => EDGE_PX.left + ((t - from) / (to - from)) * (width - EDGE_PX.left - right);
-    const y = (value) => height - EDGE_PX.bottom - ((value - low) / (top - low)) * (height - EDGE_PX.bottom - EDGE_PX.top);
-    Object.assign(context, { fillStyle: "#222", font: `${fontPx}px sans-serif`, textAlign: "left", textBaseline: "middle" });
+    const y = (value) =>
+      height - EDGE_PX.bottom - ((value - low) / (top - low)) * (height - EDGE_PX.bottom - EDGE_PX.top);
+    Object.assign(context, {
+      fillStyle: "#222",
+      font: `${fontPx}px sans-serif`,
+      textAlign: "left",
+      textBaseline: "middle",
+    });
     const head = `${what} (${unit})`;
     context.fillText(head, 4, EDGE_PX.top / 2);
     context.textAlign = "right";
@@ -45,14 +57,19 @@ export class Curves {
     }
     context.textAlign = "center";
     const maxTicks = (width - EDGE_PX.left - right) / (context.measureText(`${Math.round(to)} s`).width + WORD_GAP_PX);
-    for (const value of tickValues(from, to, maxTicks)) context.fillText(`${value} s`, x(value), height - TICK_LABEL_PX);
+    for (const value of tickValues(from, to, maxTicks))
+      context.fillText(`${value} s`, x(value), height - TICK_LABEL_PX);
     if (mark !== undefined) {
       context.setLineDash([2, 4]);
       context.strokeStyle = "#7a1f00";
       context.strokeRect(EDGE_PX.left, y(mark), width - EDGE_PX.left - right, 0);
       context.fillStyle = "#7a1f00";
       context.textAlign = "right";
-      context.fillText(fitBeside(context, head, width - 10, [`${mark}: ${markLabel}`, `${mark}`]), width - 6, EDGE_PX.top / 2);
+      context.fillText(
+        fitBeside(context, head, width - 10, [`${mark}: ${markLabel}`, `${mark}`]),
+        width - 6,
+        EDGE_PX.top / 2,
+      );
     }
     if (now !== undefined) {
       context.fillStyle = "#7a1f00";
@@ -65,13 +82,17 @@ export class Curves {
       context.beginPath();
       let penDown = false;
       values.forEach((value, at) => {
-        if (value === null) { penDown = false; return; }
+        if (value === null) {
+          penDown = false;
+          return;
+        }
         context[penDown ? "lineTo" : "moveTo"](x(times[at]), y(Math.min(value, top)));
         penDown = true;
       });
       context.stroke();
       const last = values.findLast((value) => value !== null);
-      return last === undefined ? [] : [{ label: labels[index], color, at: y(Math.min(last, top)) }]; // A line without values has no label.
+      // A line without values has no label.
+      return last === undefined ? [] : [{ label: labels[index], color, at: y(Math.min(last, top)) }];
     });
     context.setLineDash([]);
     Object.assign(context, { textAlign: "left", font: `bold ${fontPx}px sans-serif`, lineWidth: 1 });
@@ -79,7 +100,9 @@ export class Curves {
       context.fillStyle = color;
       context.fillText(label, width - right + 6, at);
     }
-    const last = lines.map(({ label, values }) => `${label} ${values.findLast((value) => value !== null) ?? "unknown"}`);
+    const last = lines.map(
+      ({ label, values }) => `${label} ${values.findLast((value) => value !== null) ?? "unknown"}`,
+    );
     this.canvas.setAttribute("aria-label", `${what} over ${Math.round(to)} s, ${unit}; at the end: ${last.join(", ")}`);
   }
 }
@@ -105,11 +128,20 @@ export class SweepCurve {
     const [left, right, bottom] = [EDGE_PX.left, width - RIGHT_PX, height - EDGE_PX.bottom];
     const x = (at) => left + ((at - control.low) / (control.high - control.low)) * (right - left);
     const y = (kbps) => bottom - (kbps / top) * (bottom - EDGE_PX.top);
-    Object.assign(context, { fillStyle: "#222", font: `${fontPx}px sans-serif`, textAlign: "left", textBaseline: "middle" });
+    Object.assign(context, {
+      fillStyle: "#222",
+      font: `${fontPx}px sans-serif`,
+      textAlign: "left",
+      textBaseline: "middle",
+    });
     const head = "Goodput (kbit/s)";
     context.fillText(head, 4, EDGE_PX.top / 2);
     context.textAlign = "right";
-    context.fillText(fitBeside(context, head, right - 4, [`${control.label} (${control.unit})`, control.label]), right, EDGE_PX.top / 2);
+    context.fillText(
+      fitBeside(context, head, right - 4, [`${control.label} (${control.unit})`, control.label]),
+      right,
+      EDGE_PX.top / 2,
+    );
     for (const value of [0, top / 2, top]) {
       context.fillStyle = "#ddd";
       context.fillRect(left, y(value), right - left, 1);
@@ -118,11 +150,14 @@ export class SweepCurve {
     }
     context.textAlign = "center";
     const room = (control.high - control.low) / 12;
-    const between = tickValues(control.low, control.high).filter((value) => value > control.low + room && value < control.high - room);
-    for (const value of [control.low, ...between, control.high]) context.fillText(value, x(value), height - TICK_LABEL_PX);
+    const between = tickValues(control.low, control.high).filter(
+      (value) => value > control.low + room && value < control.high - room,
+    );
+    for (const value of [control.low, ...between, control.high])
+      context.fillText(value, x(value), height - TICK_LABEL_PX);
     Object.assign(context, { strokeStyle: LINE_STYLES[0][0], fillStyle: LINE_STYLES[0][0], lineWidth: 3 });
     context.beginPath();
-    known.forEach(([at, kbps], index) => context[index ? "lineTo" : "moveTo"](x(at), y(kbps)));
+    for (const [at, kbps] of known) context.lineTo(x(at), y(kbps));
     context.stroke();
     for (const [at, kbps] of known) {
       context.beginPath();
@@ -137,7 +172,10 @@ export class SweepCurve {
       context.stroke();
     }
     const spoken = known.map(([at, kbps]) => `${Math.round(kbps)} at ${at}`).join(", ");
-    this.canvas.setAttribute("aria-label", `Goodput in kbit/s against ${control.label.toLowerCase()} in ${control.unit}: ${spoken}`);
+    this.canvas.setAttribute(
+      "aria-label",
+      `Goodput in kbit/s against ${control.label.toLowerCase()} in ${control.unit}: ${spoken}`,
+    );
   }
 }
 
@@ -159,15 +197,23 @@ function spreadLabels(ends, bottom) {
   const sorted = [...ends].sort((a, b) => a.at - b.at);
   for (let i = 1; i < sorted.length; i += 1) sorted[i].at = Math.max(sorted[i].at, sorted[i - 1].at + LABEL_GAP_PX);
   let limit = bottom - LABEL_GAP_PX / 2;
-  for (const end of sorted.reverse()) { end.at = Math.min(end.at, limit); limit = end.at - LABEL_GAP_PX; }
+  for (const end of sorted.reverse()) {
+    end.at = Math.min(end.at, limit);
+    limit = end.at - LABEL_GAP_PX;
+  }
   return sorted;
 }
 
-const niceCeiling = (value) => { const unit = 10 ** Math.floor(Math.log10(value)); return [1, 2, 3, 4, 5, 6, 8, 10].find((part) => part * unit >= value) * unit; };
+const niceCeiling = (value) => {
+  const unit = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 3, 4, 5, 6, 8, 10].find((part) => part * unit >= value) * unit;
+};
 const tickValues = (low, high, maxTicks = 5) => {
   const rough = (high - low) / Math.min(Math.max(maxTicks, 1), 5);
   const unit = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].find((part) => part * unit >= rough) * unit;
   const first = Math.ceil(low / step);
-  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(6)));
+  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, index) =>
+    Number(((first + index) * step).toPrecision(6)),
+  );
 };

@@ -3,8 +3,8 @@
 //   const element = document.createElement("pacelab-demo");
 //   element.start(demo, run)      demo: the document from catalog.py; run: a back end (view.js)
 //
-// If the engine is in the page, each change causes two runs: one of some seconds for the goodput, and a short one with a trace
-// of every event for the slow motion. If Python runs the schemes, curves over time replace the slow motion.
+// If the engine is in the page, each change causes two runs: one of some seconds for the goodput, and a short one with
+// a trace of every event for the slow motion. If Python runs the schemes, curves over time replace the slow motion.
 
 import { logAsText } from "./air.js";
 import { Curves, SweepCurve } from "./curves.js";
@@ -26,7 +26,8 @@ const BEST_MOS = 4.5;
 function makeBar(kind, name, part, text, mark) {
   const element = document.createElement("div");
   element.className = `bar ${kind}`;
-  element.innerHTML = "<span class=name></span><span class=track><span class=fill></span></span><span class=value></span>";
+  element.innerHTML =
+    "<span class=name></span><span class=track><span class=fill></span></span><span class=value></span>";
   element.querySelector(".name").textContent = name;
   element.querySelector(".fill").style.width = `${Math.min(100, Math.max(0, 100 * part))}%`;
   element.querySelector(".value").textContent = text;
@@ -47,19 +48,35 @@ function showBars(host, { flows, calls, acceptable_mos: acceptable }, usualBps) 
   const spoken = [];
   const rows = [];
   const add = (kind, name, bps, alone) => {
-    rows.push(makeBar(kind, name, bps / full, `${show(bps)} ${unit}`, alone === undefined ? undefined : Math.min(1, alone / full)));
+    rows.push(
+      makeBar(
+        kind,
+        name,
+        bps / full,
+        `${show(bps)} ${unit}`,
+        alone === undefined ? undefined : Math.min(1, alone / full),
+      ),
+    );
     spoken.push(`${name} ${show(bps)} ${unit}${alone === undefined ? "" : ` (alone ${show(alone)})`}`);
   };
   if (calls.length) {
     const part = (mos) => (mos - WORST_MOS) / (BEST_MOS - WORST_MOS);
     for (const { label, mos } of calls) {
       const good = mos >= acceptable;
-      rows.push(makeBar(good ? "call good" : "call bad", label, part(mos ?? WORST_MOS), mos === null ? "–" : `${mos.toFixed(2)} ${good ? "✔" : "✖"}`, part(acceptable)));
+      rows.push(
+        makeBar(
+          good ? "call good" : "call bad",
+          label,
+          part(mos ?? WORST_MOS),
+          mos === null ? "–" : `${mos.toFixed(2)} ${good ? "✔" : "✖"}`,
+          part(acceptable),
+        ),
+      );
       spoken.push(`${label} MOS ${mos?.toFixed(2) ?? "unknown"}`);
     }
     add("sum", "TCP", sum);
   } else {
-    flows.forEach((flow, index) => add(`flow${index % 4}`, flow.label, flow.goodput_bps, flow.alone_bps));
+    for (const [index, flow] of flows.entries()) add(`flow${index % 4}`, flow.label, flow.goodput_bps, flow.alone_bps);
     if (flows.length > 1) add("sum", "sum", sum);
   }
   host.replaceChildren(...rows);
@@ -68,7 +85,13 @@ function showBars(host, { flows, calls, acceptable_mos: acceptable }, usualBps) 
 
 export class PacelabDemo extends HTMLElement {
   start(demo, run) {
-    Object.assign(this, { demo, run, at: 0, playing: !matchMedia("(prefers-reduced-motion: reduce)").matches, seed: demo.air.seed });
+    Object.assign(this, {
+      demo,
+      run,
+      at: 0,
+      playing: !matchMedia("(prefers-reduced-motion: reduce)").matches,
+      seed: demo.air.seed,
+    });
     this.values = Object.fromEntries(demo.controls.map((control) => [control.what, control.value]));
     this.places = demo.air.nodes.map((node) => node.position_m ?? [0, 0]);
     this.build();
@@ -78,7 +101,9 @@ export class PacelabDemo extends HTMLElement {
   }
 
   /** A notebook removes cells from the page and inserts them again. */
-  connectedCallback() { if (this.demo) this.animate(); }
+  connectedCallback() {
+    if (this.demo) this.animate();
+  }
 
   animate() {
     if (this.curves || this.moving || !this.isConnected) return;
@@ -87,14 +112,17 @@ export class PacelabDemo extends HTMLElement {
     const frame = (now) => {
       this.moving = this.isConnected;
       if (!this.moving) return;
-      if (this.playing && this.log) this.seek((this.at + ((now - before) / 1e3) * (this.spanNs / PLAY_S) * this.speed) % this.spanNs);
+      if (this.playing && this.log)
+        this.seek((this.at + ((now - before) / 1e3) * (this.spanNs / PLAY_S) * this.speed) % this.spanNs);
       before = now;
       requestAnimationFrame(frame);
     };
     requestAnimationFrame(frame);
   }
 
-  get spanNs() { return this.demo.watch_s * 1e9; }
+  get spanNs() {
+    return this.demo.watch_s * 1e9;
+  }
 
   /** The form has autocomplete="off". Else a browser that returns to the page restores the controls without a run. */
   build() {
@@ -121,8 +149,15 @@ export class PacelabDemo extends HTMLElement {
         <button type="button" class="reset">Reset</button>
       </div>
       <div class="air"></div>
-      <div class="foot"><details class="log"><summary>Events as text</summary><pre tabindex="0" aria-label="Events in order of time"></pre></details></div>`;
-    const put = (selector, text) => { this.querySelector(selector).textContent = text; };
+      <div class="foot">
+        <details class="log">
+          <summary>Events as text</summary>
+          <pre tabindex="0" aria-label="Events in order of time"></pre>
+        </details>
+      </div>`;
+    const put = (selector, text) => {
+      this.querySelector(selector).textContent = text;
+    };
     put("h1", demo.title);
     put(".question", demo.question);
     put(".answer", demo.answer);
@@ -133,7 +168,13 @@ export class PacelabDemo extends HTMLElement {
       if (demo.live) this.querySelector(".transport").remove();
       for (const part of this.querySelectorAll(".play, .speed, .clock, .log")) (part.closest("label") ?? part).remove();
     } else {
-      this.timeline = new Timeline(this.querySelector(".air"), { names: demo.labels, onSeek: (at) => { this.pause(); this.seek(at); } });
+      this.timeline = new Timeline(this.querySelector(".air"), {
+        names: demo.labels,
+        onSeek: (at) => {
+          this.pause();
+          this.seek(at);
+        },
+      });
       this.querySelector(".play").addEventListener("click", () => this.toggle());
       this.querySelector(".log").addEventListener("toggle", () => this.writeLog());
       this.querySelector(".log").before(makeLegend());
@@ -146,7 +187,10 @@ export class PacelabDemo extends HTMLElement {
     const form = this.querySelector(".controls");
     form.addEventListener("submit", (event) => event.preventDefault());
     for (const control of demo.controls) form.append(this.makeControl(control));
-    this.querySelector(".again")?.addEventListener("click", () => { this.seed += 1; this.refresh(); });
+    this.querySelector(".again")?.addEventListener("click", () => {
+      this.seed += 1;
+      this.refresh();
+    });
     this.querySelector(".reset")?.addEventListener("click", () => this.reset());
     this.addEventListener("keydown", (event) => this.onKey(event));
   }
@@ -266,30 +310,53 @@ export class PacelabDemo extends HTMLElement {
     this.labelPlay();
     if (this.log) this.seek(this.at);
   }
-  pause() { this.playing = false; this.labelPlay(); }
-  labelPlay() { this.querySelector(".play").textContent = this.playing ? "❚❚ Pause" : "▶ Play"; }
-  get speed() { return 2 ** Number(this.querySelector(".speed").value); }
+  pause() {
+    this.playing = false;
+    this.labelPlay();
+  }
+  labelPlay() {
+    this.querySelector(".play").textContent = this.playing ? "❚❚ Pause" : "▶ Play";
+  }
+  get speed() {
+    return 2 ** Number(this.querySelector(".speed").value);
+  }
 
   /** Runs once for all changes within one frame of the screen. */
   scheduleRefresh() {
     if (this.pending) return;
-    this.pending = requestAnimationFrame(() => { this.pending = 0; this.refresh(); });
+    this.pending = requestAnimationFrame(() => {
+      this.pending = 0;
+      this.refresh();
+    });
   }
 
-  /** Runs the current settings, one run at a time. After a run, only the newest of the changes during the run is run. */
+  /**
+   * Runs the current settings, one run at a time. After a run, only the newest of the changes during the run is run.
+   */
   refresh() {
-    if (this.busy) { this.changed = true; return; }
+    if (this.busy) {
+      this.changed = true;
+      return;
+    }
     const startedMs = performance.now();
     const change = { values: { ...this.values }, places: this.places.map((place) => [...place]), seed: this.seed };
-    const showResult = (view) => { this.showView(view); this.lastRefreshMs = performance.now() - startedMs; };
+    const showResult = (view) => {
+      this.showView(view);
+      this.lastRefreshMs = performance.now() - startedMs;
+    };
     try {
       const view = this.run(change);
       if (typeof view.then !== "function") return showResult(view);
       this.setBusy(true);
-      view.then(showResult, (error) => this.showError(error)).finally(() => {
-        this.setBusy(false);
-        if (this.changed) { this.changed = false; this.refresh(); }
-      });
+      view
+        .then(showResult, (error) => this.showError(error))
+        .finally(() => {
+          this.setBusy(false);
+          if (this.changed) {
+            this.changed = false;
+            this.refresh();
+          }
+        });
     } catch (error) {
       this.showError(error);
     }
@@ -318,7 +385,11 @@ export class PacelabDemo extends HTMLElement {
   showView(view) {
     this.showAlert("");
     Object.assign(this, { view, log: view.log, config: view.air, result: view.result });
-    if (this.fitPending) { this.fitPending = false; this.scene.places = this.places; this.scene.fit(); }
+    if (this.fitPending) {
+      this.fitPending = false;
+      this.scene.places = this.places;
+      this.scene.fit();
+    }
     this.draw();
     this.continueSweep();
     if (!this.demo.wired) showBars(this.querySelector(".bars"), view, this.demo.full_bps ?? view.full_bps);
@@ -361,7 +432,13 @@ export class PacelabDemo extends HTMLElement {
 
   draw() {
     if (!this.view || !this.isConnected) return;
-    this.scene.show({ places: this.places, flows: this.view.flows, links: this.view.links, ranges: this.view.ranges, full: this.demo.python ? this.demo.full_bps ?? this.view.full_bps : null });
+    this.scene.show({
+      places: this.places,
+      flows: this.view.flows,
+      links: this.view.links,
+      ranges: this.view.ranges,
+      full: this.demo.python ? (this.demo.full_bps ?? this.view.full_bps) : null,
+    });
     if (this.curves) this.curves.show(this.view.curves);
     else {
       this.timeline.show(this.log, this.spanNs);

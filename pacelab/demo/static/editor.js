@@ -1,48 +1,27 @@
-// A network of one's own, live and to be drawn: a picture for each scheme, over the same nodes, flows and seed.
+// The network editor: one picture per scheme, all with the same nodes, flows and seed.
 //
-//   const element = document.createElement("pacelab-own");
-//   element.start(page, runs)     page: own.py's document; runs.run(scheme, network, seed): a promise of { result, log },
-//                                 runs.places(network): one of the places of nodes that walk, see engine.js;
-//                                 runs.after(seed): the seed that all schemes have next
+//   const element = document.createElement("pacelab-editor");
+//   element.start(page, backend)
 //
-// The network is a plain object, `network` below; `asYaml` says it as the file that `pacelab run` takes.
+// `page` is the data of editor.py. `backend` has three functions: run(scheme, network, seed) promises { result, log },
+// places(network) promises the positions of nodes that move (engine.js), and nextSeed(seed) is the seed that all schemes
+// have next.
+//
+// `network` below is a plain object. `toYaml` writes it as the topology file that `pacelab run` reads.
 
-import { clipLog, recordsFrom, readRecords } from "./air.js";
+import { clipLog, readRecords, recordsFrom } from "./air.js";
 import { Curves } from "./curves.js";
 import { Scene } from "./scene.js";
-import { key } from "./timeline.js";
+import { makeLegend } from "./timeline.js";
 
 const PLAY_S = 15;
-const NEW_NODE_DISTANCE_M = 150; // a node that is added stands so far from the selected one
+const NEW_NODE_DISTANCE_M = 150; // from the selected node to an added node
 const NEW_WIRE = { rate_bps: 10e6, delay_s: 0.01, queue_pkts: 50 };
 const MAX_LINES = 4;
 const NEVER_RTS = 4294967295;
 const NO_ACTIVITY = { frames: [], collisions: [], deferrals: [], backoffs: [] };
-const STYLE = `
-main > pacelab-own:not(.seconds) { display: block; min-height: 0; }
-@media (min-width: 851px) { pacelab-own .stage { grid-template-columns: minmax(0, 3fr) minmax(19em, 1fr); } }
-pacelab-own .views { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(20em, 100%), 1fr)); gap: 0.6em; }
-pacelab-own .views h2 { margin: 0; font-size: 1.1em; }
-pacelab-own .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24em, 100%), 1fr)); gap: 0.6em; }
-pacelab-own .plots > div { height: 15em; }
-pacelab-own .edit { display: grid; gap: 0.5em; }
-pacelab-own .edit div { display: flex; flex-wrap: wrap; gap: 0.4em; }
-pacelab-own .edit :is(input, select) { font: inherit; max-width: 8em; }
-pacelab-own .ends { list-style: none; margin: 0; padding: 0; display: grid; gap: 0.2em; }
-pacelab-own .file textarea { width: 100%; height: 18em; font: 0.85em/1.35 monospace; box-sizing: border-box; }
-pacelab-own table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 0.4em 0; }
-pacelab-own :is(th, td) { text-align: right; padding: 0.1em 0.9em 0.1em 0; border-bottom: 1px solid #ccc; font-weight: 400; }
-pacelab-own th:first-child { text-align: left; }
-pacelab-own thead th { font-weight: 600; }
-pacelab-own .key { float: none; margin-bottom: 0.5em; }
-pacelab-own .scene { max-height: max(60vh, 380px); }
-pacelab-own .edit [name="network"] { max-width: 14em; }
-pacelab-own :is(.transport, .key, .plots)[hidden], pacelab-own .transport [hidden] { display: none; }
-pacelab-own .transport select { font: inherit; }
-pacelab-own[aria-busy="true"] table { opacity: 0.6; }
-`;
 
-/** The network of an air configuration: what can be drawn, and what goes along with it. */
+/** The network of an air configuration, with the parts that the editor does not draw. */
 export function fromAir(air, file) {
   return {
     ...file,
@@ -50,12 +29,14 @@ export function fromAir(air, file) {
     wires: air.wired.map((wire) => ({ ...wire })),
     flows: air.flows.map(({ src, dst, start_s, stop_s }, like) => ({ src, dst, start_s, stop_s, like })),
     moves: (air.moves ?? []).map((row) => [...row]),
-    rates: [...(air.link_rates_bps ?? []).map((row) => [0, ...row]), ...(air.rate_changes ?? [])].map((row) => [...row]),
+    rates: [...(air.link_rates_bps ?? []).map((row) => [0, ...row]), ...(air.rate_changes ?? [])].map((row) => [
+      ...row,
+    ]),
     rts: air.radio.rts_threshold_bytes === 0,
   };
 }
 
-/** An air configuration like `air`, of this network. */
+/** An air configuration of this network, with the other settings of `air`. */
 export function toAir(network, air, seed) {
   const { nodes, wires, flows, moves, rates, rts } = network;
   const made = { ...air, seed, radio: { ...air.radio, rts_threshold_bytes: rts ? 0 : NEVER_RTS } };
@@ -68,7 +49,11 @@ export function toAir(network, air, seed) {
   });
   const first = rates.filter(([at]) => at === 0).map(([, ...row]) => row);
   const later = rates.filter(([at]) => at > 0);
-  for (const [name, rows] of [["moves", moves], ["link_rates_bps", first], ["rate_changes", later]]) {
+  for (const [name, rows] of [
+    ["moves", moves],
+    ["link_rates_bps", first],
+    ["rate_changes", later],
+  ]) {
     if (rows.length) made[name] = rows;
     else delete made[name];
   }
@@ -80,46 +65,81 @@ const number = (value) => String(Number(value.toFixed(6)));
 /** The network as a topology file (docs/own-code.md). */
 export function toYaml(network) {
   const { name, description, ranges, area_m, nodes, wires, flows, moves, rates, defaults, rts } = network;
-  const text = JSON.stringify; // YAML's double quotes are JSON's
+  const text = JSON.stringify; // JSON strings are valid YAML
   const place = ([x, y]) => `[${number(x)} m, ${number(y)} m]`;
   const named = (node) => text(nodes[node].name);
   const part = (title, rows) => (rows.length ? `\n${title}:\n${rows.map((row) => `  - {${row}}\n`).join("")}` : "");
   const loss = ranges.exponent ? `, exponent: ${ranges.exponent}, shadowing: ${number(ranges.shadowing_db)} dB` : "";
   const options = { ...defaults, rts: rts ? "on" : "off" };
-  return `version: 1\nname: ${text(name)}\ndescription: ${text(description)}\n` +
+  return (
+    `version: 1\nname: ${text(name)}\ndescription: ${text(description)}\n` +
     `ranges: {decode: ${number(ranges.decode_m)} m, sense: ${number(ranges.sense_m)} m${loss}}\n` +
-    part("nodes", nodes.map((node) => `name: ${text(node.name)}, at: ${place(node.at)}${node.wireless ? "" : ", wired: true"}`)) +
-    part("wires", wires.map((wire) => `between: [${named(wire.a)}, ${named(wire.b)}], rate: ${wire.rate_bps} bit/s, delay: ${number(wire.delay_s * 1e6)} us, queue: ${wire.queue_pkts}`)) +
-    part("flows", flows.map((flow) => `from: ${named(flow.src)}, to: ${named(flow.dst)}` +
-      (flow.start_s ? `, start: ${number(flow.start_s)} s` : "") + (flow.stop_s === undefined ? "" : `, stop: ${number(flow.stop_s)} s`))) +
+    part(
+      "nodes",
+      nodes.map((node) => `name: ${text(node.name)}, at: ${place(node.at)}${node.wireless ? "" : ", wired: true"}`),
+    ) +
+    part(
+      "wires",
+      wires.map(
+        (wire) =>
+          `between: [${named(wire.a)}, ${named(wire.b)}], rate: ${wire.rate_bps} bit/s, ` +
+          `delay: ${number(wire.delay_s * 1e6)} us, queue: ${wire.queue_pkts}`,
+      ),
+    ) +
+    part(
+      "flows",
+      flows.map(
+        (flow) =>
+          `from: ${named(flow.src)}, to: ${named(flow.dst)}` +
+          (flow.start_s ? `, start: ${number(flow.start_s)} s` : "") +
+          (flow.stop_s === undefined ? "" : `, stop: ${number(flow.stop_s)} s`),
+      ),
+    ) +
     (area_m && moves.length ? `\nmobility:\n  area: ${place(area_m)}` : "") +
-    part(area_m ? "  waypoints" : "moves", moves.map(([node, at, x, y]) => `node: ${named(node)}, at: ${number(at)} s, to: ${place([x, y])}`)) +
-    part("rates", rates.map(([at, a, b, bps]) => `from: ${named(a)}, to: ${named(b)}, rate: ${bps} bit/s, at: ${number(at)} s`)) +
-    `\ndefaults:\n${Object.entries(options).map(([option, value]) => `  ${option}: ${text(value)}\n`).join("")}`;
+    part(
+      area_m ? "  waypoints" : "moves",
+      moves.map(([node, at, x, y]) => `node: ${named(node)}, at: ${number(at)} s, to: ${place([x, y])}`),
+    ) +
+    part(
+      "rates",
+      rates.map(([at, a, b, bps]) => `from: ${named(a)}, to: ${named(b)}, rate: ${bps} bit/s, at: ${number(at)} s`),
+    ) +
+    `\ndefaults:\n${Object.entries(options)
+      .map(([option, value]) => `  ${option}: ${text(value)}\n`)
+      .join("")}`
+  );
 }
 
-/** What the network is called once it is another than it began as: a description of a built-in one's does not hold then. */
+/**
+ * The network with a description that is still true: once changed, it is not the built-in network that it started as.
+ */
 export function withDescription(network, page) {
-  const begun = fromAir(page.schemes[0].air, page.file);
+  const initial = fromAir(page.schemes[0].air, page.file);
   const shape = ({ nodes, wires, flows }) => JSON.stringify([nodes, wires, flows]);
-  return shape(network) === shape(begun) ? network : { ...network, description: page.file.drawn ?? network.description };
+  return shape(network) === shape(initial)
+    ? network
+    : { ...network, description: page.file.drawn ?? network.description };
 }
 
-/** The network without a node, and without what needs it. */
+/** The network without a node, and without the wires, flows, moves and rates of this node. */
 export function withoutNode(network, removed) {
   const kept = (node) => node !== removed;
   const next = (node) => (node > removed ? node - 1 : node);
   return {
     ...network,
     nodes: network.nodes.filter((_, node) => kept(node)),
-    wires: network.wires.filter(({ a, b }) => kept(a) && kept(b)).map((wire) => ({ ...wire, a: next(wire.a), b: next(wire.b) })),
-    flows: network.flows.filter(({ src, dst }) => kept(src) && kept(dst)).map((flow) => ({ ...flow, src: next(flow.src), dst: next(flow.dst) })),
+    wires: network.wires
+      .filter(({ a, b }) => kept(a) && kept(b))
+      .map((wire) => ({ ...wire, a: next(wire.a), b: next(wire.b) })),
+    flows: network.flows
+      .filter(({ src, dst }) => kept(src) && kept(dst))
+      .map((flow) => ({ ...flow, src: next(flow.src), dst: next(flow.dst) })),
     moves: network.moves.filter(([node]) => kept(node)).map(([node, ...rest]) => [next(node), ...rest]),
     rates: network.rates.filter(([, a, b]) => kept(a) && kept(b)).map(([at, a, b, bps]) => [at, next(a), next(b), bps]),
   };
 }
 
-/** What a network lacks to be run, in words; "" where nothing. */
+/** What a network lacks for a run, as a message. The empty string if it can run. */
 export function missingParts({ nodes, flows }) {
   if (!nodes.some(({ wireless }) => wireless)) return "There is no radio: add one.";
   if (!flows.length) return "There is no flow: add one.";
@@ -127,78 +147,120 @@ export function missingParts({ nodes, flows }) {
   return alone < 0 ? "" : `Flow ${alone} goes from ${nodes[flows[alone].src].name} to itself: choose another end.`;
 }
 
-/** Runs of each scheme: in a worker of this page, at the local server, or kept in the file. Places: in the worker. */
+/** Runs the schemes: in a worker of this page, at the local server, or from the runs recorded in the file. */
 export function editorBackend(page) {
-  const begun = toYaml(fromAir(page.schemes[0].air, page.file));
+  const initialFile = toYaml(fromAir(page.schemes[0].air, page.file));
   const [from, to] = page.watch_s.map((s) => s * 1e9);
-  const first = page.schemes[0].air.seed;
-  const seeds = Object.values(page.recorded ?? {})[0]?.length ?? Infinity;
-  const waiting = new Map();
-  let worker = null;
-  const ask = (air, where = false) => new Promise((done, fail) => {
-    if (!worker) {
-      worker = new Worker(URL.createObjectURL(new Blob([page.worker], { type: "text/javascript" })));
-      worker.onmessage = ({ data: { id, error, ...answer } }) => {
-        const asked = waiting.get(id);
-        waiting.delete(id);
-        if (error) asked.fail(new Error(error));
-        else asked.done(answer);
-      };
-      worker.postMessage({ engine: Uint8Array.from(atob(page.engine), (letter) => letter.charCodeAt(0)) });
-    }
-    const id = ask.count = (ask.count ?? 0) + 1;
-    waiting.set(id, { done, fail });
-    worker.postMessage({ id, air, until_s: page.watch_s[1], where });
-  });
+  const firstSeed = page.schemes[0].air.seed;
+  const seedCount = Object.values(page.recorded ?? {})[0]?.length ?? Infinity;
+  const worker = new EngineWorker(page);
   const serverRun = async (scheme, network, seed) => {
     const body = JSON.stringify({ scheme: scheme.name, file: toYaml(network), rts: network.rts, seed });
     const request = { method: "POST", headers: { "Content-Type": "application/json" }, body };
-    const response = await fetch(`/own/run${location.search}`, request).catch(() => null);
-    if (!response) throw new Error("The local server does not answer. Start pacelab demo again and open the link that it prints.");
+    const response = await fetch(`/editor/run${location.search}`, request).catch(() => null);
+    if (!response)
+      throw new Error("The local server does not answer. Start pacelab demo again and open the link that it prints.");
     if (!response.ok) throw new Error((await response.text()).trim());
     return response.json();
   };
-  const kept = async (scheme, network, seed) => {
-    if (toYaml(network) !== begun) throw new Error(`${scheme.name} is Python's: this file has its runs of the network as it was (Reset). Save the network, then: pacelab demo FILE.yaml --scheme ${scheme.name}`);
-    return page.recorded[scheme.name][seed - first];
+  const recordedRun = async (scheme, network, seed) => {
+    if (toYaml(network) !== initialFile) {
+      throw new Error(
+        `${scheme.name} is a Python scheme: this file only holds its runs of the initial network (Reset). ` +
+          `To run it on this network, save the network, then: pacelab demo FILE.yaml --scheme ${scheme.name}`,
+      );
+    }
+    return page.recorded[scheme.name][seed - firstSeed];
   };
   const run = async (scheme, network, seed) => {
-    const how = !scheme.python ? () => ask(toAir(network, scheme.air, seed)) : page.recorded ? kept : serverRun;
-    const { result, tap } = await how(scheme, network, seed);
+    const pythonRun = page.recorded ? recordedRun : serverRun;
+    const { result, tap } = await (scheme.python
+      ? pythonRun(scheme, network, seed)
+      : worker.run(toAir(network, scheme.air, seed), page.watch_s[1]));
     return { result, log: clipLog(readRecords(recordsFrom(tap, from), to), from, to) };
   };
-  const after = (seed) => first + ((seed - first + 1) % seeds);
-  return { run, after, places: (network) => ask(toAir(network, page.schemes[0].air, 0), true) };
+  const nextSeed = (seed) => firstSeed + ((seed - firstSeed + 1) % seedCount);
+  return { run, nextSeed, places: (network) => worker.places(toAir(network, page.schemes[0].air, 0)) };
+}
+
+/** The engine in a Web Worker (worker.js), which starts with the first request. */
+class EngineWorker {
+  constructor(page) {
+    this.page = page;
+    this.pending = new Map();
+    this.lastId = 0;
+  }
+
+  run(air, until_s) {
+    return this.request({ air, until_s });
+  }
+  places(air) {
+    return this.request({ air, onlyPlaces: true });
+  }
+
+  request(message) {
+    this.worker ??= this.start();
+    this.lastId += 1;
+    return new Promise((resolve, reject) => {
+      this.pending.set(this.lastId, { resolve, reject });
+      this.worker.postMessage({ id: this.lastId, ...message });
+    });
+  }
+
+  start() {
+    const worker = new Worker(URL.createObjectURL(new Blob([this.page.worker], { type: "text/javascript" })));
+    worker.onmessage = ({ data: { id, error, ...answer } }) => {
+      const { resolve, reject } = this.pending.get(id);
+      this.pending.delete(id);
+      if (error) reject(new Error(error));
+      else resolve(answer);
+    };
+    worker.postMessage({ engine: Uint8Array.from(atob(this.page.engine), (letter) => letter.charCodeAt(0)) });
+    return worker;
+  }
 }
 
 const kbps = (bps) => `${Math.round(bps / 1e3)}`;
 const ms = (s) => (s === null || s === undefined ? "–" : `${Math.round(s * 1e3)}`);
 
-/** Of a flow's series: none (0 s) before its first, and none once nothing more of it arrives. */
+/** The round-trip times of a flow's series. null before the first sample (0 s), and after the flow's last segment. */
 function roundTrips({ rtt_s, goodput_bps }) {
   const last = goodput_bps.findLastIndex((bps) => bps > 0);
   return rtt_s.map((value, at) => (at > last ? null : value || null));
 }
 
-/** The most that a flow of a result carries: in the whole run, and in one of its moments. */
+/** The highest goodput of a flow in a result: over the whole run, and in one interval of the series. */
 function peakGoodput({ flows, series }) {
-  const moments = series.flows.flatMap(({ goodput_bps }) => goodput_bps);
-  return { run: Math.max(...flows.map(({ goodput_bps }) => goodput_bps), 0), moment: moments.reduce((a, b) => Math.max(a, b), 0) };
+  const intervals = series.flows.flatMap(({ goodput_bps }) => goodput_bps);
+  return {
+    run: Math.max(...flows.map(({ goodput_bps }) => goodput_bps), 0),
+    interval: intervals.reduce((a, b) => Math.max(a, b), 0),
+  };
 }
 
-function element(kind, properties = {}, ...children) {
+function makeElement(kind, properties = {}, ...children) {
   const made = Object.assign(document.createElement(kind), properties);
   made.append(...children);
   return made;
 }
 
 export class PacelabEditor extends HTMLElement {
-  start(page, runs) {
-    Object.assign(this, { page, runs, seed: page.schemes[0].air.seed, at: 0, selected: 0, views: [], playing: !matchMedia("(prefers-reduced-motion: reduce)").matches });
+  start(page, backend) {
+    Object.assign(this, {
+      page,
+      backend,
+      seed: page.schemes[0].air.seed,
+      at: 0,
+      selected: 0,
+      views: [],
+      playing: !matchMedia("(prefers-reduced-motion: reduce)").matches,
+    });
     this.network = fromAir(page.schemes[0].air, page.file);
     this.saved = this.file;
-    addEventListener("beforeunload", (event) => { if (this.isConnected && this.file !== this.saved) event.preventDefault(); });
-    this.walk = null; // where nodes are that walk, as the engine has it
+    addEventListener("beforeunload", (event) => {
+      if (this.isConnected && this.file !== this.saved) event.preventDefault();
+    });
+    this.walk = null; // the positions of moving nodes over time, from the engine
     this.mode = this.network.moves.length ? "walk" : "air";
     this.build();
     this.draw();
@@ -206,7 +268,12 @@ export class PacelabEditor extends HTMLElement {
     let before = performance.now();
     const frame = (now) => {
       if (!this.isConnected) return;
-      if (this.playing) this.seek((this.at + ((now - before) / 1e3) * (this.spanNs / PLAY_S) * 2 ** Number(this.querySelector(".speed").value)) % this.spanNs);
+      if (this.playing)
+        this.seek(
+          (this.at +
+            ((now - before) / 1e3) * (this.spanNs / PLAY_S) * 2 ** Number(this.querySelector(".speed").value)) %
+            this.spanNs,
+        );
       before = now;
       this.frames = (this.frames ?? 0) + 1;
       requestAnimationFrame(frame);
@@ -214,29 +281,47 @@ export class PacelabEditor extends HTMLElement {
     requestAnimationFrame(frame);
   }
 
-  /** The whole run in fast motion, for nodes that walk; else some of its air in slow motion. */
-  get walking() { return this.mode === "walk" && this.network.moves.length > 0; }
+  /**
+   * Whether the page shows the whole run in fast motion, so that moving nodes move. Else it shows the air in slow
+   * motion.
+   */
+  get walking() {
+    return this.mode === "walk" && this.network.moves.length > 0;
+  }
 
-  get seconds() { return this.page.schemes[0].air.duration_s; }
+  get seconds() {
+    return this.page.schemes[0].air.duration_s;
+  }
 
-  get spanNs() { return (this.walking ? this.seconds : this.page.watch_s[1] - this.page.watch_s[0]) * 1e9; }
+  get spanNs() {
+    return (this.walking ? this.seconds : this.page.watch_s[1] - this.page.watch_s[0]) * 1e9;
+  }
 
-  /** The network as a file. */
-  get file() { return toYaml(withDescription(this.network, this.page)); }
+  /** The network as a topology file. */
+  get file() {
+    return toYaml(withDescription(this.network, this.page));
+  }
 
-  /** The moment of the run that is shown. */
-  get nowS() { return (this.walking ? 0 : this.page.watch_s[0]) + this.at / 1e9; }
+  /** The time in the run that the page shows. */
+  get nowS() {
+    return (this.walking ? 0 : this.page.watch_s[0]) + this.at / 1e9;
+  }
 
   build() {
     const { page } = this;
-    this.innerHTML = `<style>${page.style}${STYLE}</style>
+    this.innerHTML = `<style>${page.style}</style>
       <header><h1></h1><p class="question"></p></header>
       <div class="stage">
         <div><div class="views"></div>
           <div class="transport">
             <button type="button" class="play"></button>
-            <label class="walks">Show <select class="showing" autocomplete="off"><option value="walk">the walk</option><option value="air">the air, slowly</option></select></label>
-            <label class="walks">Time <input type="range" class="time" min="0" step="any"></label>
+            <label class="motion">Show
+              <select class="showing" autocomplete="off">
+                <option value="walk">the moving nodes</option>
+                <option value="air">the air in slow motion</option>
+              </select>
+            </label>
+            <label class="motion">Time <input type="range" class="time" min="0" step="any"></label>
             <label>Speed <input type="range" class="speed" min="-2" max="3" step="0.25" value="0"></label>
             <span class="clock"></span>
             <button type="button" class="again">Another seed</button>
@@ -247,7 +332,11 @@ export class PacelabEditor extends HTMLElement {
           <form class="edit" aria-label="The network" autocomplete="off">
             <label>Network <input name="network"></label>
             <label>Selected node <input name="name"></label>
-            <div><button type="button" class="radio">Add radio</button> <button type="button" class="host">Add wired host</button> <button type="button" class="remove">Remove</button></div>
+            <div>
+              <button type="button" class="radio">Add radio</button>
+              <button type="button" class="host">Add wired host</button>
+              <button type="button" class="remove">Remove</button>
+            </div>
             <ul class="ends" aria-label="Flows"></ul>
             <div><button type="button" class="flow">Add flow</button></div>
             <label><input type="checkbox" name="rts"> RTS/CTS</label>
@@ -256,12 +345,21 @@ export class PacelabEditor extends HTMLElement {
         </div>
       </div>
       <p class="numbers" aria-live="polite"></p>
-      <div class="table" tabindex="0" role="region" aria-label="Flows' goodput and round trip"><table><thead></thead><tbody></tbody></table></div>
+      <div class="table" tabindex="0" role="region" aria-label="Flows' goodput and round trip">
+        <table><thead></thead><tbody></tbody></table>
+      </div>
       <div class="plots"><div class="goodput"></div><div class="trip"></div></div>
-      <details class="file"><summary>The file</summary><textarea readonly aria-label="The network as a topology file"></textarea></details>`;
+      <details class="file">
+        <summary>Topology file</summary>
+        <textarea readonly aria-label="The network as a topology file"></textarea>
+      </details>`;
     this.querySelector(".question").textContent = page.question;
     for (const scheme of page.schemes) {
-      const box = element("section", { className: "view" }, element("h2", { textContent: scheme.name, title: scheme.summary }));
+      const box = makeElement(
+        "section",
+        { className: "view" },
+        makeElement("h2", { textContent: scheme.name, title: scheme.summary }),
+      );
       this.querySelector(".views").append(box);
       this.views.push({ scheme, box });
     }
@@ -274,41 +372,65 @@ export class PacelabEditor extends HTMLElement {
     on(".play", "click", () => this.toggle());
     this.addEventListener("keydown", (event) => this.onKey(event));
     on(".showing", "change", (event) => this.setMode(event.target.value, 0));
-    on(".time", "input", (event) => { this.playing = false; this.label(); this.seek(Number(event.target.value) * 1e9); });
-    on(".again", "click", () => { this.seed = this.runs.after(this.seed); this.refresh(); });
-    on(".reset", "click", () => { this.seed = page.schemes[0].air.seed; this.change(fromAir(page.schemes[0].air, page.file)); });
+    on(".time", "input", (event) => {
+      this.playing = false;
+      this.labelPlay();
+      this.seek(Number(event.target.value) * 1e9);
+    });
+    on(".again", "click", () => {
+      this.seed = this.backend.nextSeed(this.seed);
+      this.refresh();
+    });
+    on(".reset", "click", () => {
+      this.seed = page.schemes[0].air.seed;
+      this.change(fromAir(page.schemes[0].air, page.file));
+    });
     on(".radio", "click", () => this.add(true));
     on(".host", "click", () => this.add(false));
     on(".remove", "click", () => this.change(withoutNode(this.network, this.selected)));
     on(".flow", "click", () => this.addFlow());
     on(".save", "click", () => this.save());
-    on("[name='network']", "change", (event) => this.change({ ...this.network, name: event.target.value || "network" }));
+    on("[name='network']", "change", (event) =>
+      this.change({ ...this.network, name: event.target.value || "network" }),
+    );
     on("[name='name']", "change", (event) => this.rename(event.target.value.trim()));
     on("[name='rts']", "change", (event) => this.change({ ...this.network, rts: event.target.checked }));
     on(".views", "focusin", (event) => this.select(Number(event.target.closest("[data-node]")?.dataset.node)));
-    new ResizeObserver(() => { for (const { scene } of this.views) scene?.draw(); this.plot(); }).observe(this.goodput.canvas);
-    this.label();
+    new ResizeObserver(() => {
+      for (const { scene } of this.views) scene?.draw();
+      this.plot();
+    }).observe(this.goodput.canvas);
+    this.labelPlay();
   }
 
-  toggle() { this.playing = !this.playing; this.label(); }
+  toggle() {
+    this.playing = !this.playing;
+    this.labelPlay();
+  }
 
-  /** The space bar, where it has no meaning of its own. */
+  /** The space bar plays and pauses, unless it has a meaning in the element with the focus. */
   onKey(event) {
-    if (event.key !== " " || event.target.closest("button, summary, select, textarea, input:not([type='range'])")) return;
+    if (event.key !== " " || event.target.closest("button, summary, select, textarea, input:not([type='range'])"))
+      return;
     event.preventDefault();
     this.toggle();
   }
 
-  label() { this.querySelector(".play").textContent = this.playing ? "❚❚ Pause" : "▶ Play"; }
+  labelPlay() {
+    this.querySelector(".play").textContent = this.playing ? "❚❚ Pause" : "▶ Play";
+  }
 
   select(node) {
     if (Number.isNaN(node) || !this.network.nodes[node]) return;
     this.selected = node;
     this.querySelector("[name='name']").value = this.network.nodes[node].name;
-    for (const { scene } of this.views) { scene.selected = node; scene.draw(); }
+    for (const { scene } of this.views) {
+      scene.selected = node;
+      scene.draw();
+    }
   }
 
-  /** Show the walk, or the air, from a time on. */
+  /** Shows the moving nodes or the air, from the time `at`. */
   setMode(mode, at) {
     this.mode = mode;
     this.shownStep = null;
@@ -316,7 +438,7 @@ export class PacelabEditor extends HTMLElement {
     this.plot();
   }
 
-  /** Another network: drawn anew, and run. */
+  /** Replaces the network, draws it and runs it. */
   change(network) {
     this.network = network;
     this.walk = null;
@@ -329,18 +451,21 @@ export class PacelabEditor extends HTMLElement {
 
   freeName(stem) {
     const taken = new Set(this.network.nodes.map(({ name }) => name));
-    for (let count = this.network.nodes.length; ; count += 1) if (!taken.has(`${stem}${count}`)) return `${stem}${count}`;
+    for (let count = this.network.nodes.length; ; count += 1)
+      if (!taken.has(`${stem}${count}`)) return `${stem}${count}`;
   }
 
   add(wireless) {
     const { network, selected } = this;
     const [x, y] = network.nodes[selected]?.at ?? [0, 0];
-    const taken = (at) => network.nodes.some((node) => Math.hypot(node.at[0] - at[0], node.at[1] - at[1]) < NEW_NODE_DISTANCE_M / 2);
+    const taken = (at) =>
+      network.nodes.some((node) => Math.hypot(node.at[0] - at[0], node.at[1] - at[1]) < NEW_NODE_DISTANCE_M / 2);
     const at = [x + NEW_NODE_DISTANCE_M, y];
     while (taken(at)) at[1] += NEW_NODE_DISTANCE_M;
     const node = network.nodes.length;
     const nodes = [...network.nodes, { name: this.freeName(wireless ? "n" : "host"), wireless, at }];
-    const wires = wireless || !network.nodes[selected] ? network.wires : [...network.wires, { a: selected, b: node, ...NEW_WIRE }];
+    const wires =
+      wireless || !network.nodes[selected] ? network.wires : [...network.wires, { a: selected, b: node, ...NEW_WIRE }];
     this.selected = node;
     this.change({ ...network, nodes, wires });
   }
@@ -355,16 +480,19 @@ export class PacelabEditor extends HTMLElement {
     const taken = this.network.nodes.some((node, number) => node.name === name && number !== this.selected);
     if (!name || taken) {
       this.select(this.selected);
-      return this.showAlert(taken ? `There is a node ${name} already.` : "A node has a name.");
+      return this.showAlert(taken ? `There is already a node called ${name}.` : "A node must have a name.");
     }
-    this.change({ ...this.network, nodes: this.network.nodes.map((node, number) => (number === this.selected ? { ...node, name } : node)) });
+    this.change({
+      ...this.network,
+      nodes: this.network.nodes.map((node, number) => (number === this.selected ? { ...node, name } : node)),
+    });
   }
 
   save() {
     this.saved = this.file;
     const file = new Blob([this.file], { type: "application/yaml" });
     const name = this.network.name.replace(/[^\p{L}\p{N}_]+/gu, "-").replace(/^-|-$/g, "") || "network";
-    const link = element("a", { href: URL.createObjectURL(file), download: `${name}.yaml` });
+    const link = makeElement("a", { href: URL.createObjectURL(file), download: `${name}.yaml` });
     link.click();
     URL.revokeObjectURL(link.href);
   }
@@ -376,7 +504,7 @@ export class PacelabEditor extends HTMLElement {
     this.querySelector("[name='rts']").checked = network.rts;
     this.querySelector("textarea").value = this.file;
     this.places = network.nodes.map(({ at }) => at);
-    for (const part of this.querySelectorAll(".walks")) part.hidden = !network.moves.length;
+    for (const part of this.querySelectorAll(".motion")) part.hidden = !network.moves.length;
     for (const view of this.views) {
       view.scene?.svg.remove();
       view.scene = new Scene(view.box, {
@@ -389,21 +517,24 @@ export class PacelabEditor extends HTMLElement {
         onMove: (node, place) => this.move(node, place),
       });
       view.box.prepend(view.box.querySelector("h2"));
-      view.scene.svg.setAttribute("aria-label", `The network under ${view.scheme.name}; nodes can be dragged, or moved by the arrow keys`);
+      view.scene.svg.setAttribute(
+        "aria-label",
+        `The network under ${view.scheme.name}; nodes can be dragged, or moved by the arrow keys`,
+      );
       this.show(view);
     }
     this.select(this.selected);
     this.listFlows();
   }
 
-  /** A node that walks is moved where it starts: it is shown there first. */
+  /** Moves a node. A node that moves by itself can be moved at its start only, so the page first goes to that time. */
   move(node, place) {
     const walks = this.network.moves.filter(([mover]) => mover === node);
     if (walks.length && (this.nowS > 0 || this.playing)) {
       this.playing = false;
-      this.label();
+      this.labelPlay();
       this.querySelector(".showing").value = "walk";
-      this.watch("walk", 0);
+      this.setMode("walk", 0);
       return;
     }
     if (this.network.nodes.some(({ at }, other) => other !== node && at[0] === place[0] && at[1] === place[1])) return;
@@ -412,29 +543,48 @@ export class PacelabEditor extends HTMLElement {
     this.places[node] = place;
     this.querySelector("textarea").value = this.file;
     for (const view of this.views) this.show(view);
-    this.pending ??= requestAnimationFrame(() => { this.pending = null; this.refresh(); });
+    this.pending ??= requestAnimationFrame(() => {
+      this.pending = null;
+      this.refresh();
+    });
   }
 
-  /** Whoever is at one of the flows' ends by the keyboard stays there. */
+  /** Lists the flows. The focus stays on the same control. */
   listFlows() {
     const { network } = this;
     const ends = this.querySelector(".ends");
     const focused = ends.contains(document.activeElement) && document.activeElement.getAttribute("aria-label");
     const choose = (index, end) => {
-      const select = element("select");
+      const select = makeElement("select");
       select.setAttribute("aria-label", `Flow ${index}: ${end === "src" ? "from" : "to"}`);
-      network.nodes.forEach(({ name }, node) => select.append(element("option", { value: node, textContent: name, selected: network.flows[index][end] === node })));
-      select.addEventListener("change", () => this.change({ ...network, flows: network.flows.map((flow, number) => (number === index ? { ...flow, [end]: Number(select.value) } : flow)) }));
+      for (const [node, { name }] of network.nodes.entries()) {
+        const selected = network.flows[index][end] === node;
+        select.append(makeElement("option", { value: node, textContent: name, selected }));
+      }
+      select.addEventListener("change", () =>
+        this.change({
+          ...network,
+          flows: network.flows.map((flow, number) =>
+            number === index ? { ...flow, [end]: Number(select.value) } : flow,
+          ),
+        }),
+      );
       return select;
     };
-    ends.replaceChildren(...network.flows.map((_, index) => {
-      const removed = element("button", { type: "button", textContent: "✖" });
-      removed.setAttribute("aria-label", `Remove flow ${index}`);
-      removed.addEventListener("click", () => this.change({ ...network, flows: network.flows.filter((_flow, number) => number !== index) }));
-      return element("li", {}, choose(index, "src"), " → ", choose(index, "dst"), " ", removed);
-    }));
+    ends.replaceChildren(
+      ...network.flows.map((_, index) => {
+        const removed = makeElement("button", { type: "button", textContent: "✖" });
+        removed.setAttribute("aria-label", `Remove flow ${index}`);
+        removed.addEventListener("click", () =>
+          this.change({ ...network, flows: network.flows.filter((_flow, number) => number !== index) }),
+        );
+        return makeElement("li", {}, choose(index, "src"), " → ", choose(index, "dst"), " ", removed);
+      }),
+    );
     if (!focused) return;
-    const again = [...ends.querySelectorAll("[aria-label]")].find((part) => part.getAttribute("aria-label") === focused);
+    const again = [...ends.querySelectorAll("[aria-label]")].find(
+      (part) => part.getAttribute("aria-label") === focused,
+    );
     (again ?? ends.querySelector("li:last-child button") ?? this.querySelector("button.flow")).focus();
   }
 
@@ -442,56 +592,75 @@ export class PacelabEditor extends HTMLElement {
     const { nodes, wires, flows, ranges } = this.network;
     const links = wires.map(({ a, b }) => ({ ends: [a, b], look: "wire" }));
     const apart = (a, b) => Math.hypot(this.places[a][0] - this.places[b][0], this.places[a][1] - this.places[b][1]);
-    nodes.forEach((one, a) => nodes.forEach((other, b) => {
-      if (a < b && one.wireless && other.wireless && apart(a, b) <= ranges.decode_m) links.push({ ends: [a, b], look: "radio" });
-    }));
-    const full = Math.max(...this.views.map(({ peakGoodput }) => peakGoodput?.[this.walking ? "moment" : "run"] ?? 0), 1);
-    scene.show({ places: this.places, links, ranges, full, flows: flows.map(({ src, dst }, index) => ({ src, dst, goodput_bps: this.goodputOf(view, index) })) });
+    const radios = [...nodes.keys()].filter((node) => nodes[node].wireless);
+    for (const a of radios)
+      for (const b of radios) if (a < b && apart(a, b) <= ranges.decode_m) links.push({ ends: [a, b], look: "radio" });
+    const full = Math.max(
+      ...this.views.map(({ peakGoodput }) => peakGoodput?.[this.walking ? "interval" : "run"] ?? 0),
+      1,
+    );
+    scene.show({
+      places: this.places,
+      links,
+      ranges,
+      full,
+      flows: flows.map(({ src, dst }, index) => ({ src, dst, goodput_bps: this.goodputOf(view, index) })),
+    });
   }
 
-  /** Of a flow: of the run, or on a walk of the moment. */
+  /** The goodput of a flow: of the whole run, or of the current interval if the page shows the moving nodes. */
   goodputOf(view, flow) {
     const at = this.walking && view ? view.series.t_s.findIndex((end) => this.nowS < end) : -1;
     return (at < 0 ? view?.flows[flow]?.goodput_bps : view.series.flows[flow]?.goodput_bps[at]) ?? 0;
   }
 
-  /** Nodes that walk, at their places; drawn anew with each step of theirs. */
-  placeWalkers() {
+  /** Puts the moving nodes at their positions, and draws the network again after each of their steps. */
+  placeMovingNodes() {
     if (!this.walk) return;
     const step = Math.floor(this.nowS / this.walk.step_s + 1e-6);
     if (step === this.shownStep) return;
     this.shownStep = step;
-    for (const [node, track] of Object.entries(this.walk.places)) this.places[node] = track[Math.min(step, track.length - 1)];
+    for (const [node, track] of Object.entries(this.walk.places))
+      this.places[node] = track[Math.min(step, track.length - 1)];
     for (const view of this.views) this.show(view);
     const second = Math.floor(this.nowS);
     if (this.walking && second !== this.shownSecond) this.plot();
     this.shownSecond = second;
   }
 
-  /** One change at a time, the newest; what a scheme says of an older one is not shown. */
+  /** Runs one change at a time. After a run, only the newest of the changes during the run is run and shown. */
   async refresh() {
-    if (this.busy) { this.changed = true; return; }
+    if (this.busy) {
+      this.changed = true;
+      return;
+    }
     this.busy = true;
     this.setAttribute("aria-busy", "true");
-    const [begun, network, seed] = [performance.now(), structuredClone(this.network), this.seed];
+    const [startedMs, network, seed] = [performance.now(), structuredClone(this.network), this.seed];
     const messages = [];
     const missing = missingParts(network);
-    const pendingWalk = network.moves.length ? this.runs.places(network).catch(() => null) : null; // refused as the run is
-    await Promise.all(this.views.map(async (part) => {
-      try {
-        if (missing) throw new Error(missing);
-        const { result, log } = await this.runs.run(part.scheme, network, seed);
-        Object.assign(part, { log, view: result, peakGoodput: peakGoodput(result), failed: "" });
-      } catch (error) {
-        Object.assign(part, { log: null, view: null, peakGoodput: null, failed: error.message });
-        if (!messages.includes(error.message)) messages.push(error.message);
-      }
-    }));
+    // the run reports the error
+    const pendingWalk = network.moves.length ? this.backend.places(network).catch(() => null) : null;
+    await Promise.all(
+      this.views.map(async (part) => {
+        try {
+          if (missing) throw new Error(missing);
+          const { result, log } = await this.backend.run(part.scheme, network, seed);
+          Object.assign(part, { log, view: result, peakGoodput: peakGoodput(result), failed: "" });
+        } catch (error) {
+          Object.assign(part, { log: null, view: null, peakGoodput: null, failed: error.message });
+          if (!messages.includes(error.message)) messages.push(error.message);
+        }
+      }),
+    );
     const walk = await pendingWalk;
     this.busy = false;
-    if (this.changed) { this.changed = false; return this.refresh(); }
+    if (this.changed) {
+      this.changed = false;
+      return this.refresh();
+    }
     this.setAttribute("aria-busy", "false");
-    this.lastRefreshMs = performance.now() - begun;
+    this.lastRefreshMs = performance.now() - startedMs;
     this.showAlert(messages.join(" "));
     this.walk = walk;
     this.shownStep = null;
@@ -511,53 +680,95 @@ export class PacelabEditor extends HTMLElement {
 
   showTable(seed) {
     const { nodes, flows } = this.network;
-    const head = (text) => Object.assign(element("th", { textContent: text }), { scope: "col" });
+    const head = (text) => Object.assign(makeElement("th", { textContent: text }), { scope: "col" });
     const heads = this.views.flatMap(({ scheme }) => [head(`${scheme.name}, kbit/s`), head("round trip, ms")]);
-    this.querySelector("thead").replaceChildren(element("tr", {}, head("flow"), ...heads));
-    this.querySelector("tbody").replaceChildren(...flows.map(({ src, dst }, index) => {
-      const name = Object.assign(element("th", { textContent: `${nodes[src].name} → ${nodes[dst].name}` }), { scope: "row" });
-      const cells = this.views.flatMap(({ view }) => {
-        const flow = view?.flows[index];
-        return [flow ? kbps(flow.goodput_bps) : "–", ms(flow?.rtt_mean_s)].map((text) => element("td", { textContent: text }));
+    this.querySelector("thead").replaceChildren(makeElement("tr", {}, head("flow"), ...heads));
+    this.querySelector("tbody").replaceChildren(
+      ...flows.map(({ src, dst }, index) => {
+        const name = Object.assign(makeElement("th", { textContent: `${nodes[src].name} → ${nodes[dst].name}` }), {
+          scope: "row",
+        });
+        const cells = this.views.flatMap(({ view }) => {
+          const flow = view?.flows[index];
+          return [flow ? kbps(flow.goodput_bps) : "–", ms(flow?.rtt_mean_s)].map((text) =>
+            makeElement("td", { textContent: text }),
+          );
+        });
+        return makeElement("tr", {}, name, ...cells);
+      }),
+    );
+    const inAll = flows.length > 1 ? " in all" : "";
+    const sums = this.views
+      .filter(({ view }) => view)
+      .map(({ scheme, view }) => {
+        const sum = view.flows.reduce((total, flow) => total + flow.goodput_bps, 0);
+        return `${scheme.name} ${kbps(sum)} kbit/s${inAll}`;
       });
-      return element("tr", {}, name, ...cells);
-    }));
-    const sums = this.views.filter(({ view }) => view).map(({ scheme, view }) => `${scheme.name} ${kbps(view.flows.reduce((sum, flow) => sum + flow.goodput_bps, 0))} kbit/s${flows.length > 1 ? " in all" : ""}`);
-    this.querySelector(".numbers").textContent = !sums.length ? "" : `${sums.join(", ")} (seed ${seed}, ${this.page.schemes[0].air.duration_s} s of air).`;
+    this.querySelector(".numbers").textContent = !sums.length
+      ? ""
+      : `${sums.join(", ")} (seed ${seed}, ${this.page.schemes[0].air.duration_s} s simulated).`;
   }
 
   plot() {
     const shown = this.views.filter(({ view }) => view);
     if (!shown.length) return;
     const { nodes, flows } = this.network;
-    const mean = (values) => { const known = values.filter((value) => value !== null); return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null; };
+    const mean = (values) => {
+      const known = values.filter((value) => value !== null);
+      return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
+    };
     const known = (what, flow) => (what === "rtt_s" ? roundTrips(flow) : flow[what]);
-    const over = (view, what, join) => { const all = view.series.flows.map((flow) => known(what, flow)); return view.series.t_s.map((_, at) => join(all.map((values) => values[at]))); };
+    const over = (view, what, join) => {
+      const all = view.series.flows.map((flow) => known(what, flow));
+      return view.series.t_s.map((_, at) => join(all.map((values) => values[at])));
+    };
     const sum = (values) => values.reduce((total, value) => total + value, 0);
     const single = shown.length === 1;
-    const lines = (what, join, scale) => (single
-      ? shown[0].view.series.flows.slice(0, MAX_LINES).map((flow, index) => ({ label: `${nodes[flows[index].src].name} → ${nodes[flows[index].dst].name}`, values: known(what, flow) }))
-      : shown.map(({ scheme, view }) => ({ label: scheme.name, values: over(view, what, join) }))
-    ).map(({ label, values }) => ({ label, values: values.map((value) => (value === null ? null : Math.round(value * scale * 10) / 10)) }));
+    const lines = (what, join, scale) =>
+      (single
+        ? shown[0].view.series.flows.slice(0, MAX_LINES).map((flow, index) => ({
+            label: `${nodes[flows[index].src].name} → ${nodes[flows[index].dst].name}`,
+            values: known(what, flow),
+          }))
+        : shown.map(({ scheme, view }) => ({ label: scheme.name, values: over(view, what, join) }))
+      ).map(({ label, values }) => ({
+        label,
+        values: values.map((value) => (value === null ? null : Math.round(value * scale * 10) / 10)),
+      }));
     const { t_s } = shown[0].view.series;
     const now = this.walking ? this.nowS : undefined;
     const which = flows.length > MAX_LINES ? ` of the first ${MAX_LINES} flows` : "";
-    this.goodput.show({ what: single ? `Goodput${which}` : "Goodput of all flows", unit: "kbit/s", t_s, lines: lines("goodput_bps", sum, 1e-3), now });
+    this.goodput.show({
+      what: single ? `Goodput${which}` : "Goodput of all flows",
+      unit: "kbit/s",
+      t_s,
+      lines: lines("goodput_bps", sum, 1e-3),
+      now,
+    });
     const trips = lines("rtt_s", mean, 1e3);
     const any = trips.some(({ values }) => values.some((value) => value !== null));
     this.trip.canvas.hidden = !any;
-    if (any) this.trip.show({ what: single ? `Round trip${which}` : "Round trip, mean of the flows", unit: "ms", t_s, lines: trips, now });
+    if (any)
+      this.trip.show({
+        what: single ? `Round trip${which}` : "Round trip, mean of the flows",
+        unit: "ms",
+        t_s,
+        lines: trips,
+        now,
+      });
   }
 
   seek(at) {
     this.at = at;
-    this.placeWalkers();
+    this.placeMovingNodes();
     this.legend.hidden = this.walking;
     for (const { scene, log } of this.views) if (log) scene.play(this.walking ? NO_ACTIVITY : log, at);
     const time = this.querySelector(".time");
     [time.disabled, time.max, time.value] = [!this.walking, this.seconds, this.nowS];
-    this.querySelector(".clock").textContent = this.walking ? `${this.nowS.toFixed(1)} s` : `${(this.nowS * 1e3).toFixed(2)} ms`;
+    this.querySelector(".clock").textContent = this.walking
+      ? `${this.nowS.toFixed(1)} s`
+      : `${(this.nowS * 1e3).toFixed(2)} ms`;
   }
 }
 
-if (!customElements.get("pacelab-own")) customElements.define("pacelab-own", PacelabEditor);
+if (!customElements.get("pacelab-editor")) customElements.define("pacelab-editor", PacelabEditor);

@@ -1,4 +1,5 @@
-// The engine in the page. It takes an air configuration and returns a result (medium/README.md; interface: medium/wasm).
+// The engine in the page. It takes an air configuration and returns a result (medium/README.md; interface:
+// medium/wasm).
 
 /** Starts the engine from the bytes of its WebAssembly module. */
 export async function startEngine(bytes) {

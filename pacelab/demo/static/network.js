@@ -1,5 +1,6 @@
-// The wired side of a network, as its controller reports it over REST: positions, flows with class, rate and MOS, and the scheme
-// of each gateway. The page polls the state, so that a page that was in the background for long shows the current state.
+// The wired side of a network, as its controller reports it over REST: positions, flows with class, rate and MOS, and
+// the scheme of each gateway. The page polls the state, so that a page that was in the background for long shows the
+// current state.
 
 const POLL_INTERVAL_MS = 1000;
 const CURVE_POINTS = 60; // points of a curve
@@ -10,8 +11,22 @@ const MIN_FULL_BPS = 200e3;
 const ACCEPTABLE_MOS = 3.6;
 const STATION_DISTANCE_M = 110; // from a gateway to a walking station at this gateway, in the picture
 const RING_RADIUS_M = 220;
-const EVENT_KINDS = ["switch-up", "switch-down", "switch-refused", "link-up", "port-down", "station", "handover", "place-refused",
-  "gateway", "policy", "class", "no-way", "rules-found", "refused"];
+const EVENT_KINDS = [
+  "switch-up",
+  "switch-down",
+  "switch-refused",
+  "link-up",
+  "port-down",
+  "station",
+  "handover",
+  "place-refused",
+  "gateway",
+  "policy",
+  "class",
+  "no-way",
+  "rules-found",
+  "refused",
+];
 
 /** Positions of all nodes that the controller knows: those of the `picture`, and other nodes of the topology. */
 export function layOutNodes(picture, topology) {
@@ -24,7 +39,12 @@ export function layOutNodes(picture, topology) {
   unlistedSwitches.forEach(({ id, name }, index) => {
     const angle = (2 * Math.PI * index) / unlistedSwitches.length - Math.PI / 2;
     switchOf.set(id, nodes.length);
-    nodes.push({ name, wireless: false, switch: id, place: [Math.round(middle + RING_RADIUS_M * Math.cos(angle)), Math.round(RING_RADIUS_M * Math.sin(angle))] });
+    nodes.push({
+      name,
+      wireless: false,
+      switch: id,
+      place: [Math.round(middle + RING_RADIUS_M * Math.cos(angle)), Math.round(RING_RADIUS_M * Math.sin(angle))],
+    });
   });
   const links = [];
   const beside = new Map();
@@ -36,9 +56,13 @@ export function layOutNodes(picture, topology) {
       const count = beside.get(at) ?? 0;
       beside.set(at, count + 1);
       const [x, y] = nodes[at].place;
-      const outward = nodes[at].position_m ? Math.PI / 2 : Math.atan2(y, x - middle); // below a gateway, or outside of the ring
+      // below a gateway, or outside of the ring
+      const outward = nodes[at].position_m ? Math.PI / 2 : Math.atan2(y, x - middle);
       const angle = outward + 0.7 * (count % 2 ? -1 : 1) * Math.ceil(count / 2);
-      const place = [Math.round(x + STATION_DISTANCE_M * Math.cos(angle)), Math.round(y + STATION_DISTANCE_M * Math.sin(angle))];
+      const place = [
+        Math.round(x + STATION_DISTANCE_M * Math.cos(angle)),
+        Math.round(y + STATION_DISTANCE_M * Math.sin(angle)),
+      ];
       if (index === undefined) {
         index = nodes.length;
         nodes.push({ name: name ?? address.split(".").at(-1), wireless: false, address, place });
@@ -69,16 +93,20 @@ function readFlow(text, { nodes, nodeAt }) {
   return { src: ends[0], dst: ends[1] ?? ends[0] };
 }
 
-const formatRate = (bps) => (bps >= 1e6 ? `${(bps / 1e6).toFixed(2)} Mbit/s` : `${(bps / 1e3).toFixed(bps < 1e4 ? 1 : 0)} kbit/s`);
-const plural = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+const formatRate = (bps) =>
+  bps >= 1e6 ? `${(bps / 1e6).toFixed(2)} Mbit/s` : `${(bps / 1e3).toFixed(bps < 1e4 ? 1 : 0)} kbit/s`;
+const plural = (count, what, ending = "s") => `${count} ${what}${count === 1 ? "" : ending}`;
 
-function element(kind, properties = {}, ...children) {
+function makeElement(kind, properties = {}, ...children) {
   const made = Object.assign(document.createElement(kind), properties);
   made.append(...children);
   return made;
 }
 
-/** Shows a controller's network in a component that has been started. `picture` is the argument of network_page (network.py). */
+/**
+ * Shows a controller's network in a component that has been started. `picture` is the argument of network_page
+ * (network.py).
+ */
 export class NetworkPage {
   constructor(demo, picture) {
     Object.assign(this, { demo, picture, history: new Map(), gateways: new Map(), notes: [], full: MIN_FULL_BPS });
@@ -91,31 +119,58 @@ export class NetworkPage {
   }
 
   build() {
-    const key = element("ul", { className: "looks" });
-    for (const [look, text] of [["tcp", "TCP"], ["voice", "voice"], ["other", "other"], ["radio", "radio link to the gateway"]])
-      key.append(element("li", {}, element("span", { className: `look ${look}` }), text));
+    const key = makeElement("ul", { className: "looks" });
+    for (const [look, text] of [
+      ["tcp", "TCP"],
+      ["voice", "voice"],
+      ["other", "other"],
+      ["radio", "radio link to the gateway"],
+    ])
+      key.append(makeElement("li", {}, makeElement("span", { className: `look ${look}` }), text));
     this.demo.querySelector(".view").append(key);
-    this.panel = element("section", { className: "gateways" });
+    this.panel = makeElement("section", { className: "gateways" });
     this.panel.setAttribute("aria-label", "Gateways");
-    this.answer = element("p", { className: "answered" });
+    this.answer = makeElement("p", { className: "answered" });
     this.answer.setAttribute("role", "status");
-    this.demo.querySelector(".side").prepend(element("h2", { textContent: "Gateways" }), this.panel, this.answer);
-    const heads = ["flow", "class", "rate", "round trip", "MOS", "path"].map((text) => Object.assign(element("th", { textContent: text }), { scope: "col" }));
-    this.rows = element("tbody");
-    this.caption = element("caption");
-    const table = element("table", { className: "flows" }, this.caption, element("thead", {}, element("tr", {}, ...heads)), this.rows);
-    const tableBox = element("div", { className: "table", tabIndex: 0 }, table);
+    this.demo.querySelector(".side").prepend(makeElement("h2", { textContent: "Gateways" }), this.panel, this.answer);
+    const heads = ["flow", "class", "rate", "round trip", "MOS", "path"].map((text) =>
+      Object.assign(makeElement("th", { textContent: text }), { scope: "col" }),
+    );
+    this.rows = makeElement("tbody");
+    this.caption = makeElement("caption");
+    const table = makeElement(
+      "table",
+      { className: "flows" },
+      this.caption,
+      makeElement("thead", {}, makeElement("tr", {}, ...heads)),
+      this.rows,
+    );
+    const tableBox = makeElement("div", { className: "table", tabIndex: 0 }, table);
     tableBox.setAttribute("role", "region");
     tableBox.setAttribute("aria-label", "Flows");
-    this.log = element("ol", { className: "notes", tabIndex: 0 });
+    this.log = makeElement("ol", { className: "notes", tabIndex: 0 });
     this.log.setAttribute("aria-label", "Events, newest first");
-    this.demo.querySelector(".foot").before(element("h2", { textContent: "Flows" }), tableBox, element("h2", { textContent: "Events" }), this.log);
+    this.demo
+      .querySelector(".foot")
+      .before(
+        makeElement("h2", { textContent: "Flows" }),
+        tableBox,
+        makeElement("h2", { textContent: "Events" }),
+        this.log,
+      );
   }
 
   async ask(path, options = {}) {
-    const headers = { Authorization: `Bearer ${this.token}`, ...(options.body ? { "Content-Type": "application/json" } : {}) };
+    const headers = {
+      Authorization: `Bearer ${this.token}`,
+      ...(options.body ? { "Content-Type": "application/json" } : {}),
+    };
     const response = await fetch(path, { ...options, headers });
-    if (response.status === 401) throw new Error("The token in this page's address does not belong to this controller. Open the link that the controller printed.");
+    if (response.status === 401)
+      throw new Error(
+        "The token in this page's address does not belong to this controller. " +
+          "Open the link that the controller printed.",
+      );
     const found = await response.json();
     if (!response.ok) throw new Error(typeof found.detail === "string" ? found.detail : JSON.stringify(found.detail));
     return found;
@@ -124,11 +179,18 @@ export class NetworkPage {
   async poll() {
     for (;;) {
       try {
-        const [topology, flows, gateways] = await Promise.all(["/v1/topology", `/v1/flows?limit=${MAX_ROWS}`, "/v1/gateways"].map((path) => this.ask(path)));
+        const [topology, flows, gateways] = await Promise.all(
+          ["/v1/topology", `/v1/flows?limit=${MAX_ROWS}`, "/v1/gateways"].map((path) => this.ask(path)),
+        );
         this.show(topology, flows, gateways);
       } catch (error) {
         const gone = error instanceof TypeError;
-        this.demo.showAlert(gone ? "The controller does not answer. Flows that have rules continue. This page continues when the controller answers again." : error.message);
+        this.demo.showAlert(
+          gone
+            ? "The controller does not answer. Flows that have rules continue. " +
+                "This page continues when the controller answers again."
+            : error.message,
+        );
       }
       await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
     }
@@ -157,19 +219,29 @@ export class NetworkPage {
       ranges: { decode_m: 0, sense_m: 0 },
       curves: this.curves(flowRows),
       full_bps: this.full,
-      numbers: `${plural(topology.switches.length, "switch").replace("switchs", "switches")}, ${plural(links, "link")}, ${plural(topology.stations.length, "address").replace("addresss", "addresses")}. ` +
+      numbers:
+        `${plural(topology.switches.length, "switch", "es")}, ${plural(links, "link")}, ` +
+        `${plural(topology.stations.length, "address", "es")}. ` +
         (counters.length ? `Refused or not forwarded: ${counters.join(", ")}.` : "Nothing was refused."),
     });
     this.showFlows(flowRows, flows.count, found);
     for (const gateway of gateways) this.showGateway(gateway);
-    if (!gateways.length && !this.panel.children.length) this.panel.replaceChildren(element("p", { className: "none", textContent: "No gateway agent is connected. Start one with: pacelab gateway --controller URL" }));
+    if (!gateways.length && !this.panel.children.length)
+      this.panel.replaceChildren(
+        makeElement("p", {
+          className: "none",
+          textContent: "No gateway agent is connected. Start one with: pacelab gateway --controller URL",
+        }),
+      );
   }
 
   arrows({ row, src, dst }, { switchOf }) {
     if (!row.rate_bps) return [];
     const way = [src.node, ...row.path.map((id) => switchOf.get(id)), dst.node].filter((node) => node !== undefined);
     const stops = way.filter((node, index) => node !== way[index - 1]);
-    return stops.slice(1).map((node, index) => ({ src: stops[index], dst: node, goodput_bps: row.rate_bps, look: row.class }));
+    return stops
+      .slice(1)
+      .map((node, index) => ({ src: stops[index], dst: node, goodput_bps: row.rate_bps, look: row.class }));
   }
 
   recordRates(flowRows) {
@@ -183,27 +255,48 @@ export class NetworkPage {
   }
 
   curves(flowRows) {
-    const lines = flowRows.slice(0, MAX_CURVES).map(({ row, src, dst }) => ({ label: `${src.name} → ${dst.name}`, values: [...this.history.get(row.flow)] }));
-    return { what: "Rate", unit: "kbit/s", low: 0, t_s: Array.from({ length: CURVE_POINTS }, (_, at) => at + 1 - CURVE_POINTS), lines };
+    const lines = flowRows
+      .slice(0, MAX_CURVES)
+      .map(({ row, src, dst }) => ({ label: `${src.name} → ${dst.name}`, values: [...this.history.get(row.flow)] }));
+    return {
+      what: "Rate",
+      unit: "kbit/s",
+      low: 0,
+      t_s: Array.from({ length: CURVE_POINTS }, (_, at) => at + 1 - CURVE_POINTS),
+      lines,
+    };
   }
 
   showFlows(flowRows, count, { nodes, switchOf }) {
-    this.caption.textContent = count > flowRows.length ? `The ${flowRows.length} fastest of ${plural(count, "flow")}` : plural(count, "flow");
-    this.rows.replaceChildren(...flowRows.map(({ row, src, dst }) => {
-      const bar = element("span", { className: `part ${row.class}` });
-      bar.style.width = `${(100 * row.rate_bps) / this.full}%`;
-      const ends = [src, dst].map(({ name, port }) => (port === undefined || port === "0" ? name : `${name}:${port}`));
-      const mos = row.mos === null ? "–" : `${row.mos.toFixed(2)} ${row.mos >= ACCEPTABLE_MOS ? "✔" : "✖"}`;
-      const way = row.path.map((id) => nodes[switchOf.get(id)]?.name ?? id).join(" → ");
-      const cell = (text) => element("td", { textContent: text });
-      const kind = cell(row.class === "tcp" ? "TCP" : row.class);
-      kind.append(element("small", { textContent: row.class === "tcp" ? "" : ` ${row.reason}` }));
-      const carried = cell("");
-      carried.className = "rate";
-      carried.append(bar, element("span", { textContent: formatRate(row.rate_bps) }));
-      return element("tr", {}, Object.assign(element("th", { textContent: ends.join(" → ") }), { scope: "row" }),
-        kind, carried, cell(row.rtt_s === null ? "–" : `${Math.round(1e3 * row.rtt_s)} ms`), cell(mos), cell(way));
-    }));
+    this.caption.textContent =
+      count > flowRows.length ? `The ${flowRows.length} fastest of ${plural(count, "flow")}` : plural(count, "flow");
+    this.rows.replaceChildren(
+      ...flowRows.map(({ row, src, dst }) => {
+        const bar = makeElement("span", { className: `part ${row.class}` });
+        bar.style.width = `${(100 * row.rate_bps) / this.full}%`;
+        const ends = [src, dst].map(({ name, port }) =>
+          port === undefined || port === "0" ? name : `${name}:${port}`,
+        );
+        const mos = row.mos === null ? "–" : `${row.mos.toFixed(2)} ${row.mos >= ACCEPTABLE_MOS ? "✔" : "✖"}`;
+        const way = row.path.map((id) => nodes[switchOf.get(id)]?.name ?? id).join(" → ");
+        const cell = (text) => makeElement("td", { textContent: text });
+        const kind = cell(row.class === "tcp" ? "TCP" : row.class);
+        kind.append(makeElement("small", { textContent: row.class === "tcp" ? "" : ` ${row.reason}` }));
+        const carried = cell("");
+        carried.className = "rate";
+        carried.append(bar, makeElement("span", { textContent: formatRate(row.rate_bps) }));
+        return makeElement(
+          "tr",
+          {},
+          Object.assign(makeElement("th", { textContent: ends.join(" → ") }), { scope: "row" }),
+          kind,
+          carried,
+          cell(row.rtt_s === null ? "–" : `${Math.round(1e3 * row.rtt_s)} ms`),
+          cell(mos),
+          cell(way),
+        );
+      }),
+    );
   }
 
   showGateway(gateway) {
@@ -213,20 +306,26 @@ export class NetworkPage {
     }
     const part = this.gateways.get(gateway.name);
     part.limits = gateway.limits;
-    const wanted = gateway.wanted_scheme && gateway.wanted_scheme !== gateway.scheme ? `; ${gateway.wanted_scheme} was requested` : "";
+    const wanted =
+      gateway.wanted_scheme && gateway.wanted_scheme !== gateway.scheme
+        ? `; ${gateway.wanted_scheme} was requested`
+        : "";
     const refused = gateway.refused ? `; refused: ${gateway.refused}` : "";
-    part.state.textContent = `runs ${gateway.scheme}${wanted}${refused}${gateway.alive ? "" : "; its agent does not answer"}`;
+    const silent = gateway.alive ? "" : "; its agent does not answer";
+    part.state.textContent = `runs ${gateway.scheme}${wanted}${refused}${silent}`;
     if (String([...part.select.options].map(({ value }) => value)) !== String(gateway.schemes)) {
-      part.select.replaceChildren(...gateway.schemes.map((name) => element("option", { value: name, textContent: name })));
+      part.select.replaceChildren(
+        ...gateway.schemes.map((name) => makeElement("option", { value: name, textContent: name })),
+      );
       part.select.value = gateway.wanted_scheme ?? gateway.scheme;
     }
   }
 
   makeGateway(name) {
-    const select = element("select");
-    const button = element("button", { type: "button", textContent: "Switch" });
+    const select = makeElement("select");
+    const button = makeElement("button", { type: "button", textContent: "Switch" });
     button.setAttribute("aria-label", `Switch ${name} to the chosen scheme`);
-    const state = element("span", { className: "state" });
+    const state = makeElement("span", { className: "state" });
     const part = { select, state, limits: {} };
     button.addEventListener("click", async () => {
       try {
@@ -238,31 +337,42 @@ export class NetworkPage {
       }
     });
     select.setAttribute("aria-label", `Scheme of ${name}`);
-    this.panel.append(element("div", { className: "gateway" }, element("b", { textContent: name }), select, button, state));
+    this.panel.append(
+      makeElement("div", { className: "gateway" }, makeElement("b", { textContent: name }), select, button, state),
+    );
     return part;
   }
 
   listen() {
     const source = new EventSource(`/v1/events?since=1&token=${encodeURIComponent(this.token)}`);
     const names = () => new Map((this.picture.nodes ?? []).map(({ address, name }) => [address, name]));
-    source.onopen = () => { this.notes = []; this.first = undefined; };
+    source.onopen = () => {
+      this.notes = [];
+      this.first = undefined;
+    };
     for (const kind of EVENT_KINDS)
       source.addEventListener(kind, ({ data }) => {
         const { t_s: at, ...rest } = JSON.parse(data);
         this.first ??= at;
         const known = names();
-        const details = Object.entries(rest).filter(([, value]) => value !== null && String(value) !== "[object Object]").map(([what, value]) => `${what} ${known.get(value) ?? value}`);
+        const details = Object.entries(rest)
+          .filter(([, value]) => value !== null && String(value) !== "[object Object]")
+          .map(([what, value]) => `${what} ${known.get(value) ?? value}`);
         this.notes.unshift(`${(at - this.first).toFixed(1)} s  ${kind}: ${details.join(", ")}`);
         this.notes.length = Math.min(this.notes.length, MAX_NOTES);
-        this.scheduleLog(kind);
+        this.scheduleLog();
       });
   }
 
   /** Writes the log once per frame of the screen, because the stream starts with all past events. */
-  scheduleLog(kind) {
+  scheduleLog() {
     this.pending ??= requestAnimationFrame(() => {
       this.pending = undefined;
-      this.log.replaceChildren(...this.notes.map((text) => element("li", { textContent: text, className: / handover:/.test(text) ? "handover" : "" })));
+      this.log.replaceChildren(
+        ...this.notes.map((text) =>
+          makeElement("li", { textContent: text, className: / handover:/.test(text) ? "handover" : "" }),
+        ),
+      );
     });
   }
 }

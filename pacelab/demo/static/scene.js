@@ -22,9 +22,9 @@ function makeSvg(kind, attributes, parent) {
 
 export class Scene {
   /**
-   * `onMove(node, [x, y])` is called when the user moves a node; if it is null, the nodes cannot be moved. With `wired`, nodes
-   * without a radio are drawn too, as squares. A `low` scene leaves room for a curve below it. The picture includes the
-   * positions in `room`, to which nodes will move.
+   * `onMove(node, [x, y])` is called when the user moves a node; if it is null, the nodes cannot be moved. With
+   * `wired`, nodes without a radio are drawn too, as squares. A `low` scene leaves room for a curve below it. The
+   * picture includes the positions in `room`, to which nodes will move.
    */
   constructor(host, { names, places, radios, gateway, onMove, wired = false, low = false, room = [] }) {
     this.minAspect = low ? 0.2 : 0.42; // height by width
@@ -37,7 +37,11 @@ export class Scene {
     this.room = room;
     this.onMove = onMove;
     this.selected = 0;
-    this.svg = makeSvg("svg", { class: "scene", role: "group", "aria-label": onMove ? "The network. You can drag nodes, or move them with the arrow keys." : "The network" });
+    this.svg = makeSvg("svg", {
+      class: "scene",
+      role: "group",
+      "aria-label": onMove ? "The network. You can drag nodes, or move them with the arrow keys." : "The network",
+    });
     host.prepend(this.svg);
     this.ranges = makeSvg("g", {}, this.svg);
     this.links = makeSvg("g", {}, this.svg);
@@ -59,12 +63,19 @@ export class Scene {
     this.flat = plainHeight < 0.6 * width;
     this.unit = width / (this.flat ? 100 : 72); // A square scene gets half of the page's width.
     const middle = (Math.min(...ys) + Math.max(...ys)) / 2;
-    const top = Math.min(middle - plainHeight / 2, Math.min(...ys) - STATE_OFFSET * this.unit - TEXT_HEIGHT * plainHeight);
+    const top = Math.min(
+      middle - plainHeight / 2,
+      Math.min(...ys) - STATE_OFFSET * this.unit - TEXT_HEIGHT * plainHeight,
+    );
     const height = middle + plainHeight / 2 - top;
-    const totalWidth = Math.max(width, MIN_ASPECT * height); // so that the scale and the ranges' legend fit side by side in a tall scene
+    // so that the scale and the ranges' legend fit side by side in a tall scene
+    const totalWidth = Math.max(width, MIN_ASPECT * height);
     const left = (Math.min(...xs) + Math.max(...xs) - totalWidth) / 2;
     this.scale.replaceChildren();
-    const legend = { left: left + Math.min(totalWidth - 40 * this.unit, totalWidth > width ? totalWidth / 2 : totalWidth), top: top + height - Math.max(15 * this.unit, height / 5) };
+    const legend = {
+      left: left + Math.min(totalWidth - 40 * this.unit, totalWidth > width ? totalWidth / 2 : totalWidth),
+      top: top + height - Math.max(15 * this.unit, height / 5),
+    };
     const covered = this.shown.some((node) => this.places[node][0] > legend.left && this.places[node][1] > legend.top);
     const totalHeight = height + (covered ? Math.max(12 * this.unit, height / 7) : 0);
     this.svg.setAttribute("viewBox", `${left} ${top} ${totalWidth} ${totalHeight}`);
@@ -88,14 +99,19 @@ export class Scene {
     makeSvg("text", { "text-anchor": "middle", "dominant-baseline": "central" }, group).textContent = name;
     makeSvg("text", { class: "state", "text-anchor": "middle" }, group);
     group.addEventListener("pointerdown", (event) => this.drag(event, node));
-    group.addEventListener("focus", () => { this.selected = node; this.draw(); });
+    group.addEventListener("focus", () => {
+      this.selected = node;
+      this.draw();
+    });
     group.addEventListener("keydown", (event) => {
       const along = { PageUp: -1, PageDown: 1 }[event.key];
       if (along && this.crowded) {
         event.preventDefault();
         this.nodes.get(this.shown[this.shown.indexOf(node) + along])?.focus();
       }
-      const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key] ?? [0, 0];
+      const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key] ?? [
+        0, 0,
+      ];
       if (!dx && !dy) return;
       event.preventDefault();
       event.stopPropagation();
@@ -133,24 +149,30 @@ export class Scene {
   }
 
   /**
-   * Shows what is constant during a run: positions, the ranges of the selected node, flows, and `links`
-   * ([{ ends: [a, b], look }]). If `full` is given, as a goodput in bit/s, the width of a flow's arrow shows the flow's share
-   * of `full`, and the arrow is broken if the flow starves. A flow with a `look` is drawn in that style, beside the line between
-   * its ends, so that both directions are visible.
+   * Shows what is constant during a run: positions, the ranges of the selected node, flows, and `links` ([{ ends: [a,
+   * b], look }]). If `full` is given, as a goodput in bit/s, the width of a flow's arrow shows the flow's share of
+   * `full`, and the arrow is broken if the flow starves. A flow with a `look` is drawn in that style, beside the line
+   * between its ends, so that both directions are visible.
    */
   show({ places, flows, ranges, full, links = [] }) {
     Object.assign(this, { places, flowList: flows, ranges_m: ranges, full, linkList: links });
     this.draw();
   }
 
-  get crowded() { return this.shown.length > MAX_TAB_STOPS; }
+  get crowded() {
+    return this.shown.length > MAX_TAB_STOPS;
+  }
 
-  nameOf(node) { return this.names[node] || `relay ${node}`; }
+  nameOf(node) {
+    return this.names[node] || `relay ${node}`;
+  }
 
   /** Whether a node is outside of the picture. */
   get hasHiddenNode() {
     const { x, y, width, height } = this.svg.viewBox.baseVal;
-    return this.shown.map((node) => this.places[node]).some(([across, down]) => across < x || across > x + width || down < y || down > y + height);
+    return this.shown
+      .map((node) => this.places[node])
+      .some(([across, down]) => across < x || across > x + width || down < y || down > y + height);
   }
 
   draw() {
@@ -164,12 +186,21 @@ export class Scene {
       const size = this.names[node] ? 1 : 0.55;
       group.classList.toggle("selected", node === this.selected);
       group.setAttribute("transform", `translate(${x} ${y})`);
-      const keys = (this.onMove ? ". The arrow keys move it" : "") + (this.crowded ? ". Page Up and Page Down select another node" : "");
+      const keys =
+        (this.onMove ? ". The arrow keys move it" : "") +
+        (this.crowded ? ". Page Up and Page Down select another node" : "");
       group.setAttribute("tabindex", this.crowded && node !== stop ? -1 : 0);
       group.setAttribute("aria-label", `Node ${this.nameOf(node)} at ${Math.round(x)} m, ${Math.round(y)} m${keys}`);
       group.querySelector(".halo").setAttribute("r", (1.8 + 2.6 * size) * unit);
       const body = group.querySelector(".body");
-      if (body.tagName === "rect") for (const [name, value] of [["x", -2.6], ["y", -2.6], ["width", 5.2], ["height", 5.2]]) body.setAttribute(name, value * size * unit);
+      if (body.tagName === "rect")
+        for (const [name, value] of [
+          ["x", -2.6],
+          ["y", -2.6],
+          ["width", 5.2],
+          ["height", 5.2],
+        ])
+          body.setAttribute(name, value * size * unit);
       else body.setAttribute("r", 2.6 * size * unit);
       group.querySelector(".state").setAttribute("font-size", this.fontSize(2.3));
       group.querySelector(".state").setAttribute("y", -STATE_OFFSET * unit);
@@ -190,10 +221,24 @@ export class Scene {
     makeSvg("circle", { class: "sense", cx: x, cy: y, r: sense, "stroke-width": unit / 4 }, this.ranges);
     makeSvg("circle", { class: "decode", cx: x, cy: y, r: decode, "stroke-width": unit / 4 }, this.ranges);
     this.links.replaceChildren();
-    for (const { ends: [a, b], look } of this.linkList) {
+    for (const {
+      ends: [a, b],
+      look,
+    } of this.linkList) {
       const [x1, y1, x2, y2] = [...this.places[a], ...this.places[b]];
       makeSvg("path", { class: `cable ${look}`, d: `M${x1} ${y1}L${x2} ${y2}`, "stroke-width": unit / 3 }, this.links);
-      if (look === "down") makeSvg("text", { class: "cable", x: (x1 + x2) / 2, y: (y1 + y2) / 2, "font-size": this.fontSize(2.4), "text-anchor": "middle" }, this.links).textContent = "✖ down";
+      if (look === "down")
+        makeSvg(
+          "text",
+          {
+            class: "cable",
+            x: (x1 + x2) / 2,
+            y: (y1 + y2) / 2,
+            "font-size": this.fontSize(2.4),
+            "text-anchor": "middle",
+          },
+          this.links,
+        ).textContent = "✖ down";
     }
     this.flows.replaceChildren();
     const arrows = new Map(); // Flows between the same two radios share an arrow.
@@ -202,15 +247,21 @@ export class Scene {
       const key = `${ends} ${look}`;
       arrows.set(key, { ends, look, bps: bps + (arrows.get(key)?.bps ?? 0) });
     }
-    [...arrows.values()].forEach(({ ends, bps, look }, index) => {
-      if (!this.full) return this.arrow(this.flows, ...ends, "flow");
-      const share = Math.min(1, bps / this.full);
-      if (look) return this.arrow(this.flows, ...ends, `flow carried ${look}`, unit * (0.3 + 1.5 * share), (OFFSETS[look] ?? 1) * unit);
-      this.arrow(this.flows, ...ends, `flow carried flow${index % 4}${share < STARVED_SHARE ? " starved" : ""}`, unit * (0.5 + 3 * share));
-    });
+    for (const [index, { ends, bps, look }] of [...arrows.values()].entries()) {
+      const share = this.full ? Math.min(1, bps / this.full) : 0;
+      const starved = share < STARVED_SHARE ? " starved" : "";
+      if (!this.full) this.arrow(this.flows, ...ends, "flow");
+      else if (look) {
+        const offset = (OFFSETS[look] ?? 1) * unit;
+        this.arrow(this.flows, ...ends, `flow carried ${look}`, unit * (0.3 + 1.5 * share), offset);
+      } else this.arrow(this.flows, ...ends, `flow carried flow${index % 4}${starved}`, unit * (0.5 + 3 * share));
+    }
   }
 
-  /** Places the names. A name that does not fit into its node is drawn below it, or only on selection if it would cover others. */
+  /**
+   * Places the names. A name that does not fit into its node is drawn below it, or only on selection if it would cover
+   * others.
+   */
   placeNames() {
     const { unit } = this;
     const [font, radius] = [this.fontSize(3), 2.6 * unit];
@@ -219,16 +270,20 @@ export class Scene {
     const taken = this.shown.map((node) => rectangle(this.places[node], radius, radius));
     const free = (one, node) => taken.every((other, at) => this.shown[at] === node || !overlap(one, other));
     const room = textWidth(COLLISION) * this.fontSize(2.3);
-    this.narrow = this.shown.some((node) => this.shown.some((other) => {
-      const [dx, dy] = [0, 1].map((axis) => Math.abs(this.places[node][axis] - this.places[other][axis]));
-      return node !== other && dx < room && dy < this.fontSize(2.3); // The state texts of these neighbours would overlap.
-    }));
+    this.narrow = this.shown.some((node) =>
+      this.shown.some((other) => {
+        const [dx, dy] = [0, 1].map((axis) => Math.abs(this.places[node][axis] - this.places[other][axis]));
+        // The state texts of these neighbours would overlap.
+        return node !== other && dx < room && dy < this.fontSize(2.3);
+      }),
+    );
     for (const node of order) {
       const [x, y] = this.places[node];
       const [text, state] = this.nodes.get(node).querySelectorAll("text");
       const half = (textWidth(this.names[node]) * font) / 2;
       const within = half < 0.9 * radius;
-      const below = rectangle([x, y + radius + 0.7 * font], half + 0.15 * font, font / 2); // with a space between two names
+      // with a space between two names
+      const below = rectangle([x, y + radius + 0.7 * font], half + 0.15 * font, font / 2);
       const shown = within || node === this.selected || free(below, node);
       if (shown && !within) taken.push(below);
       text.setAttribute("font-size", font);
@@ -237,7 +292,10 @@ export class Scene {
       text.classList.toggle("covered", !shown);
       text.setAttribute("visibility", "visible");
       if (node === this.selected) this.nameAbove(text, !within);
-      state.classList.toggle("covered", !free(rectangle([x, y - STATE_OFFSET * unit - font / 2], font, font / 2), node));
+      state.classList.toggle(
+        "covered",
+        !free(rectangle([x, y - STATE_OFFSET * unit - font / 2], font, font / 2), node),
+      );
     }
   }
 
@@ -252,10 +310,14 @@ export class Scene {
   }
 
   /** A font size in metres: this number of units, but at least 16 pixels of the page. */
-  fontSize(units) { return Math.max(units * this.unit, MIN_FONT_PX / this.pxPerM); }
+  fontSize(units) {
+    return Math.max(units * this.unit, MIN_FONT_PX / this.pxPerM);
+  }
 
   /** The node that is drawn for a flow's end: the gateway stands for a wired node. */
-  drawnNode(node) { return this.radios[node] || this.wired ? node : this.gateway; }
+  drawnNode(node) {
+    return this.radios[node] || this.wired ? node : this.gateway;
+  }
 
   /** Draws an arrow, `offset` metres to the right of the line between the two nodes. */
   arrow(parent, src, dst, kind, width = this.unit / 2.5, offset = 0) {
@@ -267,7 +329,9 @@ export class Scene {
     const [ox, oy] = [-uy * offset, ux * offset];
     const [ax, ay, bx, by] = [x1 + ux * r + ox, y1 + uy * r + oy, x2 - ux * r + ox, y2 - uy * r + oy];
     const h = 1.6 * this.unit + width / 2;
-    const head = `M${bx - ux * h - uy * h * 0.6} ${by - uy * h + ux * h * 0.6}L${bx} ${by}L${bx - ux * h + uy * h * 0.6} ${by - uy * h - ux * h * 0.6}`;
+    const w = 0.6 * h;
+    const barb = (side) => `${bx - ux * h - side * uy * w} ${by - uy * h + side * ux * w}`;
+    const head = `M${barb(1)}L${bx} ${by}L${barb(-1)}`;
     makeSvg("path", { class: kind, d: `M${ax} ${ay}L${bx} ${by}${head}`, "stroke-width": width }, parent);
   }
 
@@ -275,8 +339,10 @@ export class Scene {
   play(log, at) {
     this.transmissions.replaceChildren();
     const state = this.names.map(() => ["", ""]);
-    for (const deferral of log.deferrals) if (deferral.start <= at && at < deferral.end) state[deferral.node] = ["hold", deferral.kind];
-    for (const wait of log.backoffs) if (wait.start <= at && at < wait.end && !state[wait.node][0]) state[wait.node] = ["backoff", "backoff"];
+    for (const deferral of log.deferrals)
+      if (deferral.start <= at && at < deferral.end) state[deferral.node] = ["hold", deferral.kind];
+    for (const wait of log.backoffs)
+      if (wait.start <= at && at < wait.end && !state[wait.node][0]) state[wait.node] = ["backoff", "backoff"];
     for (const frame of log.frames) {
       if (frame.start > at || at >= frame.end) continue;
       state[frame.node] = [`send ${frame.kind}`, frame.kind];
@@ -284,11 +350,16 @@ export class Scene {
     }
     const dense = this.shown.length > DENSE_NODES;
     const collisionText = dense || this.narrow ? "✖" : COLLISION;
-    for (const collided of log.collisions) if (collided.start <= at && at < collided.end) state[collided.node] = ["collision", collisionText];
+    for (const collided of log.collisions)
+      if (collided.start <= at && at < collided.end) state[collided.node] = ["collision", collisionText];
     for (const [node, group] of this.nodes) {
       const [kind, text] = state[node];
-      group.setAttribute("class", `node ${kind}${this.names[node] ? "" : " relay"}${node === this.selected ? " selected" : ""}`);
-      group.querySelector(".state").textContent = (dense && kind === "hold") || ((dense || this.narrow) && kind === "backoff") ? "" : text;
+      group.setAttribute(
+        "class",
+        `node ${kind}${this.names[node] ? "" : " relay"}${node === this.selected ? " selected" : ""}`,
+      );
+      group.querySelector(".state").textContent =
+        (dense && kind === "hold") || ((dense || this.narrow) && kind === "backoff") ? "" : text;
     }
   }
 }
@@ -298,7 +369,10 @@ const overlap = (one, other) => one[0] < other[2] && other[0] < one[2] && one[1]
 
 const measureContext = document.createElement("canvas").getContext("2d");
 const textWidths = new Map();
-/** The width of a text in font sizes. It is measured once on a canvas, because measuring in the page would force a layout. */
+/**
+ * The width of a text in font sizes. It is measured once on a canvas, because measuring in the page would force a
+ * layout.
+ */
 function textWidth(words, weight = "bold") {
   const key = weight + words;
   if (!textWidths.has(key)) {

@@ -14,12 +14,14 @@ async function makeBackend() {
   return engineBackend(page.demo, await startEngine(bytes));
 }
 
-makeBackend().then((backend) => {
-  const element = document.createElement("pacelab-demo");
-  document.querySelector("main").replaceChildren(element);
-  element.start(page.demo, backend);
-  if (page.demo.live) followNetwork(element);
-}).catch((error) => {
-  const line = Object.assign(document.createElement("p"), { className: "pacelab-error", textContent: error });
-  document.querySelector("main").replaceChildren(line);
-});
+makeBackend()
+  .then((backend) => {
+    const element = document.createElement("pacelab-demo");
+    document.querySelector("main").replaceChildren(element);
+    element.start(page.demo, backend);
+    if (page.demo.live) followNetwork(element);
+  })
+  .catch((error) => {
+    const line = Object.assign(document.createElement("p"), { className: "pacelab-error", textContent: error });
+    document.querySelector("main").replaceChildren(line);
+  });

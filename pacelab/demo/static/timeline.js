@@ -1,4 +1,5 @@
-// The use of the air over time: one lane per node, one block per frame. Colour, hatching and a letter identify the kind of a block.
+// The use of the air over time: one lane per node, one block per frame. Colour, hatching and a letter identify the kind
+// of a block.
 
 const BLOCK_STYLES = {
   RTS: { face: "#f6e58d", text: "#000", hatch: "/" },
@@ -36,8 +37,14 @@ function hatchTile(kind) {
   context.strokeStyle = context.fillStyle = text;
   context.globalAlpha = 0.3;
   context.beginPath();
-  if ("/x".includes(hatch) && hatch) { context.moveTo(0, 8); context.lineTo(8, 0); }
-  if ("\\x".includes(hatch) && hatch) { context.moveTo(0, 0); context.lineTo(8, 8); }
+  if ("/x".includes(hatch) && hatch) {
+    context.moveTo(0, 8);
+    context.lineTo(8, 0);
+  }
+  if ("\\x".includes(hatch) && hatch) {
+    context.moveTo(0, 0);
+    context.lineTo(8, 8);
+  }
   context.stroke();
   if (hatch === ".") context.fillRect(3, 3, 2, 2);
   return made;
@@ -79,7 +86,9 @@ export class Timeline {
       this.canvas.setPointerCapture(event.pointerId);
       seek(event);
     });
-    this.canvas.addEventListener("pointermove", (event) => { if (event.buttons) seek(event); });
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (event.buttons) seek(event);
+    });
     this.picture = document.createElement("canvas");
     this.spanNs = 1;
   }
@@ -127,7 +136,8 @@ export class Timeline {
     };
     context.fillStyle = "#c9c9c9";
     for (const { node, start, end } of log.receptions) {
-      if (start < spanNs) context.fillRect(x(start), node * lane + lane * 0.9, x(Math.min(end, spanNs)) - x(start), lane * 0.07);
+      if (start < spanNs)
+        context.fillRect(x(start), node * lane + lane * 0.9, x(Math.min(end, spanNs)) - x(start), lane * 0.07);
     }
     for (const deferral of log.deferrals) block(deferral.kind, deferral, 0.66, 0.22, [deferral.kind]);
     context.setLineDash([2, 2]);
@@ -140,7 +150,8 @@ export class Timeline {
       context.fillStyle = "#333";
       context.textAlign = "center";
       context.textBaseline = "middle";
-      if (fits(lane * 0.3) && context.measureText(slots).width + 3 < right - left) context.fillText(slots, (left + right) / 2, node * lane + lane * 0.52);
+      if (fits(lane * 0.3) && context.measureText(slots).width + 3 < right - left)
+        context.fillText(slots, (left + right) / 2, node * lane + lane * 0.52);
     }
     context.setLineDash([]);
     for (const collision of log.collisions) block("collision", collision, 0.1, 0.52, ["✖ collision", "✖"]);
@@ -160,7 +171,10 @@ export class Timeline {
     context.fillStyle = "#333";
     context.font = `${fontPx}px sans-serif`;
     const spanMs = Math.round(spanNs / 1e6);
-    const step = tickStep(spanMs, (width - LABEL_PX - 8) / (TICK_LABEL_SPACE * context.measureText(`${spanMs} ms`).width));
+    const step = tickStep(
+      spanMs,
+      (width - LABEL_PX - 8) / (TICK_LABEL_SPACE * context.measureText(`${spanMs} ms`).width),
+    );
     for (let ms = 0; ms <= spanNs / 1e6; ms += step) {
       context.textAlign = ms * 1e6 >= spanNs ? "right" : "center";
       context.fillText(`${ms} ms`, x(ms * 1e6), height - AXIS_PX / 2);

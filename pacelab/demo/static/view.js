@@ -1,5 +1,5 @@
-// The back ends. A back end is a function from a change, { values, places, seed }, to a view or to a promise of a view. A view
-// is what the component shows of a run:
+// The back ends. A back end is a function from a change, { values, places, seed }, to a view or to a promise of a view.
+// A view is what the component shows of a run:
 //
 //   { flows: [{ label, src, dst, goodput_bps, alone_bps? }], calls: [{ label, mos }], ranges: { decode_m, sense_m },
 //     numbers: "one line", log?: the events on the air, curves?: { what, unit, t_s, lines: [{ label, values }] } }
@@ -21,7 +21,8 @@ export function engineBackend(demo, engine) {
     const fromNs = demo.watch_from_s * 1e9;
     const untilS = demo.watch_from_s + demo.watch_s;
     const log = clipLog(readRecords(recordsFrom(engine(withTrace(air, untilS)).tap, fromNs), untilS * 1e9), fromNs);
-    const alone = air.flows.length > 1 ? air.flows.map((flow) => engine({ ...air, flows: [flow] }).flows[0].goodput_bps) : [];
+    const alone =
+      air.flows.length > 1 ? air.flows.map((flow) => engine({ ...air, flows: [flow] }).flows[0].goodput_bps) : [];
     return { ...engineView(demo, air, result, alone), log, air, result };
   };
   /** Only the goodput of all flows together, which needs no trace. */
@@ -35,7 +36,11 @@ function explainError(message, demo, air) {
   const flow = air.flows[/^flow (\d+): no path/.exec(message)?.[1]];
   if (!flow) return message;
   const [from, to] = [demo.labels[flow.src], demo.labels[flow.dst]];
-  return `There is no path from ${from} to ${to}: a radio decodes frames from at most ${air.radio.propagation.decode_m} m. Reset puts the nodes back.`;
+  const { decode_m: range } = air.radio.propagation;
+  return (
+    `There is no path from ${from} to ${to}: a radio decodes frames from at most ${range} m. ` +
+    "Reset puts the nodes back."
+  );
 }
 
 export const totalGoodput = (flows) => flows.reduce((total, flow) => total + flow.goodput_bps, 0);
@@ -46,14 +51,22 @@ function engineView(demo, air, result, alone) {
     const { src, dst } = air.flows[index];
     return { label: `${names[src]} → ${names[dst]}`, src, dst, goodput_bps, alone_bps: alone[index] };
   });
-  const sum = (...keys) => result.nodes.reduce((total, node) => total + keys.reduce((part, key) => part + (node[key] ?? 0), 0), 0);
+  const sum = (...keys) =>
+    result.nodes.reduce((total, node) => total + keys.reduce((part, key) => part + (node[key] ?? 0), 0), 0);
   const frames = sum("rts_sent", "data_sent");
   const share = frames ? Math.round((100 * sum("rts_failures", "data_failures")) / frames) : 0;
   const lost = sum("drops_rts", "drops_data");
-  const numbers = `${share} % of RTS and data frames failed, and ${lost} packet${lost === 1 ? " was" : "s were"} given up ` +
-    `(seed ${air.seed}, ${air.duration_s - air.warmup_s}\u00a0s measured after a warm-up of ${air.warmup_s}\u00a0s).` +
-    (alone.length ? " Black mark: the goodput of a flow that is alone." : "");
-  return { flows, calls: [], ranges: air.radio.propagation, numbers, full_bps: air.radio.data_rate_bps * (flows.length > 1 ? 2 : 1) };
+  const numbers =
+    `${share} % of RTS and data frames failed, and ${lost} packet${lost === 1 ? " was" : "s were"} given up ` +
+    `(seed ${air.seed}, ${air.duration_s - air.warmup_s}\u00a0s after a warm-up of ${air.warmup_s}\u00a0s).` +
+    (alone.length ? " Black mark: the flow alone." : "");
+  return {
+    flows,
+    calls: [],
+    ranges: air.radio.propagation,
+    numbers,
+    full_bps: air.radio.data_rate_bps * (flows.length > 1 ? 2 : 1),
+  };
 }
 
 /** Runs Python schemes through the local server. */
@@ -61,7 +74,8 @@ export function serverBackend(demo) {
   return async (change) => {
     const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(change) };
     const response = await fetch(`/${demo.name}/run${location.search}`, request).catch(() => null);
-    if (!response) throw new Error("The local server does not answer. Start pacelab demo again and open the link that it prints.");
+    if (!response)
+      throw new Error("The local server does not answer. Start pacelab demo again and open the link that it prints.");
     if (!response.ok) throw new Error((await response.text()).trim());
     return response.json();
   };
@@ -86,7 +100,14 @@ const EMPTY_CURVES = { what: "Goodput", unit: "kbit/s", low: 0, t_s: [], lines: 
 /** A back end without runs, for a page that gets its views in another way. The nodes cannot be moved. */
 export function idleBackend() {
   const ranges = { decode_m: 0, sense_m: 0 };
-  const run = () => ({ flows: [], calls: [], ranges, curves: EMPTY_CURVES, full_bps: 1e6, numbers: "Waiting for the network …" });
+  const run = () => ({
+    flows: [],
+    calls: [],
+    ranges,
+    curves: EMPTY_CURVES,
+    full_bps: 1e6,
+    numbers: "Waiting for the network …",
+  });
   run.fixed = true;
   return run;
 }
@@ -109,7 +130,9 @@ export function followNetwork(element) {
   });
   source.onerror = () => {
     if (source.readyState === EventSource.CLOSED) return;
-    element.showAlert("The local server does not answer. Start pacelab demo --live again and open the link that it prints.");
+    element.showAlert(
+      "The local server does not answer. Start pacelab demo --live again and open the link that it prints.",
+    );
   };
   return source;
 }

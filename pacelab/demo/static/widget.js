@@ -17,14 +17,17 @@ export default {
       if (error) request.reject(new Error(error));
       else request.resolve(view);
     });
-    const kernelBackend = (change) => new Promise((resolve, reject) => {
-      const id = crypto.randomUUID?.() ?? String(Math.random());
-      pending.set(id, { resolve, reject });
-      model.send({ id, change });
-      const message =
-        "The notebook's kernel does not answer. Wait until it is idle, or restart it and run this cell again.";
-      setTimeout(() => { if (pending.delete(id)) reject(new Error(message)); }, KERNEL_TIMEOUT_MS);
-    });
+    const kernelBackend = (change) =>
+      new Promise((resolve, reject) => {
+        const id = crypto.randomUUID?.() ?? String(Math.random());
+        pending.set(id, { resolve, reject });
+        model.send({ id, change });
+        const message =
+          "The notebook's kernel does not answer. Wait until it is idle, or restart it and run this cell again.";
+        setTimeout(() => {
+          if (pending.delete(id)) reject(new Error(message));
+        }, KERNEL_TIMEOUT_MS);
+      });
     const engine = model.get("engine");
     const backend = demo.python
       ? kernelBackend

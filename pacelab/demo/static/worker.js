@@ -5,7 +5,7 @@ import { startEngine } from "./engine.js";
 
 let engine;
 
-onmessage = async ({ data: { engine: bytes, id, air, until_s, onlyPlaces } }) => {
+self.onmessage = async ({ data: { engine: bytes, id, air, until_s, onlyPlaces } }) => {
   if (bytes) {
     engine = startEngine(bytes);
     return;

@@ -21,7 +21,7 @@ from pacelab.emulation.agents.task import MOST_BYTES, Task
 from pacelab.emulation.plan import read_document
 from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.air_config import ACK_SCHEDULES
-from pacelab.options.table import BY_FIELD
+from pacelab.options.settings import BY_FIELD
 from pacelab.schemes import SCHEMES, HookSettings, Scheme, find_scheme
 from pacelab_pacer.linux.status import FlowStatus, Line
 
@@ -52,7 +52,7 @@ class Lead:
     def make(self, scheme: str, limits: Mapping[str, Any]) -> Hook:
         """A hook for an order."""
         if scheme not in offered():
-            raise ConfigError(f"scheme {scheme!r}: allowed is one of {', '.join(offered())}")
+            raise ConfigError(f"scheme must be one of {', '.join(offered())}, not {scheme!r}")
         check_path_known("gateway", scheme, self.path_rates)
         return make_hook("gateway", scheme, replace(self.settings, **limits), idle_too=True)
 
@@ -91,17 +91,17 @@ def make_hook(agent: AgentName, name: str, settings: HookSettings, *, idle_too: 
     """
     scheme = find_scheme(name)
     factory = getattr(scheme, POINT_OF[agent])
-    if factory is None and agent == "station" and scheme.brings.get("ack") in ACK_SCHEDULES:
-        return _delayed_acks(scheme.brings["ack"])
+    if factory is None and agent == "station" and scheme.implied_options.get("ack") in ACK_SCHEDULES:
+        return _delayed_acks(scheme.implied_options["ack"])
     if factory is None and idle_too and is_baseline(scheme):
         from pacelab_pacer.core.null import NullHook
 
         return NullHook()
     if factory is None:
-        raise ConfigError(f"--scheme {name!r}: it has nothing to do at a {agent}; allowed is {_able(agent)}")
+        raise ConfigError(f"--scheme {name!r} does nothing at a {agent}; use {_able(agent)}")
     for field in scheme.settings:
         if getattr(settings, field) is None:
-            raise ConfigError(f"--scheme {name!r} needs {BY_FIELD[field].flag}: {BY_FIELD[field].domain.allowed}")
+            raise ConfigError(f"--scheme {name!r} needs {BY_FIELD[field].flag}; give {BY_FIELD[field].domain.allowed}")
     hook: Hook = factory(settings)
     return hook
 
@@ -115,7 +115,7 @@ def _delayed_acks(policy: str) -> Hook:
 
 def _able(agent: AgentName) -> str:
     def can(scheme: Scheme) -> bool:
-        if agent == "station" and scheme.brings.get("ack") in ACK_SCHEDULES:
+        if agent == "station" and scheme.implied_options.get("ack") in ACK_SCHEDULES:
             return True
         return getattr(scheme, POINT_OF[agent]) is not None
 
@@ -199,15 +199,15 @@ def offered() -> list[str]:
 
 def is_baseline(scheme: Scheme) -> bool:
     """Whether it has no hook at all, and nothing else that a scheme may bring."""
-    return not any((scheme.gateway, scheme.sender, scheme.station, scheme.link, scheme.brings))
+    return not any((scheme.gateway, scheme.sender, scheme.station, scheme.link, scheme.implied_options))
 
 
 def read_limits(limits: dict[str, float]) -> dict[str, Any]:
-    """Checked values of limits; ConfigError names the one that is not allowed."""
+    """The checked values of limits. ConfigError names an invalid one."""
     found: dict[str, Any] = {}
     for name, value in limits.items():
         if name not in LIMITS:
-            raise ConfigError(f"limit {name!r}: allowed is one of {', '.join(LIMITS)}")
+            raise ConfigError(f"limit must be one of {', '.join(LIMITS)}, not {name!r}")
         found[name] = int(value) if value == int(value) else value
         BY_FIELD[name].check(found[name])
     return found
@@ -308,5 +308,7 @@ def own_name(given: str | None) -> str:
     """The gateway's name at the controller; ConfigError when it cannot be one."""
     name = given or socket.gethostname()
     if not NAME.fullmatch(name):
-        raise ConfigError(f"--name {name!r}: allowed are up to 64 letters, digits and _ . + -, the first no sign")
+        raise ConfigError(
+            f"--name must be up to 64 letters, digits and _ . + -, starting with a letter or digit, not {name!r}"
+        )
     return name

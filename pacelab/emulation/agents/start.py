@@ -117,7 +117,7 @@ def _start(plan: Plan, hook: Hook, switched: SwitchedWires | None, *, scheme: st
 def task_of(plan: Plan, hook: Hook, *, scheme: str | None = None, controller: str | None = None) -> Task:
     """What the agent at one hook is to do; `scheme`: in the place of the plan's; `controller`: URL of who leads it."""
     planned = f"{OWN_CODE}:SCHEME" if plan.scheme.own else plan.scheme.name
-    by_kernel = plan.radios == "hwsim" and hook.point == "link" and find_scheme(planned).counts_suffice
+    by_kernel = plan.radios == "hwsim" and hook.point == "link" and find_scheme(planned).needs_only_retry_counts
     name = plan.nodes[hook.host].name
     known = {host: rates for host in range(len(plan.nodes)) if (rates := path_rates(plan, hook.host, host))}
     return Task(
@@ -130,8 +130,8 @@ def task_of(plan: Plan, hook: Hook, *, scheme: str | None = None, controller: st
         datapath="nfqueue",
         link="nl80211" if by_kernel else "mediumd",
         clamp_mss=False,
-        mediumd=SOCKET if plan.medium == "own" else None,
-        station=name if plan.medium == "own" else None,
+        mediumd=SOCKET if plan.medium == "pacelab" else None,
+        station=name if plan.medium == "pacelab" else None,
         queue=None,
         seconds=None,
         metrics=None,

@@ -3,46 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import socket
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, distribution
-from pathlib import Path
 from typing import Any
 
+from pacelab.emulation.namespaces import FOLDER
 from pacelab.emulation.network import addresses
-from pacelab.emulation.network.namespaces import FOLDER
 from pacelab.emulation.network.tcp import mtu_bytes
 from pacelab.emulation.plan import Plan, radio_document
 from pacelab.errors import HostError, ProtocolError
-from pacelab.packages import source_tree
 
 PROTOCOL_VERSION = 1
 SOCKET = "/run/pacelab/mediumd.sock"
 """In the run's own mount namespace."""
-MEND = "build it in the source tree: make build"
 ANSWER_S = 5.0
-
-
-def find_program() -> Path:
-    """The mediumd of this installation: built in the source tree, else where the wheel put it, else on the PATH."""
-    for place in (source_tree() / "medium/target/release/mediumd", *_installed()):
-        if place.is_file() and os.access(place, os.X_OK):
-            return place
-    found = shutil.which("mediumd")
-    if found is None:
-        raise HostError(f"real hosts: no program mediumd here; {MEND}")
-    return Path(found)
-
-
-def _installed() -> list[Path]:
-    """Programs of that name which came with the package: of a user's own installation they are beside no Python."""
-    try:
-        came = distribution("pacelab-wmediumd").files or []
-    except PackageNotFoundError:
-        return []
-    return [Path(str(file.locate())) for file in came if file.name == "mediumd"]
 
 
 def configuration(plan: Plan) -> dict[str, Any]:

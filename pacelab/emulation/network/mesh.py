@@ -21,10 +21,10 @@ from pathlib import Path
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
+from pacelab.emulation.namespaces import inside
 from pacelab.emulation.network import addresses, tcp
 from pacelab.emulation.network.addresses import AIR, Route
 from pacelab.emulation.network.medium import SOCKET
-from pacelab.emulation.network.namespaces import inside
 from pacelab.emulation.plan import Plan
 from pacelab.emulation.processes import SAFE_PATH, Child
 from pacelab.errors import HostError

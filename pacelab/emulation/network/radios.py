@@ -25,11 +25,11 @@ from pyroute2.netlink.exceptions import NetlinkError
 from pyroute2.netlink.nl80211 import NL80211, NL80211_NAMES, nl80211cmd
 
 from pacelab.emulation.helper_client import as_root
-from pacelab.emulation.machine import MEND_HWSIM, MODULE
+from pacelab.emulation.namespaces import FOLDER, inside
 from pacelab.emulation.network.addresses import AIR, air_mac, mesh_mac, radio_name
-from pacelab.emulation.network.namespaces import FOLDER, inside
 from pacelab.emulation.network.tcp import mtu_bytes
 from pacelab.emulation.plan import Plan
+from pacelab.emulation.probes import MEND_HWSIM, MODULE
 from pacelab.emulation.processes import environment
 from pacelab.errors import HostError
 from pacelab_pacer.linux.link_layer import open_nl80211, read_stations

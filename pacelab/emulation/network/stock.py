@@ -15,12 +15,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from pacelab.emulation.namespaces import inside
 from pacelab.emulation.network.addresses import air_mac, radio_name
+from pacelab.emulation.network.counters import COUNTED, DROPS, GAUGES, OUTSIDE
 from pacelab.emulation.network.medium import SOCKET
-from pacelab.emulation.network.namespaces import inside
 from pacelab.emulation.plan import Plan
 from pacelab.emulation.processes import SAFE_PATH, Child, environment
-from pacelab.emulation.report import COUNTED, DROPS, GAUGES, OUTSIDE
 from pacelab.errors import HostError
 from pacelab_pacer.linux.link_layer import read_stations
 
@@ -55,7 +55,7 @@ def start(plan: Plan) -> Child:
 def find_program() -> Path:
     """The stock program, where root looks for programs; ours under that name is none."""
     found = shutil.which(NAME, path=SAFE_PATH)
-    mend = f"install {NAME} (Mininet-WiFi's util/install.sh -l), or --medium own"
+    mend = f"install {NAME} (Mininet-WiFi's util/install.sh -l), or --medium pacelab"
     if found is None:
         raise HostError(f"--medium stock: no program {NAME} in {SAFE_PATH}: {mend}")
     said = subprocess.run([found, "-V"], capture_output=True, text=True, env=environment(), check=False)
@@ -87,7 +87,7 @@ class StockMedium:
     def call(self, method: str, **_: Any) -> dict[str, Any]:
         """The answer of mediumd's method; there is `stats` alone."""
         if method != "stats":
-            raise HostError(f"--medium stock: {NAME} cannot do {method!r}: --medium own can")
+            raise HostError(f"--medium stock: {NAME} cannot do {method!r}; use --medium pacelab")
         rows = [self._station(host) for host in self._plan.stations]
         return {
             "fidelity": "valid",  # it does not say; the rest of the machine is judged

@@ -23,8 +23,8 @@ from typing import Any
 
 from pyroute2 import IPRoute
 
+from pacelab.emulation.namespaces import FOLDER, command_in, create, inside, set_sysctls, switch_offloads_off
 from pacelab.emulation.network import addresses, tcp
-from pacelab.emulation.network.namespaces import FOLDER, command_in, create, inside, set_sysctls, switch_offloads_off
 from pacelab.emulation.plan import Plan
 from pacelab.emulation.processes import Child, python
 from pacelab.errors import HostError

@@ -1,7 +1,7 @@
 """What receivers make of what arrives. Pure.
 
 `Meter` counts a flow of datagrams over the measured window, and has its series over the whole run; `Playout` judges
-voice as one hears it. `quantiles` are those of any sample, by the nearest rank.
+voice as one hears it.
 """
 
 from __future__ import annotations
@@ -92,18 +92,6 @@ class Meter:
 
     def _measured(self, now_ns: int) -> bool:
         return self._window.measured_ns <= now_ns < self._window.end_ns
-
-
-RANKS = {"p50": 0.5, "p99": 0.99}
-
-
-def quantiles(sample: Sequence[int]) -> dict[str, int]:
-    """p50, p99 and max; empty for an empty sample."""
-    if not sample:
-        return {}
-    ranked = sorted(sample)
-    found = {name: ranked[min(len(ranked) - 1, int(share * len(ranked)))] for name, share in RANKS.items()}
-    return found | {"max": ranked[-1]}
 
 
 # Voice.

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pacelab.emulation.namespaces import inside
 from pacelab.emulation.network.addresses import address
-from pacelab.emulation.network.namespaces import inside
 from pacelab.emulation.network.tcp import Counters, FlowSockets, listening_descriptor, read_counters
 from pacelab.emulation.plan import Flow, Plan, Tcp
 from pacelab.emulation.processes import Child, last_document

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pacelab.emulation.network.medium import find_program
+from pacelab.emulation.programs import find_mediumd
 from pacelab.errors import HostError
 from pacelab.packages import CORE, folder_of, source_tree
 
@@ -33,7 +33,7 @@ VERSION = 1
 _OLD_S = 86_400.0
 """Compiled code that no run has made for so long is of another day's source."""
 _MEDIUMD = "medium/target/release/mediumd"
-"""Where a source tree has it, and `find_program` looks."""
+"""Where a source tree has it, and `find_mediumd` looks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +140,7 @@ def _parts() -> Iterator[tuple[str, Path]]:
                 if file.endswith(".py"):
                     path = Path(folder) / file
                     yield f"{package}/{path.relative_to(root).as_posix()}", path
-    yield _MEDIUMD, find_program()
+    yield _MEDIUMD, find_mediumd()
 
 
 def _compile(tree: Path, code: Path) -> None:

@@ -9,7 +9,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from pacelab.emulation.supervisor import perform, tell
+from pacelab.emulation.supervisor import perform, send_message
 from pacelab.emulation.where.job import Sink, read_job
 from pacelab.errors import ConfigError, PaceLabError
 
@@ -19,13 +19,13 @@ def run_job(folder: str) -> None:
     place = Path(folder)
     sink = Sink(place)
     try:
-        tell(sink, {"result": perform(read_job(place), sink)})
+        send_message(sink, {"result": perform(read_job(place), sink)})
     except PaceLabError as error:
         kind = "config" if isinstance(error, ConfigError) else "host"
-        tell(sink, {"error": {"kind": kind, "message": str(error)}})
+        send_message(sink, {"error": {"kind": kind, "message": str(error)}})
     except Exception as error:
         traceback.print_exc()
-        tell(sink, {"error": {"kind": "bug", "message": f"{type(error).__name__}: {error}"}})
+        send_message(sink, {"error": {"kind": "bug", "message": f"{type(error).__name__}: {error}"}})
     finally:
         sink.close()
 

@@ -9,17 +9,13 @@ NODE.pcap   where the plan asks for captures: what tcpdump heard at a radio; the
 from __future__ import annotations
 
 import json
-import shutil
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pacelab.emulation.network import addresses
 from pacelab.emulation.plan import Plan, dump_plan, read_plan
-from pacelab.emulation.processes import Child
-from pacelab.errors import HostError, ProtocolError
+from pacelab.errors import ProtocolError
 
 VERSION = 1
 JOB, MESSAGES, OWN = "job.json", "messages", "own.py"
@@ -73,41 +69,3 @@ class Source:
     def close(self) -> None:
         """No more of it."""
         self._file.close()
-
-
-# Captures of the guest's air.
-
-FOLDER = Path("/job")
-SUFFIX = ".pcap"
-_SCRATCH = Path("/tmp")
-"""In the guest's memory: tcpdump wants to own its file, which the host's user in /job does not let it."""
-_LISTENS_S, _LOOK_S = 10.0, 0.01
-
-
-def start_captures(plan: Plan) -> list[Child]:
-    """One tcpdump for each wireless host, listening; none where the plan asks for none."""
-    if plan.capture_bytes is None:
-        return []
-    started = []
-    for host in plan.stations:
-        name = plan.nodes[host].name
-        file = _SCRATCH / f"{name}{SUFFIX}"
-        options = ["-n", "-s", str(plan.capture_bytes), "--time-stamp-precision=nano", "-Z", "root", "-w", str(file)]
-        child = Child(f"tcpdump at {name}", ["tcpdump", "-i", addresses.AIR, *options], netns=name)
-        until = time.monotonic() + _LISTENS_S
-        while not file.exists():
-            if not child.alive() or time.monotonic() > until:
-                raise HostError(f"{child.name}: it does not listen: {child.last_words() or 'without a word'}")
-            time.sleep(_LOOK_S)
-        started.append(child)
-    return started
-
-
-def end_captures(captures: list[Child]) -> None:
-    """End them, and lay what they have seen into the job's folder."""
-    for child in captures:
-        if not child.alive():
-            raise HostError(f"{child.name} ended in the middle of a run: {child.how_it_ended()}")
-        child.end()
-        file = f"{child.name.rpartition(' ')[2]}{SUFFIX}"
-        shutil.copyfile(_SCRATCH / file, FOLDER / file)

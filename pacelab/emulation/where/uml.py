@@ -23,7 +23,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pacelab.air.engine import join_captures
+from pacelab.emulation.captures import SUFFIX
 from pacelab.emulation.session import error_of
 from pacelab.emulation.where.confine import (
     KERNEL,
@@ -39,7 +39,8 @@ from pacelab.emulation.where.confine import (
 )
 from pacelab.emulation.where.features import missing_for_uml
 from pacelab.emulation.where.files import GuestFiles, code_for, find_files
-from pacelab.emulation.where.job import SUFFIX, Source, write_job
+from pacelab.emulation.where.job import Source, write_job
+from pacelab.engine import join_captures
 from pacelab.errors import HostError
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pacelab_pacer.core.ack_suppression.hook import LinkConfig
 from pacelab_pacer.core.ack_suppression.station import AckSuppressionStation, AckSuppressionStationConfig, Throttle
 from pacelab_pacer.core.contract import Action, Point
 from pacelab_pacer.core.segment import ACK, SYN, FlowKey, Segment, seq_diff
-from tests.pacer.hook_shell import CALM, DOWN, MS, MSS, UP, WINDOW, LinkShell, S, control, data, fresh, pure_ack
+from tests.pacer.hook_driver import CALM, DOWN, MS, MSS, UP, WINDOW, LinkDriver, S, control, data, fresh, pure_ack
 
 # The paper's closed form, by hand.
 
@@ -52,7 +52,7 @@ START = 2**32 - 7 * MSS
 """The sequence space wraps early on."""
 
 
-class Node(LinkShell):
+class Node(LinkDriver):
     """A hook whose sent and injected segments wait to be fetched."""
 
     def __init__(self, hook: AckSuppressionGateway | AckSuppressionStation) -> None:
@@ -260,7 +260,9 @@ def test_what_was_acknowledged_arrives(down: bool, throttle: Throttle, steps: li
 
 
 def test_scheme_is_refused_where_a_flow_has_more_than_one_wireless_hop() -> None:
-    with pytest.raises(ConfigError, match="'ack-suppression' on topology 'chain': it needs the feature 'single-hop'"):
+    with pytest.raises(
+        ConfigError, match="'ack-suppression' needs a topology with the feature 'single-hop'; 'chain' has"
+    ):
         Experiment(topology="chain", topology_options={"hops": 2}, scheme="ack-suppression")
 
 

@@ -11,7 +11,7 @@ from pacelab_pacer.core.ack_suppression.station import AckSuppressionStationConf
 from pacelab_pacer.core.ack_suppression.wired_sender import RetransmissionTimer, WiredSender, WiredSenderConfig
 from pacelab_pacer.core.contract import Action, Drop, Forward, Release, Resend
 from pacelab_pacer.core.segment import Segment
-from tests.pacer.hook_shell import MS, UP, S, data, pure_ack
+from tests.pacer.hook_driver import MS, UP, S, data, pure_ack
 
 
 class Rig:

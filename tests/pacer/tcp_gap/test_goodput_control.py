@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pacelab_pacer.core.tcp_gap.goodput_control import GoodputControl, GoodputControlConfig, GoodputMeter
-from tests.pacer.hook_shell import DOWN, UP, S
+from tests.pacer.hook_driver import DOWN, UP, S
 
 MBPS_BYTES = 625_000
 

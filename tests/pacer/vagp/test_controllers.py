@@ -18,7 +18,7 @@ from pacelab_pacer.core.vagp.bandwidth_controller import (
 from pacelab_pacer.core.vagp.e_model import loss_for, mos
 from pacelab_pacer.core.vagp.equations import Reading, start_rate_bps
 from pacelab_pacer.core.vagp.quality_evaluator import VoiceCounts, VoiceState
-from tests.pacer.hook_shell import CALM, MS
+from tests.pacer.hook_driver import CALM, MS
 
 # Algorithm 1 by hand, in both readings.
 

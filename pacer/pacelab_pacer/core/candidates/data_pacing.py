@@ -15,7 +15,7 @@ from pacelab_pacer.core.checks import require
 from pacelab_pacer.core.contract import Event, Point, SegmentSeen
 from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig, PacedFlow
 from pacelab_pacer.core.pacing.pacing_hook import F, PacingHook
-from pacelab_pacer.core.pacing.wake_heap import RateShaper
+from pacelab_pacer.core.pacing.rate_shaper import RateShaper
 from pacelab_pacer.core.segment import FIN, RST, SYN, TCP, FlowKey, Segment
 
 
@@ -48,8 +48,8 @@ class OutwardPacing(PacingHook[F]):
 
     def _data(self, now_ns: int, flow: F | None, segment: Segment) -> None:
         if flow is None:
-            if self._flows.is_full():
-                self._pass_unpaced(segment)
+            if not self._has_place(now_ns):
+                self._refuse(segment)
                 return
             flow = self._new_flow(now_ns, segment.flow)
             self._flows.add(flow)

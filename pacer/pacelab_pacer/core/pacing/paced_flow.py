@@ -145,9 +145,14 @@ class PacedFlow:
         self.pacer = FlowPacer(schedule)
         self.last_seen_ns = now_ns
         self.queue_limit_bytes = queue_limit_bytes
-        """Payload that may be held for this flow."""
+        """Payload that may wait in this flow's queue."""
         self.finish_bytes = 0
-        """In the count that flows which share a rate share, too (`RateShaper`): where its last packet ended."""
+        """Where its last packet ended, in the count of octets that all flows of a `RateShaper` share."""
+
+    @property
+    def holds_packets(self) -> bool:
+        """Whether a packet waits here."""
+        return bool(self.pacer.waiting)
 
 
 F = TypeVar("F", bound=PacedFlow)
@@ -160,7 +165,7 @@ class FlowTableConfig:
     idle_timeout_ns: int = 120 * NS_PER_S
     """A flow without a packet for this long is forgotten ("a few minutes", [tcp-gap] Sec. 4.3)."""
     max_flows: int = 16_384
-    """Further flows pass unpaced."""
+    """For a further flow the most silent one is forgotten."""
 
     def __post_init__(self) -> None:
         require(self.idle_timeout_ns > 0, "idle_timeout_ns", self.idle_timeout_ns, "a positive number of ns")
@@ -220,6 +225,18 @@ class FlowTable(Generic[F]):
         if oldest is None or oldest.last_seen_ns + self._idle_timeout_ns > now_ns:
             return None
         return oldest
+
+    def replaceable(self, now_ns: int) -> F | None:
+        """The most silent flow that holds no packet, to be forgotten for another; None if all hold some.
+
+        A flow that holds packets has been heard of as long as they wait here, which also spares the next search.
+        """
+        for _ in range(len(self.by_key)):
+            silent = self._most_silent()
+            if silent is None or not silent.holds_packets:
+                return silent
+            self.touch(silent, now_ns)
+        return None
 
     def _most_silent(self) -> F | None:
         if self._oldest is None:

@@ -7,7 +7,7 @@
                    duplicate ACK makes the gateway send the missing segment itself
 
 Invariants, beside those of `gateway_hook`
-1. Flows that are not paced for want of room are measured all the same.
+1. With `buffer_bytes` 0 nothing is paced, and all is measured all the same.
 2. A duplicate ACK for a segment that the gateway does not hold is always forwarded: only the source can mend that.
 3. A local retransmission goes at once and does not move the pace of the queue.
 """
@@ -20,7 +20,8 @@ from typing import ClassVar
 from pacelab.units import BITS_PER_BYTE, NS_PER_S, transmission_ns
 from pacelab_pacer.core.contract import Drop, Release, Resend, Rewrite
 from pacelab_pacer.core.pacing.gateway_hook import GatewayConfig, GatewayFlow, GatewayHook
-from pacelab_pacer.core.pacing.tcp_seen import Outstanding
+from pacelab_pacer.core.pacing.outstanding import Outstanding
+from pacelab_pacer.core.pacing.packet_store import PacketStore
 from pacelab_pacer.core.segment import ACK, FIN, RST, SYN, FlowKey, Segment
 from pacelab_pacer.core.tcp_gap.goodput_control import GoodputControl, GoodputControlConfig, GoodputMeter
 from pacelab_pacer.core.tcp_gap.pace_estimator import Estimator, Pace, PaceConfig
@@ -61,8 +62,8 @@ class TcpGapFlow(GatewayFlow):
 
     __slots__ = ("down", "up")
 
-    def __init__(self, key: FlowKey, now_ns: int) -> None:
-        super().__init__(key, now_ns)
+    def __init__(self, key: FlowKey, now_ns: int, store: PacketStore) -> None:
+        super().__init__(key, now_ns, store)
         self.down: DownHalf | None = None
         self.up: UpHalf | None = None
 
@@ -115,7 +116,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         control = self._control
         throttled = 0 if control is None else control.throttles
         cancelled = 0 if control is None else control.cancellations
-        return {**self._count, "throttled": throttled, "throttles_cancelled": cancelled}
+        return {**super().counters(), "throttled": throttled, "throttles_cancelled": cancelled}
 
     # Towards the air.
 
@@ -123,7 +124,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         self, now_ns: int, flow: TcpGapFlow | None, segment: Segment, path_rates_bps: tuple[int, ...]
     ) -> None:
         if flow is None:
-            self._forward_stateless(segment)
+            self._forward_unknown(segment)
             return
         flags = segment.flags
         if flags & ACK and flow.up is not None:
@@ -146,7 +147,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
             down.meter.last_active_ns = now_ns
         if segment.payload_bytes > down.largest_payload_bytes:
             down.largest_payload_bytes = segment.payload_bytes
-        if not (flow.admitted or self._admit(flow)):
+        if not (flow.is_paced or self._paces_flow(flow)):
             flow.sent.released(now_ns, segment)
             self._pass_unpaced(segment)
             return
@@ -174,7 +175,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         self, now_ns: int, flow: TcpGapFlow | None, segment: Segment, path_rates_bps: tuple[int, ...]
     ) -> None:
         if flow is None:
-            self._forward_stateless(segment)
+            self._forward(segment)
             return
         if segment.window_bytes > flow.window_bytes:
             self._widen(flow, segment.window_bytes)
@@ -238,13 +239,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         return bool(segment.payload_bytes or segment.flags & SYN)
 
     def _new_flow(self, now_ns: int, key: FlowKey, segment: Segment) -> TcpGapFlow:
-        return TcpGapFlow(key, now_ns)
-
-    def _forward_stateless(self, segment: Segment) -> None:
-        if segment.payload_bytes:
-            self._pass_unpaced(segment)
-        else:
-            self._forward(segment)
+        return TcpGapFlow(key, now_ns, self._store)
 
     def _forget(self, now_ns: int, flow: TcpGapFlow, reason: str) -> None:
         super()._forget(now_ns, flow, reason)
@@ -266,7 +261,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         interval_ns = down.estimator.interval_ns
         meter = down.meter
         if meter is not None:
-            if flow.admitted and interval_ns > 0:
+            if flow.is_paced and interval_ns > 0:
                 meter.unthrottled_bps = down.largest_payload_bytes * BITS_PER_BYTE * NS_PER_S / interval_ns
             if meter.throttle_bps is not None:
                 interval_ns = max(interval_ns, transmission_ns(down.largest_payload_bytes, meter.throttle_bps))

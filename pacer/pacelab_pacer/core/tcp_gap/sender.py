@@ -15,9 +15,10 @@ from typing import ClassVar, Final
 from pacelab.units import NS_PER_US
 from pacelab_pacer.core.checks import require
 from pacelab_pacer.core.contract import Event, Point, SegmentSeen
+from pacelab_pacer.core.pacing.outstanding import Outstanding
 from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig, PacedFlow
 from pacelab_pacer.core.pacing.pacing_hook import PacingHook
-from pacelab_pacer.core.pacing.tcp_seen import Outstanding, Teardown
+from pacelab_pacer.core.pacing.teardown import Teardown
 from pacelab_pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment, seq_diff
 from pacelab_pacer.core.tcp_gap.pace_estimator import Pace, PaceConfig
 
@@ -92,9 +93,9 @@ class TcpGapSender(PacingHook[SenderFlow]):
             self._outgoing_control(now_ns, flow, segment)
             return
         if flow is None:
-            flow = self._admit(now_ns, segment.flow)
+            flow = self._add(now_ns, segment.flow)
             if flow is None:
-                self._pass_unpaced(segment)
+                self._refuse(segment)
                 return
         self._flows.touch(flow, now_ns)
         flow.teardown.observe(segment, outward=True)
@@ -162,8 +163,9 @@ class TcpGapSender(PacingHook[SenderFlow]):
         if flow.pacer.waiting:
             self._schedule(flow)
 
-    def _admit(self, now_ns: int, key: FlowKey) -> SenderFlow | None:
-        if self._flows.is_full():
+    def _add(self, now_ns: int, key: FlowKey) -> SenderFlow | None:
+        """A new flow, if there is room for it."""
+        if not self._has_place(now_ns):
             return None
         flow = SenderFlow(key, now_ns, self._config)
         self._flows.add(flow)

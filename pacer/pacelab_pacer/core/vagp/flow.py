@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 from pacelab_pacer.core.checks import require
 from pacelab_pacer.core.pacing.gateway_hook import GatewayFlow
+from pacelab_pacer.core.pacing.outstanding import Outstanding
 from pacelab_pacer.core.pacing.paced_flow import FlowPacer, ReleaseSchedule
-from pacelab_pacer.core.pacing.tcp_seen import Outstanding, WindowEdge
+from pacelab_pacer.core.pacing.packet_store import PacketStore
+from pacelab_pacer.core.pacing.window_edge import WindowEdge
 from pacelab_pacer.core.segment import ACK, SYN, FlowKey, Segment, seq_diff
 
 
@@ -179,9 +181,11 @@ class VagpFlow(GatewayFlow):
 
     __slots__ = ("edge", "eliminator", "recovery", "segment_bytes", "srtt_ns", "wired_clock")
 
-    def __init__(self, key: FlowKey, now_ns: int, schedule: ReleaseSchedule, *, fresh: bool) -> None:
+    def __init__(
+        self, key: FlowKey, now_ns: int, store: PacketStore, schedule: ReleaseSchedule, *, fresh: bool
+    ) -> None:
         """`fresh`: the connection opens with this segment."""
-        super().__init__(key, now_ns, schedule)
+        super().__init__(key, now_ns, store, schedule)
         self.recovery = LocalRecovery(self.sent)
         self.eliminator = RedundantEliminator()
         self.edge = WindowEdge(fresh=fresh)

@@ -22,7 +22,7 @@ from typing import ClassVar
 from pacelab.units import BITS_PER_BYTE, NS_PER_MS, NS_PER_S
 from pacelab_pacer.core.contract import Drop, Event, Inject, Release, Resend, Rewrite, SegmentSeen
 from pacelab_pacer.core.pacing.gateway_hook import GatewayConfig, GatewayHook
-from pacelab_pacer.core.pacing.wake_heap import RateShaper
+from pacelab_pacer.core.pacing.rate_shaper import RateShaper
 from pacelab_pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment
 from pacelab_pacer.core.vagp.bandwidth_controller import (
     BandwidthConfig,
@@ -96,10 +96,7 @@ class Vagp(GatewayHook[VagpFlow]):
         self, now_ns: int, flow: VagpFlow | None, segment: Segment, path_rates_bps: tuple[int, ...]
     ) -> None:
         if flow is None:
-            if segment.is_data:
-                self._pass_unpaced(segment)
-            else:
-                self._forward(segment)
+            self._forward_unknown(segment)
             return
         flow.wired_clock.observe(now_ns, segment, outward=True)
         if segment.is_data:
@@ -116,7 +113,7 @@ class Vagp(GatewayHook[VagpFlow]):
             self._actions.append(Drop(segment.handle, "already acknowledged"))
             answer = flow.eliminator.answer()
             self._actions.append(Inject(answer._replace(window_bytes=self._window_bytes(flow, answer))))
-        elif flow.admitted or self._admit(flow):
+        elif flow.is_paced or self._paces_flow(flow):
             self._start(now_ns, segment)
             flow.recovery.withdraw(segment.seq)
             self._offer(now_ns, flow, segment)
@@ -207,13 +204,13 @@ class Vagp(GatewayHook[VagpFlow]):
         if flow.edge.edge != edge:
             flow.wired_clock.opened(now_ns, edge)
         if window_bytes < segment.window_bytes:
-            self._count["windows_narrowed"] += flow.admitted
+            self._count["windows_narrowed"] += flow.is_paced
             self._actions.append(Rewrite(segment.handle, window_bytes=window_bytes))
 
     def _window_bytes(self, flow: VagpFlow, segment: Segment) -> int:
         """What to advertise with this ACK; the receiver's own window to a flow that is not shaped."""
         queue = self._config.queue
-        if queue is None or flow.refused:
+        if queue is None or flow.is_refused:
             return flow.edge.grant(segment, segment.window_bytes)
         wanted_pkts = window_pkts(
             (queue.min_pkts, queue.max_pkts),
@@ -238,7 +235,7 @@ class Vagp(GatewayHook[VagpFlow]):
         return outward and segment.is_data
 
     def _new_flow(self, now_ns: int, key: FlowKey, segment: Segment) -> VagpFlow:
-        return VagpFlow(key, now_ns, self._shaper.schedule, fresh=bool(segment.flags & SYN))
+        return VagpFlow(key, now_ns, self._store, self._shaper.schedule, fresh=bool(segment.flags & SYN))
 
     # The rate.
 

@@ -1,5 +1,5 @@
-// A browser starts no worker from a file, and the search is one: there it runs in a hidden frame, which is told and tells as
-// a worker is. The theme's worker looks for the name `IFrameWorker` to learn where it was loaded from.
+// A browser starts no worker from a file, and the search is one: there it runs in a hidden frame, which is told and
+// tells as a worker is. The theme's worker looks for the name `IFrameWorker` to learn where it was loaded from.
 if (location.protocol === "file:") {
   window.IFrameWorker = class extends EventTarget {
     constructor(address) {

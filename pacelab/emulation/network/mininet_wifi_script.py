@@ -1,6 +1,6 @@
 """A Mininet-WiFi network of a plan's hosts. Run by Mininet-WiFi's own Python, so nothing of ours is imported:
 
-    mininet-wifi-python -P mininet_wifi_network.py FD
+    mininet-wifi-python -P mininet_wifi_script.py FD
 
 reads one line of JSON from the socket FD (`mininet_wifi.description`), makes the network and answers with one line,
 {"hosts": {name: process of its namespace}}. Stations have ad hoc links; who hears whom is up to the medium of the
@@ -45,7 +45,7 @@ def main() -> int:
         if "cli" in order:
             command_line(network, order["cli"])
             break
-        set_off(network, plan["hosts"], order["walk"])
+        start_walking(network, plan["hosts"], order["walk"])
     return 0
 
 
@@ -105,7 +105,7 @@ def build(plan: dict[str, Any]) -> Any:
     return network
 
 
-def set_off(network: Any, hosts: list[dict[str, Any]], start_s: float) -> None:
+def start_walking(network: Any, hosts: list[dict[str, Any]], start_s: float) -> None:
     """Who walks does so by Mininet-WiFi's replay of traces; `start_s`: the walks' time 0, by the monotonic clock."""
     from mn_wifi.replaying import ReplayingMobility
 

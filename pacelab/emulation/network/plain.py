@@ -12,31 +12,32 @@ from typing import Any
 
 from pyroute2 import IPRoute
 
+from pacelab.emulation.namespaces import FOLDER, command_in, create, inside, set_sysctls, switch_offloads_off
 from pacelab.emulation.network import addresses, mesh, stock, tcp, wire_relay
-from pacelab.emulation.network.medium import SOCKET, Medium, configuration, find_program
+from pacelab.emulation.network.host_network import MediumControl
+from pacelab.emulation.network.medium import SOCKET, Medium, configuration
 from pacelab.emulation.network.mesh import index_of, put_route
-from pacelab.emulation.network.namespaces import FOLDER, command_in, create, inside, set_sysctls, switch_offloads_off
 from pacelab.emulation.network.radios import Radios
 from pacelab.emulation.network.switched import SwitchedWires
 from pacelab.emulation.network.wire_relay import ETHERNET_HEADER_BYTES
 from pacelab.emulation.plan import Plan, Wire
 from pacelab.emulation.processes import Child, environment, last_document
+from pacelab.emulation.programs import find_mediumd
 from pacelab.errors import HostError
 from pacelab.units import BITS_PER_BYTE
 
 US_PER_S = 1_000_000
 
 
-class Lab:
-    """The running hosts. Ends with the process that made it; nothing needs to be undone."""
+class PlainNetwork:
+    """A HostNetwork of plain namespaces."""
 
     def __init__(self, plan: Plan, page_fd: int | None = None) -> None:
         """Build everything, or raise HostError. `page_fd`: a listening socket for a controller's page."""
         self.plan = plan
         self.missing_sysctls: list[str] = []
         self.relay: Child | None = None
-        self.set_off: Callable[[float], None] | None = None
-        """What makes the hosts follow the plan's moves by themselves (see `Changes`)."""
+        self.start_walking: Callable[[float], None] | None = None
         self._air_stopped_s = 0.0
         self._looked_s = time.monotonic()
         self._netlink: list[IPRoute] = []
@@ -62,7 +63,7 @@ class Lab:
         if self.radios is not None:
             self.radios.join()
         self.routing = mesh.start(plan) if plan.routing != "static" else []
-        self.medium = stock.StockMedium(plan) if plan.medium == "stock" else Medium()
+        self.medium: MediumControl = stock.StockMedium(plan) if plan.medium == "stock" else Medium()
 
     def check_alive(self) -> None:
         """Raise HostError when the air or the wires have ended."""
@@ -112,7 +113,7 @@ class Lab:
         Path(SOCKET).parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(configuration(self.plan)).encode()
         child = Child(
-            "mediumd", [str(find_program()), "--config", "-", "--socket", SOCKET, "--die-with-parent"], stdin=text
+            "mediumd", [str(find_mediumd()), "--config", "-", "--socket", SOCKET, "--die-with-parent"], stdin=text
         )
         child.wait_ready()
         return child

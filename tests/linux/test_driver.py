@@ -1,4 +1,4 @@
-"""The shell around a hook, on a mock; and what lets an agent run and do nothing, said once."""
+"""The driver around a hook, on a mock; and what lets an agent run and do nothing, said once."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from pacelab_pacer.core.contract import (
 )
 from pacelab_pacer.core.segment import ACK, TCP, FlowKey, Segment
 from pacelab_pacer.linux import rules
-from pacelab_pacer.linux.doubts import MANY, QUIET_NS, Traffic
+from pacelab_pacer.linux.diagnostics import MANY, QUIET_NS, TrafficWatch
+from pacelab_pacer.linux.driver import FrameName, HookDriver
 from pacelab_pacer.linux.host import AgentError
 from pacelab_pacer.linux.nfqueue import Queued
 from pacelab_pacer.linux.packet import PacketReader
 from pacelab_pacer.linux.paths import PathTable
-from pacelab_pacer.linux.shell import FrameName, HookShell
 
-# The shell around a hook, on a mock: a port that writes down what it is asked. test_gateway.py has the kernel.
+# The driver around a hook, on a mock: a port that writes down what it is asked. test_gateway.py has the kernel.
 
 FLOW = FlowKey(0x0A010001, 0x0A020009, 5000, 80)
 RATES = (2_000_000, 1_000_000)
@@ -108,21 +108,21 @@ def port() -> Recorder:
 
 
 @pytest.fixture
-def shell(hook, port) -> HookShell:
-    return HookShell(hook, port, paths=PathTable(default_bps=RATES), mtu_bytes=1500)
+def driver(hook, port) -> HookDriver:
+    return HookDriver(hook, port, paths=PathTable(default_bps=RATES), mtu_bytes=1500)
 
 
-def test_shell_holds_until_told(shell, hook, port, make) -> None:
+def test_driver_holds_until_told(driver, hook, port, make) -> None:
     for number in (1, 2):
-        shell.see(0, Point.WIRED_TO_AIR, Queued(0, number, make.tcp(b"x" * number)))
-    assert (shell.held, port.log) == (2, [])
+        driver.see(0, Point.WIRED_TO_AIR, Queued(0, number, make.tcp(b"x" * number)))
+    assert (driver.held, port.log) == (2, [])
     hook.actions += [Forward(hook.handles[1]), Drop(hook.handles[0], "why not")]
-    shell.timeout(5)
+    driver.timeout(5)
     assert port.log == [("accept", 2, None), ("drop", 1)]
-    assert (shell.held, dict(shell.dropped)) == (0, {"why not": 1})
+    assert (driver.held, dict(driver.dropped)) == (0, {"why not": 1})
 
 
-def test_shell_tells_the_path_of_the_wireless_end(hook, port, make) -> None:
+def test_driver_tells_the_path_of_the_wireless_end(hook, port, make) -> None:
     other = (11_000_000,)
     from ipaddress import IPv4Network
 
@@ -130,31 +130,31 @@ def test_shell_tells_the_path_of_the_wireless_end(hook, port, make) -> None:
         default_bps=RATES,
         by_network=((IPv4Network("10.2.0.0/16"), other), (IPv4Network("10.2.0.9/32"), (5_500_000,))),
     )
-    shell = HookShell(hook, port, paths=paths, mtu_bytes=1500)
-    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
-    shell.see(0, Point.AIR_TO_WIRED, Queued(0, 2, make.tcp()))
+    driver = HookDriver(hook, port, paths=paths, mtu_bytes=1500)
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
+    driver.see(0, Point.AIR_TO_WIRED, Queued(0, 2, make.tcp()))
     assert [event.path_rates_bps for event in hook.seen] == [(5_500_000,), RATES]
 
 
-def test_shell_names_a_wireless_end_of_tcp_without_a_path_once(hook, port, make) -> None:
+def test_driver_names_a_wireless_end_of_tcp_without_a_path_once(hook, port, make) -> None:
     said: list[str] = []
-    traffic = Traffic("air0", "wired0", paths_known=True, say=said.append)
-    shell = HookShell(hook, port, paths=PathTable(), mtu_bytes=1500, traffic=traffic)
+    traffic = TrafficWatch("air0", "wired0", paths_known=True, say=said.append)
+    driver = HookDriver(hook, port, paths=PathTable(), mtu_bytes=1500, traffic=traffic)
     for number, packet in enumerate((make.udp(b"x"), make.tcp(), make.tcp())):
-        shell.see(0, Point.WIRED_TO_AIR, Queued(0, number, packet))
+        driver.see(0, Point.WIRED_TO_AIR, Queued(0, number, packet))
     assert [line.partition(":")[0] for line in said] == ["no --path-rates for 10.2.0.9"]
 
 
-def test_shell_goes_by_the_mtu_that_the_air_has_now(shell, hook, make) -> None:
+def test_driver_goes_by_the_mtu_that_the_air_has_now(driver, hook, make) -> None:
     large = make.tcp(b"x" * 2000)
-    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, large))
-    shell.fit(3000)
-    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 2, large))
-    assert (shell.unseen["jumbo"], len(hook.seen)) == (1, 1)
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, large))
+    driver.fit(3000)
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 2, large))
+    assert (driver.unseen["jumbo"], len(hook.seen)) == (1, 1)
 
 
-def test_shell_keeps_the_changed_packet_for_resending(shell, hook, port, make) -> None:
-    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp(b"abc", tos=2)))
+def test_driver_keeps_the_changed_packet_for_resending(driver, hook, port, make) -> None:
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp(b"abc", tos=2)))
     handle = hook.handles[0]
     hook.actions += [
         Rewrite(handle, congestion_experienced=True),
@@ -164,64 +164,64 @@ def test_shell_keeps_the_changed_packet_for_resending(shell, hook, port, make) -
         Release(handle),
         Resend(handle),
     ]
-    shell.timeout(0)
+    driver.timeout(0)
     marked = make.tcp(b"abc", tos=3)
     assert port.log == [("accept", 1, marked), ("send", marked), ("send", marked)]
-    assert (shell.errors, shell.kept) == (1, 0)
+    assert (driver.errors, driver.kept) == (1, 0)
 
 
-def test_shell_counts_actions_on_unknown_handles_and_carries_on(shell, hook, port, make) -> None:
+def test_driver_counts_actions_on_unknown_handles_and_carries_on(driver, hook, port, make) -> None:
     hook.actions += [Forward(77), Drop(77, "x"), Resend(77), Release(77), Rewrite(77, window_bytes=1)]
-    shell.see(0, Point.LOCAL_OUT, Queued(0, 1, make.tcp()))
-    assert (shell.errors, port.log, shell.failure) == (5, [], None)
+    driver.see(0, Point.LOCAL_OUT, Queued(0, 1, make.tcp()))
+    assert (driver.errors, port.log, driver.failure) == (5, [], None)
 
 
-def test_shell_window_is_written_only_in_a_known_scale(shell, hook, port, make) -> None:
-    shell.see(0, Point.AIR_TO_WIRED, Queued(0, 1, make.tcp(window=500)))
+def test_driver_window_is_written_only_in_a_known_scale(driver, hook, port, make) -> None:
+    driver.see(0, Point.AIR_TO_WIRED, Queued(0, 1, make.tcp(window=500)))
     hook.actions += [Rewrite(hook.handles[0], window_bytes=256), Forward(hook.handles[0])]
-    shell.timeout(0)
+    driver.timeout(0)
     assert port.log.pop() == ("accept", 1, None)
-    assert shell.done["window_scale_unknown"] == 1
-    shell.reader.scales.note_syn(FLOW, 3)
-    shell.reader.scales.note_syn(FLOW.reversed(), 0)
-    shell.see(0, Point.AIR_TO_WIRED, Queued(0, 2, make.tcp(window=500)))
+    assert driver.done["window_scale_unknown"] == 1
+    driver.reader.scales.note_syn(FLOW, 3)
+    driver.reader.scales.note_syn(FLOW.reversed(), 0)
+    driver.see(0, Point.AIR_TO_WIRED, Queued(0, 2, make.tcp(window=500)))
     hook.actions += [Rewrite(hook.handles[1], window_bytes=256), Forward(hook.handles[1])]
-    shell.timeout(0)
+    driver.timeout(0)
     assert port.log.pop() == ("accept", 2, make.tcp(window=32))
 
 
-def test_shell_without_room_for_the_option_the_packet_goes_as_it_is(shell, hook, port, make) -> None:
+def test_driver_without_room_for_the_option_the_packet_goes_as_it_is(driver, hook, port, make) -> None:
     full = make.tcp(options=b"\x01" * 36)
-    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, full))
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, full))
     hook.actions += [Rewrite(hook.handles[0], rtt_wired_ns=5), Forward(hook.handles[0])]
-    shell.timeout(0)
+    driver.timeout(0)
     assert port.log == [("accept", 1, None)]
-    assert shell.done["no_room_for_option"] == 1
+    assert driver.done["no_room_for_option"] == 1
 
 
-def test_shell_a_hook_that_raises_is_bypassed_and_all_goes_on_in_order(shell, hook, port, make) -> None:
+def test_driver_a_hook_that_raises_is_bypassed_and_all_goes_on_in_order(driver, hook, port, make) -> None:
     for number in (1, 2, 3):
-        shell.see(0, Point.WIRED_TO_AIR, Queued(0, number, make.tcp(b"x" * number)))
+        driver.see(0, Point.WIRED_TO_AIR, Queued(0, number, make.tcp(b"x" * number)))
     hook.actions += [Forward(hook.handles[1])]
     hook.raises = RuntimeError("broken")
-    shell.timeout(0)
-    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 4, make.tcp()))
+    driver.timeout(0)
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 4, make.tcp()))
     assert [entry[:2] for entry in port.log] == [("accept", number) for number in (1, 2, 3, 4)]
-    assert re.fullmatch(r"RuntimeError: broken \(\w+\.py, line \d+, in handle_timeout\)", shell.failure)
-    assert (shell.deadline_ns(), shell.held) == (None, 0)
+    assert re.fullmatch(r"RuntimeError: broken \(\w+\.py, line \d+, in handle_timeout\)", driver.failure)
+    assert (driver.deadline_ns(), driver.held) == (None, 0)
 
 
 @pytest.mark.parametrize("method", ["deadline", "counters", "poll_action"])
-def test_shell_any_method_that_raises_bypasses(shell, hook, port, make, monkeypatch, method) -> None:
+def test_driver_any_method_that_raises_bypasses(driver, hook, port, make, monkeypatch, method) -> None:
     def broken(*_arguments):
         raise ValueError(method)
 
-    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
     monkeypatch.setattr(hook, method, broken)
-    shell.timeout(0)
-    shell.deadline_ns()
-    shell.counters()
-    assert re.fullmatch(rf"ValueError: {method} \(test_shell\.py, line \d+, in broken\)", shell.failure)
+    driver.timeout(0)
+    driver.deadline_ns()
+    driver.counters()
+    assert re.fullmatch(rf"ValueError: {method} \(test_driver\.py, line \d+, in broken\)", driver.failure)
     assert port.log == [("accept", 1, None)]
 
 
@@ -235,41 +235,43 @@ def test_shell_any_method_that_raises_bypasses(shell, hook, port, make, monkeypa
         ("counters", None, r"counters\(\) gave None: allowed"),
     ],
 )
-def test_shell_bypasses_what_is_none_of_the_contracts(shell, hook, port, make, monkeypatch, method, gave, said) -> None:
-    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
+def test_driver_bypasses_what_is_none_of_the_contracts(
+    driver, hook, port, make, monkeypatch, method, gave, said
+) -> None:
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
     monkeypatch.setattr(hook, method, lambda: gave)
-    shell.timeout(0)
-    shell.deadline_ns()
-    assert shell.counters() == ({} if method == "counters" else {"acted": 1})
-    assert re.match(f"TypeError: {said}", shell.failure)
+    driver.timeout(0)
+    driver.deadline_ns()
+    assert driver.counters() == ({} if method == "counters" else {"acted": 1})
+    assert re.match(f"TypeError: {said}", driver.failure)
     assert port.log == [("accept", 1, None)]
 
 
-def test_shell_an_algorithm_that_exits_is_bypassed(shell, hook, port, make, monkeypatch) -> None:
+def test_driver_an_algorithm_that_exits_is_bypassed(driver, hook, port, make, monkeypatch) -> None:
     hook.raises = SystemExit("bye")
-    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
-    assert shell.failure.startswith("SystemExit: bye (test_shell.py, line ")
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
+    assert driver.failure.startswith("SystemExit: bye (test_shell.py, line ")
     assert port.log == [("accept", 1, None)]
 
 
-def test_shell_spares_a_hook_the_packets_that_it_does_not_want(hook, port, make) -> None:
+def test_driver_spares_a_hook_the_packets_that_it_does_not_want(hook, port, make) -> None:
     hook.event_mask = EventMask.TRANSMIT
-    shell = HookShell(hook, port, paths=PathTable(default_bps=RATES), mtu_bytes=1500)
-    shell.see(0, Point.LINK, Queued(0, 1, make.tcp()))
-    assert (port.log, shell.held, hook.seen) == ([("accept", 1, None)], 0, [])
+    driver = HookDriver(hook, port, paths=PathTable(default_bps=RATES), mtu_bytes=1500)
+    driver.see(0, Point.LINK, Queued(0, 1, make.tcp()))
+    assert (port.log, driver.held, hook.seen) == ([("accept", 1, None)], 0, [])
 
 
-def test_shell_what_is_no_segment_passes_and_is_counted(shell, hook, port, make) -> None:
-    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.ip(b"\x08\0" + bytes(6), protocol=1)))
+def test_driver_what_is_no_segment_passes_and_is_counted(driver, hook, port, make) -> None:
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.ip(b"\x08\0" + bytes(6), protocol=1)))
     assert port.log == [("accept", 1, None)]
     assert hook.seen == []
-    assert dict(shell.unseen) == {"not-tcp-udp": 1}
+    assert dict(driver.unseen) == {"not-tcp-udp": 1}
 
 
-def test_shell_injected_ack_is_in_the_connections_scale(shell, hook, port, make) -> None:
+def test_driver_injected_ack_is_in_the_connections_scale(driver, hook, port, make) -> None:
     back = FLOW.reversed()
-    shell.reader.scales.note_syn(FLOW, 3)
-    shell.reader.scales.note_syn(back, 4)
+    driver.reader.scales.note_syn(FLOW, 3)
+    driver.reader.scales.note_syn(back, 4)
     made = Segment(0, back, TCP, ACK, 1, 2, 0, 40, 65_536, None)
     hook.actions += [
         Inject(made),
@@ -277,53 +279,53 @@ def test_shell_injected_ack_is_in_the_connections_scale(shell, hook, port, make)
         SetExtraBackoff(12),
         SetExtraBackoff(3, True),
     ]
-    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
     kind, packet = port.log[0]
     assert kind == "send"
     make.check(packet)
     assert packet[34:36] == (65_536 >> 4).to_bytes(2, "big")
     assert port.log[1:] == [("backoff", 12, False), ("backoff", 3, True)]
-    assert shell.errors == 1
+    assert driver.errors == 1
 
 
-def test_shell_transmit_result_names_the_packet_it_showed(shell, hook, port, make) -> None:
+def test_driver_transmit_result_names_the_packet_it_showed(driver, hook, port, make) -> None:
     packets = [make.udp(b"same"), make.udp(b"same")]
     for number, packet in enumerate(packets):
-        shell.see(0, Point.LINK, Queued(0, number, packet))
+        driver.see(0, Point.LINK, Queued(0, number, packet))
     told = PacketReader().read(0, packets[0])
     assert isinstance(told, Segment)
     name = FrameName(told.flow, told.protocol, 0, 4, 7)
     for _ in range(3):
-        shell.transmitted(9, name, TransmitResult(told, 2, True, 1))
+        driver.transmitted(9, name, TransmitResult(told, 2, True, 1))
     # Twins in the order in which they came; a third is known by what the report says alone.
     assert hook.handles == [1, 2, 1, 2, 0]
 
 
-def test_shell_clamps_the_mss_when_asked(hook, port, make) -> None:
-    shell = HookShell(hook, port, paths=PathTable(), mtu_bytes=1500, clamp=True)
+def test_driver_clamps_the_mss_when_asked(hook, port, make) -> None:
+    driver = HookDriver(hook, port, paths=PathTable(), mtu_bytes=1500, clamp=True)
     mss = b"\x02\x04\x05\xb4"
-    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp(flags=2, options=mss)))
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp(flags=2, options=mss)))
     hook.actions.append(Forward(hook.handles[0]))
-    shell.timeout(0)
+    driver.timeout(0)
     assert port.log == [("accept", 1, make.tcp(flags=2, options=b"\x02\x04\x05\xa8"))]
 
 
-def test_shell_seen_event_is_the_contracts(shell, hook, make) -> None:
-    shell.see(0, Point.LOCAL_IN, Queued(0, 1, make.tcp(b"abc")))
+def test_driver_seen_event_is_the_contracts(driver, hook, make) -> None:
+    driver.see(0, Point.LOCAL_IN, Queued(0, 1, make.tcp(b"abc")))
     (event,) = hook.seen
     assert isinstance(event, SegmentSeen)
     assert event == SegmentSeen(Point.LOCAL_IN, event.segment, RATES)
     assert event.segment[:4] == (1, FLOW, TCP, ACK)
 
 
-def test_shell_changes_its_hook_in_the_middle_of_flows(shell, hook, port, make) -> None:
-    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp(b"held")))
+def test_driver_changes_its_hook_in_the_middle_of_flows(driver, hook, port, make) -> None:
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp(b"held")))
     hook.raises = RuntimeError("broken")
     other = Scripted()
-    shell.change_hook(other)
+    driver.change_hook(other)
     assert port.log == [("accept", 1, None)]  # what the old one held goes
-    shell.see(1, Point.WIRED_TO_AIR, Queued(0, 2, make.tcp(b"new")))
-    assert (len(hook.seen), len(other.seen), shell.held, shell.failure) == (1, 1, 1, None)
+    driver.see(1, Point.WIRED_TO_AIR, Queued(0, 2, make.tcp(b"new")))
+    assert (len(hook.seen), len(other.seen), driver.held, driver.failure) == (1, 1, 1, None)
 
 
 # What lets an agent run and do nothing is said, once.
@@ -336,7 +338,7 @@ class Watched:
 
     def __init__(self, *, wired: str | None = "wired0", paths_known: bool = True) -> None:
         self.said: list[str] = []
-        self.traffic = Traffic("air0", wired, paths_known=paths_known, say=self.said.append)
+        self.traffic = TrafficWatch("air0", wired, paths_known=paths_known, say=self.said.append)
 
     def meet(self, point: Point, count: int, *, path_known: bool = True) -> None:
         for _ in range(count):

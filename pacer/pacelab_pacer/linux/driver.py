@@ -31,7 +31,7 @@ from pacelab_pacer.core.contract import (
     TransmitResult,
 )
 from pacelab_pacer.core.segment import SYN, TCP, FlowKey, Segment
-from pacelab_pacer.linux.doubts import Traffic
+from pacelab_pacer.linux.diagnostics import TrafficWatch
 from pacelab_pacer.linux.nfqueue import Queued
 from pacelab_pacer.linux.packet import IP_HEADER_BYTES, TCP_HEADER_BYTES, PacketReader, Reason
 from pacelab_pacer.linux.paths import PathTable
@@ -87,7 +87,7 @@ class _Held:
         self.changed = changed
 
 
-class HookShell:
+class HookDriver:
     """Shows packets to a hook and carries its actions out."""
 
     def __init__(
@@ -99,7 +99,7 @@ class HookShell:
         mtu_bytes: int,
         clamp: bool = False,
         monitor: FlowMonitor | None = None,
-        traffic: Traffic | None = None,
+        traffic: TrafficWatch | None = None,
     ) -> None:
         """`clamp`: lower the MSS in SYNs so that every segment has room for the RTT_wired option."""
         self.hook = hook

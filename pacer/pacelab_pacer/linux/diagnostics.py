@@ -37,7 +37,7 @@ def _of_interfaces(air: str, wired: str | None) -> Iterator[str]:
             yield f"this host does not forward what comes by {name}: `sysctl -w net.ipv4.ip_forward=1` lets it"
 
 
-class Traffic:
+class TrafficWatch:
     """What an agent meets, and what is odd about that."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a pacer reads off the TCP of others: data not yet acknowledged, a connection's end, the window promised.
+"""What of a flow's data has left and is not acknowledged: round trips, duplicate ACKs, and copies to send again.
 
 Sequence numbers are compared in place, once or more per packet: (a - b) % 2**32 < 2**31 says that a is not before b.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from pacelab_pacer.core.segment import ACK, FIN, HALF_SPACE, SEQUENCE_SPACE, Segment, seq_diff
+from pacelab_pacer.core.pacing.packet_store import DEFAULT_BYTES, PacketStore
+from pacelab_pacer.core.segment import FIN, HALF_SPACE, SEQUENCE_SPACE, Segment
 
 DEFAULT_LIMIT = 1024
 """Segments remembered per flow: sixteen times the papers' window of 64."""
@@ -50,6 +51,7 @@ class Outstanding:
         "_limit",
         "_resent_ns",
         "_sizes",
+        "_store",
         "_tainted_to",
         "_window_bytes",
         "ack",
@@ -57,8 +59,10 @@ class Outstanding:
         "kept_bytes",
     )
 
-    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+    def __init__(self, limit: int = DEFAULT_LIMIT, *, store: PacketStore | None = None) -> None:
+        """`store`: counts the copies together with those of other flows."""
         self._limit = limit
+        self._store = PacketStore(DEFAULT_BYTES, 1) if store is None else store
         # A list each, and the place of the oldest in them: compiled, that is the cheapest queue of numbers.
         self._ends: list[int] = []
         self._left_ns: list[int] = []
@@ -108,9 +112,11 @@ class Outstanding:
         older = self._kept.get(seq)
         self._kept[seq] = (end, segment)
         self.kept_bytes += payload_bytes
+        self._store.kept_bytes += payload_bytes
         if older is None:
             return None
         self.kept_bytes -= older[1].payload_bytes
+        self._store.kept_bytes -= older[1].payload_bytes
         return older[1].handle
 
     def retransmitted(self, end_seq: int) -> None:
@@ -146,6 +152,7 @@ class Outstanding:
                 break
             kept.popitem(last=False)
             self.kept_bytes -= segment.payload_bytes
+            self._store.kept_bytes -= segment.payload_bytes
             handles.append(segment.handle)
         ends, first = self._ends, self._first
         count, after = len(ends), first
@@ -190,80 +197,17 @@ class Outstanding:
         """Forget the oldest copy; its handle."""
         segment = self._kept.popitem(last=False)[1][1]
         self.kept_bytes -= segment.payload_bytes
+        self._store.kept_bytes -= segment.payload_bytes
         return segment.handle
 
     def drain(self) -> list[int]:
         """Forget all copies; their handles."""
         handles = [segment.handle for _, segment in self._kept.values()]
         self._kept.clear()
+        self._store.kept_bytes -= self.kept_bytes
         self.kept_bytes = 0
         return handles
 
     def __len__(self) -> int:
         """Segments waiting for their ACK."""
         return len(self._ends) - self._first
-
-
-class Teardown:
-    """The proper end of a connection: FIN both ways, both acknowledged.
-
-    Source: [tcp-gap] Sec. 4.3, "proper flow termination using the FIN-ACK sequence"; RFC 9293 Sec. 3.6.
-    A lost or unseen FIN leaves the flow to its idle timeout.
-    """
-
-    __slots__ = ("_fin_end", "_finished", "has_begun")
-
-    def __init__(self) -> None:
-        self.has_begun = False
-        """A FIN was seen: before it, segments without one need not be shown."""
-        self._fin_end: list[int | None] = [None, None]
-        self._finished = [False, False]
-
-    def observe(self, segment: Segment, *, outward: bool) -> bool:
-        """Note a segment (`outward`: towards the peer of this node's side); True once both FINs are acknowledged."""
-        flags = segment.flags
-        if flags & FIN:
-            self._fin_end[outward] = segment.end_seq
-            self.has_begun = True
-        fin_end = self._fin_end[not outward]
-        if fin_end is not None and flags & ACK and seq_diff(segment.ack, fin_end) >= 0:
-            self._finished[not outward] = True
-        return self._finished[0] and self._finished[1]
-
-
-class WindowEdge:
-    """The right edge of the window that a gateway lets a sender see: it never moves back.
-
-        edge = max over all ACKs forwarded of (acknowledgement number + window written)
-
-    Invariants
-    1. A window written never ends before the edge, as long as the receiver's own does not (RFC 9293 Sec. 3.8.6: "a
-       receiver SHOULD NOT shrink the window"): a narrower window takes effect as ACKs catch up with the edge.
-    2. A window written never exceeds the receiver's own. Windows are in octets with window scaling applied, as
-       `Segment.window_bytes` is: the shell scales them back. One that is no multiple of the scale must be rounded up,
-       else the edge would move.
-    """
-
-    __slots__ = ("_fresh", "edge")
-
-    def __init__(self, *, fresh: bool) -> None:
-        """`fresh`: the connection opens here, nothing has been promised. Else the first ACK's own window has been."""
-        self.edge: int | None = None
-        """Number after the last octet promised; None before the first ACK."""
-        self._fresh = fresh
-
-    def grant(self, segment: Segment, wanted_bytes: int) -> int:
-        """The window to write into a segment of the receiver: `wanted_bytes` as far as the invariants allow."""
-        advertised_bytes = segment.window_bytes
-        if not segment.flags & ACK:  # a SYN: it counts from a number that only its answer will name
-            return min(advertised_bytes, wanted_bytes)
-        promised_bytes = self._promised_bytes(segment)
-        window_bytes = min(advertised_bytes, max(wanted_bytes, promised_bytes))
-        if self.edge is None or window_bytes > promised_bytes:
-            self.edge = (segment.ack + window_bytes) % SEQUENCE_SPACE
-        return window_bytes
-
-    def _promised_bytes(self, segment: Segment) -> int:
-        if self.edge is not None:
-            return seq_diff(self.edge, segment.ack)
-        return 0 if self._fresh else segment.window_bytes

@@ -15,15 +15,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pacelab.emulation import mininet_wifi_network
-from pacelab.emulation.lab import Lab
-from pacelab.emulation.machine import find_python
-from pacelab.emulation.network import addresses, tcp
+from pacelab.emulation.namespaces import adopt, inside, mount_sysfs, set_sysctls
+from pacelab.emulation.network import addresses, mininet_wifi_script, tcp
 from pacelab.emulation.network.medium import SOCKET
-from pacelab.emulation.network.namespaces import adopt, inside, mount_sysfs, set_sysctls
+from pacelab.emulation.network.plain import PlainNetwork
 from pacelab.emulation.network.radios import BSSID, CHANNEL, SSID, Hwsim, Radios
 from pacelab.emulation.plan import Plan
 from pacelab.emulation.processes import Child
+from pacelab.emulation.programs import find_mininet_wifi_python
 from pacelab.errors import HostError
 
 MODES = {"802.11b": "b", "802.11g": "g", "802.11a": "a"}
@@ -31,8 +30,8 @@ BUILD_S = 100.0
 """Three stations took 40 s in an emulated machine on a host with load 25, most of it to load Mininet-WiFi."""
 
 
-class MininetWifiLab(Lab):
-    """The running hosts, made by Mininet-WiFi."""
+class MininetWifiNetwork(PlainNetwork):
+    """A HostNetwork whose hosts Mininet-WiFi makes."""
 
     def __init__(self, plan: Plan, page_fd: int | None = None, *, at_terminal: bool = False) -> None:
         """`at_terminal`: its command line is to have the terminal (`command_line`)."""
@@ -50,8 +49,8 @@ class MininetWifiLab(Lab):
             for host, node in enumerate(self.plan.nodes)
         }
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the command line's to hear
-        if self.set_off is not None:
-            self.set_off(0.0)
+        if self.start_walking is not None:
+            self.start_walking(0.0)
         self._link.sendall(json.dumps({"cli": ports}).encode() + b"\n")
         self.network.process.wait()
 
@@ -67,10 +66,10 @@ class MininetWifiLab(Lab):
         mount_sysfs()
         self._link, theirs = socket.socketpair()
         with theirs:
-            script = str(Path(mininet_wifi_network.__file__).resolve())
+            script = str(Path(mininet_wifi_script.__file__).resolve())
             self.network = Child(
                 "Mininet-WiFi",
-                [find_python(), "-W", "ignore", "-P", script, str(theirs.fileno())],
+                [find_mininet_wifi_python(), "-W", "ignore", "-P", script, str(theirs.fileno())],
                 variables={name: os.environ[name] for name in ("TERM", "HOME") if name in os.environ},
                 pass_fds=[theirs.fileno()],
                 at_terminal=self._at_terminal,
@@ -86,14 +85,14 @@ class MininetWifiLab(Lab):
             self.network.finish()
             raise HostError(f"starting Mininet-WiFi: {self.network.last_words() or 'it ended without a word'}")
         if self.plan.moves:
-            self.set_off = self._set_off
+            self.start_walking = self._start_walking
         for node in self.plan.nodes:
             adopt(node.name, made["hosts"][node.name])
             if node.wireless:
                 with inside(node.name):
                     set_sysctls(tcp.quiet(addresses.AIR))
 
-    def _set_off(self, now_s: float) -> None:
+    def _start_walking(self, now_s: float) -> None:
         self._link.sendall(json.dumps({"walk": time.monotonic() - now_s}).encode() + b"\n")
 
     def _make_radios(self) -> Radios:

@@ -1,4 +1,4 @@
-"""A shell without a network: drives one hook on a made-up clock and enforces the contract's invariants as it goes."""
+"""A driver without a network: drives one hook on a made-up clock and enforces the contract's invariants as it goes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def pure_ack(
 
 
 def fresh(segment: Segment) -> Segment:
-    """The same packet as the next node has it: its shell gives every arrival a handle of its own."""
+    """The same packet as the next node has it: its driver gives every arrival a handle of its own."""
     return segment._replace(handle=next(_handles))
 
 
@@ -78,7 +78,7 @@ class Sent(NamedTuple):
     """Sent by `Resend`."""
 
 
-class Shell:
+class Driver:
     """Carries out a hook's actions; raises AssertionError when the hook breaks its contract."""
 
     def __init__(self, hook: Hook, *, may_inject: bool = False) -> None:
@@ -187,8 +187,8 @@ MSS = 1460
 WINDOW = 30_000
 
 
-class LinkShell(Shell):
-    """A shell with a link layer that reports when told to, and with injected segments on record."""
+class LinkDriver(Driver):
+    """A driver with a link layer that reports when told to, and with injected segments on record."""
 
     def __init__(self, hook: Hook) -> None:
         super().__init__(hook)

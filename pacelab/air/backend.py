@@ -1,0 +1,118 @@
+"""Back end `sim`: the Rust engine in virtual time, with the scheme's hooks in this process. JSON in, JSON out.
+
+The errors of the engine become ours.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pacelab.air.own_hooks import forgetful_hooks, guard, misnamed_hooks
+from pacelab.engine import load_engine
+from pacelab.errors import ConfigError
+from pacelab.experiment.air_config import compile_air
+from pacelab.interrupts import deferred_alarms, deferred_interrupts
+from pacelab.options.names_or_files import CONTROLS
+from pacelab.options.own_code import digest_of, misnamed
+from pacelab.results.results import Outcome, Progress
+from pacelab.schemes import Attachment
+from pacelab.schemes.failures import raise_failed_hook
+from pacelab.units import ns_from_s
+from pacelab_topologies.own_running import shared_draws
+
+if TYPE_CHECKING:
+    from pacelab.experiment.experiment import Experiment
+    from pacelab.results.folder import PcapFile
+    from pacelab.schemes import Scheme
+
+
+class Sim:
+    """The simulator. Every experiment can run here."""
+
+    real_time = False
+
+    def run(
+        self,
+        experiment: Experiment,
+        scheme: Scheme,
+        *,
+        on_progress: Progress,
+        pcap: PcapFile | None,
+    ) -> Outcome:
+        """See `Backend.run`."""
+        air = compile_air(experiment)
+        if pcap is not None:
+            pcap.check()
+            air["capture"] = pcap.air_key()
+        return run_scheme(air, experiment, scheme, on_progress, None if pcap is None else pcap.write)
+
+
+def run_scheme(
+    air: dict[str, Any],
+    experiment: Experiment,
+    scheme: Scheme,
+    on_progress: Progress = lambda _fraction: None,
+    on_capture: Callable[[bytes], None] | None = None,
+) -> Outcome:
+    """Run an air configuration of the experiment with the hooks of this scheme.
+
+    Raises UserCodeError, with the place, as soon as hooks of one's own have failed; else as `run_air`.
+    """
+    make_control = None
+    misnamed_control: tuple[str, ...] = ()
+    if experiment.cc not in CONTROLS:
+        from pacelab.air.congestion import control_maker, load_control
+
+        control = load_control(experiment.cc)
+        digest = digest_of("--cc", experiment.cc.rpartition(":")[0])
+        experiment.check_unchanged({**experiment.own_files, "cc_sha256": digest})
+        make_control = control_maker(experiment.cc, control)
+        misnamed_control = misnamed(control)
+    with shared_draws(experiment.seed):
+        attached = scheme.attach(experiment.network, experiment.hook_settings)
+        attachments, raise_failure = guard(scheme, attached)
+        notes = [*scheme.notes, *misnamed_hooks(scheme, attached), *misnamed_control]
+
+        def hear(fraction: float) -> None:
+            on_progress(fraction)
+            raise_failure()
+
+        result = run_air(air, attachments, hear, on_capture, make_control)
+        raise_failure()
+        points = tuple(attachment.point for attachment in attachments)
+        if scheme.raise_failure is None:
+            raise_failed_hook(scheme, points, result["hooks"])
+        notes += forgetful_hooks(scheme, attachments, ns_from_s(result["end_s"]))
+        return Outcome(air=result, points=points, notes=tuple(notes))
+
+
+def run_air(
+    air: dict[str, Any],
+    attachments: Sequence[Attachment],
+    on_progress: Progress,
+    on_capture: Callable[[bytes], None] | None = None,
+    make_control: Callable[[str, int, int], object] | None = None,
+) -> dict[str, Any]:
+    """Run one air configuration with its hooks; returns the engine's result, version 1.
+
+    `on_capture` is given the capture file if the configuration asks for one; `make_control` makes each TCP flow's
+    congestion control of one's own.
+    Raises ConfigError when the engine refuses the configuration, HostError when there is no engine.
+    """
+    medium = load_engine()
+    hooks = [(item.node, item.hook, "link" if item.point == "link" else "node") for item in attachments]
+    try:
+        with deferred_alarms() as stop_if_alarmed, deferred_interrupts() as stop_if_interrupted:
+
+            def tell(fraction: float) -> None:
+                stop_if_interrupted()
+                stop_if_alarmed()
+                on_progress(fraction)
+
+            text: str = medium.run(json.dumps(air, allow_nan=False), hooks, tell, on_capture, make_control)
+    except ValueError as error:
+        raise ConfigError(f"the air engine refused the configuration: {error}") from error
+    result: dict[str, Any] = json.loads(text)
+    return result

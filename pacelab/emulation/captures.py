@@ -1,0 +1,47 @@
+"""Captures of a guest's air: one tcpdump for each wireless host, whose files the host joins."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+from pacelab.emulation.network import addresses
+from pacelab.emulation.plan import Plan
+from pacelab.emulation.processes import Child
+from pacelab.errors import HostError
+
+FOLDER = Path("/job")
+SUFFIX = ".pcap"
+_SCRATCH = Path("/tmp")
+"""In the guest's memory: tcpdump wants to own its file, which the host's user in /job does not let it."""
+_LISTENS_S, _LOOK_S = 10.0, 0.01
+
+
+def start_captures(plan: Plan) -> list[Child]:
+    """One tcpdump for each wireless host, listening; none where the plan asks for none."""
+    if plan.capture_bytes is None:
+        return []
+    started = []
+    for host in plan.stations:
+        name = plan.nodes[host].name
+        file = _SCRATCH / f"{name}{SUFFIX}"
+        options = ["-n", "-s", str(plan.capture_bytes), "--time-stamp-precision=nano", "-Z", "root", "-w", str(file)]
+        child = Child(f"tcpdump at {name}", ["tcpdump", "-i", addresses.AIR, *options], netns=name)
+        until = time.monotonic() + _LISTENS_S
+        while not file.exists():
+            if not child.alive() or time.monotonic() > until:
+                raise HostError(f"{child.name}: it does not listen: {child.last_words() or 'without a word'}")
+            time.sleep(_LOOK_S)
+        started.append(child)
+    return started
+
+
+def end_captures(captures: list[Child]) -> None:
+    """End them, and lay what they have seen into the job's folder."""
+    for child in captures:
+        if not child.alive():
+            raise HostError(f"{child.name} ended in the middle of a run: {child.how_it_ended()}")
+        child.end()
+        file = f"{child.name.rpartition(' ')[2]}{SUFFIX}"
+        shutil.copyfile(_SCRATCH / file, FOLDER / file)

@@ -1,0 +1,58 @@
+"""How well the machine kept up with a run: lateness of mediumd and of our own processes, stolen processor time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+GRADES = ("valid", "degraded", "invalid")
+LATE_S = {"degraded": 2e-3, "invalid": 20e-3}
+"""99th percentile of the lateness of our own senders and wires. A packet of 1500 bytes takes 2 ms at 11 Mbit/s with
+RTS/CTS, so a later one is a packet of another moment; mediumd's own bounds are in its PROTOCOL.md."""
+STOLEN = {"degraded": 0.02, "invalid": 0.10}
+"""Share of the processors' time that the hypervisor gave to others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """Processor time in ticks since boot, or between two readings."""
+
+    busy: int
+    stolen: int
+    total: int
+
+    def __sub__(self, other: Load) -> Load:
+        return Load(busy=self.busy - other.busy, stolen=self.stolen - other.stolen, total=self.total - other.total)
+
+    def shares(self) -> dict[str, float]:
+        """Of the processors' time."""
+        total = max(1, self.total)
+        return {"busy": self.busy / total, "stolen": self.stolen / total}
+
+
+def read_load(path: Path = Path("/proc/stat")) -> Load:
+    """All processors together."""
+    user, nice, system, idle, iowait, irq, softirq, steal = map(int, path.read_text().split()[1:9])
+    busy = user + nice + system + irq + softirq
+    return Load(busy=busy, stolen=steal, total=busy + idle + iowait + steal)
+
+
+def judge(*, medium: str, late_p99_s: list[float], stolen: float) -> str:
+    """The worst of what mediumd says, our own lateness and the stolen time."""
+    found = [medium]
+    for grade in GRADES[1:]:
+        if stolen > STOLEN[grade] or any(late_s > LATE_S[grade] for late_s in late_p99_s):
+            found.append(grade)
+    return worst(*found)
+
+
+def judge_medium(before: dict[str, Any], after: dict[str, Any]) -> str:
+    """What mediumd's statistics at a run's begin and end say: of its last seconds, of all, of what was lost between."""
+    lost = after["lost"] - before["lost"]
+    return worst(after["fidelity"], after["fidelity_since_start"], "invalid" if lost else "valid")
+
+
+def worst(*grades: str) -> str:
+    """Of several."""
+    return max(grades, key=GRADES.index)

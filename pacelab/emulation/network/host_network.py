@@ -1,0 +1,50 @@
+"""What a run needs of the network that its hosts form, whoever builds the hosts (`--builder`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from pacelab.emulation.network.addresses import Route
+from pacelab.emulation.network.switched import SwitchedWires
+from pacelab.emulation.plan import Plan
+
+
+class MediumControl(Protocol):
+    """The running medium: mediumd, or a stock wmediumd behind the kernel's counters."""
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """Ask the medium. Raises HostError when it is gone, ProtocolError when it refuses."""
+
+
+class HostNetwork(Protocol):
+    """Running hosts: namespaces called as the plan's nodes, with radios, wires, addresses and routes.
+
+    The network ends with the process that made it.
+    """
+
+    plan: Plan
+    medium: MediumControl
+    switched: SwitchedWires | None
+    """The controller's switches, if the plan has a controller."""
+    wires: str
+    """How wires are carried: "netem", "relay" or "none"."""
+    missing_sysctls: list[str]
+    """TCP settings of the plan that this kernel does not have."""
+    start_walking: Callable[[float], None] | None
+    """Makes the hosts follow the plan's moves by themselves from this time on, in seconds; None if they cannot."""
+
+    def check_alive(self) -> None:
+        """Raise HostError if the medium, the wires or the controller have ended."""
+
+    def faults(self) -> list[str]:
+        """Sentences on what spoilt the run, such as a medium that was stopped."""
+
+    def mark_wires(self) -> None:
+        """Start counting the drops of wires: the measured part of the run begins."""
+
+    def wire_report(self) -> dict[str, Any]:
+        """End the wires' relay; the drops since `mark_wires` and the relay's lateness, empty without wires."""
+
+    def set_route(self, host: int, route: Route) -> None:
+        """Replace a host's route to the route's destination."""

@@ -1,0 +1,124 @@
+"""What this machine has of what real hosts need. Nothing is started and no namespace is made to find out."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pacelab.emulation.helper_client import JOIN, as_root, place
+from pacelab.emulation.processes import SAFE_PATH, environment
+from pacelab.emulation.programs import find_mediumd, find_mininet_wifi_python
+from pacelab.errors import HostError
+from pacelab_pacer.linux.host import lacking
+
+PROGRAMS = {
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "tc": "iproute2",
+    "iperf3": "iperf3",
+    "iptables": "iptables",
+}
+"""Program -> Debian's package that has it."""
+IN_CONTAINER = "in a container: --device /dev/net/tun --cap-add NET_ADMIN --cap-add SYS_ADMIN"
+MACHINES_ROOT = "run as the root of the machine itself, or with --where uml (docs/uml.md)"
+"""What the root of a user namespace is told: priorities and TAP queues are refused it, whatever its capabilities."""
+TUN = Path("/dev/net/tun")
+_USERS = Path("/proc/self/uid_map")
+_ALL_USERS = ["0", "0", "4294967295"]
+MODULE = "mac80211_hwsim"
+MEND_HWSIM = f"sudo modprobe {MODULE}; kernels that have it: docs/hwsim.md"
+LOADED = Path("/sys/module") / MODULE
+SYSTEM_PACKAGES = Path("/usr/lib/python3/dist-packages")
+MEND_MININET = "sudo apt-get install --no-install-recommends mininet"
+
+
+def missing(radios: str) -> Iterator[tuple[str, str]]:
+    """What a back end with these radios lacks here, and the command that mends it."""
+    for program, package in PROGRAMS.items():
+        if shutil.which(program, path=SAFE_PATH) is None:
+            yield program, f"sudo apt-get install {package}"
+    if importlib.util.find_spec("pyroute2") is None:
+        yield "pyroute2", "pip install pyroute2"
+    try:
+        find_mediumd()
+    except HostError as error:
+        yield "mediumd", str(error).split("; ")[-1]
+    if radios == "hwsim" and not has_hwsim():
+        yield f"{MODULE} in this kernel", MEND_HWSIM
+    if radios == "tap" and not TUN.exists():
+        yield str(TUN), f"sudo modprobe tun; {IN_CONTAINER}"
+    if os.geteuid() == 0:
+        if in_user_namespace():
+            yield "the machine's root", MACHINES_ROOT
+        elif lacks := lacking_capabilities():
+            yield lacks, IN_CONTAINER
+    elif not place().exists():
+        yield "root", f"{as_root()}, or the root helper (docs/real-hosts.md)"
+    elif not os.access(place(), os.W_OK):
+        yield "membership of the group pacelab", JOIN
+
+
+def in_user_namespace() -> bool:
+    """Whether the users here are not all those of the machine: a container of an ordinary user's, `unshare -Ur`."""
+    return _USERS.exists() and _USERS.read_text().split() != _ALL_USERS
+
+
+def lacking_capabilities() -> str:
+    """Capabilities for hosts that this process is without; empty when it has all."""
+    return lacking("CAP_NET_ADMIN", "CAP_SYS_ADMIN")
+
+
+def has_hwsim() -> bool:
+    """Whether the kernel's simulated radios are loaded, built in, or there to be loaded."""
+    if LOADED.exists():
+        return True
+    try:
+        asked = subprocess.run(["modprobe", "--dry-run", "--quiet", MODULE], env=environment(), check=False)
+    except OSError:
+        return False
+    return asked.returncode == 0
+
+
+def mininet_wifi() -> str | None:
+    """None when Mininet-WiFi can be had, else how to get it."""
+    try:
+        find_mininet_wifi_python()
+    except HostError as error:
+        return str(error).split(": ")[-1]
+    return None
+
+
+def mininet() -> str | None:
+    """None when Mininet's command line can be had, else how to get it."""
+    try:
+        check_mininet()
+    except HostError as error:
+        return str(error).split(": ")[-1]
+    return None
+
+
+def check_mininet() -> None:
+    """Raise HostError with the command that mends it when Mininet is not here."""
+    here = importlib.util.find_spec("mininet") is not None or (SYSTEM_PACKAGES / "mininet").is_dir()
+    if not here or shutil.which("mnexec", path=SAFE_PATH) is None:
+        raise HostError(f"shell: Mininet is not installed: {MEND_MININET}")
+
+
+def describe() -> dict[str, Any]:
+    """Kernel and programs, for host.json."""
+    return {"kernel": platform.release(), "iperf3": _version("iperf3", r"iperf (\S+)")}
+
+
+def _version(program: str, pattern: str) -> str | None:
+    if shutil.which(program) is None:
+        return None
+    ran = subprocess.run([program, "--version"], capture_output=True, text=True, env=environment(), check=False)
+    found = re.search(pattern, ran.stdout)
+    return found[1] if found else None

@@ -1,0 +1,95 @@
+"""Signals during work that must not be cut in two: they are noted on arrival and raised where the work can stop.
+
+A KeyboardInterrupt at any instruction could hit an algorithm in the middle of a packet and would look like a failure
+of the algorithm. So the handler only sets a mark, and the run looks at the mark between events. A second Ctrl-C raises
+at once, for an algorithm that never returns. The same holds for timers by which callers limit a run's time: an
+exception in the middle of a long integer multiplication, where Python checks for signals, would end the whole process,
+because compiled code takes the exception for a lack of memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+INTERRUPTS = ("SIGINT", "SIGTERM", "SIGHUP")
+TIMERS = ("SIGALRM", "SIGVTALRM", "SIGPROF")
+"""Not on Windows."""
+
+
+@contextlib.contextmanager
+def deferred_alarms() -> Iterator[Callable[[], None]]:
+    """Yields what to call where it is safe to stop: it calls the caller's handlers of the timers that have run down.
+
+    A second time, before that, calls the handler at once. Leaves alone what nobody handles, and all of it outside the
+    main thread.
+    """
+    handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (getattr(signal, name, None) for name in TIMERS):
+            handler = None if number is None else signal.getsignal(number)
+            if number is not None and callable(handler):
+                handlers[number] = handler
+    rung: dict[int, FrameType | None] = {}
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if number in rung:
+            handlers[number](number, frame)
+        rung[number] = frame
+
+    def check() -> None:
+        while rung:
+            number, frame = rung.popitem()
+            handlers[number](number, frame)
+
+    for number in handlers:
+        signal.signal(number, note)
+    try:
+        yield check
+        check()
+    finally:
+        for number, handler in handlers.items():
+            if signal.getsignal(number) is note:  # else it was set anew meanwhile
+                signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def deferred_interrupts() -> Iterator[Callable[[], None]]:
+    """Yields what to call where it is safe to stop: it raises KeyboardInterrupt once Ctrl-C was pressed.
+
+    So it is with what else ends a command as Ctrl-C does. Leaves them alone outside the main thread and where somebody
+    else handles them.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    known = [getattr(signal, name) for name in INTERRUPTS if hasattr(signal, name)]
+    ours = [number for number in known if main and signal.getsignal(number) is signal.default_int_handler]
+    if not ours:
+        yield _never
+        return
+    pressed = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+
+    def check() -> None:
+        if pressed:
+            raise KeyboardInterrupt
+
+    for number in ours:
+        signal.signal(number, note)
+    try:
+        yield check
+        check()
+    finally:
+        for number in ours:
+            signal.signal(number, signal.default_int_handler)
+
+
+def _never() -> None:
+    """Ctrl-C is not ours to handle."""

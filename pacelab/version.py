@@ -1,0 +1,3 @@
+"""The version of PaceLab."""
+
+__version__ = "0.1.0"

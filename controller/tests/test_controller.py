@@ -462,7 +462,9 @@ def test_a_registration_moves_a_station() -> None:
     assert controller.register(0, ip(S), "GA") == "no gateway 'GA': start its agent first"
     assert controller.announce(0, gateway()) is None
     assert controller.announce(0, gateway("GX", "10.9.0.99")) is None
-    assert controller.register(0, ip(S), "GX") == "gateway GX: its switch port is not known yet; wait for a packet from it"
+    assert (
+        controller.register(0, ip(S), "GX") == "gateway GX: its switch port is not known yet; wait for a packet from it"
+    )
     assert controller.register(0, ip(S), "GA") is None
     place = controller.locations.find(ip(S))
     assert place is not None

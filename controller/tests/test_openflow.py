@@ -389,12 +389,12 @@ def test_a_controller_ends_cleanly_and_when_nobody_reads_its_events_says_nothing
 def test_without_os_ken_the_pip_of_this_python_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    mend = f"{shlex.quote(sys.executable)} -m pip install 'pacelab[controller]'"
+    install = f"{shlex.quote(sys.executable)} -m pip install 'pacelab[controller]'"
     monkeypatch.setattr(wired, "PACKAGES", ("os_ken", "no_such_package"))
-    assert wired.WiredSwitches.missing() == f"os-ken, FastAPI or uvicorn is not installed; install it: {mend}"
+    assert wired.WiredSwitches.missing() == f"os-ken, FastAPI or uvicorn is not installed; install it: {install}"
     monkeypatch.setitem(sys.modules, "pacelab_controller.openflow.run", None)
     assert main(["controller"]) == 3
-    assert capsys.readouterr().err.endswith(f"; {mend}\n")
+    assert capsys.readouterr().err.endswith(f"install it: {install}\n")
 
 
 # Frames: what is read, what is refused, what is sent.

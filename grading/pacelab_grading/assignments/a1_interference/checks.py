@@ -17,7 +17,7 @@ from pacelab_grading.rubric.findings import Finding, WrongAnswer
 SENSE_M = 550.0
 APART_FROM_EDGE_M = 40
 LONE = 0.9
-"""Share of its goodput alone that a link must keep to count as independent."""
+"""Share of its goodput without the other link that a link must keep to count as independent."""
 Link = tuple[tuple[float, float], tuple[float, float]]
 
 
@@ -53,7 +53,7 @@ def _line(sender: float, receiver: float, y: float = 0.0) -> Link:
 
 
 def _turned(context: CheckContext, topic: str) -> Callable[[Link], Link]:
-    """The same links in another place and direction: what counts is who is how far from whom."""
+    """The same links, moved and rotated: only the distances count."""
     draw = context.random(topic)
     angle, x, y = draw.uniform(0, 6.3), draw.randrange(-900, 900), draw.randrange(-900, 900)
 
@@ -67,21 +67,21 @@ def _turned(context: CheckContext, topic: str) -> Callable[[Link], Link]:
 
 
 def _related(context: CheckContext, wanted: str, cases: Sequence[tuple[Link, Link, str]]) -> None:
-    """Each case as it is, with the links exchanged, and turned."""
+    """Each case as it is, with the links exchanged, and rotated."""
     relate, turn = context.function("relation"), _turned(context, wanted)
     apart = 100 if wanted == "independent" else 5000
-    said = relate(_line(0, 200), _line(apart, apart + 200))
-    if said == wanted:  # always? What else it should be is another check's
-        raise WrongAnswer(f"first of all relation, {apart} m apart: not {wanted!r}", repr(said))
+    answer = relate(_line(0, 200), _line(apart, apart + 200))
+    if answer == wanted:  # a constant answer; another check tests what it should be here
+        raise WrongAnswer(f"first of all, relation at a distance of {apart} m is not {wanted!r}", repr(answer))
     for first, second, what in cases:
         exactly(wanted, relate(first, second), what=f"relation, {what}")
         exactly(wanted, relate(second, first), what=f"relation, {what}, the links exchanged")
-        if "550" not in what:  # the very edge does not survive the turn's rounding
-            exactly(wanted, relate(turn(first), turn(second)), what=f"relation, {what}, turned")
+        if "550" not in what:  # rounding after the rotation would move the exact edge
+            exactly(wanted, relate(turn(first), turn(second)), what=f"relation, {what}, rotated")
 
 
 def sharing(context: CheckContext) -> None:
-    """Senders that sense each other take turns, whether they would disturb or not."""
+    """Senders that sense each other share the medium, whether they would interfere or not."""
     apart = context.random("sharing").randrange(260, 540)
     cases = (
         (_line(0, 200), _line(400, 600), "400 m between the senders"),
@@ -93,7 +93,7 @@ def sharing(context: CheckContext) -> None:
 
 
 def hiding(context: CheckContext) -> None:
-    """Senders that do not, but reach the other's receiver, either way."""
+    """Senders that do not sense each other, but one is sensed at the other's receiver."""
     apart = context.random("hiding").randrange(560, 740)
     cases = (
         (_line(0, 200), _line(700, 500), "senders 700 m apart, receivers between"),
@@ -104,7 +104,7 @@ def hiding(context: CheckContext) -> None:
 
 
 def independence(context: CheckContext) -> None:
-    """Far enough from each other."""
+    """Links that are far enough from each other."""
     apart = context.random("independence").randrange(760, 1500)
     cases = (
         (_line(0, 200), _line(800, 1000), "600 m from receiver to sender"),
@@ -130,13 +130,13 @@ def _slots_of(schedule: RemoteFunction, links: list[Link]) -> list[list[int]]:
     shaped = isinstance(slots, list) and all(isinstance(slot, list) for slot in slots)
     whole = shaped and all(type(number) is int for slot in slots for number in slot)
     if not whole or sorted(number for slot in slots for number in slot) != list(range(len(links))):
-        raise WrongAnswer(f"a list of lists, in them each number of {list(range(len(links)))} once", repr(slots)[:120])
+        raise WrongAnswer(
+            f"a list of lists that contain each number of {list(range(len(links)))} once", repr(slots)[:120]
+        )
     for slot in slots:
         for one, other in combinations(slot, 2):
             if not _independent(links[one], links[other]):
-                raise WrongAnswer(
-                    "links of a slot that are independent of each other", f"{one} and {other} in one slot"
-                )
+                raise WrongAnswer("slots whose links are independent of each other", f"{one} and {other} in one slot")
     return [list(slot) for slot in slots]
 
 
@@ -150,7 +150,7 @@ def chain_schedule(context: CheckContext) -> None:
 
 
 def any_schedule(context: CheckContext) -> None:
-    """Links strewn over fields: as few slots as first fit needs."""
+    """Random links: as few slots as first fit needs."""
     draw, schedule = context.random("field"), context.function("schedule")
     _slots_of(schedule, [])
     for _ in range(3):
@@ -176,17 +176,17 @@ def _first_fit(links: Sequence[Link]) -> int:
 
 
 def airtime(context: CheckContext) -> None:
-    """192 us and the bits."""
+    """192 us, and the time of the bits."""
     takes = context.function("airtime_us")
     near(304, takes(14, 1_000_000), what="14 bytes at 1 Mbit/s, in us")
     near(192 + 6136, takes(1534, 2_000_000), what="1534 bytes at 2 Mbit/s, in us")
-    size = 11 * context.random("size").randrange(10, 130) + 3  # no whole number of us
+    size = 11 * context.random("size").randrange(10, 130) + 3  # not a whole number of us
     near(192 + size * 8 / 11, takes(size, 11_000_000), what=f"{size} bytes at 11 Mbit/s, in us")
     near(192 + size * 8 / 5.5, takes(size, 5_500_000), what=f"{size} bytes at 5.5 Mbit/s, in us")
 
 
 def _frames(context: CheckContext, topic: str) -> list[tuple[int, int, float]]:
-    """Sizes, rates, and what the data takes, in us."""
+    """Sizes, rates, and the airtime of the data, in us."""
     draw = context.random(topic)
     known = [(1534, 2_000_000), (1100, 11_000_000)]
     drawn = [(draw.randrange(100, 1500), draw.choice((1_000_000, 5_500_000, 11_000_000))) for _ in range(2)]
@@ -201,14 +201,14 @@ def rts_nav(context: CheckContext) -> None:
 
 
 def cts_nav(context: CheckContext) -> None:
-    """What the RTS announced, less a SIFS and the CTS."""
+    """The NAV of the RTS, minus a SIFS and the CTS."""
     nav = context.function("cts_nav_us")
     for size, rate, takes_us in _frames(context, "cts"):
         near(20 + takes_us + 304, nav(size, rate), what=f"NAV of a CTS for {size} bytes at {rate} bit/s, in us")
 
 
 def predictions(context: CheckContext) -> Finding:
-    """Whether two links disturb each other: said beforehand, then simulated."""
+    """Whether two links interfere: first predicted, then simulated."""
     draw = context.random("pairs")
     relate = context.function("relation")
     right, shown = 0, {}
@@ -235,20 +235,20 @@ def predictions(context: CheckContext) -> Finding:
         first, second = ((nodes[flow["src"]], nodes[flow["dst"]]) for flow in run["flows"])
         rates = [flow["goodput_bps"] for flow in run["flows"]]
         calm = min(rates) >= LONE * context.baseline(_lone(context))["totals"]["goodput_bps"] / 2
-        said = relate(first, second)
-        shown[f"{layout} {apart:.0f} m: {said}"[:40]] = tuple(rate / 1e3 for rate in rates)
-        right += (said == "independent") == calm and calm == wanted
+        answer = relate(first, second)
+        shown[f"{layout} {apart:.0f} m: {answer}"[:40]] = tuple(rate / 1e3 for rate in rates)
+        right += (answer == "independent") == calm and calm == wanted
     share = max(0.0, 2 * right / len(cases) - 1)
     return Finding(
         share=share,
-        expected="four pairs of links said right: independent where both keep nine tenths of their goodput",
-        got=f"{right} of {len(cases)} right (half of them is guessing: no points)",
+        expected="four correct predictions: two links are independent if both keep nine tenths of their goodput",
+        got=f"{right} of {len(cases)} correct (half of them could be guessed: no points)",
         picture=bars(shown, ("first link", "second link"), "goodput in kbit/s"),
     )
 
 
 def _lone(context: CheckContext) -> Experiment:
-    """Two links with nothing between them to disturb: twice the goodput of one alone."""
+    """Two links without interference: twice the goodput of one."""
     return Experiment(
         topology="pairs",
         topology_options={"layout": "in-line", "apart": 5000.0},
@@ -267,12 +267,12 @@ ASSIGNMENT = Assignment(
     checks=(
         Check(
             id="ranges",
-            title="who decodes and who senses whom",
+            title="decode and sense ranges",
             points=8,
             run=ranges,
             needs=("decodes", "senses"),
             public=True,
-            hint="the distance in the plane; the edge belongs to the range",
+            hint="use the distance in the plane; the edge belongs to the range",
         ),
         Check(
             id="capture",
@@ -284,13 +284,13 @@ ASSIGNMENT = Assignment(
         ),
         Check(
             id="sharing",
-            title="links that take turns",
+            title="links that share the medium",
             points=9,
             run=sharing,
             needs=("relation",),
             builds_on=("senses",),
             public=True,
-            hint="senders decide: an exposed sender waits, too",
+            hint="only the senders decide: an exposed sender waits as well",
         ),
         Check(
             id="hiding",
@@ -299,7 +299,7 @@ ASSIGNMENT = Assignment(
             run=hiding,
             needs=("relation",),
             builds_on=("senses",),
-            hint="look from both receivers",
+            hint="check both receivers",
         ),
         Check(
             id="independence",
@@ -308,7 +308,7 @@ ASSIGNMENT = Assignment(
             run=independence,
             needs=("relation",),
             builds_on=("senses",),
-            hint="the harm that CTS and ACKs can do is left out here: receivers may hear each other",
+            hint="collisions of CTS and ACKs are ignored here: receivers may sense each other",
         ),
         Check(
             id="chain-schedule",
@@ -318,16 +318,16 @@ ASSIGNMENT = Assignment(
             needs=("schedule",),
             builds_on=("senses", "relation"),
             public=True,
-            hint="in their order, each into the first slot where it fits",
+            hint="take the links in order and put each into the first slot where it fits",
         ),
         Check(
             id="any-schedule",
-            title="links strewn over a field",
+            title="random links",
             points=10,
             run=any_schedule,
             needs=("schedule",),
             builds_on=("senses", "relation"),
-            hint="a link must fit with all of a slot, and an earlier slot comes first",
+            hint="a link must fit with all links of a slot; try earlier slots first",
         ),
         Check(
             id="airtime",
@@ -336,7 +336,7 @@ ASSIGNMENT = Assignment(
             run=airtime,
             needs=("airtime_us",),
             public=True,
-            hint="bytes are 8 bits; the preamble is always there",
+            hint="a byte has 8 bits; each frame has a preamble",
         ),
         Check(
             id="rts-nav",
@@ -345,7 +345,7 @@ ASSIGNMENT = Assignment(
             run=rts_nav,
             needs=("rts_nav_us",),
             builds_on=("airtime_us",),
-            hint="what comes after the RTS, with a SIFS before each of three frames",
+            hint="the time after the RTS: three frames, with a SIFS before each",
         ),
         Check(
             id="cts-nav",
@@ -354,7 +354,7 @@ ASSIGNMENT = Assignment(
             run=cts_nav,
             needs=("cts_nav_us",),
             builds_on=("airtime_us",),
-            hint="what comes after the CTS",
+            hint="the time after the CTS",
         ),
         Check(
             id="predictions",
@@ -363,7 +363,7 @@ ASSIGNMENT = Assignment(
             run=predictions,
             needs=("relation",),
             builds_on=("senses",),
-            hint="if all above is right, this is too; if not, mend those first",
+            hint="this passes if all checks above pass; fix those first",
             simulates=True,
         ),
     ),

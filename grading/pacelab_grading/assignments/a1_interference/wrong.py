@@ -40,7 +40,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="one-receiver",
-        misconception="only the first link's receiver can be disturbed",
+        misconception="only the first link's receiver can be interfered with",
         changes=(
             (
                 "if senses(sender, other_receiver) or senses(other_sender, receiver):",
@@ -51,7 +51,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="receivers-too",
-        misconception="receivers that hear each other disturb each other",
+        misconception="receivers that sense each other interfere",
         changes=(
             (
                 "or senses(other_sender, receiver):",
@@ -62,7 +62,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="hidden-first",
-        misconception="who is sensed at the other's receiver is hidden, though its sender is heard",
+        misconception="a sender that is sensed at the other's receiver is hidden, even if the senders sense each other",
         changes=(
             (
                 '    if senses(sender, other_sender):\n        return "share"\n'
@@ -75,7 +75,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="neither-unsaid",
-        misconception="a function that comes to its end says what is left",
+        misconception="a function without a return statement returns the remaining case",
         changes=(('    return "independent"\n', ""),),
         loses=("independence", "predictions"),
     ),
@@ -87,7 +87,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="no-preamble",
-        misconception="a frame is its bits",
+        misconception="a frame consists of its bits only",
         changes=(("return PREAMBLE_US + frame_bytes", "return frame_bytes"),),
         loses=("airtime",),
     ),
@@ -110,7 +110,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="fills-on",
-        misconception="a list among the parameters is a new one at each call",
+        misconception="a default list is a new list at each call",
         changes=(
             ("def schedule(links):", "def schedule(links, slots=[]):"),
             ("    slots = []\n", ""),
@@ -119,7 +119,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="there-is-a-link",
-        misconception="the first slot holds the first link, which is always there",
+        misconception="there is always a first link, for the first slot",
         changes=(
             (
                 "    slots = []\n    for number, link in enumerate(links):",
@@ -142,7 +142,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="all-share",
-        misconception="everybody waits for everybody",
+        misconception="all senders wait for each other",
         changes=(("    if senses(sender, other_sender):", "    if True:"),),
         loses=("sharing", "hiding", "independence", "predictions"),
     ),

@@ -19,13 +19,13 @@ WRONG = (
     ),
     PlantedMistake(
         name="always-four",
-        misconception="a chain of one hop shares the air with three that are not there",
+        misconception="a chain of one hop shares the air with three hops that do not exist",
         changes=(("min(hops, REUSE_HOPS)", "REUSE_HOPS"),),
         loses=("short-bound",),
     ),
     PlantedMistake(
         name="largest-number",
-        misconception="W* is where the largest number was measured",
+        misconception="W* is the window with the largest measured number",
         changes=(("rate >= (1 - tolerance) * best", "rate >= best"),),
         loses=("plateau",),
     ),
@@ -37,7 +37,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="one-too-many",
-        misconception="the window is full when more than the limit is on its way",
+        misconception="the window is full when more packets than the limit are in flight",
         changes=(("return self.in_flight() < self._limit", "return self.in_flight() <= self._limit"),),
         loses=("fills", "shrinks"),
     ),
@@ -49,7 +49,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="covers-its-own",
-        misconception="an ACK covers the packet of its number, too",
+        misconception="an ACK also covers the packet with its number",
         changes=(("        freed = number", "        number = min(number + 1, self._next)\n        freed = number"),),
         loses=("cumulative",),
     ),
@@ -61,7 +61,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="believes-every-ack",
-        misconception="an ACK cannot be of what was never sent",
+        misconception="no ACK is for a packet that was never sent",
         changes=(("if not self._acknowledged < number <= self._next:", "if not self._acknowledged < number:"),),
         loses=("strange-acks",),
     ),
@@ -96,7 +96,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="down-from-the-peak",
-        misconception="the plateau ends where a window below the peak's falls short",
+        misconception="the plateau has no gaps",
         changes=(
             (
                 "    return min(window for window, rate in goodput_bps.items() if rate >= (1 - tolerance) * best)",
@@ -112,13 +112,13 @@ WRONG = (
     ),
     PlantedMistake(
         name="always-an-error",
-        misconception="there is never a measurement",
+        misconception="every input is an error",
         changes=(("    if not goodput_bps:\n", "    if True:\n"),),
         loses=("plateau", "no-measurement"),
     ),
     PlantedMistake(
         name="one-for-all",
-        misconception="what a class holds is each window's own",
+        misconception="class attributes belong to each window",
         changes=(
             ("class SlidingWindow:\n", "class SlidingWindow:\n    sent = [0]\n"),
             (
@@ -136,7 +136,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="never-grows",
-        misconception="a window that was made smaller stays so",
+        misconception="a smaller window stays small",
         changes=(
             ("        self._limit = limit\n", '        self._limit = min(limit, getattr(self, "_limit", limit))\n'),
         ),
@@ -144,7 +144,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="takes-then-refuses",
-        misconception="an error undoes what was done before it",
+        misconception="an exception undoes earlier assignments",
         changes=(
             (
                 "        if limit < 1:\n"

@@ -1,7 +1,6 @@
-"""Assignment 3's checks of what is made of round trips: the delay, its average and variation, T.
+"""Assignment 3's checks of the estimates from round trips: the delay, its average and variation, T.
 
-The round trips are built forwards: the waiting time per node is chosen, and the rest made of it, where a solution has
-to go backwards.
+The checks choose the waiting time per node and compute the round-trip time from it. A solution has to go backwards.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ RATES = (1_000_000, 2_000_000, 5_500_000, 11_000_000)
 
 
 class Taken(NamedTuple):
-    """A round trip, chosen by how long each node waits: a solution has to find that out."""
+    """A round trip with a chosen waiting time per node, which a solution has to find."""
 
     waiting_ms: float
     data_bytes: int = DATA_BYTES
@@ -35,7 +34,7 @@ class Taken(NamedTuple):
 
     @property
     def rtt_ns(self) -> int:
-        """How long it takes."""
+        """The round-trip time."""
         crossing_ns = sum((self.data_bytes + self.ack_bytes) * 8 * S / rate for rate in self.rates_bps)
         return round(crossing_ns + 2 * len(self.rates_bps) * self.waiting_ms * MS)
 
@@ -61,7 +60,7 @@ def wanted_ns(taken: Sequence[Taken]) -> float:
 
 
 def drawn(draw: Random, *, hops: int | None = None, rates: Sequence[int] = RATES) -> Taken:
-    """A round trip of sizes, rates and waiting that nobody can know."""
+    """A round trip with random sizes, rates and waiting time."""
     count = hops or draw.randrange(4, 9)
     path = tuple(draw.choice(rates) for _ in range(count))
     return Taken(draw.randrange(1, 300) / 10, draw.randrange(200, 1501), draw.randrange(40, 121), path)
@@ -83,9 +82,9 @@ def equal_rates(context: CheckContext) -> None:
 
 
 def unequal_rates(context: CheckContext) -> None:
-    """Links of different rates, the slow one among the first four, then behind them.
+    """Links with different rates: the slow one among the first four, then after them.
 
-    Then fewer than four of them, where those of one rate are right: else `short_path` has taken its points for that.
+    Then fewer than four links, if links with one rate are right; otherwise `short_path` takes the points.
     """
     draw = context.random("unequal rates")
     waiting_ms = draw.randrange(1, 20)
@@ -110,13 +109,13 @@ def short_path(context: CheckContext) -> None:
 
 
 def idle_path(context: CheckContext) -> None:
-    """A round trip shorter than the packets' own time: t_q is 0, not negative."""
+    """A round trip shorter than the transmission time: t_q is 0, not negative."""
     delay = context.function("four_hop_delay_ns")
-    near(4 * DATA_MS * MS, delay(20 * MS, DATA_BYTES, ACK_BYTES, EQUAL), what="FHD when no time is left to wait, in ns")
+    near(4 * DATA_MS * MS, delay(20 * MS, DATA_BYTES, ACK_BYTES, EQUAL), what="FHD without waiting time, in ns")
     draw = context.random("idle path")
     taken = drawn(draw, rates=(draw.choice(RATES),))._replace(waiting_ms=0)
     got = delay(draw.randrange(1, taken.rtt_ns), taken.data_bytes, taken.ack_bytes, taken.rates_bps)
-    near(taken.delay_ns, got, what=f"FHD over {taken.rates_bps} when no time is left to wait, in ns")
+    near(taken.delay_ns, got, what=f"FHD over {taken.rates_bps} without waiting time, in ns")
 
 
 def _take(estimator: RemoteObject, taken: Taken) -> None:
@@ -124,7 +123,7 @@ def _take(estimator: RemoteObject, taken: Taken) -> None:
 
 
 def smoothing(context: CheckContext) -> None:
-    """Eq. (2): 0.7 of the old, 0.3 of the new, the first sample as it is."""
+    """Eq. (2): 0.7 of the old value, 0.3 of the new one; the first sample is the initial value."""
     estimator = context.new("PaceEstimator")
     exactly(None, estimator.get("four_hop_delay_ns"), what="FHD_hat before the first sample")
     for waiting_ms, wanted, what in (
@@ -145,7 +144,7 @@ def smoothing(context: CheckContext) -> None:
 
 
 def variation(context: CheckContext) -> None:
-    """Eq. (5) by hand: 40, 50, 60 ms have mean 50 and deviation 10; then any, of which the newest 50 count."""
+    """Eq. (5) by hand: 40, 50, 60 ms have mean 50 and deviation 10. Then random ones, of which the newest 50 count."""
     estimator = context.new("PaceEstimator")
     near(0, estimator.call("cov"), what="COV without a sample")
     for index, rtt_ms in enumerate((40, 50, 60)):
@@ -173,7 +172,7 @@ def interval(context: CheckContext) -> None:
     taken = [Taken(4)] * 3
     for count in (1, 2, 3):
         _take(estimator, taken[count - 1])
-        near(40 * MS, estimator.call("interval_ns"), what="T while the round trips do not vary")
+        near(40 * MS, estimator.call("interval_ns"), what="T of constant round trips")
     draw = context.random("interval")
     for item in (Taken(11), *(drawn(draw) for _ in range(4))):
         taken.append(item)
@@ -181,7 +180,7 @@ def interval(context: CheckContext) -> None:
         got = numeric(estimator.call("interval_ns"), what="T of varying round trips")
         near(wanted_ns(taken), got, what=f"T of {len(taken)} varying round trips, in ns")
         if got % 1:
-            raise WrongAnswer("T, a whole number of ns", f"{got}")
+            raise WrongAnswer("T as a whole number of ns", f"{got}")
     for _ in range(20):
         _take(estimator, Taken(200))
     near(500 * MS, estimator.call("interval_ns"), what="T on a very slow path: MAX_INTERVAL_NS")

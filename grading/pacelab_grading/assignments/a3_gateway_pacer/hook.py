@@ -1,4 +1,4 @@
-"""Assignment 3's checks of the hook by itself, fed with packets and time by hand."""
+"""Assignment 3's checks of the hook alone, with hand-made packets and times."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PACER = "GatewayPacer"
 ALLOWED = ("Forward", "Drop")
 WRAP = 1 << 32
 LATE_NS = 1000
-"""The clock of these checks is punctual: what is late by more was meant to be."""
-AT_ONCE = "data left at once that should have waited, see the check `spacing`"
-"""What other checks say of a hook that does not pace, in the place of what they could not see."""
+"""The clock of these checks is exact, so a segment that is later by more is late on purpose."""
+AT_ONCE = "data that should wait left at once, see the check `spacing`"
+"""Other checks report this for a hook that does not pace."""
 
 
 def others_pass(context: CheckContext) -> None:
-    """Only data from the wired side waits, and all else passes it."""
+    """Only data from the wired side waits; everything else overtakes it."""
     driver = context.drive(PACER, allowed=ALLOWED)
     _primed(driver)
     for index in range(2, 8):
@@ -39,13 +39,13 @@ def others_pass(context: CheckContext) -> None:
         (
             driver.ack(DOWN._replace(sport=81), 1460),
             Point.AIR_TO_WIRED,
-            "an ACK from the air, of a flow not seen so far",
+            "an ACK from the air, of an unknown flow",
         ),
         (driver.data(FlowKey(100, 2, 80, 9), 0)._replace(protocol=17), Point.WIRED_TO_AIR, "a UDP packet"),
         (driver.data(DOWN, 0)._replace(protocol=17), Point.WIRED_TO_AIR, "a UDP packet of the same addresses"),
     ):
         _passes(driver, point, segment, what)
-    for index in range(1, 6):  # which, were it from the wired side, would have a pace by now
+    for index in range(1, 6):  # if it came from the wired side, it would have a pace by now
         _passes(driver, Point.AIR_TO_WIRED, driver.data(UP, 1460 * index), "data from the air")
         if index < 3:
             driver.run_until(driver.now_ns + FIRST.rtt_ns)
@@ -61,7 +61,7 @@ def _passes(driver: HookDriver, point: Point, segment: Segment, what: str) -> No
 
 def _some_waits(driver: HookDriver) -> None:
     if not driver.held:
-        raise WrongAnswer("first of all, of data that comes at once, some that waits", "nothing is held")
+        raise WrongAnswer("first of all, some data of a burst waits", "nothing is held")
 
 
 def _primed(driver: HookDriver, *, taken: Taken = FIRST, start: int = 0, flow: FlowKey = DOWN) -> int:
@@ -76,16 +76,15 @@ def _trip(driver: HookDriver, seq: int, taken: Taken, *, flow: FlowKey = DOWN) -
     payload = taken.data_bytes - HEADERS
     driver.see(Point.WIRED_TO_AIR, driver.data(flow, seq % WRAP, payload), taken.rates_bps)
     if driver.held:
-        raise WrongAnswer("data that leaves at once while its flow has no pace, or its pace allows it", "it is held")
+        raise WrongAnswer(
+            "data that leaves at once, because its flow has no pace yet or its pace permits it", "it is held"
+        )
     driver.run_until(driver.now_ns + taken.rtt_ns)
     _ack(driver, seq + payload, taken, flow=flow)
 
 
 def _kept(context: CheckContext, taken: Taken = FIRST) -> int:
-    """The pace in ns that the hook keeps after two such round trips, be it right: `spacing` takes its points for that.
-
-    Where that is no pace it is T.
-    """
+    """The hook's own pace in ns after two such round trips, right or wrong: `spacing` judges it. Without a pace, T."""
     driver = context.drive(PACER, allowed=ALLOWED)
     pace_ns = _primed(driver, taken=taken)
     driver.run_until(1 * S)
@@ -103,7 +102,7 @@ def _ack(driver: HookDriver, number: int, taken: Taken, *, flow: FlowKey = DOWN)
 
 
 def spacing(context: CheckContext) -> None:
-    """A burst leaves T apart, punctually."""
+    """The segments of a burst leave exactly T apart."""
     driver = context.drive(PACER, allowed=ALLOWED)
     pace_ns = _primed(driver, taken=Taken(context.random("spacing").randrange(20, 90) / 10))
     driver.run_until(1 * S)
@@ -123,7 +122,7 @@ def spacing(context: CheckContext) -> None:
 
 
 def order(context: CheckContext) -> None:
-    """First in, first out; nothing lost, nothing twice."""
+    """First in, first out; nothing lost or duplicated."""
     driver = context.drive(PACER, allowed=ALLOWED)
     _primed(driver)
     draw = context.random("arrivals")
@@ -136,18 +135,18 @@ def order(context: CheckContext) -> None:
         driver.see(Point.WIRED_TO_AIR, driver.data(DOWN, seq), EQUAL)
     driver.run_until(driver.now_ns + 5 * S)
     if driver.seqs()[2:] != seqs:
-        raise WrongAnswer("all segments once, in the order of their arrival", f"sequence numbers {driver.seqs()[2:]}")
+        raise WrongAnswer("each segment once, in the order of arrival", f"sequence numbers {driver.seqs()[2:]}")
 
 
 def from_release(context: CheckContext) -> None:
-    """The wait in the pacer's own queue is no part of the wireless round trip; the newest segment covered counts.
+    """The waiting time in the pacer's queue is not part of the round trip; the newest covered segment counts.
 
-    The path is the ACK's, and data from the air gives no round trip.
+    The path is that of the ACK, and data from the air gives no round trip.
     """
     draw = context.random("from release")
     first = Taken(draw.randrange(20, 90) / 10, draw.randrange(600, 1501), draw.randrange(40, 100))
     payload = first.data_bytes - HEADERS
-    start = WRAP - payload * 4 - draw.randrange(1, payload)  # sequence numbers begin anew on the way
+    start = WRAP - payload * 4 - draw.randrange(1, payload)  # sequence numbers wrap around
     driver = context.drive(PACER, allowed=ALLOWED)
     pace_ns = _primed(driver, taken=first, start=start)
     driver.run_until(2 * S)
@@ -169,25 +168,30 @@ def from_release(context: CheckContext) -> None:
 
 
 def karn(context: CheckContext) -> None:
-    """An ACK for a segment sent twice gives no sample, those after it do."""
+    """The ACK of a segment that was sent twice gives no sample; later ACKs do."""
     draw = context.random("karn")
     first = Taken(draw.randrange(20, 90) / 10)
     payload = DATA_BYTES - HEADERS
-    start = WRAP - 2 * payload - draw.randrange(200, payload)  # sequence numbers begin anew within the third
+    start = WRAP - 2 * payload - draw.randrange(200, payload)  # sequence numbers wrap around within the third segment
     driver = context.drive(PACER, allowed=ALLOWED)
     pace_ns = _primed(driver, taken=first, start=start)
     driver.run_until(1 * S)
     again = (start + 2 * payload) % WRAP
     driver.see(Point.WIRED_TO_AIR, driver.data(DOWN, again), EQUAL)
     driver.run_until(1 * S + 900 * MS)
-    driver.see(Point.WIRED_TO_AIR, driver.data(DOWN, again - 100), EQUAL)  # the source's timeout, cut elsewhere
+    driver.see(
+        Point.WIRED_TO_AIR, driver.data(DOWN, again - 100), EQUAL
+    )  # a retransmission with other segment boundaries
     driver.run_until(driver.now_ns + 5 * MS)
     _ack(driver, start + 3 * payload, first)  # of which of the two?
     _expect_pace(
-        driver, pace_ns, "T after the ACK of a retransmitted segment, which says nothing", seq=start + 3 * payload
+        driver,
+        pace_ns,
+        "T after the ACK of a retransmitted segment, which must give no sample",
+        seq=start + 3 * payload,
     )
     driver.run_until(driver.now_ns + 2 * S)
-    _ack(driver, start + 6 * payload, first)  # of the burst, long after: a sample like any other
+    _ack(driver, start + 6 * payload, first)  # of the burst, much later: a normal sample
     late_ns = driver.now_ns - driver.times()[-1]
     crossing_ns = first._replace(waiting_ms=0).rtt_ns
     late = first._replace(waiting_ms=(late_ns - crossing_ns) / (2 * len(EQUAL)) / MS)
@@ -197,7 +201,7 @@ def karn(context: CheckContext) -> None:
 
 
 def _several_again(context: CheckContext) -> None:
-    """Three segments sent twice, the middle one last: no ACK gives a sample before one has covered the third."""
+    """Three segments sent twice, the middle one last: no ACK gives a sample until one covers the third."""
     driver = context.drive(PACER, allowed=ALLOWED)
     pace_ns = _primed(driver)
     payload = DATA_BYTES - HEADERS
@@ -212,7 +216,7 @@ def _several_again(context: CheckContext) -> None:
 
 
 def _one_of_two_again(context: CheckContext) -> None:
-    """The ACK of the first, which was sent twice, lifts the rule; that of the second is a sample."""
+    """The ACK of the first segment, which was sent twice, ends the rule; the ACK of the second is a sample."""
     driver = context.drive(PACER, allowed=ALLOWED)
     _primed(driver)
     payload = DATA_BYTES - HEADERS
@@ -222,12 +226,12 @@ def _one_of_two_again(context: CheckContext) -> None:
     driver.run_until(driver.times()[3] + Taken(150).rtt_ns)
     _ack(driver, 3 * payload, FIRST)
     _ack(driver, 4 * payload, FIRST)
-    what = "T after the ACK of a segment that was sent once, after that of one that was sent twice"
+    what = "T after the ACKs of a segment that was sent twice and of one that was sent once"
     _expect_pace(driver, wanted_ns([FIRST, FIRST, Taken(150)]), what, seq=4 * payload)
 
 
 def _expect_pace(driver: HookDriver, pace_ns: float, what: str, *, seq: int = 20_000, flow: FlowKey = DOWN) -> None:
-    """Measure the pace in force by a burst of three."""
+    """Measure the current pace with a burst of three."""
     driver.run_until(driver.now_ns + 1 * S)
     before = len(driver.times(flow))
     for index in range(3):
@@ -237,12 +241,12 @@ def _expect_pace(driver: HookDriver, pace_ns: float, what: str, *, seq: int = 20
     if len(times) != 3:
         raise WrongAnswer("three segments released", f"{len(times)}")
     if times[2] == times[1]:
-        raise WrongAnswer(f"{what}, seen by a burst that is paced", f"{AT_ONCE}: there is no T to see")
+        raise WrongAnswer(f"{what}, measured with a paced burst", f"{AT_ONCE}: no T can be measured")
     near(pace_ns / MS, (times[2] - times[1]) / MS, what=f"{what}, in ms", tolerance=1e-5)
 
 
 def per_flow(context: CheckContext) -> None:
-    """One flow's queue and pace do not hold up another's, whatever part of its key is another."""
+    """A flow's queue and pace do not delay another flow, whichever part of the key differs."""
     driver, pace_ns = context.drive(PACER, allowed=ALLOWED), _kept(context)
     _primed(driver)
     driver.run_until(1 * S)
@@ -255,7 +259,7 @@ def per_flow(context: CheckContext) -> None:
         driver.see(Point.WIRED_TO_AIR, segment, EQUAL)
         if segment.handle in driver.held:
             raise WrongAnswer(
-                f"the first segment of a flow with another {part} forwarded at once", "it waits behind another's"
+                f"the first segment of a flow with another {part} forwarded at once", "it waits behind another flow"
             )
     near(
         pace_ns * 9 / MS,
@@ -269,7 +273,7 @@ def per_flow(context: CheckContext) -> None:
 
 
 def _together(context: CheckContext) -> None:
-    """Flows with bursts at once and a pace each, whatever part of their keys differs: the earliest deadline counts."""
+    """Flows with simultaneous bursts and different paces: the earliest deadline counts."""
     driver = context.drive(PACER, allowed=ALLOWED)
     draw = context.random("together")
     flows = {DOWN: Taken(draw.randrange(10, 40) / 10)}
@@ -289,14 +293,14 @@ def _together(context: CheckContext) -> None:
         took = [(at_ns - start_ns) / MS for at_ns in driver.times(flow)[2:]]
         for number, at_ms in enumerate(took):
             ends = f"{flow.src}:{flow.sport}->{flow.dst}:{flow.dport}"
-            what = f"segment {number + 1} of flow {ends} beside others, in ms after the first"
+            what = f"segment {number + 1} of flow {ends} beside other flows, in ms after the first"
             near(number * pace_ns / MS, at_ms, what=what, tolerance=1e-5)
         if len(took) != 5:
             raise WrongAnswer("five segments of each flow", f"{len(took)}")
 
 
 def _beside_one_again(context: CheckContext) -> None:
-    """While one flow has a segment sent twice, another gives samples."""
+    """While one flow has a segment that was sent twice, another flow gives samples."""
     driver = context.drive(PACER, allowed=ALLOWED)
     _primed(driver)
     for _ in range(2):
@@ -306,7 +310,7 @@ def _beside_one_again(context: CheckContext) -> None:
     taken = Taken(context.random("beside").randrange(50, 90) / 10)
     _primed(driver, taken=taken, flow=other)
     _expect_pace(
-        driver, _kept(context, taken), "T of a flow beside one with a segment sent twice", seq=2920, flow=other
+        driver, _kept(context, taken), "T of a flow beside one with a segment that was sent twice", seq=2920, flow=other
     )
 
 
@@ -316,7 +320,7 @@ def _drained(driver: HookDriver) -> int:
 
 
 def harmless_timeouts(context: CheckContext) -> None:
-    """Early, repeated and late timeouts: no release before its time, none forgotten."""
+    """Early, repeated and late timeouts: no early release, and none is forgotten."""
     driver, taken = context.drive(PACER, allowed=ALLOWED), Taken(context.random("timeouts").randrange(20, 90) / 10)
     pace_ns = _kept(context, taken)
     _primed(driver, taken=taken)
@@ -326,7 +330,7 @@ def harmless_timeouts(context: CheckContext) -> None:
         driver.see(Point.WIRED_TO_AIR, driver.data(DOWN, 2920 + 1460 * index), EQUAL)
     if len(driver.times()) != 3:
         raise WrongAnswer(
-            "first of all, of four segments at once one that leaves", f"{len(driver.times()) - 2}: {AT_ONCE}"
+            "first of all, one of four simultaneous segments leaves at once", f"{len(driver.times()) - 2}: {AT_ONCE}"
         )
     for at_ns in (1 * S + pace_ns // 2, 1 * S + pace_ns - 1000):
         driver.skip_to(at_ns)
@@ -339,12 +343,10 @@ def harmless_timeouts(context: CheckContext) -> None:
     driver.timeout()
     driver.timeout()
     if len(driver.times()) != 4:
-        raise WrongAnswer("a late timeout, and the same again, that release one segment", f"{len(driver.times()) - 3}")
+        raise WrongAnswer("one segment released by a late timeout and its repetition", f"{len(driver.times()) - 3}")
     driver.run_until(3 * S)
     times = driver.times()[2:]
     wanted = [1 * S, late_ns, late_ns + pace_ns, late_ns + 2 * pace_ns]
     if len(times) != 4 or max(abs(at - want) for at, want in zip(times, wanted, strict=True)) > LATE_NS:
-        told = [round(at_ns / MS, 3) for at_ns in times]
-        raise WrongAnswer(
-            f"four segments, T after the one before: {[round(at / MS, 3) for at in wanted]} ms", f"{told} ms"
-        )
+        shown = [round(at_ns / MS, 3) for at_ns in times]
+        raise WrongAnswer(f"four segments, T apart: {[round(at / MS, 3) for at in wanted]} ms", f"{shown} ms")

@@ -33,13 +33,13 @@ WRONG = (
     ),
     PlantedMistake(
         name="negative-waiting",
-        misconception="what the formula gives is right, a negative time too",
+        misconception="the formula is right even if it gives a negative time",
         changes=(("waiting_ns = max(0.0, (rtt_ns", "waiting_ns = max(-1e18, (rtt_ns"),),
         loses=("idle-path",),
     ),
     PlantedMistake(
         name="four-hops-always",
-        misconception="a path of two hops has a four-hop delay too",
+        misconception="a path of two hops has a four-hop delay",
         changes=(
             (
                 "return len(ahead) * waiting_ns + data_bytes * sum(ahead)",
@@ -85,7 +85,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="acks-paced",
-        misconception="everything from the wire is paced, ACKs too",
+        misconception="everything from the wired side is paced, including ACKs",
         changes=(("event.point == Point.WIRED_TO_AIR and segment.is_data", "event.point == Point.WIRED_TO_AIR"),),
         loses=("others-pass",),
     ),
@@ -110,7 +110,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="no-karn",
-        misconception="an ACK of a segment sent twice is as good as any other",
+        misconception="the ACK of a segment that was sent twice gives a sample",
         changes=(("if self.highest_end is not None and seq_diff(segment.seq, self.highest_end) < 0:", "if False:"),),
         loses=("karn",),
     ),
@@ -125,7 +125,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="timeout-releases",
-        misconception="handle_timeout means that the time has come",
+        misconception="handle_timeout is always punctual",
         changes=(
             (
                 "        for flow in self._flows.values():\n",
@@ -136,13 +136,13 @@ WRONG = (
     ),
     PlantedMistake(
         name="silent",
-        misconception="a pacer that lets nothing through disturbs nobody",
+        misconception="a pacer that sends nothing causes no contention",
         changes=(("        while flow.queue and flow.next_ns <= now_ns:", "        while False:"),),
         loses=HOOK,
     ),
     PlantedMistake(
         name="pace-per-host",
-        misconception="flows to one host have one pace",
+        misconception="all flows to a host have the same pace",
         changes=(
             ("        self._flows = {}\n", "        self._flows = {}\n        self._paces = {}\n"),
             (
@@ -155,7 +155,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="acks-by-host",
-        misconception="an ACK belongs to the flow to its sender, whichever that is",
+        misconception="an ACK belongs to any flow to its sender",
         changes=(
             (
                 "flow = self._flows.get(segment.flow.reversed())",
@@ -166,7 +166,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="payload-for-packet",
-        misconception="a packet is as long as what it carries",
+        misconception="a packet is as long as its payload",
         changes=(
             (
                 "self.released.append((end, now_ns, segment.packet_bytes))",
@@ -183,7 +183,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="from-the-last-release",
-        misconception="a round trip begins where a segment was last released",
+        misconception="a round trip starts at the last release of any segment",
         changes=(
             ("            _, at_ns, data_bytes = newest\n", "            _, at_ns, data_bytes = self.last\n"),
             (
@@ -196,7 +196,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="exact-acks",
-        misconception="an ACK ends where a segment does",
+        misconception="an ACK number is always the end of a segment",
         changes=(
             (
                 "            newest = self.released.popleft()",
@@ -208,13 +208,13 @@ WRONG = (
     ),
     PlantedMistake(
         name="data-acknowledges",
-        misconception="data from the air carries an ACK, too",
+        misconception="the ACK number in data from the air gives a round trip",
         changes=((" and flow is not None and segment.is_pure_ack:", " and flow is not None:"),),
         loses=("from-release",),
     ),
     PlantedMistake(
         name="the-datas-path",
-        misconception="the path is that which the data was seen with",
+        misconception="the path is that of the data, not of the ACK",
         changes=(
             (
                 "        if event.point == Point.AIR_TO_WIRED and flow",
@@ -227,7 +227,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="same-number-again",
-        misconception="a retransmission begins at the number of a segment sent before",
+        misconception="a retransmission starts where an earlier segment started",
         changes=(
             (
                 "if self.highest_end is not None and seq_diff(segment.seq, self.highest_end) < 0:",
@@ -242,7 +242,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="up-to-the-highest",
-        misconception="Karn's rule holds until all that was sent is covered",
+        misconception="Karn's rule applies until everything sent is covered",
         changes=(("                self.tainted_to = end", "                self.tainted_to = self.highest_end"),),
         loses=("karn",),
     ),
@@ -254,7 +254,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="karn-for-all",
-        misconception="one flow's retransmission spoils the samples of all",
+        misconception="one flow's retransmission makes the samples of all flows invalid",
         changes=(
             ("class Flow:\n", "class Flow:\n    spoilt = {}\n"),
             (
@@ -276,7 +276,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="any-payload",
-        misconception="what carries data is TCP's",
+        misconception="all packets with payload are TCP",
         changes=(
             (
                 "event.point == Point.WIRED_TO_AIR and segment.is_data",
@@ -287,13 +287,13 @@ WRONG = (
     ),
     PlantedMistake(
         name="passes-all",
-        misconception="a gateway that does nothing holds nothing up",
+        misconception="a gateway without pacing is good enough",
         changes=(("event.point == Point.WIRED_TO_AIR and segment.is_data", "False"),),
         loses=HOOK,
     ),
     PlantedMistake(
         name="whichever-side",
-        misconception="data is data and an ACK an ACK, from whichever side it comes",
+        misconception="the side from which a packet comes does not matter",
         changes=(
             ("if event.point == Point.WIRED_TO_AIR and segment.is_data:", "if segment.is_data:"),
             ("if event.point == Point.AIR_TO_WIRED and flow is not None and", "if flow is not None and"),
@@ -302,7 +302,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="every-flow-known",
-        misconception="before an ACK its data came by",
+        misconception="the data of each ACK was seen before",
         changes=(
             (
                 "if event.point == Point.AIR_TO_WIRED and flow is not None and",
@@ -313,7 +313,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="starts-below-the-highest",
-        misconception="the highest segment sent again starts where it started, which is not below",
+        misconception="the retransmission of the highest segment is a new segment",
         changes=(("            self.highest_end = end\n", "            self.highest_end = segment.seq\n"),),
         loses=("karn",),
     ),

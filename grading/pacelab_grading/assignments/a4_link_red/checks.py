@@ -1,4 +1,4 @@
-"""Assignment 4's rubric. A check hands the hook its random numbers, so that each decision is known beforehand."""
+"""Assignment 4's rubric. The checks give the hook its random numbers, so each decision is known in advance."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pacelab_grading.rubric.findings import Finding, WrongAnswer
 HOOK = "LinkRed"
 ALLOWED = ("Forward", "Drop")
 MOST = 0.75
-"""The largest probability of a hook whose thresholds are drawn: above all that `_Contended` gives."""
+"""Maximum probability of a hook with random thresholds: above all probabilities of `_Contended`."""
 QUICKER, FEWER, KEPT = 0.92, 0.85, 0.5
-"""Shares of NewReno's round trip and of its losses that earn all points, and of its goodput that must be kept."""
+"""Shares of NewReno's round-trip time and losses that earn all points, and of its goodput that must be kept."""
 
 
 def average(context: CheckContext) -> None:
-    """By hand: nine attempts are eight retries, an eighth of which is one."""
+    """By hand: nine attempts are eight retransmissions, and an eighth of that is one."""
     average_ = context.new("RetryAverage")
     near(0, average_.get("value"), what="the average before any packet")
     for attempts, wanted in ((1, 0.0), (9, 1.0), (1, 0.875), (5, 0.875 * 7 / 8 + 0.5)):
@@ -32,7 +32,7 @@ def average(context: CheckContext) -> None:
         attempts = draw.randrange(1, 9)
         average_.call("update", attempts)
         wanted += (attempts - 1 - wanted) / 8
-        near(wanted, average_.get("value"), what=f"the average after {attempts} attempts more")
+        near(wanted, average_.get("value"), what=f"the average after {attempts} more attempts")
 
 
 def probability(context: CheckContext) -> None:
@@ -59,7 +59,7 @@ def probability(context: CheckContext) -> None:
 
 
 class _Contended:
-    """A hook's thresholds, and frames whose average lies between them: drawn, of binary fractions, so p is exact."""
+    """Random thresholds, and frames with an average between them; binary fractions, so that p is exact."""
 
     def __init__(self, context: CheckContext, topic: str) -> None:
         draw = context.random(topic)
@@ -86,40 +86,40 @@ class _Contended:
 def _fate(driver: HookDriver, segment: Any, *, dropped: bool, why: str) -> None:
     driver.see(Point.LINK, segment)
     if segment.handle in driver.held:
-        raise WrongAnswer("a decision at once, Forward or Drop", "the segment is held")
+        raise WrongAnswer("an immediate decision, Forward or Drop", "the segment is held")
     was_dropped = any(item.handle == segment.handle for item, _ in driver.dropped)
     if was_dropped != dropped:
         raise WrongAnswer(f"{'Drop' if dropped else 'Forward'}: {why}", "Drop" if was_dropped else "Forward")
 
 
 def idle(context: CheckContext) -> None:
-    """Nothing was ever repeated: all pass, undrawn."""
+    """Without retransmissions all packets pass, and no number is drawn."""
     driver = _Contended(context, "idle").drive(context, (), delivered=())
     for index in range(10):
-        _fate(driver, driver.data(seq=1460 * index), dropped=False, why="no frame was ever repeated")
+        _fate(driver, driver.data(seq=1460 * index), dropped=False, why="no frame was retransmitted")
         driver.transmitted(driver.data(), 1)
 
 
 def draws(context: CheckContext) -> None:
-    """No number is drawn at p = 0, one for each packet above."""
+    """At p = 0 no number is drawn, above it one for each packet."""
     case, draw = _Contended(context, "draws"), context.random("numbers")
     numbers = [0.0, 0.99, *(draw.choice((0.0, 0.99)) for _ in range(3))]
     draw.shuffle(numbers)
     numbers += [case.chance, case.chance * 0.9999]
     driver = case.drive(context, numbers, delivered=())
     if driver.hook.event_mask != EventMask.SEGMENT | EventMask.TRANSMIT:
-        raise WrongAnswer("an event_mask of SEGMENT | TRANSMIT, to be told of both", str(driver.hook.event_mask))
+        raise WrongAnswer("an event_mask of SEGMENT | TRANSMIT, to receive both events", str(driver.hook.event_mask))
     _fate(driver, driver.data(), dropped=False, why="p = 0")
     for _ in range(2):
         driver.transmitted(driver.data(), case.attempts)
     for number in numbers:
-        why = f"p = {case.chance:g}, and the number drawn for this packet is {number:g}"
+        why = f"p = {case.chance:g}, and the random number for this packet is {number:g}"
         _fate(driver, driver.data(), dropped=number < case.chance, why=why)
     _defaults(context)
 
 
 def _defaults(context: CheckContext) -> None:
-    """Thresholds 0.4 and 20, at most 0.05, where none are given: averages of 0.375, 1 and 2.64 meet them all."""
+    """The defaults are thresholds 0.4 and 20 and a maximum of 0.05: averages of 0.375, 1 and 2.64 test all of them."""
     chance = 0.6 / 19.6
     for frames, drawn, dropped in (
         ((4,), None, False),
@@ -140,7 +140,7 @@ def _defaults(context: CheckContext) -> None:
 
 
 def learns(context: CheckContext) -> None:
-    """The average follows the frames, delivered or not; a draw on either side of p tells."""
+    """The average follows the frames, delivered or not; random numbers on both sides of p show it."""
     case = _Contended(context, "learns")
     later = case.probability(case.average * 7 / 8)
     given_up = context.random("given up").randrange(2)
@@ -149,15 +149,17 @@ def learns(context: CheckContext) -> None:
     _fate(driver, driver.data(), dropped=False, why=f"drawn {numbers[0]:.4f}, p = {case.chance:.4f}")
     _fate(driver, driver.data(), dropped=True, why=f"drawn {numbers[1]:.4f}, p = {case.chance:.4f}")
     driver.transmitted(driver.data(), 1, to=0)
-    after = f"p = {later:.4f} after a frame that got through"
+    after = f"p = {later:.4f} after a delivered frame"
     _fate(driver, driver.data(), dropped=False, why=f"drawn {numbers[2]:.4f}, {after}")
     _fate(driver, driver.data(), dropped=True, why=f"drawn {numbers[3]:.4f}, {after}")
     other = context.drive_in_same_process(driver, HOOK, allowed=ALLOWED, uniform={"$draws": [0.0]})
-    _fate(other, other.data(), dropped=False, why="no frame of this node was ever repeated, though another node's were")
+    _fate(
+        other, other.data(), dropped=False, why="no frame of this node was retransmitted, only frames of another node"
+    )
 
 
 def broadcasts(context: CheckContext) -> None:
-    """They are sent once, which says nothing."""
+    """They are sent once, so they give no information."""
     case = _Contended(context, "broadcasts")
     number = case.chance * 0.9
     driver = case.drive(context, (number,))
@@ -168,14 +170,14 @@ def broadcasts(context: CheckContext) -> None:
 
 
 def alike(context: CheckContext) -> None:
-    """TCP's ACKs and other packets are judged too."""
+    """ACKs and other packets are treated like data."""
     case, draw = _Contended(context, "alike"), context.random("sides")
     kinds = ["an ACK", "a datagram", "a SYN"]
     fates = [(kind, dropped) for kind in kinds for dropped in (True, False)]
     draw.shuffle(fates)
     driver = case.drive(context, [case.chance * (0.9 if dropped else 1.1) for _, dropped in fates])
     for kind, dropped in fates:
-        why = f"{kind}, drawn {'below' if dropped else 'above'} p = {case.chance:.4f}"
+        why = f"{kind}, random number {'below' if dropped else 'above'} p = {case.chance:.4f}"
         _fate(driver, _packet(driver, kind), dropped=dropped, why=why)
 
 
@@ -220,22 +222,22 @@ def delay(context: CheckContext) -> Finding:
     """A smaller window means shorter queues."""
     shown, pairs = _compare(context)
     kept = _kept(pairs)
-    expected = f"a round trip of at most {QUICKER} of NewReno's, with at least {KEPT} of its goodput"
+    expected = f"a round-trip time of at most {QUICKER} of NewReno's, with at least {KEPT} of its goodput"
     picture = bars(shown, ("NewReno", "yours"), "goodput in kbit/s")
     trips_s = [run["flows"][0]["rtt_mean_s"] for run, _ in pairs]
     if None in trips_s:
-        raise WrongAnswer(expected, f"not one round trip, {kept:.2f} of its goodput", picture)
+        raise WrongAnswer(expected, f"no round trip, {kept:.2f} of its goodput", picture)
     ratio = sum(trips_s) / sum(base["flows"][0]["rtt_mean_s"] for _, base in pairs)
     return Finding(
         share=min(1.0, max(0.0, (1 - ratio) / (1 - QUICKER))) if kept >= KEPT else 0.0,
         expected=expected,
-        got=f"{ratio:.2f} of its round trip, {kept:.2f} of its goodput",
+        got=f"{ratio:.2f} of its round-trip time, {kept:.2f} of its goodput",
         picture=picture,
     )
 
 
 def losses(context: CheckContext) -> Finding:
-    """Early drops spare those at the retry limit."""
+    """Early drops avoid losses at the retry limit."""
     shown, pairs = _compare(context)
     kept = _kept(pairs)
     ours = sum(run["totals"]["link_dropped_pkts"] for run, _ in pairs)
@@ -265,7 +267,7 @@ ASSIGNMENT = Assignment(
             run=average,
             needs=AVERAGE,
             public=True,
-            hint="the first attempt is no retransmission; the old value weighs 7/8",
+            hint="the first attempt is not a retransmission; the old value has the weight 7/8",
         ),
         Check(
             id="probability",
@@ -274,53 +276,53 @@ ASSIGNMENT = Assignment(
             run=probability,
             needs=CHANCE,
             public=True,
-            hint="the line starts at 0 at the lower threshold; max_probability caps it",
+            hint="the line is 0 at the lower threshold; max_probability is its limit",
         ),
         Check(
             id="idle",
-            title="without contention all passes",
+            title="without contention all packets pass",
             points=8,
             run=idle,
             needs=RED,
             builds_on=(*AVERAGE, *CHANCE),
             public=True,
-            hint="at p = 0 nothing is drawn and nothing is dropped",
+            hint="at p = 0, draw no number and drop nothing",
         ),
         Check(
             id="draws",
-            title="one random number per packet, where p > 0",
+            title="one random number per packet if p > 0",
             points=10,
             run=draws,
             needs=RED,
             builds_on=(*AVERAGE, *CHANCE),
-            hint="a number drawn in vain shifts all later ones; a packet is dropped where its number is below p",
+            hint="an unnecessary number shifts all later ones; drop a packet if its number is below p",
         ),
         Check(
             id="learns",
-            title="the average follows the frames' ends",
+            title="the average follows the transmitted frames",
             points=12,
             run=learns,
             needs=RED,
             builds_on=(*AVERAGE, *CHANCE),
-            hint="delivered or not, attempts count: frames given up needed some, too; each node has its own average",
+            hint="count attempts of delivered and dropped frames; each node has its own average",
         ),
         Check(
             id="broadcasts",
-            title="broadcasts say nothing",
+            title="broadcasts do not change the average",
             points=8,
             run=broadcasts,
             needs=RED,
             builds_on=(*AVERAGE, *CHANCE),
-            hint="next_hop is None: such a frame is never repeated",
+            hint="next_hop is None: such a frame is never retransmitted",
         ),
         Check(
             id="alike",
-            title="all packets are judged alike",
+            title="all packets are treated the same",
             points=8,
             run=alike,
             needs=RED,
             builds_on=(*AVERAGE, *CHANCE),
-            hint="as printed, ACKs are dropped too",
+            hint="as the paper prints it, ACKs are dropped as well",
         ),
         Check(
             id="delay",
@@ -329,7 +331,7 @@ ASSIGNMENT = Assignment(
             run=delay,
             needs=RED,
             builds_on=(*AVERAGE, *CHANCE),
-            hint="if all above is right, this is too; if not, mend those first",
+            hint="this passes if all checks above pass; fix those first",
             simulates=True,
         ),
         Check(
@@ -339,7 +341,7 @@ ASSIGNMENT = Assignment(
             run=losses,
             needs=RED,
             builds_on=(*AVERAGE, *CHANCE),
-            hint="if all above is right, this is too; if not, mend those first",
+            hint="this passes if all checks above pass; fix those first",
             simulates=True,
         ),
     ),

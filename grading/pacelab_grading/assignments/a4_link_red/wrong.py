@@ -41,13 +41,13 @@ WRONG = (
     ),
     PlantedMistake(
         name="draws-always",
-        misconception="a number drawn in vain does no harm",
+        misconception="an unnecessary random number is harmless",
         changes=(("if probability > 0 and self._uniform() < probability:", "if self._uniform() < probability:"),),
         loses=("idle", "draws"),
     ),
     PlantedMistake(
         name="broadcasts-count",
-        misconception="a broadcast that is sent once is a frame that got through",
+        misconception="a broadcast is a frame without retransmissions",
         changes=(("if event.next_hop is not None:", "if True:"),),
         loses=("broadcasts",),
     ),
@@ -64,25 +64,25 @@ WRONG = (
     ),
     PlantedMistake(
         name="delivered-only",
-        misconception="a frame given up has no number of retransmissions",
+        misconception="a dropped frame has no retransmissions",
         changes=(("if event.next_hop is not None:", "if event.next_hop is not None and event.delivered:"),),
         loses=("learns",),
     ),
     PlantedMistake(
         name="never-drops",
-        misconception="an average that is kept but never used",
+        misconception="the average has no effect on drops",
         changes=(("self._uniform() < probability:", "self._uniform() < 0:"),),
         loses=("draws", "learns", "broadcasts", "alike", "delay", "losses"),
     ),
     PlantedMistake(
         name="drops-all",
-        misconception="silence has no contention",
+        misconception="dropping all packets avoids contention",
         changes=(("self._uniform() < probability:", "True:"), ("if probability > 0 and", "if probability >= 0 and")),
         loses=("idle", "draws", "learns", "alike", "delay", "losses"),
     ),
     PlantedMistake(
         name="average-of-all-nodes",
-        misconception="what a class holds is each hook's own",
+        misconception="class attributes belong to each hook",
         changes=(
             ("        self._average = RetryAverage()\n", ""),
             (
@@ -94,7 +94,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="one-neighbour",
-        misconception="only frames to the first neighbour tell",
+        misconception="only frames to the first neighbour count",
         changes=(
             (
                 "self._average.update(event.attempts)",
@@ -105,7 +105,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="zero-is-nobody",
-        misconception="what is not None is true",
+        misconception="a value that is not None is true",
         changes=(("if event.next_hop is not None:", "if event.next_hop:"),),
         loses=("learns",),
     ),

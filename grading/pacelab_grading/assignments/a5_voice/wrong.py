@@ -22,7 +22,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="arrived-is-expected",
-        misconception="what did not arrive was not expected",
+        misconception="packets that did not arrive were not expected",
         changes=(("sum(max(numbers) - min(numbers) + 1 for numbers in calls.values())", "len(self._packets)"),),
         loses=("losses", "calls", "window"),
     ),
@@ -34,7 +34,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="late-is-slow",
-        misconception="a late packet is played all the same",
+        misconception="a late packet is still played",
         changes=(
             (
                 "            if delay_ns <= LATE_NS:\n                delays",
@@ -45,19 +45,19 @@ WRONG = (
     ),
     PlantedMistake(
         name="never-forgets",
-        misconception="quality is that of the whole call",
+        misconception="the quality is that of the whole call",
         changes=(("self._packets[0][0] < now_ns - WINDOW_NS:", "False:"),),
         loses=("window", "silence"),
     ),
     PlantedMistake(
         name="one-call",
-        misconception="sequence numbers are of the gateway",
+        misconception="all calls share their sequence numbers",
         changes=(("calls.setdefault(call, [])", "calls.setdefault(0, [])"),),
         loses=("calls",),
     ),
     PlantedMistake(
         name="silence-is-bad",
-        misconception="no packet is the worst quality",
+        misconception="no packet means the worst quality",
         changes=(("            return None\n", "            return 1.0\n"),),
         loses=("silence",),
     ),
@@ -69,19 +69,19 @@ WRONG = (
     ),
     PlantedMistake(
         name="down-to-nothing",
-        misconception="a rate may be halved for ever",
+        misconception="a rate may be halved without end",
         changes=(("min(max(self.rate_bps * factor, MIN_RATE_BPS), MAX_RATE_BPS)", "self.rate_bps * factor"),),
         loses=("bounds",),
     ),
     PlantedMistake(
         name="no-way-back",
-        misconception="five per cent a round is quick enough",
+        misconception="five per cent per round is fast enough",
         changes=(("max(self.rate_bps, self._best / 2)", "self.rate_bps"),),
         loses=("recovery",),
     ),
     PlantedMistake(
         name="never-slower",
-        misconception="TCP takes what it needs",
+        misconception="TCP may use all it needs",
         changes=(("            factor = 0.5\n", "            factor = 1.05\n"),),
         loses=("steps", "bounds", "recovery"),
     ),
@@ -96,13 +96,13 @@ WRONG = (
     ),
     PlantedMistake(
         name="packets-of-all",
-        misconception="what a class holds is each evaluator's own",
+        misconception="class attributes belong to each evaluator",
         changes=(("    def __init__(self):\n        self._packets = deque()\n", "    _packets = deque()\n"),),
         loses=("silence",),
     ),
     PlantedMistake(
         name="begins-anew",
-        misconception="a window is what came since the last verdict",
+        misconception="a window contains the packets since the last evaluation",
         changes=(("        expected = sum(", "        self._packets.clear()\n        expected = sum("),),
         loses=("window",),
     ),
@@ -120,13 +120,13 @@ WRONG = (
     ),
     PlantedMistake(
         name="hears-nothing",
-        misconception="no verdict is no error",
+        misconception="returning None is always valid",
         changes=(("        if not self._packets:\n", "        if True:\n"),),
         loses=("losses", "late", "window", "calls", "silence"),
     ),
     PlantedMistake(
         name="always-the-worst",
-        misconception="MOS is 1 where a call is bad",
+        misconception="the MOS of each call is 1",
         changes=(("    if r <= 0:\n", "    if True:\n"),),
         loses=("hand-values", "collapse"),
     ),
@@ -138,7 +138,7 @@ WRONG = (
     ),
     PlantedMistake(
         name="silence-does-not-count",
-        misconception="a round without a call is none of the good ones",
+        misconception="a round without a call is not a good round",
         changes=(
             (
                 "        quality = 5.0 if quality is None else quality\n",
@@ -151,13 +151,13 @@ WRONG = (
     ),
     PlantedMistake(
         name="forgiven",
-        misconception="a round from POOR to FAIR ends what a poor one began",
+        misconception="a round from POOR to FAIR cancels the poor round",
         changes=(("            factor = 0.9\n", "            factor = 0.9\n            self._was_poor = False\n"),),
         loses=("recovery",),
     ),
     PlantedMistake(
         name="two-parts-wrong",
-        misconception="sequence numbers are of the gateway; the slower TCP, the better",
+        misconception="all calls share their sequence numbers; the slower TCP, the better",
         changes=(
             ("calls.setdefault(call, [])", "calls.setdefault(0, [])"),
             ("            factor = 1.05\n", "            factor = 0.95\n"),

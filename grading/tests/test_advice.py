@@ -20,7 +20,7 @@ from pacelab_grading.inside.worker import MOST_YIELDED, Worker, describe, drain,
 from pacelab_grading.judging.judge import GradingTerms, judge
 from pacelab_grading.receive.submission import Submission
 from pacelab_grading.rubric.context import MAX_STEPS, CheckContext, call_text
-from pacelab_grading.rubric.expect import near
+from pacelab_grading.rubric.expect import exactly, near
 from pacelab_grading.rubric.findings import WrongAnswer
 from pacelab_grading.rubric.verdict import Verdict
 from pacelab_grading.sandbox.box import Walls
@@ -174,3 +174,25 @@ def test_what_was_done_ends_with_what_was_done_last_and_shows_what_was_drawn() -
     assert call_text(({"$random": 0.5},), {}) == "<draws 0.5>"
     sample = {"$sample": [0.1, 0.00911836218123566, 6, 11_000_000.0, 1023, 40]}
     assert call_text((sample,), {}).endswith(", data_bytes=1023, ack_bytes=40)")
+
+
+@pytest.mark.parametrize(
+    ("returned", "expected"),
+    [
+        ("__import__('fractions').Fraction(1, 4)", 0.25),
+        ("__import__('decimal').Decimal('0.5')", 0.5),
+        ("{1: 2}.values()", [2]),
+        ("range(3)", [0, 1, 2]),
+        ("__import__('collections').deque([1])", [1]),
+    ],
+)
+def test_values_that_mean_a_plain_value_are_accepted(returned: str, expected: object) -> None:
+    assert json_value(eval(returned)) == expected
+
+
+def test_1_and_0_count_as_truth_values() -> None:
+    exactly(True, 1, what="x")
+    exactly(False, 0, what="x")
+    for expected, got in ((1, True), (True, 2), (True, "yes")):
+        with pytest.raises(WrongAnswer):
+            exactly(expected, got, what="x")

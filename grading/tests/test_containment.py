@@ -415,3 +415,11 @@ def test_no_two_checks_share_a_process(number: int, monkeypatch: pytest.MonkeyPa
     assert all(len(checks - {"load"}) <= 1 for checks in asked), asked
     assert [checks for checks in asked if "load" in checks] == [asked[0]]
     assert len(asked) > 1
+
+
+def test_a_file_that_takes_too_long_to_read_is_not_a_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_module, "READ_S", 0.0)
+    with JudgeProcess() as process:
+        found = process.read("s", {"gateway_pacer.py": b"x = 1\n"}, find_assignment(3))
+    assert (found.source, found.unread) == (None, True)
+    assert found.problems == ("what was handed in could not be read within 0 s: not graded, rerun",)

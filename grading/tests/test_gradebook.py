@@ -17,8 +17,10 @@ from pacelab_grading.assignments import find_assignment
 from pacelab_grading.commands import grade as grade_command
 from pacelab_grading.grade.batch import grade_all, other_assignments
 from pacelab_grading.grade.messages import print_notes
+from pacelab_grading.grade.options import GradeOptions
 from pacelab_grading.judging.process import BatchSettings, JudgeProcess
 from pacelab_grading.receive.submission import Submission
+from pacelab_grading.records.adjust import adjusted, read_adjustments
 from pacelab_grading.records.gradebook import (
     FROM_EARLIER_RUN,
     Row,
@@ -562,3 +564,91 @@ def test_gradescope_shows_what_the_report_shows() -> None:
 def test_hidden_checks_keep_their_reasons_to_themselves() -> None:
     assert "<b>" in text_report(verdict("Ann", 5))
     assert "<b>" not in text_report(verdict("Ann", 5), hidden=False)
+
+
+# Hand-ins that could not be read, and corrections.
+
+
+def test_an_unreadable_hand_in_is_uncertain_and_first_in_the_summary(tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text("Student,ID,Section,A\nAnn,1,S,\nBob,2,S,\n")
+    students = read_roster(tmp_path / "roster.csv")
+    submissions = [Submission(student=name, name=name, source="x = 1") for name in ("Ann", "Bob")]
+    verdicts = [replace(verdict("Ann", 0.0), unreadable=True), verdict("Bob", 80.0)]
+    rows = gradebook(verdicts, submissions, students, LateRule())
+    assert [row.status for row in rows] == ["unreadable", "graded"]
+    page = summary(rows, verdicts)
+    assert "Look at these first" in page
+    assert page.index("unreadable") < page.index("Rubric")
+
+    def canvas_students(*, zero_unreadable: bool) -> list[str]:
+        files = build_files(
+            tmp_path / "roster.csv",
+            students,
+            rows,
+            submissions,
+            verdicts,
+            column="A",
+            hidden="hidden",
+            zero_unreadable=zero_unreadable,
+        )
+        return [line.split(",")[0] for line in files["canvas.csv"].decode().splitlines()[2:]]
+
+    assert canvas_students(zero_unreadable=False) == ["Bob"]
+    assert canvas_students(zero_unreadable=True) == ["Ann", "Bob"]
+
+
+def test_a_file_that_cannot_be_imported_is_unreadable(grade: Judge, best: Walls) -> None:
+    assert grade("raise ValueError", best, number=2, only=("bound",)).unreadable
+    assert not grade(TEMPLATE, best, number=2, only=("bound",)).unreadable
+
+
+def test_corrections_change_points_and_give_their_reason(tmp_path: Path) -> None:
+    file = tmp_path / "adjust.csv"
+    file.write_text("student,check,points,reason\nAnn,,90,talked to her\nBob,a,30,unclear text\n")
+    ann, bob, cem = adjusted(
+        [verdict("Ann", 5, "rerun"), verdict("Bob", 10), verdict("Cem", 1)], read_adjustments(file)
+    )
+    assert (ann.points, ann.status) == (90, "graded")
+    assert ann.problems[0] == "adjusted by the instructor: 90 points, not 5: talked to her"
+    assert (bob.points, bob.results[0].earned) == (30, 30)
+    assert bob.problems[0] == "adjusted by the instructor: a 30 points, not 10: unclear text"
+    assert cem == verdict("Cem", 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("student,points\nAnn,1\n", "has the columns student, points"),
+        ("student,points,reason\nAnn,x,y\n", "line 2: points must be a number of at least 0, not 'x'"),
+        ("student,points,reason\nAnn,1,\n", "line 2: student and reason must not be empty"),
+        ("student,points,reason\nZoe,1,y\n", "no hand-in is called 'Zoe'"),
+        ("student,check,points,reason\nAnn,b,1,y\n", "Ann has no check 'b'; give one of a"),
+    ],
+)
+def test_invalid_corrections_are_refused(text: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "adjust.csv").write_text(text)
+    with pytest.raises(ConfigError, match=problem):
+        adjusted([verdict("Ann", 5)], read_adjustments(tmp_path / "adjust.csv"))
+
+
+def test_output_of_a_passed_hidden_check_is_not_shown() -> None:
+    result = verdict("Ann", 5).results[0]
+    for public, status, shown in ((False, "passed", False), (True, "passed", True), (False, "failed", True)):
+        made = replace(
+            verdict("Ann", 5), results=(replace(result, printed="SECRET 543", public=public, status=status),)
+        )
+        assert ("SECRET 543" in text_report(made)) is shown
+        assert ("SECRET 543" in html_report(made)) is (shown and status != "passed")
+
+
+def test_the_text_report_shows_the_last_steps_and_the_page_all() -> None:
+    result = replace(verdict("Ann", 5).results[0], steps=tuple(f"step-{number}." for number in range(60)))
+    made = replace(verdict("Ann", 5), results=(result,))
+    assert "steps (the last 14 of 60):" in text_report(made)
+    assert "step-45." not in text_report(made)
+    assert "step-0." in html_report(made)
+
+
+def test_a_short_key_is_refused() -> None:
+    with pytest.raises(ConfigError, match="--key has 8 characters; give at least 16 that nobody can guess"):
+        GradeOptions(key="fall2026")

@@ -278,7 +278,7 @@ def test_the_capstones_scale_begins_at_newreno_and_at_what_was_handed_out() -> N
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ("self.interval_s = -1", "0 or more seconds"),
+        ("self.interval_s = -1", "interval_s of at least 0 seconds"),
         ("self.interval_s = float('nan')", "raised ValueError"),
         ("self.interval_s = 'soon'", "not a number"),
         ("1 / 0", "ZeroDivisionError"),

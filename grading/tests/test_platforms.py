@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from pacelab import ConfigError
 from pacelab_grading.assignments import find_assignment
 from pacelab_grading.receive import collect as collect_module
 from pacelab_grading.receive.collect import Collected
-from pacelab_grading.receive.platforms import MOODLE, NO_NAMES, KnownNames, canvas_name
+from pacelab_grading.receive.platforms import MOODLE, NO_NAMES, KnownNames, canvas_name, name_pattern
 from pacelab_grading.receive.submission import Submission, read_submission
 from pacelab_grading.records.gradebook import Row
 from pacelab_grading.records.gradebook import gradebook as made_gradebook
@@ -717,3 +718,100 @@ def as_gradescope(files: dict[str, bytes]) -> dict[int, float]:
             assert test["visibility"] in ("visible", "hidden", "after_due_date", "after_published")
         found[int(match[1]) - 800] = document["score"]
     return found
+
+
+# Blackboard, Brightspace, Sakai, and names of another form.
+
+OTHER_PLATFORMS = {
+    "blackboard": {
+        "HW2_jsmith_attempt_2026-11-01-23-58-00_window.py": numbered(1),
+        "HW2_jsmith_attempt_2026-10-30-10-00-00_window.py": numbered(9),
+        "HW2_jsmith_attempt_2026-11-01-23-58-00.txt": "Name: Jane Smith (jsmith)",
+        "HW2_bob_attempt_2026-11-01-20-00-00_window.py": numbered(2),
+    },
+    "brightspace": {
+        "12345-678901 - Jane Smith - Nov 1, 2026 1158 PM/window.py": numbered(1),
+        "12346-678902 - Bob Ray - Nov 2, 2026 900 AM/window.py": numbered(2),
+    },
+    "sakai": {
+        "Smith, Jane(jsmith)/Submission attachment(s)/window.py": numbered(1),
+        "Smith, Jane(jsmith)/timestamp.txt": "2026",
+        "Ray, Bob(bob)/Submission attachment(s)/window.py": numbered(2),
+    },
+}
+
+
+@pytest.mark.parametrize("platform", sorted(OTHER_PLATFORMS))
+def test_exports_of_other_platforms_are_recognized(platform: str, tmp_path: Path) -> None:
+    students = [Student(student="Jane Smith", id="jsmith"), Student(student="Bob Ray", id="bob")]
+    collected = received([zipped(tmp_path / "all.zip", OTHER_PLATFORMS[platform])], students)
+    found = {
+        students[place].id: item.source.partition("\n")[0]
+        for item in collected.submissions
+        for place in claimed_by(item, students)
+        if item.source
+    }
+    assert found == {"jsmith": "# 1", "bob": "# 2"}
+    assert {item.platform for item in collected.submissions} == {platform}
+
+
+def test_a_pattern_describes_names_of_another_form(tmp_path: Path) -> None:
+    files = {"hw2=jane=7.py": numbered(1), "hw2=bob=8.py": numbered(2), "notes.txt": "x"}
+    pattern = name_pattern(r"hw2=(?P<student>\w+)=(?P<id>\d+)\.py")
+    collected = collect([zipped(tmp_path / "all.zip", files)], ASSIGNMENT, KnownNames(pattern=pattern))
+    assert [(item.name, item.identity) for item in collected.submissions] == [("bob", "8"), ("jane", "7")]
+    assert [name for name, _ in collected.unclaimed] == ["all.zip/notes.txt"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"), [("(", "is not a regular expression"), ("(?P<name>.+)", "give .*student")]
+)
+def test_a_pattern_that_is_not_valid_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        name_pattern(text)
+
+
+# Feedback, and columns of Canvas.
+
+
+def exported(tmp_path: Path, roster: str, files: dict[str, str], *, column: str | None = "A") -> dict[str, bytes]:
+    (tmp_path / "roster.csv").write_text(roster)
+    students = read_roster(tmp_path / "roster.csv")
+    submissions = received([zipped(tmp_path / "all.zip", files)], students).submissions
+    verdicts = [graded(item) for item in submissions]
+    rows = gradebook(verdicts, submissions, students, LateRule())
+    return build_files(tmp_path / "roster.csv", students, rows, submissions, verdicts, column=column, hidden="hidden")
+
+
+def names_in(content: bytes) -> list[str]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return archive.namelist()
+
+
+def test_reports_go_to_canvas_and_moodle_under_the_names_of_the_hand_ins(tmp_path: Path) -> None:
+    files = exported(tmp_path, "Student,ID,Section\nann,12,S\n", {"ann_LATE_12_34_window.py": numbered(5)})
+    assert names_in(files["canvas-feedback.zip"]) == ["ann_LATE_12_34_report.html"]
+    roster = "Identifier,Full name,Grade,Feedback comments\nParticipant 7,Ann Lee,,\n"
+    files = exported(tmp_path, roster, {"Ann Lee_7_assignsubmission_file_/window.py": numbered(5)})
+    assert names_in(files["moodle-feedback.zip"]) == ["Ann Lee_7_assignsubmission_file_/report.html"]
+
+
+def test_without_a_matching_column_canvas_gets_no_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hand_in = {"ann_12_34_window.py": numbered(5)}
+    roster = "Student,ID,Section,HW 1 (501),HW 2 (502)\nann,12,S,,\n"
+    assert "canvas.csv" not in exported(tmp_path, roster, hand_in, column=None)
+    assert "give --column with one of 'HW 1 (501)', 'HW 2 (502)'" in capsys.readouterr().err
+    roster = "Student,ID,Section,Assignment 2 (502)\nann,12,S,\n"
+    assert b"Assignment 2 (502)" in exported(tmp_path, roster, hand_in, column=None)["canvas.csv"]
+
+
+def test_canvas_may_export_names_in_two_columns_and_a_test_student(tmp_path: Path) -> None:
+    roster = (
+        "LastName,FirstName,ID,SIS User ID,Section,A (5)\n    Points Possible,,,,,20\nLee,Ann,12,u,S,\n"
+        "Ray,Bob,13,v,S,N/A\nStudent,Test,14,,S,\n"
+    )
+    files = exported(tmp_path, roster, {"leeann_12_34_window.py": numbered(50)})
+    header, possible, *lines = csv.reader(io.StringIO(files["canvas.csv"].decode(), newline=""))
+    assert header == ["LastName", "FirstName", "ID", "SIS User ID", "Section", "A (5)"]
+    assert possible[-1] == "20"
+    assert [(line[0], line[-1]) for line in lines] == [("Lee", "10.00"), ("Ray", "N/A")]

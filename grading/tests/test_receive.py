@@ -667,3 +667,71 @@ def test_what_is_left_out_and_not_needed_is_nobodys_business() -> None:
 def test_many_magics_take_no_time() -> None:
     for line in ("%%time\n", "%time\n", "x = !ls\n", "(\n", "'" * 3, "x?\n"):
         assert taken(*PARTS, line * 10_000).source is not None
+
+
+# Files that are graded although they are not quite right.
+
+
+def script(text: str, **others: str) -> Submission:
+    files = {"gateway_pacer.py": text.encode()} | {f"{name}.py": content.encode() for name, content in others.items()}
+    return read_submission("ann", files, ASSIGNMENT)
+
+
+def test_an_import_that_the_sandbox_lacks_is_left_out_and_lines_stay() -> None:
+    found = script("import numpy as np\n" + TEMPLATE)
+    assert found.source == "pass\n" + TEMPLATE
+    assert any("line 1: numpy is not available" in problem for problem in found.problems)
+
+
+def test_of_several_imported_names_the_available_ones_stay() -> None:
+    found = script("from pacelab import Forward, run\n" + TEMPLATE)
+    assert found.source == "from pacelab import Forward\n" + TEMPLATE
+    assert any("line 1: pacelab.run is not available" in problem for problem in found.problems)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "try:\n    import numpy\nexcept ImportError:\n    numpy = None\n",
+        "import json, collections\n",
+        "x = 1; import os\n",
+    ],
+)
+def test_imports_that_work_or_are_guarded_stay(head: str) -> None:
+    found = script(head + TEMPLATE)
+    assert found.source == head + TEMPLATE
+    assert found.problems == ()
+
+
+def test_a_leading_dot_before_an_own_module_is_removed() -> None:
+    found = script("from .util import half\n" + TEMPLATE, util="def half(x): return x / 2\n")
+    assert found.source == "from util import half\n" + TEMPLATE
+    assert dict(found.helpers).keys() == {"util.py"}
+
+
+@pytest.mark.parametrize("line", ["!pip install numpy", "%matplotlib inline", "%load_ext autoreload"])
+def test_a_script_with_ipython_statements_is_read_like_a_notebook(line: str) -> None:
+    found = script(f"{line}\n{TEMPLATE}")
+    assert found.source is not None
+    compile(found.source, "m", "exec")
+    assert "class GatewayPacer" in found.source
+
+
+@pytest.mark.parametrize(("kind", "title"), [("markdown", "Markdown"), ("raw", "raw")])
+def test_a_definition_in_a_cell_of_another_kind_is_named(kind: str, title: str) -> None:
+    document = json.loads(notebook("SAMPLES = 50"))
+    document["cells"].append({"cell_type": kind, "source": "class GatewayPacer:\n    pass\n", "metadata": {}})
+    module = module_of(json.dumps(document), "n.ipynb", ["GatewayPacer"])
+    expected = f"n.ipynb: GatewayPacer is in {title} cell 1, which is not code: change it to a code cell"
+    assert expected in module.problems
+
+
+def test_cells_beyond_the_limit_are_reported() -> None:
+    module = taken(*["x = 1"] * 1000, "class GatewayPacer: pass")
+    assert any("has 1,001 code cells; only the first 1,000 are read" in problem for problem in module.problems)
+    assert "GatewayPacer" not in (module.source or "")
+
+
+def test_a_cell_that_writes_a_file_is_read() -> None:
+    module = taken("%%writefile gateway_pacer.py\nclass GatewayPacer:\n    pass")
+    assert "class GatewayPacer" in (module.source or "")

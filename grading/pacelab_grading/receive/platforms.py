@@ -273,35 +273,30 @@ def _brightspace(items: Sequence[Item]) -> list[HandIn]:
 def _sakai(items: Sequence[Item]) -> list[HandIn]:
     found = _by_pattern([item for item in items if len(item.parts) > 1], SAKAI, "sakai")
     for hand_in in found:
-        mine = hand_in.items
-        hand_in.items = [
-            replace(item, name=item.name.removeprefix(SAKAI_FILES)) for item in mine if _is_sakai_file(item)
-        ]
-    return [hand_in for hand_in in found if hand_in.items]
-
-
-def _is_sakai_file(item: Item) -> bool:
-    """Whether a student attached it; Sakai adds timestamp.txt and texts of its own beside that folder."""
-    return item.name.startswith(SAKAI_FILES) or item.is_code
+        hand_in.items = [replace(item, name=item.name.removeprefix(SAKAI_FILES)) for item in hand_in.items]
+    return found
 
 
 def _by_pattern(items: Sequence[Item], pattern: re.Pattern[str], platform: str) -> list[HandIn]:
-    """Hand-ins whose top-level name matches; the newest attempt of a student, if the names have a sortable time."""
+    """Hand-ins whose top-level name matches. Blackboard's older attempts of a student get other file names."""
     found: dict[tuple[str, str], HandIn] = {}
-    times: dict[tuple[str, str], str] = {}
-    for item in items:
+    newest: dict[tuple[str, str], str] = {}
+    for item in sorted(items, key=lambda item: _time_in_name(item, pattern), reverse=platform == "blackboard"):
         match = pattern.fullmatch(item.parts[0])
         if match is None:
             continue
         groups = {name: value or "" for name, value in match.groupdict().items()}
         student, identity = printable(groups["student"], 200), groups.get("id", "")
-        key, time = (identity, student), groups.get("time", "")
-        if platform == "blackboard" and time != times.get(key, time):
-            if time < times[key]:
-                continue  # an older attempt
-            found.pop(key)
-        times[key] = time
+        key = (identity, student)
         mine = found.setdefault(key, HandIn(platform=platform, name=student, identity=identity))
         name = "/".join(item.parts[1:]) or groups.get("file") or item.name
+        time = groups.get("time", "")
+        if platform == "blackboard" and time != newest.setdefault(key, time):
+            name = name_of_duplicate(name, f"attempt {time}")
         mine.items.append(replace(item, name=name))
     return list(found.values())
+
+
+def _time_in_name(item: Item, pattern: re.Pattern[str]) -> str:
+    match = pattern.fullmatch(item.parts[0])
+    return (match.groupdict().get("time") or "") if match else ""

@@ -1,11 +1,11 @@
-"""Starts a student's code in a process of its own that can see and reach nothing.
+"""Starts a student's code in a separate process that can see and reach nothing.
 
-With bubblewrap (Linux): a file system of the interpreter, the C libraries and the student's file, all read-only, a
-small private /tmp, no network, no other processes; as root the process becomes a user of its own, otherwise nobody of
-a user name space. A cgroup, version 1 or 2, holds its memory and processes. Everywhere: limits on memory, processor,
-file size, open files, no further process; seccomp and Landlock where the kernel has them (`inside.guards`).
+With bubblewrap (Linux): a read-only file system with the interpreter, the C libraries and the student's file, a small
+private /tmp, no network, no other processes. As root each process runs as a separate user, otherwise as nobody in a
+user name space. A cgroup, version 1 or 2, limits memory and processes. Always: limits on memory, processor time, file
+size and open files, no further process; seccomp and Landlock if the kernel has them (`inside.guards`).
 
-Bubblewrap and a cgroup are the standard: without them `walls` refuses. Whoever asks for weak walls gets what is left,
+Bubblewrap and a cgroup are required: without them `walls` refuses. With weak walls the remaining protection is used,
 `Walls.notes` says what is missing, and every report repeats it.
 """
 
@@ -30,11 +30,12 @@ from py_compile import PycInvalidationMode
 from pacelab import HostError
 from pacelab_grading.inside.guards import landlock_version
 from pacelab_grading.inside.worker import HELPERS
-from pacelab_grading.leftovers import BOX, Cgroup, own_mark
+from pacelab_grading.sandbox.cgroup import Cgroup
+from pacelab_grading.sandbox.leftovers import BOX, own_mark
 
 NOBODY = 65_534
 FIRST_USER = 231_000
-"""As root each process runs as a user of its own from here on, so that even its kin is out of its reach."""
+"""As root, each process runs as a separate user with a number from here on: not even its siblings are within reach."""
 USERS = 4096
 SANDBOX_USERS = range(FIRST_USER, FIRST_USER + USERS)
 TMP_BYTES = 1 << 20
@@ -54,7 +55,7 @@ OWN_MODULES = (
     "pacelab_pacer/core/contract.py",
     "pacelab_pacer/core/segment.py",
 )
-"""All of PaceLab that a student's code finds: what the contract and the labs' classes need, and the loop."""
+"""The part of PaceLab in the sandbox: what the contract and the labs' classes need, and the worker's loop."""
 CONTRACT = (
     *("Drop", "EventMask", "Forward", "Hook", "Inject", "Point", "Release", "Resend", "Rewrite", "SegmentSeen"),
     *("SetExtraBackoff", "TransmitResult"),
@@ -64,12 +65,12 @@ BASES = ("LinkLayer", "Pacer", "Sample")
 OURS = ("pacelab", "pacelab_grading", "pacelab_labs", "pacelab_pacer", "pacelab_topologies")
 """Packages whose folders a student's code must not read."""
 AVAILABLE = (*CONTRACT, *SEGMENTS, *BASES, "lab")
-"""What `from pacelab import ...` gives inside, the same names as outside."""
+"""Names that `from pacelab import ...` provides in the sandbox."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one process may use. The model solutions need a hundredth of each, or less."""
+    """What one process may use. The model solutions need at most a hundredth of each."""
 
     memory_bytes: int = 512 << 20
     file_bytes: int = 1 << 20
@@ -77,25 +78,25 @@ class Limits:
     output_bytes: int = 4 << 20
     """Printed to stdout and stderr together."""
     cpu_s: int = 300
-    """In all; the session has its own, smaller limits and tells more about them."""
+    """In total; the session has smaller limits with better messages."""
     steps_per_call: int = 50_000_000
-    """Rounds of loops and calls, when they are counted (see `session`)."""
+    """Loop rounds and calls, when they are counted (see `session`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walls:
-    """What stands around a student's code on this machine."""
+    """The protection around a student's code on this machine."""
 
     bubblewrap: str | None
-    """Path of bwrap, if it works here and is wanted."""
+    """Path of bwrap, if it works here and is to be used."""
     own_user: bool
-    """Each process becomes a user of its own: the grader is root."""
+    """Each process runs as a separate user, because the grader is root."""
     cgroup: str | None
     """"v1", "v2" or None."""
     none: bool = False
-    """Run the code in this very process: for `pacelab check` where there is no sandbox."""
+    """Run the code in this process: for `pacelab check` on machines without a sandbox."""
     notes: tuple[str, ...] = ()
-    """What is missing and how to get it, for every report."""
+    """What is missing and how to get it, for each report."""
 
     def describe(self) -> str:
         """One line for reports."""
@@ -108,40 +109,40 @@ class Walls:
 
 @functools.cache
 def walls(*, weak: bool = False, bubblewrap: bool = True) -> Walls:
-    """What this machine offers, tried once; with `bubblewrap` off, without it (weak walls then).
+    """The protection that this machine offers, tried once. Without `bubblewrap` the walls are weak.
 
-    Raises HostError where student code should not run at all, or only behind weak walls that were not asked for.
+    Raises HostError if student code should not run here at all, or only behind weak walls that were not asked for.
     """
     if not sys.platform.startswith("linux"):
-        raise HostError(f"grading on {sys.platform}: the sandbox needs Linux; run it in WSL2, a VM or a container")
+        raise HostError(f"the sandbox does not work on {sys.platform}; grade on Linux, in WSL2, a VM or a container")
     root = os.geteuid() == 0
     bwrap, notes = _try_bubblewrap() if bubblewrap else (None, ["bubblewrap is not used"])
     own_user = root and _may_become(FIRST_USER)
     cgroup = Cgroup.version() if root else None
     if cgroup is None:
         notes.append(
-            "no cgroup holds memory and processes: " + ("none can be made here" if root else "that needs root (sudo)")
+            "no cgroup limits memory and processes: " + ("none can be made here" if root else "run as root (sudo)")
         )
     if notes and not weak:
         raise HostError(
-            f"grading behind weak walls was not asked for: {'; '.join(notes)}; "
-            "mend that, or say --weak-walls (docs/grading.md has what is missing then)"
+            f"the sandbox is incomplete here: {'; '.join(notes)}; "
+            "fix that, or give --weak-walls (docs/grading.md says which protection is missing then)"
         )
     if root and bwrap is None and not own_user:
-        raise HostError(f"grading as root, who cannot become another user here: {notes[0]}; grade as another user")
+        raise HostError(f"root cannot become another user here, and {notes[0]}; grade as another user")
     if not root and bwrap is None and not landlock_version():
-        told = "grading without name spaces or Landlock: students' code could read and write your files"
-        raise HostError(f"{told}: {notes[0]}; mend that, or grade as root")
+        danger = "without name spaces and Landlock, students' code could read and write your files"
+        raise HostError(f"{danger}: {notes[0]}; fix that, or grade as root")
     return Walls(bubblewrap=bwrap, own_user=own_user, cgroup=cgroup, notes=tuple(notes))
 
 
 @dataclass(slots=True)
 class Box:
-    """A folder with everything that goes into the sandbox: the contract, the loop, and one submission's files; without
-    walls nothing but these, since the code runs in this very process.
+    """A folder with everything in the sandbox: the contract, the worker's loop, and the files of one submission.
+    Without walls it has only these files, because the code runs in this process.
 
-    Shared by all processes of one submission; a context manager that removes it. Nobody else on this machine may look
-    into it: the folder that everybody may read, as the sandbox's users must, lies in one that is this user's alone.
+    All processes of one submission share it. It is a context manager that removes the folder. The sandbox's users must
+    be able to read it, so it is readable, inside a folder that only this user may enter.
     """
 
     walls: Walls
@@ -153,7 +154,9 @@ class Box:
             self.folder = Path(tempfile.mkdtemp(prefix=f"{BOX}{own_mark()}-")) / "lab"
             try:
                 self.folder.mkdir(mode=0o755)
-                for name, content in () if self.walls.none else _package():  # without, it is where this process has it
+                for name, content in (
+                    () if self.walls.none else _package()
+                ):  # without walls, this process has imported it already
                     target = self.folder / name
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.write_bytes(content)
@@ -163,8 +166,8 @@ class Box:
                 raise
         except OSError as error:
             raise HostError(
-                f"making the sandbox in {tempfile.gettempdir()}: {error.strerror or error}: "
-                "make room there, or name another folder by TMPDIR"
+                f"the sandbox cannot be made in {tempfile.gettempdir()} ({error.strerror or error}); "
+                "make room there, or set TMPDIR to another folder"
             ) from None
         return self
 
@@ -172,7 +175,7 @@ class Box:
         shutil.rmtree(self.folder.parent, ignore_errors=True)
 
     def put(self, name: str, source: str, helpers: Sequence[tuple[str, str]] = ()) -> None:
-        """Place the student's file, and modules of the student's own that it imports."""
+        """Put in the student's file, and the student's own modules that it imports."""
         (self.folder / name).write_text(source, encoding="utf-8", errors="backslashreplace")
         for path, text in helpers:
             place = self.folder / HELPERS / path
@@ -181,7 +184,7 @@ class Box:
         _for_all(self.folder)
 
     def start(self, name: str, *, number: int, count_steps: bool = False) -> Started:
-        """Start a process for the file `name`; `number` tells this machine's parallel processes apart."""
+        """Start a process for the file `name`; `number` distinguishes parallel processes on this machine."""
         to_child, requests = os.pipe()
         answers, from_child = os.pipe()
         output, printed = os.pipe()
@@ -205,7 +208,7 @@ class Box:
         except OSError as error:
             for descriptor in (requests, answers, output):
                 os.close(descriptor)
-            raise HostError(f"starting the sandbox: {error.strerror or error}") from None
+            raise HostError(f"the sandbox cannot be started: {error.strerror or error}") from None
         finally:
             for descriptor in (to_child, from_child, printed):
                 os.close(descriptor)
@@ -214,7 +217,7 @@ class Box:
     def _command(self, name: str, requests: int, answers: int, user: int | None, count_steps: bool) -> list[str]:
         lab = LAB if self.walls.bubblewrap else str(self.folder)
         readable = [[lab, *_readable(), "/dev/urandom", "/dev/null"], _interpreter()]
-        # What is imported is no garbage: the worker looks for it from the student's file on.
+        # Imported modules are not garbage: the worker collects garbage only from the student's file on.
         code = f"import gc, sys; gc.disable(); sys.path.insert(0, {lab!r}); "
         code += "from pacelab_grading.inside.worker import main; main()"
         python = [os.path.realpath(sys._base_executable), "-s", "-S", "-P", "-B", "-c", code]  # type: ignore[attr-defined]
@@ -230,14 +233,14 @@ class Box:
 
 
 def _for_all(folder: Path) -> None:
-    """Let the sandbox's users read it, whatever this user's umask is."""
+    """Let the sandbox's users read it, whatever the umask."""
     for place in (folder, *folder.rglob("*")):
         place.chmod(0o755 if place.is_dir() else 0o644)
 
 
 @functools.cache
 def _package() -> tuple[tuple[str, bytes], ...]:
-    """The files of PaceLab as they are inside, with their bytecode: each process would compile them again."""
+    """PaceLab's files in the sandbox, with their bytecode, so that no process has to compile them again."""
     files = {}
     for name in OWN_MODULES:
         package, _, module = name.partition("/")
@@ -255,7 +258,7 @@ def _package() -> tuple[tuple[str, bytes], ...]:
             target = Path(place) / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-            # Not looked for again: whoever writes here has the right to anything else in the folder, too.
+            # Python does not check the source again: nobody can write here without control of the whole folder.
             py_compile.compile(str(target), doraise=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
         return tuple((str(path.relative_to(place)), path.read_bytes()) for path in Path(place).rglob("*.py*"))
 
@@ -271,10 +274,10 @@ class Started:
     cgroup: Cgroup | None
 
     def stop(self) -> None:
-        """Kill it with all that it started, and free everything."""
+        """Kill it with everything that it started, and free its resources."""
         with contextlib.suppress(OSError):
             os.killpg(self.process.pid, 9)
-        with contextlib.suppress(subprocess.TimeoutExpired):  # the kernel holds it: nothing here can end that
+        with contextlib.suppress(subprocess.TimeoutExpired):  # the kernel blocks it; nothing here can end that
             self.process.wait(STOP_S)
         for descriptor in (self.requests, self.answers, self.output):
             os.close(descriptor)
@@ -286,7 +289,7 @@ _SEAL = ["--remount-ro", "/", "--chdir", "/tmp", "--"]
 
 
 def _namespaces(bwrap: str) -> list[str]:
-    """Options but for the files. As root no user name space is needed: the loop becomes another user."""
+    """All options except for the files. Root needs no user name space: the worker changes its user itself."""
     if os.geteuid() == 0:
         user = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:
@@ -298,7 +301,7 @@ def _namespaces(bwrap: str) -> list[str]:
 
 @functools.cache
 def _interpreter() -> tuple[str, ...]:
-    """What Python needs to run: itself, its library, and the system's shared libraries."""
+    """What Python needs: its executable, its library, and the system's shared libraries."""
     base = Path(sys.base_prefix)
     executable = os.path.realpath(sys._base_executable)  # type: ignore[attr-defined]
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -311,7 +314,7 @@ def _interpreter() -> tuple[str, ...]:
 
 @functools.cache
 def _libpython() -> dict[str, str]:
-    """Where the interpreter's own library is: one that was moved (Gradescope's package) would find the system's."""
+    """The path of libpython. An interpreter that was moved (Gradescope's zip) would load the system's library."""
     library = Path(sys.base_prefix) / "lib"
     return {"LD_LIBRARY_PATH": str(library)} if any(library.glob("libpython*.so*")) else {}
 
@@ -321,7 +324,7 @@ PACKAGES = ("site-packages", "dist-packages")
 
 @functools.cache
 def _readable() -> tuple[str, ...]:
-    """For Landlock: as `_interpreter`, without installed packages (PaceLab with its model solutions is one of them)."""
+    """For Landlock: `_interpreter` without installed packages, since PaceLab with its models is one of them."""
     found = []
     for top in map(Path, _interpreter()):
         if not top.is_dir():
@@ -335,7 +338,7 @@ def _readable() -> tuple[str, ...]:
 
 @functools.cache
 def _masks() -> tuple[str, ...]:
-    """For bubblewrap: empty folders over installed packages, and over PaceLab's own where it would be seen."""
+    """For bubblewrap: empty folders over installed packages, and over PaceLab where it would be visible."""
     tops = [Path(top) for top in _interpreter() if os.path.isdir(top)]
     hidden = [top / name for top in tops for name in (*PACKAGES, "python3/dist-packages") if (top / name).is_dir()]
     for package in OURS:
@@ -349,7 +352,7 @@ def _masks() -> tuple[str, ...]:
 def _try_bubblewrap() -> tuple[str | None, list[str]]:
     bwrap = shutil.which("bwrap")
     if bwrap is None:
-        return None, ["bubblewrap is not installed: `apt-get install bubblewrap`"]
+        return None, ["bubblewrap is not installed (`apt-get install bubblewrap`)"]
     binds = [part for path in _interpreter() for part in ("--ro-bind-try", path, path)]
     command = [*_namespaces(bwrap), *binds, *_SEAL, os.path.realpath(sys._base_executable), "-S", "-c", ""]  # type: ignore[attr-defined]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin"})
@@ -372,12 +375,12 @@ def _namespace_remedy() -> str:
         with contextlib.suppress(OSError):
             if Path(path).read_text().strip() == bad:
                 return remedy
-    # Root there lacks CAP_SYS_ADMIN, and to anybody else parts of /proc are masked: no single option lifts both.
+    # In a container, root lacks CAP_SYS_ADMIN, and parts of /proc are masked for others: no single option lifts both.
     return "in a container, start it with `--privileged`, or grade on the host"
 
 
 def _may_become(user: int) -> bool:
-    """Whether root is root here: in some containers other users are not mapped."""
+    """Whether root can change to this user: in some containers other users are not mapped."""
     try:
         ran = subprocess.run(["/bin/true"], user=user, group=user, extra_groups=[], check=False)
     except (OSError, ValueError, subprocess.SubprocessError):

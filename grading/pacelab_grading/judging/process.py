@@ -1,12 +1,12 @@
-"""A process apart that reads and judges submissions, and who watches it from outside.
+"""A separate process that reads and judges submissions, watched from outside.
 
-    Examiner    in the grader: starts the process, hears what it does, kills it when its time is over
-    main        in the process: reads jobs, a line of JSON each, answers in lines of JSON
+    JudgeProcess  in the grader: starts the process, follows what it does, kills it at its deadline
+    main          in the process: reads jobs, one line of JSON each, and answers in lines of JSON
 
-The sandbox keeps a student's code from the process that judges it. What the judge itself may be led into (a file that
-the parser chokes on, an answer that its checks are not ready for, a simulation without end) ends at the latest with
-this process: by its deadline, which no read, write or child of it can outlive, or by its limit of memory. The check at
-which that happens is not graded, the others are, in a fresh process.
+The sandbox separates a student's code from the process that judges it. The judge itself can still run into trouble: a
+file on which the parser hangs, an answer that no check expects, an endless simulation. All of that ends at the latest
+with this process: at its deadline, which no read, write or child process can outlive, or at its memory limit. The check
+in which it happens is not graded; the other checks run in a new process.
 """
 
 from __future__ import annotations
@@ -26,54 +26,63 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pacelab import PaceLabError
-from pacelab_grading.assignment import Assignment, Number
 from pacelab_grading.assignments import find_assignment
-from pacelab_grading.judge import PASSED, WALL_S, Result, Terms, Verdict, judge, not_graded, verdict_of
-from pacelab_grading.plain import plain
+from pacelab_grading.judging.judge import WALL_S, GradingTerms, judge, verdict_of
 from pacelab_grading.receive.submission import Submission, read_submission, submission_from_json
-from pacelab_grading.records.report import from_json, result_from_json, to_json
-from pacelab_grading.sandbox import walls
+from pacelab_grading.rubric.assignment import Assignment, Number
+from pacelab_grading.rubric.verdict import PASSED, Result, Verdict, from_json, not_graded, result_from_json, to_json
+from pacelab_grading.sandbox.box import walls
+from pacelab_grading.text.printable import printable
 
 GRACE_S = 30.0
-"""Beyond the judge's own limit of time: then it is killed. It stands for one answer that is waited for."""
+"""After the judge's own time limit, before it is killed: the time for one answer."""
 READ_S = 20.0
-"""To parse what one student handed in: MiBs take a second."""
+"""To parse what one student handed in; a MiB takes a second."""
 START_S = 60.0
 MAX_LINE_BYTES = 16 << 20
 MEMORY_BYTES = 3 << 30
-"""Of address space; judging takes 0.1 GiB of memory."""
+"""Of address space; judging uses 0.1 GiB of memory."""
 MAX_CRASHES = 3
-"""Checks that may take the judge with them, per submission."""
+"""Crashes of the judge that are tolerated per submission."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings(Terms):
-    """By what a batch is graded."""
+class BatchSettings(GradingTerms):
+    """The conditions under which all submissions of a batch are graded."""
 
     assignment: Number
     weak_walls: bool = False
 
 
-class Lost(Exception):
-    """The process ended, or was ended; the text says why."""
+class JudgeDied(Exception):
+    """The process ended or was killed; the text says why."""
+
+
+class JudgeTimeout(JudgeDied):
+    """The process was killed at its deadline."""
 
 
 @dataclass(slots=True)
-class Examiner:
-    """One process, started when it is needed and again when it was lost. Close it."""
+class JudgeProcess:
+    """One process, started when it is needed and again after it died. Close it.
+
+    `time_factor` multiplies the time for reading a submission.
+    """
+
+    time_factor: float = 1.0
 
     _process: subprocess.Popen[bytes] | None = None
     _buffer: bytearray = field(default_factory=bytearray)
     _stopped: bool = False
 
-    def __enter__(self) -> Examiner:
+    def __enter__(self) -> JudgeProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def stop(self) -> None:
-        """From another thread: whoever uses this gets no more of it, and closes it."""
+        """End all work, from another thread. The thread that uses this object gets JudgeDied and closes it."""
         self._stopped = True
         self._kill()
 
@@ -81,10 +90,10 @@ class Examiner:
         process = self._process
         if process is not None and process.returncode is None:
             with contextlib.suppress(OSError):
-                os.killpg(process.pid, signal.SIGKILL)  # sandboxes are groups of their own and end with their parent
+                os.killpg(process.pid, signal.SIGKILL)  # sandboxes are separate groups and end with their parent
 
     def close(self) -> None:
-        """End the process with all that it started."""
+        """End the process and everything that it started."""
         self._kill()
         process, self._process = self._process, None
         self._buffer.clear()
@@ -105,7 +114,7 @@ class Examiner:
         problems: Sequence[str] = (),
         others: Sequence[str] = (),
     ) -> Submission:
-        """`read_submission`, whatever the files do to it."""
+        """`read_submission`, safe against whatever the files do to the parser."""
         job = {
             "read": student,
             "assignment": assignment.number,
@@ -114,22 +123,26 @@ class Examiner:
             "others": list(others),
         }
         try:
-            said = list(self._do(job, READ_S))
-            if [kind for kind, _ in said] != ["submission"]:
-                raise Lost(str(said[0][1]) if said else "nothing came of it")
-            return submission_from_json(said[0][1])
-        except Lost as lost:
+            messages = list(self._do(job, READ_S * self.time_factor))
+            if [kind for kind, _ in messages] != ["submission"]:
+                raise JudgeDied(str(messages[0][1]) if messages else "the reader gave no answer")
+            return submission_from_json(messages[0][1])
+        except JudgeTimeout:
             self.close()
-            told = f"what was handed in cannot be read ({lost}): hand in {assignment.file} as plain text"
-            return Submission(student=student, source=None, problems=(*problems, told))
+            problem = f"what was handed in could not be read within {READ_S * self.time_factor:g} s: not graded, rerun"
+            return Submission(student=student, source=None, unread=True, problems=(*problems, problem))
+        except JudgeDied as death:
+            self.close()
+            problem = f"what was handed in cannot be read ({death}): hand in {assignment.file} as plain text"
+            return Submission(student=student, source=None, problems=(*problems, problem))
 
-    def judge(self, submission: Submission, settings: Settings) -> Verdict:
-        """A whole verdict, whatever happens."""
+    def judge(self, submission: Submission, settings: BatchSettings) -> Verdict:
+        """A complete verdict, whatever happens."""
         assignment = find_assignment(settings.assignment)
         checks = assignment.checks_for(submission.version or assignment.version)
         results: dict[str, Result] = {}
         verdict: Verdict | None = None
-        until = time.monotonic() + WALL_S * settings.patience + GRACE_S
+        until = time.monotonic() + WALL_S * settings.time_factor + GRACE_S
         crashes = 0
         while verdict is None and len(results) < len(checks) and crashes < MAX_CRASHES:
             running = ""
@@ -146,16 +159,16 @@ class Examiner:
                     elif kind == "verdict":
                         verdict = from_json(json.dumps(value))
                     else:
-                        raise Lost(str(value))
-            except Lost as lost:
+                        raise JudgeDied(str(value))
+            except JudgeDied as death:
                 self.close()
                 crashes += 1
-                lost_at = running if running not in results else ""  # none: while the file was imported
-                why = f"the grader's own process was lost ({lost}): not graded; please report it"
+                died_in = running if running not in results else ""  # empty: while the file was imported
+                why = f"the grader's own process died ({death}): not graded; please report it"
                 if self._stopped or time.monotonic() > until:
                     crashes = MAX_CRASHES
                 for check in checks:
-                    if check.id == lost_at or (crashes == MAX_CRASHES and check.id not in results):
+                    if check.id == died_in or (crashes == MAX_CRASHES and check.id not in results):
                         results[check.id] = not_graded(check, why)
         ordered = [results[check.id] for check in checks if check.id in results]
         return verdict_of(
@@ -164,45 +177,46 @@ class Examiner:
             ordered,
             problems=submission.problems if verdict is None else verdict.problems,
             notes=() if verdict is None else verdict.notes,
+            unreadable=verdict is not None and verdict.unreadable,
         )
 
     def _do(self, job: Mapping[str, Any], seconds: float) -> Iterator[tuple[str, Any]]:
-        """What the process says of a job, until it is done. Raises Lost."""
+        """The messages of the process about a job, until the job is done. Raises JudgeDied."""
         until = time.monotonic() + seconds
         process = self._started()
         assert process.stdin is not None
-        self._send(process, json.dumps(job).encode() + b"\n", until)
+        self._send_job(process, json.dumps(job).encode() + b"\n", until)
         while True:
             line = self._line(process, until)
             try:
                 kind, value = json.loads(line)
             except (ValueError, TypeError):
-                raise Lost("it said what is no answer") from None
+                raise JudgeDied("it sent an invalid answer") from None
             if kind == "done":
                 return
             yield kind, value
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._stopped:
-            raise Lost("grading was stopped")
+            raise JudgeDied("grading was stopped")
         if self._process is None or self._process.poll() is not None:
             self.close()
             try:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-c", "from pacelab_grading.examiner import main; main()"],
+                    [sys.executable, "-P", "-c", "from pacelab_grading.judging.process import main; main()"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     start_new_session=True,
                 )
             except OSError as error:
-                raise Lost(f"no process can be started to grade in: {error.strerror or error}") from None
+                raise JudgeDied(f"a process for grading cannot be started: {error.strerror or error}") from None
             assert self._process.stdin is not None
             assert self._process.stdout is not None
             os.set_blocking(self._process.stdin.fileno(), False)
             os.set_blocking(self._process.stdout.fileno(), False)
         return self._process
 
-    def _send(self, process: subprocess.Popen[bytes], line: bytes, until: float) -> None:
+    def _send_job(self, process: subprocess.Popen[bytes], line: bytes, until: float) -> None:
         assert process.stdin is not None
         rest = memoryview(line)
         while rest:
@@ -211,7 +225,7 @@ class Examiner:
             except BlockingIOError:
                 self._wait(process.stdin.fileno(), select.POLLOUT, until)
             except BrokenPipeError:
-                raise self._lost(process) from None
+                raise self._cause_of_death(process) from None
 
     def _line(self, process: subprocess.Popen[bytes], until: float) -> bytes:
         assert process.stdout is not None
@@ -222,10 +236,10 @@ class Examiner:
             except BlockingIOError:
                 continue
             if not part:
-                raise self._lost(process)
+                raise self._cause_of_death(process)
             self._buffer += part
             if len(self._buffer) > MAX_LINE_BYTES:
-                raise Lost(f"it said more than {MAX_LINE_BYTES >> 20} MiB at once")
+                raise JudgeDied(f"it sent more than {MAX_LINE_BYTES >> 20} MiB at once")
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
         return line
@@ -235,21 +249,21 @@ class Examiner:
         poll.register(descriptor, event)
         left_s = until - time.monotonic()
         if left_s <= 0 or not poll.poll(left_s * 1000):
-            raise Lost("its time was over")
+            raise JudgeTimeout("its time was used up")
 
-    def _lost(self, process: subprocess.Popen[bytes]) -> Lost:
+    def _cause_of_death(self, process: subprocess.Popen[bytes]) -> JudgeDied:
         try:
             code = process.wait(5.0)
         except subprocess.TimeoutExpired:
-            return Lost("it closed its pipe")
-        return Lost(f"signal {-code}" if code < 0 else f"exit code {code}")
+            return JudgeDied("it closed its pipe")
+        return JudgeDied(f"signal {-code}" if code < 0 else f"exit code {code}")
 
 
 def main() -> None:
-    """Answer until the grader is gone."""
+    """Answer jobs until the grader has ended."""
     jobs, answers = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # what anything here prints is no answer
+    os.dup2(2, 1)  # anything printed here must not look like an answer
     _bound_memory()
     buffer = bytearray()
     while (line := _next_line(jobs, buffer)) is not None:
@@ -258,7 +272,7 @@ def main() -> None:
             _answer(json.loads(line), answers)
         finally:
             lifeline.cut()
-        _say(answers, "done", None)
+        _send(answers, "done", None)
     os._exit(0)
 
 
@@ -269,31 +283,31 @@ def _answer(job: Mapping[str, Any], answers: int) -> None:
             assignment = find_assignment(job["assignment"])
             known = {"problems": job["problems"], "others": job["others"]}
             submission = read_submission(job["read"], files, assignment, **known)
-            _say(answers, "submission", asdict(submission))
+            _send(answers, "submission", asdict(submission))
             return
-        settings = Settings(**job["settings"])
+        settings = BatchSettings(**job["settings"])
         submission = submission_from_json(job["judge"])
         verdict = grade_here(submission, settings, only=job["only"], failed=job["failed"], answers=answers)
-        _say(answers, "verdict", to_json(verdict))
+        _send(answers, "verdict", to_json(verdict))
     except PaceLabError as error:
-        _say(answers, "error", plain(str(error), 500))
+        _send(answers, "error", printable(str(error), 500))
     except Exception as error:
-        _say(answers, "error", plain(f"{type(error).__name__}: {error}", 500))
+        _send(answers, "error", printable(f"{type(error).__name__}: {error}", 500))
 
 
 def grade_here(
     submission: Submission,
-    settings: Settings,
+    settings: BatchSettings,
     *,
     only: Collection[str] | None = None,
     failed: Collection[str] = (),
     answers: int | None = None,
 ) -> Verdict:
-    """One verdict, in this very process."""
+    """One verdict, in this process."""
 
-    def tell(kind: str, value: Any) -> None:
+    def listener(kind: str, value: Any) -> None:
         if answers is not None:
-            _say(answers, kind, asdict(value) if isinstance(value, Result) else value)
+            _send(answers, kind, asdict(value) if isinstance(value, Result) else value)
 
     return judge(
         submission,
@@ -302,11 +316,11 @@ def grade_here(
         terms=settings,
         only=only,
         failed=failed,
-        tell=tell,
+        listener=listener,
     )
 
 
-def _say(answers: int, kind: str, value: Any) -> None:
+def _send(answers: int, kind: str, value: Any) -> None:
     rest = memoryview(json.dumps([kind, value]).encode() + b"\n")
     while rest:
         rest = rest[os.write(answers, rest) :]
@@ -326,7 +340,7 @@ def _next_line(jobs: int, buffer: bytearray) -> bytes | None:
 
 
 class _Lifeline:
-    """Ends this process when the grader is gone while a job is done here: nobody would hear the answer."""
+    """Ends this process if the grader ends during a job: nobody would read the answer."""
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
@@ -335,7 +349,7 @@ class _Lifeline:
         self._thread.start()
 
     def cut(self) -> None:
-        """The job is done."""
+        """The job is done: stop watching."""
         os.write(self._wake, b"x")
         self._thread.join()
         os.close(self._wake)
@@ -343,7 +357,7 @@ class _Lifeline:
 
     def _watch(self) -> None:
         poll = select.poll()
-        poll.register(self._jobs, 0)  # hanging up is always told
+        poll.register(self._jobs, 0)  # poll always reports the end of a pipe
         poll.register(self._woken, select.POLLIN)
         if any(descriptor == self._jobs for descriptor, _ in poll.poll()):
             os.killpg(0, signal.SIGKILL)

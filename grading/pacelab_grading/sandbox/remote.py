@@ -1,19 +1,12 @@
-"""A student's objects, seen from the trusted side; and the reference's, lent to the student's code.
+"""A student's objects, as the trusted process uses them.
 
-`RemoteObject` is for unit checks: call a method, read an attribute, plain values both ways. `RemoteHook` is an
-algorithm after the contract: the simulator calls it like any hook, and it asks the student's process. One question per
-event: the answer holds all actions and the next deadline.
-
-A `Lender` gives parts of the model solution to a student's code where its own are wrong. They run in a process of their
-own, behind the same walls. The student's gets names and what may be asked of them, and nothing to read: each call goes
-over its pipe to the grader, and from there to the model. So it gains what the calls return, within a check that judges
-something else.
+`RemoteObject` is for unit checks: it calls methods and reads attributes, with plain values both ways. `RemoteHook` is
+an algorithm after the contract: the simulator calls it like any hook, and it asks the student's process, one question
+per event. The answer holds all actions and the next deadline.
 """
 
 from __future__ import annotations
 
-import ast
-import functools
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -32,8 +25,8 @@ from pacelab import (
     SetExtraBackoff,
     TransmitResult,
 )
-from pacelab_grading.plain import Unfit, checked
-from pacelab_grading.session import AnySession, Malformed, Raised, StudentFailure, TooMuch
+from pacelab_grading.sandbox.failures import Malformed, OutputLimit, StudentFailure
+from pacelab_grading.sandbox.session import AnySession
 
 Action = Drop | Forward | Inject | Release | Resend | Rewrite | SetExtraBackoff
 Event = SegmentSeen | TransmitResult
@@ -45,14 +38,14 @@ LARGEST = 1 << 62
 MAX_REASON = 80
 MAX_COUNTERS = 32
 MAX_TIMEOUTS_PER_S = 2000
-"""Callbacks per simulated second; the air sees some hundred packets in one. A deadline in the past that never moves, or
-moves by a nanosecond, would keep a simulation from ever ending."""
+"""Callbacks per simulated second; the air carries some hundred packets in one. A deadline in the past that never moves,
+or moves by a nanosecond, would keep a simulation from ending."""
 MAX_ACTIONS_PER_EVENT, SPARE_ACTIONS = 8, 2000
-"""A segment leaves once or is dropped once; a thousand made-up actions for each event would cost the grader minutes."""
+"""Each segment leaves once or is dropped once. A thousand invented actions per event would cost the grader minutes."""
 
 
 class RemoteObject:
-    """An object of a student's class. `note` hears what is called, and with what."""
+    """An object of a student's class. `note` receives each call with its arguments."""
 
     def __init__(
         self,
@@ -72,8 +65,8 @@ class RemoteObject:
         self._note(method, arguments, keywords)
         return self.session.request("call", self.number, method, arguments, keywords, doing=f"{self.name}.{method}()")
 
-    def tell(self, method: str, *arguments: Any, then: str) -> Any:
-        """Call a method; the value that the attribute `then` has after it."""
+    def call_then_get(self, method: str, *arguments: Any, then: str) -> Any:
+        """Call a method, then return the value of the attribute `then`."""
         self._note(method, arguments, {})
         return self.session.request("tell", self.number, method, arguments, then, doing=f"{self.name}.{method}()")
 
@@ -83,12 +76,12 @@ class RemoteObject:
 
 
 class RemoteHook:
-    """A student's hook, as the simulator and the shell of the unit checks know hooks.
+    """A student's hook, with the interface of hooks that the simulator and the unit checks use.
 
-    `allowed` names the actions that the assignment gives the hook the right to: all others are a violation, since a
-    hook that could inject segments could also make up the data that it is graded by.
+    `allowed` names the actions that the assignment permits. Any other action is a violation: a hook that could inject
+    segments could also invent the data that it is graded by.
 
-    The first failure ends it: it is kept in `failure`, raised, and raised again at every further call.
+    The first failure ends the hook. It is kept in `failure`, and every further call raises it again.
     """
 
     def __init__(self, session: AnySession, name: str, keywords: dict[str, Any], *, allowed: Collection[str]) -> None:
@@ -99,7 +92,7 @@ class RemoteHook:
         self._deadline: tuple[int, str] | None = None
         self.failure: StudentFailure | None = None
         self._timeouts = 0
-        self._taken = 0
+        self._actions_taken = 0
         self.events = 0
         """Questions asked."""
         self._number = self._ask("new", name, keywords, doing=f"{name}(...)")
@@ -107,7 +100,7 @@ class RemoteHook:
         self.event_mask = EventMask(mask & 3) if _is_int(mask, 0, 1 << 16) else EventMask.SEGMENT
 
     def handle(self, now_ns: int, event: Event) -> None:
-        """Tell the student's hook what happened; its actions and deadline come back."""
+        """Pass an event to the student's hook and take its actions and deadline."""
         doing = f"{self._name}.handle()"
         if isinstance(event, SegmentSeen):
             answer = self._ask(
@@ -123,23 +116,23 @@ class RemoteHook:
         return self._actions.popleft() if self._actions else None
 
     def deadline(self) -> tuple[int, str] | None:
-        """As the last answer had it."""
+        """As in the last answer."""
         return self._deadline
 
     def handle_timeout(self, now_ns: int) -> None:
-        """Tell the student's hook that the time has come."""
+        """Tell the student's hook that its deadline is reached."""
         doing = f"{self._name}.handle_timeout()"
         self._timeouts += 1
         if self._timeouts > MAX_TIMEOUTS_PER_S * (1 + now_ns // NS_PER_S):
-            self.failure = TooMuch(
+            self.failure = OutputLimit(
                 f"{doing} was asked for {self._timeouts:,} times within {now_ns / NS_PER_S:.3f} s: "
-                "deadline() must move on once it has been handled"
+                "deadline() must move to a later time after handle_timeout()"
             )
             raise self.failure
         self._take(self._ask("timeout", self._number, now_ns, doing=doing), doing)
 
     def counters(self) -> dict[str, int]:
-        """The student's counters, those that are ones; never a failure, since nothing is graded by them."""
+        """The valid ones of the student's counters. Never fails, because nothing is graded by them."""
         try:
             pairs = self.session.request("counters", self._number, doing=f"{self._name}.counters()")
         except StudentFailure:
@@ -165,23 +158,23 @@ class RemoteHook:
     def _take(self, answer: Any, doing: str) -> None:
         try:
             actions, deadline = answer
-            self._taken += len(actions)
+            self._actions_taken += len(actions)
             self._actions.extend([_action(fields, self._allowed) for fields in actions])
             self._deadline = None if deadline is None else _deadline(deadline)
         except (TypeError, ValueError, IndexError) as error:
             self.failure = Malformed(f"{doing}: {error}")
             raise self.failure from None
-        if self._taken > SPARE_ACTIONS + MAX_ACTIONS_PER_EVENT * self.events:
-            self.failure = TooMuch(f"{doing}: {self._taken:,} actions after {self.events:,} events")
+        if self._actions_taken > SPARE_ACTIONS + MAX_ACTIONS_PER_EVENT * self.events:
+            self.failure = OutputLimit(f"{doing}: {self._actions_taken:,} actions after {self.events:,} events")
             raise self.failure
 
 
 def _action(fields: Any, allowed: Collection[str]) -> Action:
-    """The action of these fields, every one of them checked; ValueError with a text for the student."""
+    """The action of these fields, each of them checked. Raises ValueError with a text for the student."""
     name, *values = fields
     if not isinstance(name, str) or name not in allowed:
         raise ValueError(
-            f"{str(name)[:MAX_REASON]} is no action of this assignment: allowed are {', '.join(sorted(allowed))}"
+            f"{str(name)[:MAX_REASON]} is not an action of this assignment; valid actions: {', '.join(sorted(allowed))}"
         )
     match name, values:
         case "Forward", [handle, bool(keep)] if _is_int(handle):
@@ -216,70 +209,9 @@ def _deadline(pair: Any) -> tuple[int, str]:
     if isinstance(at_ns, float) and at_ns.is_integer():
         at_ns = int(at_ns)
     if not (_is_int(at_ns, -LARGEST, LARGEST) and isinstance(reason, str)):
-        raise ValueError(f"deadline() returned {str(pair)[:MAX_REASON]}: a whole number of ns and a text are asked for")
+        raise ValueError(f"deadline() returned {str(pair)[:MAX_REASON]}, not a whole number of ns and a text")
     return at_ns, reason[:MAX_REASON]
 
 
 def _is_int(value: Any, low: int = -1, high: int = LARGEST) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-
-
-Parts = Mapping[str, tuple[str, ...] | None]
-"""Names that are lent: of a class its methods, None for a function."""
-
-
-@functools.cache
-def parts_of(model: str, names: tuple[str, ...]) -> Parts:
-    """What the text of a model solution says of these names. KeyError: it does not define one."""
-    found: dict[str, tuple[str, ...] | None] = {}
-    for node in ast.parse(model).body:
-        if isinstance(node, ast.FunctionDef):
-            found[node.name] = None
-        elif isinstance(node, ast.ClassDef):
-            methods = [inner.name for inner in node.body if isinstance(inner, ast.FunctionDef)]
-            found[node.name] = tuple(name for name in methods if not name.startswith("_"))
-    return {name: found[name] for name in names}
-
-
-class Lender:
-    """Answers what one process of a student's asks of these parts; `session` has the model loaded.
-
-    Others may ask the same session, each by a lender of its own: what one has made is out of reach for them.
-    """
-
-    def __init__(self, session: AnySession, parts: Parts) -> None:
-        self._session = session
-        self.parts = parts
-        self._made: dict[int, str] = {}
-        """Objects of the lent classes, by number."""
-
-    def answer(self, question: Any, doing: str) -> list[Any]:
-        """["ok", value], or ["raised", what] where the model raises.
-
-        Raises a StudentFailure for all else, such as a call that never ends: it is the student's, by its arguments.
-        """
-        try:
-            question = checked(question, maps=True)
-        except Unfit as error:
-            raise Malformed(f"{doing}: the code asked the reference with {error}") from None
-        match question:
-            case ["new", str(name), dict(), list()] if self.parts.get(name) is not None:
-                pass
-            case ["call", None, str(name), list(), dict()] if name in self.parts and self.parts[name] is None:
-                pass
-            case ["call", int(number), str(name), list(), dict()] if name in self._methods(number):
-                pass
-            case ["get", int(number), str(name)] if number in self._made and not name.startswith("_"):
-                pass
-            case _:
-                raise Malformed(f"{doing}: the code asked the reference for what it does not lend")
-        try:
-            value = self._session.request(*question, doing=f"{doing}, in the reference's {name}")
-        except Raised as error:
-            return ["raised", {"type": error.type, "text": error.text}]
-        if question[0] == "new":
-            self._made[value] = name
-        return ["ok", value]
-
-    def _methods(self, number: int) -> Collection[str]:
-        return self.parts.get(self._made.get(number, "")) or ()

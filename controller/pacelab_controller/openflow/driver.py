@@ -1,4 +1,4 @@
-"""The brain with a clock, a lock and the switches' connections. Whoever wants something of it comes through here."""
+"""The controller with a clock, a lock and the switches' connections. All access to the controller goes through here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from os_ken.controller.handler import MAIN_DISPATCHER
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from pacelab.units import NS_PER_S
-from pacelab_controller.core.brain import Brain
+from pacelab_controller.core.controller import Controller
 from pacelab_controller.core.messages import (
     Action,
     AddRule,
@@ -40,35 +40,35 @@ LONGEST_SLEEP_S = 0.2
 Answer = TypeVar("Answer")
 
 
-class Shell:
-    """Runs a brain."""
+class Driver:
+    """Runs a controller."""
 
-    def __init__(self, brain: Brain, *, clock: Callable[[], int] = time.monotonic_ns) -> None:
-        self.brain = brain
+    def __init__(self, controller: Controller, *, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self.controller = controller
         self.clock = clock
         self.news = threading.Condition()
         """Notified when the journal has grown."""
         self._lock = threading.RLock()
         self._connections: dict[int, Connection] = {}
         self.busy_ns = 0
-        """Time spent in the brain."""
+        """Time spent in the controller."""
 
     def feed(self, event: Event) -> None:
-        """Something happened."""
-        self.ask(lambda brain, now_ns: brain.handle(now_ns, event))
+        """Pass an event to the controller."""
+        self.ask(lambda controller, now_ns: controller.handle(now_ns, event))
 
-    def ask(self, request: Callable[[Brain, int], Answer]) -> Answer:
-        """Ask or tell the brain, and carry out what it wants done."""
+    def ask(self, request: Callable[[Controller, int], Answer]) -> Answer:
+        """Call the controller, and execute its actions."""
         with self._lock:
             begun_ns = self.clock()
-            noted = self.brain.journal.next
-            answer = request(self.brain, begun_ns)
-            while (action := self.brain.poll_action()) is not None:
+            noted = self.controller.journal.next
+            answer = request(self.controller, begun_ns)
+            while (action := self.controller.poll_action()) is not None:
                 try:
-                    self._carry_out(action)
-                except Exception:  # of one message: the others go on
+                    self._execute(action)
+                except Exception:  # in one message; the others are still sent
                     LOG.exception("carrying out %s", action)
-            grown = self.brain.journal.next != noted
+            grown = self.controller.journal.next != noted
             self.busy_ns += self.clock() - begun_ns
         if grown:
             with self.news:
@@ -76,11 +76,11 @@ class Shell:
         return answer
 
     def tick(self) -> float:
-        """Do what is due; how long to sleep then, in s."""
+        """Do what is due; returns how long to sleep then, in s."""
         now_ns = self.clock()
-        if self.brain.deadline() <= now_ns:
-            self.ask(lambda brain, at_ns: brain.handle_timeout(at_ns))
-        return min(LONGEST_SLEEP_S, max(0.001, (self.brain.deadline() - self.clock()) / NS_PER_S))
+        if self.controller.deadline() <= now_ns:
+            self.ask(lambda controller, at_ns: controller.handle_timeout(at_ns))
+        return min(LONGEST_SLEEP_S, max(0.001, (self.controller.deadline() - self.clock()) / NS_PER_S))
 
     def joined(self, connection: Connection) -> None:
         """A switch has finished its handshake."""
@@ -88,8 +88,8 @@ class Shell:
             before = self._connections.get(connection.id)
             self._connections[connection.id] = connection
             if before is not None and before is not connection:
-                before.close()  # the older connection of two is the one that has broken
-                self.brain.handle(self.clock(), SwitchDown(connection.id))
+                before.close()  # of two connections, the older one is broken
+                self.controller.handle(self.clock(), SwitchDown(connection.id))
             ports = tuple(convert.to_port(port) for port in connection.ports.values())
             self.feed(SwitchUp(connection.id, ports))
 
@@ -101,10 +101,10 @@ class Shell:
                 self.feed(SwitchDown(connection.id))
 
     def is_current(self, connection: Connection) -> bool:
-        """Whether this connection is its switch's."""
+        """Whether this is the switch's current connection."""
         return self._connections.get(connection.id) is connection
 
-    def _carry_out(self, action: Action) -> None:
+    def _execute(self, action: Action) -> None:
         connection = self._connections.get(action.dpid)
         if connection is None:
             return
@@ -118,7 +118,7 @@ class Shell:
             case Barrier(_, number):
                 self._request(connection, parser.OFPBarrierRequest(connection), str(number))
             case AskCounters():
-                if COUNTERS not in connection.asked.values():  # one at a time: a slow switch is not asked faster
+                if COUNTERS not in connection.asked.values():  # one at a time, so that a slow switch is not overloaded
                     self._request(connection, convert.ask_counters(connection, all_rules=False), COUNTERS)
             case AskRules():
                 self._request(connection, convert.ask_counters(connection, all_rules=True), RULES)
@@ -135,37 +135,37 @@ class Shell:
         connection.send_msg(message)
 
 
-MOST_WAITING = 65_536
-"""Messages; rules for a few thousand flows."""
-MOST_CONNECTIONS = 512
+MAX_WAITING = 65_536
+"""Messages in the queue of a connection: rules for a few thousand flows."""
+MAX_CONNECTIONS = 512
 HANDSHAKE_S = 10.0
 _TOGETHER = 256
 
 
 class Connection(Datapath):  # type: ignore[misc]
-    """One switch's, fit for os-ken's native threads.
+    """The connection of one switch, for os-ken's native threads.
 
-    os-ken's own ends only when something is sent to a peer that has gone: until then two threads stay, and nobody is
-    told that the switch is down. Here the end of reading ends writing. A switch that does not read is cut off, not
-    waited for.
+    os-ken's own class notices the end of a connection only when it sends something. Until then two threads stay, and
+    the switch does not count as down. Here the end of reading ends writing. A switch that does not read is
+    disconnected.
     """
 
     def __init__(self, link: socket.socket, address: Any) -> None:
         self._out: queue.SimpleQueue[tuple[bytes, bool] | None] = queue.SimpleQueue()
         self.born_s = time.monotonic()
         self.asked: dict[int, str] = {}
-        """Number of a request -> what it asked for."""
+        """Number of a request -> its kind."""
         self.parts: list[Any] = []
-        """Of an answer in several messages."""
-        self.of_another_version = False
+        """The parts of an answer in several messages."""
+        self.other_version = False
         super().__init__(link, address)
 
     def send(self, buf: bytes, close_socket: bool = False) -> bool:
-        """Queue a message; False when the switch is being left."""
-        if self._out.qsize() >= MOST_WAITING:
+        """Queue a message. Returns False if the connection is being closed."""
+        if self._out.qsize() >= MAX_WAITING:
             self.close()
             return False
-        self.of_another_version |= close_socket and bool(buf)  # the one error with which os-ken ends a connection
+        self.other_version |= close_socket and bool(buf)  # os-ken sends only this error before it closes
         self._out.put((bytes(buf), close_socket))
         return True
 
@@ -190,7 +190,7 @@ class Connection(Datapath):  # type: ignore[misc]
 
 
 class Connections:
-    """All that are open. `on_trouble(address, reason)` hears of those that were cut off."""
+    """All open connections. `on_trouble(address, reason)` is called for those that are closed by us."""
 
     def __init__(self, on_trouble: Callable[[Any, str], None]) -> None:
         self._on_trouble = on_trouble
@@ -198,9 +198,9 @@ class Connections:
         self._lock = threading.Lock()
 
     def serve(self, link: socket.socket, address: Any) -> None:
-        """Serve a connection to its end; in the place of os-ken's `datapath_connection_factory`."""
+        """Serve a connection until it ends, in place of os-ken's `datapath_connection_factory`."""
         with self._lock:
-            full = len(self._open) >= MOST_CONNECTIONS
+            full = len(self._open) >= MAX_CONNECTIONS
         if full:
             link.close()
             self._on_trouble(address, "there are too many connections")
@@ -210,11 +210,13 @@ class Connections:
                 self._open.add(connection)
             try:
                 connection.serve()
-            except Exception as error:  # a parser's: what came is not OpenFlow
+            except Exception as error:  # from a parser: the data is not OpenFlow
                 self._on_trouble(address, f"a malformed message: {type(error).__name__}: {error}")
             else:
-                if connection.of_another_version:
-                    self._on_trouble(address, "it does not speak OpenFlow 1.3: set bridge ... protocols=OpenFlow13")
+                if connection.other_version:
+                    self._on_trouble(
+                        address, "it does not use OpenFlow 1.3; run `ovs-vsctl set bridge NAME protocols=OpenFlow13`"
+                    )
             finally:
                 connection.send(b"", close_socket=True)
                 link.close()
@@ -222,7 +224,7 @@ class Connections:
                     self._open.discard(connection)
 
     def reap(self) -> None:
-        """Leave those that have not finished their handshake in time."""
+        """Close connections without a handshake in time."""
         with self._lock:
             late = [one for one in self._open if one.state != MAIN_DISPATCHER]
         for connection in late:

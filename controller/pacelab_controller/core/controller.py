@@ -1,11 +1,11 @@
-"""The controller's one door: events in, actions out, time as a parameter.
+"""The controller without I/O: events in, actions out, time as a parameter.
 
-    handle(now_ns, event)      something happened
-    poll_action()              drain until None, after every handle, handle_timeout and request
-    deadline()                 when the clock is next wanted
-    handle_timeout(now_ns)     the clock has reached it; early, late and repeated ones are harmless
+    handle(now_ns, event)      an event
+    poll_action()              the next action; call it until None, after each handle, handle_timeout and request
+    deadline()                 when handle_timeout is due
+    handle_timeout(now_ns)     the deadline is reached; early, late and repeated calls are harmless
 
-Requests of people and gateways (`register`, `want`, `announce`, `report`) come the same way and return what to answer.
+Requests of people and gateways (`register`, `set_policy`, `announce`, `report`) return the answer.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ from pacelab_controller.core.messages import (
     SwitchDown,
     SwitchUp,
 )
-from pacelab_controller.core.network import LLDP_EVERY_NS, SETTLE_NS, End, How, Locations, Network, Place
+from pacelab_controller.core.network import LLDP_EVERY_NS, SETTLE_NS, End, Evidence, Locations, Network, Place
 from pacelab_controller.core.policy import Gateway, Policies
 
 COUNT_EVERY_NS = NS_PER_S
-MOST_STARTS, STARTS_NS = 5, 10 * NS_PER_S
-"""A switch that connects more often than this is told to go."""
-ASK_AGAIN_NS = NS_PER_S
-"""An address without a place is asked for at most so often."""
-MOST_ASKED = 1024
-MOST_MACS = 8192
+MAX_STARTS, STARTS_NS = 5, 10 * NS_PER_S
+"""A switch that connects more often than this is rejected."""
+PROBE_EVERY_NS = NS_PER_S
+"""Shortest time between two ARP probes for the same unknown address."""
+MAX_ASKED = 1024
+MAX_MACS = 8192
 
 
-class Brain:
-    """All that the controller knows."""
+class Controller:
+    """Everything that the controller knows."""
 
     def __init__(self, *, generation: int, switches: Collection[int] | None = None) -> None:
-        """`generation`: another number after each start; `switches`: those that may connect (None: any)."""
+        """`generation`: a different number after each start; `switches`: those that may connect (None: any)."""
         self.network, self.locations, self.journal = Network(), Locations(), Journal()
         self.flows, self.policies = Flows(generation), Policies()
         self._allowed = None if switches is None else frozenset(switches)
@@ -65,14 +65,14 @@ class Brain:
         self._starts: dict[int, deque[int]] = {}
         self._found: dict[int, tuple[int, tuple[FoundRule, ...]]] = {}
         self._emptied: set[int] = set()
-        """Switches whose rules were taken out, and that have not said yet what is left."""
+        """Switches whose rules were removed and that have not yet reported the remaining ones."""
         self._asked: dict[int, int] = {}
         self._lldp_ns = self._count_ns = 0
         self._macs: dict[int, Place] = {}
 
     @property
     def counters(self) -> Counter[str]:
-        """What was refused or could not be carried, by reason."""
+        """Numbers of refused messages and of packets that could not be forwarded, by reason."""
         return self._forwarder.counters
 
     def poll_action(self) -> Action | None:
@@ -81,10 +81,10 @@ class Brain:
         return actions.popleft() if actions else None
 
     def deadline(self) -> int:
-        """When `handle_timeout` is wanted."""
-        leaving = self._forwarder.deadline_ns()
+        """When `handle_timeout` is due."""
+        old = self._forwarder.deadline_ns()
         due = [self._lldp_ns, self._count_ns, *(ready_ns for ready_ns, _ in self._found.values())]
-        return min(due if leaving is None else [*due, leaving])
+        return min(due if old is None else [*due, old])
 
     def handle_timeout(self, now_ns: int) -> None:
         """Do what is due."""
@@ -92,7 +92,7 @@ class Brain:
             self._lldp_ns = now_ns + LLDP_EVERY_NS
             for end, mac in self.network.ports():
                 self._announce_port(end, mac)
-            self._cut(now_ns, self.network.expire(now_ns), "no sign of it")
+            self._detach_ports(now_ns, self.network.expire(now_ns), "no LLDP frame from it")
         if now_ns >= self._count_ns:
             self._count_ns = now_ns + COUNT_EVERY_NS
             self._forwarder.actions.extend(AskCounters(dpid) for dpid in self.network.switches)
@@ -103,7 +103,7 @@ class Brain:
                 self._adopt(now_ns, dpid, rules)
 
     def handle(self, now_ns: int, event: Event) -> None:
-        """Take note of an event."""
+        """Process an event."""
         match event:
             case PacketIn():
                 self._packet(now_ns, event)
@@ -111,7 +111,7 @@ class Brain:
                 for flow in self.flows.count(now_ns, dpid, rows):
                     self._forwarder.reclassified(now_ns, flow)
             case BarrierDone(_dpid, number):
-                self._forwarder.passed(now_ns, number)
+                self._forwarder.barrier_done(now_ns, number)
             case RuleGone():
                 self._rule_gone(event)
             case SwitchUp():
@@ -119,7 +119,7 @@ class Brain:
             case SwitchDown(dpid):
                 if dpid in self.network.switches:
                     self.journal.note(now_ns, "switch-down", switch=f"{dpid:x}")
-                    self._cut(now_ns, self.network.remove_switch(dpid), "its switch has gone")
+                    self._detach_ports(now_ns, self.network.remove_switch(dpid), "its switch has disconnected")
             case PortChanged(dpid, port, gone):
                 self._port_changed(now_ns, dpid, port, gone=gone)
             case BaseRuleGone(dpid):
@@ -138,42 +138,42 @@ class Brain:
             self._forwarder.forget(flow)
 
     def _base_rule_gone(self, now_ns: int, dpid: int) -> None:
-        """A table was emptied: without our rules nothing of that switch comes here, so nothing would mend it later."""
+        """A table was emptied. Without our rules the switch sends us nothing, so restore them now."""
         self._forwarder.actions.append(SetUp(dpid))
         if dpid not in self._emptied:
             self._emptied.add(dpid)
             self._forwarder.actions.append(AskRules(dpid))
-            self.journal.note(now_ns, "rules-lost", switch=f"{dpid:x}", reason="somebody took out rules of ours")
+            self.journal.note(now_ns, "rules-lost", switch=f"{dpid:x}", reason="rules of the controller were removed")
 
     # Requests.
 
     def register(self, now_ns: int, address: int, gateway: str) -> str | None:
-        """A station is at a gateway now; why not, if so."""
+        """A station is at a gateway now. Returns a reason if the request cannot be carried out."""
         found = self.policies.find(gateway)
         place = None if found is None else self.locations.find(found.address)
         if found is None:
-            return f"no gateway {gateway!r}"
+            return f"no gateway {gateway!r}: start its agent first"
         if place is None:
-            return f"gateway {gateway}: where it is has not been seen yet"
-        self._claim(now_ns, address, place, How.REGISTERED)
+            return f"gateway {gateway}: its switch port is not known yet; wait for a packet from it"
+        self._claim(now_ns, address, place, Evidence.REGISTERED)
         return None
 
     def announce(self, now_ns: int, gateway: Gateway) -> str | None:
-        """A gateway's agent has started; a reason when it cannot be taken."""
+        """A gateway's agent has started. Returns a reason if it is rejected."""
         if reason := self.policies.announce(gateway):
             return reason
         self.journal.note(now_ns, "gateway", gateway=gateway.name, scheme=gateway.scheme)
         return None
 
-    def want(self, now_ns: int, name: str, *, scheme: str | None, limits: dict[str, float]) -> Gateway | str:
-        """Set a gateway's policy; a reason when it cannot be."""
-        found = self.policies.want(name, scheme=scheme, limits=limits)
+    def set_policy(self, now_ns: int, name: str, *, scheme: str | None, limits: dict[str, float]) -> Gateway | str:
+        """Set a gateway's policy. Returns a reason if it is rejected."""
+        found = self.policies.set_policy(name, scheme=scheme, limits=limits)
         if isinstance(found, Gateway):
             self.journal.note(now_ns, "policy", **found.wanted())
         return found
 
     def report(self, now_ns: int, name: str, *, scheme: str, refused: str | None, flows: Mapping[Any, Any]) -> bool:
-        """What a gateway's agent does and sees; `flows`: FiveTuple -> (rtt_s, mos). False: there is no such gateway."""
+        """The status of a gateway's agent; `flows`: FiveTuple -> (rtt_s, mos). Returns False for an unknown gateway."""
         gateway = self.policies.find(name)
         if gateway is None:
             return False
@@ -192,15 +192,15 @@ class Brain:
     def _switch_up(self, now_ns: int, event: SwitchUp) -> None:
         dpid = event.dpid
         if self._allowed is not None and dpid not in self._allowed:
-            self._turn_away(now_ns, dpid, "it is not one of this network's")
+            self._reject_switch(now_ns, dpid, "it is not listed in --network")
             return
-        starts = self._starts.setdefault(dpid, deque(maxlen=MOST_STARTS))
-        if len(starts) == MOST_STARTS and now_ns - starts[0] < STARTS_NS:
-            self._turn_away(now_ns, dpid, f"it connects over and over: {MOST_STARTS} times in 10 s")
+        starts = self._starts.setdefault(dpid, deque(maxlen=MAX_STARTS))
+        if len(starts) == MAX_STARTS and now_ns - starts[0] < STARTS_NS:
+            self._reject_switch(now_ns, dpid, f"it connected {MAX_STARTS} times in 10 s")
             return
         if not self.network.add_switch(now_ns, dpid, event.ports):
             del self._starts[dpid]
-            self._turn_away(now_ns, dpid, "there is no room for more switches")
+            self._reject_switch(now_ns, dpid, "there are too many switches")
             return
         starts.append(now_ns)
         self._emptied.discard(dpid)
@@ -210,7 +210,7 @@ class Brain:
             if end.dpid == dpid:
                 self._announce_port(end, mac)
 
-    def _turn_away(self, now_ns: int, dpid: int, reason: str) -> None:
+    def _reject_switch(self, now_ns: int, dpid: int, reason: str) -> None:
         self.counters["switches turned away"] += 1
         self.journal.note(now_ns, "switch-refused", switch=f"{dpid:x}", reason=reason)
         self._forwarder.actions.append(Disconnect(dpid, reason))
@@ -219,11 +219,11 @@ class Brain:
         had = self.network.has_port(End(dpid, port.number))
         lost = self.network.change_port(now_ns, dpid, port, gone=gone)
         if lost:
-            self._cut(now_ns, lost, "its port has gone")
+            self._detach_ports(now_ns, lost, "its port is down")
         elif not had and self.network.has_port(End(dpid, port.number)):
             self._announce_port(End(dpid, port.number), port.mac)
 
-    def _cut(self, now_ns: int, ends: list[End], reason: str) -> None:
+    def _detach_ports(self, now_ns: int, ends: list[End], reason: str) -> None:
         if not ends:
             return
         for end in ends:
@@ -231,13 +231,13 @@ class Brain:
             if end.dpid in self.network.switches and not self.network.has_port(end):
                 for address in self.locations.forget(end):
                     self._forwarder.drop(address)
-        self._forwarder.cut(now_ns, ends)
+        self._forwarder.ports_lost(now_ns, ends)
 
     def _announce_port(self, end: End, mac: int) -> None:
         self._forwarder.actions.append(SendPacket(end.dpid, frames.lldp_packet(end.dpid, end.port, mac), end.port))
 
     def _adopt(self, now_ns: int, dpid: int, rules: tuple[FoundRule, ...]) -> None:
-        """What a switch had when it connected: of a controller before us, or ours."""
+        """Adopt the rules that a switch had when it connected, from this or an earlier controller."""
         kept = 0
         for cookie, rule in rules:
             key = rule.match.flow
@@ -245,7 +245,7 @@ class Brain:
                 continue
             end = End(dpid, rule.out_port)
             if rule.set_mac is not None and self.network.is_edge(now_ns, end):
-                self.locations.saw(now_ns, key.dst, Place(end, rule.set_mac), How.RULE)
+                self.locations.observe(now_ns, key.dst, Place(end, rule.set_mac), Evidence.RULE)
             flow = self.flows.find(key)
             if flow is None:
                 known = FlowClass.VOICE if rule.voice else FlowClass.TCP if key.protocol == frames.TCP else None
@@ -278,16 +278,16 @@ class Brain:
         elif not self.network.is_edge(now_ns, here) and not self.network.is_link(here):
             self.counters["before its port was known"] += 1
         else:
-            self._carry(now_ns, here, frame, event.data)
+            self._forward(now_ns, here, frame, event.data)
 
     def _link(self, now_ns: int, here: End, far: End) -> None:
         self.journal.note(now_ns, "link-up", **{"from": f"{far.dpid:x}/{far.port}", "to": f"{here.dpid:x}/{here.port}"})
-        for end in (here, far):  # what was taken for a host there was not
+        for end in (here, far):  # addresses learned there were not those of hosts
             for address in self.locations.forget(end):
                 self._forwarder.drop(address)
         self._forwarder.joined(now_ns)
 
-    def _carry(self, now_ns: int, here: End, frame: Frame, data: bytes) -> None:
+    def _forward(self, now_ns: int, here: End, frame: Frame, data: bytes) -> None:
         at_edge = self.network.is_edge(now_ns, here)
         if frame.arp is not None:
             if at_edge:
@@ -296,34 +296,34 @@ class Brain:
         if at_edge:
             self._learn_mac(frame.src_mac, here)
             if frame.flow is not None:
-                self._claim(now_ns, frame.flow.src, Place(here, frame.src_mac), How.PACKET)
+                self._claim(now_ns, frame.flow.src, Place(here, frame.src_mac), Evidence.PACKET)
         if frame.to_group:
             if at_edge:
                 self._flood(now_ns, here, data)
         elif frame.flow is None:
             place = self._macs.get(frame.dst_mac)
             if place is not None and self.network.is_edge(now_ns, place.end) and at_edge:
-                self._forwarder.carry_other(here, place, data)
+                self._forwarder.forward_by_mac(here, place, data)
             elif at_edge:
                 self._flood(now_ns, here, data)
         elif self.locations.find(frame.flow.dst) is None:
             self.counters["no place known"] += 1
-            self._ask_for(now_ns, frame.flow.dst)
+            self._probe_address(now_ns, frame.flow.dst)
         else:
-            self._forwarder.carry(now_ns, here, frame, data)
+            self._forwarder.forward_packet(now_ns, here, frame, data)
 
     def _learn_mac(self, mac: int, here: End) -> None:
-        if len(self._macs) >= MOST_MACS and mac not in self._macs:
+        if len(self._macs) >= MAX_MACS and mac not in self._macs:
             self._macs.clear()
         self._macs[mac] = Place(here, mac)
 
     def _arp(self, now_ns: int, here: End, arp: Arp, data: bytes) -> None:
-        """Learn from the sender; answer for whom we know, else ask all edges. Replies go to whom they are for."""
+        """Learn from the sender. Answer for known addresses, else ask at all edges. Forward replies to their target."""
         place = Place(here, arp.sender_mac)
         if arp.sender:
-            self._claim(now_ns, arp.sender, place, How.ARP)
+            self._claim(now_ns, arp.sender, place, Evidence.ARP)
         if arp.sender == arp.target or not frames.is_host(arp.target):
-            return  # it only says where it is
+            return  # a gratuitous ARP: it only announces itself
         target = self.locations.find(arp.target)
         if arp.operation == frames.REPLY:
             if target is not None:
@@ -341,8 +341,8 @@ class Brain:
             )
             self._forwarder.actions.append(SendPacket(here.dpid, answer, here.port))
 
-    def _claim(self, now_ns: int, address: int, place: Place, how: How) -> None:
-        sighting = self.locations.saw(now_ns, address, place, how)
+    def _claim(self, now_ns: int, address: int, place: Place, how: Evidence) -> None:
+        sighting = self.locations.observe(now_ns, address, place, how)
         if sighting.refused is not None:
             self.counters["places refused"] += 1
             if sighting.refused:
@@ -362,11 +362,11 @@ class Brain:
             if end != here:
                 self._forwarder.actions.append(SendPacket(end.dpid, data, end.port))
 
-    def _ask_for(self, now_ns: int, address: int) -> None:
-        """An ARP probe (RFC 5227) out of every edge: whoever has it answers, and shows where it is."""
-        if now_ns - self._asked.get(address, -ASK_AGAIN_NS) < ASK_AGAIN_NS or not frames.is_host(address):
+    def _probe_address(self, now_ns: int, address: int) -> None:
+        """Send an ARP probe (RFC 5227) out of each edge; the answer shows where the address is."""
+        if now_ns - self._asked.get(address, -PROBE_EVERY_NS) < PROBE_EVERY_NS or not frames.is_host(address):
             return
-        if len(self._asked) >= MOST_ASKED:
+        if len(self._asked) >= MAX_ASKED:
             self._asked.clear()
         self._asked[address] = now_ns
         for end, mac in self.network.ports():
@@ -382,6 +382,6 @@ class Brain:
                 self._forwarder.actions.append(SendPacket(end.dpid, probe, end.port))
 
     def describe_address(self, address: int) -> str:
-        """An address with its place, for people."""
+        """An address with its place, for messages."""
         place = self.locations.find(address)
         return address_text(address) + ("" if place is None else f" at {place_text(self.network, place)}")

@@ -1,4 +1,4 @@
-"""Small SVG pictures for reports: text, no script, nothing loaded; shapes and labels tell what colours do."""
+"""Small SVG pictures for reports, without scripts or external files. Labels repeat what colours show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NS_PER_MS = 1e6
 
 
 def bars(rows: Mapping[str, tuple[float, ...]], series: Sequence[str], unit: str) -> str:
-    """Horizontal bars: for each row one per series, with its value."""
+    """Horizontal bars with values: in each row, one bar per series."""
     top = max((value for values in rows.values() for value in values), default=0.0) or 1.0
     body, y = [], 24
     for row, values in rows.items():
@@ -32,7 +32,7 @@ def bars(rows: Mapping[str, tuple[float, ...]], series: Sequence[str], unit: str
 
 
 def timeline(rows: Mapping[str, Sequence[int]], title: str) -> str:
-    """Moments (in ns) on one line per row."""
+    """Times (in ns) as marks, one line per row."""
     moments = [at for row in rows.values() for at in row]
     first, last = min(moments, default=0), max(moments, default=1)
     scale = (WIDTH - LEFT - 30) / max(1, last - first)
@@ -56,7 +56,7 @@ def timeline(rows: Mapping[str, Sequence[int]], title: str) -> str:
 
 
 def histogram(scores: Sequence[float], *, top: float, bins: int = 10) -> str:
-    """How many scores fall into each of equal bins up to `top`; the last one includes it."""
+    """The number of scores in each of equal bins up to `top`, which belongs to the last bin."""
     counts = [0] * bins
     for score in scores:
         counts[min(bins - 1, max(0, int(score / top * bins)))] += 1

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pacelab.cli import options as cli_options
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
-from pacelab.experiment import experiment
+from pacelab.experiment import from_text
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
 from pacelab.experiment.from_text import build_experiment, find_option, parse_list, split_axes
@@ -408,7 +408,7 @@ def test_an_option_named_like_anothers_has_limits_of_its_own(spacing: Domain, mo
 
     option = TopologyOption(name="spacing", domain=spacing, default=None, help="between neighbours")
     mine = Kind(name="mine", summary="", build=build, options=(option,))
-    for place in (experiment, registry):
+    for place in (from_text, registry):
         monkeypatch.setattr(place, "KINDS", {**KINDS, "mine": mine})
     text = "2.5" if isinstance(spacing, Real) else "far"
     build_experiment("mine", {"spacing": text})

@@ -189,7 +189,8 @@ def _chains(experiment: Experiment) -> dict[str, dict[str, Any]]:
     if experiment.kind.name != "chain" or experiment.own_files:
         return {}
     found = {}
-    for hops in range(1, max(MAX_HOPS, int(experiment.topology_options.get("hops", 0))) + 1):
+    chosen: Any = experiment.topology_options.get("hops", 0)
+    for hops in range(1, max(MAX_HOPS, chosen) + 1):
         options = {**experiment.topology_options, "hops": hops}
         chain = experiment.vary(topology_options=options)
         air = compile_air(chain)

@@ -255,9 +255,9 @@ def test_a_new_network_has_two_radios_and_a_flow() -> None:
         ({"hops": "3"}, "demo: the options need a network, such as --hops with `pacelab demo chain`"),
         (
             {"name": "starvatoin"},
-            "demo: nothing is called 'starvatoin': did you mean 'starvation'? choose one of hidden, exposed, reuse, ",
+            ".yaml or .py file, not 'starvatoin'; did you mean 'starvation'?",
         ),
-        ({"name": "chian", "scheme": "newreno"}, "demo: nothing is called 'chian': did you mean 'chain'? "),
+        ({"name": "chian", "scheme": "newreno"}, "not 'chian'; did you mean 'chain'?"),
         (
             {"name": "chain", "scheme": "newreno,edca"},
             "demo chain: --scheme edca acts on voice calls, which this page does not have",

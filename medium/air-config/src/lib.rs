@@ -24,7 +24,7 @@ pub use traffic::{Category, Cbr, FewSettings, Flow, Tcp, TcpDefaults, Traffic, V
 
 /// Supported version.
 pub const VERSION: u32 = 1;
-/// Of a wire.
+/// Longest delay of a wired link.
 const LONGEST_DELAY_S: f64 = 3600.0;
 
 /// A node: its place in `Config::nodes`.

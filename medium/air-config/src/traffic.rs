@@ -49,7 +49,7 @@ impl Category {
     pub const ALL: [Category; 4] = [Category::Background, Category::BestEffort, Category::Video, Category::Voice];
 }
 
-/// What a flow sends.
+/// The traffic of a flow.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[allow(missing_docs)]

@@ -1,4 +1,4 @@
-//! The air: an event-exact model of the 802.11 DCF and of who interferes with whom.
+//! The air: an event-exact model of the 802.11 DCF and of interference between stations.
 //!
 //! The engine does no I/O, has no clock, and takes all randomness from its seed. The caller owns time: it asks
 //! `Air::next_at`, calls `Air::step` at that time (virtual or real), and drains `Air::poll`.

@@ -219,7 +219,7 @@ pub struct Content<'a> {
     pub from: NodeId,
     pub to: Option<NodeId>,
     pub retry: bool,
-    /// Of data; None if it is not known.
+    /// The packet in a data frame; None if it is not known.
     pub packet: Option<&'a IpPacket>,
 }
 
@@ -261,7 +261,7 @@ pub fn append(out: &mut Vec<u8>, sent: &SentFrame, content: &Content<'_>, limit:
     } else {
         let kept = (full - FCS_BYTES).min(limit);
         out.resize(start + kept, 0);
-        // What is left of the check sequence is of no use, but its place is.
+        // The rest of the check sequence is useless, but it must keep its place.
         out.resize(start + limit, 0);
     }
     full

@@ -221,7 +221,7 @@ mod tests {
     /// Nanoseconds, little endian, version 2.4, 8 bytes kept of each packet, Ethernet.
     const HEADER: [u8; 24] = [0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0];
 
-    /// At so many seconds and nanoseconds (below 256), `length` on the air.
+    /// A record at the given seconds and nanoseconds (below 256), with `length` bytes on the air.
     fn record(seconds: u8, ns: u8, length: u8, kept: &[u8]) -> Vec<u8> {
         let numbers = [seconds, ns, kept.len() as u8, length].map(|number| [number, 0, 0, 0]);
         [&numbers.concat(), kept].concat()

@@ -72,9 +72,9 @@ fn packets(count: u32) -> Vec<Packet> {
 
 /// Checks each backoff of station 0 against the largest number of slots that it may draw.
 ///
-/// The draws of a station come from its random stream, so a wrong window gives a wrong draw for at least one of 20 seeds.
-/// The error model of `sinr` draws from the same stream. With `sinr` the draws must stay within the window, and one of 20
-/// must lie in its upper half.
+/// The draws of a station come from its random stream, so a wrong window gives a wrong draw for at least one of 20
+/// seeds. The error model of `sinr` draws from the same stream. With `sinr` the draws must stay within the window, and
+/// one of 20 must lie in its upper half.
 fn assert_windows(config: &AirConfig, packets: &[Packet], script: &str, largest: &[u32]) {
     let mut maxima = vec![0; largest.len()];
     for seed in 1..=20 {

@@ -440,7 +440,7 @@ fn a_nav_is_exact_or_in_whole_microseconds_as_the_preset_says() {
     });
 }
 
-// When a CTS leaves.
+// When a CTS is sent.
 
 #[test]
 fn a_cts_is_refused_as_the_preset_says() {

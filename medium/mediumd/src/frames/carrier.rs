@@ -198,7 +198,7 @@ impl<W: FrameFormat> Carrier<W> {
         self.drops[cause as usize] += 1;
     }
 
-    /// How many stations there are.
+    /// All stations.
     pub fn stations(&self) -> impl Iterator<Item = StationId> + use<W> {
         self.traffic.ids()
     }
@@ -228,7 +228,7 @@ impl<W: FrameFormat> Carrier<W> {
         self.air.counters(now, station).clone()
     }
 
-    /// Where `station` is, in m.
+    /// Position of `station` in m.
     pub fn position_m(&self, station: StationId) -> [f64; 2] {
         self.air.position_m(station)
     }

@@ -159,7 +159,7 @@ pub struct Delivery<'a, T> {
     pub due: Ns,
     /// As it was sent.
     pub frame: &'a [u8],
-    /// What came with it.
+    /// The data that accompanies it.
     pub tag: &'a T,
     /// Received power.
     pub power_w: f64,
@@ -207,7 +207,7 @@ const UDP: u8 = 17;
 /// Bytes of a frame that an event keeps: Ethernet, IPv4 with a few options, TCP without.
 const HEAD_BYTES: usize = 96;
 
-/// What an Ethernet frame carries.
+/// The ethertype of an Ethernet frame.
 pub fn ethertype(frame: &[u8]) -> Option<u16> {
     number16(frame, 12)
 }

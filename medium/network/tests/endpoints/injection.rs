@@ -1,4 +1,4 @@
-//! What an injected segment passes: the link's hook of its own node, and the hooks of the others on its way.
+//! The hooks that an injected segment passes: the link hook of its own node, and the hooks of other nodes on its path.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;

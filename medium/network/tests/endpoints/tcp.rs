@@ -159,6 +159,15 @@ fn a_partial_ack_sends_the_next_hole_at_once() {
 }
 
 #[test]
+fn a_partial_ack_of_more_than_the_inflation_leaves_room_for_one_segment() {
+    let mut peer = Peer::with_six_in_flight(1_000);
+    // 4 and 10 are lost; 10 and 11 were sent by limited transmit. The window is 3 and 3 of inflation.
+    (0..3).for_each(|_| drop(peer.ack(400 * MS, 4)));
+    // The ACK of 4 to 9: inflation 3 - 6 + 1 = -2, so the window has room for one segment: the hole.
+    assert_eq!(peer.ack(500 * MS, 10), [10]);
+}
+
+#[test]
 fn only_the_first_partial_ack_restarts_the_timer() {
     let mut peer = Peer::with_six_in_flight(1_000);
     // Segment 1 was timed from 100 to 200 ms: rttvar 37.5; 3 from 200 to 300: 28.125. RTO 100 + 112.5.

@@ -138,7 +138,8 @@ macro_rules! classic {
 }
 
 classic!(
-    /// Fast retransmit without fast recovery: after every loss the window starts again from one segment (Jacobson 1988).
+    /// Fast retransmit without fast recovery: after every loss the window starts again from one segment (Jacobson
+    /// 1988).
     Tahoe,
     Recovery::GoBackN,
     collapse

@@ -229,9 +229,9 @@ def test_driver_any_method_that_raises_bypasses(driver, hook, port, make, monkey
     ("method", "gave", "said"),
     [
         ("poll_action", 5, r"poll_action\(\) gave 5, which is none of the actions"),
-        ("deadline", 5, r"deadline\(\) gave 5: allowed is None, or a whole number of ns and why"),
+        ("deadline", 5, r"deadline\(\) must return None or \(whole number of ns, reason\), not 5"),
         ("deadline", (0.5, "soon"), r"deadline\(\) gave \(0.5, 'soon'\): allowed"),
-        ("counters", {"mean": 1.5}, r"counters\(\) gave {'mean': 1.5}: allowed is a mapping of names to whole numbers"),
+        ("counters", {"mean": 1.5}, r"counters\(\) must return whole numbers by name, not {'mean': 1.5}"),
         ("counters", None, r"counters\(\) gave None: allowed"),
     ],
 )
@@ -425,7 +425,7 @@ def test_interfaces_that_let_nothing_pass_are_named_at_the_start(line: Line, dat
     line.gateway.run("sysctl -qw net.ipv4.ip_forward=0; ip link set wired0 down")
     lines = said_of(line, "--datapath", datapath, "--wired", "wired0").splitlines()
     assert any("wired0 is down" in one and "ip link set wired0 up" in one for one in lines), lines
-    assert any("does not forward what comes by air0" in one for one in lines), lines
+    assert any("does not forward packets from air0" in one for one in lines), lines
     assert len(lines) == 3
 
 
@@ -434,7 +434,9 @@ def test_an_interface_that_goes_or_is_switched_off_under_an_agent_is_named_once(
     line.gateway.run("ip link del air0; ip link set wired0 down")
     assert agent.process.wait(30) == 0
     lines = agent.said().splitlines()
-    assert [one.removeprefix("pacelab: ").split(":")[0] for one in lines] == ["air0 has gone", "wired0 is down"], lines
+    assert [one.removeprefix("pacelab: ").split(":")[0] for one in lines] == ["air0 is missing", "wired0 is down"], (
+        lines
+    )
 
 
 def test_wired_interfaces_by_a_prefix_that_none_has_are_named_at_the_start(line: Line) -> None:
@@ -467,7 +469,7 @@ def test_packets_that_a_living_agent_has_are_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(rules, "_save", lambda _command: listing)
     monkeypatch.setattr(rules, "_restore", lambda _command, _lines: None)
     out = rules.Capture(hook="OUTPUT", queue=7, out_interface="air0")
-    with pytest.raises(AgentError, match=r"OUTPUT by these interfaces: process 1, an agent too, has the packets"):
+    with pytest.raises(AgentError, match=r"OUTPUT by these interfaces: the agent with process id 1 has the packets"):
         rules.Rules((out,), own_mark=1).install()
     others = replace(out, out_interface="air1"), rules.Capture(hook="INPUT", queue=8, in_interface="air0")
     assert rules.Rules(others, own_mark=1).install() == [dead]

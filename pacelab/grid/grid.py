@@ -68,7 +68,7 @@ def names_of(entries: list[str]) -> list[str]:
 
 def _name(entry: str) -> str:
     if not _is_control(entry):
-        return find_scheme(entry).name
+        return find_scheme(entry, flag="--schemes").name
     path, _, name = entry.rpartition(":")
     if not path:
         return name
@@ -134,7 +134,7 @@ class Grid:
         """The grid with `seeds` seeds from the base's on; ConfigError for an axis of these, or of what is fixed."""
         _refuse_names(base, axes or {})
         _refuse_elsewhere(axes or {})
-        found = {name: taken(f"axis {name!r}:", listed, values) for name, values in (axes or {}).items()}
+        found = {name: taken(f"axis {name!r}", listed, values) for name, values in (axes or {}).items()}
         _refuse_unheard(found, fixed or {})
         return cls(
             base=base,

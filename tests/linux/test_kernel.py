@@ -98,7 +98,7 @@ def test_relay_refuses_the_kernels_counts_for_schemes_that_follow_single_frames(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    assert "allowed is one of lred, lred-ecn" in done.communicate(timeout=30)[1]
+    assert "use one of lred, lred-ecn" in done.communicate(timeout=30)[1]
     assert done.returncode == 2
 
 

@@ -118,7 +118,7 @@ class AgentConfig:
     """When to end; None: at a signal."""
 
 
-class Orders(Protocol):
+class ControllerLink(Protocol):
     """A controller's link, by which it may change the algorithm while the agent runs."""
 
     closed: bool
@@ -147,12 +147,12 @@ class Agent:
         *,
         say: Callable[[str], None],
         on_status: Callable[[Line], None],
-        orders: Orders | None = None,
+        controller: ControllerLink | None = None,
     ) -> None:
         """`say` gets lines for people, `on_status` a JSON document when ready, each second and at the end."""
         self._config = config
         self._scheme = config.scheme
-        self._orders = orders
+        self._controller = controller
         self._say = say
         self._on_status = on_status
         self._hook = hook
@@ -253,8 +253,8 @@ class Agent:
         queue, driver, clock, points = self._queue, self._driver, time.monotonic_ns, self._points
         queue_fd = queue.fileno()
         link_fd = self._link.fileno() if isinstance(self._link, MediumdLink) else -1
-        orders_fd = -1 if self._orders is None else self._orders.fileno()
-        watched = [queue_fd, stop.fileno(), *(fd for fd in (link_fd, orders_fd) if fd >= 0)]
+        controller_fd = -1 if self._controller is None else self._controller.fileno()
+        watched = [queue_fd, stop.fileno(), *(fd for fd in (link_fd, controller_fd) if fd >= 0)]
         end_ns = None if self._config.seconds is None else clock() + round(self._config.seconds * NS_PER_S)
         tick_ns, ticks = clock() + TICK_NS, 0
         while not stop.given:
@@ -277,28 +277,28 @@ class Agent:
                 queue.flush()
             if link_fd in ready or now_ns >= self._counts_ns():
                 self._hear_link(watched, link_fd)
-            if orders_fd in ready:
-                self._obey(watched, orders_fd)
+            if controller_fd in ready:
+                self._hear_controller(watched, controller_fd)
             if now_ns >= tick_ns:
                 tick_ns, ticks = max(tick_ns + TICK_NS, now_ns), ticks + 1
                 self._tick(now_ns, ticks)
                 if end_ns is not None and now_ns >= end_ns:
                     return
 
-    def _obey(self, watched: list[int], orders_fd: int) -> None:
-        orders = self._orders
-        assert orders is not None
-        for scheme, hook in orders.receive():
+    def _hear_controller(self, watched: list[int], controller_fd: int) -> None:
+        controller = self._controller
+        assert controller is not None
+        for scheme, hook in controller.receive():
             if hook.event_mask & EventMask.TRANSMIT and self._link is None:
-                orders.refuse(f"scheme {scheme} needs the link layer's results, and this agent was started without")
+                controller.refuse(f"scheme {scheme} needs the link layer's results, and this agent was started without")
                 continue
             self._driver.change_hook(hook)
             self._queue.flush()
             self._hook, self._scheme = hook, scheme
-            orders.accepted(scheme)
+            controller.accepted(scheme)
             self._say(f"the controller has set scheme {scheme}")
-        if orders.closed:
-            watched.remove(orders_fd)
+        if controller.closed:
+            watched.remove(controller_fd)
             self._once("no more orders from the controller: the connection has ended")
 
     def _hear_link(self, watched: list[int], link_fd: int) -> None:

@@ -126,6 +126,7 @@ def _silent(flows: Sequence[FlowResult], experiment: Experiment) -> list[str]:
 _UNDER_LOAD = {
     "unpaced_segments": "data packets that passed unpaced: {}",
     "overflows": "packets dropped because its queue was full: {}",
+    "calls_unmeasured": "packets of calls that it had no room to measure: {}",
     "flows_replaced": "flows forgotten because its table was full: {}",
 }
 """Counter of a pacing hook -> what a reader of the result has to know."""

@@ -334,6 +334,7 @@ def test_calls_are_bounded() -> None:
         upstream(evaluator, [0], call=call)
         report(evaluator, 0, 25, 0, 0, 0, call=call.reversed())
     assert len(evaluator) == 4
+    assert evaluator.unmeasured == 2 * 9998, "a packet and a report each"
     report(evaluator, 0, 25, 0, 0, 0, call=DOWN_CALL._replace(dst=1))
     assert len(evaluator) == 4
 

@@ -79,6 +79,11 @@ class Vagp(GatewayHook[VagpFlow]):
         self._has_started = self._has_sample = False
         self._delayed_before = self._sent_bytes = self._judged_ns = 0
 
+    def counters(self) -> dict[str, int]:
+        """How often the hook acted; `calls_unmeasured` is there only if there were more calls than it measures."""
+        count, unmeasured = super().counters(), self._quality.unmeasured
+        return count if not unmeasured else {**count, "calls_unmeasured": unmeasured}
+
     def handle(self, now_ns: int, event: Event) -> None:
         """Process a segment; voice is measured, and passes unchanged like everything that is not TCP."""
         if isinstance(event, SegmentSeen) and event.segment.protocol != TCP:

@@ -212,7 +212,7 @@ class QualityConfig:
     playout_ns: int = PLAYOUT_NS
     """Playout buffer of the receivers."""
     max_calls: int = 1024
-    """Directions measured; further calls go unmeasured."""
+    """Directions measured. Packets of further calls are counted and do not change R; no air carries so many calls."""
 
     def __post_init__(self) -> None:
         for name in ("window_ns", "report_period_ns", "report_validity_ns", "silence_ns"):
@@ -245,6 +245,8 @@ class QualityEvaluator:
         self._config = config
         self._meters: dict[FlowKey, VoiceMeter] = {}
         self._reports: dict[FlowKey, tuple[int, VoiceCounts]] = {}
+        self.unmeasured = 0
+        """Packets and reports of calls for which there was no room."""
 
     def observe(self, now_ns: int, event: SegmentSeen) -> None:
         """Process a segment of any kind at the gateway."""
@@ -281,13 +283,17 @@ class QualityEvaluator:
         meter = self._meters.get(call)
         if meter is None:
             if len(self._meters) >= self._config.max_calls:
+                self.unmeasured += 1
                 return
             meter = self._meters[call] = VoiceMeter(self._config.playout_ns)
         meter.arrived(now_ns, rtp)
 
     def _report(self, now_ns: int, quality: VoiceQuality) -> None:
         counts = _believable(quality)
-        if counts is None or (quality.call not in self._reports and len(self._reports) >= self._config.max_calls):
+        if counts is None:
+            return
+        if quality.call not in self._reports and len(self._reports) >= self._config.max_calls:
+            self.unmeasured += 1
             return
         self._reports[quality.call] = (now_ns, counts)
 

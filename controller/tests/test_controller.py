@@ -491,7 +491,7 @@ def test_a_gateways_name_is_reserved_until_it_is_silent() -> None:
     other = replace(gateway(address="10.9.0.99"), heard_ns=SILENT_NS - 1)
     reason = controller.announce(SILENT_NS - 1, other)
     assert reason is not None
-    assert "is called GA: choose another --name" in reason
+    assert "the name GA belongs to the gateway at 10.9.0.2; choose another --name" in reason
     assert controller.policies.find("GA") is not other
     assert controller.announce(SILENT_NS, replace(other, heard_ns=SILENT_NS)) is None
 

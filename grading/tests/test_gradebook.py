@@ -134,7 +134,7 @@ def verdict(student: str, points: float, status: str = "graded") -> Verdict:
         total=100,
         status=status,
         results=(result,),
-        problems=("mend <this>",),
+        problems=("fix <this>",),
     )
 
 
@@ -203,8 +203,8 @@ def test_partners_have_their_own_numbers_and_a_remark() -> None:
     made = Submission(student="Team 1-Ann Lee", source="", platform="moodle", identity="21")
     found = gradebook([verdict(made.student, 90)], [made], students, LateRule())
     assert [(row.id, row.remarks) for row in found] == [
-        ("21", "mend <this>"),
-        ("22", "handed in by Team 1-Ann Lee; mend <this>"),
+        ("21", "fix <this>"),
+        ("22", "handed in by Team 1-Ann Lee; fix <this>"),
         ("23", "nothing handed in"),
     ]
 
@@ -230,7 +230,7 @@ def test_report_and_remarks_show_the_late_penalty() -> None:
         people += [Student(student="Bob", group="g", extension_days=extension)]
         found = gradebook(made, [handed], people, DUE)
         assert lateness(found, handed) == [f"{name}: late (started days: 2): 20 points off" for name in told]
-        assert found[0].remarks == "late (started days: 2): 20 points off; mend <this>"
+        assert found[0].remarks == "late (started days: 2): 20 points off; fix <this>"
     assert lateness(gradebook(made, [handed], people[:1], DUE), handed) == ["late (started days: 2): 20 points off"]
 
 
@@ -287,7 +287,7 @@ def test_unmatched_hand_ins_have_a_reason() -> None:
     assert [row.status for row in found] == ["graded", "missing", "missing", "graded", "graded", "graded"]
     assert unmatched_rows(found) == found[3:]
     said = [row.remarks.partition(":")[0] for row in found[3:]]
-    assert said == ["its name matches 2 students", "its id matches 2 students", "not in the roster; mend <this>"]
+    assert said == ["its name matches 2 students", "its id matches 2 students", "not in the roster; fix <this>"]
 
 
 def test_both_partners_get_two_hand_ins_of_one() -> None:
@@ -420,7 +420,7 @@ def test_a_student_graded_by_an_earlier_run_gets_no_zero(tmp_path: Path) -> None
         home = build_files(tmp_path / "roster.csv", students, made, submissions, verdicts, column="A", hidden="hidden")
         sent = [line.split(",")[0] for line in home["canvas.csv"].decode().splitlines()[2:]]
         told.append((sent, made[1].remarks, made[2].remarks))
-    assert told[0] == (["Ann", "Bob", "Cem"], "mend <this>", "nothing handed in")
+    assert told[0] == (["Ann", "Bob", "Cem"], "fix <this>", "nothing handed in")
     assert told[1] == told[2] == (["Ann", "Cem"], FROM_EARLIER_RUN, "nothing handed in")
 
 
@@ -538,7 +538,7 @@ def test_reports_escape_what_students_wrote() -> None:
     )
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
-    assert "mend &lt;this&gt;" in page
+    assert "fix &lt;this&gt;" in page
 
 
 def test_a_verdict_survives_its_json() -> None:
@@ -555,7 +555,7 @@ def test_gradescope_shows_what_the_report_shows() -> None:
     output = document["tests"][0]["output"].splitlines()
     assert output[0].startswith("note: run with the reference's senses")
     assert output[1:] == ["expected: <b>", "steps:", "  x", "printed:", "  hello"]
-    assert document["output"].splitlines() == ["mend <this>", "received:", "  a.py: graded", "  b.txt: left out"]
+    assert document["output"].splitlines() == ["fix <this>", "received:", "  a.py: graded", "  b.txt: left out"]
     assert [line[6:] for line in text_report(replace(made, results=(result,))).splitlines()[7:13]] == output
 
 

@@ -127,7 +127,7 @@ OTHER_FORMS = (
     (4, "(1 - NEW_WEIGHT) * self.value + NEW_WEIGHT * retries", "self.value + (retries - self.value) / 8"),
     (5, "MIN_RATE_BPS), MAX_RATE_BPS)", "MIN_RATE_BPS), MAX_RATE_BPS)\n        self.rate_bps = int(self.rate_bps)"),
 )
-"""Number, text of the model and what may stand there instead."""
+"""Number, text of the model and the replacement text."""
 
 
 @pytest.mark.usefixtures("engine")

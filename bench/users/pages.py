@@ -23,8 +23,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pacelab.demo.catalog import DEMOS, Demo, find_demo
+from pacelab.demo.catalog import DEMOS, find_demo
 from pacelab.demo.live import FRAMES_INTERVAL_S, VIEW_INTERVAL_S, FlowTracker, Live
+from pacelab.demo.model import Demo
 from pacelab.demo.page import export
 from pacelab.demo.runs import initial_change, run_change
 from pacelab.demo.server import DemoServer

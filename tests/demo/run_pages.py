@@ -21,9 +21,10 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwr
 
 from pacelab.air.backend import run_air  # noqa: E402
 from pacelab.demo import widget  # noqa: E402
-from pacelab.demo.catalog import DEMOS, Demo, find_demo  # noqa: E402
+from pacelab.demo.catalog import DEMOS, find_demo  # noqa: E402
 from pacelab.demo.editor import EditorSession, export_editor, open_editor  # noqa: E402
 from pacelab.demo.live import FlowTracker, Live  # noqa: E402
+from pacelab.demo.model import Demo  # noqa: E402
 from pacelab.demo.page import engine_bytes, export  # noqa: E402
 from pacelab.demo.server import DemoServer  # noqa: E402
 from pacelab.demo.widget import reply  # noqa: E402

@@ -221,8 +221,8 @@ def test_shadowing_belongs_to_the_seed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("loss", "message"),
     [
-        (", shadowing: 4 dB", ""),
-        (", exponent: 3, shadowing: 4 m", ""),
+        (", shadowing: 4 dB", r":3: ranges.shadowing: shadowing needs an exponent"),
+        (", exponent: 3, shadowing: 4 m", r":3: ranges.shadowing: unknown unit 'm' in '4 m'"),
         (", exponent: 0.5", r":3: ranges.exponent"),
     ],
 )

@@ -156,4 +156,4 @@ def test_submissions_get_the_same_verdicts(in_tmp: Path, cluster: Cluster) -> No
 
 def test_what_a_run_raises_comes_back(in_tmp: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SWEEP, "--scheduler", cluster.address, "--jobs", "2", "--out", "there"]) == 2
-    assert "--jobs 2 with --scheduler" in capsys.readouterr().err
+    assert "--jobs 2 and --scheduler" in capsys.readouterr().err

@@ -169,9 +169,10 @@ def test_only_code_that_decides_a_run_changes_the_fingerprint(monkeypatch: pytes
     cache.fingerprint.cache_clear()
     before = cache.fingerprint()
     for path, changes in (
-        ("lab/lab3.py", False),
-        ("claims/book.py", False),
-        ("running/runner.py", True),
+        ("pacelab/demo/live.py", False),
+        ("pacelab/claims/book.py", False),
+        ("pacelab/running/runner.py", True),
+        ("pacelab_pacer/core/segment.py", True),
     ):
         with (tmp_path / path).open("a") as text:
             text.write("# a comment\n")
@@ -222,7 +223,7 @@ def test_a_damaged_run_is_made_anew(
     before, kept = contents(in_tmp / "s"), RunCache(in_tmp / "s/runs").place(BASE)
     damage(kept, name, text)
     assert sweep() == 1
-    assert "runs made anew since what was kept of them is damaged: 1; the first: '" in capsys.readouterr().err
+    assert "runs made anew since what was kept of them is damaged: 1; the first: " in capsys.readouterr().err
     assert contents(in_tmp / "s") == before
     assert sweep() == 0
 

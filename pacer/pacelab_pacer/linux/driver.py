@@ -140,6 +140,7 @@ class HookDriver:
         """A packet has come."""
         self.done["seen"] += 1
         if self.failure is not None:
+            self.done["bypassed"] += 1
             self._port.accept(packet)
             return
         self._handle = handle = self._handle + 1

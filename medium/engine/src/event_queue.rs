@@ -1,9 +1,11 @@
-//! The agenda, ordered by (time, sequence): equal times leave in the order they came.
+//! The event queue, ordered by (time, sequence): events at equal times leave in the order in which they were added.
 //!
-//! Most of what is added is due soon: a SIFS, a slot, a frame from now. So the soonest entries stand in a short row, in
-//! which an insertion moves a few and a removal none; the others wait in a calendar: a ring of short days, and a heap
-//! for all that comes after the last of them. In a heap alone an entry costs the more, the more there are; here most
-//! cost the same among a thousand stations as among a hundred.
+//! Most new events are due soon: after a SIFS, a slot or a frame. The next events are therefore kept in a short sorted
+//! row, in which an insertion moves a few entries and a removal none. Later events wait in a calendar queue: a ring of
+//! short days, and a heap for events beyond the last day. In a heap alone the cost of an event grows with the number of
+//! events. Here most events cost the same with a thousand stations as with a hundred.
+//!
+//! Source of the calendar queue: R. Brown, Commun. ACM 31(10), 1988.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,33 +16,34 @@ pub type Ns = u64;
 /// Later than every event.
 pub const NEVER: Ns = Ns::MAX;
 
-/// Moments this close are the same moment: propagation delays are rounded to whole ns, and stations on a line would
-/// otherwise hear each other or not by the rounding of three distances.
+/// Times this close count as the same instant. Propagation delays are rounded to whole ns; without this tolerance the
+/// rounding of three distances would decide whether stations on a line hear each other.
 pub(crate) const SAME_MOMENT_NS: Ns = 2;
 
-/// The row is cut in half when it is full. From 64 on the cost is flat; with 16 a run of 100 nodes costs 4 % more.
+/// Size of the row. Half of it moves to the calendar when it is full. Larger rows than 64 do not help; with 16 a run of
+/// 100 nodes takes 4 % longer.
 const ROW: usize = 64;
 
-/// A queue of (time, what), first in first out among equal times.
+/// A queue of (time, event), first in first out among equal times.
 #[derive(Clone, Debug)]
-pub struct Agenda {
-    /// The soonest entries, the very first at the end; none only if there are none at all.
-    /// Of each: time in the upper 64 bits, then 32 bits of sequence, then 32 of payload: one comparison orders it all.
+pub struct EventQueue {
+    /// The next events, the first one last. Empty only if there are no events. Each entry has the time in its upper 64
+    /// bits, then 32 bits of sequence and 32 bits of payload, so that one comparison orders two entries.
     row: [u128; ROW],
-    /// So many of the row are in use, less than all.
+    /// Entries of the row in use; fewer than all.
     count: usize,
-    /// The entries later than those.
+    /// The events after those in the row.
     later: Calendar,
     sequence: u32,
 }
 
-impl Default for Agenda {
+impl Default for EventQueue {
     fn default() -> Self {
-        Agenda { row: [0; ROW], count: 0, later: Calendar::default(), sequence: 0 }
+        EventQueue { row: [0; ROW], count: 0, later: Calendar::default(), sequence: 0 }
     }
 }
 
-impl Agenda {
+impl EventQueue {
     /// Adds `what` at time `at`.
     #[inline]
     pub fn push(&mut self, at: Ns, what: u32) {
@@ -50,7 +53,7 @@ impl Agenda {
             self.later.add(key);
             return;
         }
-        // It is less than ROW: said here, it need not be looked at for each place.
+        // `count` is less than ROW. The modulo shows that to the compiler, which then omits the bounds checks.
         let mut place = self.count % ROW;
         while place > 0 {
             let before = self.row[place - 1];
@@ -94,9 +97,9 @@ impl Agenda {
         Some(((key >> 64) as Ns, key as u32))
     }
 
-    // What is rarer stays out of what is inlined above.
+    // The rare cases are not inlined.
 
-    /// The later half of the row goes to the calendar.
+    /// Moves the later half of the row to the calendar.
     #[inline(never)]
     fn cut(&mut self) {
         self.row[..ROW / 2].iter().for_each(|&key| self.later.add(key));
@@ -104,7 +107,7 @@ impl Agenda {
         self.count = ROW / 2;
     }
 
-    /// The last of the row was taken: the soonest of the calendar come.
+    /// Refills the empty row with the first events of the calendar.
     #[inline(never)]
     fn refill(&mut self) {
         if !self.later.is_empty() {
@@ -115,30 +118,30 @@ impl Agenda {
     }
 }
 
-/// A day lasts 2^11 ns: 2 us, in which few of two thousand busy stations have a moment.
+/// A day lasts 2^11 ns, about 2 us. Few of two thousand busy stations have an event in one day.
 const DAY_BITS: u32 = 11;
-/// Together 34 ms: backoffs and frames end within them.
+/// Together 34 ms, longer than backoffs and frames.
 const DAYS: usize = 16_384;
 const WORD: usize = u64::BITS as usize;
 
-/// No place.
+/// No entry.
 const NONE: u32 = u32::MAX;
 
-/// What is due later: keys whose upper 64 bits are a time, the least first.
+/// The later events: keys whose upper 64 bits are a time, smallest first.
 #[derive(Clone, Debug)]
 struct Calendar {
-    /// Place of some entry of each day, by number modulo `DAYS`; none before the first key. Those of a day are a chain, in
-    /// any order, and all lie together: so what is in use fits the processor's caches.
+    /// First entry of each day, by day number modulo `DAYS`; allocated with the first key. The entries of a day are a
+    /// linked list in any order. All entries are in one vector, so that those in use fit the cache.
     days: Vec<u32>,
     entries: Vec<Entry>,
-    /// The chain of those that are free.
+    /// The linked list of free entries.
     free: u32,
-    /// A bit for each of the days that has keys.
+    /// One bit for each day; set if the day has keys.
     used: [u64; DAYS / WORD],
     /// Number of the first day.
     today: u64,
-    /// Where a day's keys are put in order.
-    desk: Vec<u128>,
+    /// Scratch space in which the keys of a day are sorted.
+    scratch: Vec<u128>,
     beyond: BinaryHeap<Reverse<u128>>,
     count: usize,
 }
@@ -157,7 +160,7 @@ impl Default for Calendar {
             free: NONE,
             used: [0; DAYS / WORD],
             today: 0,
-            desk: Vec::new(),
+            scratch: Vec::new(),
             beyond: BinaryHeap::new(),
             count: 0,
         }
@@ -176,8 +179,8 @@ impl Calendar {
         if self.is_within(key) { self.note(key) } else { self.beyond.push(Reverse(key)) }
     }
 
-    /// Takes the least into `row`, in order, and as many as it holds at most; how many. No key has a time before
-    /// `now_ns`, or will have.
+    /// Moves the smallest keys into `row`, in order, until it is full. Returns how many. No present or future key has a
+    /// time before `now_ns`.
     pub fn take(&mut self, now_ns: u64, row: &mut [u128]) -> usize {
         self.today = self.today.max(now_ns >> DAY_BITS);
         while let Some(&Reverse(key)) = self.beyond.peek().filter(|&&Reverse(key)| self.is_within(key)) {
@@ -187,12 +190,12 @@ impl Calendar {
         let mut taken = 0;
         while let Some(day) = self.first_used().filter(|_| taken < row.len()) {
             self.clear(day);
-            self.desk.sort_unstable_by_key(|&key| Reverse(key));
-            while let Some(key) = (taken < row.len()).then(|| self.desk.pop()).flatten() {
+            self.scratch.sort_unstable_by_key(|&key| Reverse(key));
+            while let Some(key) = (taken < row.len()).then(|| self.scratch.pop()).flatten() {
                 row[taken] = key;
                 taken += 1;
             }
-            while let Some(key) = self.desk.pop() {
+            while let Some(key) = self.scratch.pop() {
                 self.note_on(day, key);
             }
         }
@@ -229,12 +232,12 @@ impl Calendar {
         self.used[day / WORD] |= 1 << (day % WORD);
     }
 
-    /// Puts all keys of a day on the desk.
+    /// Moves all keys of a day to the scratch space.
     fn clear(&mut self, day: usize) {
-        self.desk.clear();
+        self.scratch.clear();
         let mut place = std::mem::replace(&mut self.days[day], NONE);
         while let Some(entry) = self.entries.get_mut(place as usize) {
-            self.desk.push(entry.key);
+            self.scratch.push(entry.key);
             let next = std::mem::replace(&mut entry.next, self.free);
             self.free = std::mem::replace(&mut place, next);
         }
@@ -264,31 +267,31 @@ mod tests {
 
     #[test]
     fn equal_times_leave_in_order_of_arrival() {
-        let mut agenda = Agenda::default();
-        agenda.push(20, 1);
-        agenda.push(10, 2);
-        agenda.push(20, 3);
-        agenda.push(10, 4);
-        let order: Vec<_> = std::iter::from_fn(|| agenda.pop()).collect();
+        let mut event_queue = EventQueue::default();
+        event_queue.push(20, 1);
+        event_queue.push(10, 2);
+        event_queue.push(20, 3);
+        event_queue.push(10, 4);
+        let order: Vec<_> = std::iter::from_fn(|| event_queue.pop()).collect();
         assert_eq!(order, [(10, 2), (10, 4), (20, 1), (20, 3)]);
-        assert_eq!(agenda.next_at(), NEVER);
+        assert_eq!(event_queue.next_at(), NEVER);
     }
 
     #[test]
     fn more_than_a_row_leave_in_the_same_order() {
-        let mut agenda = Agenda::default();
+        let mut event_queue = EventQueue::default();
         // 0, 7, 14, ... modulo 100 is each of 0..100 once; three of each time
         let times = (0..300).map(|i| i * 7 % 100);
-        times.clone().enumerate().for_each(|(what, at)| agenda.push(at, what as u32));
+        times.clone().enumerate().for_each(|(what, at)| event_queue.push(at, what as u32));
         let mut expected: Vec<(Ns, u32)> = times.enumerate().map(|(what, at)| (at, what as u32)).collect();
         expected.sort_unstable();
-        let first: Vec<_> = (0..150).filter_map(|_| agenda.pop()).collect();
+        let first: Vec<_> = (0..150).filter_map(|_| event_queue.pop()).collect();
         assert_eq!(first, expected[..150]);
         // between what is near, before all, and after all
-        agenda.push(60, 1000);
-        agenda.push(50, 1001);
-        agenda.push(1000, 1002);
-        let rest: Vec<_> = std::iter::from_fn(|| agenda.pop()).collect();
+        event_queue.push(60, 1000);
+        event_queue.push(50, 1001);
+        event_queue.push(1000, 1002);
+        let rest: Vec<_> = std::iter::from_fn(|| event_queue.pop()).collect();
         let mut late = expected.split_off(150);
         late.extend([(60, 1000), (50, 1001), (1000, 1002)]);
         late.sort_by_key(|&(at, _)| at);
@@ -296,25 +299,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_while_others_leave_is_in_order_too() {
+    fn events_added_between_removals_leave_in_order() {
         // from within a day to far behind the calendar's last; 2,000 are there at a time
         let mut random = Stream::new(1, 0);
-        let mut agenda = Agenda::default();
+        let mut event_queue = EventQueue::default();
         let mut expected = BTreeSet::new();
         let mut now = 0;
         for what in 0..20_000 {
             let longest = [3, 10_000, 3_000_000, 200_000_000][random.below(4) as usize];
             let wait = random.below(longest);
-            agenda.push(now + Ns::from(wait), what);
+            event_queue.push(now + Ns::from(wait), what);
             expected.insert((now + Ns::from(wait), what));
             if what >= 2_000 {
-                let first = agenda.pop();
+                let first = event_queue.pop();
                 assert_eq!(first, expected.pop_first());
                 now = first.map_or(now, |(at, _)| at);
             }
         }
-        let rest: Vec<_> = std::iter::from_fn(|| agenda.pop()).collect();
+        let rest: Vec<_> = std::iter::from_fn(|| event_queue.pop()).collect();
         assert_eq!(rest, expected.into_iter().collect::<Vec<_>>());
-        assert_eq!(agenda.next_at(), NEVER);
+        assert_eq!(event_queue.next_at(), NEVER);
     }
 }

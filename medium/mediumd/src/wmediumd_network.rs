@@ -1,20 +1,23 @@
-//! The network of wmediumd's file as the engine's air: who hears whom and how strongly, and each station's physical layer.
+//! The network of a wmediumd configuration as the air of the engine: the links with their powers, and the physical
+//! layer of each station.
 //!
-//! Powers follow the carrier of what is sent, so the links of a station are made anew when it changes its channel. A
-//! station's physical layer follows its band and the rates that it tells of: 802.11a from 5 GHz on; below, 802.11b or g
-//! where it tells of those rates alone, else both with long slots, as Linux has it.
+//! Powers depend on the carrier frequency, so the links of a station are recomputed when it changes its channel. The
+//! physical layer of a station follows its band and the rates that it announces. From 5 GHz on it is 802.11a. Below, it
+//! is 802.11b or g if the station announces only the rates of one, otherwise both with long slots, as in Linux.
 
 use pacelab_air_config::{MacAckRate, PhyKind, Preset, Propagation, Radio};
-use pacelab_engine::{AirConfig, DECODE_THRESHOLD_W, Fading, Link, Phy, SENSE_THRESHOLD_W, two_ray_power_w};
-use pacelab_hwsim::frame::{Rates, is_above_2_4_ghz, told_rates};
+use pacelab_engine::{
+    AirConfig, DECODE_THRESHOLD_W, Fading, Id, IdVec, Link, Phy, SENSE_THRESHOLD_W, StationId, two_ray_power_w,
+};
+use pacelab_hwsim::frame::{Rates, announced_rates, is_above_2_4_ghz};
 use pacelab_hwsim::mesh::Mesh;
-use pacelab_hwsim::wmediumd_config::{Config, Model, Own};
+use pacelab_hwsim::wmediumd_config::{Config, Model, PacelabSettings};
 
-/// Interfaces that can be added while it runs.
+/// Interfaces that can be added at run time.
 const SPARE: usize = 32;
 /// Below this ratio to noise wmediumd neither receives nor defers: CCA_THRESHOLD -90 dBm over noise of -91.
 const FOUND_DB: f64 = 1.0;
-/// A link is there if one frame in 30,000 can be sensed over it.
+/// A link exists if one frame in 30,000 can be sensed over it.
 const LUCKY_SIGMAS: f64 = 4.0;
 const CAPTURE_DB: f64 = 10.0;
 const QUEUE_PKTS: u32 = 50;
@@ -25,41 +28,41 @@ const FIRST_MHZ: u32 = 2412;
 
 /// The network of a file, and the radio that carries it.
 #[derive(Debug)]
-pub struct World {
-    /// Who is where.
+pub struct WmediumdNetwork {
+    /// Interfaces, positions and links.
     pub mesh: Mesh,
-    own: Own,
-    /// Stations of the engine, those to come included.
+    settings: PacelabSettings,
+    /// Stations of the engine, including those that can be added.
     pub capacity: usize,
     tuned: Vec<Tuned>,
 }
 
-/// What a station was heard to be.
+/// Frequency and rates that a station was heard to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Tuned {
     frequency_mhz: u32,
     rates: Rates,
 }
 
-impl World {
-    /// Of a file, and of settings of our own that come from elsewhere.
+impl WmediumdNetwork {
+    /// The network of a configuration file, with `settings` from the environment.
     ///
     /// # Errors
-    /// One line.
-    pub fn new(text: &str, own: Option<&str>) -> Result<Self, String> {
-        let config = Config::read(text, own)?;
-        if config.own.ranges_m.is_some() && !matches!(config.model, Model::PathLoss { .. }) {
+    /// The configuration is invalid. The message is one line.
+    pub fn new(text: &str, settings: Option<&str>) -> Result<Self, String> {
+        let config = Config::read(text, settings)?;
+        if config.settings.ranges_m.is_some() && !matches!(config.model, Model::PathLoss { .. }) {
             return Err("pacelab.decode_m, sense_m: positions are needed, so a model of type path_loss".into());
         }
         let mesh = Mesh::new(&config);
         let capacity = mesh.interfaces().len() + SPARE;
         let both = Tuned { frequency_mhz: FIRST_MHZ, rates: Rates { dsss: true, ofdm: true } };
-        Ok(World { mesh, own: config.own, capacity, tuned: vec![both; capacity] })
+        Ok(WmediumdNetwork { mesh, settings: config.settings, capacity, tuned: vec![both; capacity] })
     }
 
     /// The physical layer of a station.
     pub fn phy(&self, station: usize) -> PhyKind {
-        self.own.phy.unwrap_or_else(|| match self.tuned[station] {
+        self.settings.phy.unwrap_or_else(|| match self.tuned[station] {
             Tuned { frequency_mhz, .. } if is_above_2_4_ghz(frequency_mhz) => PhyKind::A,
             Tuned { rates: Rates { ofdm: false, .. }, .. } => PhyKind::B,
             Tuned { rates: Rates { dsss: false, .. }, .. } => PhyKind::G,
@@ -67,18 +70,18 @@ impl World {
         })
     }
 
-    /// The station sends this frame; whether its links or its physical layer are others from now on.
+    /// Handles a frame that the station sends. Returns whether its links or its physical layer change.
     pub fn heard(&mut self, station: usize, frequency_mhz: Option<u32>, frame: &[u8]) -> bool {
         let before = self.tuned[station];
         let now = Tuned {
             frequency_mhz: frequency_mhz.unwrap_or(before.frequency_mhz),
-            rates: told_rates(frame).unwrap_or(before.rates),
+            rates: announced_rates(frame).unwrap_or(before.rates),
         };
         self.tuned[station] = now;
         now != before
     }
 
-    /// Puts another network in the place of this one; the stations that are others now.
+    /// Replaces the network. Returns the stations that changed.
     pub fn replace(&mut self, mesh: Mesh) -> Vec<usize> {
         let interface = |mesh: &Mesh, station: usize| mesh.interfaces().get(station).cloned().flatten();
         let differs = |&station: &usize| interface(&self.mesh, station) != interface(&mesh, station);
@@ -96,13 +99,13 @@ impl World {
     pub fn air(&self) -> AirConfig {
         let lowest_bps = self.timing(0).rates_bps()[0];
         let radio = Radio {
-            preset: self.own.preset,
+            preset: self.settings.preset,
             phy: self.phy(0),
             edca: false,
             voice_first: false,
             basic_rate_bps: lowest_bps,
             data_rate_bps: lowest_bps,
-            rts_threshold_bytes: self.own.rts_threshold_bytes.unwrap_or(u32::MAX),
+            rts_threshold_bytes: self.settings.rts_threshold_bytes.unwrap_or(u32::MAX),
             short_retry_limit: 7,
             long_retry_limit: 4,
             queue_pkts: QUEUE_PKTS,
@@ -111,34 +114,34 @@ impl World {
         };
         AirConfig {
             radio,
-            seed: self.own.seed,
-            positions_m: vec![[0.0, 0.0]; self.capacity],
+            seed: self.settings.seed,
+            positions_m: IdVec::filled([0.0, 0.0], self.capacity),
             links: Some(self.links()),
-            data_rates_bps: vec![lowest_bps; self.capacity],
+            data_rates_bps: IdVec::filled(lowest_bps, self.capacity),
             link_rates_bps: Vec::new(),
             overhead_bytes: None,
-            tap: false,
+            trace: false,
         }
     }
 
-    /// Who hears whom now, by sender.
-    pub fn links(&self) -> Vec<Vec<Link>> {
+    /// All present links, by sender.
+    pub fn links(&self) -> IdVec<StationId, Vec<Link>> {
         (0..self.capacity).map(|from| self.leaving(from)).collect()
     }
 
-    /// The links that leave a station now.
+    /// The present links from a station.
     pub fn leaving(&self, from: usize) -> Vec<Link> {
         (0..self.capacity).filter_map(|to| self.link(from, to)).collect()
     }
 
-    /// The links to a station now, by sender.
+    /// The present links to a station, by sender.
     pub fn arriving(&self, to: usize) -> impl Iterator<Item = Option<Link>> {
         (0..self.capacity).map(move |from| self.link(from, to))
     }
 
-    /// What to add to a power of the engine at a station, in dB, to have the model's.
+    /// Difference in dB between the model's power and the engine's power at a station.
     pub fn shift_db(&self, station: usize) -> f64 {
-        if self.own.ranges_m.is_some() {
+        if self.settings.ranges_m.is_some() {
             return 0.0;
         }
         self.mesh.noise_dbm() - 30.0 - 10.0 * self.zero_db_w(station).log10()
@@ -150,7 +153,7 @@ impl World {
 
     /// The engine's power for a ratio to noise of 0 dB at a station.
     fn zero_db_w(&self, station: usize) -> f64 {
-        if self.own.preset == Preset::Sinr { self.timing(station).noise_w() } else { SENSE_THRESHOLD_W }
+        if self.settings.preset == Preset::Sinr { self.timing(station).noise_w() } else { SENSE_THRESHOLD_W }
     }
 
     fn link(&self, from: usize, to: usize) -> Option<Link> {
@@ -158,13 +161,20 @@ impl World {
         let quality = self.mesh.quality(from, to, frequency_mhz).filter(|_| from != to)?;
         let distance_m = self.distance_m(from, to)?;
         let delay_ns = (distance_m / LIGHT_M_PER_NS).round() as u64;
-        let link = Link { to: to as u32, delay_ns, power_w: 0.0, decodable: false, loss: quality.loss, fading: None };
-        if let Some((decode_m, sense_m)) = self.own.ranges_m {
+        let link = Link {
+            to: StationId::from_index(to),
+            delay_ns,
+            power_w: 0.0,
+            decodable: false,
+            loss: quality.loss,
+            fading: None,
+        };
+        if let Some((decode_m, sense_m)) = self.settings.ranges_m {
             let power_w = two_ray_power_w(distance_m.max(NEAREST_M));
             return (distance_m <= sense_m).then_some(Link { power_w, decodable: distance_m <= decode_m, ..link });
         }
         let zero_db_w = self.zero_db_w(to);
-        let (sense_w, decode_w) = if self.own.preset == Preset::Sinr {
+        let (sense_w, decode_w) = if self.settings.preset == Preset::Sinr {
             let found_w = zero_db_w * ratio(FOUND_DB);
             (found_w, found_w)
         } else {
@@ -199,7 +209,7 @@ mod tests {
                  model_name = "log_distance"; path_loss_exp = 3; xg = 0; };"#;
 
     fn links(text: &str) -> Vec<Vec<Link>> {
-        World::new(text, None).expect("a world").links()
+        WmediumdNetwork::new(text, None).expect("a network").links().iter().cloned().collect()
     }
 
     #[test]
@@ -226,11 +236,11 @@ mod tests {
     #[test]
     fn ranges_take_the_powers_place() {
         let rows = links(&(LINE.to_owned() + "pacelab: { decode_m = 250; sense_m = 550; };"));
-        let heard = |row: &[Link]| row.iter().map(|link| (link.to, link.decodable)).collect::<Vec<_>>();
+        let heard = |row: &[Link]| row.iter().map(|link| (link.to.0, link.decodable)).collect::<Vec<_>>();
         assert_eq!((heard(&rows[0]), heard(&rows[1])), (vec![(1, true)], vec![(0, true), (2, false)]));
         let flat = r#"ifaces: { ids = ["02:00:00:00:00:00"]; }; model: { type = "snr"; links = (); };
                       pacelab: { decode_m = 250; sense_m = 550; };"#;
-        assert!(World::new(flat, None).expect_err("no positions").contains("path_loss"));
+        assert!(WmediumdNetwork::new(flat, None).expect_err("no positions").contains("path_loss"));
     }
 
     #[test]
@@ -250,29 +260,29 @@ mod tests {
     }
 
     /// Power over the receiver's noise, which the receiver's physical layer decides.
-    fn snr_db(world: &World, from: usize, to: usize) -> f64 {
-        let link = world.leaving(from).into_iter().find(|link| link.to == to as u32).expect("a link");
-        10.0 * (link.power_w / world.timing(to).noise_w()).log10()
+    fn snr_db(network: &WmediumdNetwork, from: usize, to: usize) -> f64 {
+        let link = network.leaving(from).into_iter().find(|link| link.to == StationId::from_index(to)).expect("a link");
+        10.0 * (link.power_w / network.timing(to).noise_w()).log10()
     }
 
     #[test]
     fn a_frame_is_as_strong_as_its_own_frequency_lets_it() {
-        let mut world = World::new(&LINE.replace("200, 0, 0", "20, 0, 0"), None).expect("a world");
-        assert!((snr_db(&world, 0, 1) - 25.87).abs() < 0.01);
-        assert!(world.heard(0, Some(5180), &[]) && world.heard(1, Some(5180), &[]));
+        let mut network = WmediumdNetwork::new(&LINE.replace("200, 0, 0", "20, 0, 0"), None).expect("a network");
+        assert!((snr_db(&network, 0, 1) - 25.87).abs() < 0.01);
+        assert!(network.heard(0, Some(5180), &[]) && network.heard(1, Some(5180), &[]));
         // 20 lg(5180 / 2412) = 6.64 dB
-        assert!((snr_db(&world, 0, 1) - (25.87 - 6.64)).abs() < 0.01, "{}", snr_db(&world, 0, 1));
-        assert!(!world.heard(0, Some(5180), &[]) && !world.heard(0, None, &[]));
-        let arriving: Vec<_> = world.arriving(1).collect();
-        assert_eq!((arriving.len(), arriving[0]), (3 + SPARE, world.leaving(0).first().copied()));
+        assert!((snr_db(&network, 0, 1) - (25.87 - 6.64)).abs() < 0.01, "{}", snr_db(&network, 0, 1));
+        assert!(!network.heard(0, Some(5180), &[]) && !network.heard(0, None, &[]));
+        let arriving: Vec<_> = network.arriving(1).collect();
+        assert_eq!((arriving.len(), arriving[0]), (3 + SPARE, network.leaving(0).first().copied()));
     }
 
     #[test]
     fn band_and_rates_decide_the_physical_layer_unless_the_file_does() {
-        let mut world = World::new(LINE, None).expect("a world");
+        let mut network = WmediumdNetwork::new(LINE, None).expect("a network");
         let mut phy = |mhz, frame: &[u8]| {
-            world.heard(0, Some(mhz), frame);
-            world.phy(0)
+            network.heard(0, Some(mhz), frame);
+            network.phy(0)
         };
         assert_eq!(phy(2412, &[]), PhyKind::Bg);
         assert_eq!(phy(2412, &beacon(&[0x82, 0x84, 11, 22])), PhyKind::B);
@@ -280,7 +290,7 @@ mod tests {
         assert_eq!(phy(2412, &beacon(&[12, 24, 48])), PhyKind::G);
         assert_eq!(phy(5180, &beacon(&[12, 24, 48])), PhyKind::A);
         assert_eq!(phy(2437, &beacon(&[0x82, 0x84, 12])), PhyKind::Bg);
-        let mut fixed = World::new(LINE, Some(r#"phy = "802.11g""#)).expect("a world");
+        let mut fixed = WmediumdNetwork::new(LINE, Some(r#"phy = "802.11g""#)).expect("a network");
         fixed.heard(0, Some(5180), &beacon(&[12]));
         assert_eq!(fixed.phy(0), PhyKind::G);
     }
@@ -288,21 +298,21 @@ mod tests {
     #[test]
     fn a_network_is_replaced_and_who_is_another_is_told() {
         use pacelab_hwsim::wmediumd_socket::Request;
-        let mut world = World::new(LINE, None).expect("a world");
-        let after = |world: &World, request: &Request| {
-            let mut mesh = world.mesh.clone();
+        let mut network = WmediumdNetwork::new(LINE, None).expect("a network");
+        let after = |network: &WmediumdNetwork, request: &Request| {
+            let mut mesh = network.mesh.clone();
             mesh.apply(request);
             mesh
         };
         let moved = Request::Position { of: [2, 0, 0, 0, 1, 0], position_m: [20.0, 0.0, 0.0] };
-        let mesh = after(&world, &moved);
-        assert_eq!((world.replace(mesh), world.leaving(0).len()), (vec![1], 1));
-        let mesh = after(&world, &moved);
-        assert_eq!(world.replace(mesh), Vec::<usize>::new());
-        let mesh = after(&world, &Request::Add([2, 0, 0, 0, 9, 0]));
-        assert_eq!((world.replace(mesh), world.address(3)), (vec![3], Some([2, 0, 0, 0, 9, 0])));
-        let mesh = after(&world, &Request::DeleteById(0));
-        assert_eq!((world.replace(mesh), world.address(0)), (vec![0], None));
+        let mesh = after(&network, &moved);
+        assert_eq!((network.replace(mesh), network.leaving(0).len()), (vec![1], 1));
+        let mesh = after(&network, &moved);
+        assert_eq!(network.replace(mesh), Vec::<usize>::new());
+        let mesh = after(&network, &Request::Add([2, 0, 0, 0, 9, 0]));
+        assert_eq!((network.replace(mesh), network.address(3)), (vec![3], Some([2, 0, 0, 0, 9, 0])));
+        let mesh = after(&network, &Request::DeleteById(0));
+        assert_eq!((network.replace(mesh), network.address(0)), (vec![0], None));
     }
 
     #[test]

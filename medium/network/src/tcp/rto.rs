@@ -1,77 +1,46 @@
-//! What a sender does where TCPs differ, by name: loss recovery, and the two retransmission timers.
+//! The two retransmission timers: RFC 6298 with nanoseconds, and ns-2 of 2001 with ticks.
 
 use pacelab_engine::Ns;
 
-/// Loss recovery, and what goes with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Habits {
-    /// The first two duplicate ACKs send a new segment each (RFC 3042).
-    pub limited_transmit: bool,
-    /// A partial ACK takes from the inflated window what it acknowledges (RFC 6582), in the place of all inflation.
-    pub deflates: bool,
-    /// Of a recovery only the first partial ACK restarts the timer ("impatient", RFC 6582), and the fast retransmit does
-    /// not.
-    pub impatient: bool,
-    /// Duplicate ACKs inflate the window outside recovery too, once there are three of them.
-    pub always_inflates: bool,
-    /// Halves are those of whole windows, rounded down.
-    pub whole_halves: bool,
-}
-
-impl Habits {
-    /// As the RFCs have it, and ns-2.35.
-    pub const RFC: Habits =
-        Habits { limited_transmit: true, deflates: true, impatient: true, always_inflates: false, whole_halves: false };
-
-    /// ns-2.1b8a of 2001: `singledup_`, `partial_window_deflation_`, `newreno_changes1_` and `precisionReduce_` are 0.
-    pub const NS2_OF_2001: Habits = Habits {
-        limited_transmit: false,
-        deflates: false,
-        impatient: false,
-        always_inflates: true,
-        whole_halves: true,
-    };
-}
-
 /// A retransmission timer.
 #[derive(Clone, Debug)]
-pub enum Timer {
+pub enum RetransmissionTimer {
     /// RFC 6298.
     Rfc(Rto),
-    /// ns-2 in 2001.
+    /// ns-2 of 2001.
     Ticks(TickTimer),
 }
 
-impl Timer {
+impl RetransmissionTimer {
     /// Takes a sample of a segment that was sent once (Karn), at `sent_at`; ends the backoff.
     pub fn sample(&mut self, sent_at: Ns, rtt_ns: Ns) {
         match self {
-            Timer::Rfc(rto) => rto.sample(rtt_ns),
-            Timer::Ticks(timer) => timer.sample(sent_at, rtt_ns),
+            RetransmissionTimer::Rfc(rto) => rto.sample(rtt_ns),
+            RetransmissionTimer::Ticks(timer) => timer.sample(sent_at, rtt_ns),
         }
     }
 
     /// Doubles the timeout.
     pub fn back_off(&mut self) {
         match self {
-            Timer::Rfc(rto) => rto.back_off(),
-            Timer::Ticks(timer) => timer.back_off(),
+            RetransmissionTimer::Rfc(rto) => rto.back_off(),
+            RetransmissionTimer::Ticks(timer) => timer.back_off(),
         }
     }
 
-    /// The timeout now in force.
+    /// The present timeout.
     pub fn timeout_ns(&self) -> Ns {
         match self {
-            Timer::Rfc(rto) => rto.timeout_ns(),
-            Timer::Ticks(timer) => timer.timeout_ns(),
+            RetransmissionTimer::Rfc(rto) => rto.timeout_ns(),
+            RetransmissionTimer::Ticks(timer) => timer.timeout_ns(),
         }
     }
 
     /// The smoothed RTT, if there is one.
     pub fn smoothed_ns(&self) -> Option<Ns> {
         match self {
-            Timer::Rfc(rto) => rto.smoothed_ns(),
-            Timer::Ticks(timer) => timer.smoothed_ns(),
+            RetransmissionTimer::Rfc(rto) => rto.smoothed_ns(),
+            RetransmissionTimer::Ticks(timer) => timer.smoothed_ns(),
         }
     }
 }
@@ -95,12 +64,12 @@ pub struct Rto {
 }
 
 impl Rto {
-    /// `floor_ns` is the minimum RTO, `initial_ns` what holds before the first sample.
+    /// `floor_ns` is the minimum RTO, `initial_ns` the RTO before the first sample.
     pub fn new(initial_ns: Ns, floor_ns: Ns) -> Self {
         Rto { estimate: None, initial_ns: initial_ns as i64, floor_ns: floor_ns as i64, backs_off: true, backoff: 0 }
     }
 
-    /// Never doubles the timeout.
+    /// The same timer, but without doubling of the timeout.
     pub fn without_backoff(self) -> Self {
         Rto { backs_off: false, ..self }
     }
@@ -122,7 +91,7 @@ impl Rto {
         }
     }
 
-    /// The timeout now in force.
+    /// The present timeout.
     pub fn timeout_ns(&self) -> Ns {
         let base = match self.estimate {
             None => self.initial_ns,
@@ -140,10 +109,10 @@ impl Rto {
 // The timer of ns-2 until 2001.
 
 const TICK_NS: u64 = 100_000_000;
-/// In force before the first sample.
+/// Timeout before the first sample.
 const INITIAL_TICKS: i64 = 60;
 const LARGEST_BACKOFF: i64 = 64;
-/// Backed off further than this the estimate counts as wrong: what was the mean becomes deviation.
+/// Beyond this backoff the estimate counts as wrong: the mean is added to the deviation and reset.
 const TRUSTED_BACKOFF: i64 = 8;
 
 /// Round-trip estimate and timeout of ns-2 until 2001, in ticks of 0.1 s and fixed-point numbers, as BSD's.
@@ -158,12 +127,12 @@ pub struct TickTimer {
     timeout_ticks: i64,
     floor_ns: Ns,
     backoff: i64,
-    /// Where in a tick the clock started.
+    /// Phase of the sender's clock within a tick.
     phase_ns: Ns,
 }
 
 impl TickTimer {
-    /// `floor_ns` is the minimum RTO; `phase`, below 1, where in a tick this sender's clock started.
+    /// `floor_ns` is the minimum RTO. `phase`, at least 0 and below 1, is where in a tick the sender's clock started.
     pub fn new(floor_ns: Ns, phase: f64) -> Self {
         let phase_ns = (phase * TICK_NS as f64) as Ns;
         TickTimer { smoothed: 0, deviation: 480, timeout_ticks: INITIAL_TICKS, floor_ns, backoff: 1, phase_ns }
@@ -195,7 +164,7 @@ impl TickTimer {
         }
     }
 
-    /// The timeout now in force: the minimum holds after the doubling, not before it.
+    /// The present timeout. The minimum applies after the doubling, not before it.
     pub fn timeout_ns(&self) -> Ns {
         ((self.timeout_ticks * self.backoff) as Ns * TICK_NS).max(self.floor_ns)
     }

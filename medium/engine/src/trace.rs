@@ -1,13 +1,14 @@
-//! The event tap: everything that happens on the air, for pictures, captures and tests.
+//! The tracer records everything that happens on the air, for figures, captures and tests.
 //!
-//! Stations are evaluated lazily (see `station`), so records are noted out of order and sorted when taken.
+//! Stations are evaluated lazily (see `station`), so records are added out of order and sorted when they are taken.
 
-use crate::agenda::Ns;
-use crate::frame::{BROADCAST, Header, Kind};
+use crate::event_queue::Ns;
+use crate::frame::{Header, Kind};
+use crate::ids::{PacketId, StationId};
 
 /// What happened at a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Happening {
+pub enum TraceEvent {
     /// Began to send an RTS; value: its airtime in ns.
     SendRts,
     /// Began to send a CTS; value: its airtime in ns.
@@ -28,90 +29,90 @@ pub enum Happening {
     Garbled,
     /// Drew a backoff; value: slots.
     Backoff,
-    /// Holds its NAV; value: until when.
+    /// Set its NAV; value: until when.
     Nav,
-    /// Waits an extended interframe space; value: until when.
+    /// Began an extended interframe space; value: until when.
     Eifs,
-    /// Refused to answer an RTS of the peer.
+    /// Sent no CTS for an RTS of the peer.
     RefuseCts,
-    /// Held data back although the CTS came.
+    /// Did not send its data although the CTS was received.
     HoldData,
-    /// An exchange with the peer failed and is tried again; value: the retry count reached.
+    /// An exchange with the peer failed and will be repeated; value: the larger retry counter.
     Retry,
-    /// Gave a packet up after the last RTS; value: the packet.
+    /// Dropped a packet after the last RTS; value: the packet.
     DropRts,
-    /// Gave a packet up after the last data frame; value: the packet.
+    /// Dropped a packet after the last data frame; value: the packet.
     DropData,
-    /// Refused a packet, the interface queue being full; value: the packet.
+    /// Dropped a packet because the interface queue was full; value: the packet.
     DropQueue,
 }
 
 /// One record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct TraceRecord {
     /// When.
     pub at: Ns,
     /// Where.
-    pub station: u32,
+    pub station: StationId,
     /// What.
-    pub what: Happening,
+    pub what: TraceEvent,
     /// The other station, if any.
-    pub peer: Option<u32>,
-    /// See `Happening`.
+    pub peer: Option<StationId>,
+    /// See `TraceEvent`.
     pub value: u64,
 }
 
-/// A frame that was put on the air, with what its header says: for captures.
+/// A frame that was sent, with the fields of its header; for captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentFrame {
     /// When it began.
     pub at: Ns,
     /// The transmitter.
-    pub station: u32,
+    pub station: StationId,
     /// The receiver; None: all.
-    pub to: Option<u32>,
+    pub to: Option<StationId>,
     /// What it is.
     pub kind: Kind,
     /// How long it lasts.
     pub airtime_ns: Ns,
-    /// Its duration field: how long the exchange goes on after it.
+    /// Its duration field: the rest of the exchange after this frame.
     pub duration_ns: Ns,
     /// Its rate.
     pub rate_bps: u32,
-    /// RTS and data: the upper layer's name of the packet, and the transmitter's number for it.
-    pub packet: u32,
+    /// RTS and data: the packet, and the transmitter's number of the frame.
+    pub packet: PacketId,
     /// See `packet`.
     pub number: u32,
 }
 
-/// Collects records while switched on.
+/// Collects records if it is switched on.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tap {
+pub(crate) struct Tracer {
     pub on: bool,
-    records: Vec<Record>,
-    frames: Vec<Sent>,
+    records: Vec<TraceRecord>,
+    frames: Vec<SentFrame>,
 }
 
-impl Tap {
+impl Tracer {
     pub fn new(on: bool) -> Self {
-        Tap { on, records: Vec::new(), frames: Vec::new() }
+        Tracer { on, records: Vec::new(), frames: Vec::new() }
     }
 
     #[inline]
-    pub fn note(&mut self, at: Ns, station: u32, what: Happening, peer: Option<u32>, value: u64) {
+    pub fn note(&mut self, at: Ns, station: StationId, what: TraceEvent, peer: Option<StationId>, value: u64) {
         if self.on {
-            self.records.push(Record { at, station, what, peer, value });
+            self.records.push(TraceRecord { at, station, what, peer, value });
         }
     }
 
-    /// Notes a frame at its start.
+    /// Records a frame at its start.
     #[inline]
     pub fn sent(&mut self, at: Ns, airtime_ns: Ns, header: &Header) {
         if self.on {
-            self.frames.push(Sent {
+            self.frames.push(SentFrame {
                 at,
                 station: header.from,
-                to: (header.to != BROADCAST).then_some(header.to),
+                to: (header.to != StationId::BROADCAST).then_some(header.to),
                 kind: header.kind,
                 airtime_ns,
                 duration_ns: header.duration_ns.into(),
@@ -123,12 +124,12 @@ impl Tap {
     }
 
     /// All frames so far, by time.
-    pub fn take_frames(&mut self) -> Vec<Sent> {
+    pub fn take_frames(&mut self) -> Vec<SentFrame> {
         std::mem::take(&mut self.frames)
     }
 
     /// All records so far, by time, then station.
-    pub fn take(&mut self) -> Vec<Record> {
+    pub fn take(&mut self) -> Vec<TraceRecord> {
         let mut records = std::mem::take(&mut self.records);
         records.sort_by_key(|record| (record.at, record.station));
         records

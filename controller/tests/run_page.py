@@ -147,7 +147,7 @@ def rows(page: sync_api.Page) -> dict[str, list[str]]:
     return {row[0]: row[1:] for row in found}
 
 
-def test_flows_show_class_rate_round_trip_mos_and_way(open_page: Any, complaints: list[str]) -> None:
+def test_flows_show_class_rate_round_trip_mos_and_path(open_page: Any, complaints: list[str]) -> None:
     page, _ = open_page()
     page.locator(".flows tbody tr").nth(3).wait_for()
     found = rows(page)
@@ -173,7 +173,7 @@ def test_a_handover_moves_the_station_and_its_flows(open_page: Any, complaints: 
     assert complaints == []
 
 
-def test_a_link_that_goes_is_told(open_page: Any, complaints: list[str]) -> None:
+def test_a_lost_link_is_shown(open_page: Any, complaints: list[str]) -> None:
     page, server = open_page()
     page.locator("path.cable.wire").first.wait_for(state="attached")
     assert page.locator("path.cable.down").count() == 0
@@ -204,7 +204,7 @@ def test_a_gateways_scheme_is_switched_by_mouse_and_by_keys(open_page: Any, comp
     assert complaints == []
 
 
-def test_limits_that_somebody_set_stay_when_the_scheme_is_switched(open_page: Any) -> None:
+def test_limits_stay_when_the_scheme_is_switched(open_page: Any) -> None:
     page, server = open_page()
     controller = server.fabric.controller
     controller.set_policy(server.fabric.now_ns, "GA", scheme=None, limits={"pace_rate_bps": 3e5})
@@ -218,7 +218,7 @@ def test_limits_that_somebody_set_stay_when_the_scheme_is_switched(open_page: An
     assert found.wanted() == {"gateway": "GA", "scheme": "newreno", "limits": {"pace_rate_bps": 3e5}}
 
 
-def test_a_refusal_is_told(open_page: Any, complaints: list[str]) -> None:
+def test_a_refusal_is_shown(open_page: Any, complaints: list[str]) -> None:
     page, server = open_page()
     page.get_by_label("Scheme of GA").wait_for()
     page.evaluate("document.querySelector('.gateway select').append(new Option('nothing', 'nothing'))")
@@ -265,7 +265,7 @@ def test_names_from_the_network_are_text_only(open_page: Any, complaints: list[s
     assert complaints == []
 
 
-def test_a_controller_that_goes_is_told_and_one_that_comes_back_is_followed(open_page: Any) -> None:
+def test_a_lost_controller_is_shown_and_a_new_one_is_followed(open_page: Any) -> None:
     page, _server = open_page()
     page.locator(".flows tbody tr").nth(3).wait_for()
     page.route("**/v1/**", lambda route: route.abort())
@@ -276,7 +276,7 @@ def test_a_controller_that_goes_is_told_and_one_that_comes_back_is_followed(open
     told.wait_for(state="hidden")
 
 
-def test_without_a_picture_it_draws_what_the_controller_finds(open_page: Any, complaints: list[str]) -> None:
+def test_without_a_picture_the_page_draws_the_topology(open_page: Any, complaints: list[str]) -> None:
     page, _ = open_page(None)
     page.locator(".node").nth(4).wait_for()
     assert sorted(page.locator(".node text:first-of-type").all_text_contents()) == ["GA", "GB", "R", "host", "s"]

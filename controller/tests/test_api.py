@@ -43,7 +43,7 @@ def client() -> Iterator[Client]:
     made.close()
 
 
-def test_topology_names_what_has_a_name(client: Client) -> None:
+def test_the_topology_shows_names(client: Client) -> None:
     found = client.ask("GET", "/v1/topology").json()
     assert [switch["name"] for switch in found["switches"]] == ["GA", "s2", "s3"]
     assert len(found["links"]) == 6
@@ -73,7 +73,7 @@ def test_flows_have_class_and_rate(client: Client) -> None:
     }
 
 
-def test_a_gateway_announces_itself_and_hears_its_policy(client: Client) -> None:
+def test_a_gateway_announces_itself_and_gets_its_policy(client: Client) -> None:
     first = client.ask("PUT", "/v1/gateways/GA", HELLO)
     assert (first.status_code, first.json()["wanted_scheme"], first.json()["alive"]) == (200, None, True)
     wanted = client.ask("PUT", "/v1/gateways/GA/policy", {"scheme": "newreno", "limits": {"pace_rate_bps": 1e6}})
@@ -84,7 +84,7 @@ def test_a_gateway_announces_itself_and_hears_its_policy(client: Client) -> None
     assert (row["scheme"], row["refused"]) == ("newreno", None)
 
 
-def test_what_cannot_be_is_refused_with_a_reason(client: Client) -> None:
+def test_invalid_requests_are_refused_with_a_reason(client: Client) -> None:
     client.ask("PUT", "/v1/gateways/GA", HELLO)
     for method, path, body, status, said in (
         ("PUT", "/v1/gateways/GB/policy", {"scheme": "newreno"}, 404, "no gateway 'GB'; give one of: GA"),
@@ -127,7 +127,7 @@ def test_a_registration_moves_a_station(client: Client) -> None:
     ],
 )
 @pytest.mark.parametrize(("method", "path", "body"), [("GET", "/v1/flows", None), ("PUT", "/v1/gateways/GA", HELLO)])
-def test_only_our_own_pages_with_the_token_may_ask(
+def test_only_own_pages_with_the_token_are_answered(
     client: Client, method: str, path: str, body: Any, headers: dict[str, str], status: int
 ) -> None:
     sent = {name: value.replace(HERE, client.host) for name, value in headers.items()}
@@ -150,14 +150,14 @@ def test_bodies_are_of_bounded_size(client: Client) -> None:
 
 
 @pytest.mark.parametrize("body", [b'{"limits": NaN}', b'{"pace_rate_bps": 1e999}', b"[" * 100_000])
-def test_a_body_that_is_no_json_is_refused(body: bytes, client: Client) -> None:
+def test_a_body_that_is_not_json_is_refused(body: bytes, client: Client) -> None:
     for method, path in (("PUT", "gateways/GA"), ("PUT", "gateways/GA/policy"), ("POST", "gateways/GA/status")):
         headers = TOKEN | {"Content-Type": "application/json"}
         answer = requests.request(method, f"{client.url}/v1/{path}", data=body, headers=headers, timeout=10)
         assert answer.status_code in (400, 422)
 
 
-def test_events_are_streamed_from_where_one_asks(client: Client) -> None:
+def test_events_are_streamed_from_the_requested_number(client: Client) -> None:
     with requests.get(client.url + "/v1/events?since=1", headers=TOKEN, stream=True, timeout=10) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         lines = answer.iter_lines(decode_unicode=True)
@@ -195,14 +195,14 @@ def make(scheme: str, limits: dict[str, Any]) -> Any:
     return make_hook("gateway", scheme, HookSettings(**limits), idle_too=True)
 
 
-def test_what_is_offered_acts_at_a_gateway_or_not_at_all() -> None:
+def test_offered_schemes_work_at_a_gateway() -> None:
     assert {"newreno", "tcp-gap", "vagp", "fixed-rate"} <= set(offered())
     assert not {"lred", "tcp-ap", "delayed-ack", "edca"} & set(offered())
     for name in offered():
         make(name, {"pace_rate_bps": 1_000_000})
 
 
-def test_a_scheme_that_goes_by_the_path_is_refused_where_nobody_said_the_path() -> None:
+def test_a_scheme_that_needs_the_path_is_refused_without_it() -> None:
     url = "unix:none"
     settings = HookSettings()
     with pytest.raises(ConfigError, match="'tcp-gap' needs --path-rates"):
@@ -220,7 +220,7 @@ def test_limits_are_checked_as_options_are() -> None:
             read_limits({name: value})
 
 
-def test_reports_are_of_flows_of_which_the_agent_knows_more() -> None:
+def test_reports_contain_flows_with_measurements() -> None:
     row = {"flow": "10.9.0.1:5000 > 10.9.0.2:80", "protocol": "tcp", "rtt_s": 0.1, "mos": None}
     ends = {"src": "10.9.0.1", "sport": 5000, "dst": "10.9.0.2", "dport": 80}
     assert flow_report(row) == ends | {"protocol": 6, "rtt_s": 0.1, "mos": None}
@@ -228,9 +228,9 @@ def test_reports_are_of_flows_of_which_the_agent_knows_more() -> None:
     assert flow_report(row | {"flow": "somewhere"}) is None
 
 
-def test_a_name_is_one_that_urls_can_hold() -> None:
+def test_names_are_valid_in_urls() -> None:
     assert own_name("GA") == "GA"
-    with pytest.raises(ConfigError, match="--name 'a/b'"):
+    with pytest.raises(ConfigError, match="--name .*, not 'a/b'"):
         own_name("a/b")
 
 
@@ -287,7 +287,7 @@ def test_a_policy_becomes_a_hook_and_the_report_goes_back(led: Led) -> None:
     wait_until(lambda: led.gateway()["scheme"] == "fixed-rate")
 
 
-def test_what_cannot_be_is_refused_where_it_was_asked_for(led: Led) -> None:
+def test_the_agent_reports_a_policy_it_cannot_apply(led: Led) -> None:
     assert led.set_policy(scheme="fixed-rate") == 200  # the controller does not know what it needs
 
     def refused() -> bool:
@@ -300,7 +300,7 @@ def test_what_cannot_be_is_refused_where_it_was_asked_for(led: Led) -> None:
     assert led.gateway()["scheme"] == "tcp-gap"
 
 
-def test_a_controller_that_is_killed_is_waited_for(led: Led) -> None:
+def test_the_agent_waits_for_a_killed_controller(led: Led) -> None:
     led.controller.process.kill()
     led.controller.close()
     led.report()
@@ -313,7 +313,7 @@ def test_a_controller_that_is_killed_is_waited_for(led: Led) -> None:
     assert isinstance(led.found[0][1], NullHook)
 
 
-def test_a_controller_that_starts_anew_leaves_the_agent_as_it_is(led: Led) -> None:
+def test_a_restarted_controller_does_not_change_the_agent(led: Led) -> None:
     assert led.set_policy(scheme="newreno", limits={"pace_rate_bps": 300_000}) == 200
     wait_until(led.told)
     led.orders.accepted("newreno")
@@ -327,6 +327,6 @@ def test_a_controller_that_starts_anew_leaves_the_agent_as_it_is(led: Led) -> No
     assert [name for name, _hook in led.found] == ["tcp-expect"]
 
 
-def test_a_token_that_the_controller_does_not_take_is_told_as_such(led: Led) -> None:
+def test_a_wrong_token_is_reported(led: Led) -> None:
     with pytest.raises(OSError, match=f"the token in {rest.TOKEN} is wrong"):
         rest.Client(led.controller.url, "another").events()

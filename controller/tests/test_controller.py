@@ -46,7 +46,7 @@ def test_links_of_a_ring_are_found() -> None:
     assert fabric.controller.network.edges(fabric.now_ns) == [End(n, p) for n in (1, 2, 3) for p in (1, 4)]
 
 
-def test_a_question_for_nobody_leaves_each_edge_once_and_no_link() -> None:
+def test_an_unanswered_arp_request_leaves_each_edge_once() -> None:
     fabric = ready()
     fabric.send(P1, ask_arp(H1, M1, "10.9.0.77"))
     assert {end: len(frames) for end, frames in fabric.delivered.items() if frames} == {
@@ -58,7 +58,7 @@ def test_a_question_for_nobody_leaves_each_edge_once_and_no_link() -> None:
     }
 
 
-def test_a_known_address_is_answered_for() -> None:
+def test_the_controller_answers_for_a_known_address() -> None:
     fabric = ready()
     fabric.send(P1, ask_arp(H1, M1, H2))
     (answer,) = fabric.delivered[P1]
@@ -69,7 +69,7 @@ def test_a_known_address_is_answered_for() -> None:
     assert not fabric.delivered[P2]
 
 
-def test_a_reply_goes_to_whom_it_is_for() -> None:
+def test_an_arp_reply_goes_to_its_target() -> None:
     fabric = ready()
     from pacelab_controller.core.frames import arp_packet
 
@@ -93,7 +93,7 @@ def test_a_flow_gets_rules_for_both_directions_and_the_first_packet_arrives() ->
     assert fabric.tables[1][msg.Match(flow=key.reversed())][1].out_port == 1
 
 
-def test_rules_stand_from_the_last_switch_to_the_first() -> None:
+def test_rules_are_installed_from_the_last_switch_to_the_first() -> None:
     fabric = ready()
     fabric.actions.clear()
     fabric.send(P1, tcp_frame(H1, H2, src_mac=M1))
@@ -117,7 +117,7 @@ def test_a_call_gets_its_queue_after_four_packets_and_so_does_its_other_directio
     assert {note["reason"] for note in fabric.notes("class")} == {"RTP, payload type 18"}
 
 
-def test_a_call_is_told_from_packets_that_were_under_way_before_the_switch_had_its_rule() -> None:
+def test_a_call_is_recognized_from_packets_in_transit() -> None:
     fabric = ready()
     for number in range(4):
         frame = udp_frame(H1, H2, src_mac=M1, payload=rtp(number))
@@ -134,7 +134,7 @@ def test_marked_voice_keeps_its_mark() -> None:
     assert (rule.voice, rule.mark) == (True, False)
 
 
-def test_what_is_no_call_stops_being_looked_at() -> None:
+def test_a_flow_that_is_no_call_is_not_copied_any_more() -> None:
     fabric = ready()
     fabric.send(P1, udp_frame(H1, H2, src_mac=M1, payload=rtp(1)))
     match = msg.Match(flow=key_of(udp_frame(H1, H2, src_mac=M1)))
@@ -143,7 +143,7 @@ def test_what_is_no_call_stops_being_looked_at() -> None:
     assert not fabric.tables[1][match][1].probe
 
 
-def test_counters_become_rates_and_a_class() -> None:
+def test_counters_give_rates_and_a_class() -> None:
     fabric = ready()
     frame = udp_frame(H1, H2, src_mac=M1)
     fabric.send(P1, frame)
@@ -159,7 +159,7 @@ def test_counters_become_rates_and_a_class() -> None:
     assert flow.packets == 310
 
 
-def test_a_handover_moves_rules_and_loses_the_old_ones_after_the_grace() -> None:
+def test_a_handover_removes_old_rules_after_a_delay() -> None:
     fabric = ready()
     fabric.send(P2, garp(S, M2))
     frame = tcp_frame(H1, S, src_mac=M1)
@@ -206,7 +206,7 @@ def test_a_handover_does_not_look_like_a_pause() -> None:
     assert flow.rate_bps == 800_000
 
 
-def test_a_late_packet_from_the_old_place_is_carried_and_changes_nothing() -> None:
+def test_a_late_packet_from_the_old_place_is_forwarded_without_effect() -> None:
     fabric = ready()
     fabric.send(P2, garp(S, M2))
     fabric.send(P1, tcp_frame(H1, S, src_mac=M1))
@@ -221,7 +221,7 @@ def test_a_late_packet_from_the_old_place_is_carried_and_changes_nothing() -> No
     assert fabric.controller.counters["places refused"] == 1
 
 
-def test_a_link_down_sends_flows_the_other_way_round() -> None:
+def test_flows_take_the_other_path_when_a_link_goes_down() -> None:
     fabric = ready()
     frame = tcp_frame(H1, H2, src_mac=M1)
     fabric.send(P1, frame)
@@ -231,7 +231,7 @@ def test_a_link_down_sends_flows_the_other_way_round() -> None:
     assert fabric.tables[1][msg.Match(flow=key_of(frame))][1].out_port == 3
 
 
-def test_without_a_way_a_flow_waits_for_a_link() -> None:
+def test_without_a_path_a_flow_waits_for_a_link() -> None:
     links = [(End(1, 2), End(2, 2))]
     fabric = Fabric({1: 2, 2: 2}, links).start()
     fabric.send(P1, garp(H1, M1))
@@ -246,7 +246,7 @@ def test_without_a_way_a_flow_waits_for_a_link() -> None:
     assert len(fabric.got(P2)) == 2
 
 
-def test_an_edge_port_that_goes_takes_places_and_flows_along() -> None:
+def test_a_lost_edge_port_removes_its_places_and_flows() -> None:
     fabric = ready()
     fabric.send(P1, tcp_frame(H1, H2, src_mac=M1))
     fabric.port(P2, up=False)
@@ -256,7 +256,7 @@ def test_an_edge_port_that_goes_takes_places_and_flows_along() -> None:
     assert left == {msg.Match(arp=M1)}  # who is still there can still be asked
 
 
-def test_a_new_controller_takes_over_what_it_finds() -> None:
+def test_a_new_controller_adopts_existing_rules() -> None:
     before = ready()
     frame = tcp_frame(H1, H2, src_mac=M1)
     before.send(P1, frame)
@@ -279,7 +279,7 @@ def test_a_new_controller_takes_over_what_it_finds() -> None:
     assert len(after.got(P3)) == 1
 
 
-def test_a_flow_found_in_switches_shows_its_way_in_order() -> None:
+def test_an_adopted_flow_shows_its_path_in_order() -> None:
     before = ring(4).start()
     before.send(P1, garp(H1, M1))
     before.send(End(3, 1), garp(H2, M2))
@@ -307,7 +307,7 @@ def test_a_switch_that_lost_its_rules_gets_them_again() -> None:
     assert msg.Match(flow=key_of(frame)) in fabric.tables[2]
 
 
-def test_a_table_that_somebody_emptied_is_filled_again() -> None:
+def test_an_emptied_table_is_restored() -> None:
     fabric = ready()
     frame = tcp_frame(H1, H2, src_mac=M1)
     fabric.send(P1, frame)
@@ -330,7 +330,7 @@ def arp_rules(fabric: Fabric) -> dict[tuple[int, int], int]:
     }
 
 
-def test_hosts_that_have_met_ask_one_another_without_the_controller() -> None:
+def test_hosts_that_know_each_other_use_arp_without_the_controller() -> None:
     fabric = ready()
     fabric.send(P1, tcp_frame(H1, H2, src_mac=M1))
     assert arp_rules(fabric) == {(1, M2): 2, (2, M2): 1, (2, M1): 3, (1, M1): 1}
@@ -344,7 +344,7 @@ def test_hosts_that_have_met_ask_one_another_without_the_controller() -> None:
     assert not any(isinstance(a, msg.AddRule) and a.rule.match.arp is not None for a in fabric.actions[asked:])
 
 
-def test_arp_from_host_to_host_follows_links_and_goes_with_its_port() -> None:
+def test_arp_rules_follow_links_and_end_with_their_port() -> None:
     fabric = ready()
     fabric.send(P1, tcp_frame(H1, H2, src_mac=M1))
     fabric.port(End(1, 2), up=False)
@@ -371,13 +371,13 @@ def test_an_idle_flow_is_forgotten_where_it_is_counted() -> None:
     assert fabric.controller.flows.find(flow.key) is None
 
 
-def test_strangers_among_switches_are_turned_away() -> None:
+def test_unlisted_switches_are_rejected() -> None:
     fabric = Fabric({1: 2, 2: 2}, [], controller=Controller(generation=1, switches=[1])).start()
     assert fabric.disconnected == [(2, "it is not listed in --network")]
     assert fabric.notes("switch-refused") == [{"switch": "2", "reason": "it is not listed in --network"}]
 
 
-def test_a_switch_that_reconnects_in_a_loop_is_turned_away_for_a_while() -> None:
+def test_a_switch_that_reconnects_in_a_loop_is_rejected() -> None:
     fabric = Fabric({1: 2}, [])
     for _ in range(6):
         fabric.connect(1)
@@ -400,7 +400,7 @@ def test_a_station_in_two_places_is_resolved_with_a_reason() -> None:
     assert note["reason"] == "claimed from two places: it stays where it was"
 
 
-def test_flows_beyond_the_table_are_carried_by_address_pair() -> None:
+def test_flows_beyond_the_limit_use_address_pairs() -> None:
     fabric = ready()
     while (
         fabric.controller.flows.add(
@@ -415,7 +415,7 @@ def test_flows_beyond_the_table_are_carried_by_address_pair() -> None:
     assert fabric.controller.counters["no room for flows"] == 1
 
 
-def test_an_unknown_address_is_asked_for_once_a_second() -> None:
+def test_an_unknown_address_is_probed_once_a_second() -> None:
     fabric = ready()
     for _ in range(5):
         fabric.send(P1, udp_frame(H1, "10.9.0.66", src_mac=M1))
@@ -435,7 +435,7 @@ def test_malformed_frames_and_unknown_ports_are_counted() -> None:
     assert fabric.controller.counters == {"malformed: cut off": 1, "from an unknown port": 1, "refused by a switch": 1}
 
 
-def test_frames_that_are_not_ip_find_their_way_by_mac() -> None:
+def test_frames_that_are_not_ip_are_forwarded_by_mac() -> None:
     fabric = ready()
     hello = b"\x86\xdd" + bytes(40)
     fabric.send(P2, M1.to_bytes(6, "big") + M2.to_bytes(6, "big") + hello)
@@ -471,7 +471,7 @@ def test_a_registration_moves_a_station() -> None:
     assert (place.end, place.mac) == (P2, M2)
 
 
-def test_policies_are_what_the_gateway_can_do() -> None:
+def test_policies_are_limited_to_the_gateways_abilities() -> None:
     controller = ready().controller
     controller.announce(0, gateway())
     assert controller.set_policy(0, "GB", scheme="tcp-gap", limits={}) == "no gateway 'GB'; give one of: GA"
@@ -484,14 +484,14 @@ def test_policies_are_what_the_gateway_can_do() -> None:
     assert controller.policies.find("GA").wanted_scheme == "newreno"  # type: ignore[union-attr]
 
 
-def test_a_name_that_another_gateway_has_is_refused_until_that_one_is_silent() -> None:
+def test_a_gateways_name_is_reserved_until_it_is_silent() -> None:
     controller = ready().controller
     controller.announce(0, gateway())
     assert controller.set_policy(0, "GA", scheme="newreno", limits={}) is controller.policies.find("GA")
     other = replace(gateway(address="10.9.0.99"), heard_ns=SILENT_NS - 1)
     reason = controller.announce(SILENT_NS - 1, other)
     assert reason is not None
-    assert "is called GA: choose another --name" in reason
+    assert "the name GA belongs to the gateway at 10.9.0.2; choose another --name" in reason
     assert controller.policies.find("GA") is not other
     assert controller.announce(SILENT_NS, replace(other, heard_ns=SILENT_NS)) is None
 
@@ -521,9 +521,7 @@ def trees_and_rings(draw: st.DrawFn) -> tuple[Fabric, int]:
 
 @settings(max_examples=60, deadline=None)
 @given(trees_and_rings(), st.data())
-def test_whatever_the_network_each_packet_arrives_once_where_its_address_is(
-    made: tuple[Fabric, int], data: st.DataObject
-) -> None:
+def test_in_any_network_each_packet_arrives_once_at_its_address(made: tuple[Fabric, int], data: st.DataObject) -> None:
     fabric, count = made
     fabric.start()
 

@@ -51,7 +51,7 @@ MAIN = 'remove it, or put it under `if __name__ == "__main__":`'
         ("get_ipython().run_line_magic('matplotlib', 'inline')", "remove the line, or hand in the notebook"),
     ],
 )
-def test_what_cannot_be_done_here_is_told_what_to_do_instead(
+def test_impossible_actions_get_advice(
     line: str, says: str, best: Walls, grade: Callable[..., Verdict], model: str
 ) -> None:
     verdict = grade(f"{line}\n{model}", best, only=("equal-rates",))
@@ -63,12 +63,12 @@ def test_what_cannot_be_done_here_is_told_what_to_do_instead(
     ("kind", "text"),
     [("SystemExit", "0"), ("EOFError", "EOF when reading a line"), ("PermissionError", "[Errno 1]")],
 )
-def test_what_a_called_function_cannot_do_is_to_be_left_out(kind: str, text: str) -> None:
+def test_advice_for_a_called_function_is_to_remove_the_code(kind: str, text: str) -> None:
     raised = str(Raised({"type": kind, "kinds": "", "text": text, "where": ""}, "GatewayPacer.handle()"))
     assert raised.endswith(": remove it")
 
 
-def test_a_number_that_is_not_finite_is_told_in_words_without_a_sandbox_too(model: str) -> None:
+def test_a_number_that_is_not_finite_is_described_without_a_sandbox(model: str) -> None:
     text = model.replace("return sqrt(", "return float('nan') * sqrt(")
     checks = tuple(check for check in ASSIGNMENT.checks if check.id == "variation")
     assignment = replace(ASSIGNMENT)
@@ -78,14 +78,14 @@ def test_a_number_that_is_not_finite_is_told_in_words_without_a_sandbox_too(mode
     assert result.got.endswith("a number that is not finite (nan, inf) was returned")
 
 
-def test_a_deadline_in_another_form_is_told_what_it_should_be() -> None:
+def test_a_deadline_of_another_form_is_described() -> None:
     hook = SimpleNamespace(poll_action=lambda: None, deadline=lambda: 7)
     with pytest.raises(TypeError, match=re.escape("deadline() returned 7, not (at_ns, reason) or None")):
         drain(hook)
 
 
 @pytest.mark.parametrize("returned", [Forward(1), [Drop(1, "full")]])
-def test_an_action_that_is_returned_where_nobody_looks_is_told_where_it_belongs(returned: object) -> None:
+def test_a_returned_action_is_reported_with_the_right_method(returned: object) -> None:
     given: list[Forward | None] = [None, Forward(2)]
     hook = SimpleNamespace(poll_action=lambda: given.pop(), deadline=lambda: None)
     assert drain(hook, returned) == [[["Forward", 2, False]], None]
@@ -94,7 +94,7 @@ def test_an_action_that_is_returned_where_nobody_looks_is_told_where_it_belongs(
         drain(hook, returned)
 
 
-def test_what_is_newer_than_this_python_is_told_without_a_place_on_this_machine() -> None:
+def test_missing_newer_names_are_reported_without_paths_of_this_machine() -> None:
     with pytest.raises(ImportError) as caught:
         exec("from typing import of_a_newer_python")
     raised = str(Raised(describe(caught.value), "f()"))
@@ -103,19 +103,19 @@ def test_what_is_newer_than_this_python_is_told_without_a_place_on_this_machine(
     )
 
 
-def test_a_right_number_of_another_type_is_told_what_to_return() -> None:
+def test_advice_for_a_number_of_another_type() -> None:
     text = "a Fraction was returned where a plain value was asked for"
     error = {"type": "TypeError", "kinds": "TypeError", "text": text, "where": ""}
     assert str(Raised(error, "f()")).endswith("return numbers, texts or lists of them: float(...), list(...)")
 
 
-def test_numbers_that_differ_are_told_with_the_digits_in_which_they_do() -> None:
+def test_numbers_that_differ_are_shown_with_enough_digits() -> None:
     with pytest.raises(WrongAnswer) as caught:
         near(1_440_000 / 7, 205_714, what="bound")
     assert (caught.value.finding.expected, caught.value.finding.got) == ("bound = 205,714.286", "205,714")
 
 
-def test_what_draws_without_a_seed_draws_the_same_at_each_grading(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_numbers_without_a_seed_are_reproducible(monkeypatch: pytest.MonkeyPatch) -> None:
     def drawn() -> list[float]:
         with monkeypatch.context() as patch:
             for name, value in list(vars(random).items()):
@@ -131,9 +131,7 @@ def test_what_draws_without_a_seed_draws_the_same_at_each_grading(monkeypatch: p
     assert first[-1] == random.Random(5).random()
 
 
-def test_an_async_def_is_told_so_without_a_warning_of_the_graders_own_lines(
-    tmp_path: Path, recwarn: pytest.WarningsRecorder
-) -> None:
+def test_async_def_is_reported_without_a_python_warning(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     (tmp_path / "mine.py").write_text(
         "async def interval(): return 1\nclass Hook:\n    async def handle_timeout(self, now_ns): pass\n"
         "class Yields:\n    def handle_timeout(self, now_ns): yield\n"
@@ -152,20 +150,20 @@ def test_an_async_def_is_told_so_without_a_warning_of_the_graders_own_lines(
     assert not recwarn.list
 
 
-def test_an_iterator_is_its_values_as_in_the_labs_own_checks() -> None:
+def test_an_iterator_counts_as_its_values() -> None:
     assert json_value(number for number in (1.5, 2.5)) == [1.5, 2.5]
     assert json_value([map(str, (1, 2)), 3]) == [["1", "2"], 3]
     assert len(json_value(count())) == MOST_YIELDED == exercise.MOST_YIELDED
 
 
 @pytest.mark.parametrize("kind", ["ValueError", "ZeroDivisionError", "NameError", "ImportError", "TypeError"])
-def test_an_exception_of_the_codes_own_is_left_as_it_is(kind: str) -> None:
+def test_an_exception_of_the_code_gets_no_advice(kind: str) -> None:
     error = {"type": kind, "kinds": kind, "text": "of my own: PermissionError: no", "where": "line 3"}
     raised = Raised(error, "f()")
     assert str(raised) == f"f() raised {kind}: of my own: PermissionError: no (line 3)"
 
 
-def test_what_was_done_ends_with_what_was_done_last_and_shows_what_was_drawn() -> None:
+def test_steps_end_with_the_last_one_and_show_random_numbers() -> None:
     lab = CheckContext(box=None, file="", key=b"")  # type: ignore[arg-type]
     for number in range(MAX_STEPS + 5):
         lab.step(str(number))

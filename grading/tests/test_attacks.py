@@ -254,7 +254,7 @@ WITHOUT_NAMESPACES = {
     *("kill-everybody", "unix-socket", "run-a-program", "become-a-program", "become-root", "trace-the-grader", "sleep"),
     *("list-processes", "shared-memory"),
 }
-"""Attacks that bubblewrap would stop: the fallback must, too. The others never meet a wall."""
+"""Attacks that bubblewrap stops; the fallback must stop them as well. The others meet no barrier."""
 
 
 def processes() -> set[int]:

@@ -56,7 +56,7 @@ RESULTS = {
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_a_strange_answer_is_a_verdict(best: Walls, grade: Judge, name: str) -> None:
+def test_an_unusual_answer_is_a_verdict(best: Walls, grade: Judge, name: str) -> None:
     body, says = RESULTS[name]
     verdict = grade(f"{DELAY}    {body}\n", best, only=("equal-rates",))
     text = text_report(verdict)
@@ -125,7 +125,7 @@ STALLS = {
 
 
 @pytest.mark.parametrize("name", STALLS)
-def test_no_pipe_holds_the_grader(best: Walls, grade: Judge, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_pipe_blocks_the_grader(best: Walls, grade: Judge, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pacelab_grading.sandbox.session.COUNTED_CPU_S", 1.0)
     began = time.monotonic()
     verdict = grade(DELAY + STALLS[name].strip("\n") + "\n", best, only=("equal-rates",))
@@ -134,7 +134,7 @@ def test_no_pipe_holds_the_grader(best: Walls, grade: Judge, name: str, monkeypa
     assert time.monotonic() - began < 60
 
 
-def test_a_question_that_nobody_reads_is_waited_for_under_watch(best: Walls, grade: Judge) -> None:
+def test_a_process_that_does_not_read_questions_times_out(best: Walls, grade: Judge) -> None:
     """Longer than a pipe holds: a write that blocked would never return."""
     from pacelab_grading.sandbox.box import Box
     from pacelab_grading.sandbox.failures import IdleTimeout
@@ -163,7 +163,7 @@ def test_a_question_that_nobody_reads_is_waited_for_under_watch(best: Walls, gra
         "    sum(range(5 * 10**7))\n    raise SystemError('error return without exception set')\n",
     ],
 )
-def test_what_ends_its_process_when_counted_is_a_verdict_each_time(
+def test_a_process_that_dies_when_counted_fails_each_time(
     best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch, body: str
 ) -> None:
     """Not only as often as calls are counted."""
@@ -184,7 +184,7 @@ def test_prints_are_shown_and_bounded(best: Walls, grade: Judge) -> None:
     assert "last words" in crashed.results[0].printed
 
 
-def test_a_check_that_stumbles_fails_alone(best: Walls, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_crashes_fails_alone(best: Walls, monkeypatch: pytest.MonkeyPatch) -> None:
     def stumble(lab: CheckContext) -> None:
         lab.step("ask for the moon")
         raise KeyError("moon")
@@ -228,7 +228,7 @@ def test_a_judge_that_is_killed_costs_one_check(engine: None, monkeypatch: pytes
     assert verdict.points == 100 - lost[0].points
 
 
-def test_the_deadline_outside_holds_whatever_the_judge_does(engine: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_outer_deadline_holds_whatever_the_judge_does(engine: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process_module, "WALL_S", 0.5)
     monkeypatch.setattr(process_module, "GRACE_S", 1.0)
     began = time.monotonic()
@@ -243,7 +243,7 @@ def test_the_deadline_outside_holds_whatever_the_judge_does(engine: None, monkey
     assert "ZeroDivisionError" in again.problems[0]
 
 
-def test_what_kills_the_reader_is_named() -> None:
+def test_the_death_of_the_reader_is_reported() -> None:
     with JudgeProcess() as judge_process:
         judge_process._started().kill()
         found = judge_process.read("s", {"gateway_pacer.py": b"x = 1\n"}, find_assignment(3))
@@ -255,17 +255,17 @@ def test_what_kills_the_reader_is_named() -> None:
 @pytest.mark.parametrize(
     "value", [10**400, -(10**19), float("inf"), float("nan"), {"a": 1}, [[[[[[[[[[[[[[1]]]]]]]]]]]]]], [0] * 60_000]
 )
-def test_answers_beyond_bounds_are_unfit(value: Any) -> None:
+def test_answers_out_of_bounds_are_invalid(value: Any) -> None:
     with pytest.raises(InvalidAnswer):
         checked_answer(value)
 
 
-def test_an_exponent_makes_no_infinity() -> None:
+def test_an_exponent_cannot_make_infinity() -> None:
     with pytest.raises(InvalidAnswer, match="not finite"):
         checked_answer(wire.decode(b"[1e999]"))
 
 
-def test_plain_text_shows_what_hides() -> None:
+def test_printable_text_shows_hidden_characters() -> None:
     assert printable("a\x1b\u202e\ud800\nü✓") == r"a\x1b\u202e\ud800\nü✓"
     assert printable("a\nb", lines=True) == "a\nb"
     assert printable("abcdef", 3) == "abc..."
@@ -364,7 +364,7 @@ def test_the_capstone_is_ready_for_any_answer(monkeypatch: pytest.MonkeyPatch) -
     assert sum(fuzz("lab7", seed, monkeypatch, simulated=True) for seed in range(5)) > 15
 
 
-def test_modules_of_the_students_own_are_imported_and_counted(best: Walls) -> None:
+def test_the_students_own_modules_are_imported_and_counted(best: Walls) -> None:
     model = find_assignment(3).model
     head, tail = model.split("class PaceEstimator:")
     main = "from parts.delay import *\nfrom parts.delay import four_hop_delay_ns\n\nclass PaceEstimator:" + tail

@@ -121,7 +121,7 @@ def test_bad_usage_is_one_line(
 @pytest.mark.parametrize(
     ("stopped", "code", "says"), [(KeyboardInterrupt(), 130, "interrupted"), (HostError("disk full"), 3, "disk full")]
 )
-def test_interrupted_grading_says_what_is_kept_and_leaves_no_sandbox(
+def test_interrupted_grading_reports_kept_verdicts_and_leaves_no_sandbox(
     in_tmp: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

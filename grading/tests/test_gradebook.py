@@ -52,7 +52,7 @@ SETTINGS = BatchSettings(assignment=2, weak_walls=True)
 
 
 @pytest.mark.thorough
-def test_the_same_submission_gets_the_same_verdict_behind_any_walls(grade: Judge, best: Walls) -> None:
+def test_the_same_submission_gets_the_same_verdict_in_any_sandbox(grade: Judge, best: Walls) -> None:
     from pacelab_grading.sandbox.box import walls
 
     source = (find_assignment(2).path / "model.py").read_text(encoding="utf-8").replace("8e9", "1e9")
@@ -77,7 +77,7 @@ def test_another_key_draws_other_parameters(grade: Judge, best: Walls) -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_batch_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graded: list[str] = []
     original = JudgeProcess.judge
 
@@ -108,13 +108,13 @@ def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytes
     assert len(graded) == 9
 
 
-def test_a_scheduler_that_is_not_there_is_a_host_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_scheduler_is_a_host_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "CONNECT_S", 0.3)
     with pytest.raises(HostError, match="--scheduler"):
         grade_all(MANY, SETTINGS, store=tmp_path, scheduler="tcp://127.0.0.1:9")
 
 
-def test_file_names_hold_no_path_and_stay_apart() -> None:
+def test_file_names_contain_no_path_and_are_unique() -> None:
     names = ["ann", "Ann", "zoë", "zoe\u0308", "../../etc/passwd", "a/b", "a_b", "", "Zoë Öz", "x" * 300]
     made = [file_stem(name) for name in names]
     assert len(set(map(casefolded, made))) == len(names)  # on a disk for which letters have no size, too
@@ -134,7 +134,7 @@ def verdict(student: str, points: float, status: str = "graded") -> Verdict:
         total=100,
         status=status,
         results=(result,),
-        problems=("mend <this>",),
+        problems=("fix <this>",),
     )
 
 
@@ -150,7 +150,7 @@ def test_a_pair_shares_its_better_submission() -> None:
     assert found == [("Ann A", 70, "graded", None), ("Bob B", 70, "graded", None), ("Cem C", 0.0, "missing", None)]
 
 
-def test_a_pair_may_be_written_in_any_way_and_words_remain_words() -> None:
+def test_spelling_of_a_pairs_name_is_normalized() -> None:
     named = ["A, B", "a,b", " A ,  B", "ab", "team 1 1", "team 11"]
     students = [Student(student=f"s{place}", group=group) for place, group in enumerate(named)]
     found = rows([verdict("s0", 70)], students)
@@ -158,7 +158,7 @@ def test_a_pair_may_be_written_in_any_way_and_words_remain_words() -> None:
     assert len({student.pair for student in students}) == 4
 
 
-def test_two_columns_of_one_title_are_refused_where_it_is_read(tmp_path: Path) -> None:
+def test_two_columns_with_the_same_title_are_refused(tmp_path: Path) -> None:
     place = tmp_path / "roster.csv"
     place.write_text("student,Quiz,Student ,Quiz\nAnn,1,x,2\n")
     with pytest.raises(ConfigError, match="has 2 columns named 'student'; rename all but one of them"):
@@ -178,7 +178,7 @@ def test_two_columns_of_one_title_are_refused_where_it_is_read(tmp_path: Path) -
         ("2026-11-05T12:00", 0, 4, 0),  # beyond the most days
     ],
 )
-def test_late_days_cost_a_part_each(submitted: str, extension: float, days: int, score: float) -> None:
+def test_each_late_day_costs_a_part(submitted: str, extension: float, days: int, score: float) -> None:
     rule = LateRule(due=parse_time("2026-11-01T23:59"), percent_per_day=10, most_days=3)
     students = [Student(student="Ann", submitted=submitted, extension_days=extension)]
     assert rows([verdict("Ann", 80)], students, rule) == [("Ann", score, "graded", days)]
@@ -194,7 +194,7 @@ def pair(*submitted: str) -> list[Student]:
     ]
 
 
-def test_each_has_the_own_number_and_of_a_pair_only_the_partner_is_told_who_handed_in() -> None:
+def test_partners_have_their_own_numbers_and_a_remark() -> None:
     """The platform writes the name in its own way."""
     students = [
         Student(student=name, group=group, ids=(("moodle", id),))
@@ -203,8 +203,8 @@ def test_each_has_the_own_number_and_of_a_pair_only_the_partner_is_told_who_hand
     made = Submission(student="Team 1-Ann Lee", source="", platform="moodle", identity="21")
     found = gradebook([verdict(made.student, 90)], [made], students, LateRule())
     assert [(row.id, row.remarks) for row in found] == [
-        ("21", "mend <this>"),
-        ("22", "handed in by Team 1-Ann Lee; mend <this>"),
+        ("21", "fix <this>"),
+        ("22", "handed in by Team 1-Ann Lee; fix <this>"),
         ("23", "nothing handed in"),
     ]
 
@@ -216,21 +216,21 @@ def test_a_pair_is_as_late_as_its_submission() -> None:
     assert rows([verdict("Ann", 90)], pair(LATE, EARLY), DUE) == both
 
 
-def test_a_pair_gets_what_is_worth_more_after_the_deduction() -> None:
+def test_a_pair_gets_the_submission_worth_more_after_the_penalty() -> None:
     both = [("Ann", 80, "graded", 0), ("Bob", 80, "graded", 0)]
     assert rows([verdict("Ann", 80), verdict("Bob", 90)], pair(EARLY, LATE), DUE) == both
     extended = [Student(student="Ann", group="g", submitted=LATE), Student(student="Bob", group="g", extension_days=2)]
     assert [row[1] for row in rows([verdict("Ann", 90)], extended, DUE)] == [70, 90]  # an extension is one's own
 
 
-def test_a_report_and_the_remarks_say_what_lateness_took_off() -> None:
+def test_report_and_remarks_show_the_late_penalty() -> None:
     made, handed = [verdict("Ann", 90)], Submission(student="Ann", source="")
     for extension, told in ((0, ["Ann", "Bob"]), (2, ["Ann"])):
         people = [Student(student="Ann", group="g", submitted=LATE)]
         people += [Student(student="Bob", group="g", extension_days=extension)]
         found = gradebook(made, [handed], people, DUE)
         assert lateness(found, handed) == [f"{name}: late (started days: 2): 20 points off" for name in told]
-        assert found[0].remarks == "late (started days: 2): 20 points off; mend <this>"
+        assert found[0].remarks == "late (started days: 2): 20 points off; fix <this>"
     assert lateness(gradebook(made, [handed], people[:1], DUE), handed) == ["late (started days: 2): 20 points off"]
 
 
@@ -262,12 +262,12 @@ def test_offsets_count(due: str, submitted: str, days: int) -> None:
 
 
 @pytest.mark.usefixtures("eight_hours_behind")
-def test_a_time_that_no_clock_shows_is_told() -> None:
+def test_an_impossible_time_is_refused() -> None:
     with pytest.raises(ConfigError, match="give both an offset"):
         LateRule(due=parse_time("2026-11-01T23:59Z")).days("9999-12-31T23:59")
 
 
-def test_strangers_and_reruns_are_marked() -> None:
+def test_unmatched_hand_ins_and_reruns_are_marked() -> None:
     submissions = [Submission(student="who", source="", late=True)]
     (known, stranger) = gradebook([verdict("who", 5, "rerun")], submissions, [Student(student="Ann")], LateRule())
     assert known.status == "missing"
@@ -276,7 +276,7 @@ def test_strangers_and_reruns_are_marked() -> None:
     assert "late, but the time is unknown" in stranger.remarks
 
 
-def test_why_a_hand_in_is_nobodys() -> None:
+def test_unmatched_hand_ins_have_a_reason() -> None:
     students = [Student(student=name, id=number) for name, number in (("Jo Smith", "1"), ("Jo Smith", "2"), ("X", "2"))]
     found = gradebook(
         [verdict(name, 5) for name in ("Jo Smith", "2", "Lee", "1")],
@@ -287,10 +287,10 @@ def test_why_a_hand_in_is_nobodys() -> None:
     assert [row.status for row in found] == ["graded", "missing", "missing", "graded", "graded", "graded"]
     assert unmatched_rows(found) == found[3:]
     said = [row.remarks.partition(":")[0] for row in found[3:]]
-    assert said == ["its name matches 2 students", "its id matches 2 students", "not in the roster; mend <this>"]
+    assert said == ["its name matches 2 students", "its id matches 2 students", "not in the roster; fix <this>"]
 
 
-def test_whose_partner_has_two_hand_ins_has_them_too() -> None:
+def test_both_partners_get_two_hand_ins_of_one() -> None:
     found = rows([verdict("Ann", 90), verdict("Ann", 80)], pair("", ""))
     assert [row[2] for row in found] == ["duplicate", "duplicate"]
 
@@ -331,7 +331,7 @@ def test_roster_headers_and_errors(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["2026-11-01", " 20261101 ", "2026-W44-7"])
-def test_a_day_alone_is_no_time(text: str) -> None:
+def test_a_day_without_a_time_is_refused(text: str) -> None:
     """Its first minute would be a day before what is meant by --due, and before what was handed in on it."""
     with pytest.raises(ConfigError, match="with the time of day"):
         parse_time(text)
@@ -344,7 +344,7 @@ def test_a_roster_may_begin_with_empty_lines_or_excels_separator(tmp_path: Path)
     assert read_roster(place) == [Student(student="Ann", id="1")]
 
 
-def test_who_is_in_two_sections_is_one_student(tmp_path: Path) -> None:
+def test_a_student_in_two_sections_counts_once(tmp_path: Path) -> None:
     place = tmp_path / "roster.csv"
     place.write_text("student,id,section\nAnn,1,A\nAnn,1,B\nAnn,2,B\n", "utf-8")
     assert [(student.id, student.line) for student in read_roster(place)] == [("1", 0), ("2", 2)]
@@ -352,7 +352,7 @@ def test_who_is_in_two_sections_is_one_student(tmp_path: Path) -> None:
     assert [student.line for student in read_roster(place)] == [0, 2]  # what is uploaded counts line by line
 
 
-def test_what_bears_a_groups_name_is_the_groups() -> None:
+def test_a_hand_in_with_a_groups_name_is_the_groups() -> None:
     students = [
         Student(student=name, id=name[0], group=group) for name, group in (("Ann", ""), ("Bob", "P 1"), ("Cy", "P 1"))
     ]
@@ -363,7 +363,7 @@ def test_what_bears_a_groups_name_is_the_groups() -> None:
     ]
 
 
-def test_who_is_excused_in_canvas_remains_so() -> None:
+def test_a_student_excused_in_canvas_stays_excused() -> None:
     header = ["Student", "ID", "Section", "Assignment 1 (5)"]
     values = {"student": "Ann", "id": "1", "group": "", "points": 0.0, "late_days": None, "deduction": 0.0}
     row = Row(**values, score=0.0, of=100, status="missing", version=None, remarks="")
@@ -392,7 +392,7 @@ def test_a_score_is_out_of_the_points_that_canvas_has_in_that_column(
     assert [cells[3] for cells in csv.reader(text.splitlines())] == made
 
 
-def test_what_was_handed_in_as_it_was_handed_out_is_remarked() -> None:
+def test_an_unchanged_template_gets_a_remark() -> None:
     handed_out = find_assignment(1).template
     worked_in = handed_out.replace("raise NotImplementedError", "return True", 2)  # the first is in its docstring
     made = [Submission(student="Ann", source=text) for text in (handed_out, worked_in, "def other(): ...", None)]
@@ -400,13 +400,13 @@ def test_what_was_handed_in_as_it_was_handed_out_is_remarked() -> None:
     assert [row.remarks for row in rows] == ["unchanged: the student wrote nothing into the template", "", "", ""]
 
 
-def test_grades_of_an_earlier_run_that_lie_there_are_named(tmp_path: Path) -> None:
+def test_files_of_an_earlier_run_are_named(tmp_path: Path) -> None:
     old = ["gradescope/submission_1/results.json", "reports/ann.html"]
     write_files(tmp_path, dict.fromkeys(("canvas.csv", "reports/bob.html", *old), b""))
     assert files_of_earlier_runs(tmp_path, {"canvas.csv", "reports/bob.html"}) == old
 
 
-def test_who_was_graded_before_and_is_not_among_these_hand_ins_gets_no_zero(tmp_path: Path) -> None:
+def test_a_student_graded_by_an_earlier_run_gets_no_zero(tmp_path: Path) -> None:
     lines = ["Student,ID,Section"] + [f"{name},{number},1" for number, name in enumerate(("Ann", "Bob", "Cem"), 1)]
     (tmp_path / "roster.csv").write_text("\n".join(lines))
     students = read_roster(tmp_path / "roster.csv")
@@ -420,11 +420,11 @@ def test_who_was_graded_before_and_is_not_among_these_hand_ins_gets_no_zero(tmp_
         home = build_files(tmp_path / "roster.csv", students, made, submissions, verdicts, column="A", hidden="hidden")
         sent = [line.split(",")[0] for line in home["canvas.csv"].decode().splitlines()[2:]]
         told.append((sent, made[1].remarks, made[2].remarks))
-    assert told[0] == (["Ann", "Bob", "Cem"], "mend <this>", "nothing handed in")
+    assert told[0] == (["Ann", "Bob", "Cem"], "fix <this>", "nothing handed in")
     assert told[1] == told[2] == (["Ann", "Cem"], FROM_EARLIER_RUN, "nothing handed in")
 
 
-def test_who_has_another_name_by_now_was_graded_before_all_the_same(tmp_path: Path) -> None:
+def test_earlier_grades_are_found_by_number_after_a_change_of_name(tmp_path: Path) -> None:
     def made(name: str, handed_in: bool) -> list[Row]:
         (tmp_path / "roster.csv").write_text(f"student,id\n{name},7\nDora,\n")
         found = [Submission(student=name, source="")] if handed_in else []
@@ -436,7 +436,7 @@ def test_who_has_another_name_by_now_was_graded_before_all_the_same(tmp_path: Pa
     assert [row.remarks for row in later] == [FROM_EARLIER_RUN, "nothing handed in"]
 
 
-def test_without_a_roster_who_was_graded_before_is_named(tmp_path: Path) -> None:
+def test_without_a_roster_students_of_an_earlier_run_are_named(tmp_path: Path) -> None:
     def made(*names: str) -> list[Row]:
         verdicts = [verdict(name, 90) for name in names]
         return gradebook(verdicts, [Submission(student=name, source="") for name in names], [], LateRule())
@@ -448,9 +448,7 @@ def test_without_a_roster_who_was_graded_before_is_named(tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_run_that_takes_nothing_off_for_lateness_any_more_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_without_the_earlier_due_time_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "ann.py").touch()
     (tmp_path / "roster.csv").write_text("student,submitted\nann,2026-11-03T10:00\n")
     asked = {"submissions": [tmp_path / "ann.py"], "assignment": "1", "roster": tmp_path / "roster.csv"}
@@ -459,13 +457,13 @@ def test_a_run_that_takes_nothing_off_for_lateness_any_more_says_so(
         assert ("repeat --due TIME" in capsys.readouterr().err) is told
 
 
-def test_a_rubric_that_does_not_sum_up_is_told() -> None:
+def test_a_rubric_with_another_sum_is_refused() -> None:
     first = find_assignment(1)
     with pytest.raises(ConfigError, match="assignment 1, version 1: its checks have 92 points"):
         replace(first, checks=first.checks[1:])
 
 
-def test_a_name_with_a_comma_and_no_quotes_is_told(tmp_path: Path) -> None:
+def test_a_name_with_an_unquoted_comma_is_refused(tmp_path: Path) -> None:
     (tmp_path / "roster.csv").write_text("student,id\nBob,1,\nSmith, Jane,2\n")
     with pytest.raises(ConfigError, match=r"line 3: more cells than the header; put quotes"):
         read_roster(tmp_path / "roster.csv")
@@ -481,7 +479,7 @@ def test_grades_of_another_assignment_are_not_replaced(tmp_path: Path) -> None:
     assert other_assignments(tmp_path / "verdicts", 2) == []
 
 
-def test_whose_time_is_not_known_is_counted_where_lateness_costs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_hand_ins_without_a_time_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     verdicts = [verdict(name, 90) for name in ("Ann", "Bob", "Cem")]
     students = [Student(student="Ann", submitted="2026-11-01T12:00"), Student(student="Bob", submitted="1.11.")]
     students += [Student(student=name) for name in ("Cem", "Dora")]
@@ -492,7 +490,7 @@ def test_whose_time_is_not_known_is_counted_where_lateness_costs(capsys: pytest.
         assert ("no late penalty for 2 hand-ins without a known time" in capsys.readouterr().err) == told
 
 
-def test_who_is_not_graded_is_named_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ungraded_hand_ins_are_named_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     lost = replace(verdict("Ann", 0).results[0], status=NOT_GRADED, got="no room in /tmp: not graded")
     again = replace(lost, got=f"as above: {lost.got}")
     verdicts = [replace(verdict(name, 0, "rerun"), results=(lost, again)) for name in ("Ann", "Bob")]
@@ -511,13 +509,13 @@ def test_a_roster_may_come_from_any_spreadsheet(tmp_path: Path, separator: str) 
     assert (student.student, student.id, student.extension_days) == (lines[1][0], "7", 1)
 
 
-def test_a_spreadsheet_takes_no_cell_for_a_formula() -> None:
+def test_no_cell_is_a_formula() -> None:
     submissions = [Submission(student="=HYPERLINK(1)", source="")]
     text = to_csv(gradebook([verdict("=HYPERLINK(1)", 5)], submissions, [], LateRule()))
     assert text.splitlines()[1].startswith("'=HYPERLINK(1),")
 
 
-def test_the_summary_counts_who_is_graded_for_certain() -> None:
+def test_the_summary_counts_certain_grades() -> None:
     verdicts = [verdict("Ann", 90), verdict("Bob", 10, "rerun"), verdict("Cem", 20), verdict("Cem", 30)]
     submissions = [Submission(student=item.student, source="") for item in verdicts]
     students = [Student(student=name) for name in ("Ann", "Bob", "Cem", "Dora")]
@@ -525,7 +523,7 @@ def test_the_summary_counts_who_is_graded_for_certain() -> None:
     assert "1 graded of 4; median 90, mean 90.0" in page
 
 
-def test_what_is_not_graded_is_no_zero_in_the_summary() -> None:
+def test_ungraded_checks_are_no_zero_in_the_summary() -> None:
     verdicts = [verdict("Ann", 90), verdict("Bob", 0, "rerun")]
     unsure = replace(verdicts[1].results[0], status=NOT_GRADED)
     for graded, told in ((verdicts[:1], "90%"), ([], "")):
@@ -540,7 +538,7 @@ def test_reports_escape_what_students_wrote() -> None:
     )
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
-    assert "mend &lt;this&gt;" in page
+    assert "fix &lt;this&gt;" in page
 
 
 def test_a_verdict_survives_its_json() -> None:
@@ -557,11 +555,11 @@ def test_gradescope_shows_what_the_report_shows() -> None:
     output = document["tests"][0]["output"].splitlines()
     assert output[0].startswith("note: run with the reference's senses")
     assert output[1:] == ["expected: <b>", "steps:", "  x", "printed:", "  hello"]
-    assert document["output"].splitlines() == ["mend <this>", "received:", "  a.py: graded", "  b.txt: left out"]
+    assert document["output"].splitlines() == ["fix <this>", "received:", "  a.py: graded", "  b.txt: left out"]
     assert [line[6:] for line in text_report(replace(made, results=(result,))).splitlines()[7:13]] == output
 
 
-def test_hidden_checks_keep_their_reasons_to_themselves() -> None:
+def test_hidden_checks_show_no_reasons() -> None:
     assert "<b>" in text_report(verdict("Ann", 5))
     assert "<b>" not in text_report(verdict("Ann", 5), hidden=False)
 

@@ -34,9 +34,7 @@ from pacelab_grading.sandbox.box import Walls, walls
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_hand_in_acts_as_the_scheme_that_the_page_makes_of_it(
-    in_tmp: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_hand_in_works_as_the_scheme_in_the_docs(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (Path(__file__).parents[2] / "docs" / "grading.md").read_text("utf-8")
     lines = re.findall(r"^    (import pacelab|from gateway_pacer .*|SCHEME = .*)$", text, re.MULTILINE)
     (in_tmp / "mine.py").write_text("\n".join(lines) + "\n")
@@ -128,7 +126,7 @@ def test_package_grades_in_gradescopes_layout(tmp_path: Path) -> None:
     assert "no name spaces, own user" in document["output"]
 
 
-def test_similar_files_are_hinted_at_and_different_ones_are_not() -> None:
+def test_similar_files_are_listed_and_different_ones_are_not() -> None:
     if not is_installed():
         pytest.skip("copydetect is not installed: pip install copydetect")
     assignment = find_assignment(2)
@@ -141,7 +139,7 @@ def test_similar_files_are_hinted_at_and_different_ones_are_not() -> None:
     assert "ann" in pairs[0].describe()
 
 
-def test_of_a_long_hand_in_the_first_part_is_compared_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_start_of_a_long_hand_in_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     if not is_installed():
         pytest.skip("copydetect is not installed: pip install copydetect")
     monkeypatch.setattr(similarity, "MOST_COMPARED", 4000)
@@ -153,7 +151,7 @@ def test_of_a_long_hand_in_the_first_part_is_compared_and_that_is_said(monkeypat
     assert told == f"ann: only the first 4,000 of {len(far):,} characters were compared"
 
 
-def test_what_is_imported_is_compared_too_and_a_groups_hand_ins_are_not_with_each_other(
+def test_imported_modules_are_compared_and_groups_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not is_installed():
@@ -168,7 +166,7 @@ def test_what_is_imported_is_compared_too_and_a_groups_hand_ins_are_not_with_eac
     assert similarity_lines(submissions, students, assignment)[2:] == ["and 3 more pairs"]
 
 
-def test_update_replaces_what_is_untouched_and_keeps_what_is_not(
+def test_update_replaces_unchanged_files_and_keeps_changed_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = find_assignment(3)
@@ -216,7 +214,7 @@ def test_stamp_in_a_notebook(tmp_path: Path) -> None:
     assert stamped_number([tmp_path]) == 4
 
 
-def test_stamp_that_is_missing_or_in_doubt_asks(tmp_path: Path) -> None:
+def test_a_missing_or_ambiguous_stamp_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     with pytest.raises(ConfigError, match=r"none\); give --assignment N"):
         stamped_number([tmp_path])
@@ -243,7 +241,7 @@ def judged(number: int, key: str, *, only: str = "", change: tuple[str, str] = (
 
 
 @pytest.mark.parametrize("number", [2, 4, 5])
-def test_the_model_earns_all_under_any_key(number: int) -> None:
+def test_models_earn_all_points_with_any_key(number: int) -> None:
     for key in range(12):
         verdict = judged(number, f"key {key}")
         assert verdict.points == verdict.total, key
@@ -256,7 +254,7 @@ ALWAYS = ("self._uniform() < probability", "self._uniform() >= 0")
 @pytest.mark.parametrize(
     ("check", "change"), [("draws", NEVER), ("learns", NEVER), ("broadcasts", NEVER), ("alike", ALWAYS)]
 )
-def test_what_a_hook_is_asked_is_the_keys(check: str, change: tuple[str, str]) -> None:
+def test_the_key_decides_what_a_hook_is_asked(check: str, change: tuple[str, str]) -> None:
     """A table of what one key asks earns nothing under another: probabilities and draws are others."""
     said = set()
     for key in range(8):

@@ -88,7 +88,7 @@ def deep(place: Path, name: str, count: int) -> Iterator[None]:
     os.chdir(before)
 
 
-def test_a_path_longer_than_the_system_takes_costs_its_student_alone(fall: Path) -> None:
+def test_a_path_that_is_too_long_affects_only_its_student(fall: Path) -> None:
     with deep(fall / "bob", "d" * 200, 30):
         of = told(fall)
     assert list(of) == ["ann", "bob", "cem"]
@@ -96,7 +96,7 @@ def test_a_path_longer_than_the_system_takes_costs_its_student_alone(fall: Path)
     assert of["bob"].source == TEMPLATE
 
 
-def test_a_path_of_many_folders_costs_nobody(fall: Path) -> None:
+def test_a_path_of_many_folders_affects_nobody(fall: Path) -> None:
     most = sys.getrecursionlimit()
     with deep(fall / "bob", "d", 150):
         sys.setrecursionlimit(len(inspect.stack()) + 100)
@@ -107,7 +107,7 @@ def test_a_path_of_many_folders_costs_nobody(fall: Path) -> None:
             sys.setrecursionlimit(most)
 
 
-def test_a_folder_that_cannot_be_looked_into_is_its_students(fall: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_folder_belongs_to_its_student(fall: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     look = os.scandir
 
     def refused(place: str) -> object:
@@ -132,9 +132,7 @@ def test_an_empty_folder_is_named(fall: Path) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_what_machines_made_is_left_out_however_much_it_is(
-    fall: Path, packed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_made_by_tools_are_left_out(fall: Path, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collect_module, "MAX_MEMBERS", 3)
     made = {f".venv/lib/python3.11/site-packages/m{n}.py": b"" for n in range(4)} | {
         "Thumbs.db": b"",
@@ -153,7 +151,7 @@ def test_what_machines_made_is_left_out_however_much_it_is(
 
 @pytest.mark.parametrize("kind", ["py", "csv"])
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_crowded_folder_costs_its_student_alone(
+def test_a_crowded_folder_affects_only_its_student(
     fall: Path, packed: bool, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(collect_module, "MAX_MEMBERS", 3)
@@ -184,7 +182,7 @@ def test_names_that_macos_does_not_mark_as_utf_8_are_read(tmp_path: Path, name: 
     assert set(told(tmp_path / "fall.zip")) == {name, "bob"}
 
 
-def test_another_kind_of_file_is_its_students_by_the_name(fall: Path) -> None:
+def test_a_file_of_another_kind_belongs_to_the_student_it_names(fall: Path) -> None:
     for name in ("dee.7z", "ann.pdf", "notes.txt"):
         (fall / name).write_bytes(b"no code")
     of = found(fall, "Ann", "Dee")
@@ -197,7 +195,7 @@ def test_another_kind_of_file_is_its_students_by_the_name(fall: Path) -> None:
     assert set(told(fall)) == {"ann", "bob", "cem", "dee", "eve", "Zoe\u0308"}  # without a roster
 
 
-def test_grades_of_an_earlier_run_are_nobodys(fall: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_grades_of_an_earlier_run_belong_to_nobody(fall: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (fall / "grades" / "reports").mkdir(parents=True)
     for name in ("gradebook.csv", "summary.html", "reports/ann.txt"):
         (fall / "grades" / name).touch()
@@ -211,7 +209,7 @@ def test_grades_of_an_earlier_run_are_nobodys(fall: Path, monkeypatch: pytest.Mo
     "wrote", [("gradebook.csv", "summary.html"), (f"verdicts/{'0a' * 16}.json",)], ids=["done", "stopped"]
 )
 @pytest.mark.parametrize("several", [False, True])
-def test_grades_that_lie_among_the_hand_ins_are_no_hand_in(fall: Path, wrote: tuple[str, ...], several: bool) -> None:
+def test_grades_among_the_hand_ins_are_not_hand_ins(fall: Path, wrote: tuple[str, ...], several: bool) -> None:
     for name in wrote:
         (fall / "grades" / name).parent.mkdir(parents=True, exist_ok=True)
         (fall / "grades" / name).touch()
@@ -222,7 +220,7 @@ def test_grades_that_lie_among_the_hand_ins_are_no_hand_in(fall: Path, wrote: tu
         grade(submissions=sorted(fall.iterdir()) if several else [fall], assignment="3", out=fall)
 
 
-def test_of_several_places_a_link_is_named_and_not_followed(fall: Path) -> None:
+def test_a_link_among_several_places_is_not_followed(fall: Path) -> None:
     (fall / "mallory").symlink_to(fall / "bob")
     (fall / "eve.py").symlink_to(fall / "bob" / "gateway_pacer.py")
     (fall / "zoe.zip").symlink_to(fall / "nowhere")
@@ -234,7 +232,7 @@ def test_of_several_places_a_link_is_named_and_not_followed(fall: Path) -> None:
     assert found(fall / "mallory", "mallory").submissions[0].source == TEMPLATE  # the instructor's own
 
 
-def test_what_waits_for_a_writer_is_not_opened(fall: Path) -> None:
+def test_a_fifo_is_not_opened(fall: Path) -> None:
     os.mkfifo(fall / "eve.zip")
     os.mkfifo(fall / "eve.py")
     of = collect([fall / "bob", fall / "eve.zip", fall / "eve.py"], ASSIGNMENT).submissions
@@ -243,7 +241,7 @@ def test_what_waits_for_a_writer_is_not_opened(fall: Path) -> None:
     assert stamped_number([fall]) == 3
 
 
-def test_what_cannot_be_read_does_not_hide_what_the_others_are_of(fall: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_file_does_not_hide_the_others_assignment(fall: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     look = os.open
 
     def refused(path: str, *flags: int, **more: int) -> int:
@@ -288,7 +286,7 @@ def test_the_gradebook_says_its_encoding_to_spreadsheets(tmp_path: Path) -> None
     assert [student.student for student in read_roster(tmp_path / "gradebook.csv")] == ["Zoë"]
 
 
-def test_what_is_packed_otherwise_is_told_how_to_pack_it(fall: Path) -> None:
+def test_other_archives_get_advice(fall: Path) -> None:
     (fall / "ann" / "gateway_pacer.py").unlink()
     (fall / "ann" / "work.7z").write_bytes(b"7z")
     (fall / "bob" / "gateway_pacer.py").unlink()

@@ -79,7 +79,7 @@ def test_model_earns_all_points(number: int, full: bool) -> None:
     assert verdict.problems == ()
 
 
-def test_what_the_machine_did_not_let_us_read_is_no_zero() -> None:
+def test_a_file_without_read_permission_is_no_zero() -> None:
     verdict = judge(Submission(student="s", source=None, unread=True), ASSIGNMENTS[1], walls=NO_WALLS)
     assert (verdict.status, {result.status for result in verdict.results}) == ("rerun", {"not graded"})
     assert "make it readable and grade again" in verdict.results[0].got
@@ -95,7 +95,7 @@ def test_untouched_template_earns_nothing(number: int, full: bool) -> None:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("number", "mistake"), list(cases()))
-def test_planted_mistake_loses_what_is_meant_for_it(number: int, mistake: PlantedMistake, full: bool) -> None:
+def test_planted_mistake_loses_the_intended_points(number: int, mistake: PlantedMistake, full: bool) -> None:
     assignment = ASSIGNMENTS[number]
     model = (assignment.path / "model.py").read_text(encoding="utf-8")
     verdict = grade(mistake.apply(model), assignment, full=full, only=mistake.loses)
@@ -127,7 +127,7 @@ OTHER_FORMS = (
     (4, "(1 - NEW_WEIGHT) * self.value + NEW_WEIGHT * retries", "self.value + (retries - self.value) / 8"),
     (5, "MIN_RATE_BPS), MAX_RATE_BPS)", "MIN_RATE_BPS), MAX_RATE_BPS)\n        self.rate_bps = int(self.rate_bps)"),
 )
-"""Number, text of the model and what may stand there instead."""
+"""Number, text of the model and the replacement text."""
 
 
 @pytest.mark.usefixtures("engine")
@@ -151,9 +151,7 @@ def test_a_right_solution_of_another_form_loses_nothing(number: int, usual: str,
         ({"steps", "losses", "hand-values"}, ("mos",)),
     ],
 )
-def test_of_two_parts_that_a_check_judges_together_the_right_one_is_judged(
-    failed: set[str], lent: tuple[str, ...]
-) -> None:
+def test_a_right_part_is_judged_with_the_references_other_part(failed: set[str], lent: tuple[str, ...]) -> None:
     assignment = ASSIGNMENTS[5]
     handed_in = Submission(student="s", source=assignment.model)
     verdict = judge(handed_in, assignment, walls=NO_WALLS, only={"protects"}, failed=failed)
@@ -176,14 +174,14 @@ def test_a_slip_of_acknowledge_costs_its_own_points_and_the_report_has_each_call
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("name", "lost"), [("hidden-first", "sharing"), ("neither-unsaid", "independence")])
-def test_a_wrong_word_for_two_links_costs_the_check_of_that_word(name: str, lost: str) -> None:
+def test_a_wrong_relation_costs_the_check_of_that_relation(name: str, lost: str) -> None:
     (mistake,) = [item for item in planted(ASSIGNMENTS[1]) if item.name == name]
     verdict = grade(mistake.apply(ASSIGNMENTS[1].model), ASSIGNMENTS[1], full=False)
     assert {result.id for result in verdict.results if result.earned < result.points} == {lost}, text_report(verdict)
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_number_drawn_where_none_should_be_is_told_to_be_that() -> None:
+def test_an_unnecessary_random_number_is_reported() -> None:
     (mistake,) = [item for item in planted(ASSIGNMENTS[4]) if item.name == "draws-always"]
     verdict = grade(mistake.apply(ASSIGNMENTS[4].model), ASSIGNMENTS[4], full=False, only=("idle",))
     assert "too many random numbers were drawn" in verdict.results[0].got, text_report(verdict)
@@ -204,7 +202,7 @@ def test_a_check_that_cannot_see_a_pace_says_so(usual: str, other: str, told: se
     assert {result.id for result in verdict.results if AT_ONCE in result.got} == told, text_report(verdict)
 
 
-def test_where_nothing_comes_through_no_round_trip_is_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_round_trips_none_is_invented(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, base = (
         {"flows": [{"rtt_mean_s": trip}], "totals": {"goodput_bps": rate}} for trip, rate in ((None, 0), (1, 9))
     )
@@ -213,7 +211,7 @@ def test_where_nothing_comes_through_no_round_trip_is_made_up(monkeypatch: pytes
         a4_checks.delay(SimpleNamespace())  # type: ignore[arg-type]
 
 
-def test_a_window_that_is_whole_may_be_a_float() -> None:
+def test_a_whole_window_may_be_a_float() -> None:
     lab: Any = SimpleNamespace(function=lambda _name: lambda hops: hops / 2)
     assert _choice(lab, 6) == 3
     with pytest.raises(WrongAnswer):

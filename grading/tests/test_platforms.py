@@ -205,7 +205,7 @@ def rows_of(collected: Collected, students: Sequence[Student]) -> list[Row]:
 
 @pytest.mark.parametrize("platform", MAKERS)
 @pytest.mark.parametrize("unzipped", [False, True])
-def test_everybody_gets_the_own_grade(tmp_path: Path, platform: str, unzipped: bool) -> None:
+def test_each_student_gets_the_right_grade(tmp_path: Path, platform: str, unzipped: bool) -> None:
     make, roster = MAKERS[platform]
     place, students = make(tmp_path), read_roster(roster(tmp_path))
     if unzipped and place.suffix == ".zip":
@@ -235,7 +235,7 @@ def test_an_export_named_file_by_file_is_the_same_as_its_folder(tmp_path: Path, 
     assert received(sorted(inner.iterdir()), students).submissions == received([place], students).submissions
 
 
-def test_what_one_student_handed_in_again_is_one_hand_in_file_by_file(tmp_path: Path) -> None:
+def test_files_handed_in_again_are_one_hand_in(tmp_path: Path) -> None:
     for number, part in enumerate(("smithann_12_34_window.py", "smithann_12_36_window-1.py", "doejo_13_35_window.py")):
         (tmp_path / part).write_text(numbered(number))
     found = received(sorted(tmp_path.iterdir())).submissions
@@ -286,7 +286,7 @@ def test_gradescopes_teams_share_a_hand_in(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["submission_/../../../pwned", "submission_1/../../x"])
-def test_no_folder_of_gradescopes_leads_out(tmp_path: Path, folder: str) -> None:
+def test_no_gradescope_folder_points_outside(tmp_path: Path, folder: str) -> None:
     """Where it says nobody's name in front of it, the metadata may be a student's own making."""
     submission = "  :submitters:\n  - :name: Eve\n"
     metadata = f"{folder}:\n{submission}submission_7:\n{submission}"
@@ -310,7 +310,7 @@ def test_gradescopes_times_keep_their_offset(tmp_path: Path, told: str, submitte
     assert [item.submitted for item in received([place]).submissions] == [submitted]
 
 
-def test_what_is_inside_names_nobody(tmp_path: Path) -> None:
+def test_nothing_inside_a_hand_in_identifies_a_student(tmp_path: Path) -> None:
     """Each of these holds files named as if they were Bob's, by every platform and by hand."""
     foreign = {
         "Bob B_301_assignsubmission_file_/window.py": "stolen",
@@ -343,7 +343,7 @@ def test_what_is_inside_names_nobody(tmp_path: Path) -> None:
         assert len(mallory.received) >= 5
 
 
-def test_an_export_beside_others_is_said_to_be_taken_for_one_students(tmp_path: Path) -> None:
+def test_an_export_beside_other_places_is_read_as_one_students(tmp_path: Path) -> None:
     export = {
         f"{name}_{number}_assignsubmission_file_/window.py": numbered(1) for number, name in enumerate(("A", "B"))
     }
@@ -353,7 +353,7 @@ def test_an_export_beside_others_is_said_to_be_taken_for_one_students(tmp_path: 
     assert taken.problems[0].startswith("read as one student's, because other places were named as well")
 
 
-def test_subfolders_stay_their_students(tmp_path: Path) -> None:
+def test_subfolders_belong_to_their_student(tmp_path: Path) -> None:
     """alice/hw1 and carl/hw1 are two students' and no "hw1"."""
     for number, name in enumerate(("alice", "carl")):
         (tmp_path / "class" / name / "hw1").mkdir(parents=True)
@@ -396,7 +396,9 @@ def test_a_student_may_hand_in_several_files(tmp_path: Path) -> None:
         ("{}/window.py", "x-zoe/window.py", "x-zoe"),
     ],
 )
-def test_a_name_like_a_platforms_costs_its_author_alone(tmp_path: Path, others: str, slip: str, called: str) -> None:
+def test_a_name_in_a_platforms_form_affects_only_its_author(
+    tmp_path: Path, others: str, slip: str, called: str
+) -> None:
     files = {others.format("ann"): numbered(1), others.format("bob"): numbered(2), slip: numbered(3)}
     students = [Student(student=name, ids=(("github", name),)) for name in ("ann", "bob", "zoe")]
     place = zipped(tmp_path / "own.zip", files)
@@ -413,7 +415,7 @@ def test_a_name_like_a_platforms_costs_its_author_alone(tmp_path: Path, others: 
     assert [(item.student, item.platform) for item in beside] == [("ann", ""), ("bob", ""), (called, "")]
 
 
-def test_what_was_added_to_an_export_is_handed_in_too(tmp_path: Path) -> None:
+def test_a_file_added_to_an_export_is_a_hand_in(tmp_path: Path) -> None:
     for make, _ in MAKERS.values():
         place = make(tmp_path)
         if place.suffix != ".zip":
@@ -440,14 +442,14 @@ def test_an_unpacked_export_may_be_named_file_by_file(tmp_path: Path) -> None:
     assert all(item.source is not None for item in found)
 
 
-def test_one_number_under_two_names_is_no_one_students(tmp_path: Path) -> None:
+def test_one_number_with_two_names_matches_nobody(tmp_path: Path) -> None:
     """Files of your own may be called NAME_ASSIGNMENT_TRY_FILE."""
     files = {"ann_2_1_window.py": numbered(1), "bob_2_1_window.py": numbered(2)}
     found = received([zipped(tmp_path / "own.zip", files)]).submissions
     assert [(item.student, item.source) for item in found] == [("ann", numbered(1)), ("bob", numbered(2))]
 
 
-def test_two_people_of_one_name_are_two(tmp_path: Path) -> None:
+def test_two_students_of_the_same_name_stay_two(tmp_path: Path) -> None:
     place = zipped(
         tmp_path / "s.zip",
         {"smithann_1_11_window.py": numbered(1), "smithann_2_12_window.py": numbered(2), "stray.txt": "x"},
@@ -459,7 +461,7 @@ def test_two_people_of_one_name_are_two(tmp_path: Path) -> None:
     assert [claimed_by(item, without_ids) for item in collected.submissions] == [[], []]
 
 
-def test_two_hand_ins_for_one_student_stop_nothing_and_are_reported(tmp_path: Path) -> None:
+def test_two_hand_ins_of_one_student_are_reported(tmp_path: Path) -> None:
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
     zipped(tmp_path / "first" / "submissions.zip", {"smithann_1_11_window.py": numbered(1), "b_2_12_x.py": numbered(5)})
@@ -485,7 +487,7 @@ def test_two_hand_ins_for_one_student_stop_nothing_and_are_reported(tmp_path: Pa
         ("zoe", "moodle", "2", [2]),
     ],
 )
-def test_a_platforms_number_is_no_id_of_ones_own_against_the_name(
+def test_a_number_does_not_override_another_students_name(
     tmp_path: Path, name: str, platform: str, number: str, places: list[int]
 ) -> None:
     students = read_roster(table(tmp_path / "own.csv", [["student", "id"], ["ann", 1], ["bob", 2], ["zoe", 3]]))
@@ -505,7 +507,7 @@ def test_links_are_named_and_not_followed(tmp_path: Path) -> None:
     assert collected.unclaimed == [("class/mallory", "is a link and was left out; hand in the file itself")]
 
 
-def test_names_that_are_no_text_are_graded_all_the_same(tmp_path: Path) -> None:
+def test_names_that_are_not_text_are_graded(tmp_path: Path) -> None:
     top = tmp_path / "class"
     for name in (b"caf\xe9", b"\xff\xfe", "ok\u202e".encode()):
         place = bytes(top) + b"/" + name
@@ -519,7 +521,7 @@ def test_names_that_are_no_text_are_graded_all_the_same(tmp_path: Path) -> None:
         assert item.source == TEMPLATE
 
 
-def test_a_place_whose_name_is_no_text_is_collected_all_the_same(tmp_path: Path) -> None:
+def test_a_place_whose_name_is_not_text_is_collected(tmp_path: Path) -> None:
     place = bytes(tmp_path) + b"/caf\xe9_1_2"
     Path(place.decode("utf-8", "surrogateescape")).mkdir()
     for name in (b"ann.py", b"bob.py", b"readme.txt", b"caf\xe9_1_2_window.py"):
@@ -533,7 +535,7 @@ def test_a_place_whose_name_is_no_text_is_collected_all_the_same(tmp_path: Path)
     assert received([top]).unclaimed == [("caf\\udce9_1_2/readme.txt", "belongs to no hand-in")]
 
 
-def test_a_member_without_a_name_stops_nothing(tmp_path: Path) -> None:
+def test_a_member_without_a_name_is_ignored(tmp_path: Path) -> None:
     collected = received([zipped(tmp_path / "own.zip", {".": "", "ann/window.py": numbered(1)})])
     assert [item.student for item in collected.submissions] == ["ann"]
 
@@ -542,7 +544,7 @@ def test_a_member_without_a_name_stops_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("platform", ["canvas", "moodle", "gradescope"])
-def test_grades_go_home(tmp_path: Path, platform: str) -> None:
+def test_grades_are_exported(tmp_path: Path, platform: str) -> None:
     make, roster = MAKERS[platform]
     place, file = make(tmp_path), roster(tmp_path)
     students = read_roster(file)
@@ -558,7 +560,7 @@ def test_grades_go_home(tmp_path: Path, platform: str) -> None:
     assert {"canvas": as_canvas, "moodle": as_moodle, "gradescope": as_gradescope}[platform](files) == expected
 
 
-def test_what_lateness_costs_goes_home_to_gradescope(tmp_path: Path) -> None:
+def test_late_penalties_are_exported_to_gradescope(tmp_path: Path) -> None:
     place, file = gradescope_zip(tmp_path), gradescope_roster(tmp_path)
     students = read_roster(file)
     submissions = received([place], students).submissions
@@ -571,7 +573,7 @@ def test_what_lateness_costs_goes_home_to_gradescope(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["canvas", "moodle"])
-def test_no_zero_goes_home_while_a_hand_in_is_nobodys(tmp_path: Path, form: str) -> None:
+def test_no_zero_is_exported_while_a_hand_in_is_unmatched(tmp_path: Path, form: str) -> None:
     """Two bear the name, so that nobody gets it: an import must not overwrite what they have."""
     (file, columns) = {
         "canvas": ("canvas.csv", ["Student", "ID", "SIS User ID", "Section"]),
@@ -599,7 +601,7 @@ def test_no_zero_goes_home_while_a_hand_in_is_nobodys(tmp_path: Path, form: str)
     assert sent("Jo Smith") == ["Ann"]
 
 
-def test_what_goes_home_is_no_formula_and_may_come_by_semicolons(
+def test_exported_cells_are_no_formulas_and_semicolons_are_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = tmp_path / "class" / "Ann Lee_12_assignsubmission_file_"
@@ -647,7 +649,7 @@ def sent_home(tmp_path: Path, text: str) -> dict[str, bytes]:
         ),
     ],
 )
-def test_where_points_have_no_place_it_is_said(
+def test_a_roster_without_a_place_for_points_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, made: dict[str, list[str]], says: str
 ) -> None:
     (tmp_path / "class" / "ann").mkdir(parents=True)
@@ -658,7 +660,7 @@ def test_where_points_have_no_place_it_is_said(
     assert says in capsys.readouterr().err
 
 
-def test_rows_without_their_last_cells_go_home(tmp_path: Path) -> None:
+def test_rows_without_their_last_cells_are_exported(tmp_path: Path) -> None:
     """A spreadsheet drops empty cells at a line's end."""
     for name in ("ann", "cy"):
         (tmp_path / "class" / name).mkdir(parents=True)

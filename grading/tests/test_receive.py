@@ -56,7 +56,7 @@ def notebook(*cells: str, **metadata: object) -> bytes:
     return json.dumps({"cells": made, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}).encode()
 
 
-def test_a_loose_file_is_its_students(tmp_path: Path) -> None:
+def test_a_single_file_belongs_to_its_student(tmp_path: Path) -> None:
     (tmp_path / "ann.py").write_text(TEMPLATE)
     found = one(tmp_path / "ann.py")
     assert (found.student, found.source, found.version, found.problems) == ("ann", TEMPLATE, 1, ())
@@ -66,7 +66,7 @@ def test_a_loose_file_is_its_students(tmp_path: Path) -> None:
         assert (found.student, found.source) == ("ann" if place.is_file() else tmp_path.name, TEMPLATE)
 
 
-def test_a_folder_of_loose_files_is_a_class(tmp_path: Path) -> None:
+def test_a_folder_of_files_is_a_class(tmp_path: Path) -> None:
     for name in ("bob.py", "ann.py", "cem.ipynb"):
         (tmp_path / name).write_bytes(notebook(TEMPLATE) if name.endswith("b") else TEMPLATE.encode())
     assert [item.student for item in collect([tmp_path], ASSIGNMENT).submissions] == ["ann", "bob", "cem"]
@@ -88,7 +88,7 @@ def test_folders_zips_and_files_beside_each_other_are_a_class(tmp_path: Path, wr
     assert [item.source is not None for item in found] == [True, False, True, True]
 
 
-def test_a_class_that_is_named_folder_by_folder_is_told_to_name_the_one_around_it(tmp_path: Path) -> None:
+def test_a_class_named_folder_by_folder_gets_advice(tmp_path: Path) -> None:
     for name in ("ann/pacer_old.py", "ann/pacer.py", "bob/gateway_pacer.py"):
         (tmp_path / "fall" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "fall" / name).write_text(TEMPLATE)
@@ -98,7 +98,7 @@ def test_a_class_that_is_named_folder_by_folder_is_told_to_name_the_one_around_i
 
 
 @pytest.mark.parametrize("other", ["ann/gateway_pacer.py", "ann.py", "ann.zip"])
-def test_a_file_that_does_not_say_whose_it_is_beside_others_is_asked_about(tmp_path: Path, other: str) -> None:
+def test_a_file_without_a_students_name_is_ambiguous(tmp_path: Path, other: str) -> None:
     place = tmp_path / "fall"
     (place / "ann").mkdir(parents=True)
     (place / "gateway_pacer.py").write_text(TEMPLATE)
@@ -121,7 +121,7 @@ def test_a_class_may_be_zipped_with_its_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("names", [(), ("Somebody Else",)])
 @pytest.mark.parametrize("unpacked", [False, True])
-def test_the_folder_around_a_class_is_nobodys(tmp_path: Path, names: tuple[str, ...], unpacked: bool) -> None:
+def test_the_folder_around_a_class_belongs_to_nobody(tmp_path: Path, names: tuple[str, ...], unpacked: bool) -> None:
     files = {f"fall/{name}/gateway_pacer.py": TEMPLATE.encode() for name in ("ann", "bob")}
     place = zipped(tmp_path / "fall.zip", {**files, "fall/cem.ipynb": notebook(TEMPLATE), "__MACOSX/fall/._a": b""})
     if unpacked:
@@ -148,7 +148,7 @@ def test_the_folder_around_one_students_files_is_the_students(tmp_path: Path, fi
     assert found.source is not None
 
 
-def test_one_students_files_are_no_class(tmp_path: Path) -> None:
+def test_one_students_files_are_not_a_class(tmp_path: Path) -> None:
     work = TEMPLATE.encode()
     for number, files in enumerate(
         (
@@ -248,7 +248,7 @@ def test_every_file_received_is_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["GATEWAY_PACER.PY", "Gateway_Pacer.IPYNB", "all.ZIP"])
-def test_capital_letters_cost_nothing(tmp_path: Path, name: str) -> None:
+def test_capital_letters_do_not_matter(tmp_path: Path, name: str) -> None:
     content = notebook(TEMPLATE) if name.endswith("B") else TEMPLATE.encode()
     place = tmp_path / "ann"
     place.mkdir()
@@ -308,7 +308,7 @@ def test_capital_letters_cost_nothing(tmp_path: Path, name: str) -> None:
         ("readme.txt", b"see attachment", "no Python file or notebook was handed in"),
     ],
 )
-def test_bad_input_is_told_what_to_do(tmp_path: Path, name: str, content: bytes, says: str) -> None:
+def test_bad_input_gets_advice(tmp_path: Path, name: str, content: bytes, says: str) -> None:
     place = tmp_path / "ann"
     place.mkdir()
     (place / name).write_bytes(content)
@@ -323,7 +323,7 @@ def test_bad_input_is_told_what_to_do(tmp_path: Path, name: str, content: bytes,
         ("Untitled.ipynb", notebook(TEMPLATE)),
     ],
 )
-def test_a_notebook_is_one_whatever_it_is_called(name: str, content: bytes) -> None:
+def test_a_notebook_is_recognized_by_any_name(name: str, content: bytes) -> None:
     found = read_submission("ann", {name: content}, ASSIGNMENT)
     assert "class GatewayPacer" in (found.source or "")
     assert (found.version, len(found.problems)) == (1, 1)
@@ -337,7 +337,7 @@ def test_capitals_in_a_name_do_not_matter(name: str) -> None:
     assert (found.version, found.problems) == (1, ())
 
 
-def test_of_two_that_differ_in_capitals_the_one_spelt_right_is_graded() -> None:
+def test_of_two_names_that_differ_in_case_the_right_one_is_graded() -> None:
     files = {"GATEWAY_PACER.py": b"x = 1", "gateway_pacer.py": TEMPLATE.encode()}
     found = read_submission("ann", files, ASSIGNMENT)
     assert (found.source, found.problems) == (
@@ -346,7 +346,7 @@ def test_of_two_that_differ_in_capitals_the_one_spelt_right_is_graded() -> None:
     )
 
 
-def test_a_notebook_downloaded_as_a_script_is_its_definitions_alone() -> None:
+def test_an_exported_notebook_gives_only_its_definitions() -> None:
     script = (
         f"# coding: utf-8\n\n# In[1]:\n\nget_ipython().system('pip install x')\n\n{TEMPLATE}\nprint(get_ipython())\n"
     )
@@ -372,7 +372,7 @@ SAID = "gateway_pacer.py and gateway_pacer.ipynb were both edited; gateway_pacer
         (f"def four_hop_delay_ns(): {'-' * 50_000}1", TEMPLATE, "gateway_pacer.py", None),
     ],
 )
-def test_of_the_two_forms_handed_out_the_one_worked_in_is_graded(
+def test_the_edited_one_of_file_and_notebook_is_graded(
     script: str, filled: str, graded: str, problems: tuple[str, ...] | None
 ) -> None:
     found = read_submission(
@@ -382,7 +382,7 @@ def test_of_the_two_forms_handed_out_the_one_worked_in_is_graded(
     assert problems is None or found.problems == problems
 
 
-def test_a_copy_worked_in_goes_before_what_was_handed_out() -> None:
+def test_an_edited_copy_precedes_the_template() -> None:
     handed = {"gateway_pacer.py": TEMPLATE.encode(), "gateway_pacer.ipynb": notebook(TEMPLATE)}
     copy = "gateway_pacer-Copy1.ipynb"
     found = read_submission("ann", {**handed, copy: notebook(WORKED)}, ASSIGNMENT)
@@ -408,7 +408,7 @@ HALVES = (
 )
 
 
-def test_of_two_files_by_names_of_the_students_own_the_one_that_imports_the_other_is_graded() -> None:
+def test_of_two_files_the_importing_one_is_graded() -> None:
     first, second = HALVES
     files = {"part1.py": first.encode(), "part2.py": f"from part1 import *\n{second}".encode()}
     found = read_submission("ann", files, ASSIGNMENT)
@@ -418,7 +418,7 @@ def test_of_two_files_by_names_of_the_students_own_the_one_that_imports_the_othe
 
 
 @pytest.mark.parametrize("name", ["gateway_pacer.py", "part1.py"])
-def test_what_is_asked_for_in_a_file_that_is_not_graded_is_named(name: str) -> None:
+def test_definitions_in_a_file_that_is_not_graded_are_reported(name: str) -> None:
     first, second = HALVES
     (*_, told) = read_submission("ann", {name: first.encode(), "part2.py": second.encode()}, ASSIGNMENT).problems
     assert told.startswith(
@@ -426,19 +426,19 @@ def test_what_is_asked_for_in_a_file_that_is_not_graded_is_named(name: str) -> N
     )
 
 
-def test_of_two_as_good_the_other_is_named() -> None:
+def test_of_two_equal_files_the_other_is_named() -> None:
     files = {"pacer (2).py": WORKED.encode(), "pacer-1.py": WORKED.encode(), "template.py": TEMPLATE.encode()}
     found = read_submission("ann", files, ASSIGNMENT)
     assert found.problems[0] == "pacer (2).py could be meant as well; pacer-1.py is graded: hand in one"
 
 
-def test_a_file_with_the_right_name_that_cannot_be_read_is_named_where_another_is_graded() -> None:
+def test_an_unreadable_file_with_the_right_name_is_reported() -> None:
     files = {"gateway_pacer.py": b"class GatewayPacer(:", "helpers.py": WORKED.encode()}
     found = read_submission("ann", files, ASSIGNMENT)
     assert "gateway_pacer.py cannot be read, so helpers.py is graded: fix it, or do not hand it in" in found.problems
 
 
-def test_a_file_of_another_assignment_is_not_said_to_be_graded() -> None:
+def test_a_file_of_another_assignment_is_not_graded() -> None:
     found = read_submission("ann", {"pacer.py": TEMPLATE.replace("3/1", "2/1").encode()}, ASSIGNMENT)
     assert found.problems == ("pacer.py is for assignment 2, and this is assignment 3: hand in the right file",)
 
@@ -457,7 +457,7 @@ def test_a_file_of_another_assignment_is_not_said_to_be_graded() -> None:
         ),
     ],
 )
-def test_what_came_in_the_place_of_code_is_named(others: list[str], problems: list[str], says: str) -> None:
+def test_files_that_are_not_code_are_named(others: list[str], problems: list[str], says: str) -> None:
     found = read_submission("ann", {}, ASSIGNMENT, problems=problems, others=others)
     assert says in found.problems[-1]
 
@@ -488,7 +488,7 @@ def test_a_link_in_a_folder_is_not_followed(tmp_path: Path) -> None:
     assert any("is a link" in problem for problem in found.problems)
 
 
-def test_a_zip_bomb_is_refused_before_it_unfolds(tmp_path: Path) -> None:
+def test_a_zip_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "eve.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("gateway_pacer.py", "w") as member:
         for _ in range(200):  # 200 MiB, 200 kB on disk
@@ -498,7 +498,7 @@ def test_a_zip_bomb_is_refused_before_it_unfolds(tmp_path: Path) -> None:
     assert any("more than 1,048,576 bytes" in problem for problem in found.problems)
 
 
-def test_a_zip_of_two_gigabytes_is_opened_at_its_end_only(tmp_path: Path) -> None:
+def test_only_the_directory_of_a_large_zip_is_read(tmp_path: Path) -> None:
     path = tmp_path / "eve.zip"
     with path.open("wb") as file:
         file.truncate(2 << 30)
@@ -506,7 +506,7 @@ def test_a_zip_of_two_gigabytes_is_opened_at_its_end_only(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("content", [b"no zip", b"PK\3\4 broken"])
-def test_a_broken_zip_is_said_to_be_broken(tmp_path: Path, content: bytes) -> None:
+def test_a_broken_zip_is_reported(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "eve.zip").write_bytes(content)
     assert any("cannot be opened" in problem for problem in one(tmp_path / "eve.zip").problems)
 
@@ -516,12 +516,12 @@ def test_many_members_are_refused(tmp_path: Path) -> None:
     assert any("more than 2,000 Python files" in problem for problem in one(path).problems)
 
 
-def test_a_place_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
+def test_a_missing_place_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="does not exist"):
         collect([tmp_path / "nowhere"], ASSIGNMENT)
 
 
-def test_a_notebook_is_its_definitions_alone() -> None:
+def test_a_notebook_gives_only_its_definitions() -> None:
     cells = notebook(
         "%matplotlib inline\nimport numpy as np\nfrom math import sqrt\nfrom pacelab import Forward, run",
         'PACELAB_ASSIGNMENT = "3/1"',
@@ -606,7 +606,7 @@ def test_a_future_import_anywhere_is_at_the_top() -> None:
         ("def SAMPLES(:", "cell 1, line 1: SyntaxError"),
     ],
 )
-def test_what_is_left_out_and_needed_is_named(cell: str, says: str) -> None:
+def test_needed_code_that_is_left_out_is_reported(cell: str, says: str) -> None:
     module = taken(cell, "class GatewayPacer:\n    def handle(self):\n        return SAMPLES")
     assert any(says in problem for problem in module.problems), module.problems
     assert "GatewayPacer" in names_of(module)
@@ -625,7 +625,7 @@ def test_what_is_left_out_and_needed_is_named(cell: str, says: str) -> None:
         "def make():\n    global TABLE\n    TABLE = {1: 2}\n\nmake()",
     ],
 )
-def test_what_changes_what_is_needed_and_is_left_out_is_named(cell: str) -> None:
+def test_left_out_changes_of_needed_values_are_reported(cell: str) -> None:
     answer = "class GatewayPacer:\n    def handle(self):\n        return TABLE[1], random.random()"
     module = taken("import random\nTABLE = {}", cell, answer)
     (problem,) = module.problems
@@ -648,7 +648,7 @@ def test_notebooks_before_version_4_are_read() -> None:
     assert definitions[0].strip()[-20:] in (found.source or "")
 
 
-def test_what_is_left_out_and_not_needed_is_nobodys_business() -> None:
+def test_unneeded_code_that_is_left_out_is_not_reported() -> None:
     module = taken(
         *PARTS,
         "import numpy as np\nresult = np.mean([1])",

@@ -55,7 +55,7 @@ def test_every_system_call_that_is_not_needed_is_refused(around: Walls) -> None:
     assert inside(around, source) == []
 
 
-def test_what_asks_is_allowed_and_what_changes_is_not(around: Walls) -> None:
+def test_reading_calls_are_permitted_and_changing_calls_are_not(around: Walls) -> None:
     source = """
 def f():
     import ctypes, fcntl, os, resource
@@ -78,7 +78,7 @@ def f():
     assert inside(around, source) == [[], 0, False]
 
 
-def test_nothing_of_the_instructors_can_be_touched(around: Walls, tmp_path: Path) -> None:
+def test_the_instructors_files_cannot_be_touched(around: Walls, tmp_path: Path) -> None:
     """As the same user too: what Landlock's first version let pass, truncation and attributes."""
     tmp_path.chmod(0o777)
     victim = tmp_path / "grades.csv"
@@ -111,7 +111,7 @@ def f():
     assert [path.name for path in tmp_path.iterdir()] == ["grades.csv"]
 
 
-def test_landlock_is_asked_for_all_that_the_kernel_knows(best: Walls) -> None:
+def test_landlock_uses_all_rights_of_the_kernel(best: Walls) -> None:
     version = guards.landlock_version()
     if version == 0:
         pytest.skip("this kernel has no Landlock")
@@ -121,7 +121,7 @@ def test_landlock_is_asked_for_all_that_the_kernel_knows(best: Walls) -> None:
             assert "landlock" in session.guards
 
 
-def test_hand_ins_are_out_of_others_reach_while_they_are_graded(around: Walls) -> None:
+def test_others_cannot_read_hand_ins_during_grading(around: Walls) -> None:
     with Box(around) as box:
         assert box.folder.parent.stat().st_mode & 0o777 == 0o700
         assert Path(tempfile.gettempdir()) == box.folder.parent.parent
@@ -130,7 +130,7 @@ def test_hand_ins_are_out_of_others_reach_while_they_are_graded(around: Walls) -
             assert listed.returncode != 0
 
 
-def test_weak_walls_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weak_walls_need_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(box_module, "_try_bubblewrap", lambda: (None, ["bubblewrap is not installed"]))
     with pytest.raises(HostError, match=r"the sandbox is incomplete here: bubblewrap is not installed.*--weak-walls"):
         walls.__wrapped__()
@@ -174,7 +174,7 @@ def killed(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     return Path(folder), int(pid), grader.pid
 
 
-def test_what_a_killed_grader_leaves_is_gone_at_the_next_start(killed: tuple[Path, int, int]) -> None:
+def test_leftovers_of_a_killed_grader_are_removed_at_the_next_start(killed: tuple[Path, int, int]) -> None:
     folder, pid, grader = killed
     until = time.monotonic() + 10
     while _runs(pid) and time.monotonic() < until:
@@ -196,7 +196,7 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def test_what_cannot_be_made_leaves_nothing(best: Walls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_box_leaves_nothing(best: Walls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a full disk: here a file is in the place of a folder."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(box_module, "_package", lambda: (("a", b""), ("a/b", b"")))
@@ -205,7 +205,7 @@ def test_what_cannot_be_made_leaves_nothing(best: Walls, tmp_path: Path, monkeyp
     assert not list(tmp_path.iterdir())
 
 
-def test_what_a_living_grader_needs_stays(best: Walls) -> None:
+def test_folders_of_a_running_grader_stay(best: Walls) -> None:
     with Box(best) as box:
         remove_leftovers(SANDBOX_USERS)
         assert box.folder.is_dir()
@@ -237,7 +237,7 @@ def test_system_v_objects_of_sandboxes_are_removed() -> None:
     assert libc.shmctl(shared, 2, ctypes.create_string_buffer(256)) == -1
 
 
-def test_a_group_that_cannot_be_made_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_control_group_that_cannot_be_made_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("pacelab_grading.sandbox.cgroup.CGROUPS", tmp_path)
     assert Cgroup.make("v2", 1 << 20) is None
     assert Cgroup.make("v1", 1 << 20) is None

@@ -60,7 +60,7 @@ class Controller:
         """`generation`: a different number after each start; `switches`: those that may connect (None: any)."""
         self.network, self.locations, self.journal = Network(), Locations(), Journal()
         self.flows, self.policies = Flows(generation), Policies()
-        self._allowed = None if switches is None else frozenset(switches)
+        self._permitted = None if switches is None else frozenset(switches)
         self._forwarder = Forwarder(self.network, self.locations, self.flows, self.journal)
         self._starts: dict[int, deque[int]] = {}
         self._found: dict[int, tuple[int, tuple[FoundRule, ...]]] = {}
@@ -191,7 +191,7 @@ class Controller:
 
     def _switch_up(self, now_ns: int, event: SwitchUp) -> None:
         dpid = event.dpid
-        if self._allowed is not None and dpid not in self._allowed:
+        if self._permitted is not None and dpid not in self._permitted:
             self._reject_switch(now_ns, dpid, "it is not listed in --network")
             return
         starts = self._starts.setdefault(dpid, deque(maxlen=MAX_STARTS))

@@ -31,8 +31,8 @@ SETTLED = (
 def open_page(browser: Any, tmp_path: Path, complaints: list[str]) -> Iterator[Any]:
     context = browser.new_context(viewport=SIZE, accept_downloads=True)
 
-    def open_(topology: str, *schemes: str, settled: bool = True) -> Any:
-        export_editor(open_editor(topology, schemes or ["newreno"]), tmp_path / "editor.html")
+    def open_(topology: str, *schemes: str, settled: bool = True, options: dict[str, str] | None = None) -> Any:
+        export_editor(open_editor(topology, schemes or ["newreno"], options), tmp_path / "editor.html")
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -378,6 +378,43 @@ def test_who_walks_is_moved_where_it_starts(open_page: Any, tmp_path: Path) -> N
     assert page.get_by_label("Show").is_hidden()  # and with it its walk
     assert page.get_by_label("Time", exact=True).is_hidden()
     assert page.locator(".clock").inner_text().endswith(" ms")
+
+
+def test_hops_and_routes_of_a_chain_are_controls(open_page: Any, tmp_path: Path) -> None:
+    page = open_page("chain")
+    do(
+        page,
+        lambda: page.get_by_role("slider", name="Hops").evaluate(
+            "e => { e.value = 3; e.dispatchEvent(new Event('input')); }"
+        ),
+    )
+    assert page.locator(".view >> nth=0 >> .node").count() == 4 + 3
+    do(page, lambda: page.get_by_label("Routes").select_option("aodv"))
+    file = tmp_path / "three.yaml"
+    file.write_text(file_of(page), "utf-8")
+    assert 'description: "chain of 3 wireless hops' in file_of(page)
+    native = run(Experiment(topology="chain", topology_options={"hops": 3}, routing="aodv", duration_s=20))
+    assert goodputs(page) == [flow["goodput_bps"] for flow in native.run["flows"]]
+    assert goodputs(page) == [flow["goodput_bps"] for flow in run(Experiment(topology=str(file))).run["flows"]]
+    do(page, lambda: page.get_by_role("button", name="Add radio").click())
+    assert page.get_by_role("slider", name="Hops").is_hidden()
+    do(page, lambda: page.get_by_role("button", name="Reset").click())
+    assert page.get_by_role("slider", name="Hops").input_value() == "7"
+    assert page.get_by_label("Routes").input_value() == "static"
+
+
+def test_the_editor_starts_with_the_options_of_the_command(open_page: Any, tmp_path: Path) -> None:
+    options = {"hops": "4", "routing": "aodv", "direction": "down", "rate_bps": "2", "seed": "3"}
+    page = open_page("chain", "newreno", "tcp-gap", options=options)
+    file = tmp_path / "down.yaml"
+    file.write_text(file_of(page), "utf-8")
+    shape = {"topology": "chain", "topology_options": {"hops": 4}, "direction": "down"}
+    settings = {"routing": "aodv", "rate_bps": 2_000_000, "seed": 3, "duration_s": 20}
+    for number, scheme in enumerate(("newreno", "tcp-gap")):
+        native = run(Experiment(**shape, **settings, scheme=scheme))
+        assert goodputs(page, number) == [flow["goodput_bps"] for flow in native.run["flows"]]
+        again = run(Experiment(topology=str(file), scheme=scheme))
+        assert goodputs(page, number) == [flow["goodput_bps"] for flow in again.run["flows"]]
 
 
 def test_an_exported_page_keeps_python_schemes_of_the_network_as_it_was(open_page: Any) -> None:

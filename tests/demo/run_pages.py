@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -24,11 +25,12 @@ from pacelab.demo import widget  # noqa: E402
 from pacelab.demo.catalog import DEMOS, find_demo  # noqa: E402
 from pacelab.demo.editor import EditorSession, export_editor, open_editor  # noqa: E402
 from pacelab.demo.live import FlowTracker, Live  # noqa: E402
-from pacelab.demo.model import Demo  # noqa: E402
+from pacelab.demo.model import Demo, Slider  # noqa: E402
 from pacelab.demo.page import engine_bytes, export  # noqa: E402
 from pacelab.demo.server import DemoServer  # noqa: E402
 from pacelab.demo.widget import reply  # noqa: E402
 from pacelab.errors import HostError  # noqa: E402
+from pacelab.experiment.air_config import compile_air  # noqa: E402
 
 SIZE = {"width": 1366, "height": 900}
 PROJECTORS = (
@@ -220,7 +222,7 @@ def test_keys_move_a_node_step_and_play(open_demo) -> None:
     page = open_demo("exposed")
     page.locator("[data-node='3']").focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.querySelector('pacelab-demo').places[3][0] === 610")
+    page.wait_for_function("document.querySelector('pacelab-demo').places[3][0] === 710")
     page.locator(".timeline").focus()
     page.keyboard.press("ArrowRight")
     assert page.locator(".play").inner_text().endswith("Play")  # stepping pauses
@@ -280,16 +282,58 @@ def test_a_distance_s_slider_shows_what_a_drag_has_made_of_it(open_demo) -> None
     assert math.dist(one, other) == pytest.approx(550)
 
 
-def test_a_shorter_sense_range_frees_the_exposed(open_demo) -> None:
+def test_the_sense_range_alone_frees_the_exposed(open_demo) -> None:
     page = open_demo("exposed")
     before = sums(page)
-    slide(page, "sense", 250)
-    # 200 m apart they still decode each other: the pairs must also be drawn apart
-    for _ in range(12):
-        page.locator("[data-node='2']").press("ArrowRight")
-        page.locator("[data-node='3']").press("ArrowRight")
-    wait_run(page, "demo.places[2][0] === 520 && demo.places[3][0] === 720")
-    assert sums(page) > 1.7 * before
+    slide(page, "sense", 290)
+    wait_run(page, "demo.values.sense === 290")
+    assert sums(page) > 1.9 * before
+
+
+def same_configuration(page: sync_api.Page, demo: Demo, values: dict[str, object]) -> None:
+    """What the page's engine runs is what Python makes of the same values."""
+    shown = page.evaluate("document.querySelector('pacelab-demo').config")
+    expected = json.loads(json.dumps(compile_air(demo.experiment(values, seed=shown["seed"]))))
+    assert shown == expected
+
+
+@pytest.mark.parametrize("name", [name for name, demo in DEMOS.items() if not demo.python])
+def test_controls_configure_the_engine_as_python_does(open_demo, name: str) -> None:
+    page, demo, dice = open_demo(name), find_demo(name), Random(name)
+    for _ in range(5):
+        values: dict[str, object] = {}
+        for control in demo.controls:
+            if isinstance(control, Slider):
+                value = control.low + control.step * dice.randint(0, round((control.high - control.low) / control.step))
+                slide(page, control.what, value)
+            else:
+                _, value = dice.choice(control.settings)
+                page.locator(f"input[name='{control.what}'][value='{value}']").check()
+            values[control.what] = value
+        wait_run(page, f"JSON.stringify(demo.values) === '{json.dumps(values, separators=(',', ':'))}'")
+        same_configuration(page, demo, values)
+
+
+def test_hops_and_routes_of_the_chain_are_controls(open_demo) -> None:
+    page = open_demo("window")
+    assert page.locator(".node").count() == 8
+    slide(page, "hops", 3)
+    wait_run(page, "demo.config.nodes.length === 4")
+    assert page.locator(".node").count() == 4
+    assert page.locator(".bar .name").inner_text() == "A → D"
+    page.get_by_label("static", exact=True).check()
+    wait_run(page, "demo.config.routing === 'static'")
+    page.get_by_role("button", name="Reset").click()
+    wait_run(page, "demo.config.nodes.length === 8 && demo.config.routing === 'aodv'")
+    assert page.locator(".node").count() == 8
+    assert page.locator(".bar .name").inner_text() == "A → H"
+
+
+def test_the_page_starts_at_the_options_of_the_command(open_demo) -> None:
+    page = open_demo(find_demo("window").starting_at({"hops": "5", "routing": "static", "seed": "4"}))
+    assert page.locator(".node").count() == 6
+    assert page.get_by_label("static", exact=True).is_checked()
+    assert "(seed 4," in page.locator(".numbers").inner_text()
 
 
 def test_slider_is_answered_within_a_second(open_demo, within) -> None:
@@ -387,7 +431,7 @@ TURN = """async () => {
 def test_memory_stays_and_updates_keep_pace(open_demo, within) -> None:
     """The short version of bench/users/pages.py, which takes ten minutes."""
     moments = {"duration_s": 2.5, "warmup_s": 0.5, "watch_from_s": 0.0, "sweep": None}
-    longer = replace(DEMOS["window"], options={"hops": 7, "wired": False}, labels=tuple("ABCDEFGH"), **moments)
+    longer = replace(DEMOS["window"], **moments)
     page = open_demo(longer)
 
     def update_s() -> float:
@@ -483,7 +527,7 @@ def test_a_page_that_one_comes_back_to_shows_what_it_runs(serve, complaints: lis
     page.goto("about:blank")
     page.go_back()
     page.wait_for_selector("pacelab-demo .bar")
-    assert page.locator("input:checked").get_attribute("value") == page.evaluate(
+    assert page.locator("input[name='scheme']:checked").get_attribute("value") == page.evaluate(
         "document.querySelector('pacelab-demo').values.scheme"
     )
     assert complaints == []

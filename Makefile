@@ -14,7 +14,7 @@ RUST_WHEELS := build/rust-wheels
 MATURIN = $(VENV)/bin/maturin build --release --compatibility linux --auditwheel skip -o $(RUST_WHEELS)
 MANIFEST := --manifest-path medium/Cargo.toml
 
-# A fresh rustup is found before the next login, and Ubuntu's newer Rust; cargo and pip build the extension for the same Python.
+# A fresh rustup is found before the next login, and Ubuntu's newer Rust; cargo and maturin build the extension for the same Python.
 export PATH := $(HOME)/.cargo/bin:/usr/lib/rust-1.97/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(CURDIR)/medium/target
 export PYO3_PYTHON := $(CURDIR)/$(PY)
@@ -31,12 +31,12 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX UV_PROJECT_ENVIRONMENT
 export PIP_USER := 0
 
-.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test nightly bench format lint test-rust test-python test-thorough coverage lock clean
+.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test nightly bench bench-smoke format lint test-rust test-python test-thorough coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
 
-lab: hello build  ## build, then compare NewReno, TCP-GAP and Link RED on chains of 1 to 10 hops: table and figures
+lab: hello build  ## build, then show in three findings, each with a picture, what pacing gains and what it costs
 	tools/patiently --bar comparison $(VENV)/bin/pacelab lab
 
 # Not before it is known that all is there: else the one line to say is what to install.
@@ -110,7 +110,7 @@ wheel: $(VENV)/.built demo  ## wheels for machines like this one, under dist/: t
 wheels: $(VENV)/.built $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS and Windows, under dist/ (WHEELS=linux-x86_64: that one)
 	$(NAMELESS) $(PY) .ci/wheels.py $(WHEELS)
 
-wheels-test: wheels  ## what those wheels hold; the Linux ones run, another processor's in emulation (qemu-user-static)
+wheels-test: wheels $(VENV)/.tools  ## what those wheels hold; the Linux ones run, another processor's in emulation (qemu-user-static)
 	$(PY) -m pytest -rs tests/wheels/run_wheels.py
 
 # TIERS="test fuzz": only these.
@@ -120,6 +120,9 @@ nightly: $(VENV)/.installed  ## every tier of tests, one after the other, and a 
 PAIRS ?= 5
 bench: build $(VENV)/.guided $(VENV)/.tools  ## speed against ns-2 and ns-3, those of them that are installed, in PAIRS pairs of runs
 	$(PY) bench/bench.py --pairs $(PAIRS)
+
+bench-smoke: build $(VENV)/.tools  ## the benchmark once, with the engine as it is: whether it works, and no verdict on speed
+	$(PY) bench/bench.py --smoke
 
 format: $(VENV)/.tools  ## lay out Python and Rust code
 	$(VENV)/bin/ruff check --fix-only -q .

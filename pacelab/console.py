@@ -91,7 +91,7 @@ def print_json(document: dict[str, Any]) -> None:
     try:
         text = json.dumps(document, indent=2, allow_nan=False, default=_as_json)
     except (TypeError, ValueError) as error:  # not finite; a key that is no text, or a circle
-        raise ConfigError(f"print_json: {error}: allowed are texts, finite numbers, lists and mappings") from None
+        raise ConfigError(f"print_json: {error}; use texts, finite numbers, lists, and mappings") from None
     print(text, file=_documents)
 
 

@@ -32,7 +32,6 @@ def examine() -> list[Feature]:
         _python(),
         _engine(),
         _package("figures", "matplotlib", required=True),
-        _package("intervals", "scipy", required=True),
         _package("tables", "rich", required=True),
         _workers(),
         _algorithms(),

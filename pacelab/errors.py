@@ -16,7 +16,7 @@ class PaceLabError(Exception):
 
 
 class ConfigError(PaceLabError):
-    """You: a value that is not allowed. The message names it and what is allowed."""
+    """The user gave an invalid value. The message names the value, the valid ones, and what to do."""
 
     exit_code = 2
 

@@ -42,9 +42,8 @@ from pacelab.results.metrics import estimate
 from pacelab.running.runner import run
 from pacelab.schemes.registry import SCHEMES
 from pacelab.units import NS_PER_MS
-from pacelab_pacer.core.contract import Drop
+from pacelab_pacer.core.pacing.outstanding import Outstanding
 from pacelab_pacer.core.pacing.paced_flow import ReleaseSchedule
-from pacelab_pacer.core.pacing.tcp_seen import Outstanding
 from pacelab_pacer.core.segment import seq_diff
 from pacelab_pacer.core.tcp_gap import equations
 from pacelab_pacer.core.tcp_gap.gateway import DownHalf, TcpGapFlow, TcpGapGateway, TcpGapGatewayConfig
@@ -205,8 +204,8 @@ class CodeSender(TcpGapSender):
         self._repeats: dict[FlowKey, tuple[int, int]] = {}
         self._unpaced: set[FlowKey] = set()
 
-    def _admit(self, now_ns: int, key: FlowKey) -> SenderFlow | None:
-        flow = super()._admit(now_ns, key)
+    def _add(self, now_ns: int, key: FlowKey) -> SenderFlow | None:
+        flow = super()._add(now_ns, key)
         if flow is not None:
             flow.sent = Timestamps()
             if "fixed timer" in self._differences:
@@ -218,8 +217,7 @@ class CodeSender(TcpGapSender):
         highest = None if flow is None else flow.sent.highest_end
         again = segment.is_data and highest is not None and seq_diff(segment.seq, highest) < 0
         if "flush" in self._differences and flow is not None and again and flow.pacer.waiting:
-            for waiting in flow.pacer.drain():
-                self._actions.append(Drop(waiting.handle, "flushed"))
+            self._drop_queue(flow, "flushed")
             self._schedule(flow)
             flow.pacer.schedule.set_interval(now_ns, 0)
             self._unpaced.add(flow.key)

@@ -25,7 +25,7 @@ from pacelab.errors import ConfigError
 from pacelab.schemes import HookSettings
 from pacelab_controller.core.network import End
 from pacelab_controller.web import client as rest
-from pacelab_controller.web.serve import LARGEST_BODY_BYTES
+from pacelab_controller.web.serve import MAX_BODY_BYTES
 from pacelab_pacer.core.candidates.data_pacing import FixedRatePacer
 from pacelab_pacer.core.null import NullHook
 
@@ -52,8 +52,8 @@ def test_topology_names_what_has_a_name(client: Client) -> None:
 
 
 def test_flows_have_class_and_rate(client: Client) -> None:
-    brain = client.fabric.brain
-    flow = next(flow for flow in brain.flows if flow.key.dport == 80)
+    controller = client.fabric.controller
+    flow = next(flow for flow in controller.flows if flow.key.dport == 80)
     flow.read(1, 10, 1000)
     flow.rate_bps, flow.mos = 1234.4, 3.9
     found = client.ask("GET", "/v1/flows").json()
@@ -87,9 +87,9 @@ def test_a_gateway_announces_itself_and_hears_its_policy(client: Client) -> None
 def test_what_cannot_be_is_refused_with_a_reason(client: Client) -> None:
     client.ask("PUT", "/v1/gateways/GA", HELLO)
     for method, path, body, status, said in (
-        ("PUT", "/v1/gateways/GB/policy", {"scheme": "newreno"}, 404, "no gateway 'GB'; there are: GA"),
+        ("PUT", "/v1/gateways/GB/policy", {"scheme": "newreno"}, 404, "no gateway 'GB'; give one of: GA"),
         ("PUT", "/v1/gateways/GA/policy", {"scheme": "vagp"}, 409, "no scheme 'vagp'"),
-        ("PUT", "/v1/gateways/GA/policy", {"limits": {"x": 1}}, 409, "takes no limit 'x'"),
+        ("PUT", "/v1/gateways/GA/policy", {"limits": {"x": 1}}, 409, "does not accept the limit 'x'"),
         ("PUT", "/v1/gateways/GA/policy", {"limits": {"pace_rate_bps": -1}}, 422, "greater than or equal"),
         ("PUT", "/v1/gateways/GA/policy", {"schema": "vagp"}, 422, "Extra inputs"),
         ("PUT", "/v1/gateways/-x/policy", {}, 422, "pattern"),
@@ -97,7 +97,7 @@ def test_what_cannot_be_is_refused_with_a_reason(client: Client) -> None:
         ("PUT", "/v1/stations/224.0.0.1", {"gateway": "GA"}, 422, "pattern"),
         ("PUT", "/v1/stations/nowhere", {"gateway": "GA"}, 422, "pattern"),
         ("POST", "/v1/gateways/GB/status", {"scheme": "newreno"}, 404, "first"),
-        ("PUT", "/v1/gateways/GA", HELLO | {"address": "10.9.0.77"}, 409, "is called GA: choose another --name"),
+        ("PUT", "/v1/gateways/GA", HELLO | {"address": "10.9.0.77"}, 409, "choose another --name"),
         ("DELETE", "/v1/flows", None, 405, "Method Not Allowed"),
     ):
         answer = client.ask(method, path, body)
@@ -107,7 +107,7 @@ def test_what_cannot_be_is_refused_with_a_reason(client: Client) -> None:
 def test_a_registration_moves_a_station(client: Client) -> None:
     client.ask("PUT", "/v1/gateways/GA", HELLO)
     assert client.ask("PUT", "/v1/stations/10.9.0.1", {"gateway": "GA"}).status_code == 204
-    place = client.fabric.brain.locations.find(ip("10.9.0.1"))
+    place = client.fabric.controller.locations.find(ip("10.9.0.1"))
     assert place is not None
     assert place.end == End(2, 1)
 
@@ -133,7 +133,7 @@ def test_only_our_own_pages_with_the_token_may_ask(
     sent = {name: value.replace(HERE, client.host) for name, value in headers.items()}
     answer = requests.request(method, client.url + path, json=body, headers=sent, timeout=10)
     assert answer.status_code == status
-    assert (client.fabric.brain.policies.find("GA") is not None) == (status == 200 and method == "PUT")
+    assert (client.fabric.controller.policies.find("GA") is not None) == (status == 200 and method == "PUT")
 
 
 def test_a_token_in_the_query_reads_but_does_not_write(client: Client) -> None:
@@ -144,7 +144,7 @@ def test_a_token_in_the_query_reads_but_does_not_write(client: Client) -> None:
 
 def test_bodies_are_of_bounded_size(client: Client) -> None:
     path = client.url + "/v1/gateways/GA"
-    large = json.dumps(HELLO | {"scheme": "x" * LARGEST_BODY_BYTES})
+    large = json.dumps(HELLO | {"scheme": "x" * MAX_BODY_BYTES})
     assert requests.put(path, data=large, headers=TOKEN, timeout=10).status_code == 413
     assert requests.put(path, data=iter([b"{}"]), headers=TOKEN, timeout=10).status_code == 411
 
@@ -248,7 +248,7 @@ class Led:
         rows: list[dict[str, Any]] = self.controller.client.ask("GET", "/v1/gateways")[1]
         return rows[0] if rows else {}
 
-    def want(self, **policy: Any) -> int:
+    def set_policy(self, **policy: Any) -> int:
         return int(self.controller.client.ask("PUT", "/v1/gateways/GA/policy", policy)[0])
 
     def report(self) -> None:
@@ -277,7 +277,7 @@ def led(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Led]:
 
 def test_a_policy_becomes_a_hook_and_the_report_goes_back(led: Led) -> None:
     assert not led.told()  # nobody wants anything yet
-    assert led.want(scheme="fixed-rate", limits={"pace_rate_bps": 300_000}) == 200
+    assert led.set_policy(scheme="fixed-rate", limits={"pace_rate_bps": 300_000}) == 200
     wait_until(led.told)
     ((name, hook),) = led.found
     assert name == "fixed-rate"
@@ -288,7 +288,7 @@ def test_a_policy_becomes_a_hook_and_the_report_goes_back(led: Led) -> None:
 
 
 def test_what_cannot_be_is_refused_where_it_was_asked_for(led: Led) -> None:
-    assert led.want(scheme="fixed-rate") == 200  # the controller does not know what it needs
+    assert led.set_policy(scheme="fixed-rate") == 200  # the controller does not know what it needs
 
     def refused() -> bool:
         assert not led.told()
@@ -308,13 +308,13 @@ def test_a_controller_that_is_killed_is_waited_for(led: Led) -> None:
     assert not led.orders.closed
     led.controller = Running(led.folder)
     wait_until(led.gateway)
-    assert led.want(scheme="newreno") == 200
+    assert led.set_policy(scheme="newreno") == 200
     wait_until(led.told)
     assert isinstance(led.found[0][1], NullHook)
 
 
 def test_a_controller_that_starts_anew_leaves_the_agent_as_it_is(led: Led) -> None:
-    assert led.want(scheme="newreno", limits={"pace_rate_bps": 300_000}) == 200
+    assert led.set_policy(scheme="newreno", limits={"pace_rate_bps": 300_000}) == 200
     wait_until(led.told)
     led.orders.accepted("newreno")
     led.found.clear()
@@ -322,11 +322,11 @@ def test_a_controller_that_starts_anew_leaves_the_agent_as_it_is(led: Led) -> No
     led.controller.close()
     led.controller = Running(led.folder)
     wait_until(led.gateway)
-    assert led.want(scheme="tcp-expect") == 200
+    assert led.set_policy(scheme="tcp-expect") == 200
     wait_until(led.told)
     assert [name for name, _hook in led.found] == ["tcp-expect"]
 
 
 def test_a_token_that_the_controller_does_not_take_is_told_as_such(led: Led) -> None:
-    with pytest.raises(OSError, match=f"it takes another token than {rest.TOKEN}"):
+    with pytest.raises(OSError, match=f"the token in {rest.TOKEN} is wrong"):
         rest.Client(led.controller.url, "another").events()

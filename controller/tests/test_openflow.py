@@ -277,11 +277,11 @@ def python(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 START = """
 import os, socket, sys
 from os_ken.lib import hub
-from pacelab_controller.core.brain import Brain
-from pacelab_controller.openflow import run, shell
+from pacelab_controller.core.controller import Controller
+from pacelab_controller.openflow import driver, run
 hub.spawn = lambda *_: None  # as if no thread's turn came
 try:
-    run.start(shell.Shell(Brain(generation=1)), host="127.0.0.1", port=int(sys.argv[1]))
+    run.start(driver.Driver(Controller(generation=1)), host="127.0.0.1", port=int(sys.argv[1]))
     socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
 except OSError as error:
     print(error.strerror, flush=True)
@@ -326,7 +326,7 @@ def test_a_port_in_use_is_one_line_and_leaves_no_socket_behind(tmp_path: Path) -
         port = other.getsockname()[1]
         listen = f"127.0.0.1:{port}"
         ran = python(COMMAND, "--listen", listen, "--socket", str(tmp_path / "rest.sock"))
-        with pytest.raises(ControllerError, match=f"--port {port}: Address already in use; choose another one"):
+        with pytest.raises(ControllerError, match=f"--port {port}: Address already in use; choose another port"):
             open_port(port)
     assert (ran.returncode, list(tmp_path.iterdir())) == (3, [])
     assert ran.stderr.startswith(f"pacelab: --listen {listen}: Address already in use")
@@ -336,7 +336,7 @@ def test_a_port_in_use_is_one_line_and_leaves_no_socket_behind(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--listen", "nowhere"), "allowed is HOST:PORT"),
+        (("--listen", "nowhere"), "--listen must be HOST:PORT"),
         (("--network", "/nonexistent/network.json"), "No such file"),
     ],
 )
@@ -356,7 +356,7 @@ def test_an_address_that_this_host_has_not_is_told_so() -> None:
 def test_a_controllers_unix_socket_is_not_taken_while_it_lives(tmp_path: Path) -> None:
     place, long = tmp_path / "rest.sock", tmp_path / ("a" * 120)
     with open_unix(place):
-        with pytest.raises(ControllerError, match="in use by a process that answers"):
+        with pytest.raises(ControllerError, match="another process uses it"):
             open_unix(place)
         assert place.is_socket()
     open_unix(place).close()  # what a dead process left
@@ -389,12 +389,12 @@ def test_a_controller_ends_cleanly_and_when_nobody_reads_its_events_says_nothing
 def test_without_os_ken_the_pip_of_this_python_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    mend = f"{shlex.quote(sys.executable)} -m pip install 'pacelab[controller]'"
+    install = f"{shlex.quote(sys.executable)} -m pip install 'pacelab[controller]'"
     monkeypatch.setattr(wired, "PACKAGES", ("os_ken", "no_such_package"))
-    assert wired.WiredSwitches.missing() == f"no os-ken, FastAPI or uvicorn: {mend}"
+    assert wired.WiredSwitches.missing() == f"os-ken, FastAPI or uvicorn is not installed; install it: {install}"
     monkeypatch.setitem(sys.modules, "pacelab_controller.openflow.run", None)
     assert main(["controller"]) == 3
-    assert capsys.readouterr().err.endswith(f"; {mend}\n")
+    assert capsys.readouterr().err.endswith(f"install it: {install}\n")
 
 
 # Frames: what is read, what is refused, what is sent.
@@ -516,5 +516,5 @@ def test_texts_are_those_that_people_write() -> None:
     assert frames.read_mac("02:00:00:00:09:01") == MAC
     assert frames.flow_text(FiveTuple(0x0A090001, 0x0A090002, 6, 5000, 80)) == "10.9.0.1:5000 > 10.9.0.2:80"
     assert frames.flow_text(FiveTuple(0x0A090001, 0x0A090002, 1, 0, 0)) == "10.9.0.1 > 10.9.0.2"
-    with pytest.raises(ValueError, match="no MAC address"):
+    with pytest.raises(ValueError, match="not a MAC address"):
         frames.read_mac("2:0:0")

@@ -19,20 +19,22 @@ from typing import Any
 import pytest
 
 from pacelab_grading import assignments
-from pacelab_grading.assignment import TOTAL_POINTS, Assignment, Planted, Wrong
 from pacelab_grading.assignments import ASSIGNMENTS
 from pacelab_grading.assignments.a2_window.checks import _choice
 from pacelab_grading.assignments.a3_gateway_pacer.hook import AT_ONCE
 from pacelab_grading.assignments.a4_link_red import checks as a4_checks
-from pacelab_grading.judge import Listener, Terms, Verdict, judge
+from pacelab_grading.judging.judge import GradingTerms, Listener, judge
 from pacelab_grading.receive.submission import Submission
 from pacelab_grading.records.report import text_report
-from pacelab_grading.sandbox import Walls, walls
+from pacelab_grading.rubric.assignment import TOTAL_POINTS, Assignment, PlantedMistake
+from pacelab_grading.rubric.findings import WrongAnswer
+from pacelab_grading.rubric.verdict import Verdict
+from pacelab_grading.sandbox.box import Walls, walls
 
 
-def planted(assignment: Assignment) -> tuple[Planted, ...]:
+def planted(assignment: Assignment) -> tuple[PlantedMistake, ...]:
     module = importlib.import_module(f"pacelab_grading.assignments.{assignment.folder}.wrong")
-    found: tuple[Planted, ...] = module.WRONG
+    found: tuple[PlantedMistake, ...] = module.WRONG
     return found
 
 
@@ -93,7 +95,7 @@ def test_untouched_template_earns_nothing(number: int, full: bool) -> None:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("number", "mistake"), list(cases()))
-def test_planted_mistake_loses_what_is_meant_for_it(number: int, mistake: Planted, full: bool) -> None:
+def test_planted_mistake_loses_what_is_meant_for_it(number: int, mistake: PlantedMistake, full: bool) -> None:
     assignment = ASSIGNMENTS[number]
     model = (assignment.path / "model.py").read_text(encoding="utf-8")
     verdict = grade(mistake.apply(model), assignment, full=full, only=mistake.loses)
@@ -184,7 +186,7 @@ def test_a_wrong_word_for_two_links_costs_the_check_of_that_word(name: str, lost
 def test_a_number_drawn_where_none_should_be_is_told_to_be_that() -> None:
     (mistake,) = [item for item in planted(ASSIGNMENTS[4]) if item.name == "draws-always"]
     verdict = grade(mistake.apply(ASSIGNMENTS[4].model), ASSIGNMENTS[4], full=False, only=("idle",))
-    assert "a number is drawn where none should be" in verdict.results[0].got, text_report(verdict)
+    assert "too many random numbers were drawn" in verdict.results[0].got, text_report(verdict)
 
 
 @pytest.mark.usefixtures("engine")
@@ -207,14 +209,14 @@ def test_where_nothing_comes_through_no_round_trip_is_made_up(monkeypatch: pytes
         {"flows": [{"rtt_mean_s": trip}], "totals": {"goodput_bps": rate}} for trip, rate in ((None, 0), (1, 9))
     )
     monkeypatch.setattr(a4_checks, "_compare", lambda _lab: ({"6 hops": (9.0, 0.0)}, [(ours, base)]))
-    with pytest.raises(Wrong, match="got not one round trip"):
+    with pytest.raises(WrongAnswer, match="got no round trip"):
         a4_checks.delay(SimpleNamespace())  # type: ignore[arg-type]
 
 
 def test_a_window_that_is_whole_may_be_a_float() -> None:
     lab: Any = SimpleNamespace(function=lambda _name: lambda hops: hops / 2)
     assert _choice(lab, 6) == 3
-    with pytest.raises(Wrong):
+    with pytest.raises(WrongAnswer):
         _choice(lab, 7)
 
 
@@ -278,7 +280,7 @@ def of(number: int, *, simulates: bool) -> Assignment:
 
 def graded(source: str, assignment: Assignment, tell: Listener = lambda _kind, _value: None) -> Verdict:
     submission = Submission(student="s", source=source)
-    return judge(submission, assignment, walls=NO_WALLS, terms=Terms(key="mutants"), tell=tell)
+    return judge(submission, assignment, walls=NO_WALLS, terms=GradingTerms(key="mutants"), listener=tell)
 
 
 @pytest.mark.usefixtures("engine")

@@ -15,15 +15,18 @@ import pytest
 
 from pacelab import HostError
 from pacelab.user_code import bases
-from pacelab_grading import handout, sandbox
-from pacelab_grading import session as session_module
+from pacelab_grading import handout
 from pacelab_grading.assignments import ASSIGNMENTS, find_assignment
-from pacelab_grading.judge import Verdict
-from pacelab_grading.lab import Lab
 from pacelab_grading.records.report import text_report
-from pacelab_grading.remote import Lender, RemoteHook, parts_of
-from pacelab_grading.sandbox import AVAILABLE, Box, Limits, Walls, walls
-from pacelab_grading.session import Malformed, Raised, Session, TooMuch
+from pacelab_grading.rubric.context import CheckContext
+from pacelab_grading.rubric.verdict import Verdict
+from pacelab_grading.sandbox import box as box_module
+from pacelab_grading.sandbox import session as session_module
+from pacelab_grading.sandbox.box import AVAILABLE, Box, Limits, Walls, walls
+from pacelab_grading.sandbox.failures import Malformed, OutputLimit, Raised
+from pacelab_grading.sandbox.reference import Lender, parts_of
+from pacelab_grading.sandbox.remote import RemoteHook
+from pacelab_grading.sandbox.session import Session
 from pacelab_pacer.core import contract, segment
 
 
@@ -82,8 +85,8 @@ def test_a_machine_whose_own_limits_are_lower_grades_within_these() -> None:
     """As of a shared server, in a process of its own: nobody but root can raise a limit again."""
     code = """
 import resource
-from pacelab_grading.sandbox import Box, walls
-from pacelab_grading.session import Session
+from pacelab_grading.sandbox.box import Box, walls
+from pacelab_grading.sandbox.session import Session
 resource.setrlimit(resource.RLIMIT_CPU, (70, 70))
 with Box(walls(weak=True)) as box:
     box.put("f.py", "def f():\\n    import resource\\n    return resource.getrlimit(resource.RLIMIT_CPU)\\n")
@@ -128,18 +131,18 @@ def test_a_host_without_name_spaces_is_told_the_remedy(monkeypatch: pytest.Monke
     broken = tmp_path / "bwrap"
     broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(sandbox.shutil, "which", lambda _name: str(broken))
-    found, notes = sandbox._try_bubblewrap()
+    monkeypatch.setattr(box_module.shutil, "which", lambda _name: str(broken))
+    found, notes = box_module._try_bubblewrap()
     assert found is None
     assert "No permissions to create new namespace" in notes[0]
     assert re.search("start it with `--privileged`|sudo sysctl", notes[0])
-    monkeypatch.setattr(sandbox.shutil, "which", lambda _name: None)
-    assert "apt-get install bubblewrap" in sandbox._try_bubblewrap()[1][0]
+    monkeypatch.setattr(box_module.shutil, "which", lambda _name: None)
+    assert "apt-get install bubblewrap" in box_module._try_bubblewrap()[1][0]
 
 
 def test_other_systems_are_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox.sys, "platform", "darwin")
-    with pytest.raises(HostError, match="the sandbox needs Linux"):
+    monkeypatch.setattr(box_module.sys, "platform", "darwin")
+    with pytest.raises(HostError, match="the sandbox does not work on darwin"):
         walls.__wrapped__()
 
 
@@ -190,9 +193,9 @@ class Hook:
         ("Forward(1)", "(1 << 70, 'late')", "a whole number of 71 bits"),
         ("Forward(1)", "(1.5, 'half')", "a whole number of ns"),
         ("Forward(1)", "7", "TypeError"),
-        ("'Forward'", "None", "is no action"),
-        ("[]", "None", "is no action"),
-        ("7", "None", "int is no action"),
+        ("'Forward'", "None", "is not an action"),
+        ("[]", "None", "is not an action"),
+        ("7", "None", "int is not an action"),
     ],
 )
 def test_every_field_of_an_action_is_checked(best: Walls, action: str, deadline: str, says: str) -> None:
@@ -213,8 +216,8 @@ def test_every_field_of_an_action_is_checked(best: Walls, action: str, deadline:
 
 
 def test_root_that_cannot_become_another_user_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox.os, "geteuid", lambda: 0)
-    monkeypatch.setattr(sandbox, "_may_become", lambda _user: False)
+    monkeypatch.setattr(box_module.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(box_module, "_may_become", lambda _user: False)
     with pytest.raises(HostError, match="grade as another user"):
         walls.__wrapped__(weak=True, bubblewrap=False)
 
@@ -222,9 +225,9 @@ def test_root_that_cannot_become_another_user_is_refused(monkeypatch: pytest.Mon
 def test_who_has_neither_name_spaces_nor_landlock_is_refused_and_may_check_the_own_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(sandbox.os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(sandbox, "landlock_version", lambda: 0)
-    with pytest.raises(HostError, match="could read and write your files: bubblewrap is not used; mend that"):
+    monkeypatch.setattr(box_module.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(box_module, "landlock_version", lambda: 0)
+    with pytest.raises(HostError, match="could read and write your files: bubblewrap is not used; fix that"):
         walls.__wrapped__(weak=True, bubblewrap=False)
     monkeypatch.setattr(handout, "walls", lambda weak: walls.__wrapped__(weak=weak, bubblewrap=False))
     (tmp_path / "interference.py").write_text(find_assignment(1).model)
@@ -302,7 +305,8 @@ def borrowing(best: Walls):  # type: ignore[no-untyped-def]
         with Session(theirs, "f.py", number=7) as session, Session(ours, "model.py", number=8) as lending:
             session.request("load")
             lending.request("load")
-            session.lend(Lender(lending, parts_of(model, ("four_hop_delay_ns", "PaceEstimator"))))
+            lender = Lender(lending, parts_of(model, ("four_hop_delay_ns", "PaceEstimator")))
+            session.lend(lender.parts, lender.answer)
             yield lambda text: session.request("call", None, "run", [text], {})
 
 
@@ -331,7 +335,7 @@ def test_what_the_reference_raises_is_raised(borrowing: Callable[[str], object])
 )
 def test_nothing_else_can_be_asked_for(borrowing: Callable[[str], object], question: str) -> None:
     cells = "[cell.cell_contents for cell in four_hop_delay_ns.__closure__]"
-    with pytest.raises(Malformed, match="asked the reference for what it does not lend"):
+    with pytest.raises(Malformed, match="asked the reference for something that is not lent"):
         borrowing(f"[item for item in {cells} if hasattr(item, 'ask')][0]._asked({question})")
 
 
@@ -340,7 +344,7 @@ WORKER = "[cell.cell_contents for cell in {}.__closure__ if hasattr(cell.cell_co
 
 @pytest.mark.parametrize(
     ("argument", "says"),
-    [("1e999", "a number that is not finite"), ("[" * 40 + "]" * 40, "lists within lists"), ("9" * 40, "133 bits")],
+    [("1e999", "a number that is not finite"), ("[" * 40 + "]" * 40, "lists nested"), ("9" * 40, "133 bits")],
 )
 def test_what_is_asked_is_checked_like_an_answer(borrowing: Callable[[str], object], argument: str, says: str) -> None:
     """Written past the worker, which sends no such thing."""
@@ -356,7 +360,7 @@ def test_who_never_stops_asking_is_ended(borrowing: Callable[[str], object], mon
     monkeypatch.setattr(session_module, "MAX_ASKS", 30)
     asking = "[four_hop_delay_ns(40e6, 1500, 40, [2e6] * 5) for _ in range({})][0]"
     assert borrowing(asking.format(30)) == borrowing(asking.format(1))
-    with pytest.raises(TooMuch, match="asked the reference 30 times without returning"):
+    with pytest.raises(OutputLimit, match="asked the reference 30 times without returning"):
         borrowing(asking.format(31))
 
 
@@ -367,13 +371,13 @@ def test_what_one_process_has_borrowed_is_out_of_the_others_reach(best: Walls) -
     with Box(best) as theirs, Box(best) as ours:
         theirs.put("gateway_pacer.py", source)
         ours.put("gateway_pacer.py", model)
-        with Lab(
+        with CheckContext(
             box=theirs, file="gateway_pacer.py", key=b"", reference=("PaceEstimator",), model=lambda: (ours, model)
         ) as lab:
             one, other = lab.session(), lab.session()
             assert one.request("call", None, "run", ["PaceEstimator()._number"], {}) == 0
             peek = f"{WORKER.format('PaceEstimator.__init__')}._asked('get', 0, 'four_hop_delay_ns')"
-            with pytest.raises(Malformed, match="does not lend"):
+            with pytest.raises(Malformed, match="is not lent"):
                 other.request("call", None, "run", [peek], {})
 
 
@@ -385,8 +389,8 @@ def test_what_a_check_judges_is_not_lent_for_it(number: int) -> None:
     for version in range(1, assignment.version + 1):
         checks = replace(assignment).checks_for(version)
         for place, judged in enumerate(checks):
-            assert len(judged.needs) > 1 or not set(judged.above) & set(judged.needs)
-            for name in judged.above:
+            assert len(judged.needs) > 1 or not set(judged.builds_on) & set(judged.needs)
+            for name in judged.builds_on:
                 judges = set(assignment.judged_by(name, version)) - {judged.id}
                 assert judges <= {other.id for other in checks[:place]}, (judged.id, name)
-            assert parts_of(assignment.model, judged.above).keys() == set(judged.above)
+            assert parts_of(assignment.model, judged.builds_on).keys() == set(judged.builds_on)

@@ -9,10 +9,10 @@ import pytest
 
 from pacelab_grading import handout
 from pacelab_grading.assignments import find_assignment
-from pacelab_grading.handout import guess
+from pacelab_grading.handout import assignment_of
 from pacelab_grading.inside.worker import Worker
-from pacelab_grading.plain import READER
 from pacelab_grading.receive.submission import Submission, read_submission, stamped_number
+from pacelab_grading.text.source_file import READER
 
 ASSIGNMENT = find_assignment(3)
 TEMPLATE = ASSIGNMENT.template
@@ -57,11 +57,12 @@ def test_the_mark_that_dos_ends_a_file_with_costs_nothing(end: str) -> None:
 @pytest.mark.parametrize("name", [FILE, "ann.py"])
 def test_utf_16_is_said_to_be_what_it_is(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(TEMPLATE.encode("utf-16"))
-    assert guess(tmp_path / name) == 3
+    assert assignment_of(tmp_path / name) == 3
     assert stamped_number([tmp_path]) == 3
     found = read(TEMPLATE.encode("utf-16"), name)
-    assert found.problems == (f"{name} is UTF-16, which Python does not read: save it as UTF-8",)
-    assert found.received == (f"{name}: chosen, and cannot be graded",)
+    assert found.problems[0] == f"{name} is UTF-16, which Python does not read: save it as UTF-8"
+    assert found.source == TEMPLATE
+    assert found.received == (f"{name}: graded",)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_pictures_of_megabytes_in_a_notebook_cost_nothing(tmp_path: Path) -> Non
     found = read(content, "gateway_pacer.ipynb")
     assert found.problems == ()
     (tmp_path / "work.ipynb").write_bytes(content)
-    assert guess(tmp_path / "work.ipynb") == 3
+    assert assignment_of(tmp_path / "work.ipynb") == 3
     first = json.loads(content)
     first["cells"][0] = dict(reversed(first["cells"][0].items()))  # the pictures before the code
     assert read(json.dumps(first).encode(), "biology.ipynb").source is not None
@@ -100,7 +101,7 @@ def test_pictures_of_megabytes_in_a_notebook_cost_nothing(tmp_path: Path) -> Non
 
 def test_what_a_newer_python_takes_is_told_who_reads_it() -> None:
     (problem,) = read(f"def first[[T](x): pass\n{TEMPLATE}".encode()).problems
-    assert problem.endswith(f"mend this first ({READER})")
+    assert problem.endswith(f"fix this first ({READER})")
 
 
 def test_a_module_beside_is_run_as_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +129,9 @@ def test_without_a_sandbox_it_is_said_what_is_not_there_when_it_is_graded(
     monkeypatch.setattr(handout.sys, "platform", "darwin")
     monkeypatch.syspath_prepend(tmp_path)
     problems = handout.check_file(tmp_path / FILE, ASSIGNMENT).problems
-    assert [problem.partition(" is not there when it is graded: use")[0] for problem in problems[:2]] == [
-        "line 6: pacelab.run",
-        "line 7: pytest",
+    assert [
+        problem.partition(" is not available when it is graded and was left out: use")[0] for problem in problems[:2]
+    ] == [
+        f"{FILE}, line 6: pacelab.run",
+        f"{FILE}, line 7: pytest",
     ]

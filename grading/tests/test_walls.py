@@ -15,11 +15,13 @@ from pathlib import Path
 import pytest
 
 from pacelab import HostError
-from pacelab_grading import leftovers, sandbox
 from pacelab_grading.inside import guards
-from pacelab_grading.leftovers import BOX, GROUP, Cgroup, sweep
-from pacelab_grading.sandbox import SANDBOX_USERS, Box, Walls, walls
-from pacelab_grading.session import Session
+from pacelab_grading.sandbox import box as box_module
+from pacelab_grading.sandbox import leftovers
+from pacelab_grading.sandbox.box import SANDBOX_USERS, Box, Walls, walls
+from pacelab_grading.sandbox.cgroup import Cgroup
+from pacelab_grading.sandbox.leftovers import BOX, GROUP, remove_leftovers
+from pacelab_grading.sandbox.session import Session
 
 CALLS = """
 def f():
@@ -129,20 +131,20 @@ def test_hand_ins_are_out_of_others_reach_while_they_are_graded(around: Walls) -
 
 
 def test_weak_walls_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "_try_bubblewrap", lambda: (None, ["bubblewrap is not installed"]))
-    with pytest.raises(HostError, match=r"weak walls was not asked for: bubblewrap is not installed.*--weak-walls"):
+    monkeypatch.setattr(box_module, "_try_bubblewrap", lambda: (None, ["bubblewrap is not installed"]))
+    with pytest.raises(HostError, match=r"the sandbox is incomplete here: bubblewrap is not installed.*--weak-walls"):
         walls.__wrapped__()
     assert walls.__wrapped__(weak=True).bubblewrap is None
     monkeypatch.undo()
-    monkeypatch.setattr(sandbox.Cgroup, "version", staticmethod(lambda: None))
-    with pytest.raises(HostError, match="no cgroup holds memory and processes"):
+    monkeypatch.setattr(box_module.Cgroup, "version", staticmethod(lambda: None))
+    with pytest.raises(HostError, match="no cgroup limits memory and processes"):
         walls.__wrapped__()
 
 
 GRADER = """
 import sys, time
-from pacelab_grading.sandbox import Box, walls
-from pacelab_grading.session import Session
+from pacelab_grading.sandbox.box import Box, walls
+from pacelab_grading.sandbox.session import Session
 with Box(walls(weak=True, bubblewrap={bubblewrap})) as box:
     box.put("f.py", "def f():\\n    while True: pass\\n")
     session = Session(box, "f.py", number=11)
@@ -181,7 +183,7 @@ def test_what_a_killed_grader_leaves_is_gone_at_the_next_start(killed: tuple[Pat
     assert folder.is_dir()
     with contextlib.suppress(OSError):
         assert list(folder.glob("lab/f.py"))
-    removed = sweep(SANDBOX_USERS)
+    removed = remove_leftovers(SANDBOX_USERS)
     assert any(str(folder) in line for line in removed)
     assert not folder.exists()
     assert not [path for top in leftovers.HIERARCHIES for path in top.glob(f"{GROUP}{grader}.*")]
@@ -197,15 +199,15 @@ def _runs(pid: int) -> bool:
 def test_what_cannot_be_made_leaves_nothing(best: Walls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a full disk: here a file is in the place of a folder."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(sandbox, "_package", lambda: (("a", b""), ("a/b", b"")))
-    with pytest.raises(HostError, match=f"making the sandbox in {tmp_path}: .*make room there"):
+    monkeypatch.setattr(box_module, "_package", lambda: (("a", b""), ("a/b", b"")))
+    with pytest.raises(HostError, match=f"the sandbox cannot be made in {tmp_path} .*make room there"):
         Box(best).__enter__()
     assert not list(tmp_path.iterdir())
 
 
 def test_what_a_living_grader_needs_stays(best: Walls) -> None:
     with Box(best) as box:
-        sweep(SANDBOX_USERS)
+        remove_leftovers(SANDBOX_USERS)
         assert box.folder.is_dir()
 
 
@@ -216,7 +218,7 @@ def test_folders_of_others_and_links_stay(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / f"{BOX}1.1-link").symlink_to(precious)
     (tmp_path / f"{BOX}name").mkdir()
     (tmp_path / f"{BOX}999999999.5-x").mkdir()
-    assert [line.rpartition("/")[2] for line in sweep(SANDBOX_USERS)] == [f"{BOX}999999999.5-x"]
+    assert [line.rpartition("/")[2] for line in remove_leftovers(SANDBOX_USERS)] == [f"{BOX}999999999.5-x"]
     assert precious.is_dir()
 
 
@@ -230,12 +232,12 @@ def test_system_v_objects_of_sandboxes_are_removed() -> None:
     shared = int(made.stdout.split()[0])
     assert shared >= 0
     until = time.monotonic() + 60
-    while f"shm {shared}" not in " ".join(sweep(SANDBOX_USERS)) and time.monotonic() < until:
+    while f"shm {shared}" not in " ".join(remove_leftovers(SANDBOX_USERS)) and time.monotonic() < until:
         time.sleep(0.1)  # other tests' sandboxes must end first
     assert libc.shmctl(shared, 2, ctypes.create_string_buffer(256)) == -1
 
 
 def test_a_group_that_cannot_be_made_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("pacelab_grading.leftovers.CGROUPS", tmp_path)
+    monkeypatch.setattr("pacelab_grading.sandbox.cgroup.CGROUPS", tmp_path)
     assert Cgroup.make("v2", 1 << 20) is None
     assert Cgroup.make("v1", 1 << 20) is None

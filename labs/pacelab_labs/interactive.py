@@ -183,7 +183,7 @@ class Exploration:
     def _redraw(self) -> None:
         started, begun_s = time.perf_counter(), time.process_time()
         try:
-            picture = taken("the drawing function gave", _A_PICTURE, self._draw(**self.values))
+            picture = taken("the result of the drawing function", _A_PICTURE, self._draw(**self.values))
             self.text, self._markup = picture.text, picture._repr_html_()
         except KeyboardInterrupt:
             raise Interrupted("the figure") from None

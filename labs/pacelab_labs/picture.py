@@ -72,7 +72,7 @@ class Table:
     def __init__(self, header: Sequence[str], rows: Iterable[Iterable[Any]], caption: str = "") -> None:
         self.header = list(taken("table: header", texts, header))
         told = enumerate(taken("table: rows", _rows, rows), start=1)
-        values = [taken(f"table: row {number},", self._row, row) for number, row in told]
+        values = [taken(f"table: row {number}", self._row, row) for number, row in told]
         self.rows = [[_show(value) for value in row] for row in values]
         self._right = [all(_is_number(row[i]) for row in values) for i in range(len(self.header))]
         self.caption = caption

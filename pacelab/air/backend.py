@@ -14,8 +14,8 @@ from pacelab.engine import load_engine
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.interrupts import deferred_alarms, deferred_interrupts
+from pacelab.options.names_or_files import CONTROLS
 from pacelab.options.own_code import digest_of, misnamed
-from pacelab.options.table import CONTROLS
 from pacelab.results.results import Outcome, Progress
 from pacelab.schemes import Attachment
 from pacelab.schemes.failures import raise_failed_hook

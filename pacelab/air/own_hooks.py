@@ -60,10 +60,10 @@ class OwnCalls:
 
 
 ACTIONS = frozenset(get_args(Action))
-ALLOWED_ACTIONS = f"allowed is None, or one of {', '.join(kind.__name__ for kind in get_args(Action))}"
+VALID_ACTIONS = f"None, or one of {', '.join(kind.__name__ for kind in get_args(Action))}"
 
-ALLOWED_HANDLE = "a handle is a packet's number: Forward(packet.handle), for one"
-ALLOWED_REACTION = "allowed is ([actions, handles to forward], None or a whole number of ns, 0 or more)"
+VALID_HANDLE = "an action with a packet's number, for example Forward(packet.handle)"
+VALID_REACTION = "([actions, handles to forward], None or a whole number of ns, 0 or more)"
 FORGOTTEN_NS = NS_PER_S
 """Longer than a hook would hold a packet without wanting the clock."""
 
@@ -118,7 +118,7 @@ class _OwnHook:
     def poll_action(self) -> Action | None:
         action: Action | None = self._code.call(self._hook.poll_action)
         if action is not None and type(action) not in ACTIONS:
-            raise self._refuse(self._hook.poll_action, action, ALLOWED_ACTIONS)
+            raise self._refuse(self._hook.poll_action, action, VALID_ACTIONS)
         self._check_handle(self._hook.poll_action, action)
         self._let_go(action)
         return action
@@ -130,7 +130,7 @@ class _OwnHook:
                 raise ValueError
         except (TypeError, LookupError, ValueError):
             raise self._refuse(
-                self._hook.deadline, wanted, "allowed is None, or a whole number of ns, 0 or more, and the reason"
+                self._hook.deadline, wanted, "None, or a whole number of ns, 0 or more, and the reason"
             ) from None
         return wanted
 
@@ -141,7 +141,7 @@ class _OwnHook:
     def counters(self) -> dict[str, int]:
         counters: dict[str, int] = self._code.call(self._hook.counters)
         if not isinstance(counters, dict) or any(type(count) is not int for count in counters.values()):
-            raise self._refuse(self._hook.counters, counters, "allowed is a mapping of names to whole numbers")
+            raise self._refuse(self._hook.counters, counters, "a mapping of names to whole numbers")
         return counters or ({"acted": self._acted} if self._acted else {})
 
     def _react(self, now_ns: int, event: Event | None) -> Reaction:
@@ -149,7 +149,7 @@ class _OwnHook:
         self._take(now_ns, event)
         reaction: Reaction = self._code.call(self._hook.react, now_ns, event)  # type: ignore[attr-defined]
         if not _is_reaction(reaction):
-            raise self._refuse(self._hook.react, reaction, ALLOWED_REACTION)  # type: ignore[attr-defined]
+            raise self._refuse(self._hook.react, reaction, VALID_REACTION)  # type: ignore[attr-defined]
         for action in reaction[0]:
             self._check_handle(self._hook.react, action)  # type: ignore[attr-defined]
             self._let_go(action)
@@ -176,13 +176,14 @@ class _OwnHook:
     def _check_handle(self, method: Callable[..., Any], action: Action | int | None) -> None:
         """Refuse an action on a packet itself, say, in the place of the number by which it goes."""
         if not hasattr(getattr(action, "handle", 0), "__index__"):
-            raise self._refuse(method, action, ALLOWED_HANDLE)
+            raise self._refuse(method, action, VALID_HANDLE)
 
-    def _refuse(self, method: Callable[..., Any], gave: object, allowed: str) -> UserCodeError:
-        """What the method gave is not what the contract has."""
+    def _refuse(self, method: Callable[..., Any], gave: object, valid: str) -> UserCodeError:
+        """An error about a return value that the contract does not have."""
         shown = repr(gave)
         shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
-        return self._code.fail(f"gave {shown} from {method.__name__}(): {allowed}\n{place_of(method)}".rstrip())
+        told = f"returned {shown} from {method.__name__}(); it must return {valid}"
+        return self._code.fail(f"{told}\n{place_of(method)}".rstrip())
 
 
 def _is_reaction(gave: object) -> bool:

@@ -19,8 +19,9 @@ from pacelab.claims.model import OVER_SEEDS, SCHEME, Claim, Effort, Measure, Poi
 from pacelab.claims.quantities import QUANTITIES
 from pacelab.claims.traffic_quantities import Aspect
 from pacelab.errors import ConfigError
-from pacelab.experiment.experiment import Experiment, find_option
-from pacelab.options.table import BY_FIELD, OPTIONS, Option
+from pacelab.experiment.experiment import Experiment
+from pacelab.experiment.from_text import find_option
+from pacelab.options.settings import BY_FIELD, OPTIONS, Option
 from pacelab.results.metrics import Estimate, estimate
 from pacelab.results.results import RunResult
 from pacelab_topologies.registry import find_kind
@@ -114,8 +115,8 @@ def _check_parts(where: str, measure: Measure, cells: Sequence[Cell]) -> None:
         width_s = base.series_interval_s
         if (low_s // width_s + 1) * width_s > min(high_s, base.duration_s):
             raise ConfigError(
-                f"{where}: between {low_s:g} and {high_s:g} s ends none of the intervals of {width_s:g} s up to "
-                f"{base.duration_s:g}: allowed are other seconds, or a smaller series_s in the scenario"
+                f"{where}: no interval of {width_s:g} s ends between {low_s:g} and {high_s:g} s (the run ends at "
+                f"{base.duration_s:g} s); change these seconds, or set a smaller series_s in the scenario"
             )
     sides = [(measure.at, measure.flow, measure.link)]
     if measure.compare is not None:
@@ -128,10 +129,10 @@ def _check_parts(where: str, measure: Measure, cells: Sequence[Cell]) -> None:
             experiment = cell.experiments[0]
             radios = [node.name for node in experiment.network.nodes if node.wireless]
             if flow is not None and flow not in range(len(experiment.flows)):
-                raise ConfigError(f"{where}: flow {flow}: allowed is a number from 0 to {len(experiment.flows) - 1}")
+                raise ConfigError(f"{where}: flow must be a number from 0 to {len(experiment.flows) - 1}, not {flow}")
             for name in (*([] if measure.node is None else [measure.node]), *(link or ())):
                 if name not in radios:
-                    raise ConfigError(f"{where}: node {name!r}: allowed is one of {', '.join(radios)}")
+                    raise ConfigError(f"{where}: node must be one of {', '.join(radios)}, not {name!r}")
 
 
 def _own(claim: Claim, name: str) -> str:
@@ -156,8 +157,8 @@ def _option_of(topology: str, name: str) -> Option:
     own = [option.name.replace("_", "-") for option in kind.options]
     if name.replace("_", "-") not in own:
         raise ConfigError(
-            f"option {name!r}: allowed is one of {', '.join(FLAGS)}, or of topology {topology!r}: "
-            f"{', '.join(own) or 'none'}"
+            f"option must be one of {', '.join(FLAGS)}, or one of topology {topology!r} "
+            f"({', '.join(own) or 'it has none'}), not {name!r}"
         )
     return find_option(topology, name.replace("-", "_"))
 

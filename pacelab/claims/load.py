@@ -1,4 +1,4 @@
-"""Reads claim files. Errors name file, line, key and what is allowed."""
+"""Reads claim files. Errors name the file, the line, the key, and what is valid."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from pacelab.claims.model import Claim, SetUp, Strict
 from pacelab.errors import ConfigError
+from pacelab_topologies.domain import like_which
 
 DATA = files("pacelab.claims") / "data"
 CLAIMS = "claims.yaml"
@@ -49,13 +50,13 @@ def _claims(paper: str, found: Iterator[Any]) -> dict[str, Claim]:
             document.setdefault("as_it_was", head.get("as_it_was"))
         claim = validate(document, place_of(paper), Claim)
         if claim.paper != paper or claim.id in claims:
-            raise ConfigError(f"claim file {place_of(paper)}: {claim.id}: allowed is a claim of {paper}, and once")
+            raise ConfigError(f"claim file {place_of(paper)}: {claim.id} must be a claim of {paper} and occur once")
         claims[claim.id] = claim
     return claims
 
 
 def select_claims(name: str, *, else_allowed: str = "") -> list[Claim]:
-    """The claims called for by an id, a paper or `all`; ConfigError names what there is, and what else is allowed.
+    """The claims of an id, a paper, or `all`. ConfigError names the papers; `else_allowed` adds another choice.
 
     No other paper's file is read: all of them take a second.
     """
@@ -67,8 +68,9 @@ def select_claims(name: str, *, else_allowed: str = "") -> list[Claim]:
     for paper in known:
         if name.startswith(f"{paper}-") and name in claims_of(paper):
             return [claims_of(paper)[name]]
-    allowed = f"all, a paper ({', '.join(known)}) or an id that `pacelab claims` lists{else_allowed}"
-    raise ConfigError(f"claim {name!r}: allowed is {allowed}")
+    valid = f"all, a paper ({', '.join(known)}) or an id that `pacelab claims` lists{else_allowed}"
+    ids = [claim for paper in known if name.startswith(f"{paper}-") for claim in claims_of(paper)]
+    raise ConfigError(f"claim must be {valid}, not {name!r}{like_which(name, ids, digits=True)}")
 
 
 def find_claims(name: str) -> list[Claim]:
@@ -84,10 +86,12 @@ def find_claims(name: str) -> list[Claim]:
     for document in _documents(text, name):
         claim = validate(document, name, Claim)
         if claim.paper in taken or claim.id in found:
-            raise ConfigError(f"claim file {name}: {claim.id}: allowed is each id once, and another paper, as own")
+            raise ConfigError(
+                f"claim file {name}: {claim.id}: use each id once, and a paper of your own, for example own"
+            )
         found[claim.id] = claim
     if not found:
-        raise ConfigError(f"claim file {name}: it is empty: `pacelab new claim NAME` writes one")
+        raise ConfigError(f"claim file {name} is empty; `pacelab new claim NAME` writes an example")
     return list(found.values())
 
 
@@ -114,14 +118,14 @@ def place_of(paper: str) -> str:
 def validate(tree: Any, place: str, kind: type[Content]) -> Content:
     """A document of the file called `place`, as a `kind`."""
     if not isinstance(tree, Mapping):
-        raise ConfigError(f"claim file {place}, line 1: allowed is a mapping of keys as in pacelab/claims/model.py")
+        raise ConfigError(f"claim file {place}, line 1: must be a mapping with the keys of pacelab/claims/model.py")
     try:
         return kind.model_validate(_plain(tree))
     except ValidationError as error:
         first = error.errors()[0]
         steps = first["loc"]
         key = ".".join(map(str, steps)) or "the whole"
-        raise ConfigError(f"claim file {place}, line {_line(tree, steps)}, key {key}: {_allowed(first)}") from None
+        raise ConfigError(f"claim file {place}, line {_line(tree, steps)}, key {key}: {_explain(first)}") from None
 
 
 def _documents(text: str, place: str, *, fast: bool = False) -> Iterator[Any]:
@@ -133,13 +137,15 @@ def _documents(text: str, place: str, *, fast: bool = False) -> Iterator[Any]:
         yield from (YAML(typ="safe") if fast else YAML(typ="rt", pure=True)).load_all(text)
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigError(f"claim file {place}, line {line}: not YAML: {error.problem or error.context}") from None
+        raise ConfigError(
+            f"claim file {place}, line {line}: not valid YAML: {error.problem or error.context}"
+        ) from None
 
 
-def _allowed(error: Any) -> str:
+def _explain(error: Any) -> str:
     texts = {
-        "extra_forbidden": "unknown: no such key is allowed here",
-        "missing": "missing: the key is required",
+        "extra_forbidden": "unknown key; remove it or correct its name",
+        "missing": "the key is missing; add it",
     }
     message: str = texts.get(error["type"]) or error["msg"].removeprefix("Value error, ")
     return message if error["type"] in texts else f"{message} (found {_short(error['input'])})"

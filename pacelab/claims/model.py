@@ -96,13 +96,13 @@ class Scenario(Strict):
     def _axes_are_known(self) -> Scenario:
         for name in (*self.quick.axes, *self.full.axes):
             if name not in self.axes:
-                raise ValueError(f"{name!r} is no axis: allowed is one of {', '.join(self.axes) or 'none'}")
+                raise ValueError(f"axis must be one of {', '.join(self.axes) or 'none'}, not {name!r}")
         for name in self.axes:
             if name in self.options:
-                raise ValueError(f"{name!r} is an axis and an option: allowed is one of the two")
+                raise ValueError(f"{name!r} is both an axis and an option; remove one")
         for name in (*self.options, *self.axes):
             if name in ELSEWHERE:
-                raise ValueError(f"{name!r} as an option or an axis: allowed is {ELSEWHERE[name]}")
+                raise ValueError(f"{name!r} is neither an option nor an axis here; use {ELSEWHERE[name]}")
         return self
 
 
@@ -121,7 +121,7 @@ class Reduction(Strict):
     @model_validator(mode="after")
     def _level_where_needed(self) -> Reduction:
         if (self.level is not None) != (self.how in ("first_above", "short_at")):
-            raise ValueError(f"level with how {self.how}: allowed with first_above and short_at, and needed there")
+            raise ValueError(f"level belongs to first_above and short_at, which need it; how is {self.how}")
         return self
 
 
@@ -146,15 +146,15 @@ class Measure(Strict):
     @model_validator(mode="after")
     def _fits(self) -> Measure:
         if self.of not in QUANTITIES:
-            raise ValueError(f"of {self.of!r}: allowed is one of {', '.join(QUANTITIES)}")
+            raise ValueError(f"of must be one of {', '.join(QUANTITIES)}, not {self.of!r}")
         others = (self.against, self.against_flow, self.against_link, self.against_between)
         if (self.compare is None) != all(other is None for other in others):
-            raise ValueError("compare and against: allowed is both or neither")
+            raise ValueError("compare and against must be given together")
         for pair in (self.link, self.between, self.against_link, self.against_between):
             if pair is not None and len(pair) != 2:
-                raise ValueError("link and between: allowed are two values")
+                raise ValueError("link and between must be two values each")
         if any(reduction.how in OVER_SEEDS for reduction in self.reduce[:-1]):
-            raise ValueError("reduce: allowed is highest, lowest or sampled as the last reduction")
+            raise ValueError("reduce: highest, lowest and sampled must be the last reduction")
         return self
 
 
@@ -175,11 +175,11 @@ class Check(Strict):
     def _bands_are_ordered(self) -> Check:
         for name, pair in (("band", self.band), ("direction", self.direction)):
             if pair is not None and not pair[0] <= pair[1]:
-                raise ValueError(f"{name} {pair}: allowed is [low, high] with low <= high")
+                raise ValueError(f"{name} must be [low, high] with low <= high, not {pair}")
         if self.paper is not None and not self.band[0] <= self.paper <= self.band[1]:
-            raise ValueError(f"paper {self.paper:g} lies outside of its band {self.band}")
+            raise ValueError(f"paper must be within its band {self.band}, not {self.paper:g}")
         if self.paper is None and self.direction is not None:
-            raise ValueError("direction without paper: allowed is a band alone, which says it")
+            raise ValueError("direction needs paper; without a number of the paper, give the band only")
         return self
 
 
@@ -280,16 +280,18 @@ class Claim(Strict):
     @model_validator(mode="after")
     def _checks_name_cells(self) -> Claim:
         if not re.match(rf"{re.escape(self.paper)}-", self.id):
-            raise ValueError(f"id {self.id!r}: allowed is {self.paper}-NAME")
+            raise ValueError(f"id must be {self.paper}-NAME, not {self.id!r}")
         changes: list[Variant | SetUp] = [*self.why, *([self.as_it_was] if self.as_it_was else [])]
         for change in changes:
             for name in change.options:
                 if name in self.scenario.axes:
-                    raise ValueError(f"variant {change.name!r}: {name!r} is an axis: allowed are the other options")
+                    raise ValueError(
+                        f"variant {change.name!r} must not change {name!r}, which is an axis; use other options"
+                    )
         if self.as_it_was and not (self.as_it_was.options or self.as_it_was.schemes):
-            raise ValueError(f"as it was, {self.as_it_was.name!r}: it changes nothing: allowed are options or schemes")
+            raise ValueError(f"as_it_was {self.as_it_was.name!r} changes nothing; give options or schemes")
         if not any(check.role == "headline" for check in self.checks):
-            raise ValueError("no headline: allowed is a claim whose quoted sentence at least one check measures")
+            raise ValueError("a claim needs a headline: at least one check must measure the quoted sentence")
         for number, check in enumerate(self.checks, start=1):
             for quick in (False, True):
                 _check_cells(number, check.measure, self.scenario.grid(quick=quick))
@@ -306,15 +308,15 @@ def _check_cells(number: int, measure: Measure, grid: dict[str, list[Scalar]]) -
         at, against = measure.at, measure.at | (measure.against or {})
         if name in reduced:
             if name in at:
-                raise ValueError(f"check {number}: {name!r} is fixed and reduced: allowed is one of the two")
+                raise ValueError(f"check {number}: {name!r} is both fixed and reduced; remove one")
         elif len(values) > 1 and (name not in at or name not in against):
-            raise ValueError(f"check {number}: axis {name!r} is left open: fix it in `at` or reduce it")
+            raise ValueError(f"check {number}: axis {name!r} is left open; fix it in `at` or reduce it")
     cell = {name: measure.at.get(name, values[0]) for name, values in grid.items() if name not in reduced}
     here = (measure.flow, measure.link, measure.between)
     there = (measure.against_flow, measure.against_link, measure.against_between)
     moved = any(other not in (None, one) for one, other in zip(here, there, strict=True))
     if measure.compare is not None and not moved and (measure.against or {}).items() <= cell.items():
-        raise ValueError(f"check {number}: it compares a cell with itself: allowed is another one in `against`")
+        raise ValueError(f"check {number} compares a cell with itself; name another one in `against`")
     for name in reduced:
         if name not in grid:
-            raise ValueError(f"check {number}: {name!r} is no axis: allowed is one of {', '.join(grid)}")
+            raise ValueError(f"check {number}: axis must be one of {', '.join(grid)}, not {name!r}")

@@ -257,7 +257,7 @@ def store_path(paper: str) -> Path:
     """Where a paper's numbers are stored; ConfigError when the package is not in a writable folder (a zip)."""
     file = DATA / paper / STORE
     if not isinstance(file, Path):
-        raise ConfigError(f"storing outcomes in {file}: allowed is a checkout of the project")
+        raise ConfigError(f"cannot store outcomes in {file}; use a source checkout of the project")
     return file
 
 
@@ -268,8 +268,8 @@ def _stored(paper: str) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     if document["version"] != STORE_VERSION:
         raise ConfigError(
-            f"stored claims of {paper}: version {document['version']}: allowed is {STORE_VERSION}; "
-            f"`pacelab reproduce {paper} --docs FILE.md` stores them anew"
+            f"stored claims of {paper} must have version {STORE_VERSION}, not {document['version']}; "
+            f"`pacelab reproduce {paper} --docs FILE.md` stores them again"
         )
     return document
 

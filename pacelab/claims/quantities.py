@@ -254,7 +254,7 @@ RETRY_LIMIT = 7
 def retry_drop_probability(hidden: float, retry_limit: int = RETRY_LIMIT) -> float:
     """p_r for the probability `hidden`, 0..1, that an RTS fails. Source: [fu] Eq. (2)."""
     if not 0 <= hidden <= 1:
-        raise ValueError(f"hidden {hidden}: allowed is 0..1")
+        raise ValueError(f"hidden must be from 0 to 1, not {hidden}")
     if hidden == 1:
         return 1 / (retry_limit + 1)  # the limit
     return (1 - hidden) * hidden**retry_limit / (1 - hidden ** (retry_limit + 1))

@@ -12,8 +12,10 @@ import typer
 from pacelab.cli.options import with_experiment_options, with_topology_options
 from pacelab.console import log, print_json, print_table, progress_bar, runs_bar
 from pacelab.errors import ConfigError, HostError, PaceLabError
-from pacelab.experiment.experiment import Experiment, build_experiment, parse_one, place, request_of, split_axes
-from pacelab.options.table import BY_FIELD
+from pacelab.experiment.experiment import Experiment
+from pacelab.experiment.from_text import build_experiment, parse_one, place, split_axes
+from pacelab.experiment.stored import request_of
+from pacelab.options.settings import BY_FIELD
 from pacelab.results.folder import RUNS, SNAP_BYTES, SNAPS, PcapFile, check_destination, write_file
 from pacelab.results.quantities import SHORT_NAMES, Quantity, find_quantity
 from pacelab_topologies.domain import Whole
@@ -44,9 +46,9 @@ def run(
     ] = "newreno",
     pcap: Annotated[Path | None, typer.Option("--pcap", metavar="FILE", help="capture file for Wireshark")] = None,
     pcap_snap: Annotated[
-        str | None, typer.Option("--pcap-snap", metavar="BYTES", help="bytes kept of a frame, 0: all (128)")
+        str | None, typer.Option("--pcap-snap", metavar="BYTES", help="bytes of each frame to keep; 0: all (128)")
     ] = None,
-    pcap_garbled: Annotated[bool, typer.Option("--pcap-garbled", help="capture what collided, too")] = False,
+    pcap_garbled: Annotated[bool, typer.Option("--pcap-garbled", help="also capture collided frames")] = False,
     out: Out = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -96,15 +98,15 @@ def compare(  # noqa: PLR0913  Typer makes options of them
         str | None, typer.Option("--seeds", metavar="N", help="runs per scheme and point (5; with --full 1)")
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="the TCP-GAP paper's way: 55,000 packets per flow, 11 batches")
+        bool, typer.Option("--full", help="as in the TCP-GAP paper: 55,000 packets per flow, 11 batches")
     ] = False,
     y: Annotated[
         str | None,
-        typer.Option("--y", metavar="QUANTITY", help=f"table and figure of it: {', '.join(SHORT_NAMES)} (goodput)"),
+        typer.Option(
+            "--y", metavar="QUANTITY", help=f"quantity of the table and figure: {', '.join(SHORT_NAMES)} (goodput)"
+        ),
     ] = None,
-    cdf: Annotated[
-        bool, typer.Option("--cdf", help="also the distribution over the flows of all seeds, as cumulative curves")
-    ] = False,
+    cdf: Annotated[bool, typer.Option("--cdf", help="also draw the distribution over the flows of all seeds")] = False,
     jobs: Jobs = None,
     cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="keep finished runs here")] = None,
     out: Out = None,
@@ -112,7 +114,7 @@ def compare(  # noqa: PLR0913  Typer makes options of them
     quiet: Quiet = False,
     **values: Any,
 ) -> None:
-    """Compare schemes; every option but --seed also takes a list (A,B), whole numbers a range (1..10)."""
+    """Compare schemes with several seeds. Every option except --seed accepts a list (A,B) or a range (1..10)."""
     from pacelab.figures.distributions import check_panels, find_distributed
     from pacelab.figures.tables import BASELINE
     from pacelab.grid.grid import scheme_of
@@ -153,29 +155,35 @@ def lab(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare NewReno, TCP-GAP and Link RED on chains of 1 to 10 hops, up and down, static and AODV."""
-    from pacelab.cli.main_job import AXES, SCHEMES, SEEDS, announce, findings, main_job
+    """Show in three findings what pacing gains, and what it costs."""
+    from pacelab.findings.report import document, find_all, text_of, write
+    from pacelab.findings.studies import announce, run_studies, studies
+    from pacelab.running.cached import RunStore
+    from pacelab.running.runner import write_safely
     from pacelab.running.workers import usable_cores
 
-    base = main_job(parse_one("--seed", seed, BY_FIELD["seed"].domain))
+    grids = studies(parse_one("--seed", seed, BY_FIELD["seed"].domain))
     workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
     check_destination(out)
     if not quiet:
-        log(announce(workers or usable_cores()))
-    comparison = _compare(
-        base,
-        _Wanted(title="chains of 1 to 10 hops", name="lab", out=out, json=json, quiet=quiet),
-        schemes=SCHEMES,
-        axes=AXES,
-        seeds=SEEDS,
-        jobs=workers,
-    )
-    if not (json or quiet):
-        print("\n".join(["What was found", *(f"- {sentence}" for sentence in findings(comparison))]))
+        log(announce(grids, workers or usable_cores()))
+    store = RunStore(folder=UNFINISHED, until_done=True)
+    with runs_bar("what pacing does", folder=store.folder, quiet=quiet) as on_done:
+        found, host = run_studies(grids, jobs=workers, store=store, on_done=on_done)
+    findings = find_all(found)
+    folder = write_safely(lambda place: write(place, findings, found, host), out)
+    if json:
+        print_json(document(findings, found) | {"host": host})
+    elif not quiet:
+        print(text_of(findings))
+    if not quiet:
+        pictures = ", ".join(f"{finding.name}.png" for finding in findings)
+        _report([], f"results in {folder}: pictures {pictures}; tables in the .csv files")
+    exit_on_failed_hooks(sum(row["hooks_failed"] for comparison in found.values() for row in comparison.rows))
 
 
 def schemes(*, json: Json = False) -> None:
-    """List the schemes, where they act and what they need."""
+    """List the schemes with their hook points and requirements."""
     from pacelab.cli import listings
 
     print_json(listings.schemes_document()) if json else print_table(listings.schemes_table())
@@ -183,23 +191,21 @@ def schemes(*, json: Json = False) -> None:
 
 @with_topology_options
 def topologies(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="show this one")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="the topology to show")] = None,
     *,
-    plot: Annotated[bool, typer.Option("--plot", help="draw it into figures/NAME.svg or --out")] = False,
+    plot: Annotated[bool, typer.Option("--plot", help="draw the topology into figures/NAME.svg or --out")] = False,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
     json: Json = False,
     **values: Any,
 ) -> None:
-    """List the topologies with their options, or show one."""
+    """List the topologies with their options, or show one topology."""
     from pacelab.cli import listings
 
     if out is not None and not plot:
-        raise ConfigError("--out: allowed with --plot, which draws into it")
+        raise ConfigError("--out needs --plot, whose figure it names")
     if name is None:
         if plot or any(value is not None for value in values.values()):
-            raise ConfigError(
-                "topologies: --plot and options are of one topology: allowed is topologies NAME with them"
-            )
+            raise ConfigError("--plot and options of a topology need one topology; use `pacelab topologies NAME`")
         print_json(listings.topologies_document()) if json else print_table(listings.topologies_table())
         return
     topology = build_experiment(name, values).network
@@ -214,7 +220,7 @@ def topologies(
 
 
 def doctor(*, json: Json = False) -> None:
-    """Show what this host can do, and how to get what is missing."""
+    """Show which features work on this host, and how to install the missing ones."""
     from pacelab.cli import listings
     from pacelab.doctor import examine
 
@@ -270,7 +276,8 @@ def _check_counted(single: Mapping[str, Any]) -> None:
     """ConfigError when runs that count packets are also told how long they take."""
     if "duration_s" in single:
         raise ConfigError(
-            f"--seconds {single['duration_s']:g} with --full: its runs count packets: allowed is one of the two"
+            f"--seconds {single['duration_s']:g} cannot be combined with --full, whose runs count packets; leave one "
+            "out"
         )
 
 
@@ -283,15 +290,13 @@ def _check_calls(quantity: Quantity | None, base: Experiment, axes: Mapping[str,
 
     points = Grid.of(base, schemes=[BASELINE], axes=axes, seeds=1).experiments()
     if not any(flow.call is not None for experiment in points for flow in experiment.flows):
-        raise ConfigError(
-            f"--y {quantity.short}: there are no calls in these networks: add some, as by --traffic voice"
-        )
+        raise ConfigError(f"--y {quantity.short} needs voice calls; add some, for example with --traffic voice")
 
 
 def _capture(path: Path | None, snap: str | None, garbled: bool) -> PcapFile | None:
     if path is None:
         if snap is not None or garbled:
-            raise ConfigError("--pcap-snap and --pcap-garbled: allowed with --pcap FILE alone")
+            raise ConfigError("--pcap-snap and --pcap-garbled need --pcap FILE")
         return None
     snap_bytes = SNAP_BYTES if snap is None else parse_one("--pcap-snap", snap, SNAPS)
     capture = PcapFile(path=path, snap_bytes=snap_bytes, garbled=garbled)
@@ -319,7 +324,9 @@ MADE_BY = ("pacelab", "python", "machine")
 def rerun(  # noqa: PLR0913  Typer makes options of them
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="result folder of a run")],
     *,
-    seed: Annotated[str | None, typer.Option("--seed", metavar="N", help="another seed than the run's")] = None,
+    seed: Annotated[
+        str | None, typer.Option("--seed", metavar="N", help="use another seed than the stored run")
+    ] = None,
     topology: Annotated[str | None, typer.Option("--topology", metavar="FILE", help=OWN)] = None,
     traffic: Annotated[str | None, typer.Option("--traffic", metavar="FILE", help=OWN)] = None,
     scheme: Annotated[str | None, typer.Option("--scheme", metavar="FILE.py:NAME", help=OWN)] = None,
@@ -328,7 +335,7 @@ def rerun(  # noqa: PLR0913  Typer makes options of them
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run once more what a result folder is of, and say whether the result is the same; exit code 1 if not."""
+    """Repeat a stored run and report whether the result is identical. The exit code is 1 if it differs."""
     from pacelab.results.results import load_result
     from pacelab.running.runner import run as run_experiment
 
@@ -340,7 +347,7 @@ def rerun(  # noqa: PLR0913  Typer makes options of them
     except (KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"result {str(folder)!r}: its config was changed or is damaged ({error!r})") from None
     if seed is not None:
-        request["seed"] = parse_one("--seed", seed, BY_FIELD["seed"].domain)
+        request = {**request, "seed": parse_one("--seed", seed, BY_FIELD["seed"].domain)}
     experiment = Experiment(**request)
     check_destination(out)
     with progress_bar(f"{config['topology']}, {config['scheme']}", quiet=quiet) as on_progress:

@@ -90,15 +90,14 @@ def _serve(server: DemoServer, name: str | None, *, browser: bool) -> None:
 
 
 def _known() -> str:
-    return f"choose one of {', '.join(dict.fromkeys((*DEMOS, NEW, *KINDS)))}, or the path of a .yaml or .py file"
+    return f"one of {', '.join(dict.fromkeys((*DEMOS, NEW, *KINDS)))}, or the path of a .yaml or .py file"
 
 
 def _check_network(name: str) -> None:
     """Refuse a name that is neither a topology nor a file, with a message that mentions the demonstrations."""
     if name in (NEW, *KINDS) or Path(name).suffix:
         return
-    hint = like_which(name, (*DEMOS, NEW, *KINDS))
-    raise ConfigError(f"demo: nothing is called {name!r}: {hint}{_known()}")
+    raise ConfigError(f"demo must be {_known()}, not {name!r}{like_which(name, (*DEMOS, NEW, *KINDS))}")
 
 
 def _export_editor(editor: EditorSession, path: Path) -> None:

@@ -17,11 +17,11 @@ import typer
 
 from pacelab.cli.options import Command, extend, hook_parameters, with_experiment_options
 from pacelab.console import log
-from pacelab.emulation.agents.roles import ALLOWED as PATH_RATES
+from pacelab.emulation.agents.roles import VALID_PATH_RATES as PATH_RATES
 from pacelab.emulation.agents.roles import AgentName, check_path_known, read_path_rates
 from pacelab.errors import ConfigError, HostError
-from pacelab.experiment.experiment import build_experiment, parse_one
-from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
+from pacelab.experiment.from_text import build_experiment, parse_one
+from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS
 from pacelab.schemes import SCHEMES, HookSettings
 from pacelab.schemes.scheme import MOST_NODES, MOST_SENSE_HOPS
 from pacelab_topologies.domain import Domain, Real, Whole
@@ -48,18 +48,28 @@ NUMBERS: dict[str, Domain] = {
 _COMMON: tuple[tuple[str, Any, Any], ...] = (
     (
         "path_rates",
-        Annotated[list[str], typer.Option("--path-rates", metavar="RATES", help=f"way over the air: {PATH_RATES}")],
+        Annotated[
+            list[str], typer.Option("--path-rates", metavar="RATES", help=f"rates of the wireless path: {PATH_RATES}")
+        ],
         [],
     ),
-    ("mediumd", _text("--mediumd", "SOCKET", "for schemes that listen to the link layer or set its backoff"), None),
+    ("mediumd", _text("--mediumd", "SOCKET", "mediumd's socket, for schemes that use the link layer"), None),
     ("station", _text("--station", "NAME", "this node's name at mediumd"), None),
-    ("node", _text("--node", "N", "this host's number, for random streams of its own (0)"), None),
+    ("node", _text("--node", "N", "number of this host, which selects its random streams (0)"), None),
     ("sense_hops", _text("--sense-hops", "N", "hops within the carrier sense range (2)"), None),
     ("queue", _text("--queue", "N", "first NFQUEUE number"), None),
-    ("seconds", _text("--seconds", "S", "end after so long (default: never)"), None),
-    ("metrics", _text("--metrics", "PORT", "for Prometheus, on 127.0.0.1 with a token"), None),
-    ("realtime", Annotated[bool, typer.Option("--realtime/--no-realtime", help="SCHED_FIFO where allowed")], True),
-    ("json", Annotated[bool, typer.Option("--json", help="a JSON document a line: ready, status each s, end")], False),
+    ("seconds", _text("--seconds", "S", "stop after S seconds (default: never)"), None),
+    ("metrics", _text("--metrics", "PORT", "serve Prometheus metrics on 127.0.0.1, with a token"), None),
+    (
+        "realtime",
+        Annotated[bool, typer.Option("--realtime/--no-realtime", help="use SCHED_FIFO if the host permits it")],
+        True,
+    ),
+    (
+        "json",
+        Annotated[bool, typer.Option("--json", help="one JSON document per line: ready, status each second, end")],
+        False,
+    ),
     ("quiet", Annotated[bool, typer.Option("--quiet", help="no live view, no notes")], False),
 )
 
@@ -72,7 +82,7 @@ def with_agent_options(command: Command) -> Command:
 
 
 def task_of_flags(agent: AgentName, scheme: str, air: str, values: Mapping[str, Any], **own: Any) -> Task:
-    """What a person asks for, from a command's values (text or None); ConfigError names what is not allowed.
+    """What a person asks for, from a command's values (text or None); ConfigError names an invalid value.
 
     `own`: fields of `Task` that belong to this agent.
     """
@@ -109,11 +119,11 @@ def _check_taken(name: str, values: Mapping[str, Any]) -> None:
     for option in SCHEME_OPTIONS:
         if values[option] is not None and option not in SCHEMES[name].options:
             takers = ", ".join(other for other, scheme in SCHEMES.items() if option in scheme.options)
-            raise ConfigError(f"{BY_FIELD[option].flag} with --scheme {name}: allowed is one of {takers}")
+            raise ConfigError(f"{BY_FIELD[option].flag} has no effect on --scheme {name}; use one of {takers}")
 
 
 def hook_settings(values: Mapping[str, Any]) -> HookSettings:
-    """Settings of the hook from a command's values (text or None); ConfigError names what is not allowed."""
+    """Settings of the hook from a command's values (text or None); ConfigError names an invalid value."""
     options = [name for name in _HOOK_FIELDS if name in BY_FIELD and values.get(name) is not None]
     numbers = [name for name in _HOOK_FIELDS if name in NUMBERS and values.get(name) is not None]
     return HookSettings(
@@ -129,10 +139,12 @@ def _number(name: str, values: Mapping[str, Any]) -> Any:
 
 
 SchemeName = Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
-Air = Annotated[str, typer.Option("--air", metavar="IF", help="interface to the air")]
-Wired = Annotated[str, typer.Option("--wired", metavar="IF", help="interface to the wired side; wire+: all wire...")]
+Air = Annotated[str, typer.Option("--air", metavar="IF", help="wireless interface")]
+Wired = Annotated[
+    str, typer.Option("--wired", metavar="IF", help="wired interface; wire+ means all that start with wire")
+]
 DataPath = Annotated[
-    str, typer.Option("--datapath", metavar="PATH", help="nfqueue: packets through Python; tc: paced by the kernel")
+    str, typer.Option("--datapath", metavar="PATH", help="nfqueue: Python handles packets; tc: the kernel paces them")
 ]
 ControllerUrl = Annotated[
     str | None,
@@ -140,12 +152,14 @@ ControllerUrl = Annotated[
         "--controller", metavar="URL", help="report to a controller and do as it says (http://..., unix:PATH)"
     ),
 ]
-OwnName = Annotated[str | None, typer.Option("--name", metavar="NAME", help="this gateway's, there (the host's)")]
+OwnName = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="name of this gateway at the controller (the host name)")
+]
 Link = Annotated[
-    str, typer.Option("--link", metavar="LINK", help="who counts retries: mediumd, or nl80211 (lred, lred-ecn)")
+    str, typer.Option("--link", metavar="LINK", help="source of retry counts: mediumd, or nl80211 (lred, lred-ecn)")
 ]
 ClampMss = Annotated[
-    bool, typer.Option("--clamp-mss/--no-clamp-mss", help="lower the MSS: room for an option in full segments, too")
+    bool, typer.Option("--clamp-mss/--no-clamp-mss", help="lower the MSS to leave room for a TCP option")
 ]
 
 
@@ -161,31 +175,31 @@ def gateway(
     name: OwnName = None,
     **values: Any,
 ) -> None:
-    """Run a scheme at the gateway between the wired side and the air (root)."""
+    """Run a scheme at the gateway between the wired side and the air (needs root)."""
     own = {"wired": wired, "datapath": datapath, "clamp_mss": clamp_mss, "controller": controller, "name": name}
     _run(task_of_flags("gateway", scheme, air, values, **own))
 
 
 @with_agent_options
 def sender(*, scheme: SchemeName, air: Air, datapath: DataPath = "nfqueue", **values: Any) -> None:
-    """Run a scheme at a wireless host that sends, for applications as they are (root)."""
+    """Run a scheme at a sending wireless host, for unchanged applications (needs root)."""
     _run(task_of_flags("sender", scheme, air, values, datapath=datapath))
 
 
 @with_agent_options
 def relay(*, scheme: SchemeName, air: Air, link: Link = "mediumd", **values: Any) -> None:
-    """Run a scheme in front of a node's interface queue, for all that it sends by air (root)."""
+    """Run a scheme in front of a node's wireless interface queue (needs root)."""
     _run(task_of_flags("relay", scheme, air, values, link=link))
 
 
 @with_agent_options
 def station(*, scheme: SchemeName, air: Air, **values: Any) -> None:
-    """Run a scheme at a wireless host that is an end of flows, in both directions (root)."""
+    """Run a scheme at a wireless host, in both directions of its flows (needs root)."""
     _run(task_of_flags("station", scheme, air, values))
 
 
 def agent() -> None:
-    """Run the agent that the JSON document on standard input says (see `pacelab.emulation.agents.task.Task`)."""
+    """Run the agent that a JSON document on standard input describes (see `pacelab.emulation.agents.task.Task`)."""
     from pacelab.emulation.agents.run import main
 
     main()
@@ -209,10 +223,10 @@ def shell(
 ) -> None:
     """Open Mininet's command line on a topology's real hosts (--backend tap or hwsim; needs root)."""
     if values.get("backend") is None:
-        raise ConfigError("shell: there is one on real hosts only: add --backend tap or hwsim")
+        raise ConfigError("shell needs real hosts; add --backend tap or --backend hwsim")
     experiment = build_experiment(topology, values, scheme=scheme)
     if experiment.backend == "sim":
-        raise ConfigError("shell --backend sim: there are no hosts to type at: allowed is one of tap, hwsim")
+        raise ConfigError("shell needs real hosts; use --backend tap or --backend hwsim, not sim")
     _need_linux()
     from pacelab.emulation.compile import compile_plan
     from pacelab.emulation.session import run_shell
@@ -221,7 +235,7 @@ def shell(
 
 
 def cleanup() -> None:
-    """Remove what killed runs on real hosts have left (needs root)."""
+    """Clean up after killed runs on real hosts (needs root)."""
     _need_linux()
     from pacelab.emulation.cleanup import clean_up
 
@@ -234,10 +248,10 @@ def helper(
     *,
     socket: Annotated[Path | None, typer.Option("--socket", metavar="PATH", help="listen here")] = None,
     units: Annotated[
-        Path | None, typer.Option("--units", metavar="DIR", help="write systemd's unit files there, and end")
+        Path | None, typer.Option("--units", metavar="DIR", help="write systemd unit files to DIR and exit")
     ] = None,
 ) -> None:
-    """Run plans for members of the group pacelab, so that notebooks reach real hosts without root."""
+    """Serve the members of the group pacelab, so that notebooks use real hosts without root."""
     _need_linux()
     if units is not None:
         from pacelab.emulation.helper import write_units

@@ -10,7 +10,7 @@ import typer
 from pacelab.cli.options import with_experiment_options
 from pacelab.console import log, print_json, runs_bar, word
 from pacelab.errors import ConfigError
-from pacelab.experiment.experiment import find_option, parse_one, place, split_axes
+from pacelab.experiment.from_text import find_option, parse_one, place, split_axes
 from pacelab.results.folder import write_file
 from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity
 from pacelab_topologies.domain import Choice, Real, Whole
@@ -30,14 +30,14 @@ def timeline(
     *,
     scheme: Scheme = "newreno",
     start: Annotated[
-        str | None, typer.Option("--from", metavar="MS", help="start of the picture (default: where something happens)")
+        str | None, typer.Option("--from", metavar="MS", help="start of the picture, ms (default: the first activity)")
     ] = None,
     end: Annotated[str | None, typer.Option("--to", metavar="MS", help="end of the picture, ms")] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
     json: Json = False,
     **values: Any,
 ) -> None:
-    """Draw who is on the air when; `--rts both` draws RTS off above RTS on."""
+    """Draw which station sends when. `--rts both` draws RTS off above RTS on."""
     from pacelab.figures.figures import check_figure, figure_bytes
     from pacelab.figures.timeline import choose_window, describe_window, draw_timelines
 
@@ -46,7 +46,7 @@ def timeline(
     single, axes = split_axes(topology, values)
     if several := set(axes) - {"rts"}:
         flag = find_option(topology, min(several)).flag
-        raise ConfigError(f"{flag}: allowed is one value here; `pacelab compare` takes lists")
+        raise ConfigError(f"{flag} must be one value here; `pacelab compare` accepts lists")
     from_ms, to_ms = (
         None if text is None else parse_one(flag, text, MOMENT) for flag, text in (("--from", start), ("--to", end))
     )
@@ -71,11 +71,13 @@ def timeline(
 def sweep(  # noqa: PLR0913  Typer makes options of them
     topology: Annotated[str, typer.Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")],
     *,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="folder; an unfinished sweep there goes on")],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="folder of the sweep; an unfinished sweep continues")
+    ],
     schemes: Annotated[str, typer.Option("--schemes", metavar="A,B", help="schemes")] = "newreno",
     seeds: Annotated[str, typer.Option("--seeds", metavar="N", help="runs per scheme and point")] = "5",
     cache: Annotated[
-        Path | None, typer.Option("--cache", metavar="DIR", help="finished runs (default: runs/ in --out)")
+        Path | None, typer.Option("--cache", metavar="DIR", help="folder of finished runs (default: runs/ in --out)")
     ] = None,
     jobs: Annotated[str | None, typer.Option("--jobs", metavar="N", help="worker processes (one per core)")] = None,
     scheduler: Annotated[
@@ -85,7 +87,7 @@ def sweep(  # noqa: PLR0913  Typer makes options of them
     quiet: Quiet = False,
     **values: Any,
 ) -> None:
-    """Run every combination of options (A,B or 1..10), schemes and seeds; can be interrupted and goes on."""
+    """Run every combination of options (A,B or 1..10), schemes, and seeds. Repeat the command to continue a sweep."""
     from pacelab.figures.tables import show_name
     from pacelab.grid.grid import check_sweep_folder, run_sweep, scheme_of
     from pacelab.running.workers import Workers
@@ -127,25 +129,28 @@ def plot(
         str | None, typer.Option("--x", metavar="NAME", help="an option that varies (default: the first)")
     ] = None,
     y: Annotated[
-        str, typer.Option("--y", metavar="QUANTITY", help=f"{', '.join(SHORT_NAMES)}; of a run {', '.join(OVER_TIME)}")
+        str,
+        typer.Option("--y", metavar="QUANTITY", help=f"{', '.join(SHORT_NAMES)}; for a run: {', '.join(OVER_TIME)}"),
     ] = "goodput",
-    by: Annotated[str, typer.Option("--by", metavar="A,B", help="a line for each: scheme, options")] = "scheme",
+    by: Annotated[
+        str, typer.Option("--by", metavar="A,B", help="one line per value of these: scheme, options")
+    ] = "scheme",
     cdf: Annotated[
-        bool, typer.Option("--cdf", help="distributions over flows as cumulative curves; of a run over time")
+        bool, typer.Option("--cdf", help="draw distributions over flows, or over the time of a run")
     ] = False,
     where: Annotated[
-        list[str] | None, typer.Option("--where", metavar="NAME=VALUE", help="only these runs (may be repeated)")
+        list[str] | None, typer.Option("--where", metavar="NAME=VALUE", help="select runs (may be repeated)")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
 ) -> None:
-    """Draw a sweep or a comparison: means and 95 % intervals; or a run's time series."""
+    """Draw the means and 95 % intervals of a sweep or comparison, or the time series of a run."""
     from matplotlib.figure import Figure
 
     from pacelab.figures.figures import check_figure, figure_bytes
     from pacelab.grid.sweep_plots import load_points, parse_where, plot_flows, plot_points
 
     if cdf and x is not None:
-        raise ConfigError("--x with --cdf: the quantity is along the x axis: allowed is --by")
+        raise ConfigError("--x cannot be combined with --cdf, whose x axis is the quantity; use --by")
     place_ = out or folder / f"{find_quantity(y).short}{'-cdf' * cdf}.svg"
     check_figure(place_)
     figure = Figure(figsize=(7, 4.5), layout="constrained")

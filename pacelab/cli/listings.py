@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab.doctor import Feature
 from pacelab.figures.figures import check_figure, figure_bytes
-from pacelab.options.table import BY_FIELD, BY_FLAG
+from pacelab.options.settings import BY_FIELD, BY_FLAG
 from pacelab.schemes import SCHEMES
 from pacelab_topologies.model import Topology
 from pacelab_topologies.plot import describe, is_tall, plot_topology

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from pacelab.experiment.backends import BACK_ENDS
-from pacelab.experiment.experiment import SET, topology_options
-from pacelab.options.table import BY_FIELD, OPTIONS, Option
+from pacelab.experiment.from_text import SET, topology_options
+from pacelab.options.settings import BY_FIELD, OPTIONS, Option
 from pacelab_topologies.domain import ON_OFF
 from pacelab_topologies.kind import Kind, TopologyOption
 

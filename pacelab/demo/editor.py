@@ -18,9 +18,10 @@ from pacelab.demo.model import MAX_SEED
 from pacelab.demo.page import data_page, engine_bytes, script, static
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
-from pacelab.experiment.experiment import Experiment, build_experiment
+from pacelab.experiment.experiment import Experiment
+from pacelab.experiment.from_text import build_experiment
 from pacelab.figures.timeline import record_air
-from pacelab.options.table import BACKEND_OPTIONS, BY_FIELD
+from pacelab.options.settings import BACKEND_OPTIONS, BY_FIELD
 from pacelab.results.folder import write_file
 from pacelab.running.runner import find_backend
 from pacelab.schemes import SCHEMES
@@ -188,7 +189,8 @@ def _chains(experiment: Experiment) -> dict[str, dict[str, Any]]:
     if experiment.kind.name != "chain" or experiment.own_files:
         return {}
     found = {}
-    for hops in range(1, max(MAX_HOPS, int(experiment.topology_options.get("hops", 0))) + 1):
+    chosen: Any = experiment.topology_options.get("hops", 0)
+    for hops in range(1, max(MAX_HOPS, chosen) + 1):
         options = {**experiment.topology_options, "hops": hops}
         chain = experiment.vary(topology_options=options)
         air = compile_air(chain)

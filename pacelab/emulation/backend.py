@@ -47,16 +47,18 @@ class RealHosts:
 
         own = _with_code(experiment, scheme)
         if own is None and scheme != experiment.chosen_scheme:
-            said = f"scheme {scheme.name!r} of your own with --backend {self.name}"
-            raise ConfigError(f"{said}: allowed are registered ones, and with --where uml FILE.py:NAME")
+            raise ConfigError(
+                f"--backend {self.name} runs registered schemes, not {scheme.name!r} of your own; use --where uml with "
+                "--scheme FILE.py:NAME"
+            )
         if pcap is not None and (experiment.where != "uml" or pcap.garbled):
             what = "--pcap-garbled" if pcap.garbled else "--pcap"
             raise ConfigError(
-                f"{what} with --backend {self.name}: run tcpdump at a host (`pacelab shell`): allowed is sim"
-                + ("" if pcap.garbled else ", and --where uml")
+                f"{what} is not available with --backend {self.name}; run tcpdump at a host (`pacelab shell`), or use "
+                "sim" + ("" if pcap.garbled else " or --where uml")
             )
         if sys.platform != "linux":
-            raise HostError(f"back end {self.name}: it needs Linux, this is {sys.platform}; --backend sim runs here")
+            raise HostError(f"--backend {self.name} needs Linux, and this is {sys.platform}; use --backend sim")
         plan = compile_plan(experiment, own)
         if pcap is not None:
             pcap.check()

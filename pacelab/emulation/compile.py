@@ -87,7 +87,7 @@ def _moves(experiment: Experiment) -> list[dict[str, Any]]:
     if len(found) > plans.MOST_MOVES:
         raise ConfigError(
             f"--backend {experiment.backend}: the nodes of topology {topology.name!r} turn or pause {len(found)} times "
-            f"within --seconds {end_s:g}: allowed are {plans.MOST_MOVES} times"
+            f"within --seconds {end_s:g}: at most {plans.MOST_MOVES} times are possible"
         )
     return found
 

@@ -326,10 +326,10 @@ class Plan(Document):
 def read_plan(text: bytes, *, in_guest: bool = False) -> Plan:
     """The plan that a client sent; ConfigError in one line when it is none, or is one for a guest and this is none."""
     if len(text) > MOST_BYTES:
-        raise ConfigError(f"plan of {len(text)} bytes: allowed are {MOST_BYTES}")
+        raise ConfigError(f"plan must have at most {MOST_BYTES} bytes, not {len(text)}")
     plan = read_document(Plan, text, "plan")
     if plan.scheme.own and not in_guest:
-        raise ConfigError("plan: scheme: code of one's own is for guests")
+        raise ConfigError("plan: scheme: user code runs in a guest only; use --where uml")
     if plan.capture_bytes is not None and not in_guest:
         raise ConfigError("plan: capture_bytes: captures are for guests")
     return plan

@@ -204,7 +204,7 @@ def read_line(link: socket.socket, *, within_s: float = PLAN_S) -> bytes:
     text, until_s = b"", time.monotonic() + within_s
     while b"\n" not in text:
         if len(text) > MOST_BYTES:
-            raise ConfigError(f"plan of more than {MOST_BYTES} bytes: allowed are {MOST_BYTES}")
+            raise ConfigError(f"plan must have at most {MOST_BYTES} bytes")
         link.settimeout(max(1e-3, until_s - time.monotonic()))
         try:
             part = link.recv(65_536)

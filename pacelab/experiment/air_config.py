@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.table import BY_FIELD
+from pacelab.options.settings import BY_FIELD
 from pacelab.options.values import air_host_delay
 from pacelab.options.voice import CODECS, HEADER_BYTES
 from pacelab.traffic.flows import ENGINE_KIND, PlannedFlow

@@ -20,8 +20,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from pacelab.errors import ConfigError
-from pacelab.options.request import Options
-from pacelab.options.table import BACKEND_OPTIONS, BY_FIELD
+from pacelab.options.settings import BACKEND_OPTIONS, BY_FIELD, Options
 from pacelab.options.values import HERE, air_host_delay
 from pacelab.schemes import SCHEMES, HookSettings, Scheme
 from pacelab.traffic.flows import PlannedFlow
@@ -86,9 +85,9 @@ def _size_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow
     )
     for what, count, most in sizes:
         if count > most:
-            found.append(f"{count} {what}: allowed are up to {most}")
+            found.append(f"at most {most} {what} are possible, not {count}")
     if options.duration_s > LONGEST_RUN_S:
-        found.append(f"--seconds {options.duration_s:g}: allowed is up to {LONGEST_RUN_S:g}")
+        found.append(f"--seconds must be at most {LONGEST_RUN_S:g}, not {options.duration_s:g}")
     return found
 
 
@@ -97,8 +96,9 @@ def _scheme_reasons(options: Options) -> list[str]:
     found = []
     if options.scheme not in SCHEMES and options.where != "uml":
         found.append(
-            f"scheme {options.scheme!r} of your own: root runs registered ones only, --where uml yours too, not as "
-            f"root: allowed here is one of {', '.join(SCHEMES)}"
+            f"root runs registered schemes only, not {options.scheme!r} of your own; use --where uml, which needs no "
+            "root, "
+            f"or one of {', '.join(SCHEMES)}"
         )
     return found
 
@@ -107,20 +107,22 @@ def _tcp_reasons(options: Options) -> list[str]:
     """Why not with this TCP."""
     found = []
     if options.cc not in CONTROLS:
-        found.append(f"--cc {options.cc!r}: Linux has none such: allowed is one of {', '.join(CONTROLS)}")
+        found.append(f"--cc must be one of {', '.join(CONTROLS)} on Linux, not {options.cc!r}")
     if options.rto_backoff != "all":
-        found.append(f"--rto-backoff {options.rto_backoff} or a scheme with it: Linux always backs off: allowed is all")
+        found.append(
+            f"--rto-backoff must be all, since Linux always backs off, not {options.rto_backoff} (also of a scheme)"
+        )
     if options.tcp_defaults != "rfc":
-        found.append(f"--tcp-defaults {options.tcp_defaults}: these hosts have Linux's TCP: allowed is rfc")
+        found.append(f"--tcp-defaults must be rfc, since real hosts have Linux's TCP, not {options.tcp_defaults}")
     if air_host_delay(options.host_delay) is not None:
-        found.append(f"--host-delay {options.host_delay}: real hosts take their own time: allowed is 0")
+        found.append(f"--host-delay must be 0, since real hosts have their own delay, not {options.host_delay}")
     if options.ack not in ("every", "delayed"):
-        found.append(f"--ack {options.ack} or a scheme with it: Linux has none such: allowed is every or delayed")
+        found.append(f"--ack must be every or delayed on Linux, not {options.ack} (also of a scheme)")
     switches = () if options.linux_tcp is None else options.linux_tcp.split("+")
     if options.where != "uml" and (lacking := [name for name in switches if name in GUEST_SWITCHES]):
-        found.append(f"--linux-tcp {lacking[0]}: it needs a kernel of its own: allowed with --where uml")
+        found.append(f"--linux-tcp {lacking[0]} needs a kernel of its own; use --where uml")
     if "sack" not in switches and (alone := [name for name in switches if name in ("rack", "tlp")]):
-        found.append(f"--linux-tcp {alone[0]}: Linux has it with SACK alone: allowed is sack+{alone[0]}")
+        found.append(f"--linux-tcp {alone[0]} needs SACK in Linux; use sack+{alone[0]}")
     return found
 
 
@@ -128,20 +130,24 @@ def _traffic_reasons(options: Options, flows: tuple[PlannedFlow, ...]) -> list[s
     """Why not with this traffic."""
     found = []
     for kind in sorted({flow.carried.kind for flow in flows} - set(KINDS)):
-        found.append(f"{kind} traffic is not built for real hosts: allowed is one of {', '.join(KINDS)}")
+        found.append(f"{kind} traffic is not available on real hosts; use one of {', '.join(KINDS)}")
     if any(flow.size_bytes is not None for flow in flows):
         found.append(
-            "transfers of a fixed size: iperf3 ends one when all is sent, not when it has arrived: allowed is none"
+            "transfers of a fixed size are not available: iperf3 stops when all bytes are sent, not when they have "
+            "arrived; "
+            "leave --size out"
         )
     datagrams = [flow.carried for flow in flows if KINDS.get(flow.carried.kind) == "udp"]
     if datagrams and options.headers != "real":
-        found.append(f"--headers {options.headers}: real datagrams have headers: allowed is real")
+        found.append(f"--headers must be real for real datagrams, not {options.headers}")
     if any(what.payload_bytes < SMALLEST_DATAGRAM_BYTES for what in datagrams):
-        found.append(f"--payload {options.payload_bytes}: allowed with UDP is {SMALLEST_DATAGRAM_BYTES} or more")
+        found.append(f"--payload must be at least {SMALLEST_DATAGRAM_BYTES} with UDP, not {options.payload_bytes}")
     if options.stop_after_pkts is not None or options.batch_pkts is not None:
-        found.append("--full counts packets: real hosts run for --seconds")
+        found.append("--full counts packets, and real hosts run for --seconds; leave --full out")
     if options.series_interval_s < 0.1:
-        found.append(f"series of {options.series_interval_s:g} s: iperf3 reports at most every 0.1 s")
+        found.append(
+            f"the interval of time series must be at least 0.1 s, as in iperf3, not {options.series_interval_s:g} s"
+        )
     return found
 
 
@@ -150,32 +156,35 @@ def _name_reasons(topology: Topology) -> list[str]:
     found = []
     for node in topology.nodes:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,30}", node.name):
-            found.append(f"node name {node.name!r}: allowed are a letter and up to 30 letters, digits, _ and -")
+            found.append(f"node name must be a letter and up to 30 letters, digits, _ and -, not {node.name!r}")
     return found
 
 
 def _routing_reasons(options: Options, topology: Topology, scheme: Scheme) -> list[str]:
     """Why not with this controller, or a routing other than static."""
     if options.controller is not None and not topology.gateways:
-        return [f"--controller {options.controller}: a wired side is what it controls: allowed with a gateway"]
+        return [f"--controller {options.controller} controls a wired side; use a topology with a gateway"]
     if options.routing == "static":
         return []
     asked = f"--routing {options.routing}"
     known = ("static", *FINDING[options.backend])
     if options.routing in BRIDGING and options.routing not in known:
-        return [f"{asked}: it is below IP, of radios: allowed is {', '.join(known)}, or --backend hwsim"]
+        return [f"{asked} works below IP, on radios; use one of {', '.join(known)}, or --backend hwsim"]
     if options.routing not in known:
-        return [f"{asked}: Linux has none such: allowed is one of {', '.join(known)}"]
+        return [f"--routing must be one of {', '.join(known)} on Linux, not {options.routing}"]
     found = []
     if options.controller is not None:
-        found.append(f"{asked} with --controller {options.controller}: it sets the routes: allowed is static")
+        found.append(
+            f"{asked} cannot be combined with --controller {options.controller}, which sets the routes; use --routing "
+            "static"
+        )
     if options.routing == "olsr" and options.where != "here":
-        found.append(f"{asked} with --where {options.where}: its guest has no olsrd: allowed is here")
+        found.append(f"{asked} needs olsrd, which the guest of --where {options.where} lacks; use --where here")
     at_links = any(point == "link" for point, _ in scheme.sites(topology))
     if at_links and options.routing in BRIDGING:
         found.append(
-            f"{asked} with scheme {options.scheme!r}: relays forward below IP, where its agents see nothing: "
-            "allowed is static or olsr"
+            f"{asked} forwards below IP, where the agents of scheme {options.scheme!r} see no packets; "
+            "use --routing static or olsr"
         )
     return found
 
@@ -184,16 +193,17 @@ def _walk_reasons(options: Options, topology: Topology) -> list[str]:
     """Why not with nodes that walk (`mobility`)."""
     if not topology.mobility:
         return []
-    said = f"the nodes of topology {topology.name!r} walk ({topology.mobility})"
+    said = f"the nodes of topology {topology.name!r} move ({topology.mobility})"
     if options.controller is None:
         if options.routing in FINDING[options.backend]:
             return []
-        return [f"--routing {options.routing}: {said}: allowed is {FINDERS[options.backend]}"]
+        return [f"--routing {options.routing} cannot follow nodes that move: {said}; use {FINDERS[options.backend]}"]
     walking = {move.node for move in topology.moves}
     asked, names = f"--controller {options.controller}: {said}", [node.name for node in topology.nodes]
     found = [
-        f"{asked}: it hands stations over from gateway to gateway, and gateway {names[node]!r} walks: allowed are "
-        "gateways that stand still"
+        f"{asked}: the controller hands stations over between gateways, and gateway {names[node]!r} moves; use "
+        "gateways "
+        "that do not move"
         for node in topology.gateways
         if node in walking
     ]
@@ -202,8 +212,8 @@ def _walk_reasons(options: Options, topology: Topology) -> list[str]:
             at = [place for place, node in enumerate(way) if node in walking]
             beside = [way[place + step] for place in at for step in (-1, 1) if 0 <= place + step < len(way)]
             if any(0 < place < len(way) - 1 for place in at) or not set(beside) <= set(topology.gateways):
-                told = f"flow {names[flow.src]} -> {names[flow.dst]} begins by way of {' '.join(names[n] for n in way)}"
-                found.append(f"{asked}: {told}: allowed are walking stations that are one hop from a gateway")
+                told = f"flow {names[flow.src]} -> {names[flow.dst]} starts over {' '.join(names[n] for n in way)}"
+                found.append(f"{asked}: {told}; only stations one hop from a gateway may move")
     return found
 
 
@@ -212,15 +222,20 @@ def _radio_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: 
     found = []
     loss = topology.path_loss
     if loss is not None and loss.shadowing_db > 0:
-        found.append(f"shadowing of {loss.shadowing_db:g} dB: routes are computed from mean ranges: allowed is 0")
+        found.append(
+            f"shadowing must be 0 dB, since routes are computed from mean ranges, not {loss.shadowing_db:g} dB"
+        )
     if options.backend != "hwsim":
         return found
     if options.medium == "stock":
         found += _stock_reasons(options, topology, scheme, hooks)
     if topology.link_rates:
-        found.append("rates of single links: Linux fixes one rate for all that an interface sends: allowed is --rate")
+        found.append("rates of single links are not available: Linux sets one rate for an interface; use --rate")
     if options.queue_pkts > MOST_PENDING:
-        found.append(f"--queue {options.queue_pkts}: mac80211_hwsim forgets frames: allowed is up to {MOST_PENDING}")
+        found.append(
+            f"--queue must be at most {MOST_PENDING}, since mac80211_hwsim loses frames beyond, not "
+            f"{options.queue_pkts}"
+        )
     return found
 
 
@@ -228,14 +243,16 @@ def _stock_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: 
     """Why not with the machine's wmediumd."""
     found = []
     if options.rts:
-        found.append("--rts on with --medium stock: wmediumd has none: allowed is off")
+        found.append("--rts on needs RTS/CTS, which the stock wmediumd lacks; use --rts off or --medium pacelab")
     if topology.moves:
         found.append(
-            f"topology {topology.name!r} with --medium stock: its stations move, which is built for --medium pacelab"
+            f"the stations of topology {topology.name!r} move, which --medium stock cannot do; use --medium pacelab"
         )
     listening = any(attachment.hook.event_mask & EventMask.TRANSMIT for attachment in scheme.attach(topology, hooks))
     if listening and not scheme.needs_only_retry_counts:
-        found.append(f"scheme {options.scheme!r} with --medium stock: it listens to the link layer, which says nothing")
+        found.append(
+            f"scheme {options.scheme!r} needs reports of each frame, which --medium stock lacks; use --medium pacelab"
+        )
     return found
 
 
@@ -247,11 +264,11 @@ def check_where(options: Options) -> None:
     if options.where == HERE:
         return
     if options.backend == "sim":
-        raise ConfigError(f"--where {options.where} with --backend sim: it has no kernel: allowed is {HERE}")
+        raise ConfigError(f"--where must be {HERE} with --backend sim, which has no kernel, not {options.where}")
     for name, plain in (("builder", "plain"), ("medium", "pacelab"), ("controller", None)):
         if getattr(options, name) not in (None, plain):
             given = f"--{name} {getattr(options, name)}"
-            raise ConfigError(f"{given} with --where {options.where}: its guest has none: allowed is --where {HERE}")
+            raise ConfigError(f"{given} is not available in the guest of --where {options.where}; use --where {HERE}")
 
 
 # What a back end is, and the table of them.
@@ -284,13 +301,13 @@ class BackEndKind:
         for name in BACKEND_OPTIONS:
             if name in given and name not in self.options and name != "where":
                 takers = " or ".join(kind.name for kind in BACK_ENDS.values() if name in kind.options)
-                raise ConfigError(f"{BY_FIELD[name].flag} with --backend {self.name}: it belongs to --backend {takers}")
+                raise ConfigError(f"{BY_FIELD[name].flag} needs --backend {takers}, not {self.name}")
 
     def check_routing(self, routing: str) -> None:
         """Raise ConfigError for a routing that it has not."""
         if self.routings is not None and routing not in self.routings:
-            allowed = " or ".join(self.routings)
-            raise ConfigError(f"--routing {routing} with --backend {self.name}: it is Linux's: allowed is {allowed}")
+            valid = " or ".join(self.routings)
+            raise ConfigError(f"--routing must be {valid} with --backend {self.name}, not {routing}")
 
 
 _LINUX: Mapping[str, str | None] = {"where": "here", "controller": None, "linux_tcp": None}

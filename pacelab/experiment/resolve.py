@@ -10,23 +10,22 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import PurePath
 from typing import Any, Literal
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.backends import BACK_ENDS, check_where
+from pacelab.options.names_or_files import is_traffic_file
 from pacelab.options.own_code import digest_of, is_own
-from pacelab.options.request import Options, Request
-from pacelab.options.table import BY_FIELD, BY_FLAG, OPTIONS, SHORTEST_RUN_S, is_traffic_file
+from pacelab.options.settings import BY_FIELD, BY_FLAG, SETTINGS, SHORTEST_RUN_S, Options, Request
 from pacelab.options.values import NS2_OF_2001, NS2_OF_2001_RATE_BPS, PHYS, TCP_DEFAULTS
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.schemes.scheme import MOST_SENSE_HOPS
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
 from pacelab.units import BPS_PER_MBPS
 from pacelab_topologies import registry
-from pacelab_topologies.domain import Domain, Real, Whole
 from pacelab_topologies.kind import Kind
 from pacelab_topologies.model import Topology
 from pacelab_topologies.registry import find_kind
@@ -45,12 +44,7 @@ def load_topology(name: str | PathLike[str], *, direction: str | None = None, **
         raise ConfigError(str(error)) from None
 
 
-_OF_RESULTS: dict[str, Domain] = {
-    "series_interval_s": Real(0.000_001, 1_000_000),
-    "stop_after_pkts": Whole(1, 2**63 - 1),
-    "batch_pkts": Whole(1, 2**63 - 1),
-}
-"""Options of results, which have no flag."""
+_FIELDS = frozenset(item.name for item in fields(Options))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +69,11 @@ class Resolved:
 
 
 def resolve(request: Request) -> Resolved:
-    """The whole experiment; ConfigError names the bad value and what is allowed, or what does not go together."""
-    given = {name: value for name in BY_FIELD if (value := request.get(name)) is not None}
-    for name, value in given.items():
-        BY_FIELD[name].check(value)
-    for name, domain in _OF_RESULTS.items():
-        if (value := request.get(name)) is not None:
-            _check(name, domain, value)
+    """Resolve an experiment. ConfigError names a bad value and the valid ones, or a combination that cannot run."""
+    given = {option.field: value for option in SETTINGS if (value := request.get(option.field)) is not None}
+    for option in SETTINGS:
+        if option.field in given:
+            option.check(given[option.field])
     asked, own = _text(request, "topology", "chain"), _own_options(request)
     kind = _kind(asked)
     _check_names(request, kind)
@@ -100,7 +92,7 @@ def resolve(request: Request) -> Resolved:
 
 
 def _at_its_place(told: str, kind: Kind, topology: Topology, given: Mapping[str, Any]) -> str:
-    """A complaint about an option that was not given: it is the topology file's, and said to stand there."""
+    """Name the topology file and its line in an error about an option that the file sets and the user did not give."""
     for name in topology.defaults if kind.digest is not None else ():
         option = BY_FLAG.get(name) or BY_FIELD[name]
         if option.field not in given and told.startswith(f"{option.flag} "):
@@ -115,7 +107,7 @@ def _resolved(
     asked, scheme_name = _text(request, "topology", "chain"), _text(request, "scheme", "newreno")
     scheme = find_scheme(scheme_name)
     values |= _brought(scheme, scheme_name, given)
-    table = {option.field: option.default for option in OPTIONS if option.default is not None}
+    table = {option.field: option.default for option in SETTINGS if option.default is not None}
     named = TCP_DEFAULTS[values.get("tcp_defaults", table["tcp_defaults"])]
     values = {"traffic": kind.traffic} | table | dict(named) | values
     back_end = BACK_ENDS[values["backend"]]
@@ -123,14 +115,13 @@ def _resolved(
     back_end.check_routing(values["routing"])
     if bare.mobility and values["routing"] == "static" and values.get("controller") is None:
         raise ConfigError(
-            f"--routing static on topology {bare.name!r}: its nodes walk ({bare.mobility}), and nobody tells a static "
-            f"route where they have gone: allowed is {back_end.finders}"
+            f"--routing static on topology {bare.name!r}: its nodes move ({bare.mobility}), and static "
+            f"routes do not follow them; use {back_end.finders}"
         )
     phy = PHYS[values["phy"]]
     rate_bps = NS2_OF_2001_RATE_BPS if values["radio"] == NS2_OF_2001 else phy.rate_bps
     by_others: dict[str, Any] = {"rate_bps": rate_bps, "mac_ack": phy.mac_ack, **back_end.options}
-    values = dict.fromkeys(BY_FIELD) | by_others | values
-    values |= {name: value for name in _OF_RESULTS if (value := request.get(name)) is not None}
+    values = dict.fromkeys(option.field for option in SETTINGS) | by_others | values
     options = Options(
         topology=asked,
         topology_options=_own_options(request),
@@ -141,12 +132,12 @@ def _resolved(
     _check_rates(options, kind, bare)
     if options.warmup_s > options.duration_s - SHORTEST_RUN_S:
         raise ConfigError(
-            f"--warmup {options.warmup_s:.15g}: allowed is less than --seconds, {options.duration_s:.15g}, by "
-            f"{SHORTEST_RUN_S:g} s at least"
+            f"--warmup must be at least {SHORTEST_RUN_S:g} s less than --seconds {options.duration_s:.15g}, "
+            f"not {options.warmup_s:.15g}"
         )
     network, carried = _with_traffic(options, bare)
     if not network.flows:
-        raise ConfigError(f"topology {options.topology!r}: it has no flow: allowed is one or more, or a traffic file")
+        raise ConfigError(f"topology {options.topology!r} has no flow; add a flow to it, or give --traffic FILE.yaml")
     traffic_kind = _traffic_kind(carried, scheme)
     hook_settings = _hook_settings(options, network)
     scheme.check(network, traffic=traffic_kind, settings=hook_settings)
@@ -167,23 +158,16 @@ def _resolved(
 
 def _check_names(request: Request, kind: Kind) -> None:
     """Raise ConfigError for a keyword that `Experiment` does not have: nothing that is asked for is passed over."""
-    for name in sorted(request.keys() - Request.__annotations__.keys()):
+    for name in sorted(request.keys() - _FIELDS):
         flag = f"--{name.replace('_', '-')}"
         if flag in BY_FLAG:
-            hint = f"{flag} is called {BY_FLAG[flag].field} here"
+            hint = f"in Python {flag} is called {BY_FLAG[flag].field}"
         elif any(option.name == name for option in kind.options):
-            hint = f"it is the topology's: topology_options={{{name!r}: ...}}"
+            hint = f"write topology_options={{{name!r}: ...}}, since it is an option of the topology"
         else:
-            like = difflib.get_close_matches(name, Request.__annotations__, n=1)
-            hint = f"did you mean {like[0]}?" if like else f"allowed are {', '.join(sorted(Request.__annotations__))}"
-        raise ConfigError(f"Experiment has no option {name!r}: {hint}")
-
-
-def _check(name: str, domain: Domain, value: object) -> None:
-    try:
-        domain.check(value)
-    except ValueError as error:
-        raise ConfigError(f"{name} {error}") from None
+            like = difflib.get_close_matches(name, _FIELDS, n=1)
+            hint = f"did you mean {like[0]}?" if like else f"the options are {', '.join(sorted(_FIELDS))}"
+        raise ConfigError(f"Experiment has no option {name!r}; {hint}")
 
 
 def _text(request: Request, name: Literal["topology", "scheme"], default: str) -> str:
@@ -191,14 +175,14 @@ def _text(request: Request, name: Literal["topology", "scheme"], default: str) -
     if value is None:
         return default
     if not isinstance(value, str):
-        raise ConfigError(f"{name} {value!r:.60}: allowed is a name, or the path of a file")
+        raise ConfigError(f"{name} must be a name or the path of a file, not {value!r:.60}")
     return value
 
 
 def _own_options(request: Request) -> dict[str, object]:
     value: object = request.get("topology_options")
     if value is not None and not (isinstance(value, Mapping) and all(isinstance(name, str) for name in value)):
-        raise ConfigError(f"topology_options {value!r:.60}: allowed is a mapping, as {{'hops': 7}}")
+        raise ConfigError(f"topology_options must be a mapping, for example {{'hops': 7}}, not {value!r:.60}")
     return dict(value or {})
 
 
@@ -217,7 +201,7 @@ def _topology_defaults(kind: Kind, topology: Topology) -> dict[str, Any]:
         option = BY_FLAG.get(name) or BY_FIELD.get(name)
         if option is None or option.field == "direction":
             flags = ", ".join(flag.removeprefix("--") for flag in BY_FLAG if flag != "--direction")
-            raise ConfigError(f"{where}: unknown option; allowed is one of {flags}")
+            raise ConfigError(f"{where}: unknown option; use one of {flags}")
         try:
             if name in BY_FLAG:
                 value = option.domain.parse(value)
@@ -240,7 +224,7 @@ def _brought(scheme: Scheme, name: str, given: Mapping[str, Any]) -> Mapping[str
             option = BY_FIELD[field]
             shown = option.domain.show(given[field])
             raise ConfigError(
-                f"{option.flag} {shown!r} with scheme {name!r}: it has its own, {option.domain.show(own)!r}"
+                f"{option.flag} must be {option.domain.show(own)!r} with scheme {name!r}, which sets it, not {shown!r}"
             )
     return scheme.implied_options
 
@@ -249,7 +233,7 @@ def _check_rates(options: Options, kind: Kind, topology: Topology) -> None:
     phy = PHYS[options.phy]
     if options.rate_bps not in phy.rates_bps:
         shown = BY_FIELD["rate_bps"].domain.show(options.rate_bps)
-        raise ConfigError(f"--rate {shown}: allowed with --phy {options.phy} is {phy.rates.allowed}")
+        raise ConfigError(f"--rate must be {phy.rates.allowed} with --phy {options.phy}, not {shown}")
     shadowed = topology.path_loss is not None and topology.path_loss.shadowing_db > 0
     moving = {move.node for move in topology.moves}
     for i, link in enumerate(topology.link_rates):
@@ -257,13 +241,14 @@ def _check_rates(options: Options, kind: Kind, topology: Topology) -> None:
         if not (shadowed or topology.decodes(link.a, link.b) or moving & {link.a, link.b}):
             ends = " -> ".join(topology.nodes[end].name for end in (link.a, link.b))
             raise ConfigError(
-                f"{where}: a rate of {ends}, {topology.distance_m(link.a, link.b):g} m apart, which is no link: "
-                f"allowed are nodes at most {topology.decode_m:g} m apart, or that move"
+                f"{where}: a rate is set for {ends}, which are {topology.distance_m(link.a, link.b):g} m apart and "
+                "not a link; "
+                f"name nodes at most {topology.decode_m:g} m apart, or nodes that move"
             )
         if link.rate_bps not in phy.rates_bps:
             raise ConfigError(
-                f"{where}: rate {link.rate_bps} bit/s of a link: "
-                f"allowed with --phy {options.phy} is {phy.rates.allowed} (Mbit/s)"
+                f"{where}: the rate of a link must be {phy.rates.allowed} with --phy {options.phy}, "
+                f"not {link.rate_bps} bit/s"
             )
 
 
@@ -271,27 +256,27 @@ def _check_ns2_of_2001(options: Options, topology: Topology) -> None:
     """What ns-2.1b8a had no path for."""
     if options.tcp_defaults == NS2_OF_2001 and options.rto_backoff != "all":
         raise ConfigError(
-            f"--rto-backoff {options.rto_backoff} with --tcp-defaults {NS2_OF_2001}: its timer always backs off: "
-            "allowed is all"
+            f"--rto-backoff must be all with --tcp-defaults {NS2_OF_2001}, whose timer always backs off, "
+            f"not {options.rto_backoff}"
         )
     if options.radio != NS2_OF_2001:
         return
     asked = f"--radio {options.radio}"
     if options.phy != "802.11b":
-        raise ConfigError(f"{asked} with --phy {options.phy}: its MAC had the times of 802.11b alone")
+        raise ConfigError(f"{asked} needs --phy 802.11b, the only PHY of that simulator, not {options.phy}")
     if options.rate_bps == 11 * BPS_PER_MBPS:
         raise ConfigError(
-            f"{asked} with --rate 11: its data followed the CTS after a DIFS, too late for a receiver that waited for "
-            "what the CTS had announced: nothing arrived at this rate: allowed is 1, 2, 5.5"
+            f"{asked} with --rate 11 delivers nothing: that simulator sent data a DIFS after the CTS, later than the "
+            "receiver waited; use --rate 1, 2, or 5.5"
         )
     if not options.rts:
-        raise ConfigError(f"{asked} with --rts off: its RTS threshold was built in as 0, it never sent without RTS")
+        raise ConfigError(f"{asked} needs --rts on: that simulator had a fixed RTS threshold of 0")
     if options.edca:
-        raise ConfigError(f"{asked} with --edca on: its MAC had one queue")
+        raise ConfigError(f"{asked} needs --edca off: the MAC of that simulator had one queue")
     if options.mac_ack == "mandatory":
-        raise ConfigError(f"{asked} with --mac-ack mandatory: all was sent at the data rate: allowed is basic, data")
+        raise ConfigError(f"{asked} sent all frames at the data rate; use --mac-ack basic or data, not mandatory")
     if any(link.rate_bps != options.rate_bps for link in topology.link_rates):
-        raise ConfigError(f"{asked} with topology {options.topology!r}: links of other rates: it had one rate for all")
+        raise ConfigError(f"{asked} needs one rate for all links; topology {options.topology!r} has several")
 
 
 def _with_traffic(options: Options, topology: Topology) -> tuple[Topology, tuple[Carried, ...]]:
@@ -328,15 +313,6 @@ def _traffic_kind(carried: tuple[Carried, ...], scheme: Scheme) -> str:
 
 
 def _hook_settings(options: Options, topology: Topology) -> HookSettings:
-    return HookSettings(
-        pace_rate_bps=options.pace_rate_bps,
-        gateway_window_pkts=options.gateway_window_pkts,
-        pace_hops=options.pace_hops,
-        sense_hops=min(int(topology.sense_m // topology.decode_m), MOST_SENSE_HOPS),
-        phy=options.phy,
-        rts=options.rts,
-        playout_s=options.playout_s,
-        throttle=options.throttle,
-        extra_backoff=options.extra_backoff,
-        seed=options.seed,
-    )
+    """The settings of the experiment that hooks see, and what they derive from the topology."""
+    values = {item.name: getattr(options, item.name) for item in fields(HookSettings) if item.name in _FIELDS}
+    return HookSettings(sense_hops=min(int(topology.sense_m // topology.decode_m), MOST_SENSE_HOPS), **values)

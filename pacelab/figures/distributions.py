@@ -34,7 +34,7 @@ def find_distributed(given: str) -> Quantity:
     quantity = find_quantity(given)
     if quantity.flows is None:
         allowed = ", ".join(one.short for one in QUANTITIES if one.flows is not None)
-        raise ConfigError(f"--cdf --y {quantity.short}: it is not a flow's: allowed is one of {allowed}")
+        raise ConfigError(f"--cdf needs a quantity of flows; --y must be one of {allowed}, not {quantity.short}")
     return quantity
 
 
@@ -88,7 +88,7 @@ def check_panels(axes: Mapping[str, Sequence[Any]]) -> None:
     count = len(list(product(*axes.values())))
     if count > MOST_PANELS:
         raise ConfigError(
-            f"--cdf over {count} points: allowed are {MOST_PANELS}; `pacelab plot DIR --cdf --where A=B` draws one"
+            f"--cdf draws at most {MOST_PANELS} points, not {count}; `pacelab plot DIR --cdf --where A=B` draws one"
         )
 
 

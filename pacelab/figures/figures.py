@@ -50,7 +50,7 @@ _NAMELESS: dict[str, dict[str, None]] = {
 def check_figure(path: Path) -> None:
     """ConfigError unless the file's name ends with a form that figures have."""
     if path.suffix.removeprefix(".") not in FORMS:
-        raise ConfigError(f"--out {str(path)!r}: allowed is a file name that ends with .svg, .png or .pdf")
+        raise ConfigError(f"--out must be a file name that ends with .svg, .png or .pdf, not {str(path)!r}")
 
 
 def figure_bytes(figure: Figure, path: Path) -> bytes:

@@ -60,7 +60,7 @@ def find_series(given: str) -> Quantity:
     quantity = find_quantity(given)
     if quantity.series is None:
         allowed = ", ".join(one.short for one in QUANTITIES if one.series)
-        raise ConfigError(f"--y {given}: a run has no time series of it: allowed is one of {allowed}")
+        raise ConfigError(f"--y {given} has no time series; use one of {allowed}")
     return quantity
 
 
@@ -70,7 +70,7 @@ def why_no_series(result: RunResult) -> str:
     if not series["t_s"]:
         return f"this run is shorter than one interval of its time series, {series['interval_s']:g} s"
     known = [one.short for one in QUANTITIES if one.series and any(is_known(one.over_time(f)) for f in series["flows"])]
-    return f"no flow of this run has it: allowed is one of {', '.join(known)}"
+    return f"no flow of this run has it; use one of {', '.join(known)}"
 
 
 def is_known(values: Iterable[float]) -> bool:
@@ -198,10 +198,10 @@ def _check_point(comparison: Compared, point: Mapping[str, Any]) -> None:
     for name, value in point.items():
         if name not in comparison.axes:
             varying = ", ".join(comparison.axes) or "none does"
-            raise ConfigError(f"point {name!r}: allowed is an option that varies: {varying}")
+            raise ConfigError(f"point must be an option that varies ({varying}), not {name!r}")
         if value not in comparison.axes[name]:
             known = ", ".join(map(repr, comparison.axes[name]))
-            raise ConfigError(f"point {name!r}: {value!r}: allowed is one of {known}")
+            raise ConfigError(f"point {name!r} must be one of {known}, not {value!r}")
 
 
 def _scaled(value: dict[str, Any] | None, scale: float) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pacelab.options.table import BY_FIELD
+from pacelab.options.settings import BY_FIELD
 from pacelab.options.voice import ACCEPTABLE_MOS
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import scheme_label

@@ -125,7 +125,7 @@ def plot_timeline(
     names = names or {node: f"n{node}" for node in log.nodes}
     lanes = list(names) if lanes is None else lanes
     if not isinstance(lanes, Iterable) or not set(lanes) <= set(names):
-        raise ConfigError(f"lanes {lanes!r:.60}: allowed is a list of nodes, of {', '.join(map(str, names))}")
+        raise ConfigError(f"lanes must be a list of nodes ({', '.join(map(str, names))}), not {lanes!r:.60}")
     if ax is None:
         from matplotlib import pyplot
 
@@ -150,7 +150,7 @@ def choose_window(experiment: Experiment, *, from_ms: float | None, to_ms: float
         low_ns, high_ns = find_window(read_records(records))
         to_ms = start_ms + (high_ns - low_ns) / NS_PER_MS
     elif to_ms <= start_ms:
-        raise ConfigError(f"--to {to_ms:g}: allowed is more than --from, {start_ms:g} ms")
+        raise ConfigError(f"--to must be more than --from, {start_ms:g} ms, not {to_ms:g}")
     else:
         records = record_air(experiment, until_s=_until_s(to_ms))
     return records, (round(start_ms * NS_PER_MS), round(to_ms * NS_PER_MS))
@@ -431,5 +431,5 @@ def _longest_gap(span_ns: Window, covers: Sequence[Window]) -> Window:
 
 def _until_s(ms: float) -> float:
     if ms > LONGEST_S * 1e3:
-        raise ConfigError(f"--from and --to: {ms:g} ms: allowed is up to {LONGEST_S * 1e3:g} ms")
+        raise ConfigError(f"--from and --to must be at most {LONGEST_S * 1e3:g} ms, not {ms:g}")
     return ms / 1e3

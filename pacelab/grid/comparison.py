@@ -31,7 +31,7 @@ from pacelab.options.arguments import (
     values_by_name,
     whole,
 )
-from pacelab.options.request import Request
+from pacelab.options.settings import Request
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
 from pacelab.results.notes import NO_EFFECT
@@ -158,32 +158,47 @@ def compare(
     refused: dict[str, str] = {}
     if list(schemes) == [ALL]:
         grid, refused = _applicable(grid)
-    own_names = names_of(list(grid.schemes))
-    own = dict(zip(grid.schemes, own_names, strict=True))
+    names_of(list(grid.schemes))  # refuses two of one name before the first run
     experiments = grid.experiments()
     started, wall = time.time(), time.perf_counter()
     with waited_for("compare", on_done) as hear:
         results = run_stored(experiments, store, workers=Workers(jobs=jobs), on_done=hear)
+    host = describe_runs(results, started=started, wall=wall)
+    return comparison_of(grid, results, host=host, refused=refused)
+
+
+def comparison_of(
+    grid: Grid, results: Sequence[RunResult], *, host: dict[str, Any], refused: Mapping[str, str] | None = None
+) -> Comparison:
+    """The comparison that the runs of this grid give. `results` are in the order of `Grid.experiments`.
+
+    `refused` maps a scheme that cannot act at every point to the reason. In full mode (`FULL`) samples are batches.
+    """
+    names = names_of(list(grid.schemes))
+    own, seeds = dict(zip(grid.schemes, names, strict=True)), len(grid.seeds)
     rows = [
-        _row(point, own_names[place % len(own_names)], results[place * seeds : (place + 1) * seeds])
+        _row(point, names[place % len(names)], results[place * seeds : (place + 1) * seeds])
         for place, (point, _) in enumerate(grid.cells)
     ]
     for row in rows:
         row["notes"] = [grid.of_all(note) for note in row["notes"]]
+    full = results[0].run["config"]["batch_pkts"] is not None
     add_gains(rows, paired=not full)
     document = {
         "schema_version": SCHEMA_VERSION,
-        "config": experiments[0].config(),  # the first run's; axes, schemes and seeds below vary it
+        "config": grid.place(
+            *grid.cells[0], grid.seeds[0]
+        ).config(),  # the first run's; axes, schemes and seeds below vary it
         "axes": grid.axes,
-        "schemes": own_names,
+        "schemes": names,
         "seeds": list(grid.seeds),
         "interval": {"level": LEVEL, "over": "batches" if full else "seeds"},
         "rows": rows,
         "runs": [row | {"scheme": own[row["scheme"]]} for row in grid.rows(results)],
-        "not_applicable": refused,
-        "notes": _notes(rows) + [f"not applicable: {reason}" for reason in refused.values()],
+        "not_applicable": dict(refused or {}),
+        "notes": _notes(rows) + [f"not applicable: {reason}" for reason in (refused or {}).values()],
     }
-    return Comparison(compare=document, host=describe_runs(results, started=started, wall=wall))
+    return Comparison(compare=document, host=host)
 
 
 def _applicable(grid: Grid) -> tuple[Grid, dict[str, str]]:

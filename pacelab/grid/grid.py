@@ -27,9 +27,9 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.tables import BASELINE, show_name, show_point, show_value
 from pacelab.options.arguments import an, checked, function, listed, names, optional, path, taken, values_by_name, whole
+from pacelab.options.names_or_files import CONTROLS
 from pacelab.options.own_code import digest_of, is_own, load_own
-from pacelab.options.request import Options, Request
-from pacelab.options.table import CONTROLS
+from pacelab.options.settings import Options, Request
 from pacelab.results.folder import check_writable, resolve, write_file
 from pacelab.results.notes import NO_EFFECT
 from pacelab.results.quantities import QUANTITIES, read_flows, read_quantities
@@ -61,14 +61,14 @@ def names_of(entries: list[str]) -> list[str]:
         name = _name(entry)
         if name in found:
             both = f"{found[name]} and {entry}"
-            raise ConfigError(f"comparing {both}: both are called {name}: allowed is each name once: rename one")
+            raise ConfigError(f"{both} are both called {name}; rename one")
         found[name] = entry
     return list(found)
 
 
 def _name(entry: str) -> str:
     if not _is_control(entry):
-        return find_scheme(entry).name
+        return find_scheme(entry, flag="--schemes").name
     path, _, name = entry.rpartition(":")
     if not path:
         return name
@@ -77,7 +77,7 @@ def _name(entry: str) -> str:
 
 def _is_control(entry: str) -> bool:
     if entry == ALL:
-        raise ConfigError("--schemes all beside others, or in a sweep: allowed is all by itself, in a comparison")
+        raise ConfigError("--schemes all must be alone, and only in a comparison; list the schemes instead")
     if is_own(entry):
         path = entry.rpartition(":")[0]
         return _is_own_control(entry, digest_of(f"--schemes {entry!r}", path))
@@ -134,7 +134,7 @@ class Grid:
         """The grid with `seeds` seeds from the base's on; ConfigError for an axis of these, or of what is fixed."""
         _refuse_names(base, axes or {})
         _refuse_elsewhere(axes or {})
-        found = {name: taken(f"axis {name!r}:", listed, values) for name, values in (axes or {}).items()}
+        found = {name: taken(f"axis {name!r}", listed, values) for name, values in (axes or {}).items()}
         _refuse_unheard(found, fixed or {})
         return cls(
             base=base,
@@ -171,11 +171,13 @@ class Grid:
         own: Any = {name: value for name, value in point.items() if name in _FIELDS}
         options = {name: value for name, value in point.items() if name not in _FIELDS}
         topology_options = {**self.base.topology_options, **options}
-        changes: Request = {**own, **self.fixed, "topology_options": topology_options, "seed": seed}
+        changes: dict[str, Any] = {**own, **self.fixed, "topology_options": topology_options, "seed": seed}
         chosen = changes_of(scheme)
         other = changes.get("cc", self.base.cc)
         if "cc" in chosen and other != BASELINE:
-            raise ConfigError(f"--cc {other!r} beside {scheme!r} among the schemes: allowed is one of these")
+            raise ConfigError(
+                f"--cc {other!r} and {scheme!r} among the schemes are both congestion controls; leave one out"
+            )
         changes |= chosen
         return self.base.vary(**changes)
 
@@ -211,8 +213,8 @@ def _refuse_names(base: Experiment, axes: Mapping[str, object]) -> None:
     for option in base.kind.options:
         if option.own and option.name in axes and option.name in columns:
             raise ConfigError(
-                f"{option.flag}=...: allowed is one value: the table of runs has a column {option.name!r} "
-                "of its own: to vary it, call it otherwise in the file"
+                f"{option.flag} must be one value: the table of runs already has a column {option.name!r}; "
+                "to vary your option, rename it in the file"
             )
 
 
@@ -220,7 +222,7 @@ def _refuse_elsewhere(axes: Mapping[str, object]) -> None:
     """ConfigError for an axis of what is asked for in another way."""
     for name, instead in ELSEWHERE.items():
         if name in axes:
-            raise ConfigError(f"axis {name!r}: allowed is an option of a run; {instead}")
+            raise ConfigError(f"axis must be an option of a run, not {name!r}; {instead}")
 
 
 def _refuse_unheard(axes: Mapping[str, list[Any]], fixed: Mapping[str, object]) -> None:
@@ -230,9 +232,9 @@ def _refuse_unheard(axes: Mapping[str, list[Any]], fixed: Mapping[str, object]) 
             continue
         shown = ",".join(show_value(name, value) for value in axes[name])
         if name == "seed":
-            raise ConfigError(f"--seed {shown}: allowed is one value here, the first seed; `--seeds N` runs N of them")
+            raise ConfigError(f"--seed must be one value, the first seed, not {shown}; `--seeds N` runs N seeds")
         value = show_value(name, fixed[name])
-        raise ConfigError(f"--{show_name(name)} {shown}: allowed is no list with --full, by which it is {value}")
+        raise ConfigError(f"--{show_name(name)} must be {value} with --full, not {shown}")
 
 
 def describe_runs(results: Sequence[RunResult], *, started: float, wall: float) -> dict[str, Any]:
@@ -332,9 +334,11 @@ def run_sweep(
 def check_sweep_folder(out: Path) -> None:
     """ConfigError unless `out` is new, empty, or the folder of a sweep, and can be written into."""
     if resolve(out, "--out").exists() and not out.is_dir():
-        raise ConfigError(f"--out {str(out)!r}: it is not a folder: allowed is a new, an empty or a sweep's folder")
+        raise ConfigError(f"--out must be a new folder, an empty one, or one of a sweep; {str(out)!r} is not a folder")
     if out.is_dir() and any(out.iterdir()) and not ((out / DOCUMENT).exists() or holds_kept_runs(out / RUNS)):
-        raise ConfigError(f"--out {str(out)!r}: the folder is not a sweep's: allowed is a new, an empty or a sweep's")
+        raise ConfigError(
+            f"--out must be a new folder, an empty one, or one of a sweep; {str(out)!r} holds other files"
+        )
     check_writable(out / DOCUMENT, "--out")
 
 

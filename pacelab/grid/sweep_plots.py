@@ -16,7 +16,7 @@ from pacelab.figures.tables import network, settings, show_name, show_value
 from pacelab.grid.grid import DOCUMENT, FLOWS, RUNS, SCHEMA_VERSION, holds_kept_runs
 from pacelab.options import arguments
 from pacelab.options.arguments import a_text, an, checked, optional, path, switch, texts, values_by_name
-from pacelab.options.table import BY_FIELD
+from pacelab.options.settings import BY_FIELD
 from pacelab.results.metrics import LEVEL, estimate
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import of_other_schema
@@ -59,12 +59,15 @@ def load_points(folder: Path | str, *, whole_runs: bool = False) -> Points:
         return Points(config=document["config"], axes=axes, rows=rows, batches_of=batches_of)
     except (OSError, ValueError, KeyError, TypeError) as error:
         if not swept and holds_kept_runs(folder / RUNS):
-            raise ConfigError(
-                f"folder {str(folder)!r}: the sweep has not ended: give its command again, and it goes on"
-            ) from None
+            raise ConfigError(f"the sweep in {str(folder)!r} is not finished; repeat its command to continue") from None
         why = error.strerror if isinstance(error, OSError) else error
+        if not folder.is_dir():
+            raise ConfigError(
+                f"no such folder: {str(folder)!r}; give the folder of a run, sweep or comparison"
+            ) from None
         raise ConfigError(
-            f"folder {str(folder)!r}: no sweep or comparison that has ended ({why}): allowed is one of these or a run"
+            f"folder {str(folder)!r} holds no finished sweep or comparison ({why}); give the folder of a run, sweep or "
+            "comparison"
         ) from None
 
 
@@ -83,9 +86,9 @@ def parse_where(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals:
-            raise ConfigError(f"--where {text!r}: allowed is NAME=VALUE")
+            raise ConfigError(f"--where must be NAME=VALUE, not {text!r}")
         if name in found:
-            raise ConfigError(f"--where {text!r} beside {name}={found[name]}: allowed is one value of each option")
+            raise ConfigError(f"--where {text!r} and {name}={found[name]} name the same option; give one value")
         found[name] = value
     return found
 
@@ -232,7 +235,7 @@ def _pick(points: Points, where: Mapping[str, Any]) -> tuple[list[dict[str, Any]
         left = [row for row in rows if _as_written(name, _value(row, name)) == text]
         if not left:
             shown = ", ".join(_as_written(name, known) for known in points.axes[name])
-            raise ConfigError(f"--where {given}={text}: allowed is one of {shown}")
+            raise ConfigError(f"--where {given} must be one of {shown}, not {text}")
         rows = left
         picked.append(name)
     if not rows:
@@ -245,7 +248,7 @@ def _known(rows: Sequence[dict[str, Any]], y: str) -> Quantity:
     quantity = find_quantity(y)
     if all(row.get(quantity.name) is None for row in rows):
         known = [one.short for one in QUANTITIES if any(row.get(one.name) is not None for row in rows)]
-        raise ConfigError(f"--y {y}: none of these runs has it: allowed is one of {', '.join(known)}")
+        raise ConfigError(f"no run of the folder has --y {y}; use one of {', '.join(known)}")
     return quantity
 
 
@@ -254,7 +257,9 @@ def _check(points: Points, rows: Sequence[dict[str, Any]], used: set[str]) -> No
         varies = len({repr(_value(row, name)) for row in rows}) > 1
         if varies and name not in used:
             one = f"{show_name(name)}={_as_written(name, points.axes[name][0])}"
-            raise ConfigError(f"{show_name(name)} varies too: name it in --by, or pick a value, as in --where {one}")
+            raise ConfigError(
+                f"{show_name(name)} also varies; name it in --by, or pick a value, for example --where {one}"
+            )
 
 
 def _name(points: Points, flag: str, given: str) -> str:
@@ -262,7 +267,7 @@ def _name(points: Points, flag: str, given: str) -> str:
     for name in points.axes:
         if given in (name, show_name(name)):
             return name
-    raise ConfigError(f"{flag} {given!r}: allowed is one of {', '.join(map(show_name, points.axes))}")
+    raise ConfigError(f"{flag} must be one of {', '.join(map(show_name, points.axes))}, not {given!r}")
 
 
 def _value(row: Mapping[str, Any], name: str) -> Any:

@@ -1,7 +1,7 @@
-"""What is given to the Python API: checked where it enters, and taken as what it stands for.
+"""Checks of the arguments of the public Python functions.
 
-A taker makes of a value what is meant by it, or raises ValueError with what is allowed. A number of numpy's is Python's
-own from there on, a text is a path.
+A taker converts a value, or raises ValueError with a description of the valid values. It converts a NumPy number to a
+Python number, and a text to a path.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Taker = Callable[[Any], Any]
 
 
 def checked(**takers: Taker) -> Callable[[Callable[Given, Outcome]], Callable[Given, Outcome]]:
-    """Of a function whose parameters of these names are taken so; ConfigError names function, parameter and value.
+    """Convert and check the parameters of these names. ConfigError names the function, the parameter, and the value.
 
     A parameter that is not given keeps its default.
     """
@@ -54,25 +54,25 @@ def checked(**takers: Taker) -> Callable[[Callable[Given, Outcome]], Callable[Gi
 
 
 class UnfitCall(TypeError):
-    """A call whose arguments are not those of the function; in a notebook the message alone, as a PaceLabError's."""
+    """A call with wrong arguments. A notebook shows the message without a traceback, as it does for PaceLabError."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"TypeError: {self}"]
 
 
 def unfit(function: Callable[Given, Outcome], *arguments: Given.args, **named: Given.kwargs) -> UnfitCall:
-    """What Python says of this call, with the function's name, and what the function takes."""
+    """Python's own message about a wrong call, followed by the parameters of the function."""
     parameters = inspect.signature(function).parameters.values()
     plainly = inspect.Signature([one.replace(annotation=one.empty) for one in parameters])
     try:
         function(*arguments, **named)
     except TypeError as error:
-        return UnfitCall(f"{error}; it takes {plainly}")
+        return UnfitCall(f"{error}; the parameters are {plainly}")
     raise AssertionError(function)
 
 
 def settle(made: Any, **takers: Taker) -> None:
-    """In `__post_init__` of a frozen dataclass: its fields of these names are taken so."""
+    """Convert and check the fields of these names, in `__post_init__` of a frozen dataclass."""
     for item in fields(made):
         if item.name in takers:
             value = taken(f"{type(made).__name__}: {item.name}", takers[item.name], getattr(made, item.name))
@@ -80,15 +80,15 @@ def settle(made: Any, **takers: Taker) -> None:
 
 
 def taken(what: str, taker: Taker, value: Any) -> Any:
-    """The value as this taker has it; ConfigError, which begins with `what`, where it is not allowed."""
+    """The value as `taker` converts it. ConfigError names `what` if the value is not valid."""
     try:
         return taker(value)
     except ValueError as error:
-        raise ConfigError(f"{what} {value!r:.60}: allowed is {error}") from None
+        raise ConfigError(f"{what} must be {error}, not {value!r:.60}") from None
 
 
 def an(kind: type, said: str = "") -> Taker:
-    """An object of this class, which is `said` to be what it is where its name is not public."""
+    """An object of this class. `said` describes a class without a public name."""
 
     def take(value: Any) -> Any:
         if not isinstance(value, kind):
@@ -99,24 +99,26 @@ def an(kind: type, said: str = "") -> Taker:
 
 
 def several(kind: type, least: int = 0) -> Taker:
-    """A list of objects of this class, of at least so many."""
+    """A list of at least `least` objects of this class."""
 
     def take(value: Any) -> list[Any]:
         found = list(value) if isinstance(value, Iterable) else [value]
         if not isinstance(value, Iterable) or not all(isinstance(one, kind) for one in found) or len(found) < least:
-            raise ValueError(f"a list of pacelab.{kind.__name__}s" + (f", {least} or more" if least else ""))
+            raise ValueError(
+                (f"a list of {least} or more" if least else "a list of") + f" pacelab.{kind.__name__} objects"
+            )
         return found
 
     return take
 
 
 def optional(taker: Taker) -> Taker:
-    """Or None."""
+    """The same, or None."""
     return lambda value: None if value is None else taker(value)
 
 
 def whole(low: int, high: int) -> Taker:
-    """A whole number in these bounds, numpy's, too; no bool."""
+    """A whole number of Python or NumPy within these bounds. A bool is no number."""
 
     def take(value: Any) -> int:
         try:
@@ -131,7 +133,7 @@ def whole(low: int, high: int) -> Taker:
 
 
 def number(value: Any) -> float:
-    """A finite number, numpy's, too; no bool."""
+    """A finite number of Python or NumPy. A bool is no number."""
     found = plain(value)
     if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
         raise ValueError("a finite number")
@@ -139,7 +141,7 @@ def number(value: Any) -> float:
 
 
 def above_zero(high: int) -> Taker:
-    """A finite number above 0, numpy's, too; no bool."""
+    """A finite number above 0, of Python or NumPy. A bool is no number."""
 
     def take(value: Any) -> float:
         found = plain(value)
@@ -151,7 +153,7 @@ def above_zero(high: int) -> Taker:
 
 
 def switch(value: Any) -> bool:
-    """True or False; a text would count as True."""
+    """True or False. A text is neither."""
     found = plain(value)
     if not isinstance(found, bool):
         raise ValueError("True or False")
@@ -166,9 +168,9 @@ def file_name(value: Any) -> str:
 
 
 def axes(value: Any) -> Any:
-    """Axes of matplotlib's, which need not be loaded for this."""
+    """Axes of matplotlib. The check does not import matplotlib."""
     if not hasattr(value, "errorbar"):
-        raise ValueError("matplotlib's Axes")
+        raise ValueError("a matplotlib Axes")
     return value
 
 
@@ -187,31 +189,31 @@ def a_text(value: Any) -> str:
 
 
 def function(value: Any) -> Any:
-    """What can be called."""
+    """A callable object."""
     if not callable(value):
         raise ValueError("a function")
     return value
 
 
 def held(value: Any, *never: type) -> tuple[Any, ...] | None:
-    """What a list, a range or an array holds, as Python's own; None of a text, of another thing, of one of `never`."""
+    """The elements of a list, a range, or an array, as Python values. None for a text and for any of `never`."""
     if isinstance(value, (str, bytes, *never)) or not isinstance(value, Iterable):
         return None
     return tuple(map(plain, value))
 
 
 def listed(value: Any) -> list[Any]:
-    """What a list, a range or an array holds, at least one value and each once: a set would have it in no order."""
+    """The elements of a list, a range, or an array: at least one, each once. A set has no order and is refused."""
     found = held(value, Set, Mapping)
     if not found:
-        raise ValueError("a list or a range of one value or more, as [1, 2]")
+        raise ValueError("a list or a range with at least one value, for example [1, 2]")
     if any(one in found[:place] for place, one in enumerate(found)):
-        raise ValueError("each value once")
+        raise ValueError("a list that has each value once")
     return list(found)
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """Several texts, or none."""
+    """A list of texts, possibly empty."""
     found = held(value)
     if found is None or not all(isinstance(one, str) for one in found):
         raise ValueError("a list of texts")
@@ -219,17 +221,17 @@ def texts(value: Any) -> tuple[str, ...]:
 
 
 def names(value: Any) -> tuple[str, ...]:
-    """A list of names, at least one and each once; a set has no order."""
+    """A list of names: at least one, each once. A set has no order and is refused."""
     found = held(value, Set, Mapping)
     if not found or not all(isinstance(name, str) for name in found):
-        raise ValueError("a list of names, as ['newreno', 'tcp-gap']")
+        raise ValueError("a list of names, for example ['newreno', 'tcp-gap']")
     if len(set(found)) < len(found):
-        raise ValueError("each name once")
+        raise ValueError("a list that has each name once")
     return found
 
 
 def some_of(*known: str) -> Taker:
-    """Texts, all of them among these."""
+    """Texts that are all among `known`."""
 
     def take(value: Any) -> tuple[str, ...]:
         found = texts(value)
@@ -243,5 +245,5 @@ def some_of(*known: str) -> Taker:
 def values_by_name(value: Any) -> dict[str, Any]:
     """A mapping of names."""
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise ValueError("a mapping of names, as {'hops': [1, 2]}")
+        raise ValueError("a mapping of names, for example {'hops': [1, 2]}")
     return dict(value)

@@ -87,7 +87,9 @@ def digest_of(flag: str, path: str) -> str:
     try:
         return own_running.Beside(Path(path)).digest()
     except OSError as error:
-        raise ConfigError(f"{flag}: reading {path!r}: {error.strerror}; allowed is a file that is there") from None
+        raise ConfigError(
+            f"{flag}: cannot read {path!r} ({error.strerror}); give the path of an existing file"
+        ) from None
 
 
 def own_traceback(error: BaseException, called: Callable[..., Any] | None = None) -> str:

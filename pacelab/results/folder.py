@@ -59,7 +59,9 @@ def resolve(path: Path, what: str = WRITING) -> Path:
     except OSError as error:
         raise _explain(error, path, what) from None
     except RuntimeError:  # before Python 3.13
-        raise ConfigError(f"{what} {str(path)!r}: a link there leads to itself: allowed is a writable place") from None
+        raise ConfigError(
+            f"{what} {str(path)!r}: a symbolic link there points to itself; use a writable folder"
+        ) from None
     return found
 
 
@@ -129,9 +131,9 @@ def _refuse_taken(out: Path) -> None:
     try:
         if out.is_dir():
             if any(out.iterdir()):
-                raise ConfigError(f"--out {str(out)!r}: the folder is not empty: allowed is a new or an empty folder")
+                raise ConfigError(f"--out must be a new or an empty folder; {str(out)!r} is not empty")
         elif out.exists():
-            raise ConfigError(f"--out {str(out)!r}: it is not a folder: allowed is a new or an empty folder")
+            raise ConfigError(f"--out must be a new or an empty folder; {str(out)!r} is not a folder")
     except OSError as error:
         raise _explain(error, out) from None
 
@@ -167,8 +169,8 @@ def _remove_empty(folders: list[Path]) -> None:
 
 def _explain(error: OSError, out: Path, what: str = WRITING) -> ConfigError | HostError:
     if error.errno in _HOST_FAULTS:
-        return HostError(f"{what} {str(out)!r}: {error.strerror}: make room, or write elsewhere")
-    return ConfigError(f"{what} {str(out)!r}: cannot write there ({error.strerror}): allowed is a writable place")
+        return HostError(f"{what} {str(out)!r}: {error.strerror}; free some space, or write elsewhere")
+    return ConfigError(f"{what} {str(out)!r}: cannot write there ({error.strerror}); use a writable folder")
 
 
 @checked(path=arguments.path, content=arguments.an(bytes, "bytes"))
@@ -176,7 +178,7 @@ def write_file(path: Path | str, content: bytes) -> None:
     """Write one file whole, replacing what was there; errors as `write_folder`'s."""
     path = resolve(Path(path))
     if path.is_dir():
-        raise ConfigError(f"writing {str(path)!r}: it is a folder: allowed is a file name")
+        raise ConfigError(f"cannot write {str(path)!r}, which is a folder; give a file name")
     parent, made = _make_parents(path)
     try:
         staging = _staging(parent, path)
@@ -234,15 +236,14 @@ class PcapFile:
         """Fail before a long run rather than after it: ConfigError when the file cannot be written there."""
         place = resolve(self.path, "--pcap")
         if place.is_dir():
-            raise ConfigError(f"--pcap {str(self.path)!r}: it is a folder: allowed is a file name")
+            raise ConfigError(f"--pcap must be a file name; {str(self.path)!r} is a folder")
         if place.exists() and not _is_capture(place):
             raise ConfigError(
-                f"--pcap {str(self.path)!r}: something else is there: allowed is a new name, or that of a "
-                "capture file, which is replaced"
+                f"--pcap must be a new name or a capture file, which is replaced; {str(self.path)!r} is another file"
             )
         above = next(folder for folder in place.parents if folder.exists())
         if not above.is_dir() or not os.access(above, os.W_OK):
-            raise ConfigError(f"--pcap {str(self.path)!r}: cannot write there: allowed is a writable place")
+            raise ConfigError(f"--pcap {str(self.path)!r}: cannot write there; use a writable folder")
 
     def air_key(self) -> dict[str, Any]:
         """What the air configuration says of it."""

@@ -73,7 +73,7 @@ def find_quantity(given: str) -> Quantity:
     given = taken("--y", a_text, given)
     if given in _BY_NAME:
         return _BY_NAME[given]
-    raise ConfigError(f"--y {given!r}: {like_which(given, _BY_NAME)}allowed is one of {', '.join(SHORT_NAMES)}")
+    raise ConfigError(f"--y must be one of {', '.join(SHORT_NAMES)}, not {given!r}{like_which(given, _BY_NAME)}")
 
 
 def read_quantities(run: Run) -> dict[str, float | None]:

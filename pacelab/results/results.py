@@ -283,7 +283,7 @@ def load_result(folder: Path | str) -> RunResult:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         why = f"{Path(error.filename or folder).name}: {error.strerror}" if isinstance(error, OSError) else error
         raise ConfigError(
-            f"result {str(folder)!r}: not a result folder of a run ({why}): allowed is one as it was written, whole"
+            f"{str(folder)!r} is not a complete result folder of a run ({why}); give a folder that `pacelab run` wrote"
         ) from None
     return RunResult(run=run, host=cast("Host", host), series=series)
 
@@ -291,10 +291,10 @@ def load_result(folder: Path | str) -> RunResult:
 def of_other_schema(found: object, allowed: int) -> str:
     """Why a stored result cannot be read, and what to do."""
     if isinstance(found, int) and found < allowed:
-        how = "an older PaceLab made it: run it again with the options in its `config`"
+        how = "an older PaceLab made it; run it again with the options in its `config`"
     else:
-        how = "a newer PaceLab made it, or it is no result: update PaceLab"
-    return f"schema version {found}: allowed is {allowed}; {how}"
+        how = "a newer PaceLab made it, or it is no result; update PaceLab"
+    return f"schema version must be {allowed}, not {found}: {how}"
 
 
 def dump(document: Mapping[str, Any]) -> bytes:

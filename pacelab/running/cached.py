@@ -14,8 +14,7 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.interrupts import deferred_interrupts
 from pacelab.options.arguments import path, settle, switch
 from pacelab.options.own_code import UserCodeError
-from pacelab.options.request import Options
-from pacelab.options.table import BY_FIELD
+from pacelab.options.settings import BY_FIELD, Options
 from pacelab.results.folder import check_writable, resolve
 from pacelab.results.results import RunResult
 from pacelab.running.cache import DamagedRun, RunCache, key_of

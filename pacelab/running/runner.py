@@ -121,7 +121,7 @@ def each_run(
     if any(in_real_time(experiment) for experiment in experiments):
         if workers not in (ALL_CORES, Workers(jobs=1)):
             where = f"--scheduler {workers.scheduler}" if workers.scheduler else f"--jobs {workers.jobs}"
-            raise ConfigError(f"{where}: runs in real time would disturb each other: allowed is --jobs 1")
+            raise ConfigError(f"{where}: runs in real time would disturb each other; use --jobs 1")
         return each_finished(work, experiments, workers=Workers(jobs=1))
     order = sorted(range(len(experiments)), key=lambda place: _length(experiments[place]), reverse=True)
     return _in_places(order, each_finished(work, [experiments[place] for place in order], workers=workers))
@@ -170,7 +170,9 @@ def _own(scheme: Scheme, experiment: Experiment) -> Scheme:
     if experiment.chosen_scheme.points:
         raise ConfigError(f"a scheme of your own beside {experiment.scheme!r}: allowed beside it is the baseline alone")
     if scheme.ecn or scheme.implied_options:
-        raise ConfigError(f"scheme {scheme.name!r}: ECN and `implied_options` are allowed in registered schemes only")
+        raise ConfigError(
+            f"scheme {scheme.name!r} sets ECN or implied_options, which only registered schemes may; remove them"
+        )
     scheme.check(experiment.network, traffic=experiment.traffic_kind, settings=experiment.hook_settings)
     return scheme
 

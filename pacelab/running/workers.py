@@ -55,10 +55,10 @@ class Workers:
     def __post_init__(self) -> None:
         settle(self, jobs=optional(whole(1, 1024)), scheduler=optional(a_text))
         if self.scheduler is not None and self.jobs is not None:
-            raise ConfigError(f"--jobs {self.jobs} with --scheduler {self.scheduler}: allowed is one of the two")
+            raise ConfigError(f"--jobs {self.jobs} and --scheduler {self.scheduler} cannot be combined; leave one out")
         # Dask's client takes 20 s to end after another one, with a traceback.
         if self.scheduler is not None and not re.fullmatch(r"tcp://[^/\s]+:[0-9]+", self.scheduler):
-            raise ConfigError(f"--scheduler {self.scheduler}: allowed is tcp://HOST:PORT")
+            raise ConfigError(f"--scheduler must be tcp://HOST:PORT, not {self.scheduler!r}")
 
 
 ALL_CORES = Workers()

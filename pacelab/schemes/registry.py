@@ -8,8 +8,8 @@ from importlib import import_module
 from types import MappingProxyType
 
 from pacelab.errors import ConfigError
+from pacelab.options.names_or_files import CONTROLS
 from pacelab.options.own_code import digest_of, is_own, load_own, meant_instead
-from pacelab.options.table import CONTROLS
 from pacelab.schemes import ack_suppression, candidates, expect, link_red, tcp_ap, tcp_gap, vagp
 from pacelab.schemes.scheme import Scheme, Style
 from pacelab_topologies.domain import like_which
@@ -36,17 +36,17 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType({name: _JOINED[name] for name i
 """Name -> scheme."""
 
 
-def find_scheme(name: str) -> Scheme:
+def find_scheme(name: str, *, flag: str = "--scheme") -> Scheme:
     """The scheme called `name`, or one's own as FILE.py:NAME; ConfigError names the known ones."""
     if is_own(name):
         return load_scheme(name)
     if name.endswith(".py"):
-        raise ConfigError(f"--scheme {name!r}: allowed is FILE.py:NAME, with a name that stands in the file")
+        raise ConfigError(f"{flag} must be FILE.py:NAME with a name of that file, not {name!r}")
     if name not in SCHEMES:
         if name in CONTROLS:
-            raise ConfigError(f"--scheme {name!r}: it is a congestion control: --cc {name}")
-        allowed = f"allowed is one of {', '.join(SCHEMES)}, or FILE.py:NAME"
-        raise ConfigError(f"--scheme {name!r}: {like_which(name, (*SCHEMES, *CONTROLS))}{allowed}")
+            raise ConfigError(f"{flag} {name!r} is a congestion control; use --cc {name}")
+        like = like_which(name, (*SCHEMES, *CONTROLS))
+        raise ConfigError(f"{flag} must be one of {', '.join(SCHEMES)}, or FILE.py:NAME, not {name!r}{like}")
     return SCHEMES[name]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from pacelab.errors import ConfigError
 from pacelab.options.arguments import function, optional, settle, some_of, texts
 from pacelab.options.own_code import UserCodeError, misnamed, own_traceback, place_of
-from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
+from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS
 from pacelab_topologies.domain import plain
 from pacelab_topologies.model import Topology, check_name
 from pacelab_topologies.own_running import waiting_for
@@ -72,22 +72,22 @@ class HookSettings:
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
-    pace_rate_bps: int | None = None
+    pace_rate_bps: int | None = BY_FIELD["pace_rate_bps"].default
     """Pacing rate: per flow for `fixed-rate`; of all flows together for `data-pacing`, `ack-pacing`, `vagp-fixed`."""
-    gateway_window_pkts: int | None = None
+    gateway_window_pkts: int | None = BY_FIELD["gateway_window_pkts"].default
     """Window of the scheme `window-control`, in packets per flow."""
-    phy: str = "802.11b"
-    rts: bool = True
+    phy: str = BY_FIELD["phy"].default
+    rts: bool = BY_FIELD["rts"].default
     """Whether RTS/CTS is on."""
-    playout_s: float = 0.06
+    playout_s: float = BY_FIELD["playout_s"].default
     """Length of the playout buffer of voice calls."""
-    seed: int = 1
+    seed: int = BY_FIELD["seed"].default
     """The seed of the experiment."""
-    pace_hops: int = 4
+    pace_hops: int = BY_FIELD["pace_hops"].default
     """n of TCP-AP's n-hop delay."""
-    throttle: str = "zero-window"
+    throttle: str = BY_FIELD["throttle"].default
     """How `ack-suppression` holds back a station's own TCP (`ack_suppression.station.Throttle`)."""
-    extra_backoff: str = "frozen"
+    extra_backoff: str = BY_FIELD["extra_backoff"].default
     """How the extra backoff of adaptive pacing counts down: while the medium is idle, or by the wall clock."""
     sense_hops: int = 2
     """H_cs: the number of hops within the carrier sense range."""
@@ -157,7 +157,7 @@ class Scheme:
     traffic: tuple[str, ...] = TRAFFIC
     """Kinds of traffic that the scheme can act on."""
     options: tuple[str, ...] = ()
-    """The scheme options that this scheme uses (see `pacelab.options.table.SCHEME_OPTIONS`)."""
+    """The scheme options that this scheme uses (see `pacelab.options.settings.SCHEME_OPTIONS`)."""
     settings: tuple[str, ...] = ()
     """The scheme options that must be set."""
     by_path: bool = False

@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from pacelab.errors import ConfigError
-from pacelab.options.table import BY_FIELD, CONTROLS
+from pacelab.options.names_or_files import CONTROLS
+from pacelab.options.settings import BY_FIELD
 from pacelab.traffic.flows import Carried, both_ways, named, start_delay_s
 from pacelab_topologies.document import Document, Part, Rate, Size, Time
 from pacelab_topologies.model import Flow, Topology
 
 if TYPE_CHECKING:
-    from pacelab.options.request import Options
+    from pacelab.options.settings import Options
 
 
 class Line(Part):
@@ -62,11 +63,11 @@ def read_traffic(path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
-        raise ConfigError(f"--traffic {path!r}: reading it: {why}; allowed is a .yaml file in UTF-8") from None
+        raise ConfigError(f"cannot read --traffic {path!r} ({why}); give the path of a .yaml file in UTF-8") from None
 
 
 def apply_traffic_file(options: Options, topology: Topology) -> tuple[Topology, tuple[Carried, ...]]:
-    """The topology with the file's flows, and what they carry; ConfigError as `file:line: key: what; allowed`."""
+    """The topology with the file's flows, and what they carry; ConfigError as `file:line: key: what is wrong`."""
     path = options.traffic
     try:
         document = Document(read_traffic(path), name=path)
@@ -82,8 +83,8 @@ def apply_traffic_file(options: Options, topology: Topology) -> tuple[Topology, 
         for i, flow in lines:
             if not topology.path(flow):
                 ends = f"{topology.nodes[flow.src].name} -> {topology.nodes[flow.dst].name}"
-                limit = f"hops of at most {topology.decode_m:g} m and wires"
-                raise document.error(("flows", i), f"no path connects {ends}; allowed are {limit}")
+                limit = f"hops are at most {topology.decode_m:g} m"
+                raise document.error(("flows", i), f"no path connects {ends}; add nodes so that {limit}, or wires")
     except ValueError as error:
         raise ConfigError(str(error)) from None
     return dataclasses.replace(topology, flows=tuple(flows)), tuple(carried)
@@ -93,31 +94,35 @@ def _flow(document: Document, options: Options, topology: Topology, i: int, line
     numbers = {node.name: number for number, node in enumerate(topology.nodes)}
     begins_s, ends_s = 0.0, None
     if (line.flow is None) == (line.source is None and line.to is None):
-        raise document.error(("flows", i), "allowed is either `flow`, a number, or `from` and `to`, names of nodes")
+        raise document.error(("flows", i), "must have either `flow` (a number) or `from` and `to` (names of nodes)")
     if line.flow is not None:
         if line.flow not in range(len(topology.flows)):
-            allowed = f"allowed is a whole number from 0 to {len(topology.flows) - 1}"
-            raise document.error(("flows", i, "flow"), f"{line.flow}: the topology has no such flow; {allowed}")
+            valid = f"a flow of the topology, 0 to {len(topology.flows) - 1}"
+            raise document.error(("flows", i, "flow"), f"must be {valid}, not {line.flow}")
         own = topology.flows[line.flow]
         if own.call is not None:
-            what = f"{line.flow}: it is one direction of a call; allowed is `from` and `to` with `kind: voice`"
+            what = f"{line.flow} is one direction of a call; use `from` and `to` with `kind: voice`"
             raise document.error(("flows", i, "flow"), what)
         src, dst, begins_s = own.src, own.dst, own.start_s
         ends_s = None if line.kind == "file" else own.stop_s
     else:
         for key, name in (("from", line.source), ("to", line.to)):
             if name not in numbers:
-                what = f"there is no node {name!r}" if name else "it is missing"
-                raise document.error(("flows", i, key), f"{what}; allowed is one of {', '.join(numbers)}")
+                valid = f"must be a node ({', '.join(numbers)})"
+                raise document.error(("flows", i, key), f"{valid}, not {name!r}" if name else f"is missing; {valid}")
         src, dst = numbers[str(line.source)], numbers[str(line.to)]
     if src == dst:
-        raise document.error(("flows", i), "both ends are the same node; allowed are two different ones")
+        raise document.error(("flows", i), "must name two different nodes, not one node twice")
     flow = Flow(src=src, dst=dst, call=i if line.kind == "voice" else None)
     start_s = begins_s + start_delay_s(options, flow) if line.start is None else line.start
     stop_s = ends_s if line.stop is None else line.stop
     if stop_s is not None and stop_s <= start_s:
-        what = "not after start" if line.stop is not None else f"the topology's {stop_s:g} s is not after start"
-        raise document.error(("flows", i, "stop"), f"{what}; allowed is more than {start_s:g} s")
+        what = (
+            f"{stop_s:g} s is not after start"
+            if line.stop is not None
+            else f"the topology's {stop_s:g} s is not after start"
+        )
+        raise document.error(("flows", i, "stop"), f"{what}; use more than {start_s:g} s")
     return dataclasses.replace(flow, start_s=start_s, stop_s=stop_s)
 
 
@@ -133,21 +138,25 @@ UNITS = {"rate": " Mbit/s", "burst": "", "size": " B", "payload": " B"}
 
 def _carried(document: Document, options: Options, i: int, line: Line) -> Carried:
     if line.kind not in KINDS:
-        raise document.error(("flows", i, "kind"), f"{line.kind!r}; allowed is one of {', '.join(KINDS)}")
+        raise document.error(("flows", i, "kind"), f"must be one of {', '.join(KINDS)}, not {line.kind!r}")
     what = named(options, line.kind)
     if line.cc is not None and (line.kind not in TCP or line.cc not in CONTROLS):
-        allowed = f"allowed with {', '.join(TCP)} is one of {', '.join(CONTROLS)}"
-        raise document.error(("flows", i, "cc"), f"{line.cc!r} of a {line.kind} flow; {allowed}")
+        valid = f"must be one of {', '.join(CONTROLS)}, for {', '.join(TCP)} flows only"
+        raise document.error(("flows", i, "cc"), f"{valid}, not {line.cc!r} for a {line.kind} flow")
     if line.kind == "file" and line.stop is not None:
         others = ", ".join(kind for kind in KINDS if kind != "file")
-        raise document.error(("flows", i, "stop"), f"a file flow stops with its last byte; allowed with {others}")
+        raise document.error(
+            ("flows", i, "stop"), f"a file flow stops with its last byte; remove stop, or use {others}"
+        )
     changes: dict[str, int] = {}
     for key, field in FIELDS.items():
         value = getattr(line, key)
         if value is None:
             continue
         if key in USES and line.kind not in USES[key]:
-            raise document.error(("flows", i, key), f"{line.kind} flows have none; allowed with {', '.join(USES[key])}")
+            raise document.error(
+                ("flows", i, key), f"{line.kind} flows have no {key}; remove it, or use {', '.join(USES[key])}"
+            )
         try:
             BY_FIELD[field].domain.check(round(value))
         except ValueError as error:

@@ -32,7 +32,7 @@ from pacelab.options.voice import CODECS
 from pacelab_topologies.model import Flow, Topology
 
 if TYPE_CHECKING:
-    from pacelab.options.request import Options
+    from pacelab.options.settings import Options
 
 THINK_K_S, THINK_ALPHA, THINK_MOST_S = 1.0, 1.5, 60.0
 SIZE_MU, SIZE_SIGMA, SIZE_MOST_BYTES = 9.357, 1.318, 133_000
@@ -99,8 +99,9 @@ def with_traffic(options: Options, topology: Topology) -> tuple[Topology, tuple[
     others = [flow for flow in topology.flows if flow.call is None]
     if options.traffic == "mixed" and not (calls and others):
         raise ConfigError(
-            f"--traffic mixed on topology {topology.name!r}: it has {len(calls) // 2} call(s) and {len(others)} other "
-            f"flow(s); allowed is a topology with --voice and --tcp, both above 0"
+            f"--traffic mixed needs voice calls and other flows; topology {topology.name!r} has {len(calls) // 2} "
+            "call(s) and "
+            f"{len(others)} other flow(s); set --voice and --tcp above 0"
         )
     if options.traffic == "voice":
         flows = calls or [way for number, flow in enumerate(others) for way in both_ways(flow, number)]
@@ -128,7 +129,7 @@ def delayed(flow: Flow, delay_s: float) -> Flow:
     if flow.stop_s is not None and start_s >= flow.stop_s:
         flag = "--tcp-start" if flow.call is None else "--call-spacing"
         raise ConfigError(
-            f"{flag}: a flow would start at {start_s:g} s: allowed is before its stop at {flow.stop_s:g} s"
+            f"{flag}: a flow would start at {start_s:g} s, after its stop at {flow.stop_s:g} s; use a smaller value"
         )
     return replace(flow, start_s=start_s) if delay_s else flow
 
@@ -141,8 +142,8 @@ def plan(options: Options, topology: Topology, carried: tuple[Carried, ...]) -> 
             planned.append(piece)
             if len(planned) > MOST_FLOWS:
                 raise ConfigError(
-                    f"--traffic {options.traffic}: more than {MOST_FLOWS} flows in {options.duration_s:g} s: "
-                    f"allowed is a shorter run or fewer flows"
+                    f"--traffic {options.traffic} gives more than {MOST_FLOWS} flows in {options.duration_s:g} s; "
+                    f"use a shorter run or fewer flows"
                 )
     return tuple(planned)
 

@@ -263,29 +263,29 @@ TEMPLATES: Mapping[str, str] = MappingProxyType(
 def write_new(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
     """Write the file and its test into `folder`, both or none; ConfigError where one is there, or the name is none."""
     if kind not in TEMPLATES:
-        raise ConfigError(f"new {kind!r}: allowed is one of {', '.join(TEMPLATES)}")
+        raise ConfigError(f"new: the kind must be one of {', '.join(TEMPLATES)}, not {kind!r}")
     if keyword.iskeyword(name):
-        raise ConfigError(f"new {kind} {name}: it is a word of Python's own: allowed is another name")
+        raise ConfigError(f"new {kind}: {name!r} is a Python keyword; choose another name")
     if not name.isidentifier() or (kind != "claim" and name[0] == "_"):
-        raise ConfigError(f"new {kind} {name!r}: allowed is a name of letters, digits and _ that begins with a letter")
+        raise ConfigError(f"new {kind}: the name must be letters, digits and _, starting with a letter, not {name!r}")
     if kind != "claim" and (hasattr(builtins, name) or name in PUBLIC):
-        raise ConfigError(f"new {kind} {name}: it is a name that the file itself needs: allowed is another name")
+        raise ConfigError(f"new {kind}: {name!r} is a name that the file itself uses; choose another name")
     file = name.lower()
     words = {"name": name, "file": file, "test": f"test_{file}", "id": "-".join(filter(None, file.split("_")))}
     if kind == "claim" and not (file.isascii() and words["id"]):
-        raise ConfigError(f"new claim {name!r}: allowed is a name of the letters a to z, digits and _")
+        raise ConfigError(f"new claim: the name must be the letters a to z, digits and _, not {name!r}")
     contents = {
         folder / f"{file}.{'yaml' if kind == 'claim' else 'py'}": TEMPLATES[kind].format(**words),
         folder / f"test_{file}.py": _test(kind, words),
     }
     for path in contents:
         if path.exists():
-            raise ConfigError(f"new {kind} {name}: {str(path)!r} is there already: allowed is another name")
+            raise ConfigError(f"new {kind}: {str(path)!r} already exists; choose another name")
     if kind != "claim" and file.startswith("test_"):
-        raise ConfigError(f"new {kind} {name}: pytest would take {file}.py for a test: allowed is another name")
+        raise ConfigError(f"new {kind}: pytest would take {file}.py for a test; choose another name")
     if kind != "claim" and _is_module(file, folder):
         raise ConfigError(
-            f"new {kind} {name}: beside {file}.py no program could import the module {file}: allowed is another name"
+            f"new {kind}: {file}.py would hide the module {file} from other programs; choose another name"
         )
     written: list[Path] = []
     try:
@@ -321,7 +321,7 @@ def new(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="cc, pacer, link, scheme, topology or claim")],
     name: Annotated[str, typer.Argument(metavar="NAME", help="its own; the file is called so in small letters")],
 ) -> None:
-    """Write a file of your own that runs as it stands, and a test beside it: new KIND NAME.
+    """Write an example of your own KIND of code as a working file, with a test beside it.
 
     KIND is cc, pacer, link, scheme, topology or claim.
     """

@@ -45,7 +45,9 @@ def run_pacer(
     that does not return; with `watched` off such a call is waited for.
     """
     if not (isinstance(pacer, type) and issubclass(pacer, Pacer)):
-        raise ConfigError(f"running the pacer {pacer!r:.60}: allowed is a subclass of pacelab.Pacer (the class itself)")
+        raise ConfigError(
+            f"run_pacer: the pacer must be a subclass of pacelab.Pacer (the class itself), not {pacer!r:.60}"
+        )
     return run(experiment, scheme=pacer_scheme(pacer, goodput_control=goodput_control, watched=watched))
 
 
@@ -112,9 +114,9 @@ class _Estimator:
         )
         interval_s = plain(self._pacer.interval_s)
         if isinstance(interval_s, bool) or not isinstance(interval_s, SupportsFloat) or hasattr(interval_s, "shape"):
-            raise self._code.fail(f"set interval_s to {interval_s!r}, which is no number of seconds")
+            raise self._code.fail(f"set interval_s to {interval_s!r}; it must be a number of seconds")
         if not 0 <= float(interval_s) < math.inf:  # NaN is not, either
-            raise self._code.fail(f"set interval_s to {interval_s!r}: allowed is 0 or more seconds")
+            raise self._code.fail(f"set interval_s to {interval_s!r}; it must be 0 or more seconds")
         self.interval_ns = round(min(float(interval_s), LONGEST_S) * NS_PER_S)
         return True
 
@@ -125,7 +127,7 @@ def run_link_layer(experiment: Experiment, layer: type[LinkLayer]) -> RunResult:
     Raises UserCodeError, with the traceback, when your code failed or did not return.
     """
     if not (isinstance(layer, type) and issubclass(layer, LinkLayer)):
-        raise ConfigError(f"running the link layer {layer!r:.60}: allowed is a subclass of pacelab.LinkLayer")
+        raise ConfigError(f"run_link_layer: the link layer must be a subclass of pacelab.LinkLayer, not {layer!r:.60}")
     return run(experiment, scheme=link_scheme(layer))
 
 
@@ -163,7 +165,7 @@ class _Hook:
         elif isinstance(event, SegmentSeen):
             passes = plain(self._code.call(self._layer.passes))  # numpy's comparisons give its own True
             if not isinstance(passes, bool):
-                raise self._code.fail(f"returned {passes!r} from passes(): allowed is True or False")
+                raise self._code.fail(f"returned {passes!r} from passes(); it must return True or False")
             self._dropped += not passes
             handle = event.segment.handle
             self._actions.append(Forward(handle) if passes else Drop(handle, "own"))

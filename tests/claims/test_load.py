@@ -43,21 +43,27 @@ def test_load_reads_a_claim(claim_text: str) -> None:
 
 def test_load_refuses_a_check_without_band(claim_text: str) -> None:
     message = refusal(claim_text.replace("    band: [1.9, 2.1]\n", ""))
-    assert "line 14, key checks.0.band: missing" in message
+    assert "claim file fu/fu-demo.yaml, line 14, key checks.0.band: the key is missing; add it" in message
 
 
 def test_load_refuses_a_band_without_its_origin(claim_text: str) -> None:
-    assert "key checks.0.band_from: missing" in refusal(claim_text.replace("    band_from: stated, twice\n", ""))
+    assert "claim file fu/fu-demo.yaml, line 14, key checks.0.band_from: the key is missing; add it" in refusal(
+        claim_text.replace("    band_from: stated, twice\n", "")
+    )
 
 
 def test_load_refuses_a_claim_without_scenario(claim_text: str) -> None:
     start, end = claim_text.index("scenario:"), claim_text.index("checks:")
-    assert "line 1, key scenario: missing" in refusal(claim_text[:start] + claim_text[end:])
+    assert "claim file fu/fu-demo.yaml, line 1, key scenario: the key is missing; add it" in refusal(
+        claim_text[:start] + claim_text[end:]
+    )
 
 
 def test_load_refuses_a_claim_without_checks(claim_text: str) -> None:
     start, end = claim_text.index("checks:"), claim_text.index("figure:")
-    assert "key checks: missing" in refusal(claim_text[:start] + claim_text[end:])
+    assert "claim file fu/fu-demo.yaml, line 1, key checks: the key is missing; add it" in refusal(
+        claim_text[:start] + claim_text[end:]
+    )
 
 
 def test_load_refuses_an_unknown_key_with_its_line(claim_text: str) -> None:
@@ -71,27 +77,59 @@ def test_load_refuses_an_unknown_key_with_its_line(claim_text: str) -> None:
         ("band: [1.9, 2.1]", "band: [2.1, 1.9]", "low <= high"),
         ("band: [1.9, 2.1]", "band: [1.9]", "line 18, key checks.0.band"),
         ("band: [1.9, 2.1]", "band: twice", "line 18, key checks.0.band"),
-        ("band: [1.9, 2.1]", "band: [3, 4]", "outside of its band"),
+        (
+            "band: [1.9, 2.1]",
+            "band: [3, 4]",
+            "claim file fu/fu-demo.yaml, line 14, key checks.0: paper must be within its band [3.0, 4.0], not 2",
+        ),
         ("role: headline", "role: vague", "line 15, key checks.0.role"),
-        ("role: headline", "role: detail", "no headline"),
-        ("    paper: 2\n", "", "direction without paper"),
-        ("figure:", "as_it_was: {name: n, source: s, options: {hops: 2}}\nfigure:", "'hops' is an axis"),
+        ("role: headline", "role: detail", "a claim needs a headline"),
+        (
+            "    paper: 2\n",
+            "",
+            "claim file fu/fu-demo.yaml, line 14, key checks.0: direction needs paper; without a number of the",
+        ),
+        (
+            "figure:",
+            "as_it_was: {name: n, source: s, options: {hops: 2}}\nfigure:",
+            "claim file fu/fu-demo.yaml, line 1, key the whole: variant 'n' must not change 'hops', which is an",
+        ),
         ("figure:", "as_it_was: true\nfigure:", "key as_it_was"),
         ("seeds: 2}\n  quick", "seeds: two}\n  quick", "key scenario.full.seeds"),
         ("seeds: 2}\n  quick", "seeds: 0}\n  quick", "key scenario.full.seeds"),
-        ("of: goodput_kbps, at", "of: goodness, at", "allowed is one of goodput_kbps"),
-        (", compare: ratio", "", "both or neither"),
-        ("against: {hops: 2}", "against: {hops: 1}", "check 1: it compares a cell with itself"),
-        ("against: {hops: 2}", "against_flow: 0, flow: 0", "check 1: it compares a cell with itself"),
+        (
+            "of: goodput_kbps, at",
+            "of: goodness, at",
+            "claim file fu/fu-demo.yaml, line 16, key checks.0.measure: of must be one of goodput_kbps,",
+        ),
+        (
+            ", compare: ratio",
+            "",
+            "claim file fu/fu-demo.yaml, line 16, key checks.0.measure: compare and against must be given",
+        ),
+        (
+            "against: {hops: 2}",
+            "against: {hops: 1}",
+            "claim file fu/fu-demo.yaml, line 1, key the whole: check 1 compares a cell with itself; name",
+        ),
+        (
+            "against: {hops: 2}",
+            "against_flow: 0, flow: 0",
+            "claim file fu/fu-demo.yaml, line 1, key the whole: check 1 compares a cell with itself; name",
+        ),
         ("at: {hops: 1}", "at: {hops: 3}", "not in the scenario"),
         ("at: {hops: 1}, against: {hops: 2}, compare: ratio", "at: {}", "'hops' is left open"),
-        ("id: fu-demo", "id: gap-demo", "allowed is fu-NAME"),
+        (
+            "id: fu-demo",
+            "id: gap-demo",
+            "claim file fu/fu-demo.yaml, line 1, key the whole: id must be fu-NAME, not 'gap-demo' (found",
+        ),
         ("schema: 2", "schema: 1", "key schema"),
         ("axes: {hops: [1, 2]}", "axes: {hops: [1, 2], rate: [1, 2]}", "an axis and an option"),
         (
             "axes: {hops: [1, 2]}",
             "axes: {hops: [1, 2], schemes: [newreno]}",
-            "allowed is the list schemes, beside axes",
+            "claim file fu/fu-demo.yaml, line 7, key scenario: 'schemes' is neither an option nor an axis here;",
         ),
     ],
 )
@@ -112,12 +150,18 @@ def test_load_refuses_what_is_no_mapping(text: str) -> None:
 
 def test_plan_names_the_claim_and_the_option(claim_text: str) -> None:
     claim = parse_claim(claim_text.replace("rate: 2", "rates: 2"), "x")
-    with pytest.raises(ConfigError, match=r"claim fu-demo: option 'rates': allowed is one of .*rate"):
+    with pytest.raises(
+        ConfigError,
+        match="claim fu-demo: option must be one of direction, traffic, cc, ack, few-alpha, few-min-window, phy,",
+    ):
         plan_claim(claim, quick=True)
 
 
 def test_select_names_what_there_is() -> None:
-    with pytest.raises(ConfigError, match="allowed is all, a paper"):
+    with pytest.raises(
+        ConfigError,
+        match=r"claim must be all, a paper \(fu, le, lee, tcp-gap, vagp\) or an id that `pacelab claims` lists, not",
+    ):
         select_claims("nobody")
 
 
@@ -167,10 +211,16 @@ def test_packaged_claims_are_in_the_order_of_their_numbers() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("---\n{0}---\n{0}", "fu-demo: allowed is a claim of fu, and once"),
-        ("---\n{0}---\n- 1\n", "line 1: allowed is a mapping"),
-        ("---\nschema: 2\n", "claim file fu/claims.yaml, line 3, key id: missing"),
-        ("---\nschema: [\n", "claim file fu/claims.yaml, line 4: not YAML"),
+        ("---\n{0}---\n{0}", "claim file fu/claims.yaml: fu-demo must be a claim of fu and occur once"),
+        (
+            "---\n{0}---\n- 1\n",
+            "claim file fu/claims.yaml, line 1: must be a mapping with the keys of pacelab/claims/model.py",
+        ),
+        ("---\nschema: 2\n", "claim file fu/claims.yaml, line 3, key id: the key is missing; add it"),
+        (
+            "---\nschema: [\n",
+            "claim file fu/claims.yaml, line 4: not valid YAML: expected the node content, but found '<stream end>'",
+        ),
     ],
 )
 def test_load_refuses_a_papers_file(

@@ -220,7 +220,7 @@ def test_every_paper_has_a_judgement() -> None:
 
 
 def test_a_paper_file_says_what_is_wrong_with_it() -> None:
-    with pytest.raises(ConfigError, match=r"file x, line 1, key authors: missing"):
+    with pytest.raises(ConfigError, match="claim file x, line 1, key authors: the key is missing; add it"):
         parse_file("id: fu\ntitle: t\nvenue: v\njudgement: j\n", "x", Paper)
 
 

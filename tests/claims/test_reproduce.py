@@ -151,9 +151,7 @@ def test_what_cannot_be_stored_is_not_run(
     Path("a-file").write_text("")
     monkeypatch.setattr("pacelab.claims.outcome.DATA", Path("a-file"))
     assert main(["reproduce", "fu-drops", "--docs", "page.md", "--quiet"]) == 2
-    told = (
-        "pacelab: --docs 'a-file/fu/results.json': cannot write there (Not a directory): allowed is a writable place\n"
-    )
+    told = "pacelab: --docs 'a-file/fu/results.json': cannot write there (Not a directory); use a writable folder\n"
     assert capsys.readouterr().err == told
     assert main(["reproduce", "fu-drops", "--docs", "a-file/page.md", "--quiet"]) == 2
     assert "--docs 'a-file/page.md': cannot write there" in capsys.readouterr().err
@@ -201,16 +199,36 @@ def test_what_the_runs_of_an_own_claim_say_of_themselves_is_told(
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ("topology: hidden", "topology: gone.py", "claim own-mine: topology 'gone.py': reading it: No such file"),
-        ("rate: 2}", "rate: 2, hops: 3}", ", or of topology 'hidden': none"),
-        ("of: goodput_kbps", "of: goodput_kbps, flow: 2", "own-mine: check 1: flow 2: allowed is a number from 0 to 1"),
+        (
+            "topology: hidden",
+            "topology: gone.py",
+            "claim own-mine: cannot read topology 'gone.py' (No such file or directory); give the path of a",
+        ),
+        (
+            "rate: 2}",
+            "rate: 2, hops: 3}",
+            "claim own-mine: option must be one of direction, traffic, cc, ack, few-alpha, few-min-window, phy,",
+        ),
+        (
+            "of: goodput_kbps",
+            "of: goodput_kbps, flow: 2",
+            "claim own-mine: check 1: flow must be a number from 0 to 1, not 2",
+        ),
         (
             "of: goodput_kbps",
             "of: goodput_kbps, between: [60, 90]",
-            "check 1: between 60 and 90 s ends none of the inter",
+            "claim own-mine: check 1: no interval of 1 s ends between 60 and 90 s (the run ends at 10 s); change",
         ),
-        ("of: goodput_kbps", "of: queue_mean_pkts, node: n9", "check 1: node 'n9': allowed is one of n0, n1, n2"),
-        ("of: goodput_kbps", "of: link_drops, link: [n0, n9]", "check 1: node 'n9': allowed is one of n0, n1, n2"),
+        (
+            "of: goodput_kbps",
+            "of: queue_mean_pkts, node: n9",
+            "claim own-mine: check 1: node must be one of n0, n1, n2, not 'n9'",
+        ),
+        (
+            "of: goodput_kbps",
+            "of: link_drops, link: [n0, n9]",
+            "claim own-mine: check 1: node must be one of n0, n1, n2, not 'n9'",
+        ),
     ],
 )
 def test_what_a_claim_cannot_run_is_said_by_its_cause(
@@ -243,11 +261,23 @@ def test_cli_lists_claims(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["reproduce", "nobody"], "claim 'nobody': allowed is all, a paper (fu, "),
-        (["reproduce", "fu", "--quick", "--docs", "x.md"], "--docs with --quick"),
-        (["reproduce", "fu", "--seeds", "0"], "--seeds 0: allowed is a whole number from 1"),
-        (["claims", "--paper", "nobody"], "allowed is all, a paper"),
-        (["report", "mine.yaml"], "(fu, le, lee, tcp-gap, vagp) or an id that `pacelab claims` lists\n"),
+        (
+            ["reproduce", "nobody"],
+            "claim must be all, a paper (fu, le, lee, tcp-gap, vagp) or an id that `pacelab claims` lists, or a",
+        ),
+        (
+            ["reproduce", "fu", "--quick", "--docs", "x.md"],
+            "--docs stores the outcomes of full runs; leave --quick and --seeds out",
+        ),
+        (["reproduce", "fu", "--seeds", "0"], "--seeds must be a whole number from 1 to 1000, not 0"),
+        (
+            ["claims", "--paper", "nobody"],
+            "claim must be all, a paper (fu, le, lee, tcp-gap, vagp) or an id that `pacelab claims` lists, not",
+        ),
+        (
+            ["report", "mine.yaml"],
+            "claim must be all, a paper (fu, le, lee, tcp-gap, vagp) or an id that `pacelab claims` lists, not",
+        ),
     ],
 )
 def test_cli_refuses(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -267,7 +297,10 @@ figure:"""
         checks = reproduce([parse_claim(text, "x")], quick=True, jobs=1).outcomes[0]["checks"]
         assert checks[2]["mean"] > checks[3]["mean"]
         assert (checks[1]["mean"], checks[1]["half_width"]) == (checks[best]["mean"], checks[best]["half_width"])
-    with pytest.raises(ConfigError, match="highest, lowest or sampled as the last reduction"):
+    with pytest.raises(
+        ConfigError,
+        match=r"claim file x, line 21, key checks\.1\.measure: reduce: highest, lowest and sampled must be the last",
+    ):
         parse_claim(text.replace("{how: lowest, over: hops}", "{how: lowest, over: hops}, {how: mean, over: x}"), "x")
 
 
@@ -314,7 +347,8 @@ def test_an_interrupted_reproduction_keeps_its_runs_says_so_and_goes_on(
 
     monkeypatch.setattr(module, "run_lean", third_is_interrupted)
     assert main([*command, "--out", "never"]) == 130
-    said = "pacelab: 2 of 4 runs are kept in runs/unfinished-claims; the same command goes on\npacelab: interrupted\n"
+    kept = "2 of 4 runs are kept in runs/unfinished-claims; repeat the command to continue"
+    said = f"pacelab: {kept}\npacelab: interrupted\n"
     assert capsys.readouterr().err == said
     assert [path.name for path in Path("runs").iterdir()] == ["unfinished-claims"]
     monkeypatch.setattr(module, "run_lean", lambda experiment: ran.append(experiment) or real(experiment))

@@ -293,7 +293,10 @@ def test_a_node_out_of_place_is_told_by_the_picture_s_names() -> None:
     demo = find_demo("starvation")
     begin = initial_change(demo)
     for place, told in (
-        ((9000.0, 0.0), "flow A->G: no path connects"),
+        (
+            (9000.0, 0.0),
+            "topology 'cross-gateway': no path connects flow A->G; add nodes so that hops are at most 250.0 m,",
+        ),
         (begin.places[1], "nodes 'A' and 'RL1' are both"),
     ):
         with pytest.raises(ConfigError) as caught:

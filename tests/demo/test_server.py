@@ -195,8 +195,14 @@ def test_answer_is_the_run_of_the_file(corner: Path) -> None:
             {"file": CORNER.replace("seconds: 2", "seconds: 2, traffic: /etc/x.yaml")},
             "the network: its defaults must be those that the page started with",
         ),
-        ({"file": "{"}, "the network:1: this is not YAML"),
-        ({"file": CORNER.replace("to: far", "to: fra")}, "the network:9: flows.0.to: there is no node 'fra'"),
+        (
+            {"file": "{"},
+            "the network:1: not valid YAML: expected the node content, but found '<stream end>'; write YAML 1.2",
+        ),
+        (
+            {"file": CORNER.replace("to: far", "to: fra")},
+            "the network:9: flows.0.to: must be a node (near, far), not 'fra'",
+        ),
         ({"file": CORNER.replace("200 m, 0 m", "900 m, 0 m")}, "the network:9: flows.0: no path connects near -> far"),
     ],
 )
@@ -222,7 +228,11 @@ def test_a_network_with_more_flows_is_run(corner: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("topology", "schemes", "told"),
     [
-        ("nowhere", ["newreno"], "'nowhere': allowed is one of chain"),
+        (
+            "nowhere",
+            ["newreno"],
+            "topology must be one of chain, cell, hidden, exposed, reuse, pairs, parallel, cross, cross-gateway,",
+        ),
         ("chain", ["newrno"], "newrno"),
         ("hidden", ["tcp-gap"], "acts on tcp traffic only"),
     ],
@@ -245,9 +255,9 @@ def test_a_new_network_has_two_radios_and_a_flow() -> None:
         ({"hops": "3"}, "demo: the options need a network, such as --hops with `pacelab demo chain`"),
         (
             {"name": "starvatoin"},
-            "demo: nothing is called 'starvatoin': did you mean 'starvation'? choose one of hidden, exposed, reuse, ",
+            ".yaml or .py file, not 'starvatoin'; did you mean 'starvation'?",
         ),
-        ({"name": "chian", "scheme": "newreno"}, "demo: nothing is called 'chian': did you mean 'chain'? "),
+        ({"name": "chian", "scheme": "newreno"}, "not 'chian'; did you mean 'chain'?"),
         (
             {"name": "chain", "scheme": "newreno,edca"},
             "demo chain: --scheme edca acts on voice calls, which this page does not have",

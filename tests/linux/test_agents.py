@@ -40,8 +40,8 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.schemes import HookSettings
 from pacelab_pacer.core.null import NullHook
 from pacelab_pacer.linux.agent import BEGIN
-from pacelab_pacer.linux.process import StopSignal
 from pacelab_pacer.linux.status import Status
+from pacelab_pacer.linux.stop_signal import StopSignal
 
 # The agents' command line, and what people see of an agent; no root needed.
 
@@ -92,7 +92,10 @@ LED = ("gateway", "--scheme", "newreno", "--air", "a", "--wired", "b", "--contro
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["gateway", "--scheme", "newreno", "--air", "a", "--wired", "b"], "nothing to do at a gateway"),
+        (
+            ["gateway", "--scheme", "newreno", "--air", "a", "--wired", "b"],
+            "--scheme 'newreno' does nothing at a gateway; use one of tcp-gap, tcp-gap-nogc, tcp-gap-code,",
+        ),
         (["gateway", "--scheme", "nope", "--air", "a", "--wired", "b"], "'nope'"),
         (["gateway", "--scheme", "fixed-rate", "--air", "a", "--wired", "b"], "needs --pace-rate"),
         (["gateway", "--scheme", "tcp-gap", "--air", "a", "--wired", "b"], "'tcp-gap' needs --path-rates"),
@@ -102,18 +105,27 @@ LED = ("gateway", "--scheme", "newreno", "--air", "a", "--wired", "b", "--contro
         (["relay", "--scheme", "lred+pacing", "--air", "a", "--mediumd", "x", "--station", "n"], "needs --path-rates"),
         (["gateway", "--scheme", "tcp-gap", "--air", "a"], "--wired"),
         (["gateway", "--scheme", "tcp-gap", "--air", "a", "--wired", "a"], "another interface than --air"),
-        ([*GAP, "--pace-rate", "1"], "--pace-rate with --scheme tcp-gap: allowed is one of fixed-rate"),
-        ([*GAP, "--throttle", "drop"], "--throttle with --scheme tcp-gap: allowed is one of ack-suppression"),
-        ([*GAP, "--datapath", "tc", "--clamp-mss"], "--clamp-mss: allowed with --datapath nfqueue alone"),
-        ([*GAP, "--datapath", "tc", "--queue", "5"], "--queue 5: allowed with --datapath nfqueue alone"),
-        ([*GAP, "--path-rates", "2"], "--path-rates '2': there are rates for these addresses already"),
-        ([*LED, "http://10.0.0.1:8080"], "allowed is http://127.0.0.1:PORT or unix:PATH"),
-        ([*LED, "http://127.0.0.1:x"], "allowed is http://127.0.0.1:PORT or unix:PATH"),
-        ([*LED, "http://localhost:99999"], "allowed is http://127.0.0.1:PORT or unix:PATH"),
+        (
+            [*GAP, "--pace-rate", "1"],
+            "--pace-rate has no effect on --scheme tcp-gap; use one of fixed-rate, data-pacing, ack-pacing, vagp-fixed",
+        ),
+        ([*GAP, "--throttle", "drop"], "--throttle has no effect on --scheme tcp-gap; use one of ack-suppression"),
+        ([*GAP, "--datapath", "tc", "--clamp-mss"], "--clamp-mss needs --datapath nfqueue"),
+        ([*GAP, "--datapath", "tc", "--queue", "5"], "--queue 5 needs --datapath nfqueue"),
+        (
+            [*GAP, "--path-rates", "2"],
+            "--path-rates must be RATE,RATE,... in Mbit/s, nearest hop first, or ADDRESS=RATE,... or",
+        ),
+        ([*LED, "http://10.0.0.1:8080"], "--controller must be http://127.0.0.1:PORT or unix:PATH, not 'http://"),
+        ([*LED, "http://127.0.0.1:x"], "--controller must be http://127.0.0.1:PORT or unix:PATH, not 'http://"),
+        ([*LED, "http://localhost:99999"], "--controller must be http://127.0.0.1:PORT or unix:PATH, not 'http://"),
         (["sender", "--scheme", "lred", "--air", "a"], "one of tcp-gap"),
         (["relay", "--scheme", "lred", "--air", "a", "--mediumd", "x"], "--mediumd and --station"),
         (["station", "--scheme", "tcp-gap", "--air", "a"], "delayed-ack"),
-        (["sender", "--scheme", "tcp-ap", "--air", "a", "--path-rates", "3"], "--path-rates '3'"),
+        (
+            ["sender", "--scheme", "tcp-ap", "--air", "a", "--path-rates", "3"],
+            "--path-rates must be RATE,RATE,... in Mbit/s, nearest hop first, or ADDRESS=RATE,... or",
+        ),
         (["sender", "--scheme", "tcp-ap", "--air", "a", "--path-rates", "10.0.0.300=2"], "10.0.0.300"),
         (["sender", "--scheme", "tcp-ap", "--air", "a", "--queue", "-1"], "--queue"),
         (["sender", "--scheme", "tcp-ap", "--air", "a", "--datapath", "ebpf"], "nfqueue, tc"),
@@ -375,8 +387,8 @@ def test_out_of_interference_delay_knows_the_carrier_sense_range(sense: float, h
         ((), {"air": None}, "task: air: "),
         (("settings",), {"colour": 1}, "task: settings.colour: "),
         (("settings",), {"node": None}, "task: settings: .*node"),
-        (("settings",), {"node": -1}, "task: node -1: allowed is a whole number from 0"),
-        (("settings",), {"phy": "802.11x"}, "task: --phy '802.11x': allowed is one of"),
+        (("settings",), {"node": -1}, "task: node must be a whole number from 0 to 100000, not -1"),
+        (("settings",), {"phy": "802.11x"}, r"task: --phy must be one of 802\.11b, 802\.11a, 802\.11g, not '802\.11x'"),
     ],
 )
 def test_an_unknown_a_missing_and_a_wrong_field_are_named(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import socket
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from network import PACELAB, Host, Line, RunningAgent, iperf, why_not
+from network import PACELAB, SYN_FLOOD, Host, Line, RunningAgent, iperf, sent_on, why_not
 
 from pacelab.emulation.network.tcp import data_socket, listening_descriptor
 from pacelab.units import NS_PER_S
@@ -162,37 +161,40 @@ def test_tc_refusals_are_one_line_exit_3_and_leave_what_was_there(line: Line) ->
     assert "pacelab-" not in _left(line)
 
 
+def test_tc_flows_for_which_no_class_is_left_share_a_pace(line: Line) -> None:
+    agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "6", "--datapath", "tc")
+    line.station.run("ip route add blackhole 10.9.1.0/24")  # no answers: half-open until the agent forgets them
+    line.wired.python(SYN_FLOOD, "1200").wait(60)
+    line.station.run("ip route del blackhole 10.9.1.0/24")
+    server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
+    time.sleep(0.3)
+    client = line.wired.start(
+        "iperf3", "-c", line.STATION, "-t", "4", "-P", "4", *WINDOW.split(), stdout=subprocess.DEVNULL
+    )
+    time.sleep(1)
+    start_bytes, start_s = sent_on(line.gateway, "air0")
+    time.sleep(2)
+    end_bytes, end_s = sent_on(line.gateway, "air0")
+    client.wait(30)
+    server.wait(30)
+    agent.stop()
+    assert "further ones share a class" in agent.said()
+    # Four flows, each of which would have 6 Mbit/s of its own.
+    assert 0.9 < (end_bytes - start_bytes) * 8 / (end_s - start_s) / (6e6 * 1514 / 1500) < 1.05
+
+
 def _rate_of_a_transfer(line: Line, host: Host, interface: str) -> float:
     """What an iperf3 from the wired host to the station puts on an interface, bit/s with Ethernet headers, over 5 s."""
     server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
     time.sleep(0.3)
     client = line.wired.start("iperf3", "-c", line.STATION, "-t", "9", *WINDOW.split(), stdout=subprocess.DEVNULL)
     time.sleep(3)
-    start_bytes, start_s = _sent(host, interface)
+    start_bytes, start_s = sent_on(host, interface)
     time.sleep(5)
-    end_bytes, end_s = _sent(host, interface)
+    end_bytes, end_s = sent_on(host, interface)
     client.wait(30)
     server.wait(30)
     return (end_bytes - start_bytes) * 8 / (end_s - start_s)
-
-
-READ = """
-import sys, time
-while True:  # a busy machine may stop between two lines: what was read is then of no known time
-    before = time.monotonic()
-    lines = open("/proc/net/dev").readlines()
-    after = time.monotonic()
-    if after - before < 0.002:
-        break
-(line,) = (line for line in lines if line.strip().startswith(sys.argv[1] + ":"))
-print(line.partition(":")[2].split()[8], before)
-"""
-
-
-def _sent(host: Host, interface: str) -> tuple[int, float]:
-    """Bytes sent on an interface, and when that was read, s."""
-    count, at_s = host.run(f"{shlex.quote(sys.executable)} -S -c {shlex.quote(READ)} {interface}").split()
-    return int(count), float(at_s)
 
 
 def _left(line: Line) -> str:

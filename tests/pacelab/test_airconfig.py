@@ -12,7 +12,7 @@ from pacelab.air.backend import run_air
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.table import BY_FIELD
+from pacelab.options.settings import BY_FIELD
 from pacelab.running.runner import run
 
 
@@ -99,14 +99,19 @@ def test_who_backs_off_is_told_of_senders_that_do_not() -> None:
 def test_the_scheme_as_evaluated_brings_senders_without_backoff() -> None:
     [flow] = compile_air(Experiment(topology_options={"hops": 2}, scheme="tcp-gap-eval"))["flows"]
     assert flow["rto_backoff"] is False
-    with pytest.raises(ConfigError, match=r"--rto-backoff 'all' with scheme 'tcp-gap-eval': it has its own, 'wired'"):
+    with pytest.raises(
+        ConfigError, match="--rto-backoff must be 'wired' with scheme 'tcp-gap-eval', which sets it, not 'all'"
+    ):
         Experiment(scheme="tcp-gap-eval", rto_backoff="all")
     with pytest.raises(ConfigError, match="Linux always backs off"):
         Experiment(scheme="tcp-gap-eval", backend="tap")
 
 
 def test_the_timer_of_2001_always_backs_off() -> None:
-    with pytest.raises(ConfigError, match="its timer always backs off"):
+    with pytest.raises(
+        ConfigError,
+        match="--rto-backoff must be all with --tcp-defaults ns2-2001, whose timer always backs off, not none",
+    ):
         Experiment(tcp_defaults="ns2-2001", rto_backoff="none")
 
 
@@ -145,22 +150,22 @@ def test_it_is_kept_with_the_run_and_drawn_the_same_again() -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "-0.001", "1.5", "nan", "exponential:", "exponential:2", "uniform:0.1"])
 def test_bad_delays_are_refused(text: str) -> None:
-    with pytest.raises(
-        ConfigError, match=r"--host-delay .*: allowed is a number of seconds from 0 to 1, or exponential"
-    ):
+    with pytest.raises(ConfigError, match="--host-delay must be a number of seconds from 0 to 1, or exponential:MEAN"):
         Experiment(host_delay=text)
-    with pytest.raises(ValueError, match="allowed is a number of seconds"):
+    with pytest.raises(ValueError, match="must be a number of seconds from 0 to 1, or exponential:MEAN"):
         BY_FIELD["host_delay"].domain.parse(text)
 
 
 def test_a_number_is_no_text() -> None:
-    with pytest.raises(ConfigError, match=r"--host-delay 0\.001: allowed is"):
+    with pytest.raises(
+        ConfigError, match=r"--host-delay must be a number of seconds from 0 to 1, or exponential:MEAN, not 0\.001"
+    ):
         Experiment(host_delay=0.001)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("backend", ["tap", "hwsim"])
 def test_real_hosts_take_their_own_time(backend: str) -> None:
-    with pytest.raises(ConfigError, match=r"--host-delay 0\.001: real hosts take their own time"):
+    with pytest.raises(ConfigError, match=r"--host-delay must be 0, since real hosts have their own delay, not 0\.001"):
         Experiment(backend=backend, host_delay="0.001")
 
 
@@ -216,8 +221,8 @@ def test_shadowing_belongs_to_the_seed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("loss", "message"),
     [
-        (", shadowing: 4 dB", r":3: ranges.shadowing: it goes with an exponent"),
-        (", exponent: 3, shadowing: 4 m", r":3: ranges.shadowing: '4 m': unknown unit 'm'"),
+        (", shadowing: 4 dB", r":3: ranges.shadowing: shadowing needs an exponent"),
+        (", exponent: 3, shadowing: 4 m", r":3: ranges.shadowing: unknown unit 'm' in '4 m'"),
         (", exponent: 0.5", r":3: ranges.exponent"),
     ],
 )

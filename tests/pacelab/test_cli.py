@@ -21,104 +21,280 @@ from pacelab.cli.main import COMMANDS, HIDDEN, OTHERS, SECTIONS, load_command, m
 
 
 USAGE = [
-    ("run chian", "'chian': did you mean 'chain'?", "chain, cell, hidden, exposed, reuse"),
-    ("run chain --scheme tcpgap", "--scheme 'tcpgap': did you mean 'tcp-gap'?", "newreno, tcp-gap"),
-    ("run chain --scheme vegas", "--scheme 'vegas'", "it is a congestion control: --cc vegas"),
+    ("run chian", "did you mean 'chain'?", "chain, cell, hidden, exposed, reuse"),
+    ("run chain --scheme tcpgap", "did you mean 'tcp-gap'?", "newreno, tcp-gap"),
+    ("run chain --scheme vegas", "--scheme 'vegas'", "--scheme 'vegas' is a congestion control; use --cc vegas"),
     ("compare chain --schemes newreno,cubik", "did you mean 'cubic'?", "newreno, tcp-gap"),
-    ("run chain --cc cubik", "--cc 'cubik': did you mean 'cubic'?", "newreno, reno"),
-    ("run chain --traffic vioce", "--traffic 'vioce': did you mean 'voice'?", "tcp, udp-saturated"),
-    ("run chain --rts of", "--rts 'of': did you mean 'off'?", "one of on, off"),
+    ("run chain --cc cubik", "did you mean 'cubic'?", "newreno, reno"),
+    ("run chain --traffic vioce", "did you mean 'voice'?", "tcp, udp-saturated"),
+    ("run chain --rts of", "--rts must be one of on, off, not 'of'; did you mean 'off'?", "one of on, off"),
     ("run chain --hopz 3", "--hopz", "pacelab run --help"),
     ("run chain 3", "3", "pacelab run --help"),
     ("run", "TOPOLOGY", "pacelab run --help"),
-    ("run ''", "topology ''", "chain, cell, hidden, exposed, reuse"),
-    ("run chain --scheme ''", "--scheme ''", "newreno, tcp-gap"),
+    (
+        "run ''",
+        "topology must be one of chain, cell, hidden, exposed, reuse, pairs, parallel, cross, cross-gateway,",
+        "chain, cell, hidden, exposed, reuse",
+    ),
+    (
+        "run chain --scheme ''",
+        "--schemes must be one of newreno, tcp-gap, tcp-gap-nogc, tcp-ap, tcp-gap-code, tcp-gap-eval,",
+        "newreno, tcp-gap",
+    ),
     ("run hidden --rate", "--rate", "`pacelab run --help` lists"),
     ("--hops", "--hops", "`pacelab --help` lists"),
     ("runn chain", "did you mean 'run'?", "pacelab --help"),
     ("xyzzy", "'xyzzy'", "pacelab --help"),
     ("run chain --hops", "--hops", "--help"),
-    ("run chain --hops -3", "--hops -3", "a whole number from 1 to 200"),
-    ("run chain --hops 2.5", "--hops '2.5'", "a whole number from 1 to 200"),
-    ("run chain --hops 1..3", "--hops 1,2,3", "one value here"),
-    ("run chain --window 0", "--window 0", "a whole number from 1"),
-    ("run chain --rate nan", "--rate 'nan'", "one of 1, 2, 5.5, 6, 9, 11"),
-    ("run chain --rate 6", "--rate 6", "with --phy 802.11b is one of 1, 2, 5.5, 11"),
-    ("run chain --rate 11 --phy 802.11a", "--rate 11", "with --phy 802.11a is one of 6, 9, 12, 18, 24, 36, 48, 54"),
-    ("run chain --rate 3", "--rate '3'", "one of 1, 2, 5.5, 6"),
-    ("run chain --phy 802.11n", "--phy '802.11n': allowed is ", "one of 802.11b, 802.11a, 802.11g"),
-    ("run chain --retry-short 0", "--retry-short 0", "a whole number from 1"),
-    ("run chain --edca perhaps", "--edca 'perhaps'", "one of on, off"),
-    ("run chain --traffic cbr --burst 0", "--burst 0", "a whole number from 1"),
-    ("run chain --traffic file --size-bytes 0", "--size-bytes 0", "a whole number from 1"),
+    ("run chain --hops -3", "--hops must be a whole number from 1 to 200, not -3", "a whole number from 1 to 200"),
+    ("run chain --hops 2.5", "--hops must be a whole number from 1 to 200, not '2.5'", "a whole number from 1 to 200"),
+    (
+        "run chain --hops 1..3",
+        "--hops must be one value here, not 1,2,3; `pacelab compare` accepts lists",
+        "one value here",
+    ),
+    ("run chain --window 0", "--window must be a whole number from 1 to 10000, not 0", "a whole number from 1"),
+    (
+        "run chain --rate nan",
+        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 'nan'",
+        "one of 1, 2, 5.5, 6, 9, 11",
+    ),
+    (
+        "run chain --rate 6",
+        "--rate must be one of 1, 2, 5.5, 11 Mbit/s with --phy 802.11b, not 6",
+        "--rate must be one of 1, 2, 5.5, 11 Mbit/s with --phy 802.11b, not 6",
+    ),
+    (
+        "run chain --rate 11 --phy 802.11a",
+        "--rate must be one of 6, 9, 12, 18, 24, 36, 48, 54 Mbit/s with --phy 802.11a, not 11",
+        "--rate must be one of 6, 9, 12, 18, 24, 36, 48, 54 Mbit/s with --phy 802.11a, not 11",
+    ),
+    (
+        "run chain --rate 3",
+        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not '3'",
+        "one of 1, 2, 5.5, 6",
+    ),
+    (
+        "run chain --phy 802.11n",
+        "--phy must be one of 802.11b, 802.11a, 802.11g, not '802.11n'",
+        "one of 802.11b, 802.11a, 802.11g",
+    ),
+    ("run chain --retry-short 0", "--retry-short must be a whole number from 1 to 255, not 0", "a whole number from 1"),
+    ("run chain --edca perhaps", "--edca must be one of on, off, not 'perhaps'", "one of on, off"),
+    (
+        "run chain --traffic cbr --burst 0",
+        "--burst must be a whole number from 1 to 100, not 0",
+        "a whole number from 1",
+    ),
+    (
+        "run chain --traffic file --size-bytes 0",
+        "--size-bytes must be a whole number from 1 to 1000000000000, not 0",
+        "a whole number from 1",
+    ),
     ("run chain --traffic nowhere.yaml", "--traffic 'nowhere.yaml'", "a .yaml file"),
     ("run nowhere.yaml", "'nowhere.yaml'", "a .yaml or .py file"),
-    ("run chain --set hops", "--set 'hops'", "NAME=VALUE"),
+    (
+        "run chain --set hops",
+        "--set must be NAME=VALUE with an option of topology 'chain' (hops, spacing, wired, wired_hops,",
+        "NAME=VALUE",
+    ),
     ("run cross --hops 5", "--hops 5", "even numbers only"),
     ("run grid --flows 3", "--flows 3", "even numbers up to 26"),
     ("run random --nodes 9 --width 100000 --layout-seed 1", "none of 500 layouts", "more --nodes"),
-    ("run random --direction mixed", "--direction mixed", "a --gateway"),
-    ("run two-gateways --distance 600", "--distance '600'", "a number from 50 to 500"),
-    ("run chain --seconds nan", "--seconds 'nan'", "a number from 0.001 to 1000000"),
-    ("run chain --seconds -1", "--seconds '-1'", "a number from 0.001 to 1000000"),
-    ("run chain --seconds 1e999", "--seconds '1e999'", "a number from 0.001 to 1000000"),
-    ("run chain --warmup -0.1", "--warmup '-0.1'", "a number from 0"),
-    ("run chain --seconds 5 --warmup 5", "--warmup 5", "less than --seconds, 5"),
-    ("run chain --seconds 1 --warmup 0.9999999", "--warmup 0.9999999:", "less than --seconds, 1"),
-    ("run chain --min-rto 0", "--min-rto '0'", "a number from 0.001 to 60"),
-    ("run chain --seed -1", "--seed -1", "a whole number from 0"),
-    ("run chain --spacing 0", "--spacing '0'", "a number from 1"),
-    ("run chain --spacing 251", "n0->host: no path connects its ends", "hops of at most 250.0 m"),
+    (
+        "run random --direction mixed",
+        "--direction must be up for topology 'random' without --gateway, not mixed",
+        "--direction must be up for topology 'random' without --gateway, not mixed",
+    ),
+    (
+        "run two-gateways --distance 600",
+        "--distance must be a number from 50 to 500, not '600'",
+        "a number from 50 to 500",
+    ),
+    (
+        "run chain --seconds nan",
+        "--seconds must be a number from 0.001 to 1000000, not 'nan'",
+        "a number from 0.001 to 1000000",
+    ),
+    (
+        "run chain --seconds -1",
+        "--seconds must be a number from 0.001 to 1000000, not '-1'",
+        "a number from 0.001 to 1000000",
+    ),
+    (
+        "run chain --seconds 1e999",
+        "--seconds must be a number from 0.001 to 1000000, not '1e999'",
+        "a number from 0.001 to 1000000",
+    ),
+    ("run chain --warmup -0.1", "--warmup must be a number from 0 to 1000000, not '-0.1'", "a number from 0"),
+    (
+        "run chain --seconds 5 --warmup 5",
+        "--warmup must be at least 0.001 s less than --seconds 5, not 5",
+        "--warmup must be at least 0.001 s less than --seconds 5, not 5",
+    ),
+    (
+        "run chain --seconds 1 --warmup 0.9999999",
+        "--warmup must be at least 0.001 s less than --seconds 1, not 0.9999999",
+        "--warmup must be at least 0.001 s less than --seconds 1, not 0.9999999",
+    ),
+    ("run chain --min-rto 0", "--min-rto must be a number from 0.001 to 60, not '0'", "a number from 0.001 to 60"),
+    (
+        "run chain --seed -1",
+        "--seed must be a whole number from 0 to 9223372036854775807, not -1",
+        "a whole number from 0",
+    ),
+    ("run chain --spacing 0", "--spacing must be a number from 1 to 10000, not '0'", "a number from 1"),
+    (
+        "run chain --spacing 251",
+        "topology 'chain': no path connects flow n0->host; add nodes so that hops are at most 250.0 m, or wires",
+        "hops are at most 250.0 m",
+    ),
     ("run chain --traffic cbr --cbr-rate 1e-9", "--cbr-rate", "a number above 0, up to 100"),
-    ("run chain --hops 4 --set hops=3", "--hops beside --set hops=...", "one of the two"),
-    ("timeline chain --rts bth", "--rts 'bth': did you mean 'both'?", "one of on, off, both"),
-    ("runn chain", "'runn': did you mean 'run'? `pacelab --help` lists", "what is allowed"),
-    ("help run", "'help': a command's help is COMMAND --help;", "`pacelab --help` lists what is allowed"),
-    ("version", "'version': it is --version", "pacelab --help"),
-    ("lab1", "'lab1': the guided labs are notebooks, which `make notebooks` opens", "pacelab --help"),
-    ("run chain -hops 4", "-h: did you mean --hops?", "pacelab run --help"),
+    (
+        "run chain --hops 4 --set hops=3",
+        "--hops and --set hops=... set the same option; give one of them",
+        "--hops and --set hops=... set the same option; give one of them",
+    ),
+    (
+        "timeline chain --rts bth",
+        "--rts must be one of on, off, both, not 'bth'; did you mean 'both'?",
+        "one of on, off, both",
+    ),
+    (
+        "runn chain",
+        "'runn': did you mean 'run'? `pacelab --help` lists",
+        "No such command 'runn': did you mean 'run'? `pacelab --help` lists the options",
+    ),
+    (
+        "help run",
+        "No such command 'help': use COMMAND --help; `pacelab --help` lists the options",
+        "No such command 'help': a command's help is COMMAND --help; `pacelab --help` lists the options",
+    ),
+    ("version", "No such command 'version': use --version; `pacelab --help` lists the options", "pacelab --help"),
+    ("lab1", "No such command 'lab1': the guided labs are notebooks; run `make notebooks` in the", "pacelab --help"),
+    ("run chain -hops 4", "No such option: -o; did you mean --hops? `pacelab run --help` lists", "pacelab run --help"),
     ("run chain \N{EM DASH}hops 4", "did you mean --hops?", "pacelab run --help"),
-    ("compare chain --hops 1-10", "--hops '1-10': did you mean 1..10?", "a whole number from 1 to 200"),
-    ("compare chain --hops 1:3,1...4", "--hops '1:3': did you mean 1..3?", "a whole number from 1 to 200"),
-    ("compare chain --hops 1...4", "--hops '1...4': did you mean 1..4?", "a whole number from 1 to 200"),
-    ("run chain --rts maybe", "--rts 'maybe'", "one of on, off"),
-    ("run chain --cc bbr", "--cc 'bbr'", "newreno, reno"),
-    ("run chain --backend ns2", "--backend 'ns2'", "one of sim, tap, hwsim"),
-    ("run chain --backend hwsim --builder netkit", "--builder 'netkit'", "one of plain, mininet-wifi"),
-    ("run chain --backend hwsim --queue 200", "--queue 200", "allowed is up to 100"),
-    ("run chain --traffic video", "--traffic 'video'", "tcp, udp-saturated, cbr, file, http, voice, mixed"),
-    ("run chain --traffic mixed", "has 0 call(s) and 1 other", "with --voice and --tcp, both above 0"),
+    (
+        "compare chain --hops 1-10",
+        "--hops must be a whole number from 1 to 200, not '1-10'; did you mean 1..10?",
+        "a whole number from 1 to 200",
+    ),
+    (
+        "compare chain --hops 1:3,1...4",
+        "--hops must be a whole number from 1 to 200, not '1:3'; did you mean 1..3?",
+        "a whole number from 1 to 200",
+    ),
+    (
+        "compare chain --hops 1...4",
+        "--hops must be a whole number from 1 to 200, not '1...4'; did you mean 1..4?",
+        "a whole number from 1 to 200",
+    ),
+    ("run chain --rts maybe", "--rts must be one of on, off, not 'maybe'", "one of on, off"),
+    (
+        "run chain --cc bbr",
+        "--cc must be one of newreno, reno, tahoe, vegas, westwood, westwood-2001, cubic, ctcp, few, or",
+        "newreno, reno",
+    ),
+    ("run chain --backend ns2", "--backend must be one of sim, tap, hwsim, not 'ns2'", "one of sim, tap, hwsim"),
+    (
+        "run chain --backend hwsim --builder netkit",
+        "--builder must be one of plain, mininet-wifi, not 'netkit'",
+        "one of plain, mininet-wifi",
+    ),
+    (
+        "run chain --backend hwsim --queue 200",
+        "--backend hwsim: --queue must be at most 100, since mac80211_hwsim loses frames beyond, not 200",
+        "--backend hwsim: --queue must be at most 100, since mac80211_hwsim loses frames beyond, not 200",
+    ),
+    (
+        "run chain --traffic video",
+        "--traffic must be one of tcp, udp-saturated, cbr, file, http, voice, mixed, or a path to a .yaml",
+        "tcp, udp-saturated, cbr, file, http, voice, mixed",
+    ),
+    (
+        "run chain --traffic mixed",
+        "has 0 call(s) and 1 other",
+        "--traffic mixed needs voice calls and other flows; topology 'chain' has 0 call(s) and 1 other",
+    ),
     ("run chain --voice 0", "--voice 0 with --tcp 0", "at least one of them above 0"),
-    ("run chain --voice 1 --no-wired", "--no-wired with --voice", "--wired"),
-    ("run chain --voice 1 --codec g711", "--codec 'g711'", "only g729a"),
-    ("run chain --voice 1 --playout 0.019", "--playout '0.019'", "a number from 0.02 to 10"),
-    ("run chain --voice 1 --call-spacing -1", "--call-spacing '-1'", "a number from 0"),
-    ("run chain --voice 1 --spacing 251", "no path connects its ends", "hops of at most 250.0 m"),
-    ("run cell --voice 1", "--voice", "no such option"),
+    ("run chain --voice 1 --no-wired", "--voice and --tcp need wired hosts; use --wired, not --no-wired", "--wired"),
+    ("run chain --voice 1 --codec g711", "--codec must be g729a, not 'g711'", "--codec must be g729a, not 'g711'"),
+    (
+        "run chain --voice 1 --playout 0.019",
+        "--playout must be a number from 0.02 to 10, not '0.019'",
+        "a number from 0.02 to 10",
+    ),
+    (
+        "run chain --voice 1 --call-spacing -1",
+        "--call-spacing must be a number from 0 to 1000, not '-1'",
+        "a number from 0",
+    ),
+    (
+        "run chain --voice 1 --spacing 251",
+        "topology 'string': no path connects flow pbx->n7; add nodes so that hops are at most 250.0 m, or wires",
+        "hops are at most 250.0 m",
+    ),
+    ("run cell --voice 1", "--voice", "topology 'cell' has no option --voice; its options are: --stations"),
     ("run chain --scheme edca", "--traffic tcp", "voice traffic only"),
-    ("run chain --voice 1 --scheme edca --edca off", "--edca 'off'", "it has its own, 'on'"),
+    (
+        "run chain --voice 1 --scheme edca --edca off",
+        "--edca must be 'on' with scheme 'edca', which sets it, not 'off'",
+        "--edca must be 'on' with scheme 'edca', which sets it, not 'off'",
+    ),
     ("run chain --voice 1 --scheme tcp-gap", "--traffic voice", "tcp traffic only"),
-    ("run string --hops 2 --varying", "--varying with --hops 2", "--hops 3 or more"),
-    ("run chain --radio ns3", "--radio 'ns3'", "one of ns2, ns2-2001, standard, sinr"),
+    (
+        "run string --hops 2 --varying",
+        "--varying changes the third link and needs --hops 3 or more, not 2",
+        "--hops 3 or more",
+    ),
+    (
+        "run chain --radio ns3",
+        "--radio must be one of ns2, ns2-2001, standard, sinr, not 'ns3'",
+        "one of ns2, ns2-2001, standard, sinr",
+    ),
     ("run cell --hops 3", "--hops", "--stations"),
-    ("run hidden --direction down", "--direction down", "allows up"),
+    (
+        "run hidden --direction down",
+        "--direction must be up for topology 'hidden', not down",
+        "--direction must be up for topology 'hidden', not down",
+    ),
     ("run chain --traffic cbr --scheme tcp-gap", "--traffic cbr", "tcp traffic only"),
     ("compare hidden", "--traffic udp-saturated", "use --traffic tcp or --scheme newreno"),
     ("run chain --scheme fixed-rate", "needs --pace-rate", "a number above 0"),
-    ("run chain --out /proc/nowhere", "--out '/proc/nowhere'", "a writable place"),
+    (
+        "run chain --out /proc/nowhere",
+        "--out '/proc/nowhere'",
+        "--out '/proc/nowhere': cannot write there (No such file or directory); use a writable folder",
+    ),
     ("run chain --out taken", "taken'", "a new or an empty folder"),
     ("run chain --out taken/file", "file'", "a new or an empty folder"),
-    ("compare chain --schemes newreno,magic", "--scheme 'magic'", "newreno, tcp-gap"),
-    ("compare chain --schemes newreno,", "--scheme ''", "newreno, tcp-gap"),
-    ("compare chain --hops 5..2", "--hops '5..2'", "LOW..HIGH"),
-    ("compare chain --hops 1,x", "--hops 'x'", "a whole number from 1 to 200"),
-    ("compare chain --seeds 0", "--seeds 0", "a whole number from 1"),
-    ("compare chain --jobs 0", "--jobs 0", "a whole number from 1"),
+    (
+        "compare chain --schemes newreno,magic",
+        "--schemes must be one of newreno, tcp-gap, tcp-gap-nogc, tcp-ap, tcp-gap-code, tcp-gap-eval,",
+        "newreno, tcp-gap",
+    ),
+    (
+        "compare chain --schemes newreno,",
+        "--schemes must be one of newreno, tcp-gap, tcp-gap-nogc, tcp-ap, tcp-gap-code, tcp-gap-eval,",
+        "newreno, tcp-gap",
+    ),
+    (
+        "compare chain --hops 5..2",
+        "--hops must be LOW..HIGH with LOW <= HIGH and at most 1000 values, not '5..2'",
+        "LOW..HIGH",
+    ),
+    (
+        "compare chain --hops 1,x",
+        "--hops must be a whole number from 1 to 200, not 'x'",
+        "a whole number from 1 to 200",
+    ),
+    ("compare chain --seeds 0", "--seeds must be a whole number from 1 to 10000, not 0", "a whole number from 1"),
+    ("compare chain --jobs 0", "--jobs must be a whole number from 1 to 1024, not 0", "a whole number from 1"),
     ("compare chain --out taken", "taken'", "a new or an empty folder"),
     ("compare chain --hops 1,2 --direction up,sideways", "'sideways'", "up, down, mixed"),
     ("compare chain --schemes newreno,tcp-ap --direction up,down", "'tcp-ap'", "hook point (sender)"),
-    ("lab --jobs 0", "--jobs 0", "a whole number from 1"),
-    ("lab --seed -1", "--seed -1", "a whole number from 0"),
+    ("lab --jobs 0", "--jobs must be a whole number from 1 to 1024, not 0", "a whole number from 1"),
+    ("lab --seed -1", "--seed must be a whole number from 0 to 9223372036854775807, not -1", "a whole number from 0"),
     ("lab --hops 3", "--hops", "pacelab lab --help"),
     ("lab --out taken", "taken'", "a new or an empty folder"),
     ("topologies ring", "'ring'", "chain, cell, hidden, exposed, reuse"),
@@ -199,7 +375,7 @@ def test_cli_a_package_of_another_python_is_told_to_be_left_out(
     monkeypatch.setenv("PYTHONPATH", "/opt/ros/lib")
     assert main(["run", "chain"]) == 3
     told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith("pacelab: numpy of Python 3.10: modules in PYTHONPATH (/opt/ros/lib) come before those")
+    assert told.startswith("pacelab: numpy of Python 3.10: modules in PYTHONPATH (/opt/ros/lib) hide the installed")
     assert told.endswith("try again after `unset PYTHONPATH`")
 
 
@@ -226,7 +402,7 @@ def test_cli_full_disk_is_exit_3_and_leaves_the_results_elsewhere(
     out = small_disk / "deep" / "out"
     assert main([*shlex.split(command), "--seconds", "300", "--out", str(out)]) == 3
     err = capsys.readouterr().err
-    said = f"pacelab: writing {str(out)!r}: No space left on device: make room, or write elsewhere"
+    said = f"pacelab: writing {str(out)!r}: No space left on device; free some space, or write elsewhere"
     assert err == f"{said}; the results are in runs/{name}-1\n"
     assert list(small_disk.iterdir()) == []
     assert (in_tmp / "runs" / f"{name}-1" / "host.json").exists()
@@ -247,7 +423,7 @@ def test_cli_a_place_that_is_taken_meanwhile_costs_no_results(
 
     monkeypatch.setattr(runner, "run", taken_meanwhile)
     assert main(["run", "chain", "--seconds", "1", "--out", "out"]) == 2
-    assert "the folder is not empty" in (err := capsys.readouterr().err)
+    assert "--out must be a new or an empty folder; '" in (err := capsys.readouterr().err)
     assert err.endswith("; the results are in runs/chain-newreno-1\n")
     assert (in_tmp / "runs" / "chain-newreno-1" / "run.json").exists()
 
@@ -395,4 +571,4 @@ def test_help_loads_no_command() -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "Real Linux:" in ran.stdout
     loaded = set(ran.stderr.split())
-    assert loaded == {f"pacelab.{name}" for name in ("cli", "cli.main", "console", "errors")}
+    assert loaded == {f"pacelab.{name}" for name in ("cli", "cli.main", "console", "errors", "public", "version")}

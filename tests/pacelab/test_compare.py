@@ -149,8 +149,8 @@ def test_compare_checks_all_points_before_the_first_run(monkeypatch: pytest.Monk
 def test_a_full_comparison_refuses_lists_of_what_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pacelab.grid.comparison.run_stored", lambda *_, **__: pytest.fail("ran"))
     for name, values, told in (
-        ("duration_s", [1, 2], "--seconds 1,2: allowed is no list with --full, by which it is 100000"),
-        ("batch_pkts", [9], "--batch_pkts 9: allowed is no list with --full, by which it is 5000"),
+        ("duration_s", [1, 2], "--seconds must be 100000 with --full, not 1,2"),
+        ("batch_pkts", [9], "--batch_pkts must be 5000 with --full, not 9"),
     ):
         with pytest.raises(pacelab.ConfigError, match=told):
             compare(pacelab.Experiment(), schemes=["newreno"], axes={name: values}, full=True)
@@ -165,14 +165,17 @@ def test_a_full_comparison_refuses_lists_of_what_is_fixed(monkeypatch: pytest.Mo
 )
 def test_all_schemes_stand_by_themselves(command: list[str], in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command) == 2
-    told = "pacelab: --schemes all beside others, or in a sweep: allowed is all by itself, in a comparison\n"
+    told = "pacelab: --schemes all must be alone, and only in a comparison; list the schemes instead\n"
     assert capsys.readouterr().err == told
     assert not Path("s").exists()
 
 
 def test_a_full_comparison_and_a_duration_are_one_too_many(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "chain", "--full", "--seconds", "10"]) == 2
-    assert "--seconds 10 with --full: its runs count packets: allowed is one of the two" in capsys.readouterr().err
+    assert (
+        "--seconds 10 cannot be combined with --full, whose runs count packets; leave one out"
+        in capsys.readouterr().err
+    )
 
 
 def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest() -> None:
@@ -297,7 +300,10 @@ def test_the_interval_of_a_gain_by_hand() -> None:
 
 @pytest.mark.parametrize("schemes", ["newreno", [1]])
 def test_schemes_that_are_no_list_of_names_are_refused(schemes: object) -> None:
-    with pytest.raises(pacelab.ConfigError, match="allowed is a list of names"):
+    with pytest.raises(
+        pacelab.ConfigError,
+        match=r"compare: schemes must be a list of names, for example \['newreno', 'tcp-gap'\], not",
+    ):
         pacelab.compare(pacelab.Experiment(), schemes=schemes)  # type: ignore[arg-type]
 
 

@@ -287,9 +287,15 @@ def test_a_control_may_stand_first(mine: str, first: str, command: str, capsys: 
 
 @pytest.mark.usefixtures("engine")
 def test_a_control_beside_another_one_is_refused(mine: str) -> None:
-    with pytest.raises(ConfigError, match=r"--cc 'cubic' beside 'mine\.py:Steady' among the schemes"):
+    with pytest.raises(
+        ConfigError,
+        match=r"--cc 'cubic' and 'mine\.py:Steady' among the schemes are both congestion controls; leave one out",
+    ):
         compare(chain(cc="cubic"), schemes=["newreno", mine], seeds=1, jobs=1)
-    with pytest.raises(ConfigError, match="allowed is each name once"):
+    with pytest.raises(
+        ConfigError,
+        match=r"compare: schemes must be a list that has each name once, not \['mine\.py:Steady', 'mine\.py:Steady'\]",
+    ):
         compare(chain(), schemes=[mine, mine], seeds=1, jobs=1)
 
 

@@ -273,7 +273,7 @@ IN_A_SCRIPTS_BACKGROUND = "import signal; signal.signal(signal.SIGINT, signal.SI
 def test_a_comparison_that_is_told_to_end_keeps_what_is_finished(where: str, name: str, in_tmp: Path) -> None:
     command = "compare chain --hops 1 --seconds 1 --schemes newreno --seeds 3 --jobs 1"
     found = ran(HEARS + where + STOPPED_AFTER_A_RUN.format(signal=name) + DOOR, *command.split())
-    kept = "pacelab: 1 of 3 runs are kept in runs/unfinished; the same command goes on\n"
+    kept = "pacelab: 1 of 3 runs are kept in runs/unfinished; repeat the command to continue\n"
     assert (found.returncode, found.stderr) == (130, kept + "pacelab: interrupted\n")
     assert len(list((in_tmp / "runs" / "unfinished").iterdir())) == 1
 

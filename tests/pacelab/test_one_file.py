@@ -101,9 +101,9 @@ def test_what_one_point_refuses_is_told_with_the_point(
     Path("line.py").write_text(TOPOLOGY)
     out = ["--out", "there", "--quiet"]
     assert main([command, "line.py", "--set", "nodes=2,1", "--schemes", "newreno", *out]) == 2
-    assert capsys.readouterr().err.endswith("mend the file (at nodes 1)\n")
+    assert capsys.readouterr().err.endswith("correct the file (at nodes 1)\n")
     assert main([command, "line.py", "--set", "nodes=1", "--schemes", "newreno", *out]) == 2
-    assert capsys.readouterr().err.endswith("mend the file\n")
+    assert capsys.readouterr().err.endswith("correct the file\n")
 
 
 def test_its_file_is_named_in_the_result_by_what_it_says(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_a_class_that_fails_ends_the_comparison_with_its_line(
 def test_two_of_one_name_are_not_compared(in_tmp: Path) -> None:
     for name in ("a", "b"):
         (in_tmp / f"{name}.py").write_text(SCHEME)
-    told = "comparing a.py:OWN and b.py:OWN: both are called dropper: allowed is each name once: rename one"
+    told = "a.py:OWN and b.py:OWN are both called dropper; rename one"
     with pytest.raises(pacelab.ConfigError, match=f"^{told}$"):
         pacelab.compare(pacelab.Experiment(), schemes=["a.py:OWN", "newreno", "b.py:OWN"])
 
@@ -275,10 +275,10 @@ def test_a_file_is_read_once_for_all_points_of_a_grid_until_it_changes(in_tmp: P
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"scheme": "mine.py"}, "--scheme 'mine.py': allowed is FILE.py:NAME, with a name that stands in the file"),
+        ({"scheme": "mine.py"}, "--scheme must be FILE.py:NAME with a name of that file, not 'mine.py'"),
         ({"scheme": "mine.py:Own"}, "no pacelab.Scheme, Pacer or LinkLayer called 'Own'; did you mean 'OWN'?"),
         ({"scheme": "mine.py:Other"}, "no pacelab.Scheme, Pacer or LinkLayer called 'Other'"),
-        ({"cc": "mine.py"}, "--cc 'mine.py': allowed is FILE.py:CLASS, with a class that stands in the file"),
+        ({"cc": "mine.py"}, "--cc must be FILE.py:CLASS with a class of that file, not 'mine.py'"),
         (
             {"cc": "mine.py:dropper"},
             "no subclass of pacelab.CongestionControl called 'dropper'; did you mean 'Dropper'?",
@@ -293,7 +293,10 @@ def test_a_name_that_is_not_in_the_file_is_said(options: dict[str, str], told: s
 
 
 def test_a_file_that_is_not_there_is_said() -> None:
-    with pytest.raises(pacelab.ConfigError, match=r"^--scheme: reading 'nowhere\.py': .*; allowed is a file"):
+    with pytest.raises(
+        pacelab.ConfigError,
+        match=r"^--scheme: cannot read 'nowhere\.py' \(No such file or directory\); give the path of an existing file",
+    ):
         pacelab.Experiment(scheme="nowhere.py:OWN")
 
 
@@ -408,7 +411,10 @@ def test_an_experiment_runs_elsewhere_and_later_only_with_the_files_that_it_was_
     assert pickle.loads(packed).config() == experiment.config()
     (in_tmp / "mine.py").write_text(control + "# more\n")
     for again in (lambda: pickle.loads(packed), lambda: pacelab.run(experiment)):
-        with pytest.raises(pacelab.ConfigError, match=r"mine\.py:Mine is not what it was when the experiment was made"):
+        with pytest.raises(
+            pacelab.ConfigError,
+            match=r"mine\.py:Mine has changed since the experiment was made, or a worker's machine has another",
+        ):
             again()
     assert pacelab.run(experiment.vary()).run["config"]["cc_sha256"] == digest_of("--cc", "mine.py")
 

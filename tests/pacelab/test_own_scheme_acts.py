@@ -149,10 +149,14 @@ def failing(folder: Path, place: str, put: str) -> Experiment:
         (
             IN_POLL,
             "return 'go'",
-            AT + r" gave 'go' from poll_action\(\): allowed is None, or .*\n.*mine\.py\", line 17",
+            AT + r" returned 'go' from poll_action\(\); it must return None, or .*\n.*mine\.py\", line 17",
         ),
-        (IN_DEADLINE, "return 1e9", AT + r" gave 1000000000\.0 from deadline\(\): allowed .*\n.*mine\.py\", line 20"),
-        (IN_DEADLINE, "return -1, ''", AT + r" gave \(-1, ''\) from deadline\(\): allowed .* 0 or more"),
+        (
+            IN_DEADLINE,
+            "return 1e9",
+            AT + r" returned 1000000000\.0 from deadline\(\); it must return .*\n.*mine\.py\", line 20",
+        ),
+        (IN_DEADLINE, "return -1, ''", AT + r" returned \(-1, ''\) from deadline\(\); it must return .* 0 or more"),
         ("Forward(handle))", "Forward(-1))", r"node 2 failed: .*Forward\(handle=-1, keep=False\): out of range"),
         (
             IN_POLL,
@@ -167,17 +171,19 @@ def failing(folder: Path, place: str, put: str) -> Experiment:
         (
             IN_COUNTERS,
             "return None",
-            AT + r" gave None from counters\(\): allowed is a mapping .*\n.*mine\.py\", line 26",
+            AT + r" returned None from counters\(\); it must return a mapping .*\n.*mine\.py\", line 26",
         ),
         (
             "Forward(handle))",
             "Forward('x'))",
-            AT + r" gave Forward\(handle='x', keep=False\) from poll_action\(\): a handle is .*\n.*mine\.py\", line 17",
+            AT + r" returned Forward\(handle='x', keep=False\) from poll_action\(\); it must return an action with a "
+            r".*\n.*mine\.py\", line 17",
         ),
         (
             "Forward(handle))",
             "Forward(event.segment))",
-            AT + r" gave Forward\(handle=Segment.*\.\.\. from poll_action\(\): .* number: Forward\(packet\.handle\)",
+            AT + r" returned Forward\(handle=Segment.*\.\.\. from poll_action\(\); .* number, for example "
+            r"Forward\(packet\.handle\)",
         ),
         (
             "Forward(handle))",
@@ -206,7 +212,7 @@ def test_a_reaction_that_is_none_is_told_with_its_place(gave: object) -> None:
             return gave
 
     scheme = Scheme(name="mine", summary="", source="", gateway=lambda _settings: Hook())
-    told = rf"gave {re.escape(repr(gave))} from react\(\): allowed is \(.*\n.*, line \d+, in react"
+    told = rf"returned {re.escape(repr(gave))} from react\(\); it must return \(.*\n.*, line \d+, in react"
     with pytest.raises(UserCodeError, match=told):
         run(Experiment(topology_options={"hops": 2}, duration_s=1), scheme=scheme)
 
@@ -253,7 +259,9 @@ def test_a_transfer_that_is_answered_where_it_begins_ends() -> None:
 
 @pytest.mark.parametrize(("hook", "method"), [(Acknowledging, "poll_action"), (Reacting, "react")])
 def test_answers_that_bring_about_the_next_without_end_stop_the_run(hook: type[NullHook], method: str) -> None:
-    with pytest.raises(UserCodeError, match=rf"node 0 failed: .*{method}\(\) gives actions without an end: .* at once"):
+    with pytest.raises(
+        UserCodeError, match=rf"node 0 failed: .*{method}\(\) returns actions without an end: .* at once"
+    ):
         answered(hook)
 
 

@@ -203,9 +203,9 @@ def test_pcap_is_the_same_bytes_each_time_and_changes_no_result(in_tmp: Path) ->
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--pcap", "."], "it is a folder: allowed is a file name"),
-        (["--pcap-snap", "64"], "allowed with --pcap FILE alone"),
-        (["--pcap", "x", "--pcap-snap", "-1"], "--pcap-snap -1: allowed is a whole number from 0 to 262144"),
+        (["--pcap", "."], "--pcap must be a file name; '.' is a folder"),
+        (["--pcap-snap", "64"], "--pcap-snap and --pcap-garbled need --pcap FILE"),
+        (["--pcap", "x", "--pcap-snap", "-1"], "--pcap-snap must be a whole number from 0 to 262144, not -1"),
     ],
 )
 def test_pcap_refuses_before_the_run(
@@ -221,7 +221,10 @@ def test_pcap_replaces_a_capture_and_nothing_else(in_tmp: Path, capsys: pytest.C
     command = ["run", "chain", "--hops", "1", "--no-wired", "--seconds", "1", "--quiet", "--pcap"]
     Path("corner.yaml").write_text("version: 1")
     assert main([*command, "corner.yaml"]) == 2
-    assert "--pcap 'corner.yaml': something else is there: allowed is a new name" in capsys.readouterr().err
+    assert (
+        "--pcap must be a new name or a capture file, which is replaced; 'corner.yaml' is another file"
+        in capsys.readouterr().err
+    )
     assert Path("corner.yaml").read_text() == "version: 1"
     os.mkfifo("pipe")
     assert main([*command, "pipe"]) == 2
@@ -275,7 +278,9 @@ def test_tshark_reads_the_file(tmp_path: Path) -> None:
     ids=["empty", "cut-off", "zeros", "microseconds", "pcapng"],
 )
 def test_what_is_no_such_file_is_refused_in_one_line(content: bytes) -> None:
-    with pytest.raises(ProtocolError, match=r"^joining what tcpdump wrote: n1: no pcap file of nanoseconds$"):
+    with pytest.raises(
+        ProtocolError, match=r"^joining what tcpdump wrote: n1: must be a pcap file with nanosecond timestamps$"
+    ):
         join_captures([("n0", HEADER), ("n1", content)])
 
 

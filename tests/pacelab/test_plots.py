@@ -153,7 +153,7 @@ def test_caption_states_n_seeds_and_interval() -> None:
 def test_a_figure_of_its_own_says_what_its_bars_are_and_there_is_none_of_a_wrong_point() -> None:
     shown = plot_goodput(HOPS).figure
     there = pyplot.get_fignums()
-    with pytest.raises(ConfigError, match="'hops': 3: allowed is one of 1, 2"):
+    with pytest.raises(ConfigError, match="point 'hops' must be one of 1, 2, not 3"):
         plot_goodput(HOPS, point={"hops": 3})
     assert pyplot.get_fignums() == there
     pyplot.close(shown)
@@ -376,7 +376,7 @@ def test_flows_of_all_seeds_stand_in_one_curve() -> None:
 @pytest.mark.parametrize(
     ("y", "told"),
     [
-        ("jain", "--cdf --y jain: it is not a flow's: allowed is one of goodput, rtt"),
+        ("jain", "--cdf needs a quantity of flows; --y must be one of goodput, rtt, resent, timeouts, mos, mos-worst,"),
         ("mos", "--cdf --y mos: no flow of these runs has it"),
     ],
 )
@@ -386,15 +386,22 @@ def test_what_no_flow_has_is_refused(y: str, told: str) -> None:
 
 
 def test_what_varies_is_not_mixed() -> None:
-    with pytest.raises(ConfigError, match="rts varies too: name it in --by"):
+    with pytest.raises(
+        ConfigError, match="rts also varies; name it in --by, or pick a value, for example --where rts=on"
+    ):
         plot_flows(points(), Figure().subplots())
 
 
 def test_a_figure_of_too_many_panels_is_refused_first() -> None:
     check_panels({"hops": list(range(6)), "rts": [True, False]})
-    with pytest.raises(ConfigError, match="--cdf over 14 points: allowed are 12"):
+    with pytest.raises(
+        ConfigError, match="--cdf draws at most 12 points, not 14; `pacelab plot DIR --cdf --where A=B` draws one"
+    ):
         check_panels({"hops": list(range(7)), "rts": [True, False]})
-    with pytest.raises(ConfigError, match="not a flow's"):
+    with pytest.raises(
+        ConfigError,
+        match="--cdf needs a quantity of flows; --y must be one of goodput, rtt, resent, timeouts, mos, mos-worst,",
+    ):
         find_distributed("retries")
 
 
@@ -408,7 +415,16 @@ def test_compare_and_plot_draw_them(in_tmp: Path, capsys: pytest.CaptureFixture[
     assert all(sum(run["flows"]["goodput_bps"]) == pytest.approx(run["goodput_bps"]) for run in runs)
     assert main(["plot", "c", "--cdf", "--y", "rtt", "--where", "rts=on"]) == 0
     assert Path("c/rtt-cdf.svg").stat().st_size > 1000
-    for more, told in ((["--x", "rts"], "--x with --cdf"), (["--y", "jain"], "it is not a flow's")):
+    for more, told in (
+        (
+            ["--x", "rts"],
+            "drawn into c/rtt-cdf.svg pacelab: --x cannot be combined with --cdf, whose x axis is the quantity;",
+        ),
+        (
+            ["--y", "jain"],
+            "--cdf needs a quantity of flows; --y must be one of goodput, rtt, resent, timeouts, mos, mos-worst,",
+        ),
+    ):
         assert main(["plot", "c", "--cdf", *more]) == 2
         assert told in capsys.readouterr().err.replace("\n", " ")
 

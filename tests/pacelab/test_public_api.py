@@ -83,6 +83,7 @@ def test_what_mypy_sees_is_what_there_is() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("pacelab")
         for alias in node.names
+        if alias.name not in ("PUBLIC", "__version__")
     }
     assert seen == pacelab.PUBLIC
 
@@ -153,105 +154,168 @@ PAIR = pacelab.Comparison(
 RECORD = [0, 0, "backoff", None, 7]
 API: Any = pacelab
 """Without its types."""
-EXPERIMENT = "allowed is a pacelab.Experiment"
-PATH = "allowed is a path, as a text or a pathlib.Path"
+EXPERIMENT = "must be a pacelab.Experiment, not"
+PATH = "must be a path, as a text or a pathlib.Path, not"
 REFUSED: list[tuple[Callable[[], object], str]] = [
-    (lambda: compared(seeds=True), "compare: seeds True: allowed is a whole number from 1 to 10000"),
-    (lambda: compared(seeds="2"), "compare: seeds '2': allowed is a whole number"),
-    (lambda: compared(seeds=2.0), "compare: seeds 2.0: allowed is a whole number"),
-    (lambda: compared(seeds=0), "compare: seeds 0: allowed is a whole number"),
-    (lambda: swept(seeds=float("nan")), "run_sweep: seeds nan: allowed is a whole number"),
-    (lambda: compared(jobs=0), "jobs 0: allowed is a whole number from 1 to 1024"),
-    (lambda: Workers(jobs=-1), "Workers: jobs -1: allowed is a whole number from 1"),
-    (lambda: API.run_many([CELL], jobs="2"), "jobs '2': allowed is a whole number"),
-    (lambda: compared(full="no"), "compare: full 'no': allowed is True or False"),
-    (lambda: compared(store="k"), "compare: store 'k': allowed is a pacelab.RunStore"),
-    (lambda: compared(on_done=3), "compare: on_done 3: allowed is a function"),
-    (lambda: compared(schemes=None), "compare: schemes None: allowed is a list of names, as"),
-    (lambda: compared(schemes={"newreno"}), "compare: schemes {'newreno'}: allowed is a list of names, as"),
-    (lambda: swept(schemes=["newreno", "newreno"]), "schemes ['newreno', 'newreno']: allowed is each name once"),
-    (lambda: compared(axes={"stations": [1, 1]}), "axis 'stations': [1, 1]: allowed is each value once"),
-    (lambda: compared(axes={"duration_s": [1, 1.0]}), "axis 'duration_s': [1, 1.0]: allowed is each value once"),
-    (lambda: compared(axes={"stations": {1, 2}}), "axis 'stations': {1, 2}: allowed is a list or a range"),
+    (lambda: compared(seeds=True), "compare: seeds must be a whole number from 1 to 10000, not True"),
+    (lambda: compared(seeds="2"), "compare: seeds must be a whole number from 1 to 10000, not '2'"),
+    (lambda: compared(seeds=2.0), "compare: seeds must be a whole number from 1 to 10000, not 2.0"),
+    (lambda: compared(seeds=0), "compare: seeds must be a whole number from 1 to 10000, not 0"),
+    (lambda: swept(seeds=float("nan")), "run_sweep: seeds must be a whole number from 1 to 10000, not nan"),
+    (lambda: compared(jobs=0), "Workers: jobs must be a whole number from 1 to 1024, not 0"),
+    (lambda: Workers(jobs=-1), "Workers: jobs must be a whole number from 1 to 1024, not -1"),
+    (lambda: API.run_many([CELL], jobs="2"), "Workers: jobs must be a whole number from 1 to 1024, not '2'"),
+    (lambda: compared(full="no"), "compare: full must be True or False, not 'no'"),
+    (lambda: compared(store="k"), "compare: store must be a pacelab.RunStore, not 'k'"),
+    (lambda: compared(on_done=3), "compare: on_done must be a function, not 3"),
+    (
+        lambda: compared(schemes=None),
+        "compare: schemes must be a list of names, for example ['newreno', 'tcp-gap'], not None",
+    ),
+    (
+        lambda: compared(schemes={"newreno"}),
+        "compare: schemes must be a list of names, for example ['newreno', 'tcp-gap'], not {'newreno'}",
+    ),
+    (
+        lambda: swept(schemes=["newreno", "newreno"]),
+        "run_sweep: schemes must be a list that has each name once, not ['newreno', 'newreno']",
+    ),
+    (
+        lambda: compared(axes={"stations": [1, 1]}),
+        "axis 'stations' must be a list that has each value once, not [1, 1]",
+    ),
+    (
+        lambda: compared(axes={"duration_s": [1, 1.0]}),
+        "axis 'duration_s' must be a list that has each value once, not [1, 1.0]",
+    ),
+    (
+        lambda: compared(axes={"stations": {1, 2}}),
+        "axis 'stations' must be a list or a range with at least one value, for example [1, 2], not {1, 2}",
+    ),
     (
         lambda: swept(axes={"scheme": ["newreno"]}),
-        "axis 'scheme': allowed is an option of a run; schemes=['newreno', ",
+        "axis must be an option of a run, not 'scheme'; schemes=['newreno', 'tcp-gap'] lists schemes",
     ),
     (
         lambda: swept(axes={"seeds": [1]}),
-        "axis 'seeds': allowed is an option of a run; seeds=N says",
+        "axis must be an option of a run, not 'seeds'; seeds=N says how many seeds",
     ),
-    (lambda: swept(axes={"topology_options": [{}]}), "axis 'topology_options': allowed is an option of a run; each of"),
-    (lambda: swept(axes="stations"), "run_sweep: axes 'stations': allowed is a mapping of names"),
-    (lambda: swept(axes={3: [1]}), "run_sweep: axes {3: [1]}: allowed is a mapping of names"),
-    (lambda: swept(workers=2), "run_sweep: workers 2: allowed is a pacelab.Workers"),
-    (lambda: swept(out=3), f"run_sweep: out 3: {PATH}"),
-    (lambda: API.run("chain"), f"run: experiment 'chain': {EXPERIMENT}"),
-    (lambda: API.run(Experiment), f"run: experiment <class 'pacelab.experiment.experiment.Experiment'>: {EXPERIMENT}"),
-    (lambda: API.run(CELL, scheme="tcp-gap"), "run: scheme 'tcp-gap': allowed is a pacelab.Scheme"),
-    (lambda: API.run(CELL, pcap="x"), "run: pcap 'x': allowed is a pacelab.PcapFile"),
-    (lambda: API.run(CELL, on_progress=3), "run: on_progress 3: allowed is a function"),
-    (lambda: API.run_many(["chain"]), "run_many: experiments ['chain']: allowed is a list of pacelab.Experiments"),
-    (lambda: API.run_many(3), "run_many: experiments 3: allowed is a list of pacelab.Experiments"),
-    (lambda: API.compare("chain", schemes=["newreno"]), f"compare: base 'chain': {EXPERIMENT}"),
-    (lambda: API.record_air("chain", until_s=1), f"record_air: experiment 'chain': {EXPERIMENT}"),
-    (lambda: API.record_air(CELL, until_s=True), "record_air: until_s True: allowed is a number above 0"),
-    (lambda: API.run_pacer("chain", pacelab.Pacer), f"run: experiment 'chain': {EXPERIMENT}"),
-    (lambda: API.load_result(None), f"load_result: folder None: {PATH}"),
-    (lambda: API.load_points(b"x"), f"load_points: folder b'x': {PATH}"),
-    (lambda: API.write_file("x", "text"), "write_file: content 'text': allowed is bytes"),
-    (lambda: API.PcapFile(path=3), f"PcapFile: path 3: {PATH}"),
-    (lambda: API.RunStore(folder=""), f"RunStore: folder '': {PATH}"),
-    (lambda: API.plot_goodput("x"), "plot_goodput: comparison 'x': allowed is what pacelab.compare gives"),
-    (lambda: API.plot_points(TWO, 3), "plot_points: ax 3: allowed is matplotlib's Axes"),
-    (lambda: API.plot_goodput(PAIR, 3), "plot_goodput: ax 3: allowed is matplotlib's Axes"),
-    (lambda: API.plot_goodput(PAIR, point=3), "plot_goodput: point 3: allowed is a mapping"),
-    (lambda: API.plot_goodput(PAIR, AX, point={"x": 1}), "point 'x': allowed is an option that varies: hops, rts"),
-    (lambda: API.plot_goodput(PAIR, AX, point={"rts": "off"}), "point 'rts': 'off': allowed is one of True, False"),
-    (lambda: PAIR.write(name="../x"), "write: name '../x': allowed is a name without a path"),
-    (lambda: API.plot_timeline([RECORD], AX, names={0: "a"}, lanes=[9]), "lanes [9]: allowed is a list of nodes, of 0"),
-    (lambda: API.plot_timeline([RECORD], AX, names={0: "a"}, lanes=3), "lanes 3: allowed is a list of nodes, of 0"),
-    (lambda: API.plot_timeline([RECORD], window_ns=(5, 1)), "window_ns (5, 1): allowed is two numbers of ns, from"),
-    (lambda: API.run_pacer(CELL, pacelab.Pacer, watched="no"), "run_pacer: watched 'no': allowed is True or False"),
-    (lambda: API.Experiment(rate_bps=2), "--rate 2: allowed is one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54: "),
-    (lambda: API.Experiment(rate_bps=2), ": here 2 is 2000000"),
-    (lambda: API.Experiment(rate_bps=2e6), "--rate 2000000.0: allowed is one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24"),
-    (lambda: API.Experiment(rate_bps=2e6), ": here 2 is 2000000"),
-    (lambda: API.Experiment(rate_bps=3_000_000), ": here they are 1000000, 2000000, 5500000, "),
-    (lambda: API.Experiment(rts="on"), "--rts 'on': allowed is one of on, off: here on is True"),
-    (lambda: API.plot_series("x"), "plot_series: result 'x': allowed is a pacelab.RunResult"),
-    (lambda: API.plot_points("x"), "plot_points: points 'x': allowed is what pacelab.load_points gives"),
-    (lambda: API.plot_timeline("x"), "plot_timeline: records 'x': allowed is what pacelab.record_air gives"),
-    (lambda: API.Experiment(topology_options={3: 1}), "topology_options {3: 1}: allowed is a mapping, as"),
-    (lambda: API.Experiment("chain"), "Experiment: 'chain': allowed are options by name, as topology='chain'"),
-    (lambda: load_topology("chian"), "topology 'chian': did you mean 'chain'? allowed is one of chain, "),
-    (lambda: load_topology("chain", hops=0), "--hops 0: allowed is a whole number from 1 to 200"),
+    (
+        lambda: swept(axes={"topology_options": [{}]}),
+        "axis must be an option of a run, not 'topology_options'; each of the topology's is an axis by its",
+    ),
+    (
+        lambda: swept(axes="stations"),
+        "run_sweep: axes must be a mapping of names, for example {'hops': [1, 2]}, not 'stations'",
+    ),
+    (
+        lambda: swept(axes={3: [1]}),
+        "run_sweep: axes must be a mapping of names, for example {'hops': [1, 2]}, not {3: [1]}",
+    ),
+    (lambda: swept(workers=2), "run_sweep: workers must be a pacelab.Workers, not 2"),
+    (lambda: swept(out=3), f"run_sweep: out {PATH} 3"),
+    (lambda: API.run("chain"), f"run: experiment {EXPERIMENT} 'chain'"),
+    (lambda: API.run(Experiment), f"run: experiment {EXPERIMENT} <class 'pacelab.experiment.experiment.Experiment'>"),
+    (lambda: API.run(CELL, scheme="tcp-gap"), "run: scheme must be a pacelab.Scheme, not 'tcp-gap'"),
+    (lambda: API.run(CELL, pcap="x"), "run: pcap must be a pacelab.PcapFile, not 'x'"),
+    (lambda: API.run(CELL, on_progress=3), "run: on_progress must be a function, not 3"),
+    (
+        lambda: API.run_many(["chain"]),
+        "run_many: experiments must be a list of pacelab.Experiment objects, not ['chain']",
+    ),
+    (lambda: API.run_many(3), "run_many: experiments must be a list of pacelab.Experiment objects, not 3"),
+    (lambda: API.compare("chain", schemes=["newreno"]), f"compare: base {EXPERIMENT} 'chain'"),
+    (lambda: API.record_air("chain", until_s=1), f"record_air: experiment {EXPERIMENT} 'chain'"),
+    (
+        lambda: API.record_air(CELL, until_s=True),
+        "record_air: until_s must be a number above 0, up to 1000000, not True",
+    ),
+    (lambda: API.run_pacer("chain", pacelab.Pacer), f"run: experiment {EXPERIMENT} 'chain'"),
+    (lambda: API.load_result(None), f"load_result: folder {PATH} None"),
+    (lambda: API.load_points(b"x"), f"load_points: folder {PATH} b'x'"),
+    (lambda: API.write_file("x", "text"), "write_file: content must be bytes, not 'text'"),
+    (lambda: API.PcapFile(path=3), f"PcapFile: path {PATH} 3"),
+    (lambda: API.RunStore(folder=""), f"RunStore: folder {PATH} ''"),
+    (lambda: API.plot_goodput("x"), "plot_goodput: comparison must be what pacelab.compare gives, not 'x'"),
+    (lambda: API.plot_points(TWO, 3), "plot_points: ax must be a matplotlib Axes, not 3"),
+    (lambda: API.plot_goodput(PAIR, 3), "plot_goodput: ax must be a matplotlib Axes, not 3"),
+    (
+        lambda: API.plot_goodput(PAIR, point=3),
+        "plot_goodput: point must be a mapping of names, for example {'hops': [1, 2]}, not 3",
+    ),
+    (lambda: API.plot_goodput(PAIR, AX, point={"x": 1}), "point must be an option that varies (hops, rts), not 'x'"),
+    (lambda: API.plot_goodput(PAIR, AX, point={"rts": "off"}), "point 'rts' must be one of True, False, not 'off'"),
+    (lambda: PAIR.write(name="../x"), "write: name must be a name without a path, not '../x'"),
+    (lambda: API.plot_timeline([RECORD], AX, names={0: "a"}, lanes=[9]), "lanes must be a list of nodes (0), not [9]"),
+    (lambda: API.plot_timeline([RECORD], AX, names={0: "a"}, lanes=3), "lanes must be a list of nodes (0), not 3"),
+    (
+        lambda: API.plot_timeline([RECORD], window_ns=(5, 1)),
+        "plot_timeline: window_ns must be two numbers of ns, from and a later to, not (5, 1)",
+    ),
+    (lambda: API.run_pacer(CELL, pacelab.Pacer, watched="no"), "run_pacer: watched must be True or False, not 'no'"),
+    (
+        lambda: API.Experiment(rate_bps=2),
+        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 2; 2 is written 2000000 here",
+    ),
+    (lambda: API.Experiment(rate_bps=2), "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s,"),
+    (
+        lambda: API.Experiment(rate_bps=2e6),
+        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 2000000.0; 2 is written",
+    ),
+    (lambda: API.Experiment(rate_bps=2e6), "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54"),
+    (
+        lambda: API.Experiment(rate_bps=3_000_000),
+        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 3000000; they are written",
+    ),
+    (lambda: API.Experiment(rts="on"), "--rts must be one of on, off, not 'on'; on is written True here"),
+    (lambda: API.plot_series("x"), "plot_series: result must be a pacelab.RunResult, not 'x'"),
+    (lambda: API.plot_points("x"), "plot_points: points must be what pacelab.load_points gives, not 'x'"),
+    (lambda: API.plot_timeline("x"), "plot_timeline: records must be what pacelab.record_air gives, not 'x'"),
+    (
+        lambda: API.Experiment(topology_options={3: 1}),
+        "topology_options must be a mapping, for example {'hops': 7}, not {3: 1}",
+    ),
+    (
+        lambda: API.Experiment("chain"),
+        "Experiment takes options by name only, for example topology='chain', not 'chain'",
+    ),
+    (lambda: load_topology("chian"), "did you mean 'chain'?"),
+    (lambda: load_topology("chain", hops=0), "--hops must be a whole number from 1 to 200, not 0"),
     (lambda: pacelab.print_json({"a": float("nan")}), "print_json: Out of range float values"),
-    (lambda: pacelab.print_json({"a": object()}), "has no form in JSON: allowed are texts, finite numbers, lists"),
+    (
+        lambda: pacelab.print_json({"a": object()}),
+        "has no form in JSON; use texts, finite numbers,",
+    ),
     (lambda: pacelab.HookSettings(sense_hops=101), "sense_hops must be a whole number from 0 to 100, not 101"),
-    (lambda: jain([float("nan")]), "jain: rates [nan]: allowed is a list of finite numbers, 0 or more"),
-    (lambda: jain([-1.0, 1.0]), "jain: rates [-1.0, 1.0]: allowed is a list of finite numbers"),
-    (lambda: API.jain("12"), "jain: rates '12': allowed is a list of finite numbers"),
-    (lambda: API.Scheme(name="", summary="", source=""), "Scheme: name '': allowed is a text"),
+    (lambda: jain([float("nan")]), "jain: rates must be a list of finite numbers, 0 or more, not [nan]"),
+    (lambda: jain([-1.0, 1.0]), "jain: rates must be a list of finite numbers, 0 or more, not [-1.0, 1.0]"),
+    (lambda: API.jain("12"), "jain: rates must be a list of finite numbers, 0 or more, not '12'"),
+    (
+        lambda: API.Scheme(name="", summary="", source=""),
+        "Scheme: name must be a text of 1 to 100 characters, without \" * / : < > ? \\ |, not ''",
+    ),
     (lambda: API.Scheme(name="../a", summary="", source=""), "a text of 1 to 100 characters"),
     (lambda: API.Scheme(name="a" * 101, summary="", source=""), "a text of 1 to 100 characters"),
-    (lambda: API.Scheme(name="a\nb", summary="", source=""), "'a\\nb': allowed is a text without control characters"),
+    (
+        lambda: API.Scheme(name="a\nb", summary="", source=""),
+        "Scheme: name must be a text without control characters, not 'a\\nb'",
+    ),
     (
         lambda: API.Scheme(name="a", summary="", source="", implied_options={"qeue": 9}),
         "a mapping of options of an experiment",
     ),
     (
         lambda: API.Scheme(name="a", summary="", source="", implied_options={"edca": "yes"}),
-        "--edca 'yes': allowed is one of on",
+        "--edca must be one of on, off, not 'yes'; they are written True, False here",
     ),
-    (lambda: API.Scheme(name="a", summary="", source="", link=3), "Scheme: link 3: allowed is a function"),
+    (lambda: API.Scheme(name="a", summary="", source="", link=3), "Scheme: link must be a function, not 3"),
     (
         lambda: API.Scheme(name="a", summary="", source="", traffic=("http",)),
-        "traffic ('http',): allowed is a list of tcp",
+        "Scheme: traffic must be a list of tcp, udp-saturated, cbr, voice, not ('http',)",
     ),
     (
         lambda: API.Scheme(name="a", summary="", source="", needs="gateway"),
-        "needs 'gateway': allowed is a list of texts",
+        "Scheme: needs must be a list of texts, not 'gateway'",
     ),
 ]
 
@@ -276,7 +340,7 @@ def test_a_notebook_tells_in_one_line_what_a_call_takes() -> None:
     shown: Any = caught.value
     assert shown._render_traceback_() == [
         "TypeError: slide() missing 1 required positional argument: 'high'; "
-        "it takes (label, low, high, *, step=1, start)"
+        "the parameters are (label, low, high, *, step=1, start)"
     ]
 
 
@@ -353,7 +417,9 @@ def test_a_scheme_keeps_what_it_was_given() -> None:
 
 
 def test_a_picture_of_what_is_no_topology_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^topology 'chain': allowed is a pacelab\.Topology, as load_topology"):
+    with pytest.raises(
+        ValueError, match=r"^topology must be a pacelab\.Topology, for example from load_topology, not 'chain'"
+    ):
         API.plot_topology("chain")
-    with pytest.raises(ConfigError, match=r"^topology 3: allowed is a name, or a path to a \.yaml or \.py file"):
+    with pytest.raises(ConfigError, match=r"^topology must be a name or the path of a \.yaml or \.py file, not 3"):
         API.load_topology(3)

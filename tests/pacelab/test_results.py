@@ -295,15 +295,18 @@ def test_write_folder_gives_each_process_its_own(in_tmp: Path) -> None:
 @pytest.mark.parametrize("check", [lambda out: check_destination(out), lambda out: write_folder(out, FILES, name="n")])
 def test_out_that_is_not_empty_is_refused(tmp_path: Path, check) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "mine.txt").write_text("keep")
-    with pytest.raises(ConfigError, match="the folder is not empty: allowed is a new or an empty folder"):
+    with pytest.raises(ConfigError, match="--out must be a new or an empty folder; '"):
         check(tmp_path)
-    with pytest.raises(ConfigError, match="it is not a folder"):
+    with pytest.raises(ConfigError, match="--out must be a new or an empty folder; '"):
         check(tmp_path / "mine.txt")
     assert everything_below(tmp_path) == ["mine.txt"]
 
 
 def test_out_that_is_not_writable_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"--out '/proc/here': cannot write there .*allowed is a writable place"):
+    with pytest.raises(
+        ConfigError,
+        match=r"--out '/proc/here': cannot write there \(No such file or directory\); use a writable folder",
+    ):
         check_destination(Path("/proc/here"))
     with pytest.raises(ConfigError, match="cannot write there"):
         check_destination(Path("/proc/a/b"))
@@ -322,7 +325,7 @@ def test_check_destination_leaves_nothing(in_tmp: Path) -> None:
 
 
 def test_full_disk_leaves_nothing(small_disk: Path) -> None:
-    with pytest.raises(HostError, match="No space left on device: make room, or write elsewhere") as caught:
+    with pytest.raises(HostError, match="writing '") as caught:
         write_folder(small_disk / "x" / "out", {"a": b"small", "b": bytes(200_000)}, name="n")
     assert "\n" not in str(caught.value)
     assert everything_below(small_disk) == []
@@ -358,9 +361,12 @@ def test_write_file_replaces_whole(tmp_path: Path) -> None:
     write_file(tmp_path / "figures" / "a.svg", b"two")
     assert (tmp_path / "figures" / "a.svg").read_bytes() == b"two"
     assert everything_below(tmp_path) == ["figures", "figures/a.svg"]
-    with pytest.raises(ConfigError, match=r"^writing '.*figures': it is a folder: allowed is a file name"):
+    with pytest.raises(ConfigError, match=r"^cannot write '"):
         write_file(tmp_path / "figures", b"three")
-    with pytest.raises(ConfigError, match=r"^writing '/proc/here.svg': cannot write there .*allowed is a writable"):
+    with pytest.raises(
+        ConfigError,
+        match=r"^writing '/proc/here\.svg': cannot write there \(No such file or directory\); use a writable folder",
+    ):
         write_file(Path("/proc/here.svg"), b"four")
 
 
@@ -380,26 +386,58 @@ def test_folder_made_under_sudo_belongs_to_who_called(tmp_path: Path, monkeypatc
 LONG = "x" * 300
 NO_PATH = "the path of a file or folder"
 REFUSED = [
-    ("run cell --out=", "--out ''", NO_PATH),
-    ("sweep cell --out=", "--out ''", NO_PATH),
-    ("run cell --pcap -", "--pcap '-'", NO_PATH),
-    ("plot ''", "DIR ''", NO_PATH),
-    ("grade here ''", "submissions ''", NO_PATH),
+    (
+        "run cell --out=",
+        "--out must be the path of a file or folder, not ''; perhaps a shell variable is unset; `pacelab",
+        NO_PATH,
+    ),
+    (
+        "sweep cell --out=",
+        "--out must be the path of a file or folder, not ''; perhaps a shell variable is unset; `pacelab",
+        NO_PATH,
+    ),
+    (
+        "run cell --pcap -",
+        "--pcap must be the path of a file or folder, not '-'; write ./- for a file called -; `pacelab run",
+        NO_PATH,
+    ),
+    (
+        "plot ''",
+        "DIR must be the path of a file or folder, not ''; perhaps a shell variable is unset; `pacelab plot",
+        NO_PATH,
+    ),
+    (
+        "grade here ''",
+        "submissions must be the path of a file or folder, not ''; perhaps a shell variable is unset;",
+        NO_PATH,
+    ),
     ("compare chain --hops 1 --hops 2", "--hops is given 2 times", "a list A,B"),
-    ("run cell --out loop", "--out 'loop'", "a writable place"),
-    ("run cell --out loop/x", "--out 'loop/x'", "a writable place"),
-    ("run cell --pcap loop/x", "--pcap 'loop/x'", "a writable place"),
-    ("sweep cell --out loop", "--out 'loop'", "a writable place"),
-    ("topologies cell --plot --out loop/x.svg", "loop/x.svg'", "a writable place"),
-    (f"sweep cell --out {LONG}", LONG, "a writable place"),
-    (f"topologies cell --plot --out {LONG}.svg", LONG, "a writable place"),
-    ("sweep cell --seconds 1000000 --out file/x", "--out 'file/x/sweep.json'", "a writable place"),
-    ("compare cell --seconds 1000000 --schemes newreno --cache file/x", "file/x/", "a writable place"),
-    ("sweep cell --out mine", "--out 'mine'", "a new, an empty or a sweep's"),
-    ("plot nowhere", "(No such file or directory)", "one of these or a run"),
+    ("run cell --out loop", "--out 'loop'", "use a writable folder"),
+    ("run cell --out loop/x", "--out 'loop/x'", "use a writable folder"),
+    ("run cell --pcap loop/x", "--pcap 'loop/x'", "use a writable folder"),
+    ("sweep cell --out loop", "--out 'loop'", "use a writable folder"),
+    ("topologies cell --plot --out loop/x.svg", "loop/x.svg'", "use a writable folder"),
+    (f"sweep cell --out {LONG}", LONG, "use a writable folder"),
+    (f"topologies cell --plot --out {LONG}.svg", LONG, "use a writable folder"),
+    ("sweep cell --seconds 1000000 --out file/x", "--out 'file/x/sweep.json'", "use a writable folder"),
+    ("compare cell --seconds 1000000 --schemes newreno --cache file/x", "file/x/", "use a writable folder"),
+    (
+        "sweep cell --out mine",
+        "--out must be a new folder, an empty one, or one of a sweep; 'mine' holds other files",
+        "--out must be a new folder, an empty one, or one of a sweep; 'mine' holds other files",
+    ),
+    (
+        "plot nowhere",
+        "no such folder: 'nowhere'; give the folder of a run, sweep or comparison",
+        "no such folder: 'nowhere'; give the folder of a run, sweep or comparison",
+    ),
     ("topologies --plot", "--plot", "topologies NAME"),
-    ("topologies --hops 3", "options are of one topology", "topologies NAME"),
-    ("topologies cell --out cell.svg", "--out", "allowed with --plot"),
+    (
+        "topologies --hops 3",
+        "--plot and options of a topology need one topology; use `pacelab topologies NAME`",
+        "topologies NAME",
+    ),
+    ("topologies cell --out cell.svg", "--out", "--out needs --plot, whose figure it names"),
     ("grade", "no submissions were named", "folders, zips, notebooks or .py"),
     ("grade nowhere", "'nowhere'", "not there"),
 ]
@@ -442,7 +480,7 @@ def test_a_current_folder_that_was_removed_is_said(in_tmp: Path) -> None:
     gone.mkdir()
     code = "import os, sys; os.rmdir(os.getcwd()); from pacelab.cli.main import main; sys.exit(main(['update']))"
     ran = subprocess.run([sys.executable, "-c", code], cwd=gone, capture_output=True, text=True, check=False)
-    said = "pacelab: the current folder is not there any more: change into another one\n"
+    said = "pacelab: the current folder no longer exists; change to another one\n"
     assert (ran.returncode, ran.stderr) == (3, said)
 
 

@@ -12,7 +12,7 @@ from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.table import CONTROLS
+from pacelab.options.names_or_files import CONTROLS
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES, HookSettings, find_scheme
@@ -130,7 +130,7 @@ def test_a_larger_alpha_opens_the_window_faster_and_the_minimum_holds() -> None:
     ],
 )
 def test_values_out_of_range_are_refused(option: str, value: float, flag: str) -> None:
-    with pytest.raises(ConfigError, match=f"^{flag} .*allowed is"):
+    with pytest.raises(ConfigError, match=f"^{flag} must be "):
         Experiment(**{option: value})
 
 

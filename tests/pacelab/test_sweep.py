@@ -169,9 +169,10 @@ def test_only_code_that_decides_a_run_changes_the_fingerprint(monkeypatch: pytes
     cache.fingerprint.cache_clear()
     before = cache.fingerprint()
     for path, changes in (
-        ("lab/lab3.py", False),
-        ("claims/book.py", False),
-        ("running/runner.py", True),
+        ("pacelab/demo/live.py", False),
+        ("pacelab/claims/book.py", False),
+        ("pacelab/running/runner.py", True),
+        ("pacelab_pacer/core/segment.py", True),
     ):
         with (tmp_path / path).open("a") as text:
             text.write("# a comment\n")
@@ -222,7 +223,7 @@ def test_a_damaged_run_is_made_anew(
     before, kept = contents(in_tmp / "s"), RunCache(in_tmp / "s/runs").place(BASE)
     damage(kept, name, text)
     assert sweep() == 1
-    assert "runs made anew since what was kept of them is damaged: 1; the first: result" in capsys.readouterr().err
+    assert "runs made anew since what was kept of them is damaged: 1; the first: " in capsys.readouterr().err
     assert contents(in_tmp / "s") == before
     assert sweep() == 0
 
@@ -243,7 +244,7 @@ def test_a_kept_run_of_another_schema_is_told_and_stays(version: int, told: str,
     store.keep(BASE, run(BASE))
     text = json.dumps({"schema_version": version})
     damage(store.place(BASE), "run.json", text)
-    with pytest.raises(pacelab.ConfigError, match=f"schema version {version}: allowed is 3; .*{told}"):
+    with pytest.raises(pacelab.ConfigError, match=f"schema version must be 3, not {version}: .*{told}"):
         run_sweep(BASE, schemes=["newreno"], out=tmp_path / "s", cache=tmp_path, workers=HERE)
     assert (store.place(BASE) / "run.json").read_text() == text
 
@@ -306,7 +307,7 @@ def test_sweep_checks_all_points_before_the_first_run(tmp_path: Path, monkeypatc
 def test_a_list_of_first_seeds_is_refused(command: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The seeds are an axis already: a column of another one would be a label that no run has."""
     assert main([command, "chain", "--seed", "1..3", "--seconds", "1", "--seeds", "2", "--out", "s"]) == 2
-    told = "--seed 1,2,3: allowed is one value here, the first seed; `--seeds N` runs N of them"
+    told = "--seed must be one value, the first seed, not 1,2,3; `--seeds N` runs N seeds"
     assert told in capsys.readouterr().err.replace("\n", " ")
     assert list(in_tmp.iterdir()) == []
 
@@ -315,16 +316,21 @@ def test_a_list_of_first_seeds_is_refused(command: str, in_tmp: Path, capsys: py
 @pytest.mark.parametrize("values", [3, "3", [], range(0)])
 def test_an_axis_that_is_no_list_is_refused(in_tmp: Path, values: Any) -> None:
     with pytest.raises(
-        pacelab.ConfigError, match=r"axis 'hops': .*: allowed is a list or a range of one value or more"
+        pacelab.ConfigError,
+        match=r"axis 'hops': must be a list or a range with at least one value, for example \[1, 2\], not",
     ):
         run_sweep(BASE, schemes=["newreno"], axes={"hops": values}, out=in_tmp / "s", workers=HERE)
 
 
 @pytest.mark.usefixtures("engine")
 def test_a_grid_with_an_axis_of_seeds_is_refused(in_tmp: Path) -> None:
-    with pytest.raises(pacelab.ConfigError, match="--seed 5,7: allowed is one value here, the first seed"):
+    with pytest.raises(
+        pacelab.ConfigError, match="--seed must be one value, the first seed, not 5,7; `--seeds N` runs N seeds"
+    ):
         run_sweep(BASE, schemes=["newreno"], axes={"seed": [5, 7]}, out=in_tmp / "s", workers=HERE)
-    with pytest.raises(pacelab.ConfigError, match="--seed 5: allowed is one value here, the first seed"):
+    with pytest.raises(
+        pacelab.ConfigError, match="--seed must be one value, the first seed, not 5; `--seeds N` runs N seeds"
+    ):
         compare(BASE, schemes=["newreno"], axes={"seed": [5]}, jobs=1)
 
 
@@ -338,7 +344,7 @@ def test_an_own_option_is_no_second_column_of_a_name(
     ends = "flows=(pacelab.Flow(src=0, dst=1),), decode_m=250.0, sense_m=550.0)"
     Path("own.py").write_text(head + nodes + ends)
     assert main(["sweep", "own.py", "--set", f"{name}=2,3", *beside, "--seconds", "0.1", "--out", "s"]) == 2
-    assert f"--set {name}=...: allowed is one value: the table of runs has a column" in capsys.readouterr().err
+    assert f"--set {name} must be one value: the table of runs already has a column" in capsys.readouterr().err
     assert not Path("s").exists()
 
 
@@ -347,7 +353,10 @@ def test_sweep_leaves_other_folders_alone(in_tmp: Path, capsys: pytest.CaptureFi
     Path("mine").mkdir()
     Path("mine/thesis.txt").write_text("precious")
     assert main([*SMALL, "--out", "mine"]) == 2
-    assert "the folder is not a sweep's" in capsys.readouterr().err
+    assert (
+        "--out must be a new folder, an empty one, or one of a sweep; 'mine' holds other files"
+        in capsys.readouterr().err
+    )
     assert main([*SMALL, "--out", "mine/thesis.txt"]) == 2
     assert [path.name for path in Path("mine").iterdir()] == ["thesis.txt"]
 
@@ -394,7 +403,7 @@ def test_a_comparison_says_in_which_run_own_code_failed(in_tmp: Path, capsys: py
     assert "--scheme mine.py:MINE --seed 2: scheme 'mine': link= failed" in capsys.readouterr().err
 
 
-# Sweeps that are interrupted, or killed, or lose a worker: finished runs stay, and the same command goes on.
+# Sweeps that are interrupted, or killed, or lose a worker: finished runs stay, and repeat the command to continue.
 
 needs_linux = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and process groups")
 needs_linux1 = pytest.mark.skipif(shutil.which("ps") is None, reason="no ps here: apt install procps")

@@ -281,11 +281,11 @@ def test_timelines_that_pages_ask_for_have_frames(page: str, in_tmp: Path, capsy
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--from", "5", "--to", "4"], "--to 4: allowed is more than --from, 5 ms"),
-        (["--to", "20000"], "--to '20000': allowed is a number from 0 to 10000"),
-        (["--hops", "2,3"], "--hops: allowed is one value here"),
-        (["--rate", "2,11"], "--rate: allowed is one value here"),
-        (["--out", "x.jpg"], "allowed is a file name that ends with .svg, .png or .pdf"),
+        (["--from", "5", "--to", "4"], "--to must be more than --from, 5 ms, not 4"),
+        (["--to", "20000"], "--to must be a number from 0 to 10000, not '20000'"),
+        (["--hops", "2,3"], "--hops must be one value here; `pacelab compare` accepts lists"),
+        (["--rate", "2,11"], "--rate must be one value here; `pacelab compare` accepts lists"),
+        (["--out", "x.jpg"], "--out must be a file name that ends with .svg, .png or .pdf, not 'x.jpg'"),
     ],
 )
 def test_timeline_refuses_what_it_cannot_draw(

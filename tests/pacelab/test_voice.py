@@ -158,7 +158,7 @@ def test_calls_have_category_codec_and_start_of_their_own() -> None:
 
 def test_a_flow_that_would_start_after_its_stop_is_refused(in_tmp: Path) -> None:
     Path("t.yaml").write_text("version: 1\nflows: [{flow: 0, stop: 5 s}]\n")
-    with pytest.raises(ConfigError, match=r"t.yaml:2: flows.0.stop: not after start; allowed is more than 10 s"):
+    with pytest.raises(ConfigError, match=r"t\.yaml:2: flows\.0\.stop: 5 s is not after start; use more than 10 s"):
         string(traffic="t.yaml", tcp_start_s=10.0)
 
 
@@ -186,10 +186,22 @@ def test_a_traffic_file_has_calls(in_tmp: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{flow: 1}", "flows.0.flow: 1: it is one direction of a call; allowed is `from` and `to`"),
-        ("{from: G, to: pbx, kind: voice, payload: 20 B}", "flows.0.payload: voice flows have none"),
-        ("{from: G, to: pbx, kind: mixed}", "flows.0.kind: 'mixed'; allowed is one of tcp, udp-saturated, cbr"),
-        ("{from: G, to: nobody, kind: voice}", "flows.0.to: there is no node 'nobody'"),
+        (
+            "{flow: 1}",
+            r"t\.yaml:3: flows\.0\.flow: 1 is one direction of a call; use `from` and `to` with `kind: voice`",
+        ),
+        (
+            "{from: G, to: pbx, kind: voice, payload: 20 B}",
+            r"t\.yaml:3: flows\.0\.payload: voice flows have no payload; remove it, or use tcp, udp-saturated, cbr,",
+        ),
+        (
+            "{from: G, to: pbx, kind: mixed}",
+            r"t\.yaml:3: flows\.0\.kind: must be one of tcp, udp-saturated, cbr, file, http, voice, not 'mixed'",
+        ),
+        (
+            "{from: G, to: nobody, kind: voice}",
+            r"t\.yaml:3: flows\.0\.to: must be a node \(G, MAP3, MP6, server, pbx\), not 'nobody'",
+        ),
     ],
 )
 def test_a_traffic_files_bad_calls_are_refused(line: str, message: str, in_tmp: Path) -> None:

@@ -226,7 +226,10 @@ def test_an_experiment_whose_own_file_a_worker_lacks_says_where_it_was_looked_fo
         sent = pickle.dumps(Experiment(traffic="flows.yaml"))
     with (
         chdir("there"),
-        pytest.raises(ConfigError, match=r"flows.yaml.*made again in .*there on .*: files of your own"),
+        pytest.raises(
+            ConfigError,
+            match=r"cannot read --traffic 'flows\.yaml' \(No such file or directory\); give the path",
+        ),
     ):
         pickle.loads(sent)
 
@@ -234,13 +237,13 @@ def test_an_experiment_whose_own_file_a_worker_lacks_says_where_it_was_looked_fo
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("address", ["nowhere", "tcp://", "tcp://x", "http://x:1", "tcp://x:one"])
 def test_what_is_no_address_of_a_scheduler_is_refused_at_once(address: str) -> None:
-    with pytest.raises(ConfigError, match=r"--scheduler .*: allowed is tcp://HOST:PORT"):
+    with pytest.raises(ConfigError, match="--scheduler must be tcp://HOST:PORT"):
         Workers(scheduler=address)
 
 
 @pytest.mark.usefixtures("engine")
 def test_jobs_and_scheduler_exclude_each_other() -> None:
-    with pytest.raises(ConfigError, match="--jobs 2 with --scheduler tcp://x:1"):
+    with pytest.raises(ConfigError, match="--jobs 2 and --scheduler tcp://x:1 cannot be combined; leave one out"):
         Workers(jobs=2, scheduler="tcp://x:1")
 
 

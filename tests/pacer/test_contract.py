@@ -21,7 +21,9 @@ from pacelab_pacer.core.candidates.ack_control import AckPacing, AckPacingConfig
 from pacelab_pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig, FixedRateConfig, FixedRatePacer
 from pacelab_pacer.core.contract import Event, Forward, Hook, Point, SegmentSeen, TransmitResult
 from pacelab_pacer.core.expect.expected_ack import PACE, ExpectedAck
-from pacelab_pacer.core.link_red.link_red import TIMINGS, ExtraBackoff, LinkPacing, LinkRed, LinkRedConfig
+from pacelab_pacer.core.link_red.link_pacing import ExtraBackoff, LinkPacing
+from pacelab_pacer.core.link_red.link_red import LinkRed, LinkRedConfig
+from pacelab_pacer.core.link_red.link_timing import TIMINGS
 from pacelab_pacer.core.null import NullHook
 from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig
 from pacelab_pacer.core.pacing.pacing_hook import PacingHook
@@ -32,22 +34,22 @@ from pacelab_pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 from pacelab_pacer.core.vagp.bandwidth_controller import BandwidthConfig
 from pacelab_pacer.core.vagp.equations import Reading
 from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
-from tests.pacer.hook_shell import CALM, DOWN, FOUR_HOPS, MS, UP, S, Shell, data, pure_ack
+from tests.pacer.hook_driver import CALM, DOWN, FOUR_HOPS, MS, UP, Driver, S, data, pure_ack
 
 # The null hook keeps the contract and changes nothing.
 
 
 def test_every_segment_passes_at_once_and_nothing_else_happens() -> None:
-    shell = Shell(NullHook())
+    driver = Driver(NullHook())
     first = data(DOWN, 0)
-    shell.see(Point.WIRED_TO_AIR, first)
-    shell.hook.handle(0, TransmitResult(first, 3, True, 1))
-    shell.run_until(S)
-    shell.timeout()
-    assert [sent.segment for sent in shell.sent] == [first]
-    assert shell.hook.poll_action() is None
-    assert shell.hook.deadline() is None
-    assert shell.hook.counters() == {}
+    driver.see(Point.WIRED_TO_AIR, first)
+    driver.hook.handle(0, TransmitResult(first, 3, True, 1))
+    driver.run_until(S)
+    driver.timeout()
+    assert [sent.segment for sent in driver.sent] == [first]
+    assert driver.hook.poll_action() is None
+    assert driver.hook.deadline() is None
+    assert driver.hook.counters() == {}
 
 
 # `react` is the rest of the contract in one call.
@@ -197,20 +199,20 @@ class Chaos:
     """Four flows of each direction, near the wrap of the sequence space, doing anything at any time."""
 
     def __init__(self, hook: Hook, *, gateway: bool, may_inject: bool) -> None:
-        self.shell = Shell(hook, may_inject=may_inject)
+        self.driver = Driver(hook, may_inject=may_inject)
         self.gateway = gateway
         self.next_seq: dict[tuple[int, bool], int] = {}
 
     def step(self, action: str, number: int, amount: int, wired: bool) -> None:
-        shell = self.shell
+        driver = self.driver
         if action == "wait":
-            shell.run_until(shell.now_ns + amount * 10 * MS)
+            driver.run_until(driver.now_ns + amount * 10 * MS)
             return
         if action == "sleep":
-            shell.skip_to(shell.now_ns + amount * MS)
+            driver.skip_to(driver.now_ns + amount * MS)
             return
         if action == "timeout":
-            shell.timeout()
+            driver.timeout()
             return
         outward, inward = self.points(wired)
         flow = (DOWN if self.gateway and wired else UP)._replace(sport=number)
@@ -218,14 +220,14 @@ class Chaos:
         if action in ("out", "again"):
             first = seq if action == "out" else (seq - 1460) % 2**32
             self.next_seq[number, wired] = (first + 1460) % 2**32
-            shell.see(outward, data(flow, first), FOUR_HOPS[: amount % 5])
+            driver.see(outward, data(flow, first), FOUR_HOPS[: amount % 5])
         elif action == "ack":
             ack = (seq - 1460 * (amount % 4)) % 2**32
             rtt_wired = amount * MS if amount % 3 == 0 else None
-            shell.see(inward, pure_ack(flow, ack, rtt_wired=rtt_wired, window=5000 + 100 * (amount % 40)))
+            driver.see(inward, pure_ack(flow, ack, rtt_wired=rtt_wired, window=5000 + 100 * (amount % 40)))
         else:
             flags = {"fin": FIN | ACK, "rst": RST, "syn": SYN}[action]
-            shell.see(outward, data(flow, seq, 0, flags=flags))
+            driver.see(outward, data(flow, seq, 0, flags=flags))
 
     def points(self, wired: bool) -> tuple[Point, Point]:
         """Where data goes out, and where its ACKs come in."""
@@ -241,14 +243,14 @@ def test_any_interleaving_keeps_the_contract(name: str, steps: list[tuple[str, i
     chaos = Chaos(HOOKS[name](), gateway="gateway" in name, may_inject=name in INJECTING)
     for step in steps:
         chaos.step(*step)
-        chaos.shell.check_conservation()
-        waiting = chaos.shell.hook.deadline()
-        assert waiting is not None or not chaos.shell.held  # what is queued has a time to leave
-    chaos.shell.run_until(chaos.shell.now_ns + 1000 * S)
-    chaos.shell.check_conservation()
-    assert chaos.shell.held == {}
-    assert chaos.shell.kept == {}
-    assert chaos.shell.hook.deadline() is None
+        chaos.driver.check_conservation()
+        waiting = chaos.driver.hook.deadline()
+        assert waiting is not None or not chaos.driver.held  # what is queued has a time to leave
+    chaos.driver.run_until(chaos.driver.now_ns + 1000 * S)
+    chaos.driver.check_conservation()
+    assert chaos.driver.held == {}
+    assert chaos.driver.kept == {}
+    assert chaos.driver.hook.deadline() is None
 
 
 @pytest.mark.parametrize("name", HOOKS)
@@ -257,12 +259,12 @@ def test_any_interleaving_keeps_the_contract(name: str, steps: list[tuple[str, i
 def test_same_events_give_the_same_actions(name: str, gaps_ms: list[int]) -> None:
     results = []
     for _ in range(2):
-        shell = Shell(HOOKS[name]())
+        driver = Driver(HOOKS[name]())
         for i, gap in enumerate(gaps_ms):
             wired = "gateway" in name
-            shell.see(Point.WIRED_TO_AIR if wired else Point.LOCAL_OUT, data(DOWN._replace(sport=i % 3), i * 1460))
-            shell.run_until(shell.now_ns + gap * MS)
-        results.append([(s.at_ns, s.segment.flow, s.segment.seq) for s in shell.sent])
+            driver.see(Point.WIRED_TO_AIR if wired else Point.LOCAL_OUT, data(DOWN._replace(sport=i % 3), i * 1460))
+            driver.run_until(driver.now_ns + gap * MS)
+        results.append([(s.at_ns, s.segment.flow, s.segment.seq) for s in driver.sent])
     assert results[0] == results[1]
 
 
@@ -273,52 +275,52 @@ def test_first_transmissions_keep_order_and_distance(steps: list[tuple[int, int]
     hook: TcpGapGateway | TcpGapSender = TcpGapGateway() if at_gateway else TcpGapSender()
     outward = Point.WIRED_TO_AIR if at_gateway else Point.LOCAL_OUT
     inward = Point.AIR_TO_WIRED if at_gateway else Point.LOCAL_IN
-    shell = Shell(hook)
+    driver = Driver(hook)
     paces: list[int] = []
     seq = 2**32 - 10_000
     for gap_ms, arrivals in steps:
         for _ in range(arrivals):
-            if len(shell.held) < 20:
-                shell.see(outward, data(DOWN, seq % 2**32))
+            if len(driver.held) < 20:
+                driver.see(outward, data(DOWN, seq % 2**32))
                 seq += 1460
-                note_paces(hook, shell, paces)
-        target = shell.now_ns + gap_ms * MS
+                note_paces(hook, driver, paces)
+        target = driver.now_ns + gap_ms * MS
         while (wanted := hook.deadline()) is not None and wanted[0] <= target:
-            shell.run_until(wanted[0])
-            note_paces(hook, shell, paces)
-        shell.run_until(target)
-        if shell.sent:
-            shell.see(inward, pure_ack(DOWN, shell.sent_seqs(DOWN)[-1]))
-    times = shell.times(DOWN)
+            driver.run_until(wanted[0])
+            note_paces(hook, driver, paces)
+        driver.run_until(target)
+        if driver.sent:
+            driver.see(inward, pure_ack(DOWN, driver.sent_seqs(DOWN)[-1]))
+    times = driver.times(DOWN)
     assert len(times) == len(paces)
     for (earlier, later), pace in zip(pairwise(times), paces[1:], strict=True):
         assert later - earlier >= pace
-    firsts = [s.segment.seq for s in shell.sent if s.segment.payload_bytes and not s.again]
+    firsts = [s.segment.seq for s in driver.sent if s.segment.payload_bytes and not s.again]
     assert all(seq_diff(b, a) > 0 for a, b in pairwise(firsts))
 
 
-def note_paces(hook: TcpGapGateway | TcpGapSender, shell: Shell, paces: list[int]) -> None:
+def note_paces(hook: TcpGapGateway | TcpGapSender, driver: Driver, paces: list[int]) -> None:
     """Write down the pace in force at each new release."""
     flow = hook._flows.by_key.get(DOWN)
     assert flow is not None
-    paces.extend([flow.pacer.schedule.interval_ns] * (len(shell.times(DOWN)) - len(paces)))
+    paces.extend([flow.pacer.schedule.interval_ns] * (len(driver.times(DOWN)) - len(paces)))
 
 
 @CALM
 @given(st.lists(st.integers(1, 400), min_size=5, max_size=60))
 def test_late_timeouts_never_burst(lateness_ms: list[int]) -> None:
     """However late it is called, a pacer of 10 ms sends at least 5 ms apart."""
-    shell = Shell(FixedRatePacer(FixedRateConfig(rate_bps=1_200_000)))
+    driver = Driver(FixedRatePacer(FixedRateConfig(rate_bps=1_200_000)))
     for i, late in enumerate(lateness_ms):
-        shell.see(Point.LOCAL_OUT, data(UP, i * 1460))
-        wanted = shell.hook.deadline()
+        driver.see(Point.LOCAL_OUT, data(UP, i * 1460))
+        wanted = driver.hook.deadline()
         assert wanted is not None
         if wanted[1] == "pace":
-            shell.skip_to(max(shell.now_ns, wanted[0]) + late * MS)
-            shell.timeout()
-    shell.run_until(shell.now_ns + S)
-    assert len(shell.times(UP)) == len(lateness_ms)
-    assert all(later - earlier >= 5 * MS for earlier, later in pairwise(shell.times(UP)))
+            driver.skip_to(max(driver.now_ns, wanted[0]) + late * MS)
+            driver.timeout()
+    driver.run_until(driver.now_ns + S)
+    assert len(driver.times(UP)) == len(lateness_ms)
+    assert all(later - earlier >= 5 * MS for earlier, later in pairwise(driver.times(UP)))
 
 
 @CALM
@@ -326,10 +328,10 @@ def test_late_timeouts_never_burst(lateness_ms: list[int]) -> None:
 def test_any_header_gets_a_verdict(seen: list[tuple[Point, int, int]]) -> None:
     """Nonsense flags and sizes at any point: an exception would cost the whole hook."""
     for name, make in HOOKS.items():
-        shell = Shell(make(), may_inject=name in INJECTING)
+        driver = Driver(make(), may_inject=name in INJECTING)
         for i, (point, flags, payload) in enumerate(seen):
             segment = data(UP, i * 97, payload % 1500, flags=flags, ack=(payload * 1_431_655_765) % 2**32)
-            shell.see(point, segment, FOUR_HOPS[: payload % 5])
-        shell.run_until(1000 * S)
-        shell.check_conservation()
-        assert shell.held == {}
+            driver.see(point, segment, FOUR_HOPS[: payload % 5])
+        driver.run_until(1000 * S)
+        driver.check_conservation()
+        assert driver.held == {}

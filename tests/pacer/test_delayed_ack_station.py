@@ -10,7 +10,7 @@ from pacelab_pacer.core.contract import Point, TransmitResult
 from pacelab_pacer.core.segment import FIN, SYN, FlowKey
 from pacelab_pacer.core.tcp_ap.equations import out_of_interference_hops
 from pacelab_pacer.core.tcp_ap.hooks import DelayedAckConfig, DelayedAckStation
-from tests.pacer.hook_shell import DOWN, MS, UP, Shell, data, pure_ack
+from tests.pacer.hook_driver import DOWN, MS, UP, Driver, data, pure_ack
 
 
 def test_out_of_interference_of_three_hops_is_the_four_hop_delay() -> None:
@@ -21,22 +21,22 @@ IN, OUT = Point.LOCAL_IN, Point.LOCAL_OUT
 STEADY = DelayedAckConfig(schedule=((0, 3),))
 
 
-def shell(config: DelayedAckConfig = STEADY) -> Shell:
-    return Shell(DelayedAckStation(config))
+def driver(config: DelayedAckConfig = STEADY) -> Driver:
+    return Driver(DelayedAckStation(config))
 
 
-def comes(shell: Shell, seq: int, *, ack: int | None = None, payload: int = 1000) -> None:
+def comes(driver: Driver, seq: int, *, ack: int | None = None, payload: int = 1000) -> None:
     """Data comes in, and the station's TCP acknowledges it."""
-    shell.see(IN, data(DOWN, seq, payload))
-    shell.see(OUT, pure_ack(DOWN, seq + payload if ack is None else ack))
+    driver.see(IN, data(DOWN, seq, payload))
+    driver.see(OUT, pure_ack(DOWN, seq + payload if ack is None else ack))
 
 
-def acks(shell: Shell) -> list[tuple[int, int]]:
-    return [(sent.at_ns, sent.segment.ack) for sent in shell.sent if sent.segment.is_pure_ack]
+def acks(driver: Driver) -> list[tuple[int, int]]:
+    return [(sent.at_ns, sent.segment.ack) for sent in driver.sent if sent.segment.is_pure_ack]
 
 
 def test_every_third_ack_goes() -> None:
-    run = shell()
+    run = driver()
     run.see(IN, data(DOWN, 0, 0, flags=SYN))
     for number in range(7):
         comes(run, 1 + 1000 * number)
@@ -47,7 +47,7 @@ def test_every_third_ack_goes() -> None:
 
 
 def test_d_grows_with_the_octets_that_came() -> None:
-    run = shell(DelayedAckConfig(schedule=((0, 1), (3000, 2), (6000, 3))))
+    run = driver(DelayedAckConfig(schedule=((0, 1), (3000, 2), (6000, 3))))
     run.see(IN, data(DOWN, 4_294_967_295, 0, flags=SYN))
     for number in range(12):
         comes(run, 1000 * number)
@@ -56,7 +56,7 @@ def test_d_grows_with_the_octets_that_came() -> None:
 
 
 def test_last_ack_waits_no_longer_than_the_timeout() -> None:
-    run = shell()
+    run = driver()
     comes(run, 0)
     run.run_until(20 * MS)
     comes(run, 1000)
@@ -69,7 +69,7 @@ def test_last_ack_waits_no_longer_than_the_timeout() -> None:
 
 
 def test_early_and_repeated_timeouts_are_harmless() -> None:
-    run = shell()
+    run = driver()
     run.timeout()
     comes(run, 0)
     comes(run, 1000)
@@ -79,7 +79,7 @@ def test_early_and_repeated_timeouts_are_harmless() -> None:
 
 
 def test_duplicate_acks_go_at_once_behind_what_they_repeat_and_so_does_the_end_of_the_hole() -> None:
-    run = shell()
+    run = driver()
     comes(run, 0)
     comes(run, 1000)  # waits
     comes(run, 3000, ack=2000)  # 2000..3000 is missing
@@ -91,14 +91,14 @@ def test_duplicate_acks_go_at_once_behind_what_they_repeat_and_so_does_the_end_o
 
 
 def test_flow_whose_start_was_not_seen_has_the_last_d() -> None:
-    run = shell(DelayedAckConfig(schedule=((0, 1), (1_000_000, 2))))
+    run = driver(DelayedAckConfig(schedule=((0, 1), (1_000_000, 2))))
     for number in range(5):
         comes(run, 1000 * number)
     assert [ack for _at, ack in acks(run)] == [1000, 3000, 5000]
 
 
 def test_data_and_fin_of_the_station_carry_the_ack() -> None:
-    run = shell()
+    run = driver()
     comes(run, 0)
     comes(run, 1000)
     run.see(OUT, data(UP, 0, 10, ack=2000))
@@ -111,7 +111,7 @@ def test_data_and_fin_of_the_station_carry_the_ack() -> None:
 
 
 def test_output_of_an_unknown_flow_and_other_events_pass() -> None:
-    run = shell()
+    run = driver()
     run.see(OUT, data(UP, 0, 10))
     run.see(IN, pure_ack(UP, 10))
     assert len(run.sent) == 2
@@ -120,7 +120,7 @@ def test_output_of_an_unknown_flow_and_other_events_pass() -> None:
 
 
 def test_a_new_connection_drops_what_waits_of_the_old_one() -> None:
-    run = shell()
+    run = driver()
     comes(run, 0)
     comes(run, 1000)
     run.see(IN, data(DOWN, 70_000, 0, flags=SYN))
@@ -130,7 +130,7 @@ def test_a_new_connection_drops_what_waits_of_the_old_one() -> None:
 
 
 def test_flows_are_bounded() -> None:
-    run = shell(DelayedAckConfig(schedule=((0, 3),), max_flows=2))
+    run = driver(DelayedAckConfig(schedule=((0, 3),), max_flows=2))
     flows = [FlowKey(100, 1, 80, port) for port in (1, 2, 3)]
     for flow in flows[:2]:
         for seq in (0, 1000):
@@ -169,7 +169,7 @@ def test_config_out_of_range_is_refused(wrong: dict) -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(["data", "ack", "dup", "own", "wait"]), st.integers(1, 150)), max_size=60))
 def test_every_ack_number_is_told_in_time_and_never_goes_back(steps: list[tuple[str, int]]) -> None:
-    run = shell()
+    run = driver()
     came = 0
     for what, size in steps:
         if what == "data":
@@ -190,7 +190,7 @@ def test_every_ack_number_is_told_in_time_and_never_goes_back(steps: list[tuple[
 
 
 def test_data_that_comes_in_a_burst_is_counted_as_its_acks_cover_it() -> None:
-    run = shell()
+    run = driver()
     comes(run, 0)
     for number in range(1, 7):
         run.see(IN, data(DOWN, 1000 * number, 1000))

@@ -13,23 +13,23 @@ from pacelab_pacer.core.contract import Event, EventMask, Point, TransmitResult
 from pacelab_pacer.core.expect.expected_ack import ExpectedAck, ExpectedAckConfig
 from pacelab_pacer.core.null import NullHook
 from pacelab_pacer.core.segment import RST, SYN, FlowKey, seq_diff
-from tests.pacer.hook_shell import CALM, DOWN, MS, UP, S, Shell, data, pure_ack
+from tests.pacer.hook_driver import CALM, DOWN, MS, UP, Driver, S, data, pure_ack
 
 OUT = Point.LOCAL_OUT
 QUICK = ExpectedAckConfig(settle=1, most=3)
 """Groups of 1, 2, 3, 3, ... as long as segments come in time."""
 
 
-def shell(config: ExpectedAckConfig = QUICK) -> Shell:
-    return Shell(ExpectedAck(NullHook(), config))
+def driver(config: ExpectedAckConfig = QUICK) -> Driver:
+    return Driver(ExpectedAck(NullHook(), config))
 
 
-def acks(run: Shell) -> list[tuple[float, int]]:
+def acks(run: Driver) -> list[tuple[float, int]]:
     """Milliseconds and number of the ACKs that went."""
     return [(sent.at_ns / MS, sent.segment.ack) for sent in run.sent if sent.segment.is_pure_ack]
 
 
-def steadily(run: Shell, numbers: range, *, gap_ms: int = 10) -> None:
+def steadily(run: Driver, numbers: range, *, gap_ms: int = 10) -> None:
     """An ACK every `gap_ms`, each for 1000 octets more, the first one now."""
     for number in numbers:
         run.see(OUT, pure_ack(DOWN, number * 1000))
@@ -37,7 +37,7 @@ def steadily(run: Shell, numbers: range, *, gap_ms: int = 10) -> None:
 
 
 def test_groups_grow_by_one_up_to_the_most() -> None:
-    run = shell()
+    run = driver()
     steadily(run, range(1, 13))
     # The first ACK opens the count and goes, then groups of 1, 2, 3, 3 are full at the 2nd, 4th, 7th and 10th.
     assert acks(run) == [(0, 1000), (10, 2000), (30, 4000), (60, 7000), (90, 10_000)]
@@ -46,14 +46,14 @@ def test_groups_grow_by_one_up_to_the_most() -> None:
 
 
 def test_groups_settle_before_they_grow() -> None:
-    run = shell(ExpectedAckConfig(settle=2, most=4))
+    run = driver(ExpectedAckConfig(settle=2, most=4))
     steadily(run, range(1, 12))
     # 1 | 1 1 2 2 3 ...: full at 2, 3, 5, 7, 10.
     assert [ack for _at, ack in acks(run)] == [1000, 2000, 3000, 5000, 7000, 10_000]
 
 
 def test_an_ack_goes_when_the_next_segment_is_overdue() -> None:
-    run = shell()
+    run = driver()
     steadily(run, range(1, 6))
     # The 5th, at 40 ms, is the first of a group of 3; the mean gap is 10 ms, so it waits for 2 x 10.
     assert run.hook.deadline() == (60 * MS, "ACK")
@@ -65,7 +65,7 @@ def test_an_ack_goes_when_the_next_segment_is_overdue() -> None:
 
 def test_a_group_cut_short_sets_the_size_of_the_next() -> None:
     """A window of one segment: after one wait its ACKs go at once until groups may grow again."""
-    run = shell(ExpectedAckConfig(settle=3, most=4))
+    run = driver(ExpectedAckConfig(settle=3, most=4))
     steadily(run, range(1, 5))  # groups of 1 | 1 1 1: now they may be of 2
     run.see(OUT, pure_ack(DOWN, 5000))
     run.run_until(100 * MS)  # it came at 40 ms and waited until 60
@@ -75,7 +75,7 @@ def test_a_group_cut_short_sets_the_size_of_the_next() -> None:
 
 
 def test_a_long_gap_counts_for_at_most_one_and_a_half() -> None:
-    run = shell(ExpectedAckConfig(settle=1, most=4, longest_ns=S))
+    run = driver(ExpectedAckConfig(settle=1, most=4, longest_ns=S))
     steadily(run, range(1, 3))
     run.run_until(500 * MS)
     run.see(OUT, pure_ack(DOWN, 3000))
@@ -84,14 +84,14 @@ def test_a_long_gap_counts_for_at_most_one_and_a_half() -> None:
 
 
 def test_no_ack_waits_longer_than_the_longest() -> None:
-    run = shell(ExpectedAckConfig(settle=1))
+    run = driver(ExpectedAckConfig(settle=1))
     steadily(run, range(1, 4), gap_ms=80)  # held at 160 ms; two gaps would be 160 ms more
     run.run_until(S)
     assert acks(run)[-1] == (260, 3000)
 
 
 def test_a_duplicate_goes_at_once_behind_what_waits() -> None:
-    run = shell()
+    run = driver()
     steadily(run, range(1, 6))
     run.see(OUT, pure_ack(DOWN, 5000))
     run.see(OUT, pure_ack(DOWN, 5000))
@@ -105,7 +105,7 @@ def test_a_duplicate_goes_at_once_behind_what_waits() -> None:
 
 
 def test_data_and_fin_do_not_overtake_an_ack_that_waits() -> None:
-    run = shell()
+    run = driver()
     run.see(OUT, data(UP._replace(sport=1), 0))  # of a flow without ACKs so far
     steadily(run, range(1, 6))
     run.see(OUT, data(DOWN.reversed(), 0, ack=5000))
@@ -115,7 +115,7 @@ def test_data_and_fin_do_not_overtake_an_ack_that_waits() -> None:
 
 @pytest.mark.parametrize("flag", [SYN, RST])
 def test_a_new_connection_starts_afresh(flag: int) -> None:
-    run = shell()
+    run = driver()
     steadily(run, range(1, 6))
     run.see(OUT, data(DOWN.reversed(), 0, 0, flags=flag))
     run.see(OUT, pure_ack(DOWN, 77))
@@ -124,7 +124,7 @@ def test_a_new_connection_starts_afresh(flag: int) -> None:
 
 
 def test_acks_from_the_air_and_other_protocols_pass() -> None:
-    run = shell()
+    run = driver()
     for number in range(1, 8):
         run.see(Point.AIR_TO_WIRED, pure_ack(DOWN, number * 1000))
         run.see(Point.LOCAL_IN, pure_ack(UP, number * 1000))
@@ -134,7 +134,7 @@ def test_acks_from_the_air_and_other_protocols_pass() -> None:
 
 
 def test_flows_do_not_share_a_group() -> None:
-    run = shell()
+    run = driver()
     other = DOWN._replace(sport=81)
     for number in range(1, 5):
         run.see(OUT, pure_ack(DOWN, number * 1000))
@@ -171,7 +171,7 @@ class Listener(NullHook):
 def test_the_hook_behind_hears_what_goes_and_keeps_its_clock() -> None:
     behind = Listener(15 * MS)
     hook = ExpectedAck(behind, QUICK)
-    run = Shell(hook)
+    run = Driver(hook)
     assert hook.event_mask == EventMask.SEGMENT | EventMask.TRANSMIT
     assert hook.deadline() == (15 * MS, "behind")
     steadily(run, range(1, 4))  # the third, at 20 ms, waits
@@ -189,7 +189,7 @@ def test_the_hook_behind_hears_what_goes_and_keeps_its_clock() -> None:
 
 
 def test_further_flows_than_the_most_pass() -> None:
-    run = shell(ExpectedAckConfig(settle=1, max_flows=1))
+    run = driver(ExpectedAckConfig(settle=1, max_flows=1))
     steadily(run, range(1, 4))
     other = DOWN._replace(sport=81)
     assert len(run.held) == 1  # the flow that is known holds an ACK and stays
@@ -203,7 +203,7 @@ def test_further_flows_than_the_most_pass() -> None:
 
 
 def test_ten_thousand_flows_are_bounded() -> None:
-    run = shell(ExpectedAckConfig(settle=1, max_flows=1000))
+    run = driver(ExpectedAckConfig(settle=1, max_flows=1000))
     started = time.process_time()
     for number in range(3):
         for port in range(10_000):
@@ -218,7 +218,7 @@ def test_ten_thousand_flows_are_bounded() -> None:
 @CALM
 @given(st.lists(st.tuples(st.integers(0, 120), st.integers(0, 2)), max_size=80))
 def test_the_newest_number_always_goes_in_time_and_numbers_never_fall(steps: list[tuple[int, int]]) -> None:
-    run = shell(ExpectedAckConfig(settle=1))
+    run = driver(ExpectedAckConfig(settle=1))
     ack = 2**32 - 5000
     came: dict[int, int] = {}
     for wait_ms, advance in steps:

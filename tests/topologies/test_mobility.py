@@ -66,16 +66,22 @@ def test_bonnmotion_is_a_line_a_node() -> None:
 
 
 BAD_SETDEST = [
-    ("$node_(2) set X_ 5", "line 11: there is no node 2; allowed is 0 to 1"),
-    ('$ns_ at 50 "$node_(7) setdest 1 1 1"', "line 11: there is no node 7"),
-    ('$ns_ at 29 "$node_(0) setdest 1 1 1"', "line 11: node 0 at 29 s, after 30 s; allowed are times that rise"),
-    ('$ns_ at 50 "$node_(0) setdest 501 1 1"', "line 11: (501 m, 1 m) is beyond the area; allowed is 0 to 500 m"),
-    ("$node_(1) set Y_ -1", "line 11: (0 m, -1 m) is beyond the area"),
-    ('$ns_ at 50 "$node_(0) setdest 1 1 -2"', "line 11: a speed of -2 m/s; allowed is at least 0"),
-    ('$ns_ at soon "$node_(0) setdest 1 1 2"', "line 11: 'soon' is no number"),
-    ('$ns_ at nan "$node_(0) setdest 1 1 2"', "line 11: 'nan' is no number"),
-    ('$ns_ at 50 "$node_(0) set X_ 5"', "line 11: '$ns_ at 50"),
-    ("exec rm -rf /", "line 11: 'exec rm -rf /'; allowed are X_"),
+    ("$node_(2) set X_ 5", "line 11: the node must be a radio, 0 to 1, not 2"),
+    ('$ns_ at 50 "$node_(7) setdest 1 1 1"', "line 11: the node must be a radio, 0 to 1, not 7"),
+    ('$ns_ at 29 "$node_(0) setdest 1 1 1"', "line 11: the times of node 0 must increase: 29 s follows 30 s"),
+    (
+        '$ns_ at 50 "$node_(0) setdest 501 1 1"',
+        "line 11: the position must be within 0 to 500 m and 0 to 300 m, not (501 m, 1 m)",
+    ),
+    ("$node_(1) set Y_ -1", "line 11: the position must be within 0 to 500 m and 0 to 300 m, not (0 m, -1 m)"),
+    ('$ns_ at 50 "$node_(0) setdest 1 1 -2"', "line 11: the speed must be at least 0 m/s, not -2"),
+    ('$ns_ at soon "$node_(0) setdest 1 1 2"', "line 11: must be a number (seconds, metres, or m/s), not 'soon'"),
+    ('$ns_ at nan "$node_(0) setdest 1 1 2"', "line 11: must be a number (seconds, metres, or m/s), not 'nan'"),
+    (
+        '$ns_ at 50 "$node_(0) set X_ 5"',
+        "line 11: must set X_, Y_, or Z_, call setdest, or belong to $god_, not '$ns_ at 50 \"$node_(0) set X_ 5\"'",
+    ),
+    ("exec rm -rf /", "line 11: must set X_, Y_, or Z_, call setdest, or belong to $god_, not 'exec rm -rf /'"),
 ]
 
 
@@ -87,13 +93,13 @@ def test_bad_setdest_is_refused_with_its_line(line: str, told: str) -> None:
 
 
 BAD_BONNMOTION = [
-    ("0 1 1 2 2", "line 2: 5 numbers; allowed is time, x and y"),
-    ("0 1 1 5 2 2 4 3 3", "line 2: 4 s after 5 s; allowed are times that rise"),
-    ("-1 1 1", "line 2: -1 s after 0 s"),
-    ("0 1 1 5 2 2 5 3 3", "line 2: two places at 5 s; allowed is a walk, no jump"),
-    ("0 1 1 5 2 301", "line 2: (2 m, 301 m) is beyond the area"),
-    ("0 1 one", "line 2: 'one' is no number"),
-    ("0 1 1\n0 1 1", "line 3: there is no node 2"),
+    ("0 1 1 2 2", "line 2: must be groups of three numbers (time, x, y), not 5 numbers"),
+    ("0 1 1 5 2 2 4 3 3", "line 2: the times must increase: 4 s follows 5 s"),
+    ("-1 1 1", "line 2: the times must increase: -1 s follows 0 s"),
+    ("0 1 1 5 2 2 5 3 3", "line 2: a node cannot jump: it has two positions at 5 s"),
+    ("0 1 1 5 2 301", "line 2: the position must be within 0 to 500 m and 0 to 300 m, not (2 m, 301 m)"),
+    ("0 1 one", "line 2: must be a number (seconds, metres, or m/s), not 'one'"),
+    ("0 1 1\n0 1 1", "line 3: the node must be a radio, 0 to 1, not 2"),
 ]
 
 
@@ -194,19 +200,43 @@ def test_another_trace_is_another_network(in_tmp: Path) -> None:
 
 
 BAD_FILES = [
-    ("setdest: walk.txt", "14: mobility.setdest: walk.txt: line 1: there is no node 5"),
-    ("setdest: gone.txt", "14: mobility.setdest: reading gone.txt: No such file"),
-    ("waypoints: [{node: host, at: 1 s, to: [1 m, 1 m]}]", "14: mobility.waypoints.0.node: 'host' is wired"),
-    ("waypoints: [{node: a, at: 1 s, to: [1 m, 301 m]}]", "mobility.waypoints.0.to: (1 m, 301 m) is beyond the area"),
+    ("setdest: walk.txt", "net.yaml:14: mobility.setdest: walk.txt: line 1: the node must be a radio, 0 to 1, not 5"),
+    (
+        "setdest: gone.txt",
+        "net.yaml:14: mobility.setdest: cannot read gone.txt (No such file or directory); give the path of a",
+    ),
+    (
+        "waypoints: [{node: host, at: 1 s, to: [1 m, 1 m]}]",
+        "net.yaml:14: mobility.waypoints.0.node: must be a wireless node, and 'host' is wired",
+    ),
+    (
+        "waypoints: [{node: a, at: 1 s, to: [1 m, 301 m]}]",
+        "net.yaml:14: mobility.waypoints.0.to: the position must be within 0 to 500 m and 0 to 300 m, not (1",
+    ),
     (
         "waypoints: [{node: a, at: 2 s, to: [1 m, 1 m]}, {node: a, at: 1 s, to: [2 m, 1 m]}]",
-        "mobility.waypoints.1.at: allowed is later than its move before, 2 s",
+        "net.yaml:14: mobility.waypoints.1.at: must be after the node's previous move, 2 s, not 1 s",
     ),
-    ("random-waypoint: {speed: [3 m/s, 1 m/s], until: 9 s}", "mobility.random-waypoint.speed: allowed are two speeds"),
-    ("random-waypoint: {speed: [0 m/s, 1 m/s], until: 9 s}", "'0 m/s': out of range; allowed is a number above 0"),
-    ("gauss-markov: {speed: 1 m/s, step: 0 s, until: 9 s}", "mobility.gauss-markov.step: allowed is more than 0 s"),
-    ("setdest: walk.txt\n  bonnmotion: walk.txt", "12: mobility: 2 ways to walk; allowed is one of waypoints"),
-    ("setdest: ../walk.txt", "14: mobility.setdest: reading ../walk.txt: No such file"),
+    (
+        "random-waypoint: {speed: [3 m/s, 1 m/s], until: 9 s}",
+        "net.yaml:14: mobility.random-waypoint.speed: must be two increasing speeds; the second is below 3 m/s",
+    ),
+    (
+        "random-waypoint: {speed: [0 m/s, 1 m/s], until: 9 s}",
+        "net.yaml:14: mobility.random-waypoint.speed.0: '0 m/s' is out of range; must be a number above 0",
+    ),
+    (
+        "gauss-markov: {speed: 1 m/s, step: 0 s, until: 9 s}",
+        "net.yaml:14: mobility.gauss-markov.step: must be more than 0 s",
+    ),
+    (
+        "setdest: walk.txt\n  bonnmotion: walk.txt",
+        "net.yaml:12: mobility: must have exactly one of waypoints, setdest, bonnmotion, random-waypoint,",
+    ),
+    (
+        "setdest: ../walk.txt",
+        "net.yaml:14: mobility.setdest: cannot read ../walk.txt (No such file or directory); give the path",
+    ),
 ]
 
 
@@ -220,7 +250,10 @@ def test_bad_mobility_is_refused_with_its_line(in_tmp: Path, way: str, told: str
 def test_static_routes_are_refused_with_the_reason(in_tmp: Path) -> None:
     name = written("random-waypoint: {speed: [1 m/s, 2 m/s], until: 9 s, seed: 4}")
     assert Experiment(topology=name).routing == "aodv"
-    with pytest.raises(ConfigError, match=r"--routing static .* \(random-waypoint, seed 4\), and nobody tells"):
+    with pytest.raises(
+        ConfigError,
+        match=r"--routing static on topology 'walkers': its nodes move \(random-waypoint, seed 4\), and static routes",
+    ):
         Experiment(topology=name, routing="static")
 
 

@@ -6,7 +6,7 @@ With libvirt: KVM where it starts a stock kernel, else emulation. The box is mad
 added, in a Vagrant home of its own, under the name that the Vagrantfile asks for. As root, since libvirt's own daemon
 is started where there is none. What was said, line by line with its second, stands in build/vagrant/log-KIND/; at the
 end all is destroyed. With `bare` nothing is prepared: Debian's packages, Python's and the crates come over the network,
-and the machine compiles PaceLab. `bare-wheel` has a wheel in dist/, `prepared` the packages in the box, too.
+and the machine compiles PaceLab. `bare-wheel` has wheels in dist/, `prepared` the packages in the box, too.
 
 MININET_WIFI_SOURCES names a folder with the archives of vm/mininet-wifi.txt, for where GitHub is out of reach; then
 half a download comes first, which must cost nothing but Mininet-WiFi.

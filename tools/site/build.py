@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pacelab
 from pacelab import lab
+from pacelab.public import PUBLIC
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -175,9 +175,9 @@ API = {
 def write_reference(pages: Path) -> None:
     """Write the reference into the site's pages."""
     for name, (title, about, parts) in API.items():
-        found = [f"{module}.{public}" for public, module in pacelab._PUBLIC.items() if _part(module) in parts]
+        found = [f"{module}.{public}" for public, module in PUBLIC.items() if _part(module) in parts]
         _write(pages / "api" / f"{name}.md", title, about, [f"::: {path}" for path in sorted(found, key=_last)])
-    left = {_part(module) for module in pacelab._PUBLIC.values()}
+    left = {_part(module) for module in PUBLIC.values()}
     left -= {part for _, _, parts in API.values() for part in parts}
     if left:
         raise SystemExit(f"build.py: on no page of the API: {', '.join(sorted(left))}")

@@ -1,4 +1,4 @@
-"""A YAML document that knows its lines, checked by a pydantic model; errors as `file:line: key: what; what is allowed`.
+"""A YAML document that knows its lines, checked by a pydantic model. Errors are `file:line: key: what is wrong`.
 
 YAML 1.2 (so `off` is a text). Every problem of a document is found at once; the first one is reported, with the count.
 """
@@ -40,7 +40,7 @@ class Quantity:
 
     @property
     def allowed(self) -> str:
-        """What is allowed, in words."""
+        """The valid quantities, in words."""
         if self.least is None:
             limit = "a number"
         else:
@@ -52,21 +52,21 @@ class Quantity:
         return ", ".join([units, *bounds])
 
     def parse(self, value: Any) -> float:
-        """Value in the house's unit; ValueError "VALUE: what is wrong; allowed is ..."."""
+        """The value in the base unit, which is the first of `units`. ValueError says what is valid."""
         match = _NUMBER.fullmatch(str(value)) if isinstance(value, str | int | float) else None
         if isinstance(value, bool) or match is None:
-            raise ValueError(f"{value!r}: it is no quantity; allowed is {self.allowed}")
+            raise ValueError(f"must be {self.allowed}, not {value!r}")
         number, unit = match.groups()
         if not unit:
-            raise ValueError(f"{value!r}: the unit is missing; allowed is {self.allowed}")
+            raise ValueError(f"the unit of {value!r} is missing; must be {self.allowed}")
         if unit not in self.units:
-            raise ValueError(f"{value!r}: unknown unit {unit!r}; allowed is {self.allowed}")
+            raise ValueError(f"unknown unit {unit!r} in {value!r}; must be {self.allowed}")
         found = float(number) * self.units[unit]
         low = -math.inf if self.least is None else self.least
         high = math.inf if self.most is None else self.most
         too_little = found < low or (self.positive and found <= 0) or (self.whole and found < 1)
         if not math.isfinite(found) or too_little or found > high:
-            raise ValueError(f"{value!r}: out of range; allowed is {self.allowed}")
+            raise ValueError(f"{value!r} is out of range; must be {self.allowed}")
         return float(round(found)) if self.whole else found
 
 
@@ -122,7 +122,7 @@ class Document:
     def __init__(self, text: str, *, name: str) -> None:
         self.name = name
         if len(text) > MOST_CHARACTERS:
-            raise ValueError(f"{name}:1: the file has {len(text)} characters; allowed are at most {MOST_CHARACTERS}")
+            raise ValueError(f"{name}:1: the file must have at most {MOST_CHARACTERS} characters, not {len(text)}")
         try:
             _measure(text, name=name)
             self._tree: Any = YAML(typ="rt").load(text)
@@ -130,16 +130,14 @@ class Document:
             mark = error.problem_mark or error.context_mark
             line = 1 if mark is None else mark.line + 1
             what = " ".join(str(error.problem or error.context).split())
-            raise ValueError(f"{name}:{line}: this is not YAML: {what}; allowed is YAML 1.2, each key once") from None
+            raise ValueError(f"{name}:{line}: not valid YAML: {what}; write YAML 1.2 with each key once") from None
         except YAMLError as error:
-            raise ValueError(
-                f"{name}:1: this is not YAML: {' '.join(str(error).split())}; allowed is YAML 1.2"
-            ) from None
+            raise ValueError(f"{name}:1: not valid YAML: {' '.join(str(error).split())}; write YAML 1.2") from None
         if not isinstance(self._tree, CommentedMap):
-            raise ValueError(f"{name}:1: there is no mapping at the top; allowed are lines of `key: value`")
+            raise ValueError(f"{name}:1: the file must be a mapping at the top level: write lines of `key: value`")
 
     def parse(self, model: type[Model]) -> Model:
-        """The document as `model`; ValueError with file, line, key, what is wrong and what is allowed."""
+        """The document as `model`. ValueError names file, line, key, and what is valid."""
         try:
             return model.model_validate(_plain(self._tree))
         except ValidationError as error:
@@ -191,9 +189,9 @@ def _measure(text: str, *, name: str) -> None:
                 sizes[anchor] = 1
             count += sizes.get(str(anchor), 1) if isinstance(event, AliasEvent) else 1
         if len(open_) > DEEPEST:
-            raise ValueError(f"{name}:{line}: nested more than {DEEPEST} deep; allowed are the keys of the format")
+            raise ValueError(f"{name}:{line}: nested more than {DEEPEST} levels deep; use the keys of the format only")
         if count > MOST_VALUES:
-            raise ValueError(f"{name}:{line}: the document stands for more values than the allowed {MOST_VALUES}")
+            raise ValueError(f"{name}:{line}: the document must have at most {MOST_VALUES} values, aliases counted")
 
 
 def _plain(value: Any) -> Any:
@@ -229,19 +227,19 @@ _LIMITS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less tha
 def _explain(problem: dict[str, Any], model: type[Part]) -> str:
     kind, given = problem["type"], problem["input"]
     if kind == "extra_forbidden":
-        return f"unknown key; allowed is one of {', '.join(_keys(model, problem['loc'][:-1]))}"
+        return f"unknown key; use one of {', '.join(_keys(model, problem['loc'][:-1]))}"
     if kind == "missing":
-        return f"it is missing; allowed is a mapping with at least {_required(model, problem['loc'][:-1])}"
+        return f"the key is missing; required: {_required(model, problem['loc'][:-1])}"
     if kind in _TYPES:
-        return f"{given!r}; allowed is {_TYPES[kind]}"
+        return f"must be {_TYPES[kind]}, not {given!r}"
     if kind == "literal_error":
-        return f"{given!r}; allowed is {problem['ctx']['expected']}"
+        return f"must be {problem['ctx']['expected']}, not {given!r}"
     if kind in _LENGTHS:
         limit = problem["ctx"].get("min_length", problem["ctx"].get("max_length"))
-        return f"{given!r}; allowed is {_LENGTHS[kind]} {limit}"
+        return f"must be {_LENGTHS[kind]} {limit}, not {given!r}"
     for limit, words in _LIMITS.items():
         if limit in problem.get("ctx", {}):
-            return f"{given!r}; allowed is {words} {problem['ctx'][limit]}"
+            return f"must be {words} {problem['ctx'][limit]}, not {given!r}"
     text = str(problem["msg"]).removeprefix("Value error, ")
     return text if kind == "value_error" else f"{given!r}: {text[0].lower()}{text[1:]}"
 

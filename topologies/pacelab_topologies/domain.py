@@ -1,8 +1,8 @@
-"""What a value may be: each domain parses text, checks a value, and says in words what is allowed.
+"""Domains: sets of valid values. A domain parses text, checks a value, and describes its valid values.
 
-Topologies use domains for their options, pacelab for all of the command line, so that both name a bad value and the
-allowed ones in the same way. `parse` and `check` raise `ValueError`, whose text is "VALUE: allowed is ...", before
-which stands the name that was meant, where one is nearly the same.
+Topologies use domains for their options, and pacelab for the whole command line, so that all errors have one form.
+`parse` and `check` raise `ValueError` with the text "must be ..., not VALUE". The caller puts the name of the option in
+front. If the value nearly matches a valid name, the text ends with that name.
 """
 
 # ruff: noqa: D102 - the protocol documents the methods of all domains
@@ -18,20 +18,20 @@ from typing import Any, Protocol
 
 
 class Domain(Protocol):
-    """A set of allowed values with a textual form."""
+    """A set of valid values with a textual form."""
 
     @property
     def allowed(self) -> str:
-        """The allowed values, in words."""
+        """The valid values, in words."""
 
     def parse(self, text: str) -> Any:
-        """Value for its text on the command line."""
+        """The value of a text on the command line."""
 
     def check(self, value: Any) -> None:
-        """Raise ValueError when `value` is not allowed."""
+        """Raise ValueError if `value` is not valid."""
 
     def show(self, value: Any) -> str:
-        """Text of a value, as `parse` would take it."""
+        """The text of a value, as `parse` accepts it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +104,17 @@ class Choice:
     """One of a few named values."""
 
     values: Mapping[str, Any]
+    unit: str = ""
+    """The unit of the names in messages, with a space in front."""
 
     @classmethod
     def of(cls, *names: str) -> Choice:
-        """Names that stand for themselves."""
+        """Names that are their own values."""
         return cls({name: name for name in names})
 
     @property
     def allowed(self) -> str:
-        return "one of " + ", ".join(self.values) if len(self.values) > 1 else f"only {next(iter(self.values))}"
+        return f"{'one of ' if len(self.values) > 1 else ''}{', '.join(self.values)}{self.unit}"
 
     def parse(self, text: str) -> Any:
         if text not in self.values:
@@ -123,10 +125,10 @@ class Choice:
         if not any(value == known and type(value) is type(known) for known in self.values.values()):
             # as on the command line, where rates are Mbit/s; or of another type, as 2e6
             meant = [name for name, known in self.values.items() if name == str(value) or known == value]
-            here = f": here {meant[0]} is {self.values[meant[0]]!r}" if meant else ""
+            here = f"; {meant[0]} is written {self.values[meant[0]]!r} here" if meant else ""
             if not meant and any(name != str(known) for name, known in self.values.items()):
-                here = f": here they are {', '.join(map(str, self.values.values()))}"
-            raise _refusal(value, self.allowed + here, self.values)
+                here = f"; they are written {', '.join(map(str, self.values.values()))} here"
+            raise _refusal(value, self.allowed, self.values, hint=here)
 
     def show(self, value: Any) -> str:
         return next(name for name, known in self.values.items() if known == value)
@@ -140,7 +142,7 @@ class Words:
 
     @classmethod
     def of(cls, *names: str) -> Words:
-        """Of these."""
+        """A domain of these names."""
         return cls(names)
 
     @property
@@ -181,30 +183,30 @@ class Text:
 
 
 _NEARLY = 0.75
-"""How like a name a value is, as `difflib` counts, when that name was meant: `vioce` is 0.8 like `voice`."""
+"""Least similarity by `difflib` of a misspelt name: `vioce` and `voice` have 0.8."""
 
 ON_OFF = Choice({"on": True, "off": False})
 """A switch."""
 
 
 def plain(value: Any) -> Any:
-    """A number, switch or text of numpy's as Python's own, a path as its text; anything else as it is."""
+    """Convert a NumPy scalar to the Python type and a path to text. Other values stay as they are."""
     if isinstance(value, PathLike):
         return fspath(value)
     return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
 
 
-def like_which(value: object, names: Collection[str]) -> str:
-    """Which of these names was meant, to stand before those allowed; empty where none is nearly `value`.
+def like_which(value: object, names: Collection[str], *, digits: bool = False) -> str:
+    """The end of an error message that names the most similar of `names`. Empty if none is similar.
 
-    So it is where `value` has a digit: 802.11n is not 802.11b written wrongly.
+    Unless `digits`, a value with a digit is similar to nothing: 802.11n is not a misspelt 802.11b.
     """
-    if not isinstance(value, str) or value in names or any(sign.isdigit() for sign in value):
+    if not isinstance(value, str) or value in names or (not digits and any(sign.isdigit() for sign in value)):
         return ""
     like = difflib.get_close_matches(value.lower(), names, n=1, cutoff=_NEARLY)
-    return f"did you mean {like[0]!r}? " if like else ""
+    return f"; did you mean {like[0]!r}?" if like else ""
 
 
-def _refusal(value: object, allowed: str, names: Collection[str] = ()) -> ValueError:
+def _refusal(value: object, allowed: str, names: Collection[str] = (), *, hint: str = "") -> ValueError:
     shown = repr(value) if isinstance(value, str) else str(value)
-    return ValueError(f"{shown}: {like_which(value, names)}allowed is {allowed}")
+    return ValueError(f"must be {allowed}, not {shown}{hint or like_which(value, names)}")

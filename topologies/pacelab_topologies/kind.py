@@ -68,9 +68,11 @@ class Kind:
         return self.calls_direction if self.calls_direction and with_calls else self.directions[0]
 
     def check(self, direction: str, options: Mapping[str, Any]) -> None:
-        """Raise ValueError for a direction or an option that this kind does not take."""
+        """Raise ValueError for a direction or an option that this topology does not have."""
         if direction not in self.directions:
-            raise ValueError(f"--direction {direction}: topology {self.name!r} allows {', '.join(self.directions)}")
+            raise ValueError(
+                f"--direction must be {' or '.join(self.directions)} for topology {self.name!r}, not {direction}"
+            )
         for name, value in options.items():
             option = self.find_option(name)
             if value is None and option.default is None:
@@ -81,13 +83,13 @@ class Kind:
                 raise ValueError(f"{option.flag} {error}") from None
 
     def find_option(self, name: str) -> TopologyOption:
-        """The option called `name`; ValueError names those that there are."""
+        """The option called `name`. ValueError lists the options of the topology."""
         for option in self.options:
             if option.name == name:
                 return option
         names = ", ".join(option.flag for option in self.options) or "none"
         flag = "--" + name.replace("_", "-")
-        raise ValueError(f"{flag}: topology {self.name!r} has no such option; its own options: {names}")
+        raise ValueError(f"topology {self.name!r} has no option {flag}; its options are: {names}")
 
 
 DECODE_M, SENSE_M = 250.0, 550.0

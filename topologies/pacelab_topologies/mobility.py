@@ -26,7 +26,7 @@ from pacelab_topologies.document import Place as Key
 #
 # A walk is a node's places in time, straight lines between them. Nodes are those with a radio, in the order of the
 # network, from 0 on; places are metres within an area from (0, 0) to its far corner. Errors are ValueErrors "line N:
-# what is wrong; what is allowed".
+# what is wrong; what to write".
 
 Place = tuple[float, float]
 
@@ -42,8 +42,8 @@ class Area:
         """The place, if it is within; ValueError names the line of a trace that it is from."""
         if not (0 <= x <= self.width_m and 0 <= y <= self.height_m):
             raise ValueError(
-                f"line {line}: ({x:g} m, {y:g} m) is beyond the area; "
-                f"allowed is 0 to {self.width_m:g} m and 0 to {self.height_m:g} m"
+                f"line {line}: the position must be within 0 to {self.width_m:g} m and 0 to {self.height_m:g} m, "
+                f"not ({x:g} m, {y:g} m)"
             )
         return x, y
 
@@ -63,7 +63,7 @@ def number(line: int, text: str) -> float:
     except ValueError:
         found = math.nan
     if not math.isfinite(found):
-        raise ValueError(f"line {line}: {text!r} is no number; allowed is one in seconds, metres or m/s")
+        raise ValueError(f"line {line}: must be a number (seconds, metres, or m/s), not {text!r}")
     return found
 
 
@@ -76,7 +76,7 @@ def distance_m(a: Place, b: Place) -> float:
 def check_node(line: int, node: int, count: int) -> None:
     """Refuse a node of a trace that the network has not."""
     if not 0 <= node < count:
-        raise ValueError(f"line {line}: there is no node {node}; allowed is 0 to {count - 1}, the network's radios")
+        raise ValueError(f"line {line}: the node must be a radio, 0 to {count - 1}, not {node}")
 
 
 def simplified(points: Iterable[tuple[float, Place]], start: Place) -> tuple[tuple[float, Place], ...]:
@@ -121,16 +121,16 @@ def read_setdest(text: str, area: Area, starts: tuple[Place, ...]) -> tuple[Walk
             x, y, speed = (number(line, part) for part in walk.groups()[2:])
             check_node(line, node, len(starts))
             if speed < 0:
-                raise ValueError(f"line {line}: a speed of {speed:g} m/s; allowed is at least 0")
+                raise ValueError(f"line {line}: the speed must be at least 0 m/s, not {speed:g}")
             before = orders[node][-1][0] if orders[node] else 0.0
             if at_s < before:
                 raise ValueError(
-                    f"line {line}: node {node} at {at_s:g} s, after {before:g} s; allowed are times that rise"
+                    f"line {line}: the times of node {node} must increase: {at_s:g} s follows {before:g} s"
                 )
             orders[node].append((at_s, area.check(line, x, y), speed))
         elif not _PAST.fullmatch(said):
             raise ValueError(
-                f"line {line}: {said.strip()!r}; allowed are X_, Y_, Z_ at first, setdest, and lines of $god_"
+                f"line {line}: must set X_, Y_, or Z_, call setdest, or belong to $god_, not {said.strip()!r}"
             )
     return tuple(
         _walk((own.get("X", start[0]), own.get("Y", start[1])), told)
@@ -174,16 +174,16 @@ def read_bonnmotion(text: str, area: Area, starts: tuple[Place, ...]) -> tuple[W
         check_node(line, len(walks), len(starts))
         words = said.split()
         if len(words) % 3:
-            raise ValueError(f"line {line}: {len(words)} numbers; allowed is time, x and y again and again: threes")
+            raise ValueError(f"line {line}: must be groups of three numbers (time, x, y), not {len(words)} numbers")
         points: list[tuple[float, Place]] = []
         for at, x, y in zip(words[::3], words[1::3], words[2::3], strict=True):
             at_s, place = number(line, at), area.check(line, number(line, x), number(line, y))
             before_s, before = points[-1] if points else (0.0, place)
             if at_s < before_s or at_s < 0:
-                raise ValueError(f"line {line}: {at_s:g} s after {before_s:g} s; allowed are times that rise")
+                raise ValueError(f"line {line}: the times must increase: {at_s:g} s follows {before_s:g} s")
             if points and at_s == before_s:
                 if place != before:
-                    raise ValueError(f"line {line}: two places at {at_s:g} s; allowed is a walk, no jump")
+                    raise ValueError(f"line {line}: a node cannot jump: it has two positions at {at_s:g} s")
                 continue
             points.append((at_s, place))
         walks.append(Walk(points[0][1], simplified(points, points[0][1])))
@@ -328,7 +328,7 @@ class MobilityReader:
         self._area = Area(part.area[0], part.area[1])
         given = [way for way, there in part.ways.items() if there]
         if len(given) != 1:
-            raise document.error(("mobility",), f"{len(given)} ways to walk; allowed is one of {', '.join(part.ways)}")
+            raise document.error(("mobility",), f"must have exactly one of {', '.join(part.ways)}, not {len(given)}")
         self._way = given[0]
         self.said = self._way
         """The way to walk, in words."""
@@ -346,14 +346,14 @@ class MobilityReader:
             slowest, fastest = drawn.speed
             if fastest < slowest:
                 key = ("mobility", "random-waypoint", "speed")
-                raise self._document.error(key, f"allowed are two speeds that rise, from {slowest:g} m/s on")
+                raise self._document.error(key, f"must be two increasing speeds; the second is below {slowest:g} m/s")
             self.said += f", seed {drawn.seed}"
             times = {"pause_s": drawn.pause, "until_s": drawn.until}
             return random_waypoint(area, places, slowest=slowest, fastest=fastest, **times, seed=drawn.seed)
         steps = part.gauss_markov
         assert steps is not None
         if steps.step <= 0:
-            raise self._document.error(("mobility", "gauss-markov", "step"), "allowed is more than 0 s")
+            raise self._document.error(("mobility", "gauss-markov", "step"), "must be more than 0 s")
         self.said += f", seed {steps.seed}"
         times = {"step_s": steps.step, "until_s": steps.until}
         return gauss_markov(area, places, speed=steps.speed, memory=steps.memory, **times, seed=steps.seed)
@@ -368,14 +368,16 @@ class MobilityReader:
     def _read(self, name: str, places: tuple[Place, ...]) -> tuple[Walk, ...]:
         key = ("mobility", self._way)
         if self._folder is None:
-            raise self._document.error(key, "a trace is another file; allowed is it in a file of your own")
+            raise self._document.error(
+                key, "a trace needs a topology file on disk: save this topology as a file of your own"
+            )
         self.said += f" {name}"
         try:
             self.trace = (self._folder / name).read_bytes()
             text = self.trace.decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             why = getattr(error, "strerror", None) or error
-            raise self._document.error(key, f"reading {name}: {why}; allowed is a text in UTF-8") from None
+            raise self._document.error(key, f"cannot read {name} ({why}); give the path of a UTF-8 text file") from None
         try:
             return READERS[self._way](text, self._area, places)
         except ValueError as error:

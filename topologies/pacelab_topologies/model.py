@@ -241,15 +241,16 @@ def _parts(topology: Topology, name: str, kind: type[Any]) -> tuple[Any, ...]:
     measures = [item.name for item in fields(kind) if item.name.endswith(("_m", "_s", "_bps"))]
     for part in found:
         if not isinstance(part, kind):
-            raise ValueError(f"{where}{part!r:.60}: allowed are pacelab.{kind.__name__}s, in a tuple")
+            raise ValueError(f"{where}must be a tuple of pacelab.{kind.__name__} objects, not {part!r:.60}")
         for measure in measures:
             value = getattr(part, measure)
             if measure == "position_m" and not (isinstance(value, tuple) and len(value) == 2):
-                said = "allowed are finite numbers, x and y"
-                raise ValueError(f"{where}{kind.__name__}: {measure}={value!r:.60}: {said}")
+                raise ValueError(
+                    f"{where}{kind.__name__}: {measure} must be two finite numbers, x and y, not {value!r:.60}"
+                )
             for number in value if isinstance(value, tuple) else (value,):
                 if number is not None and not isinstance(number, int | float):
-                    raise ValueError(f"{where}{kind.__name__}: {measure}={value!r:.60}: allowed are numbers")
+                    raise ValueError(f"{where}{kind.__name__}: {measure} must be a number, not {value!r:.60}")
     return found
 
 
@@ -261,7 +262,7 @@ def check_name(name: object) -> str:
     """The name of a network or a node; ValueError when it is none, or would break a line."""
     control = isinstance(name, str) and {"Cc", "Cs", "Zl", "Zp"} & {unicodedata.category(sign) for sign in name}
     if not isinstance(name, str) or not name or control:
-        raise ValueError(f"name {name!r:.60}: allowed is a text without control characters")
+        raise ValueError(f"name must be a text without control characters, not {name!r:.60}")
     return name
 
 
@@ -295,28 +296,30 @@ def _check_ranges(topology: Topology) -> None:
     check_name(topology.name)
     for name, value in (("decode range", topology.decode_m), ("sense range", topology.sense_m)):
         if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-            raise ValueError(f"topology {topology.name!r}: {name} {value!r:.60} m: allowed is a finite number above 0")
+            raise ValueError(
+                f"topology {topology.name!r}: {name} must be a finite number of metres above 0, not {value!r:.60}"
+            )
     loss = topology.path_loss
     if loss is not None and not isinstance(loss, PathLoss):
-        raise ValueError(f"topology {topology.name!r}: path_loss {loss!r:.60}: allowed is a pacelab.PathLoss")
+        raise ValueError(f"topology {topology.name!r}: path_loss must be a pacelab.PathLoss, not {loss!r:.60}")
     measures = () if loss is None else (loss.exponent, loss.shadowing_db)
     if not all(isinstance(number, int | float) for number in measures):
-        raise ValueError(f"topology {topology.name!r}: {loss}: allowed are numbers")
+        raise ValueError(f"topology {topology.name!r}: the fields of path_loss must be numbers, not {loss}")
     if loss is not None and not (1.0 <= loss.exponent <= 8.0 and 0.0 <= loss.shadowing_db <= MOST_SHADOWING_DB):
         raise ValueError(
-            f"topology {topology.name!r}: loss exponent {loss.exponent}, shadowing {loss.shadowing_db} dB: "
-            f"allowed are exponents from 1 to 8 and 0 to {MOST_SHADOWING_DB:g} dB"
+            f"topology {topology.name!r}: the loss exponent must be from 1 to 8 and shadowing from 0 to "
+            f"{MOST_SHADOWING_DB:g} dB, not {loss.exponent} and {loss.shadowing_db} dB"
         )
     if topology.sense_m < topology.decode_m:
         raise ValueError(
-            f"topology {topology.name!r}: sense range {topology.sense_m} m: "
-            f"allowed is at least the decode range, {topology.decode_m} m"
+            f"topology {topology.name!r}: the sense range must be at least the decode range, {topology.decode_m} m, "
+            f"not {topology.sense_m} m"
         )
 
 
 def _check_nodes(topology: Topology) -> None:
     if len(topology.nodes) > MOST_NODES:
-        raise ValueError(f"topology {topology.name!r}: {len(topology.nodes)} nodes: allowed are up to {MOST_NODES}")
+        raise ValueError(f"topology {topology.name!r} must have at most {MOST_NODES} nodes, not {len(topology.nodes)}")
     names: set[str] = set()
     places: dict[tuple[float, float], str] = {}
     for node in topology.nodes:
@@ -325,21 +328,21 @@ def _check_nodes(topology: Topology) -> None:
         except ValueError as error:
             raise ValueError(f"topology {topology.name!r}: node {error}") from None
         if node.name in names:
-            raise ValueError(f"topology {topology.name!r}: node name {node.name!r} is used twice: names must differ")
+            raise ValueError(f"topology {topology.name!r}: two nodes are called {node.name!r}; names must differ")
         names.add(node.name)
         if not isinstance(node.wireless, bool):
             raise ValueError(
-                f"topology {topology.name!r}: node {node.name!r}: wireless {node.wireless!r}: allowed is True or False"
+                f"topology {topology.name!r}: node {node.name!r}: wireless must be True or False, not {node.wireless!r}"
             )
         if not all(math.isfinite(metres) for metres in node.position_m):
             raise ValueError(
-                f"topology {topology.name!r}: node {node.name!r} at {node.position_m} m: "
-                "allowed are finite numbers, x and y"
+                f"topology {topology.name!r}: node {node.name!r}: position_m must be two finite numbers, x and y, "
+                f"not {node.position_m}"
             )
         if node.wireless and node.position_m in places:
             raise ValueError(
                 f"topology {topology.name!r}: nodes {places[node.position_m]!r} and {node.name!r} "
-                f"are both at {node.position_m} m: wireless nodes must be apart"
+                f"are both at {node.position_m} m; move one, since wireless nodes must be apart"
             )
         if node.wireless:
             places[node.position_m] = node.name
@@ -350,39 +353,41 @@ def _check_wires(topology: Topology) -> None:
     for link in topology.wired:
         if not (_is_node(topology, link.a) and _is_node(topology, link.b)) or link.a == link.b:
             raise ValueError(
-                f"topology {topology.name!r}: wire {link.a}-{link.b}: "
-                f"allowed are two different nodes of 0..{len(topology.nodes) - 1}"
+                f"topology {topology.name!r}: a wire must join two different nodes of 0..{len(topology.nodes) - 1}, "
+                f"not {link.a}-{link.b}"
             )
         if (ends := frozenset((link.a, link.b))) in taken:
-            raise ValueError(f"topology {topology.name!r}: wire {link.a}-{link.b}: allowed is one between two nodes")
+            raise ValueError(f"topology {topology.name!r} has two wires {link.a}-{link.b}; remove one")
         taken.add(ends)
         rate_ok = math.isfinite(link.rate_bps) and link.rate_bps >= 1
         queue_ok = _is_count(link.queue_pkts) and 1 <= link.queue_pkts <= MOST_QUEUE_PKTS
         if not (rate_ok and 0 <= link.delay_s <= LONGEST_DELAY_S and queue_ok):
             raise ValueError(
                 f"topology {topology.name!r}: wire {link.a}-{link.b} of {link.rate_bps} bit/s, {link.delay_s} s, "
-                f"{link.queue_pkts} packets: allowed are a rate and a queue above 0 and a delay of at least 0: "
-                f"1 bit/s or more, up to {LONGEST_DELAY_S:g} s and a whole number of up to {MOST_QUEUE_PKTS} packets"
+                f"{link.queue_pkts} packets: the rate must be at least 1 bit/s, the delay from 0 to "
+                f"{LONGEST_DELAY_S:g} s, "
+                f"and the queue a whole number from 1 to {MOST_QUEUE_PKTS}"
             )
 
 
 def _check_flow(topology: Topology, flow: Flow) -> None:
     if not (_is_node(topology, flow.src) and _is_node(topology, flow.dst)) or flow.src == flow.dst:
         raise ValueError(
-            f"topology {topology.name!r}: flow {flow.src}->{flow.dst}: "
-            f"allowed are two different nodes of 0..{len(topology.nodes) - 1}"
+            f"topology {topology.name!r}: a flow must join two different nodes of 0..{len(topology.nodes) - 1}, "
+            f"not {flow.src}->{flow.dst}"
         )
     stop_s = LONGEST_S if flow.stop_s is None else flow.stop_s
     if not 0 <= flow.start_s < stop_s <= LONGEST_S:
         raise ValueError(
-            f"topology {topology.name!r}: flow {flow.src}->{flow.dst} from {flow.start_s} s to {flow.stop_s} s: "
-            f"allowed is a start of at least 0 and a later stop, of at most {LONGEST_S:.15g} s"
+            f"topology {topology.name!r}: flow {flow.src}->{flow.dst} must start at 0 s or later and stop after its "
+            "start, "
+            f"at most at {LONGEST_S:.15g} s, not run from {flow.start_s} s to {flow.stop_s} s"
         )
     if not topology.path(flow):
         src, dst = topology.nodes[flow.src].name, topology.nodes[flow.dst].name
         raise ValueError(
-            f"topology {topology.name!r}: flow {src}->{dst}: no path connects its ends; "
-            f"allowed are hops of at most {topology.decode_m} m and wires"
+            f"topology {topology.name!r}: no path connects flow {src}->{dst}; "
+            f"add nodes so that hops are at most {topology.decode_m} m, or wires"
         )
 
 
@@ -396,7 +401,7 @@ def _check_calls(topology: Topology) -> None:
         back = [(dst, src) for src, dst in reversed(there)]
         if len(flows) != 2 or there != back:
             raise ValueError(
-                f"topology {topology.name!r}: call {number}: flows {there}: allowed are two, there and back"
+                f"topology {topology.name!r}: call {number} must have two flows, one in each direction, not {there}"
             )
 
 
@@ -405,11 +410,11 @@ def _check_moves(topology: Topology) -> None:
     for move in topology.moves:
         where = f"topology {topology.name!r}: move of node {move.node} at {move.at_s} s"
         if not _is_node(topology, move.node) or not topology.nodes[move.node].wireless:
-            raise ValueError(f"{where}: allowed is a wireless node of 0..{len(topology.nodes) - 1}")
+            raise ValueError(f"{where}: the node must be a wireless one of 0..{len(topology.nodes) - 1}")
         if not all(math.isfinite(value) for value in (move.at_s, *move.position_m)):
-            raise ValueError(f"{where} to {move.position_m} m: allowed are finite numbers")
+            raise ValueError(f"{where}: time and position must be finite numbers, not {move.position_m} m")
         if move.at_s < 0 or move.at_s <= last.get(move.node, -1.0):
-            raise ValueError(f"{where}: allowed are times of at least 0, each later than the node's move before")
+            raise ValueError(f"{where}: times must be at least 0 and increase for each node")
         last[move.node] = move.at_s
 
 
@@ -417,9 +422,12 @@ def _check_link_rates(topology: Topology) -> None:
     for link in topology.link_rates:
         known = _is_node(topology, link.a) and _is_node(topology, link.b) and link.a != link.b
         if not (known and topology.nodes[link.a].wireless and topology.nodes[link.b].wireless):
-            raise ValueError(f"topology {topology.name!r}: rate {link.a}->{link.b}: allowed are two wireless nodes")
+            raise ValueError(
+                f"topology {topology.name!r}: a rate must be of two wireless nodes, not {link.a}->{link.b}"
+            )
         if not (_is_count(link.rate_bps) and link.rate_bps > 0 and 0 <= link.at_s <= LONGEST_S):
             raise ValueError(
-                f"topology {topology.name!r}: rate {link.a}->{link.b} of {link.rate_bps} bit/s at {link.at_s} s: "
-                f"allowed are a whole rate above 0 and a time of at least 0, at most {LONGEST_S:.15g} s"
+                f"topology {topology.name!r}: the rate of {link.a}->{link.b} must be a whole number of bit/s above 0, "
+                "from a "
+                f"time of 0 to {LONGEST_S:.15g} s on, not {link.rate_bps} bit/s at {link.at_s} s"
             )

@@ -1,6 +1,6 @@
 """A user's own topology: a YAML file, or a Python file that defines `topology(**options)`. See docs/own-code.md.
 
-Errors are `file:line: key: what is wrong; what is allowed`.
+Errors are `file:line: key: what is wrong; what to write`.
 """
 
 from __future__ import annotations
@@ -124,7 +124,9 @@ def load_kind(path: str) -> Kind:
         digest = Beside(file).digest() if file.suffix == ".py" else hashlib.sha256(content).hexdigest()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
-        raise ValueError(f"topology {path!r}: reading it: {why}; allowed is a .yaml or .py file in UTF-8") from None
+        raise ValueError(
+            f"cannot read topology {path!r} ({why}); give the path of a .yaml or .py file in UTF-8"
+        ) from None
     key = (path, digest)
     if key not in _loaded:
         if len(_loaded) >= MOST_LOADED:
@@ -182,11 +184,11 @@ class _Builder:
         nodes = tuple(self._node(i, node) for i, node in enumerate(file.nodes))
         if file.ranges.sense < file.ranges.decode:
             raise self.document.error(
-                ("ranges", "sense"), f"less than decode; allowed is at least {file.ranges.decode:g} m"
+                ("ranges", "sense"), f"must be at least decode, {file.ranges.decode:g} m, not {file.ranges.sense:g} m"
             )
         if file.ranges.shadowing and file.ranges.exponent is None:
             raise self.document.error(
-                ("ranges", "shadowing"), "it goes with an exponent; allowed is 1 to 8, for example 3"
+                ("ranges", "shadowing"), "shadowing needs an exponent: add one from 1 to 8, for example 3"
             )
         wired = tuple(self._wire(i, wire) for i, wire in enumerate(file.wires))
         flows = tuple(self._flow(i, flow) for i, flow in enumerate(file.flows))
@@ -208,7 +210,7 @@ class _Builder:
                 ends = f"{file.flows[i].source} -> {file.flows[i].to}"
                 raise self.document.error(
                     ("flows", i),
-                    f"no path connects {ends}; allowed are hops of at most {bare.decode_m:g} m and wires",
+                    f"no path connects {ends}; add nodes so that hops are at most {bare.decode_m:g} m, or wires",
                 )
         defaults = {f"--{name}": str(value) for name, value in file.defaults.items()}
         return self._topology(
@@ -246,25 +248,25 @@ class _Builder:
             for other in self.file.nodes[:i]:
                 if not other.wired and other.at == part.at:
                     raise self.document.error(
-                        ("nodes", i, "at"), f"{other.name!r} stands there; wireless nodes must be apart"
+                        ("nodes", i, "at"), f"{other.name!r} has the same position; wireless nodes must be apart"
                     )
         self.numbers[part.name] = i
         return Node(name=part.name, wireless=not part.wired, position_m=(x, y))
 
     def _number(self, place: tuple[str | int, ...], name: str) -> int:
         if name not in self.numbers:
-            raise self.document.error(place, f"there is no node {name!r}; allowed is one of {', '.join(self.numbers)}")
+            raise self.document.error(place, f"must be a node ({', '.join(self.numbers)}), not {name!r}")
         return self.numbers[name]
 
     def _radio(self, place: tuple[str | int, ...], name: str) -> int:
         number = self._number(place, name)
         if self.file.nodes[number].wired:
-            raise self.document.error(place, f"{name!r} is wired; allowed are wireless nodes")
+            raise self.document.error(place, f"must be a wireless node, and {name!r} is wired")
         return number
 
     def _ends(self, place: tuple[str | int, ...], a: int, b: int) -> None:
         if a == b:
-            raise self.document.error(place, "both ends are the same node; allowed are two different ones")
+            raise self.document.error(place, "must name two different nodes, not one node twice")
 
     def _wire(self, i: int, part: WirePart) -> WiredLink:
         a, b = (self._number(("wires", i, "between", k), name) for k, name in enumerate(part.between))
@@ -273,7 +275,7 @@ class _Builder:
         if first != i:
             line = self.document.line(("wires", first))
             raise self.document.error(
-                ("wires", i, "between"), f"the wire in line {line} is between them; allowed is one between two nodes"
+                ("wires", i, "between"), f"the wire in line {line} already joins these nodes; remove one of the two"
             )
         return WiredLink(a=a, b=b, rate_bps=round(part.rate), delay_s=part.delay, queue_pkts=part.queue)
 
@@ -281,13 +283,15 @@ class _Builder:
         src, dst = self._number(("flows", i, "from"), part.source), self._number(("flows", i, "to"), part.to)
         self._ends(("flows", i), src, dst)
         if part.stop is not None and part.stop <= part.start:
-            raise self.document.error(("flows", i, "stop"), f"not after start; allowed is more than {part.start:g} s")
+            raise self.document.error(
+                ("flows", i, "stop"), f"must be after start, {part.start:g} s, not {part.stop:g} s"
+            )
         return Flow(src=src, dst=dst, start_s=part.start, stop_s=part.stop)
 
     def _mobility(self, part: MobilityPart, nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Move, ...], str]:
         """The nodes where they start, their moves, and what these are."""
         if self.file.moves:
-            raise self.document.error(("moves",), "beside mobility; allowed is one of the two")
+            raise self.document.error(("moves",), "a file cannot have both moves and mobility; remove one")
         reader = MobilityReader(self.document, part, self.folder)
         if part.waypoints is not None:
             moves = tuple(self._move(("mobility", "waypoints"), i, part.waypoints) for i in range(len(part.waypoints)))
@@ -312,7 +316,9 @@ class _Builder:
         node = self._radio((*place, "node"), part.node)
         before = [move.at for move in moves[:i] if move.node == part.node]
         if before and part.at <= before[-1]:
-            raise self.document.error((*place, "at"), f"allowed is later than its move before, {before[-1]:g} s")
+            raise self.document.error(
+                (*place, "at"), f"must be after the node's previous move, {before[-1]:g} s, not {part.at:g} s"
+            )
         return Move(node=node, at_s=part.at, position_m=(part.to[0], part.to[1]))
 
     def _rate(self, i: int, part: RatePart) -> LinkRate:
@@ -338,23 +344,23 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
             frames = traceback.extract_tb(error.__traceback__)
             places = [f"{own[frame.filename]}:{frame.lineno}" for frame in frames if frame.filename in own]
             where = places[-1] if places else f"{path}:1"
-            what = f"{type(error).__name__}: {' '.join(str(error).split())}; mend the file"
+            what = f"{type(error).__name__}: {' '.join(str(error).split())}; correct the file"
             if isinstance(error, MemoryError):
-                what = f"it takes more than {MOST_BYTES >> 30} GiB of memory; allowed are smaller values of its options"
+                what = f"it needs more than {MOST_BYTES >> 30} GiB of memory; give its options smaller values"
             raise ValueError(f"{where}: topology: {what}") from None
 
     try:
         code = compile(text, path, "exec")
     except (SyntaxError, ValueError) as error:  # ValueError: older Pythons say so of a null character
         line, what = getattr(error, "lineno", None) or 1, getattr(error, "msg", error)
-        raise ValueError(f"{path}:{line}: this is not Python: {what}; mend the file") from None
+        raise ValueError(f"{path}:{line}: not valid Python: {what}; correct the file") from None
     names: dict[str, Any] = {"__name__": "own_topology", "__file__": path}
     beside.lend(names)
     run(code, names)
     function = names.get("topology")
     if not inspect.isfunction(function):
-        what = "the file defines none" if function is None else f"it is {function!r:.60}, no function"
-        raise ValueError(f"{path}:1: topology: {what}; allowed is `def topology(*, direction, ...)`")
+        what = "missing" if function is None else f"not a function but {function!r:.60}"
+        raise ValueError(f"{path}:1: topology is {what}; define `def topology(*, direction, ...)`")
     parameters = dict(inspect.signature(function).parameters)
     takes_direction = parameters.pop("direction", None) is not None
 
@@ -363,7 +369,7 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
         topology = run(function, **given)
         if not isinstance(topology, Topology):
             line = function.__code__.co_firstlineno
-            raise ValueError(f"{path}:{line}: topology: it returned {topology!r:.60}; allowed is a pacelab.Topology")
+            raise ValueError(f"{path}:{line}: topology must return a pacelab.Topology, not {topology!r:.60}")
         return topology
 
     return Kind(
@@ -386,15 +392,14 @@ def _option(path: str, name: str, parameter: inspect.Parameter) -> TopologyOptio
     }
     if type(parameter.default) not in domains or parameter.kind is parameter.VAR_KEYWORD:
         raise ValueError(
-            f"{path}:1: topology: parameter {name!r} has no default of a simple type; "
-            f"allowed are defaults that are bool, int, float or str"
+            f"{path}:1: topology: parameter {name!r} must have a default that is a bool, int, float, or str"
         )
     domain = domains[type(parameter.default)]
     if not isinstance(parameter.default, str):  # an empty text cannot be given, yet be the default
         try:
             domain.check(parameter.default)
         except ValueError as error:
-            raise ValueError(f"{path}:1: topology: default of parameter {name!r}: {error}") from None
+            raise ValueError(f"{path}:1: topology: the default of parameter {name!r} {error}") from None
     return TopologyOption(
         name=name, domain=domain, default=parameter.default, help="an option of your own file", own=True
     )

@@ -71,7 +71,7 @@ def plot_topology(topology: Topology, ax: Axes | None = None) -> Axes:
     first flow's radio. Axes are in metres; wired hosts stand beside their gateway, not to scale.
     """
     if not isinstance(topology, Topology):
-        raise ValueError(f"topology {topology!r:.60}: allowed is a pacelab.Topology, as load_topology gives it")
+        raise ValueError(f"topology must be a pacelab.Topology, for example from load_topology, not {topology!r:.60}")
     from matplotlib import pyplot
 
     if ax is None:

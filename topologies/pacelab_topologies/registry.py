@@ -24,21 +24,21 @@ KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS
 FILES = (".yaml", ".yml", ".py")
 """Endings of a file that defines a topology."""
 KEPT = 64
-"""Topologies that are not built anew when they are asked for again."""
+"""How many built topologies are kept for the next request."""
 
 
 def find_kind(name: str | PathLike[str]) -> Kind:
     """The kind called `name`, or the one that the file of this path defines; ValueError names the known ones."""
     name = plain(name)
     if not isinstance(name, str):
-        raise ValueError(f"topology {name!r:.60}: allowed is a name, or a path to a .yaml or .py file")
+        raise ValueError(f"topology must be a name or the path of a .yaml or .py file, not {name!r:.60}")
     if name.endswith(FILES):
         from pacelab_topologies.own import load_kind
 
         return load_kind(name)
     if name not in KINDS:
-        allowed = f"allowed is one of {', '.join(KINDS)}, or a path to a .yaml or .py file"
-        raise ValueError(f"topology {name!r}: {like_which(name, KINDS)}{allowed}")
+        valid = f"one of {', '.join(KINDS)}, or the path of a .yaml or .py file"
+        raise ValueError(f"topology must be {valid}, not {name!r}{like_which(name, KINDS)}")
     return KINDS[name]
 
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Vagrant's provisioning inside the virtual machine, twice, then what a student does: make vm-provision
-# Needs a wheel under dist/ (make wheel). The internet is not there: Mininet-WiFi is left out.
+# Needs the wheels under dist/ (make wheel). The internet is not there: Mininet-WiFi is left out.
 export LAB_USER=vagrant OFFLINE=yes
 useradd --create-home --shell /bin/bash "$LAB_USER"
 sh vm/provision/step.sh || exit 1

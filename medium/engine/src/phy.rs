@@ -5,7 +5,7 @@
 
 use pacelab_air_config::{DSSS_RATES_BPS, OFDM_RATES_BPS, PhyKind};
 
-use crate::agenda::Ns;
+use crate::event_queue::Ns;
 
 /// Thermal noise at 290 K, W/Hz, and a receiver's noise figure of 7 dB.
 const THERMAL_W_PER_HZ: f64 = 1.380_649e-23 * 290.0;

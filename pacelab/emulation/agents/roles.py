@@ -18,7 +18,7 @@ AgentName = Literal["gateway", "sender", "relay", "station"]
 
 POINT_OF: dict[AgentName, str] = {"gateway": "gateway", "sender": "sender", "relay": "link", "station": "station"}
 """Agent -> the scheme's hook point."""
-ALLOWED = "RATE,RATE,... in Mbit/s, nearest hop first, or ADDRESS=RATE,... or ADDRESS/PREFIX=RATE,..."
+VALID_PATH_RATES = "RATE,RATE,... in Mbit/s, nearest hop first, or ADDRESS=RATE,... or ADDRESS/PREFIX=RATE,..."
 EVERYWHERE = IPv4Network("0.0.0.0/0")
 
 
@@ -31,10 +31,10 @@ def read_path_rates(texts: Sequence[str]) -> dict[IPv4Network, tuple[int, ...]]:
             rates = tuple(ALL_RATES.parse(one) for one in rates_text.split(","))
             network = IPv4Network(address) if equals else EVERYWHERE
             if network in found:
-                raise ValueError("there are rates for these addresses already")
+                raise ValueError("two rates for the same addresses")
             found[network] = rates
         except ValueError as error:
-            raise ConfigError(f"--path-rates {text!r}: {error}; allowed is {ALLOWED}") from None
+            raise ConfigError(f"--path-rates must be {VALID_PATH_RATES}, not {text!r}: {error}") from None
     return found
 
 
@@ -42,7 +42,7 @@ def check_path_known(agent: AgentName, name: str, rates_bps: Mapping[IPv4Network
     """ConfigError when the scheme goes by the path at this agent's place and nobody said what the path is made of."""
     scheme = find_scheme(name)
     if scheme.by_path and getattr(scheme, POINT_OF[agent]) is not None and not rates_bps:
-        raise ConfigError(f"--scheme {name!r} needs --path-rates, it paces nothing without: {ALLOWED}")
+        raise ConfigError(f"--scheme {name!r} needs --path-rates to compute its pace; give {VALID_PATH_RATES}")
 
 
 def path_table(rates_bps: Mapping[IPv4Network, tuple[int, ...]]) -> PathTable:

@@ -21,7 +21,7 @@ from pacelab.emulation.agents.task import MOST_BYTES, Task
 from pacelab.emulation.plan import read_document
 from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.air_config import ACK_SCHEDULES
-from pacelab.options.table import BY_FIELD
+from pacelab.options.settings import BY_FIELD
 from pacelab.schemes import SCHEMES, HookSettings, Scheme, find_scheme
 from pacelab_pacer.linux.status import FlowStatus, Line
 
@@ -52,7 +52,7 @@ class Lead:
     def make(self, scheme: str, limits: Mapping[str, Any]) -> Hook:
         """A hook for an order."""
         if scheme not in offered():
-            raise ConfigError(f"scheme {scheme!r}: allowed is one of {', '.join(offered())}")
+            raise ConfigError(f"scheme must be one of {', '.join(offered())}, not {scheme!r}")
         check_path_known("gateway", scheme, self.path_rates)
         return make_hook("gateway", scheme, replace(self.settings, **limits), idle_too=True)
 
@@ -98,10 +98,10 @@ def make_hook(agent: AgentName, name: str, settings: HookSettings, *, idle_too: 
 
         return NullHook()
     if factory is None:
-        raise ConfigError(f"--scheme {name!r}: it has nothing to do at a {agent}; allowed is {_able(agent)}")
+        raise ConfigError(f"--scheme {name!r} does nothing at a {agent}; use {_able(agent)}")
     for field in scheme.settings:
         if getattr(settings, field) is None:
-            raise ConfigError(f"--scheme {name!r} needs {BY_FIELD[field].flag}: {BY_FIELD[field].domain.allowed}")
+            raise ConfigError(f"--scheme {name!r} needs {BY_FIELD[field].flag}; give {BY_FIELD[field].domain.allowed}")
     hook: Hook = factory(settings)
     return hook
 
@@ -203,11 +203,11 @@ def is_baseline(scheme: Scheme) -> bool:
 
 
 def read_limits(limits: dict[str, float]) -> dict[str, Any]:
-    """Checked values of limits; ConfigError names the one that is not allowed."""
+    """The checked values of limits. ConfigError names an invalid one."""
     found: dict[str, Any] = {}
     for name, value in limits.items():
         if name not in LIMITS:
-            raise ConfigError(f"limit {name!r}: allowed is one of {', '.join(LIMITS)}")
+            raise ConfigError(f"limit must be one of {', '.join(LIMITS)}, not {name!r}")
         found[name] = int(value) if value == int(value) else value
         BY_FIELD[name].check(found[name])
     return found
@@ -308,5 +308,7 @@ def own_name(given: str | None) -> str:
     """The gateway's name at the controller; ConfigError when it cannot be one."""
     name = given or socket.gethostname()
     if not NAME.fullmatch(name):
-        raise ConfigError(f"--name {name!r}: allowed are up to 64 letters, digits and _ . + -, the first no sign")
+        raise ConfigError(
+            f"--name must be up to 64 letters, digits and _ . + -, starting with a letter or digit, not {name!r}"
+        )
     return name

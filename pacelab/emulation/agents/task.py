@@ -66,32 +66,32 @@ class Task(Document):
     @model_validator(mode="after")
     def _goes_together(self) -> Task:
         if self.datapath not in DATAPATHS:
-            raise ConfigError(f"--datapath {self.datapath!r}: allowed is one of {', '.join(DATAPATHS)}")
+            raise ConfigError(f"--datapath must be one of {', '.join(DATAPATHS)}, not {self.datapath!r}")
         if self.datapath == "tc" and (self.clamp_mss or self.queue is not None):
             flag = "--clamp-mss" if self.clamp_mss else f"--queue {self.queue}"
-            raise ConfigError(f"{flag}: allowed with --datapath nfqueue alone")
+            raise ConfigError(f"{flag} needs --datapath nfqueue")
         if self.link not in LINKS:
-            raise ConfigError(f"--link {self.link!r}: allowed is one of {', '.join(LINKS)}")
+            raise ConfigError(f"--link must be one of {', '.join(LINKS)}, not {self.link!r}")
         if self.link == "nl80211" and not find_scheme(self.scheme).needs_only_retry_counts:
             able = ", ".join(name for name, known in SCHEMES.items() if known.needs_only_retry_counts)
             raise ConfigError(
-                f"--link nl80211 with --scheme {self.scheme}: it follows single frames: allowed is one of {able}"
+                f"--link nl80211 cannot follow single frames, as --scheme {self.scheme} needs; use one of {able}"
             )
         if (self.mediumd is None) != (self.station is None):
             raise ConfigError(
-                "--mediumd and --station: allowed together only; they say which station's link layer it is"
+                "--mediumd and --station must be given together; they name the station whose link layer to follow"
             )
         if (self.agent == "gateway") != (self.wired is not None):
-            raise ConfigError("--wired: a gateway has a wired side, and nobody else")
+            raise ConfigError("--wired must be given for a gateway, and only for a gateway")
         if self.wired == self.air:
-            raise ConfigError(f"--wired {self.wired}: allowed is another interface than --air")
+            raise ConfigError(f"--wired must be another interface than --air, not {self.wired}")
         if self.controller is None:
             if self.name is not None:
-                raise ConfigError(f"--name {self.name}: allowed with --controller URL alone")
+                raise ConfigError(f"--name {self.name} needs --controller URL")
         elif self.datapath != "nfqueue":
-            raise ConfigError(f"--controller with --datapath {self.datapath}: allowed is nfqueue")
+            raise ConfigError(f"--controller needs --datapath nfqueue, not {self.datapath}")
         elif not _reachable(self.controller):
-            raise ConfigError(f"--controller {self.controller!r}: allowed is http://127.0.0.1:PORT or unix:PATH")
+            raise ConfigError(f"--controller must be http://127.0.0.1:PORT or unix:PATH, not {self.controller!r}")
         return self
 
 

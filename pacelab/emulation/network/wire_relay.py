@@ -21,7 +21,8 @@ from typing import Any
 from pacelab.emulation.namespaces import inside
 from pacelab.emulation.quantiles import quantiles
 from pacelab.units import NS_PER_S, ns_from_s, transmission_ns
-from pacelab_pacer.linux.process import Waiter, become_real_time
+from pacelab_pacer.linux.real_time import become_real_time
+from pacelab_pacer.linux.waiter import Waiter
 
 ETHERNET_HEADER_BYTES = 14
 _TUNSETIFF, _IFF_TAP, _IFF_NO_PI = 0x400454CA, 0x0002, 0x1000

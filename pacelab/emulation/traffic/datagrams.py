@@ -26,7 +26,8 @@ from pacelab.emulation.traffic.meter import Meter, Playout, Window, report
 from pacelab.units import BITS_PER_BYTE, NS_PER_S, ns_from_s, transmission_ns
 from pacelab_pacer.core.segment import FlowKey
 from pacelab_pacer.linux.packet import read_voice_packet, read_voice_report, voice_packet
-from pacelab_pacer.linux.process import Waiter, become_real_time
+from pacelab_pacer.linux.real_time import become_real_time
+from pacelab_pacer.linux.waiter import Waiter
 
 HEADER = Struct("!4sIIQ")
 MAGIC = b"PLu1"

@@ -8,7 +8,7 @@
 Invariants
 1. What the start does is undone when it fails half-way, and at the end: rules first, then what is held, then queues.
 2. After kill -9 the rules stay and let everything pass (--queue-bypass); the next start removes them. While it stands
-   still a guard takes them out (`process.Guard`).
+   still a guard takes them out (`watchdog`).
 3. A hook that fails, or a link layer gone, is said once; packets go on.
 """
 
@@ -28,15 +28,17 @@ from typing import Protocol
 from pacelab.units import NS_PER_S
 from pacelab_pacer.core.contract import EventMask, Hook, Point
 from pacelab_pacer.linux import kernel_pacing
-from pacelab_pacer.linux.doubts import Traffic
+from pacelab_pacer.linux.diagnostics import TrafficWatch
+from pacelab_pacer.linux.driver import HookDriver
 from pacelab_pacer.linux.host import AgentError, check_permitted, check_wired, mtu_of
 from pacelab_pacer.linux.link_layer import KernelLink, MediumdLink
 from pacelab_pacer.linux.nfqueue import NfQueue, Queued
 from pacelab_pacer.linux.paths import PathTable
-from pacelab_pacer.linux.process import Guard, StopSignal, be_punctual
+from pacelab_pacer.linux.real_time import be_punctual
 from pacelab_pacer.linux.rules import Capture, Rules
-from pacelab_pacer.linux.shell import HookShell
 from pacelab_pacer.linux.status import STATUS_VERSION, FlowMonitor, Line, Ready, Stalled, Status
+from pacelab_pacer.linux.stop_signal import StopSignal
+from pacelab_pacer.linux.watchdog import Watchdog
 from pacelab_pacer.linux.write import RawSender
 
 TICK_NS = NS_PER_S
@@ -58,6 +60,9 @@ class Role:
     """Bit of the packet mark that says: sent by this agent."""
     taps: tuple[tuple[Point, str], ...]
     """Points with their netfilter hooks, one queue each."""
+    paces: bool = False
+    """Its algorithms hold packets back to protect the air: a packet that the kernel's queue has no room for is dropped.
+    Other roles let it pass unseen."""
 
 
 ROLES = {
@@ -68,12 +73,14 @@ ROLES = {
             first_queue=20_480,
             mark=1 << 24,
             taps=((Point.WIRED_TO_AIR, "FORWARD"), (Point.AIR_TO_WIRED, "FORWARD")),
+            paces=True,
         ),
         Role(
             name="sender",
             first_queue=20_490,
             mark=1 << 25,
             taps=((Point.LOCAL_OUT, "OUTPUT"), (Point.LOCAL_IN, "INPUT")),
+            paces=True,
         ),
         Role(name="relay", first_queue=20_500, mark=1 << 26, taps=((Point.LINK, "POSTROUTING"),)),
         Role(
@@ -149,13 +156,13 @@ class Agent:
         self._on_status = on_status
         self._hook = hook
         self._monitor = FlowMonitor()
-        self._traffic = Traffic(config.air, config.wired, paths_known=bool(config.paths), say=say)
+        self._traffic = TrafficWatch(config.air, config.wired, paths_known=bool(config.paths), say=say)
         self._lateness_ns: deque[int] = deque(maxlen=_LATENESS_KEPT)
         self._said: set[str] = set()
         self._started_ns = time.monotonic_ns()
         self._backoff_lost = 0
 
-    # What the shell needs of the kernel.
+    # What the driver needs of the kernel.
 
     def accept(self, packet: Queued, changed: bytes | bytearray | None = None) -> None:
         """Let a packet go."""
@@ -199,8 +206,8 @@ class Agent:
         first = role.first_queue if config.first_queue is None else config.first_queue
         self._points = {first + index: point for index, (point, _hook) in enumerate(role.taps)}
         self._rules = Rules(tuple(self._captures(first)), own_mark=role.mark)
-        self._guard = Guard(self._rules, punctual=config.realtime, on_release=self._say_released)
-        undo.callback(self._guard.close)
+        self._watchdog = Watchdog(self._rules, punctual=config.realtime, on_release=self._say_released)
+        undo.callback(self._watchdog.close)
         self._link: MediumdLink | KernelLink | None = None
         if self._hook.event_mask & EventMask.TRANSMIT and config.kernel_counts:
             self._link = KernelLink(config.air)
@@ -215,9 +222,9 @@ class Agent:
             undo.callback(self._link.close)
         self._raw = RawSender(role.mark)
         undo.callback(self._raw.close)
-        self._queue = NfQueue(tuple(self._points))
+        self._queue = NfQueue(tuple(self._points), fail_open=not role.paces)
         undo.callback(self._queue.close)
-        self._shell = HookShell(
+        self._driver = HookDriver(
             self._hook,
             self,
             paths=config.paths,
@@ -226,7 +233,7 @@ class Agent:
             monitor=self._monitor,
             traffic=self._traffic,
         )
-        undo.callback(signal.signal, BEGIN, signal.signal(BEGIN, lambda *_: self._shell.dropped.clear()))
+        undo.callback(signal.signal, BEGIN, signal.signal(BEGIN, lambda *_: self._driver.dropped.clear()))
         undo.callback(self._rules.remove)
         if removed := [*self._rules.install(), *kernel_pacing.remove_stale()]:
             self._say(LEFT_BEHIND.format(", ".join(removed)))
@@ -242,7 +249,7 @@ class Agent:
         return found
 
     def _serve(self, stop: StopSignal) -> None:
-        queue, shell, clock, points = self._queue, self._shell, time.monotonic_ns, self._points
+        queue, driver, clock, points = self._queue, self._driver, time.monotonic_ns, self._points
         queue_fd = queue.fileno()
         link_fd = self._link.fileno() if isinstance(self._link, MediumdLink) else -1
         orders_fd = -1 if self._orders is None else self._orders.fileno()
@@ -250,9 +257,9 @@ class Agent:
         end_ns = None if self._config.seconds is None else clock() + round(self._config.seconds * NS_PER_S)
         tick_ns, ticks = clock() + TICK_NS, 0
         while not stop.given:
-            wanted_ns = shell.deadline_ns()
+            wanted_ns = driver.deadline_ns()
             now_ns = clock()
-            beat_ns = self._guard.beat(now_ns, queue_fd)
+            beat_ns = self._watchdog.beat(now_ns, queue_fd)
             until_ns = min(tick_ns, beat_ns, self._counts_ns(), tick_ns if wanted_ns is None else wanted_ns)
             timeout_s = max(0.0, (until_ns - now_ns) / NS_PER_S)
             ready = select.select(watched, (), (), timeout_s)[0]
@@ -261,11 +268,11 @@ class Agent:
                 stop.drain()
             if wanted_ns is not None and wanted_ns <= now_ns:
                 self._lateness_ns.append(now_ns - wanted_ns)
-                shell.timeout(now_ns)
+                driver.timeout(now_ns)
                 queue.flush()
             if queue_fd in ready:
                 for packet in queue.receive():
-                    shell.see(clock(), points[packet.queue], packet)
+                    driver.see(clock(), points[packet.queue], packet)
                 queue.flush()
             if link_fd in ready or now_ns >= self._counts_ns():
                 self._hear_link(watched, link_fd)
@@ -284,7 +291,7 @@ class Agent:
             if hook.event_mask & EventMask.TRANSMIT and self._link is None:
                 orders.refuse(f"scheme {scheme}: it needs the link layer's results, and this agent began without")
                 continue
-            self._shell.change_hook(hook)
+            self._driver.change_hook(hook)
             self._queue.flush()
             self._hook, self._scheme = hook, scheme
             orders.accepted(scheme)
@@ -296,7 +303,7 @@ class Agent:
     def _hear_link(self, watched: list[int], link_fd: int) -> None:
         assert self._link is not None
         for name, result in self._link.receive():
-            self._shell.transmitted(time.monotonic_ns(), name, result)
+            self._driver.transmitted(time.monotonic_ns(), name, result)
         self._queue.flush()
         if self._link.closed and link_fd in watched:
             watched.remove(link_fd)
@@ -308,9 +315,9 @@ class Agent:
 
     def _end(self) -> None:
         """Nothing more comes; what is here goes."""
-        self._guard.close()
+        self._watchdog.close()
         self._rules.remove()
-        self._shell.let_go()
+        self._driver.let_go()
         while rest := self._queue.receive():
             for packet in rest:
                 self._queue.accept(packet)
@@ -318,25 +325,28 @@ class Agent:
 
     def _tick(self, now_ns: int, ticks: int) -> None:
         self._on_status(self._status(now_ns))
-        shell = self._shell
+        driver = self._driver
         with suppress(AgentError):  # it has gone, which `look_at_interfaces` says
-            shell.fit(mtu_of(self._config.air))
-        if shell.failure is not None:
-            self._once(f"the algorithm failed and is bypassed ({shell.failure}): packets pass as if there were none")
-        counters = shell.counters()
+            driver.fit(mtu_of(self._config.air))
+        if driver.failure is not None:
+            self._once(f"the algorithm failed and is bypassed ({driver.failure}): packets pass as if there were none")
+        counters = driver.counters()
         if counters.get("unpaced_flows", 0) or counters.get("unpaced_segments", 0):
-            self._once("no room for more flows: new ones pass unpaced")
-        if self._queue.overruns:
-            self._once("packets came faster than they could be read: some passed unseen")
+            self._once("some packets pass unpaced: see the hook's counters")
+        if counters.get("overflows", 0):
+            self._once("the pacing queue is full: it drops what it has no room for, as a router's queue does")
+        if self._queue.overruns or self._queue.lost():
+            fate = "were dropped" if self._config.role.paces else "passed unseen"
+            self._once(f"packets arrived faster than the agent could read them: some {fate}")
         if self._link is not None and self._link.closed:
             self._once("the link layer has gone: no more transmit results, no extra backoff")
-        if self._guard.released:
+        if self._watchdog.released:
             self._once("it stood still for a while, and packets passed unseen meanwhile")
-        if self._guard.taken:
-            self._once(f"somebody took its rules out of the firewall ({self._guard.taken}): they are in again")
-        self._traffic.look(now_ns, seen=shell.done["seen"], unseen=shell.unseen, two_way=len(self._points) > 1)
+        if self._watchdog.taken:
+            self._once(f"somebody took its rules out of the firewall ({self._watchdog.taken}): they are in again")
+        self._traffic.look(now_ns, seen=driver.done["seen"], unseen=driver.unseen, two_way=len(self._points) > 1)
         self._traffic.look_at_interfaces()
-        if ticks % _COLLECT_TICKS == 0 and not shell.held:
+        if ticks % _COLLECT_TICKS == 0 and not driver.held:
             gc.collect(1)
 
     def _once(self, line: str) -> None:
@@ -369,7 +379,7 @@ class Agent:
         }
 
     def _status(self, now_ns: int, *, final: bool = False) -> Status:
-        shell = self._shell
+        driver = self._driver
         late = sorted(self._lateness_ns)
         return {
             "event": "end" if final else "status",
@@ -377,15 +387,15 @@ class Agent:
             "agent": self._config.role.name,
             "scheme": self._scheme,
             "uptime_s": round((now_ns - self._started_ns) / NS_PER_S, 3),
-            "packets": dict(shell.done),
-            "held_pkts": shell.held,
-            "kept_pkts": shell.kept,
-            "passed_unseen": dict(shell.unseen),
-            "drops": dict(shell.dropped),
-            "hook": shell.counters(),
-            "failed": shell.failure,
-            "released": {"times": self._guard.released, "seconds": round(self._guard.released_ns / NS_PER_S, 3)},
-            "errors": shell.errors,
+            "packets": dict(driver.done),
+            "held_pkts": driver.held,
+            "kept_pkts": driver.kept,
+            "passed_unseen": dict(driver.unseen),
+            "drops": dict(driver.dropped),
+            "hook": driver.counters(),
+            "failed": driver.failure,
+            "released": {"times": self._watchdog.released, "seconds": round(self._watchdog.released_ns / NS_PER_S, 3)},
+            "errors": driver.errors,
             "queue": {
                 "lost": 0 if final else self._queue.lost(),
                 "overruns": self._queue.overruns,

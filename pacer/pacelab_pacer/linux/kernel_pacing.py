@@ -1,16 +1,18 @@
 """Pacing by the kernel: an HTB class per flow on the air interface; nftables sets the priority that names the class.
 
-    table ip pacelab-PID-START-INTERFACE { map: addresses and ports -> class; a rule behind routing looks packets up }
-    htb 5041: on the interface; class 5041:N holds one flow at its rate; what has no class passes unshaped
+    table ip pacelab-PID-START-INTERFACE { map: addresses and ports -> class; a rule after routing looks packets up }
+    htb 5041: on the interface; class 5041:N paces one flow; the last class paces all flows beyond `MAX_FLOWS` together
 
-Named after the process as the rules of NFQUEUE are, and after the interface's number; the next start of any agent takes
-down what a killed one left. Until then the classes go on pacing at their last rates.
+The names contain the process, as those of the NFQUEUE rules do, and the interface's number. The next start of any agent
+removes what a killed agent has left. Until then the classes continue to pace at their last rates.
 
 Invariants
-1. The table is there before the HTB and goes after it: an HTB of ours without a living agent's table is nobody's.
-2. Nobody takes down what belongs to an agent that is alive.
+1. The table is created before the HTB and removed after it: an HTB of ours without a living agent's table is stale.
+2. An agent never removes what belongs to a living agent.
+3. Every flow in the map is paced. Flows for which no class is left share one, at the pace of the slowest of them; its
+   queue drops what it has no room for, as every HTB class does.
 
-`u32 match mark` would classify without nftables, but is accepted and matches everything on kernels without it.
+`u32 match mark` would classify without nftables. But kernels without that match accept it, and match everything.
 """
 
 from __future__ import annotations
@@ -32,19 +34,20 @@ if TYPE_CHECKING:
 
 
 MAX_FLOWS = 1024
-"""Classes; further flows pass unshaped."""
+"""Flows with a class of their own; further ones share a class."""
 _ROOT = 0x5041
 _FIRST_MINOR = 0x10
+_SHARED_MINOR = _FIRST_MINOR + MAX_FLOWS
 _ETHERNET_BYTES = 14
-"""HTB counts them, a pace counts IP packets."""
+"""HTB counts Ethernet headers; a pace counts IP packets."""
 UNPACED_BPS = 10_000_000_000
 BURST_S = 0.002
-"""What may leave at once at high rates, where a timer per packet would cost the rate; at low ones a single packet."""
+"""At high rates this much may leave at once, since a timer for each packet would cost rate; at low rates one packet."""
 _MOST_BURST_BYTES = 1 << 20
 _TABLE = re.compile(r"^table ip (pacelab-(\d+)-(\w+)-(\d+))$", re.MULTILINE)
 _BEHIND_NAT = 200
 """nftables' priority of the rule: addresses translated at 100 are by then those that the air's tap sees."""
-_TAKEN_AWAY = "it or the interface was taken away: start the agent again"
+_TAKEN_AWAY = "it or the interface was removed: start the agent again"
 _UNSPEC = 0xFFFFFFFF
 """Parent of a root queueing discipline."""
 
@@ -60,15 +63,17 @@ class KernelPacing:
             raise AgentError("pyroute2 is missing; pip install pyroute2") from None
         self.updates = 0
         """Rates set."""
-        self.unclassed = 0
-        """Flows for which there was no class left."""
         self.removed: list[str] = []
-        """Tables of agents that were killed, taken down at the start."""
+        """Tables of agents that were killed, removed at the start."""
         self._interface = interface
         self._index = socket.if_nametoindex(interface)
         self._table = f"{own_name('pacelab')}-{self._index}"
         self._rooted = False
         self._classes: dict[FlowKey, int] = {}
+        self._sharing: dict[FlowKey, tuple[int, int]] = {}
+        """Flows in the shared class, with the rate and packet size of each."""
+        self._shared: tuple[int, int] | None = None
+        """What the shared class was last set to; None before there is one."""
         self._free = list(range(_FIRST_MINOR + MAX_FLOWS - 1, _FIRST_MINOR - 1, -1))
         self._ip: IPRoute = IPRoute()
         try:
@@ -77,8 +82,13 @@ class KernelPacing:
             self.close()
             raise
 
+    @property
+    def sharing_flows(self) -> int:
+        """Flows that share a class."""
+        return len(self._sharing)
+
     def add(self, flows: list[FlowKey]) -> None:
-        """Give new flows a class that does not hold them up yet."""
+        """Give new flows a class that does not slow them down yet."""
         self.set_rates(dict.fromkeys(flows, (UNPACED_BPS, LARGEST_PACKET_BYTES)))
 
     def set_rates(self, rates: dict[FlowKey, tuple[int, int]]) -> None:
@@ -88,43 +98,54 @@ class KernelPacing:
             minor = self._classes.get(flow)
             command = "change-class"
             if minor is None:
-                if not self._free:
-                    self.unclassed += 1
-                    continue
-                minor = self._classes[flow] = self._free.pop()
+                minor = self._classes[flow] = self._free.pop() if self._free else _SHARED_MINOR
                 command = "add-class"
                 elements.append(f"{_key(flow)} : {_ROOT:x}:{minor:x}")
-            self._class(command, minor, rate_bps, packet_bytes)
+            if minor == _SHARED_MINOR:
+                self._sharing[flow] = rate_bps, packet_bytes
+            else:
+                self._class(command, minor, rate_bps, packet_bytes)
+        self._pace_shared()
         if elements:
             self._change_map(f"add element ip {self._table} flows {{ {', '.join(elements)} }}")
 
     def forget(self, flow: FlowKey) -> None:
-        """A flow is over: what is left of it goes unshaped."""
+        """A flow has ended: what is left of it passes unpaced."""
         minor = self._classes.pop(flow, None)
         if minor is None:
             return
         self._change_map(f"delete element ip {self._table} flows {{ {_key(flow)} }}")
+        if minor == _SHARED_MINOR:
+            del self._sharing[flow]
+            return
         self._free.insert(0, minor)
         with suppress(Exception):  # what waits in it goes with it
             self._ip.tc("del-class", "htb", self._index, handle=_ROOT << 16 | minor, parent=_ROOT << 16)
 
     def check(self) -> None:
-        """Raise AgentError when the HTB, the interface with it, or the table is not there any more: nothing is paced
-        then.
-        """
+        """Raise AgentError if the HTB, its interface or the table no longer exists, so that nothing is paced."""
         if _ROOT << 16 not in self._root_handles():
             raise AgentError(f"HTB on {self._interface}: {_TAKEN_AWAY}")
         if all(name != self._table for name, _index, _alive in _listed(self._tables)):
-            raise AgentError(f"nftables' table {self._table}: it was taken away: start the agent again")
+            raise AgentError(f"nftables' table {self._table}: it was removed: start the agent again")
 
     def close(self) -> None:
-        """Take it all down; harmless when it is not up."""
+        """Remove everything; harmless when nothing is set up."""
         if self._rooted:
             _delete_htb(self._ip, self._index)
         with suppress(AgentError):
             self._tables.run(f"delete table ip {self._table}")
         self._ip.close()
         self._tables.close()
+
+    def _pace_shared(self) -> None:
+        """Set the shared class to the pace of the slowest flow in it."""
+        if not self._sharing:
+            return
+        wanted = min(self._sharing.values())
+        if wanted != self._shared:
+            self._class("add-class" if self._shared is None else "change-class", _SHARED_MINOR, *wanted)
+            self._shared = wanted
 
     def _set_up(self) -> None:
         self.removed = _remove_stale(self._tables, self._ip)
@@ -179,7 +200,7 @@ class KernelPacing:
 
 
 def remove_stale() -> list[str]:
-    """Take down the pacing of agents that are no more; names of their tables. Nothing where there is no nftables."""
+    """Remove the pacing of agents that have ended; names of their tables. Does nothing without nftables."""
     with suppress(AgentError), closing(Nftables()) as tables:
         if any(not alive for _name, _index, alive in _listed(tables)):
             from pyroute2 import IPRoute
@@ -207,7 +228,7 @@ def _listed(tables: Nftables) -> list[tuple[str, int, bool]]:
 
 
 def _delete_htb(ip: IPRoute, index: int) -> None:
-    with suppress(Exception):  # pyroute2's own kind: it, or the interface, has gone
+    with suppress(Exception):  # pyroute2's own kind: the HTB or the interface no longer exists
         ip.tc("del", "htb", index, _ROOT << 16)
 
 
@@ -220,7 +241,7 @@ _LIBRARY = "libnftables.so.1"
 
 
 class Nftables:
-    """Runs nft commands, by nftables' own library: a millisecond each, where starting `nft` takes ten and more.
+    """Runs nft commands through nftables' own library: a millisecond each, where starting `nft` takes ten or more.
 
     Raises AgentError without the library, and when a command fails.
     """
@@ -238,7 +259,7 @@ class Nftables:
             getattr(self._library, name).restype = ctypes.c_char_p
 
     def run(self, commands: str) -> str:
-        """Carry commands out as one transaction; what they printed."""
+        """Run commands as one transaction; what they printed."""
         failed = self._library.nft_run_cmd_from_buffer(self._context, commands.encode())
         printed: bytes = self._library.nft_ctx_get_output_buffer(self._context)
         said: bytes = self._library.nft_ctx_get_error_buffer(self._context)
@@ -248,5 +269,5 @@ class Nftables:
         return printed.decode(errors="replace")
 
     def close(self) -> None:
-        """Let go of the library's memory."""
+        """Free the library's memory."""
         self._library.nft_ctx_free(self._context)

@@ -20,8 +20,8 @@ from pyroute2.netlink.nl80211 import NL80211, NL80211_NAMES, nl80211cmd
 
 from pacelab_pacer.core.contract import TransmitResult
 from pacelab_pacer.core.segment import TCP, UDP, FlowKey, Segment
+from pacelab_pacer.linux.driver import FrameName
 from pacelab_pacer.linux.host import AgentError
-from pacelab_pacer.linux.shell import FrameName
 
 VERSION = 1
 _PATIENCE_S = 5.0

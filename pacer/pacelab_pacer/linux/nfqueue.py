@@ -4,9 +4,10 @@ A packet waits in the kernel until its verdict, which may come in any order. Ver
 when the burst that caused them has been read: one system call for many packets.
 
 Invariants
-1. Fail open: what the queue has no room for is accepted by the kernel, and rules with --queue-bypass accept all while
-   nobody listens.
-2. Super-packets of segmentation offload come as the segments that they are going to be, checksums filled in: the queue
+1. Rules with --queue-bypass accept all packets while no process owns the queue.
+2. A full queue drops, as a router's does, so that a pace holds under load. With `fail_open` the kernel accepts what the
+   queue has no room for.
+3. Super-packets of segmentation offload arrive as the segments that they will become, with checksums, since the queue
    does not ask for NFQA_CFG_F_GSO.
 
 Source: linux/netfilter/nfnetlink_queue.h, linux/netfilter/nfnetlink.h.
@@ -50,7 +51,7 @@ _BODY = _HEADER.size + _FAMILY.size
 RECEIVE_BUFFER_BYTES = 8 << 20
 """A burst of 4000 full packets while Python is away."""
 MAX_WAITING = 16_384
-"""Packets that wait for a verdict; the next one is accepted unseen."""
+"""Packets that wait for a verdict: twice as many as a pacer's own queues hold."""
 _FLUSH_BYTES = 60_000
 _BURST = 64
 """Packets read before anything else gets its turn."""
@@ -73,17 +74,19 @@ class Queued(NamedTuple):
 
 
 class NfQueue:
-    """One socket on some queues. Raises AgentError when they cannot be had."""
+    """One socket on some queues. Raises AgentError if it cannot have them."""
 
-    def __init__(self, queues: tuple[int, ...]) -> None:
+    def __init__(self, queues: tuple[int, ...], *, fail_open: bool) -> None:
+        """`fail_open`: the kernel accepts what a queue has no room for; otherwise it drops it."""
         self.queues = queues
+        self._fail_open = fail_open
         self._out: list[bytes] = []
         self._out_bytes = 0
         self._buffer = bytearray(1 << 17)
         self._view = memoryview(self._buffer)
         self._accept = {queue: _verdict_head(queue, 32) for queue in queues}
         self.overruns = 0
-        """Times the receive buffer was too small; the packets concerned passed unseen."""
+        """Times the receive buffer was too small; what became of the packets depends on `fail_open`."""
         self.refused = 0
         """Verdicts that the kernel did not take: the packet had gone."""
         try:
@@ -216,8 +219,8 @@ class NfQueue:
                 time.sleep(0.05)
         self._configure(queue, _CFG_PARAMS, pack("!IB", _COPY_BYTES, _COPY_PACKET))
         self._configure(queue, _CFG_MAXLEN, _ID.pack(MAX_WAITING))
-        flags = _attribute(_CFG_MASK, _ID.pack(_FAIL_OPEN)) + _attribute(_CFG_FLAGS, _ID.pack(_FAIL_OPEN))
-        self._request(queue, flags)
+        wanted = _ID.pack(_FAIL_OPEN if self._fail_open else 0)
+        self._request(queue, _attribute(_CFG_MASK, _ID.pack(_FAIL_OPEN)) + _attribute(_CFG_FLAGS, wanted))
 
     def _configure(self, queue: int, kind: int, value: bytes) -> None:
         self._request(queue, _attribute(kind, value))

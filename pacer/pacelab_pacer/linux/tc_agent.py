@@ -1,7 +1,7 @@
 """`--datapath tc`: the algorithm watches and computes, the kernel paces. No packet waits for Python.
 
 The hook runs as ever, on what an `AirTap` saw, in the time of the packets: each event comes with the moment that the
-kernel noted, and every deadline before it is served first. It holds nothing up (`leave_pacing_to_shell`); its paces
+kernel noted, and every deadline before it is served first. It holds nothing up (`leave_pacing_to_driver`); its paces
 become the rates of HTB classes, which bring the packets about in that rhythm. Any `PacingHook` of the core will do.
 
 What a watcher cannot do: resend, absorb, rewrite. TCP-GAP's local retransmission and RTT_wired are off, and counted.
@@ -27,13 +27,14 @@ from pacelab_pacer.core.pacing.pacing_hook import PacingHook
 from pacelab_pacer.core.segment import SYN, TCP, FlowKey, Segment
 from pacelab_pacer.linux.agent import LEFT_BEHIND, TICK_NS, AgentConfig
 from pacelab_pacer.linux.air_tap import AirTap, Tapped
-from pacelab_pacer.linux.doubts import Traffic
+from pacelab_pacer.linux.diagnostics import TrafficWatch
 from pacelab_pacer.linux.host import AgentError, check_permitted, check_wired, mtu_of
-from pacelab_pacer.linux.kernel_pacing import MAX_FLOWS, KernelPacing
+from pacelab_pacer.linux.kernel_pacing import KernelPacing
 from pacelab_pacer.linux.packet import PacketReader, Reason
-from pacelab_pacer.linux.process import StopSignal, be_punctual
+from pacelab_pacer.linux.real_time import be_punctual
 from pacelab_pacer.linux.rules import remove_stale
 from pacelab_pacer.linux.status import STATUS_VERSION, FlowMonitor, Line, Ready, Status
+from pacelab_pacer.linux.stop_signal import StopSignal
 
 BATCH_NS = 5 * NS_PER_MS
 """The socket is read this often: pacing does not wait for it, round trips are timed by the kernel."""
@@ -50,6 +51,8 @@ SETTLED_NS = 20 * NS_PER_MS
 IDLE_NS = 120 * NS_PER_S
 HALF_OPEN_NS = 5 * NS_PER_S
 """A flow without data keeps its class this long."""
+MAX_FLOWS = 16_384
+"""Flows that are paced, as many as the hooks' tables hold; for a further one the most silent is forgotten."""
 _LARGEST_SUPER_PACKET = 0xFFFF
 
 
@@ -93,7 +96,7 @@ class TcAgent:
         if not isinstance(hook, PacingHook) or hook.shares_pace:
             raise AgentError(f"scheme {config.scheme!r}: it does more than pace single flows; use --datapath nfqueue")
         self._config = config
-        hook.leave_pacing_to_shell()
+        hook.leave_pacing_to_driver()
         self._hook: PacingHook[Any] = hook
         self._say = say
         self._on_status = on_status
@@ -101,11 +104,11 @@ class TcAgent:
         self._out, self._in = points[config.role.name == "gateway"]
         self._reader = PacketReader(largest_bytes=_LARGEST_SUPER_PACKET, whole=False)
         self._monitor = FlowMonitor()
-        self._traffic = Traffic(
+        self._traffic = TrafficWatch(
             config.air, config.wired, paths_known=bool(config.paths), say=say, sees="IPv4 TCP packet"
         )
         self._flows: OrderedDict[FlowKey, _Paced] = OrderedDict()
-        self._new: list[FlowKey] = []
+        self._new: dict[FlowKey, None] = {}
         self._young_until_ns = 0
         self._count: Counter[str] = Counter()
         self._unseen: Counter[str] = Counter()
@@ -211,10 +214,9 @@ class TcAgent:
         flow = self._flows.get(segment.flow)
         if flow is None:
             if len(self._flows) >= MAX_FLOWS:
-                self._count["unpaced_segments"] += segment.is_data
-                return
+                self._forget(next(iter(self._flows)))
             flow = self._flows[segment.flow] = _Paced()
-            self._new.append(segment.flow)
+            self._new[segment.flow] = None
         if not flow.told_bps:
             self._young_until_ns = self._now_ns + YOUNG_NS
         flow.last_ns = self._now_ns
@@ -261,8 +263,8 @@ class TcAgent:
 
     def _set_rates(self, now_ns: int) -> None:
         if self._new:
-            self._kernel.add(self._new)
-            self._new = []
+            self._kernel.add(list(self._new))
+            self._new = {}
         changed: dict[FlowKey, tuple[int, int]] = {}
         for key, flow in self._flows.items():
             if not flow.full:
@@ -287,11 +289,15 @@ class TcAgent:
     def _forget_idle(self, now_ns: int) -> None:
         for key, flow in list(self._flows.items()):
             if now_ns - flow.last_ns > (IDLE_NS if flow.largest_bytes else HALF_OPEN_NS):
-                del self._flows[key]
-                self._kernel.forget(key)
-        if self._count["unpaced_segments"] and not self._full:
+                self._forget(key)
+        if self._kernel.sharing_flows and not self._full:
             self._full = True
-            self._say("no room for more flows: new ones pass unpaced")
+            self._say("no class is left for more flows: further ones share a class, at the pace of the slowest of them")
+
+    def _forget(self, key: FlowKey) -> None:
+        del self._flows[key]
+        self._new.pop(key, None)
+        self._kernel.forget(key)
 
     # Status.
 

@@ -17,7 +17,7 @@ from pacelab_pacer.core.ack_suppression.hook import LinkConfig
 from pacelab_pacer.core.ack_suppression.station import AckSuppressionStation, AckSuppressionStationConfig, Throttle
 from pacelab_pacer.core.contract import Action, Point
 from pacelab_pacer.core.segment import ACK, SYN, FlowKey, Segment, seq_diff
-from tests.pacer.hook_shell import CALM, DOWN, MS, MSS, UP, WINDOW, LinkShell, S, control, data, fresh, pure_ack
+from tests.pacer.hook_driver import CALM, DOWN, MS, MSS, UP, WINDOW, LinkDriver, S, control, data, fresh, pure_ack
 
 # The paper's closed form, by hand.
 
@@ -52,7 +52,7 @@ START = 2**32 - 7 * MSS
 """The sequence space wraps early on."""
 
 
-class Node(LinkShell):
+class Node(LinkDriver):
     """A hook whose sent and injected segments wait to be fetched."""
 
     def __init__(self, hook: AckSuppressionGateway | AckSuppressionStation) -> None:

@@ -11,7 +11,7 @@ from pacelab_pacer.core.ack_suppression.station import AckSuppressionStationConf
 from pacelab_pacer.core.ack_suppression.wired_sender import RetransmissionTimer, WiredSender, WiredSenderConfig
 from pacelab_pacer.core.contract import Action, Drop, Forward, Release, Resend
 from pacelab_pacer.core.segment import Segment
-from tests.pacer.hook_shell import MS, UP, S, data, pure_ack
+from tests.pacer.hook_driver import MS, UP, S, data, pure_ack
 
 
 class Rig:
@@ -205,5 +205,5 @@ def test_timer_by_hand() -> None:
     ],
 )
 def test_settings_out_of_range_are_refused(config: type, field: str, value: float) -> None:
-    with pytest.raises(ValueError, match=f"{field} is {value}: allowed is"):
+    with pytest.raises(ValueError, match=f"{field} must be .*, not {value}"):
         config(**{field: value})

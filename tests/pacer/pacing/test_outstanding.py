@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pacelab_pacer.core.pacing.outstanding import NOTHING, Outstanding
 from pacelab_pacer.core.pacing.paced_flow import FlowTable, FlowTableConfig, PacedFlow
-from pacelab_pacer.core.pacing.tcp_seen import NOTHING, Outstanding
 from pacelab_pacer.core.pacing.wake_heap import WakeHeap
 from pacelab_pacer.core.segment import ACK, FIN, FlowKey
-from tests.pacer.hook_shell import CALM, DOWN, data, pure_ack
+from tests.pacer.hook_driver import CALM, DOWN, data, pure_ack
 
 SPACE = 1 << 32
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pacelab_pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig
 from pacelab_pacer.core.contract import Point
 from pacelab_pacer.core.pacing.paced_flow import FlowPacer, FlowTableConfig, PacedFlow
-from pacelab_pacer.core.pacing.wake_heap import RateShaper
+from pacelab_pacer.core.pacing.rate_shaper import RateShaper
 from pacelab_pacer.core.segment import ACK, FIN, RST
-from tests.pacer.hook_shell import CALM, DOWN, MS, S, Shell, data
+from tests.pacer.hook_driver import CALM, DOWN, MS, Driver, S, data
 
 
 def paced(interval_ns: int) -> FlowPacer:
@@ -239,56 +239,69 @@ def test_new_rate_holds_for_the_wait_that_runs() -> None:
 
 
 def test_data_pacing_spaces_all_flows_together() -> None:
-    shell = Shell(DataPacing(DataPacingConfig(rate_bps=1_200_000)))
+    driver = Driver(DataPacing(DataPacingConfig(rate_bps=1_200_000)))
     for i in range(2):
-        shell.see(OUT, data(DOWN, i * 1460))
-        shell.see(OUT, data(OTHER, i * 1460))
-    shell.run_until(S)
-    assert shell.times(DOWN) == [0, 20 * MS]
-    assert shell.times(OTHER) == [10 * MS, 30 * MS]
-    counters = shell.hook.counters()
+        driver.see(OUT, data(DOWN, i * 1460))
+        driver.see(OUT, data(OTHER, i * 1460))
+    driver.run_until(S)
+    assert driver.times(DOWN) == [0, 20 * MS]
+    assert driver.times(OTHER) == [10 * MS, 30 * MS]
+    counters = driver.hook.counters()
     assert (counters["paced"], counters["delayed"]) == (4, 3)
 
 
 def test_data_pacing_keeps_its_distance_when_a_newcomer_meets_a_release_that_is_due() -> None:
-    shell = Shell(DataPacing(DataPacingConfig(rate_bps=1_200_000)))
-    shell.see(OUT, data(DOWN, 0))
-    shell.see(OUT, data(DOWN, 1460))
-    shell.skip_to(10 * MS)  # due now, but the clock has not called yet
-    shell.see(OUT, data(OTHER, 0))
-    shell.run_until(S)
-    assert shell.times(OTHER) == [10 * MS]  # it had nothing yet
-    assert shell.times(DOWN) == [0, 20 * MS]
+    driver = Driver(DataPacing(DataPacingConfig(rate_bps=1_200_000)))
+    driver.see(OUT, data(DOWN, 0))
+    driver.see(OUT, data(DOWN, 1460))
+    driver.skip_to(10 * MS)  # due now, but the clock has not called yet
+    driver.see(OUT, data(OTHER, 0))
+    driver.run_until(S)
+    assert driver.times(OTHER) == [10 * MS]  # it had nothing yet
+    assert driver.times(DOWN) == [0, 20 * MS]
 
 
 def test_data_pacing_leaves_other_directions_alone_and_ends_with_the_connection() -> None:
-    shell = Shell(DataPacing(DataPacingConfig(rate_bps=1_200_000)))
+    driver = Driver(DataPacing(DataPacingConfig(rate_bps=1_200_000)))
     for point in (Point.AIR_TO_WIRED, Point.LOCAL_OUT):
-        shell.see(point, data(DOWN, 0))
-        shell.see(point, data(DOWN, 1460))
-    assert [s.at_ns for s in shell.sent] == [0, 0, 0, 0]
+        driver.see(point, data(DOWN, 0))
+        driver.see(point, data(DOWN, 1460))
+    assert [s.at_ns for s in driver.sent] == [0, 0, 0, 0]
     for i in range(3):
-        shell.see(OUT, data(DOWN, i * 1460))
-    shell.see(OUT, data(DOWN, 4380, 0, flags=FIN | ACK))
-    assert len(shell.held) == 3
-    shell.see(OUT, data(DOWN, 4381, 0, flags=RST))
-    assert [reason for _, reason in shell.dropped] == ["connection over"] * 3
-    assert shell.hook.deadline() is None
+        driver.see(OUT, data(DOWN, i * 1460))
+    driver.see(OUT, data(DOWN, 4380, 0, flags=FIN | ACK))
+    assert len(driver.held) == 3
+    driver.see(OUT, data(DOWN, 4381, 0, flags=RST))
+    assert [reason for _, reason in driver.dropped] == ["connection over"] * 3
+    assert driver.hook.deadline() is None
 
 
-def test_data_pacing_bounds_flows_and_queues() -> None:
-    table = FlowTableConfig(max_flows=1)
-    shell = Shell(DataPacing(DataPacingConfig(rate_bps=12_000, table=table, queue_limit_bytes=3000)))
+def test_data_pacing_drops_what_a_full_queue_refuses() -> None:
+    driver = Driver(DataPacing(DataPacingConfig(rate_bps=12_000, queue_limit_bytes=3000)))
     for i in range(5):
-        shell.see(OUT, data(DOWN, i * 1460))
-    shell.see(OUT, data(OTHER, 0))
-    counters = shell.hook.counters()
-    assert (len(shell.held), counters["overflows"], counters["unpaced_segments"]) == (2, 2, 1)
+        driver.see(OUT, data(DOWN, i * 1460))
+    assert driver.sent_seqs(DOWN) == [0]
+    assert [segment.seq for segment, _ in driver.dropped] == [4380, 5840]
+    driver.run_until(10 * S)
+    assert driver.times(DOWN) == [0, S, 2 * S], "a second for 1500 octets at 12 kbit/s, however many came"
+    assert driver.hook.counters()["overflows"] == 2
+    driver.check_conservation()
+
+
+def test_data_pacing_refuses_a_flow_only_if_all_flows_of_a_full_table_hold_packets() -> None:
+    driver = Driver(DataPacing(DataPacingConfig(rate_bps=12_000, table=FlowTableConfig(max_flows=1))))
+    driver.see(OUT, data(DOWN, 0))
+    driver.see(OUT, data(OTHER, 0))
+    assert len(driver.held) == 1, "the first flow, with nothing waiting, gave way"
+    driver.see(OUT, data(DOWN, 1460))
+    assert [segment.flow for segment, _ in driver.dropped] == [DOWN]
+    counters = driver.hook.counters()
+    assert (counters["overflows"], counters["flows_replaced"], counters["unpaced_segments"]) == (1, 1, 0)
 
 
 @pytest.mark.parametrize(("name", "value"), [("rate_bps", 0.0), ("queue_limit_bytes", 0)])
 def test_config_names_what_is_wrong(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=f"{name} is {value}: allowed is a positive number"):
+    with pytest.raises(ValueError, match=f"{name} must be a positive number .*, not {value}"):
         DataPacingConfig(**{"rate_bps": 1e6, name: value})  # type: ignore[arg-type]
 
 
@@ -300,15 +313,15 @@ def test_config_names_what_is_wrong(name: str, value: float) -> None:
 def test_releases_of_all_flows_are_as_far_apart_as_the_rate_says(
     arrivals: list[tuple[int, int, int]], rate_bps: int
 ) -> None:
-    shell = Shell(DataPacing(DataPacingConfig(rate_bps=rate_bps)))
+    driver = Driver(DataPacing(DataPacingConfig(rate_bps=rate_bps)))
     seqs = dict.fromkeys(range(4), 0)
     for gap_ms, number, payload in arrivals:
-        shell.see(OUT, data(DOWN._replace(dport=number), seqs[number], payload))
+        driver.see(OUT, data(DOWN._replace(dport=number), seqs[number], payload))
         seqs[number] += payload
-        shell.run_until(shell.now_ns + gap_ms * MS)
-    shell.run_until(shell.now_ns + 1000 * S)
-    assert len(shell.sent) == len(arrivals)
-    for earlier, later in pairwise(shell.sent):
+        driver.run_until(driver.now_ns + gap_ms * MS)
+    driver.run_until(driver.now_ns + 1000 * S)
+    assert len(driver.sent) == len(arrivals)
+    for earlier, later in pairwise(driver.sent):
         assert (later.at_ns - earlier.at_ns) * rate_bps >= (earlier.segment.packet_bytes * 8 - 1) * 10**9
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pacelab_pacer.core.tcp_gap.equations import mean_deviation, n_hop_delay_ns, path_of, queueing_ns, variation
 from pacelab_pacer.core.tcp_gap.pace_estimator import NS2_CODE, PaceConfig, PaceEstimator, RoundTripTimeout
-from tests.pacer.hook_shell import CALM, MS, S
+from tests.pacer.hook_driver import CALM, MS, S
 
 # Eqs. (3) to (5) by hand. At 2 Mbit/s a byte takes 4 us: 1500 bytes 6 ms, 40 bytes 0.16 ms, both 6.16 ms.
 
@@ -238,7 +238,7 @@ def test_pace_is_bounded() -> None:
     ],
 )
 def test_config_names_what_is_wrong(field: str, value: float) -> None:
-    with pytest.raises(ValueError, match=f"{field} is {value}: allowed is "):
+    with pytest.raises(ValueError, match=f"{field} must be .*, not {value}"):
         PaceConfig(**{field: value})  # type: ignore[arg-type]
 
 

@@ -19,7 +19,7 @@ from pacelab_pacer.core.vagp.quality_evaluator import (
     VoiceMeter,
     VoiceReporter,
 )
-from tests.pacer.hook_shell import CALM, DOWN, FOUR_HOPS, MS, S, Shell, data, voice, voice_report
+from tests.pacer.hook_driver import CALM, DOWN, FOUR_HOPS, MS, Driver, S, data, voice, voice_report
 
 # MOS against values worked out by hand.
 
@@ -64,12 +64,12 @@ def test_more_delay_or_loss_is_never_better(delay_ns: int, loss: float, more_ns:
 
 @pytest.mark.parametrize("loss", [-0.01, 1.01, float("nan"), float("inf")])
 def test_loss_out_of_range_is_refused(loss: float) -> None:
-    with pytest.raises(ValueError, match=r"loss is .*: allowed is 0\.\.1"):
+    with pytest.raises(ValueError, match=r"loss must be from 0 to 1, not "):
         r_factor(0, loss)
 
 
 def test_negative_delay_is_refused() -> None:
-    with pytest.raises(ValueError, match="mouth_to_ear_ns is -1"):
+    with pytest.raises(ValueError, match=r"mouth_to_ear_ns must be .*, not -1"):
         r_factor(-1, 0.0)
 
 
@@ -350,48 +350,48 @@ def test_calls_are_bounded() -> None:
     ],
 )
 def test_config_names_what_is_wrong(name: str, value: int) -> None:
-    with pytest.raises(ValueError, match=f"{name} is {value}: allowed is"):
+    with pytest.raises(ValueError, match=f"{name} must be .*, not {value}"):
         QualityConfig(**{name: value})  # type: ignore[arg-type]
 
 
 # The station.
 
 
-def station(**settings: int) -> Shell:
-    return Shell(VoiceReporter(QualityConfig(**({"window_ns": 500 * MS} | settings))), may_inject=True)  # type: ignore[arg-type]
+def station(**settings: int) -> Driver:
+    return Driver(VoiceReporter(QualityConfig(**({"window_ns": 500 * MS} | settings))), may_inject=True)  # type: ignore[arg-type]
 
 
-def hear(shell: Shell, numbers: list[int], delay_ms: int = 10, call: FlowKey = DOWN_CALL) -> None:
+def hear(driver: Driver, numbers: list[int], delay_ms: int = 10, call: FlowKey = DOWN_CALL) -> None:
     for number in numbers:
-        shell.run_until((number * 20 + delay_ms) * MS)
-        shell.see(Point.LOCAL_IN, voice(call, number, number * 20 * MS))
+        driver.run_until((number * 20 + delay_ms) * MS)
+        driver.see(Point.LOCAL_IN, voice(call, number, number * 20 * MS))
 
 
 def test_station_reports_what_it_hears_every_period() -> None:
-    shell = station()
-    hear(shell, [n for n in range(60) if n not in (40, 41)])
-    assert [at_ns for at_ns, _ in shell.injected] == [510 * MS, 1010 * MS]  # from the first packet on
-    first, second = (segment for _, segment in shell.injected)
+    driver = station()
+    hear(driver, [n for n in range(60) if n not in (40, 41)])
+    assert [at_ns for at_ns, _ in driver.injected] == [510 * MS, 1010 * MS]  # from the first packet on
+    first, second = (segment for _, segment in driver.injected)
     # known after 10 ms and up to 510: packets 1 to 24 (the one of 510 ms comes after the report)
     assert first.quality == VoiceQuality(DOWN_CALL, 500 * MS, 24, 0, 0, 10 * MS)
     assert second.quality == VoiceQuality(DOWN_CALL, 500 * MS, 24, 2, 0, 10 * MS)  # 26 to 49
     assert first.flow == FlowKey(src=1, dst=100, sport=16_385, dport=16_385)
     assert (first.protocol, first.packet_bytes, first.payload_bytes) == (17, 72, 44)
-    assert shell.hook.counters() == {"reports_sent": 2, "calls_unmeasured": 0}
-    assert len(shell.sent) == 58
+    assert driver.hook.counters() == {"reports_sent": 2, "calls_unmeasured": 0}
+    assert len(driver.sent) == 58
 
 
 def test_station_reports_its_calls_together() -> None:
     other = DOWN_CALL._replace(sport=16_386, dport=16_386)
-    shell = station(station_report=True, window_ns=100 * MS, report_period_ns=100 * MS)
+    driver = station(station_report=True, window_ns=100 * MS, report_period_ns=100 * MS)
     for number in range(20):
-        shell.run_until((number * 20 + 10) * MS)
-        shell.see(Point.LOCAL_IN, voice(DOWN_CALL, number, number * 20 * MS))
+        driver.run_until((number * 20 + 10) * MS)
+        driver.see(Point.LOCAL_IN, voice(DOWN_CALL, number, number * 20 * MS))
         if number not in (12, 13):
-            shell.see(Point.LOCAL_IN, voice(other, number, (number * 20 - 20) * MS))
+            driver.see(Point.LOCAL_IN, voice(other, number, (number * 20 - 20) * MS))
     # from 10 ms on each 100 ms: the packets of 10 to 90, 110 to 190, ... (that of the moment itself comes after)
-    assert [at_ns // MS for at_ns, _ in shell.injected] == [110, 210, 310]
-    reports = [segment.quality for _, segment in shell.injected]
+    assert [at_ns // MS for at_ns, _ in driver.injected] == [110, 210, 310]
+    reports = [segment.quality for _, segment in driver.injected]
     assert {report.call for report in reports if report} == {DOWN_CALL}
     # 10 and 30 ms; the two losses are known when the next one comes, at 290 ms
     assert [(one.expected, one.lost, one.delay_ns // MS) for one in reports if one] == [
@@ -403,64 +403,64 @@ def test_station_reports_its_calls_together() -> None:
 
 def test_station_goes_on_when_the_call_that_named_the_report_is_over() -> None:
     other = DOWN_CALL._replace(sport=16_386, dport=16_386)
-    shell = station(station_report=True, window_ns=100 * MS, report_period_ns=100 * MS)
+    driver = station(station_report=True, window_ns=100 * MS, report_period_ns=100 * MS)
     for number in range(40):
-        shell.run_until((number * 20 + 10) * MS)
+        driver.run_until((number * 20 + 10) * MS)
         if number < 10:
-            shell.see(Point.LOCAL_IN, voice(DOWN_CALL, number, number * 20 * MS))
-        shell.see(Point.LOCAL_IN, voice(other, number, number * 20 * MS))
-    named = [segment.quality.call for _, segment in shell.injected if segment.quality]
+            driver.see(Point.LOCAL_IN, voice(DOWN_CALL, number, number * 20 * MS))
+        driver.see(Point.LOCAL_IN, voice(other, number, number * 20 * MS))
+    named = [segment.quality.call for _, segment in driver.injected if segment.quality]
     assert named == [DOWN_CALL, DOWN_CALL, other, other, other, other, other]
-    shell.run_until(5 * S)
-    assert shell.hook.deadline() is None
+    driver.run_until(5 * S)
+    assert driver.hook.deadline() is None
 
 
 def test_station_stops_reporting_a_call_that_is_over() -> None:
-    shell = station()
-    hear(shell, [0, 1])
-    shell.run_until(20 * S)
-    assert shell.injected == []
-    assert shell.hook.deadline() is None
-    shell.timeout()
+    driver = station()
+    hear(driver, [0, 1])
+    driver.run_until(20 * S)
+    assert driver.injected == []
+    assert driver.hook.deadline() is None
+    driver.timeout()
 
 
 def test_station_reports_a_collapse_while_it_speaks_itself() -> None:
     # packet n is due at 20 n + 70 ms: 2 to 22 by 510 ms, 23 to 47 by 1010 ms
-    shell = station()
-    hear(shell, [0, 1])
+    driver = station()
+    hear(driver, [0, 1])
     for number in range(2, 60):
-        shell.run_until(number * 20 * MS)
-        shell.see(Point.LOCAL_OUT, voice(UP_CALL, number, number * 20 * MS))
-    assert [segment.quality.lost for _, segment in shell.injected if segment.quality] == [21, 25]
+        driver.run_until(number * 20 * MS)
+        driver.see(Point.LOCAL_OUT, voice(UP_CALL, number, number * 20 * MS))
+    assert [segment.quality.lost for _, segment in driver.injected if segment.quality] == [21, 25]
 
 
 def test_station_with_nothing_in_its_window_says_nothing() -> None:
-    shell = station(window_ns=10 * MS)
-    hear(shell, [0])
+    driver = station(window_ns=10 * MS)
+    hear(driver, [0])
     for number in range(1, 60):
-        shell.run_until(number * 20 * MS)
-        shell.see(Point.LOCAL_OUT, voice(UP_CALL, number, number * 20 * MS))
-    assert shell.injected == []
+        driver.run_until(number * 20 * MS)
+        driver.see(Point.LOCAL_OUT, voice(UP_CALL, number, number * 20 * MS))
+    assert driver.injected == []
 
 
 def test_station_passes_the_rest_and_bounds_its_calls() -> None:
-    shell = station(max_calls=1)
-    shell.see(Point.LOCAL_OUT, data(DOWN, 0))
-    shell.see(Point.LOCAL_OUT, voice(UP_CALL, 0, 0))
-    shell.hook.handle(0, TransmitResult(data(DOWN, 0), 1, delivered=True))
+    driver = station(max_calls=1)
+    driver.see(Point.LOCAL_OUT, data(DOWN, 0))
+    driver.see(Point.LOCAL_OUT, voice(UP_CALL, 0, 0))
+    driver.hook.handle(0, TransmitResult(data(DOWN, 0), 1, delivered=True))
     for number in range(10_000):
-        shell.see(Point.LOCAL_IN, voice(DOWN_CALL._replace(src=number), 0, 0))
-    assert shell.hook.counters()["calls_unmeasured"] == 9999
-    assert len(shell.sent) == 10_002
+        driver.see(Point.LOCAL_IN, voice(DOWN_CALL._replace(src=number), 0, 0))
+    assert driver.hook.counters()["calls_unmeasured"] == 9999
+    assert len(driver.sent) == 10_002
 
 
 def test_report_that_is_late_is_not_made_up_for() -> None:
-    shell = station()
-    hear(shell, list(range(10)))
+    driver = station()
+    hear(driver, list(range(10)))
     for number in range(10, 200):
-        shell.skip_to((number * 20 + 10) * MS)
-        shell.see(Point.LOCAL_IN, voice(DOWN_CALL, number, number * 20 * MS))
-    shell.timeout()
-    shell.timeout()
-    assert len(shell.injected) == 1
-    assert shell.hook.deadline() == (3990 * MS + 500 * MS, "report")
+        driver.skip_to((number * 20 + 10) * MS)
+        driver.see(Point.LOCAL_IN, voice(DOWN_CALL, number, number * 20 * MS))
+    driver.timeout()
+    driver.timeout()
+    assert len(driver.injected) == 1
+    assert driver.hook.deadline() == (3990 * MS + 500 * MS, "report")

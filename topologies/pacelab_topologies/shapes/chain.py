@@ -48,10 +48,11 @@ def build(
     """
     if voice is not None or tcp is not None:
         if not wired:
-            raise ValueError("--no-wired with --voice or --tcp: allowed is --wired, for they end at wired hosts")
+            raise ValueError("--voice and --tcp need wired hosts; use --wired, not --no-wired")
         if wired_hops != THREE_WIRES:
             raise ValueError(
-                f"--wired-hops {wired_hops} with --voice or --tcp: allowed is none, for VAGP has wires of its own"
+                f"--wired-hops {wired_hops} cannot be combined with --voice or --tcp, which use the wires of the VAGP "
+                "paper; leave --wired-hops out"
             )
         return vagp.string(
             direction=direction,
@@ -63,7 +64,7 @@ def build(
             spacing=spacing,
         )
     if not wired and wired_hops != THREE_WIRES:
-        raise ValueError(f"--wired-hops {wired_hops} with --no-wired: it has no effect: allowed is --wired")
+        raise ValueError(f"--wired-hops {wired_hops} has no effect with --no-wired; use --wired")
     nodes = [Node(name=f"n{i}", wireless=True, position_m=(i * spacing, 0.0)) for i in range(hops + 1)]
     if wired:
         nodes += [host(name, (hops + i) * spacing, 0) for i, name in enumerate([*routers(wired_hops), "host"], start=1)]

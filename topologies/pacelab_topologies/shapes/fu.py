@@ -159,9 +159,9 @@ def random_layout(
     Random layout; ValueError when none of `MOST_DRAWS` is connected.
     """
     if direction != "up" and not gateway:
-        raise ValueError(f"--direction {direction}: topology 'random' allows up only, unless it has a --gateway")
+        raise ValueError(f"--direction must be up for topology 'random' without --gateway, not {direction}")
     if wired_hops != THREE_WIRES and not gateway:
-        raise ValueError(f"--wired-hops {wired_hops} without --gateway: it has no effect: allowed is --gateway")
+        raise ValueError(f"--wired-hops {wired_hops} has no effect without --gateway; add --gateway")
     random = Random(layout_seed)  # only its random(), whose sequence Python guarantees
     scattered, draws = _draw(random, nodes, width, height)
     redrawn = f", drawn {draws} times until connected" if draws > 1 else ""
@@ -193,7 +193,7 @@ def _draw(random: Random, nodes: int, width: float, height: float) -> tuple[tupl
             return scattered, draws
     raise ValueError(
         f"topology 'random': none of {MOST_DRAWS} layouts of --nodes {nodes} on {width:g} x {height:g} m is "
-        f"connected at {DECODE_M:g} m: allowed are more --nodes or a smaller --width and --height"
+        f"connected at {DECODE_M:g} m: use more --nodes, or a smaller --width and --height"
     )
 
 

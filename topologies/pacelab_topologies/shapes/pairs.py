@@ -25,11 +25,13 @@ def pairs(*, direction: str, layout: str, apart: float, link: float, shift: floa
     The two pairs; `direction` is always "up", towards the receivers.
     """
     if layout == "shared" and link != LINK_M:
-        raise ValueError(f"--link {link:g} with --layout shared: it has no effect: allowed is another layout")
+        raise ValueError(f"--link {link:g} has no effect with --layout shared; use another layout")
     if layout == "shared":
         places, flows = _shared(apart, shift), (Flow(src=0, dst=1), Flow(src=2, dst=1))
     elif shift:
-        raise ValueError(f"--shift {shift:g}: only the layout shared has a receiver to shift")
+        raise ValueError(
+            f"--shift {shift:g} needs --layout shared, the only layout with a receiver between the senders"
+        )
     else:
         places = {
             "back-to-back": ((link, 0.0), (0.0, 0.0), (link + apart, 0.0), (2 * link + apart, 0.0)),
@@ -50,7 +52,7 @@ def pairs(*, direction: str, layout: str, apart: float, link: float, shift: floa
 def _shared(apart: float, shift: float) -> tuple[tuple[float, float], ...]:
     middle = apart / 2 - shift
     if not 0 < middle < apart:
-        raise ValueError(f"--shift {shift:g}: allowed is less than half of --apart {apart:g}, either way")
+        raise ValueError(f"--shift must be less than half of --apart {apart:g} in either direction, not {shift:g}")
     return (0.0, 0.0), (middle, 0.0), (apart, 0.0)
 
 

@@ -72,7 +72,7 @@ def flows_to(
     `direction` is that of the TCP flows; "mixed": every second one runs up.
     """
     if not voice and not tcp:
-        raise ValueError("--voice 0 with --tcp 0: allowed is at least one of them above 0")
+        raise ValueError("--voice 0 with --tcp 0 gives no flow; set at least one of them above 0")
     ends = [(leaf, server) for leaf in leaves for _ in range(tcp)]
     down = {"down": [True] * len(ends), "up": [False] * len(ends), "mixed": [i % 2 == 0 for i in range(len(ends))]}
     called = [leaf for leaf in leaves for _ in range(voice)]
@@ -114,7 +114,7 @@ def string(
     String of `hops` wireless hops.
     """
     if varying and hops < max(VARYING):
-        raise ValueError(f"--varying with --hops {hops}: allowed is --hops {max(VARYING)} or more, for its third link")
+        raise ValueError(f"--varying changes the third link and needs --hops {max(VARYING)} or more, not {hops}")
     names = [NAMES[i] if i < len(NAMES) else f"n{i}" for i in range(hops + 1)]
     server, exchange = hops + 1, hops + 2
     leaves = [hops] if destinations == "last" else list(range(1, hops + 1))

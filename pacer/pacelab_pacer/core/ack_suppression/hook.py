@@ -38,7 +38,7 @@ from pacelab_pacer.core.contract import (
     SegmentSeen,
     TransmitResult,
 )
-from pacelab_pacer.core.pacing.tcp_seen import Teardown
+from pacelab_pacer.core.pacing.teardown import Teardown
 from pacelab_pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment, seq_diff
 
 HEADER_BYTES = 40

@@ -50,7 +50,7 @@ class AckSuppressionStationConfig:
 
     def __post_init__(self) -> None:
         require(self.threshold_pkts >= 2, "threshold_pkts", self.threshold_pkts, "an integer of at least 2")
-        require(0 < self.drop_max_p <= 1, "drop_max_p", self.drop_max_p, "0 < p <= 1")
+        require(0 < self.drop_max_p <= 1, "drop_max_p", self.drop_max_p, "above 0 and at most 1")
 
 
 class StationConnection(Connection):

@@ -1,4 +1,4 @@
-"""What a gateway may do to ACKs so that less data comes: let them go at a pace (`AckPacing`), narrow their windows."""
+"""What a gateway may do to ACKs so that less data arrives: pace them (`AckPacing`) or narrow their windows."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pacelab_pacer.core.candidates.data_pacing import RATE_BPS
 from pacelab_pacer.core.checks import require
 from pacelab_pacer.core.contract import Action, Drop, Event, EventMask, Forward, Point, Rewrite, SegmentSeen
+from pacelab_pacer.core.pacing.outstanding import Outstanding
 from pacelab_pacer.core.pacing.paced_flow import FlowTable, FlowTableConfig, PacedFlow, ReleaseSchedule
-from pacelab_pacer.core.pacing.tcp_seen import Outstanding, Teardown, WindowEdge
-from pacelab_pacer.core.pacing.wake_heap import RateShaper
+from pacelab_pacer.core.pacing.rate_shaper import RateShaper
+from pacelab_pacer.core.pacing.teardown import Teardown
+from pacelab_pacer.core.pacing.window_edge import WindowEdge
 from pacelab_pacer.core.segment import ACK, RST, SYN, TCP, FlowKey, Segment
 
 
@@ -22,7 +24,7 @@ class AckPacingConfig:
     """R: of the data of all flows together, counted over whole IP packets."""
     table: FlowTableConfig = field(default_factory=FlowTableConfig)
     queue_limit_pkts: int = 1024
-    """ACKs held per flow."""
+    """ACKs held per flow. All flows together hold at most half as many as the table holds flows."""
 
     def __post_init__(self) -> None:
         require(self.rate_bps > 0, "rate_bps", self.rate_bps, "a positive number of bit/s")
@@ -40,11 +42,24 @@ class AckedFlow(PacedFlow):
         self.sent = Outstanding()
         self.sent.begin(segment.seq)
         self.largest = segment
-        """Data segment with the largest payload: tells how many headers so many octets will need."""
+        """The data segment with the largest payload: it shows how many headers so many octets need."""
         self.teardown = Teardown()
 
+    @property
+    def holds_packets(self) -> bool:
+        """Whether an ACK waits here."""
+        return bool(self.acks)
+
+    def thin(self) -> Segment:
+        """Take out the oldest ACK: the next one says all that it said, and takes over its worth."""
+        oldest, worth_bytes = self.acks.popleft()
+        if self.acks:
+            newer, its_worth_bytes = self.acks[0]
+            self.acks[0] = newer, its_worth_bytes + worth_bytes
+        return oldest
+
     def worth_bytes(self, now_ns: int, ack: Segment) -> int:
-        """What this ACK fetches, in whole packets of the largest size for what is not more than one of them."""
+        """The octets that this ACK fetches, at least one packet of the largest size."""
         largest = self.largest
         acked_bytes = max(self.sent.advance(ack), largest.payload_bytes)
         self.sent.acknowledged(now_ns, ack.ack)
@@ -55,18 +70,21 @@ class AckedFlow(PacedFlow):
 class AckPacing:
     """The `gateway` hook of ACK pacing.
 
-    An ACK of n octets lets its sender send n octets more, so the next ACK, of whatever flow, leaves (n + headers) / R
-    after it. A duplicate ACK is worth one segment: with three of them, or in recovery, it fetches one.
+    An ACK of n octets lets its sender send n octets more, so the next ACK, of any flow, leaves (n + headers) / R after
+    it. A duplicate ACK is worth one segment: the third one, or one during recovery, fetches one.
 
     Invariants
-    1. ACKs of one flow leave in the order in which they came; flows take fair turns.
-    2. An ACK is never dropped while its connection lives: a full queue releases its head ahead of the pace.
-    3. An ACK that acknowledges what was never sent costs as much as a duplicate: nobody can stop the clock for the
-       others.
+    1. ACKs of one flow leave in the order of their arrival; flows take fair turns.
+    2. A full queue drops its oldest ACK, and the next one takes over its worth: no ACK leaves ahead of the pace.
+    3. An ACK that acknowledges data that was never sent costs as much as a duplicate, so that a bad ACK cannot stop the
+       clock for other flows.
 
     Source: [vagp] Sec. IV-B.3, which names ACK pacing beside data pacing and gives no algorithm; the worth of an ACK is
     that of Wei, Tsao and Lin, GLOBECOM 2004 (its reference 5).
     Deviates: R is given, as for data pacing.
+
+    Data that no ACK fetches is beyond its reach: the first window of a connection, and what a source sends again after
+    a timeout. With many connections that is most of their data (docs/vagp.md).
     """
 
     event_mask = EventMask.SEGMENT
@@ -78,9 +96,11 @@ class AckPacing:
         self._shaper: RateShaper[AckedFlow] = RateShaper(config.rate_bps)
         names = ("paced", "delayed", "overflows", "unpaced_segments", "flows_ended", "flows_expired")
         self._count = dict.fromkeys(names, 0)
+        self._held = self._replaced = 0
+        self._held_limit = max(1, config.table.max_flows // 2)
 
     def handle(self, now_ns: int, event: Event) -> None:
-        """Take note of a segment; all but TCP ACKs from the air pass untouched."""
+        """Process a segment; all but TCP ACKs from the air pass unchanged."""
         if not isinstance(event, SegmentSeen):
             return
         segment = event.segment
@@ -96,18 +116,18 @@ class AckPacing:
         return self._actions.popleft() if self._actions else None
 
     def deadline(self) -> tuple[int, str] | None:
-        """When the clock is wanted next, and why: "pace" or "idle"."""
+        """When the clock is wanted next, and the reason: "pace" or "idle"."""
         pace_ns, idle_ns = self._shaper.next_ns(), self._flows.idle_at_ns()
         if pace_ns is not None and (idle_ns is None or pace_ns <= idle_ns):
             return pace_ns, "pace"
         return None if idle_ns is None else (idle_ns, "idle")
 
     def handle_timeout(self, now_ns: int) -> None:
-        """Release what is due, forget what is idle."""
+        """Release the ACKs that are due, and forget idle flows."""
         while (flow := self._shaper.pop_due(now_ns)) is not None:
             self._release_head(now_ns, flow)
         while (idle := self._flows.oldest_idle(now_ns)) is not None:
-            if idle.acks:
+            if idle.holds_packets:
                 self._flows.touch(idle, now_ns)
                 continue
             self._count["flows_expired"] += 1
@@ -115,7 +135,7 @@ class AckPacing:
 
     def counters(self) -> dict[str, int]:
         """How often the hook acted: ACKs that took a turn (paced), that had to wait (delayed), and so on."""
-        return dict(self._count)
+        return dict(self._count) if not self._replaced else {**self._count, "flows_replaced": self._replaced}
 
     def _outward(self, now_ns: int, segment: Segment) -> None:
         self._actions.append(Forward(segment.handle))
@@ -123,7 +143,7 @@ class AckPacing:
         if flow is None:
             if not segment.is_data:
                 return
-            if self._flows.is_full():
+            if not self._has_place(now_ns):
                 self._count["unpaced_segments"] += 1
                 return
             flow = AckedFlow(segment, now_ns, self._shaper.schedule)
@@ -147,9 +167,6 @@ class AckPacing:
 
     def _pace(self, now_ns: int, flow: AckedFlow, segment: Segment) -> None:
         self._count["paced"] += 1
-        if len(flow.acks) >= self._config.queue_limit_pkts:
-            self._count["overflows"] += 1
-            self._release_head(now_ns, flow)
         worth_bytes = flow.worth_bytes(now_ns, segment)
         if not len(self._shaper) and self._shaper.schedule.admits(now_ns):
             self._actions.append(Forward(segment.handle))
@@ -157,10 +174,17 @@ class AckPacing:
             return
         self._count["delayed"] += 1
         flow.acks.append((segment, worth_bytes))
-        self._shaper.set(flow, now_ns)
+        self._held += 1
+        if len(flow.acks) > self._config.queue_limit_pkts or self._held > self._held_limit:
+            self._count["overflows"] += 1
+            self._held -= 1
+            self._actions.append(Drop(flow.thin().handle, "ACK queue full"))
+        if flow.acks:
+            self._shaper.set(flow, now_ns)
 
     def _release_head(self, now_ns: int, flow: AckedFlow) -> None:
         segment, worth_bytes = flow.acks.popleft()
+        self._held -= 1
         self._shaper.schedule.released(now_ns)
         self._actions.append(Forward(segment.handle))
         self._shaper.charge(now_ns, flow, worth_bytes)
@@ -178,7 +202,19 @@ class AckPacing:
                 self._actions.append(Drop(held.handle, "connection over") if reset else Forward(held.handle))
             self._forget(flow)
 
+    def _has_place(self, now_ns: int) -> bool:
+        """Whether the table takes one flow more; in a full one the most silent flow without ACKs gives way."""
+        if not self._flows.is_full():
+            return True
+        silent = self._flows.replaceable(now_ns)
+        if silent is None:
+            return False
+        self._replaced += 1
+        self._forget(silent)
+        return True
+
     def _forget(self, flow: AckedFlow) -> None:
+        self._held -= len(flow.acks)
         self._shaper.cancel(flow)
         self._flows.remove(flow)
 
@@ -195,7 +231,7 @@ class WindowControlConfig:
     """Window of each flow, in segments of the largest size seen."""
     table: FlowTableConfig = field(default_factory=FlowTableConfig)
     assumed_segment_bytes: int = 1460
-    """Before the first data: the windows of SYN and SYN-ACK are written, too, or the edge would start far out."""
+    """Used before the first data: without a limit in SYN and SYN-ACK the edge would start too far out."""
 
     def __post_init__(self) -> None:
         require(self.window_pkts >= 1, "window_pkts", self.window_pkts, "an integer of at least 1")
@@ -204,7 +240,7 @@ class WindowControlConfig:
 
 
 class WindowedFlow(PacedFlow):
-    """A wired-to-wireless flow, as the ACKs from the air tell of it."""
+    """A wired-to-wireless flow, as the ACKs from the air show it."""
 
     __slots__ = ("edge", "segment_bytes")
 
@@ -227,11 +263,13 @@ class WindowControl:
         self._config = config
         self._actions: deque[Action] = deque()
         self._flows: FlowTable[WindowedFlow] = FlowTable(config.table)
+        # No segment passes unlimited any more; the counter stays so that stored results keep their bytes.
         names = ("windows_narrowed", "unlimited_segments", "flows_ended", "flows_expired")
         self._count = dict.fromkeys(names, 0)
+        self._replaced = 0
 
     def handle(self, now_ns: int, event: Event) -> None:
-        """Take note of a segment; all but TCP ACKs from the air pass untouched."""
+        """Process a segment; all but TCP ACKs from the air pass unchanged."""
         if not isinstance(event, SegmentSeen):
             return
         segment = event.segment
@@ -246,19 +284,19 @@ class WindowControl:
         return self._actions.popleft() if self._actions else None
 
     def deadline(self) -> tuple[int, str] | None:
-        """When a flow will have been idle too long."""
+        """When a flow will have been idle for too long."""
         idle_ns = self._flows.idle_at_ns()
         return None if idle_ns is None else (idle_ns, "idle")
 
     def handle_timeout(self, now_ns: int) -> None:
-        """Forget what is idle."""
+        """Forget idle flows."""
         while (idle := self._flows.oldest_idle(now_ns)) is not None:
             self._count["flows_expired"] += 1
             self._flows.remove(idle)
 
     def counters(self) -> dict[str, int]:
-        """How often the hook acted: ACKs whose window it narrowed, and those it could not for want of room."""
-        return dict(self._count)
+        """How often the hook acted: ACKs whose window it narrowed, and flows that it forgot."""
+        return dict(self._count) if not self._replaced else {**self._count, "flows_replaced": self._replaced}
 
     def _outward(self, now_ns: int, segment: Segment) -> None:
         flow = self._flows.by_key.get(segment.flow)
@@ -280,8 +318,7 @@ class WindowControl:
             return
         if flow is None:
             if self._flows.is_full():
-                self._count["unlimited_segments"] += 1
-                return
+                self._forget_most_silent(now_ns)
             flow = WindowedFlow(key, now_ns, self._config.assumed_segment_bytes, fresh=bool(segment.flags & SYN))
             self._flows.add(flow)
         self._flows.touch(flow, now_ns)
@@ -290,6 +327,12 @@ class WindowControl:
         if window_bytes < segment.window_bytes:
             self._count["windows_narrowed"] += 1
             self._actions.append(Rewrite(segment.handle, window_bytes=window_bytes))
+
+    def _forget_most_silent(self, now_ns: int) -> None:
+        silent = self._flows.replaceable(now_ns)
+        assert silent is not None  # these flows hold no packets
+        self._replaced += 1
+        self._flows.remove(silent)
 
     def _end(self, flow: WindowedFlow) -> None:
         self._count["flows_ended"] += 1

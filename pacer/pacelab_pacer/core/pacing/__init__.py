@@ -1,9 +1,11 @@
-"""What pacers are built of: hooks' common bases, queues, schedules, soft state; and what they read off TCP.
+"""The parts that pacers share: base classes of hooks, queues and schedules, and what a pacer reads off TCP.
 
-hooks        pacing_hook (flows at their pace), gateway_hook (connections through a gateway, and its buffer)
-queues       paced_flow (a flow's schedule, queue and soft state; their table), wake_heap (whose turn it is: all flows'
-             deadlines, or one rate for all)
-TCP seen     tcp_seen (what has left and is not acknowledged, a connection's end, the window promised)
+hooks        pacing_hook (flows at their pace), gateway_hook (connections through a gateway, and copies of their data)
+queues       paced_flow (a flow's schedule, queue and soft state; the table of flows), packet_store (how much may
+             wait), wake_heap (which flow is next: each by its own schedule), rate_shaper (which flow is next: one rate
+             for all)
+TCP          outstanding (data that is not acknowledged), teardown (the end of a connection), window_edge (the window
+             that a gateway lets a sender see)
 
-No paper's algorithm may enter, only what two of them use. Sees the contract and segments.
+Nothing of a single paper belongs here, only what two of them use. This package imports the contract and segments.
 """

@@ -1,4 +1,8 @@
-"""Whose packet leaves next, and when: each flow by its own schedule (`WakeHeap`), or all by one rate (`RateShaper`)."""
+"""Which flow's packet leaves next, and when.
+
+`Wakes` is what a pacing hook asks. In a `WakeHeap` each flow has a schedule of its own; in `rate_shaper` all flows
+share one rate.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,10 @@ from abc import ABC, abstractmethod
 from heapq import heapify, heappop, heappush
 from typing import Generic, TypeVar
 
-from pacelab.units import transmission_ns
-from pacelab_pacer.core.pacing.paced_flow import PacedFlow, ReleaseSchedule
-
 K = TypeVar("K")
 
 _SLACK = 64
-"""Stale entries tolerated regardless; spares small heaps the rebuilding."""
+"""So many stale entries are always tolerated, so that small heaps are not rebuilt."""
 
 
 class Wakes(ABC, Generic[K]):
@@ -20,11 +21,11 @@ class Wakes(ABC, Generic[K]):
 
     @abstractmethod
     def set(self, flow: K, at_ns: int) -> None:
-        """The flow's head waits, by itself until this time."""
+        """The flow's head waits; alone, it would leave at this time."""
 
     @abstractmethod
     def cancel(self, flow: K) -> None:
-        """Nothing of the flow waits any more."""
+        """Nothing of the flow waits now."""
 
     @abstractmethod
     def next_ns(self) -> int | None:
@@ -32,11 +33,11 @@ class Wakes(ABC, Generic[K]):
 
     @abstractmethod
     def pop_due(self, now_ns: int) -> K | None:
-        """The flow whose head leaves now; to be set again if more waits."""
+        """The flow whose head leaves now; the caller sets it again if more waits."""
 
 
 class _Wake(Generic[K]):
-    """One wake of a flow: what `set` put there last, as long as it is live."""
+    """One wake of a flow; live until it is replaced or cancelled."""
 
     __slots__ = ("at_ns", "flow", "is_live", "serial")
 
@@ -54,8 +55,8 @@ class WakeHeap(Wakes[K]):
     """When which flow next wants the clock: at most one pending wake per flow, ordered by (time, order of setting).
 
     A heap with lazy deletion: `set` and `pop_due` cost O(log n), `next_ns` O(1) amortised. A changed or cancelled wake
-    leaves a stale entry behind; stale entries go when they surface or when they outnumber the live ones, so that the
-    heap stays within about twice the flows it serves.
+    leaves a stale entry behind. Stale entries are removed when they reach the top or outnumber the live ones, so that
+    the heap has at most about twice as many entries as flows.
     """
 
     def __init__(self) -> None:
@@ -64,7 +65,7 @@ class WakeHeap(Wakes[K]):
         self._serial = 0
 
     def set(self, flow: K, at_ns: int) -> None:
-        """Wake `flow` at this time instead of any set before."""
+        """Wake `flow` at this time, instead of an earlier setting."""
         before = self._wake_of.get(flow)
         if before is not None:
             if before.at_ns == at_ns:
@@ -78,7 +79,7 @@ class WakeHeap(Wakes[K]):
             heapify(self._heap)
 
     def cancel(self, flow: K) -> None:
-        """Wake `flow` no more."""
+        """Do not wake `flow`."""
         wake = self._wake_of.pop(flow, None)
         if wake is not None:
             wake.is_live = False
@@ -91,7 +92,7 @@ class WakeHeap(Wakes[K]):
         return heap[0].at_ns if heap else None
 
     def pop_due(self, now_ns: int) -> K | None:
-        """The flow of the earliest wake if its time has come; the wake is spent."""
+        """The flow of the earliest wake if it is due; this removes the wake."""
         at_ns = self.next_ns()
         if at_ns is None or at_ns > now_ns:
             return None
@@ -106,85 +107,3 @@ class WakeHeap(Wakes[K]):
     def __len__(self) -> int:
         """Entries held, stale ones included."""
         return len(self._heap)
-
-
-F = TypeVar("F", bound=PacedFlow)
-
-
-class RateShaper(Wakes[F]):
-    """One rate for all flows together, shared fairly: the Rate Shaper.
-
-        planned times   after a packet of s octets the next one, of whatever flow, leaves s / R later
-        fair share      start-time fair queueing: of the flows that wait, the one whose next octet has the lowest number
-                        in a count that all flows share; a flow that comes back starts no lower than the one now served
-
-    Invariants
-    1. With punctual timeouts a release follows the one before by at least its size over the rate, whoever they belong
-       to.
-    2. Of two flows that both wait all the time neither gets more than one packet ahead of its share, in octets.
-    3. What one flow leaves unused, the others have; nobody saves up.
-
-    Source: [vagp] Sec. V-A ("RS distributes available bandwidth to each TCP flow", "fair share"), Sec. IV-B.3 ("the
-    next packet is scheduled no earlier than pkt_size / R"); start-time fair queueing is Goyal, Vin and Cheng 1996.
-    """
-
-    def __init__(self, rate_bps: float) -> None:
-        """`rate_bps` is positive; it counts whole IP packets."""
-        self.schedule = ReleaseSchedule()
-        """Shared by the flows' queues."""
-        self._rate_bps = rate_bps
-        self._turns: WakeHeap[F] = WakeHeap()  # by octets, not by time
-        self._waiting = 0
-        self._served_bytes = 0
-        self._last_bytes = 0
-
-    @property
-    def rate_bps(self) -> float:
-        """R."""
-        return self._rate_bps
-
-    def set_rate(self, now_ns: int, rate_bps: float) -> None:
-        """Change R; it holds for the distance to the packet released last, too."""
-        self._rate_bps = rate_bps
-        self._respace(now_ns)
-
-    def __len__(self) -> int:
-        """Flows that wait."""
-        return self._waiting
-
-    def set(self, flow: F, at_ns: int) -> None:
-        """The flow has something to send; it keeps its place if it waits already."""
-        if flow not in self._turns:
-            self._waiting += 1
-            self._turns.set(flow, self._start_bytes(flow))
-
-    def cancel(self, flow: F) -> None:
-        """The flow has nothing more to send."""
-        if flow in self._turns:
-            self._waiting -= 1
-            self._turns.cancel(flow)
-
-    def next_ns(self) -> int | None:
-        """When the next packet may leave, None while no flow waits."""
-        return self.schedule.due_ns() if self._waiting else None
-
-    def pop_due(self, now_ns: int) -> F | None:
-        """The flow whose turn it is, if the time has come; the turn is spent."""
-        start_bytes = self._turns.next_ns()
-        if start_bytes is None or self.schedule.due_ns() > now_ns:
-            return None
-        self._served_bytes = start_bytes
-        self._waiting -= 1
-        return self._turns.pop_due(start_bytes)
-
-    def charge(self, now_ns: int, flow: F, packet_bytes: int) -> None:
-        """A packet of the flow has just been released."""
-        flow.finish_bytes = self._start_bytes(flow) + packet_bytes
-        self._last_bytes = packet_bytes
-        self._respace(now_ns)
-
-    def _start_bytes(self, flow: F) -> int:
-        return max(self._served_bytes, flow.finish_bytes)
-
-    def _respace(self, now_ns: int) -> None:
-        self.schedule.set_interval(now_ns, transmission_ns(self._last_bytes, self._rate_bps))

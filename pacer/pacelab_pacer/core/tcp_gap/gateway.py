@@ -1,15 +1,15 @@
 """TCP-GAP at the Internet gateway: pacing, RTT_wired, local retransmission, Goodput Control.
 
-    WIRED_TO_AIR   data of wired-to-wireless flows waits in the pacing queue of its flow and goes into the air at its
-                   pace, a copy being kept; pure ACKs pass at once, with RTT_wired written into them where this ACK
-                   gives a sample of the wireless-to-wired flow's wired part
-    AIR_TO_WIRED   data passes at once, its time noted (T1 of RTT_wired); ACKs give RTT_wireless, hence the pace; a
-                   duplicate ACK makes the gateway send the missing segment itself
+    WIRED_TO_AIR   data of wired-to-wireless flows waits in the pacing queue of its flow and enters the air at the pace
+                   of its flow, while the gateway keeps a copy; pure ACKs pass at once, and the gateway writes RTT_wired
+                   into those that give a sample of the wireless-to-wired flow's wired part
+    AIR_TO_WIRED   data passes at once, and the gateway notes the time (T1 of RTT_wired); ACKs give RTT_wireless, and
+                   RTT_wireless gives the pace; on a duplicate ACK the gateway sends the missing segment itself
 
 Invariants, beside those of `gateway_hook`
-1. Flows that are not paced for want of room are measured all the same.
-2. A duplicate ACK for a segment that the gateway does not hold is always forwarded: only the source can mend that.
-3. A local retransmission goes at once and does not move the pace of the queue.
+1. With `buffer_bytes` 0 nothing is paced, but everything is measured.
+2. A duplicate ACK for a segment that the gateway does not hold is always forwarded: only the source can send it again.
+3. A local retransmission leaves at once and does not change the pace of the queue.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import ClassVar
 from pacelab.units import BITS_PER_BYTE, NS_PER_S, transmission_ns
 from pacelab_pacer.core.contract import Drop, Release, Resend, Rewrite
 from pacelab_pacer.core.pacing.gateway_hook import GatewayConfig, GatewayFlow, GatewayHook
-from pacelab_pacer.core.pacing.tcp_seen import Outstanding
+from pacelab_pacer.core.pacing.outstanding import Outstanding
+from pacelab_pacer.core.pacing.packet_store import PacketStore
 from pacelab_pacer.core.segment import ACK, FIN, RST, SYN, FlowKey, Segment
 from pacelab_pacer.core.tcp_gap.goodput_control import GoodputControl, GoodputControlConfig, GoodputMeter
 from pacelab_pacer.core.tcp_gap.pace_estimator import Estimator, Pace, PaceConfig
@@ -35,7 +36,7 @@ class DownHalf:
         self.meter = meter
         self.estimator = estimator
         self.largest_payload_bytes = 0
-        """Stands for the segment size where a rate becomes a time between segments."""
+        """The segment size by which a rate becomes a time between segments."""
 
 
 class UpHalf:
@@ -51,24 +52,22 @@ class UpHalf:
 
 
 class TcpGapFlow(GatewayFlow):
-    """One connection through the gateway.
+    """What TCP-GAP's gateway knows of one connection: one half for each direction that carries data.
 
-    What TCP-GAP's gateway knows of one connection: one half for each direction that carries data.
-
-    All of it is soft state, made when first needed: a gateway that starts in mid-connection has it back in a round
-    trip.
+    All of this is soft state, created when it is first needed: a gateway that starts in mid-connection has the state
+    again after a round trip.
     """
 
     __slots__ = ("down", "up")
 
-    def __init__(self, key: FlowKey, now_ns: int) -> None:
-        super().__init__(key, now_ns)
+    def __init__(self, key: FlowKey, now_ns: int, store: PacketStore) -> None:
+        super().__init__(key, now_ns, store)
         self.down: DownHalf | None = None
         self.up: UpHalf | None = None
 
     @property
     def is_fresh(self) -> bool:
-        """No data was seen, in neither direction."""
+        """No data was seen in either direction."""
         return self.down is None and self.up is None
 
 
@@ -80,7 +79,7 @@ class TcpGapGatewayConfig(GatewayConfig):
     goodput_control: GoodputControlConfig | None = field(default_factory=GoodputControlConfig)
     """None turns Goodput Control off: the scheme `tcp-gap-nogc`."""
     forward_duplicates: bool = False
-    """Forward duplicate ACKs as well after a local retransmission. As printed they are not."""
+    """Forward duplicate ACKs as well after a local retransmission. As printed the gateway does not."""
 
 
 class TcpGapGateway(GatewayHook[TcpGapFlow]):
@@ -88,10 +87,10 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
 
     Source: [tcp-gap] Sec. 4.2-4.4, Fig. 3, Fig. 6.
     Deviates: Fig. 6's directions are read as the packet's own, and its lines 24-25 as T2 = now, RTT_wireless = T2 - T1;
-    the local retransmission is of the segment that starts at the ACK number, once per hole and RTT, since every further
-    duplicate of that round trip tells of the same loss. awnd is the largest window seen. RTT_wired is written into pure
-    ACKs only: an ACK with data may have no room for an option. The pacing queue is FIFO for new data; what the source
-    sends again goes ahead of it, and what was acknowledged meanwhile is not sent.
+    the local retransmission is of the segment that starts at the ACK number, once per hole and RTT, since all
+    duplicates of one round trip report the same loss. awnd is the largest window seen. RTT_wired is written into pure
+    ACKs only: an ACK with data may have no room for an option. The pacing queue is FIFO for new data; data that the
+    source sends again goes ahead of it, and data that was acknowledged meanwhile is not sent.
     """
 
     _COUNTERS: ClassVar[tuple[str, ...]] = (
@@ -115,7 +114,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         control = self._control
         throttled = 0 if control is None else control.throttles
         cancelled = 0 if control is None else control.cancellations
-        return {**self._count, "throttled": throttled, "throttles_cancelled": cancelled}
+        return {**super().counters(), "throttled": throttled, "throttles_cancelled": cancelled}
 
     # Towards the air.
 
@@ -123,7 +122,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         self, now_ns: int, flow: TcpGapFlow | None, segment: Segment, path_rates_bps: tuple[int, ...]
     ) -> None:
         if flow is None:
-            self._forward_stateless(segment)
+            self._forward_unknown(segment)
             return
         flags = segment.flags
         if flags & ACK and flow.up is not None:
@@ -146,7 +145,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
             down.meter.last_active_ns = now_ns
         if segment.payload_bytes > down.largest_payload_bytes:
             down.largest_payload_bytes = segment.payload_bytes
-        if not (flow.admitted or self._admit(flow)):
+        if not (flow.is_paced or self._paces_flow(flow)):
             flow.sent.released(now_ns, segment)
             self._pass_unpaced(segment)
             return
@@ -156,7 +155,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         self._offer(now_ns, flow, segment)
 
     def _ack_from_wired(self, now_ns: int, up: UpHalf, segment: Segment) -> None:
-        """Credit the wireless-to-wired flow and tell its source how long the wired part took."""
+        """Credit the wireless-to-wired flow, and report the time of the wired part to its source."""
         advance = up.sent.advance(segment)
         if advance <= 0:
             return
@@ -174,7 +173,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         self, now_ns: int, flow: TcpGapFlow | None, segment: Segment, path_rates_bps: tuple[int, ...]
     ) -> None:
         if flow is None:
-            self._forward_stateless(segment)
+            self._forward(segment)
             return
         if segment.window_bytes > flow.window_bytes:
             self._widen(flow, segment.window_bytes)
@@ -188,7 +187,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         if advance == 0 and self._duplicate(now_ns, flow, down, segment):
             self._actions.append(Drop(segment.handle, "duplicate ACK absorbed"))
             return
-        if advance > 0:  # else it says nothing new, or of data never sent: not to be believed
+        if advance > 0:  # otherwise it says nothing new, or acknowledges data that was never sent
             if down.meter is not None:
                 down.meter.last_active_ns = now_ns
                 down.meter.delivered_bytes += advance
@@ -207,7 +206,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
                 )
                 self._count["rtt_samples" if usable else "rtt_unusable"] += 1
                 self._apply_pace(now_ns, flow, down)
-        self._actions.append(segment.handle)  # `_forward` in place: once per packet
+        self._actions.append(segment.handle)  # `_forward`, inlined because it runs for each packet
 
     def _data_from_air(self, now_ns: int, flow: TcpGapFlow, segment: Segment) -> None:
         up = flow.up
@@ -218,7 +217,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         up.sent.released(now_ns, segment)
 
     def _duplicate(self, now_ns: int, flow: TcpGapFlow, down: DownHalf, segment: Segment) -> bool:
-        """Fill the hole that a duplicate ACK names, if its segment is here; True if the ACK ends here."""
+        """Fill the hole that a duplicate ACK reports, if its segment is here; True if the ACK ends here."""
         rtt_ns = down.estimator.rtt_wireless_ns or self._config.initial_rtt_ns
         missing, send_now = flow.sent.fill(now_ns, segment.ack, rtt_ns)
         if missing is None:
@@ -238,13 +237,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         return bool(segment.payload_bytes or segment.flags & SYN)
 
     def _new_flow(self, now_ns: int, key: FlowKey, segment: Segment) -> TcpGapFlow:
-        return TcpGapFlow(key, now_ns)
-
-    def _forward_stateless(self, segment: Segment) -> None:
-        if segment.payload_bytes:
-            self._pass_unpaced(segment)
-        else:
-            self._forward(segment)
+        return TcpGapFlow(key, now_ns, self._store)
 
     def _forget(self, now_ns: int, flow: TcpGapFlow, reason: str) -> None:
         super()._forget(now_ns, flow, reason)
@@ -266,7 +259,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         interval_ns = down.estimator.interval_ns
         meter = down.meter
         if meter is not None:
-            if flow.admitted and interval_ns > 0:
+            if flow.is_paced and interval_ns > 0:
                 meter.unthrottled_bps = down.largest_payload_bytes * BITS_PER_BYTE * NS_PER_S / interval_ns
             if meter.throttle_bps is not None:
                 interval_ns = max(interval_ns, transmission_ns(down.largest_payload_bytes, meter.throttle_bps))

@@ -1,0 +1,54 @@
+"""The result folder of `pacelab lab`: a picture for each finding, the sentences, and a table for each study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pacelab.figures.figures import DPI, images
+from pacelab.figures.tables import comparison_csv
+from pacelab.findings import fairness, limits, speed
+from pacelab.findings.wording import Finding
+from pacelab.grid.comparison import Comparison
+from pacelab.results.folder import write_folder
+from pacelab.results.results import dump
+
+
+def find_all(found: Mapping[str, Comparison]) -> list[Finding]:
+    """The three findings, from the comparisons of `studies`."""
+    return [
+        fairness.find(found["fairness"]),
+        speed.find(found["chains"], found["link-red"]),
+        limits.find(found["chains"], found["window"]),
+    ]
+
+
+def document(findings: Sequence[Finding], found: Mapping[str, Comparison]) -> dict[str, Any]:
+    """As JSON: the findings, and the compare.json of each study."""
+    told = [{"name": one.name, "title": one.title, "sentences": list(one.sentences)} for one in findings]
+    return {"findings": told, "studies": {name: comparison.compare for name, comparison in found.items()}}
+
+
+def text_of(findings: Sequence[Finding]) -> str:
+    """The findings as text, a paragraph each."""
+    return (
+        "\n\n".join("\n".join([f"{one.title}.", *(f"  {told}" for told in one.sentences)]) for one in findings) + "\n"
+    )
+
+
+def write(
+    out: Path | None, findings: Sequence[Finding], found: Mapping[str, Comparison], host: Mapping[str, Any]
+) -> Path:
+    """Write the folder: NAME.png and NAME.svg of each finding, findings.txt, STUDY.json, STUDY.csv, host.json."""
+    figures = {
+        fairness.NAME: fairness.draw(found["fairness"]),
+        speed.NAME: speed.draw(found["chains"], found["link-red"]),
+        limits.NAME: limits.draw(found["chains"], found["window"]),
+    }
+    files: dict[str, bytes] = {"findings.txt": text_of(findings).encode(), "host.json": dump(dict(host))}
+    for name, figure in figures.items():
+        files |= images(figure, name, dpi=DPI)
+    for name, comparison in found.items():
+        files |= {f"{name}.json": dump(comparison.compare), f"{name}.csv": comparison_csv(comparison).encode()}
+    return write_folder(out, files, name="lab")

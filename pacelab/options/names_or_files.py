@@ -1,0 +1,71 @@
+"""Domains of the options whose value is a built-in name or a file of the user: traffic and congestion control."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pacelab_topologies.domain import like_which
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficDomain:
+    """A named kind of traffic, or the path of a traffic file (see `pacelab.traffic.file`)."""
+
+    @property
+    def allowed(self) -> str:
+        """In words."""
+        return f"one of {', '.join(TRAFFIC)}, or a path to a .yaml file"
+
+    def parse(self, text: str) -> str:
+        """A name or a path is its own text."""
+        self.check(text)
+        return text
+
+    def check(self, value: Any) -> None:
+        """Raise ValueError if `value` is neither. The file itself is read later."""
+        if not isinstance(value, str) or (value not in TRAFFIC and not is_traffic_file(value)):
+            raise ValueError(f"must be {self.allowed}, not {value!r}{like_which(value, TRAFFIC)}")
+
+    def show(self, value: Any) -> str:
+        """Text of a value."""
+        return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class ControlDomain:
+    """A built-in congestion control, or one of the user as FILE.py:CLASS (see `pacelab.air.congestion`)."""
+
+    @property
+    def allowed(self) -> str:
+        """In words."""
+        return f"one of {', '.join(CONTROLS)}, or FILE.py:CLASS"
+
+    def parse(self, text: str) -> str:
+        """A name is its own text."""
+        self.check(text)
+        return text
+
+    def check(self, value: Any) -> None:
+        """Raise ValueError if `value` is neither. The file itself is read later."""
+        if isinstance(value, str) and value.endswith(".py"):
+            raise ValueError(f"must be FILE.py:CLASS with a class of that file, not {value!r}")
+        path, _, class_name = str(value).rpartition(":")
+        if value not in CONTROLS and not (path.endswith(".py") and class_name.isidentifier()):
+            raise ValueError(f"must be {self.allowed}, not {value!r}{like_which(value, CONTROLS)}")
+
+    def show(self, value: Any) -> str:
+        """Text of a value."""
+        return str(value)
+
+
+CONTROLS = ("newreno", "reno", "tahoe", "vegas", "westwood", "westwood-2001", "cubic", "ctcp", "few")
+"""The built-in congestion controls of the engine."""
+
+TRAFFIC = ("tcp", "udp-saturated", "cbr", "file", "http", "voice", "mixed")
+"""Named kinds of traffic: what each flow of the topology carries (see `pacelab.traffic.flows`)."""
+
+
+def is_traffic_file(value: str) -> bool:
+    """Whether --traffic names a file."""
+    return value.endswith((".yaml", ".yml"))

@@ -1,0 +1,313 @@
+"""The settings of an experiment: each is defined here, once.
+
+A setting's type, flag, valid values, meaning, default, and group are its definition. What else needs the setting
+derives from it: the check of a value in Python, on the command line, in a topology file and in a plan for real hosts;
+the help text; lists of values in comparisons; the `config` of run.json. To add a setting, add a field, then use it.
+Topologies have further options of their own (see `pacelab_topologies.registry`).
+
+Times are in seconds, rates in bit/s, windows and queues in packets.
+
+Sources of defaults: few_alpha Nahm et al. 2005, Sec. 4.2; few_min_window_pkts [lee] Sec. 3.5; size_bytes [lee] Sec.
+5.2; playout_s [vagp] Fig. 2; throttle [le] Sec. 3.4, the one of four that it uses.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from pacelab.errors import ConfigError
+from pacelab.options.names_or_files import ControlDomain, TrafficDomain
+from pacelab.options.values import ALL_RATES, NS2_OF_2001, PHYS, PLACES, TCP_DEFAULTS, HostDelay
+from pacelab.options.voice import CODECS
+from pacelab.units import BPS_PER_MBPS
+from pacelab_topologies.domain import ON_OFF, Choice, Domain, Real, Whole, Words
+
+LARGEST_PAYLOAD_BYTES = 2256
+"""802.11's MSDU of 2304 B less 8 B LLC and 40 B TCP/IP headers."""
+
+SHORTEST_RUN_S = 0.001
+"""A rate over less than this says nothing: an 802.11b packet takes about as long."""
+
+PLAYOUT = Real(max(codec.interval_s for codec in CODECS.values()), 10)
+"""A buffer shorter than the time between two packets holds none."""
+_LOAD = Real(0, 100 * BPS_PER_MBPS, above=True, scale=BPS_PER_MBPS, whole=True)
+
+Request: TypeAlias = Mapping[str, Any]
+"""Field of `Options` -> the value that a user gives. `pacelab.experiment.resolve` fills in what is absent or None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """A setting of an experiment: a field of `Experiment`, with its flag on the command line if it has one."""
+
+    field: str
+    flag: str
+    """The name of the field, if the command line does not have the setting."""
+    domain: Domain
+    help: str
+    default: Any = None
+    """None: there is none, or it depends on other options (see `pacelab.experiment.resolve`)."""
+    group: str = ""
+    """"scheme", "backend" or "cc NAME": `Experiment.config` has the option only beside what it belongs to."""
+
+    def parse(self, text: str) -> Any:
+        """The value of a text. ConfigError names the flag, the valid values, and the text."""
+        try:
+            return self.domain.parse(text)
+        except ValueError as error:
+            raise ConfigError(f"{self.flag} {error}") from None
+
+    def check(self, value: Any) -> None:
+        """Raise ConfigError if `value` is not valid."""
+        try:
+            self.domain.check(value)
+        except ValueError as error:
+            raise ConfigError(f"{self.flag} {error}") from None
+
+
+class _NotGiven:
+    """The value of a field that nobody has given and `resolve` has not filled in yet."""
+
+    def __repr__(self) -> str:
+        return "not given"
+
+
+NOT_GIVEN: Final[Any] = _NotGiven()
+
+
+def setting(
+    flag: str,
+    domain: Domain,
+    help: str,
+    *,
+    default: Any = None,
+    group: str = "",
+) -> Any:
+    """Define a field of `Options`; see `Option`. An empty flag: the command line does not have the setting."""
+    definition = {"flag": flag, "domain": domain, "help": help, "default": default, "group": group}
+    return dataclasses.field(default=NOT_GIVEN, metadata={"setting": definition})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The settings of one experiment. Every field of a resolved experiment has its value."""
+
+    topology: str = NOT_GIVEN
+    """A name, or the path of a file."""
+    topology_options: Mapping[str, object] = NOT_GIVEN
+    """The topology's own options that were given, for example `{"hops": 7, "wired": False}`."""
+    scheme: str = NOT_GIVEN
+    """A name, or FILE.py:NAME."""
+    direction: str = setting(
+        "--direction", Choice.of("up", "down", "mixed"), "up: wireless to wired; down: the other way"
+    )
+    traffic: str = setting("--traffic", TrafficDomain(), "what the flows carry")
+    cc: str = setting("--cc", ControlDomain(), "base congestion control", default="newreno")
+    ack: str = setting(
+        "--ack",
+        Choice.of("every", "delayed", "dynamic", "dynamic-lee"),
+        "ACK every segment, every second one, or more rarely as data comes in (1, 2, 3, 4; Lee's build: 1, 3)",
+        default="every",
+    )
+    few_alpha: float = setting(
+        "--few-alpha",
+        Real(0, 1, above=True),
+        "growth of --cc few: segments per window of ACKs",
+        default=0.01,
+        group="cc few",
+    )
+    few_min_window_pkts: int = setting(
+        "--few-min-window", Whole(1, 10_000), "least window of --cc few, packets, from 1 on", default=1, group="cc few"
+    )
+    phy: str = setting("--phy", Choice.of(*PHYS), "802.11 PHY", default="802.11b")
+    rate_bps: int = setting("--rate", ALL_RATES, "data rate of the PHY")
+    rts: bool = setting("--rts", ON_OFF, "RTS/CTS before every unicast frame", default=True)
+    retry_short: int = setting(
+        "--retry-short", Whole(1, 255), "attempts of an RTS, or of data sent without one", default=7
+    )
+    """Attempts, the first one included."""
+    retry_long: int = setting("--retry-long", Whole(1, 255), "attempts of data sent after an RTS", default=4)
+    edca: bool = setting("--edca", ON_OFF, "four queues a station by category, instead of one", default=False)
+    priority: bool = setting(
+        "--priority", ON_OFF, "voice before all other packets in every interface queue", default=False
+    )
+    window_pkts: int = setting("--window", Whole(1, 10_000), "TCP's advertised window, packets", default=32)
+    initial_window_pkts: int = setting("--iw", Whole(1, 100), "TCP's initial window, packets", default=2)
+    min_rto_s: float = setting("--min-rto", Real(0.001, 60), "TCP's least retransmission timeout, s", default=0.2)
+    rto_backoff: str = setting(
+        "--rto-backoff",
+        Choice.of("all", "wired", "none"),
+        "senders that double the timeout each time it expires (RFC 6298)",
+        default="all",
+    )
+    tcp_defaults: str = setting(
+        "--tcp-defaults",
+        Choice.of(*TCP_DEFAULTS),
+        "what TCPs differ in; ns2-2001: ns-2.1b8a's recovery, tick of 0.1 s, --min-rto 1, --headers ns2-2001",
+        default="rfc",
+    )
+    payload_bytes: int = setting(
+        "--payload", Whole(1, LARGEST_PAYLOAD_BYTES), "payload of a packet, bytes", default=1460
+    )
+    cbr_rate_bps: int = setting("--cbr-rate", _LOAD, "offered load of a cbr flow, Mbit/s", default=500_000)
+    burst_pkts: int = setting("--burst", Whole(1, 100), "packets that a cbr flow sends back to back", default=1)
+    size_bytes: int = setting(
+        "--size-bytes", Whole(1, 10**12), "size of each transfer of file traffic, bytes", default=1_000_000
+    )
+    http_users: int = setting("--http-users", Whole(1, 1000), "users behind each flow of http traffic", default=1)
+    codec: str = setting("--codec", Choice.of(*CODECS), "codec of voice calls", default="g729a")
+    playout_s: float = setting("--playout", PLAYOUT, "playout buffer of voice calls, s", default=0.06)
+    call_spacing_s: float = setting(
+        "--call-spacing", Real(0, 1000), "time from the start of one call to the next one's, s", default=0.0
+    )
+    tcp_start_s: float = setting("--tcp-start", Real(0, 1_000_000), "start of all flows but calls, s", default=0.0)
+    pace_rate_bps: int | None = setting(
+        "--pace-rate",
+        _LOAD,
+        "pace of each flow (fixed-rate), or of all (data-, ack-pacing, vagp-fixed), Mbit/s",
+        group="scheme",
+    )
+    """None: the scheme's own, if it can do without."""
+    gateway_window_pkts: int | None = setting(
+        "--gateway-window", Whole(1, 10_000), "window under window-control, packets per flow", group="scheme"
+    )
+    """None: the scheme's own."""
+    pace_hops: int = setting(
+        "--pace-hops",
+        Whole(1, 100),
+        "n of the n-hop delay under tcp-ap and tcp-ap+delayed-ack",
+        default=4,
+        group="scheme",
+    )
+    throttle: str = setting(
+        "--throttle",
+        Choice.of("zero-window", "drop", "duplicate-acks", "ecn-echo", "none"),
+        "how a station holds its own TCP back under ack-suppression",
+        default="zero-window",
+        group="scheme",
+    )
+    host_delay: str = setting(
+        "--host-delay",
+        HostDelay(),
+        "of sim: time of a packet between wireless host and link layer, each way, s; exponential:MEAN: drawn",
+        default="0",
+    )
+    """Seconds, or `exponential:` and their mean (`pacelab.options.values`)."""
+    extra_backoff: str = setting(
+        "--extra-backoff",
+        Choice.of("frozen", "wall-clock"),
+        "how the extra backoff of link-pacing and lred...+pacing passes: while the medium is idle, or by the clock",
+        default="frozen",
+        group="scheme",
+    )
+    queue_pkts: int = setting("--queue", Whole(1, 10_000), "interface queue, packets, drop-tail", default=50)
+    routing: str = setting(
+        "--routing",
+        Choice.of("static", "aodv", "802.11s", "batman-adv", "olsr"),
+        "routing among the wireless nodes; aodv: of sim; the last three: Linux's own, of hwsim, olsr of tap, too",
+        default="static",
+    )
+    radio: str = setting(
+        "--radio",
+        Choice.of("ns2", NS2_OF_2001, "standard", "sinr"),
+        "radio preset; ns2-2001: ns-2.1b8a's, all at one rate and RTS always",
+        default="ns2",
+    )
+    mac_ack: str = setting(
+        "--mac-ack",
+        Choice.of("basic", "data", "mandatory"),
+        "rate of MAC ACKs; mandatory: the highest such rate not above the data rate",
+    )
+    headers: str = setting(
+        "--headers",
+        Choice.of("real", "ns2", NS2_OF_2001),
+        "ns2: UDP adds no header; ns2-2001: data has 20 B of headers, TCP's other segments 60",
+        default="real",
+    )
+    backend: str = setting(
+        "--backend",
+        Choice.of("sim", "tap", "hwsim"),
+        "where the air is: simulated, or between real Linux hosts (needs root)",
+        default="sim",
+    )
+    where: str = setting(
+        "--where",
+        Choice.of(*PLACES),
+        "whose kernel the hosts are on: this machine's or a guest's",
+        default="here",
+        group="backend",
+    )
+    builder: str | None = setting(
+        "--builder",
+        Choice.of("plain", "mininet-wifi"),
+        "of --backend hwsim: plain namespaces, or a network of Mininet-WiFi",
+        group="backend",
+    )
+    """None where the back end has no such choice, as below."""
+    medium: str | None = setting(
+        "--medium",
+        Choice.of("pacelab", "stock"),
+        "medium of --backend hwsim: PaceLab's mediumd, or the wmediumd on the PATH, without interference",
+        group="backend",
+    )
+    controller: str | None = setting(
+        "--controller",
+        Choice.of("ryu"),
+        "of real hosts: wired hosts, routers and gateways on OpenFlow switches, with handover between gateways",
+        group="backend",
+    )
+    """None: plain routing."""
+    linux_tcp: str | None = setting(
+        "--linux-tcp",
+        Words.of("sack", "rack", "tlp", "frto", "timestamps", "pacing", "no-prr", "no-hystart"),
+        "of real hosts: what of Linux's own TCP is to be other than for NewReno's sake, joined by + (docs/uml.md)",
+        group="backend",
+    )
+    """None: Linux's TCP is as near to NewReno as it can be."""
+    duration_s: float = setting("--seconds", Real(SHORTEST_RUN_S, 1_000_000), "length of the run, s", default=60.0)
+    warmup_s: float = setting("--warmup", Real(0, 1_000_000), "start of the measured interval, s", default=0.0)
+    seed: int = setting("--seed", Whole(0, 2**63 - 1), "seed of all randomness", default=1)
+    series_interval_s: float = setting(
+        "", Real(0.000_001, 1_000_000), "width of the intervals of time series, s", default=1.0
+    )
+    stop_after_pkts: int | None = setting(
+        "", Whole(1, 2**63 - 1), "end when each TCP flow has delivered so many segments"
+    )
+    batch_pkts: int | None = setting(
+        "", Whole(1, 2**63 - 1), "record when each multiple of so many segments was delivered"
+    )
+
+    @property
+    def basic_rate_bps(self) -> int:
+        """The rate of control frames. ns-2 of 2001 had one rate for all."""
+        return self.rate_bps if self.radio == NS2_OF_2001 else PHYS[self.phy].basic_rate_bps
+
+
+SETTINGS: tuple[Option, ...] = tuple(
+    Option(field=item.name, **(item.metadata["setting"] | {"flag": item.metadata["setting"]["flag"] or item.name}))
+    for item in dataclasses.fields(Options)
+    if "setting" in item.metadata
+)
+"""All settings but topology, its options, and scheme."""
+OPTIONS: tuple[Option, ...] = tuple(option for option in SETTINGS if option.flag.startswith("--"))
+"""The settings that the command line has."""
+
+BY_FLAG: dict[str, Option] = {option.flag: option for option in OPTIONS}
+"""Flag on the command line -> its option."""
+
+BY_FIELD: dict[str, Option] = {option.field: option for option in OPTIONS}
+"""Field of `Experiment` -> its option."""
+
+
+def in_group(group: str) -> tuple[str, ...]:
+    """The fields of this group, in the order of their definition."""
+    return tuple(option.field for option in OPTIONS if option.group == group)
+
+
+SCHEME_OPTIONS = in_group("scheme")
+"""Settings of single schemes. A scheme names those that it takes (`Scheme.options`)."""
+BACKEND_OPTIONS = in_group("backend")
+"""Settings of single back ends. A back end names those that it takes."""

@@ -1,0 +1,473 @@
+"""The driver around a hook, on a mock; and what lets an agent run and do nothing, said once."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter, deque
+from dataclasses import replace
+from ipaddress import IPv4Address
+
+import pytest
+from network import PACELAB, Line
+
+from pacelab_pacer.core.contract import (
+    Action,
+    Drop,
+    Event,
+    EventMask,
+    Forward,
+    Inject,
+    Point,
+    Release,
+    Resend,
+    Rewrite,
+    SegmentSeen,
+    SetExtraBackoff,
+    TransmitResult,
+)
+from pacelab_pacer.core.segment import ACK, TCP, FlowKey, Segment
+from pacelab_pacer.linux import rules
+from pacelab_pacer.linux.diagnostics import MANY, QUIET_NS, TrafficWatch
+from pacelab_pacer.linux.driver import FrameName, HookDriver
+from pacelab_pacer.linux.host import AgentError
+from pacelab_pacer.linux.nfqueue import Queued
+from pacelab_pacer.linux.packet import PacketReader
+from pacelab_pacer.linux.paths import PathTable
+
+# The driver around a hook, on a mock: a port that writes down what it is asked. test_gateway.py has the kernel.
+
+FLOW = FlowKey(0x0A010001, 0x0A020009, 5000, 80)
+RATES = (2_000_000, 1_000_000)
+
+
+class Recorder:
+    """A port."""
+
+    def __init__(self) -> None:
+        self.log: list[tuple] = []
+
+    def accept(self, packet, changed=None) -> None:
+        self.log.append(("accept", packet.number, None if changed is None else bytes(changed)))
+
+    def drop(self, packet) -> None:
+        self.log.append(("drop", packet.number))
+
+    def send(self, data) -> bool:
+        self.log.append(("send", bytes(data)))
+        return True
+
+    def set_extra_backoff(self, slots, wall_clock) -> bool:
+        self.log.append(("backoff", slots, wall_clock))
+        return True
+
+
+class Scripted:
+    """A hook that does what the test tells it."""
+
+    event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
+
+    def __init__(self) -> None:
+        self.seen: list[Event] = []
+        self.actions: deque[Action] = deque()
+        self.raises: Exception | None = None
+        self.at: tuple[int, str] | None = None
+
+    def handle(self, now_ns: int, event: Event) -> None:
+        if self.raises:
+            raise self.raises
+        self.seen.append(event)
+
+    def poll_action(self) -> Action | None:
+        return self.actions.popleft() if self.actions else None
+
+    def deadline(self) -> tuple[int, str] | None:
+        return self.at
+
+    def handle_timeout(self, now_ns: int) -> None:
+        if self.raises:
+            raise self.raises
+
+    def counters(self) -> dict[str, int]:
+        return {"acted": len(self.seen)}
+
+    @property
+    def handles(self) -> list[int]:
+        return [event.segment.handle for event in self.seen]
+
+
+@pytest.fixture
+def hook() -> Scripted:
+    return Scripted()
+
+
+@pytest.fixture
+def port() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def driver(hook, port) -> HookDriver:
+    return HookDriver(hook, port, paths=PathTable(default_bps=RATES), mtu_bytes=1500)
+
+
+def test_driver_holds_until_told(driver, hook, port, make) -> None:
+    for number in (1, 2):
+        driver.see(0, Point.WIRED_TO_AIR, Queued(0, number, make.tcp(b"x" * number)))
+    assert (driver.held, port.log) == (2, [])
+    hook.actions += [Forward(hook.handles[1]), Drop(hook.handles[0], "why not")]
+    driver.timeout(5)
+    assert port.log == [("accept", 2, None), ("drop", 1)]
+    assert (driver.held, dict(driver.dropped)) == (0, {"why not": 1})
+
+
+def test_driver_tells_the_path_of_the_wireless_end(hook, port, make) -> None:
+    other = (11_000_000,)
+    from ipaddress import IPv4Network
+
+    paths = PathTable(
+        default_bps=RATES,
+        by_network=((IPv4Network("10.2.0.0/16"), other), (IPv4Network("10.2.0.9/32"), (5_500_000,))),
+    )
+    driver = HookDriver(hook, port, paths=paths, mtu_bytes=1500)
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
+    driver.see(0, Point.AIR_TO_WIRED, Queued(0, 2, make.tcp()))
+    assert [event.path_rates_bps for event in hook.seen] == [(5_500_000,), RATES]
+
+
+def test_driver_names_a_wireless_end_of_tcp_without_a_path_once(hook, port, make) -> None:
+    said: list[str] = []
+    traffic = TrafficWatch("air0", "wired0", paths_known=True, say=said.append)
+    driver = HookDriver(hook, port, paths=PathTable(), mtu_bytes=1500, traffic=traffic)
+    for number, packet in enumerate((make.udp(b"x"), make.tcp(), make.tcp())):
+        driver.see(0, Point.WIRED_TO_AIR, Queued(0, number, packet))
+    assert [line.partition(":")[0] for line in said] == ["no --path-rates for 10.2.0.9"]
+
+
+def test_driver_goes_by_the_mtu_that_the_air_has_now(driver, hook, make) -> None:
+    large = make.tcp(b"x" * 2000)
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, large))
+    driver.fit(3000)
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 2, large))
+    assert (driver.unseen["jumbo"], len(hook.seen)) == (1, 1)
+
+
+def test_driver_keeps_the_changed_packet_for_resending(driver, hook, port, make) -> None:
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp(b"abc", tos=2)))
+    handle = hook.handles[0]
+    hook.actions += [
+        Rewrite(handle, congestion_experienced=True),
+        Forward(handle, keep=True),
+        Resend(handle),
+        Resend(handle),
+        Release(handle),
+        Resend(handle),
+    ]
+    driver.timeout(0)
+    marked = make.tcp(b"abc", tos=3)
+    assert port.log == [("accept", 1, marked), ("send", marked), ("send", marked)]
+    assert (driver.errors, driver.kept) == (1, 0)
+
+
+def test_driver_counts_actions_on_unknown_handles_and_carries_on(driver, hook, port, make) -> None:
+    hook.actions += [Forward(77), Drop(77, "x"), Resend(77), Release(77), Rewrite(77, window_bytes=1)]
+    driver.see(0, Point.LOCAL_OUT, Queued(0, 1, make.tcp()))
+    assert (driver.errors, port.log, driver.failure) == (5, [], None)
+
+
+def test_driver_window_is_written_only_in_a_known_scale(driver, hook, port, make) -> None:
+    driver.see(0, Point.AIR_TO_WIRED, Queued(0, 1, make.tcp(window=500)))
+    hook.actions += [Rewrite(hook.handles[0], window_bytes=256), Forward(hook.handles[0])]
+    driver.timeout(0)
+    assert port.log.pop() == ("accept", 1, None)
+    assert driver.done["window_scale_unknown"] == 1
+    driver.reader.scales.note_syn(FLOW, 3)
+    driver.reader.scales.note_syn(FLOW.reversed(), 0)
+    driver.see(0, Point.AIR_TO_WIRED, Queued(0, 2, make.tcp(window=500)))
+    hook.actions += [Rewrite(hook.handles[1], window_bytes=256), Forward(hook.handles[1])]
+    driver.timeout(0)
+    assert port.log.pop() == ("accept", 2, make.tcp(window=32))
+
+
+def test_driver_without_room_for_the_option_the_packet_goes_as_it_is(driver, hook, port, make) -> None:
+    full = make.tcp(options=b"\x01" * 36)
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, full))
+    hook.actions += [Rewrite(hook.handles[0], rtt_wired_ns=5), Forward(hook.handles[0])]
+    driver.timeout(0)
+    assert port.log == [("accept", 1, None)]
+    assert driver.done["no_room_for_option"] == 1
+
+
+def test_driver_a_hook_that_raises_is_bypassed_and_all_goes_on_in_order(driver, hook, port, make) -> None:
+    for number in (1, 2, 3):
+        driver.see(0, Point.WIRED_TO_AIR, Queued(0, number, make.tcp(b"x" * number)))
+    hook.actions += [Forward(hook.handles[1])]
+    hook.raises = RuntimeError("broken")
+    driver.timeout(0)
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 4, make.tcp()))
+    assert [entry[:2] for entry in port.log] == [("accept", number) for number in (1, 2, 3, 4)]
+    assert re.fullmatch(r"RuntimeError: broken \(\w+\.py, line \d+, in handle_timeout\)", driver.failure)
+    assert (driver.deadline_ns(), driver.held) == (None, 0)
+
+
+@pytest.mark.parametrize("method", ["deadline", "counters", "poll_action"])
+def test_driver_any_method_that_raises_bypasses(driver, hook, port, make, monkeypatch, method) -> None:
+    def broken(*_arguments):
+        raise ValueError(method)
+
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
+    monkeypatch.setattr(hook, method, broken)
+    driver.timeout(0)
+    driver.deadline_ns()
+    driver.counters()
+    assert re.fullmatch(rf"ValueError: {method} \(test_driver\.py, line \d+, in broken\)", driver.failure)
+    assert port.log == [("accept", 1, None)]
+
+
+@pytest.mark.parametrize(
+    ("method", "gave", "said"),
+    [
+        ("poll_action", 5, r"poll_action\(\) gave 5, which is none of the actions"),
+        ("deadline", 5, r"deadline\(\) gave 5: allowed is None, or a whole number of ns and why"),
+        ("deadline", (0.5, "soon"), r"deadline\(\) gave \(0.5, 'soon'\): allowed"),
+        ("counters", {"mean": 1.5}, r"counters\(\) gave {'mean': 1.5}: allowed is a mapping of names to whole numbers"),
+        ("counters", None, r"counters\(\) gave None: allowed"),
+    ],
+)
+def test_driver_bypasses_what_is_none_of_the_contracts(
+    driver, hook, port, make, monkeypatch, method, gave, said
+) -> None:
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
+    monkeypatch.setattr(hook, method, lambda: gave)
+    driver.timeout(0)
+    driver.deadline_ns()
+    assert driver.counters() == ({} if method == "counters" else {"acted": 1})
+    assert re.match(f"TypeError: {said}", driver.failure)
+    assert port.log == [("accept", 1, None)]
+
+
+def test_driver_an_algorithm_that_exits_is_bypassed(driver, hook, port, make, monkeypatch) -> None:
+    hook.raises = SystemExit("bye")
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
+    assert driver.failure.startswith("SystemExit: bye (test_shell.py, line ")
+    assert port.log == [("accept", 1, None)]
+
+
+def test_driver_spares_a_hook_the_packets_that_it_does_not_want(hook, port, make) -> None:
+    hook.event_mask = EventMask.TRANSMIT
+    driver = HookDriver(hook, port, paths=PathTable(default_bps=RATES), mtu_bytes=1500)
+    driver.see(0, Point.LINK, Queued(0, 1, make.tcp()))
+    assert (port.log, driver.held, hook.seen) == ([("accept", 1, None)], 0, [])
+
+
+def test_driver_what_is_no_segment_passes_and_is_counted(driver, hook, port, make) -> None:
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.ip(b"\x08\0" + bytes(6), protocol=1)))
+    assert port.log == [("accept", 1, None)]
+    assert hook.seen == []
+    assert dict(driver.unseen) == {"not-tcp-udp": 1}
+
+
+def test_driver_injected_ack_is_in_the_connections_scale(driver, hook, port, make) -> None:
+    back = FLOW.reversed()
+    driver.reader.scales.note_syn(FLOW, 3)
+    driver.reader.scales.note_syn(back, 4)
+    made = Segment(0, back, TCP, ACK, 1, 2, 0, 40, 65_536, None)
+    hook.actions += [
+        Inject(made),
+        Inject(made._replace(payload_bytes=3)),
+        SetExtraBackoff(12),
+        SetExtraBackoff(3, True),
+    ]
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
+    kind, packet = port.log[0]
+    assert kind == "send"
+    make.check(packet)
+    assert packet[34:36] == (65_536 >> 4).to_bytes(2, "big")
+    assert port.log[1:] == [("backoff", 12, False), ("backoff", 3, True)]
+    assert driver.errors == 1
+
+
+def test_driver_transmit_result_names_the_packet_it_showed(driver, hook, port, make) -> None:
+    packets = [make.udp(b"same"), make.udp(b"same")]
+    for number, packet in enumerate(packets):
+        driver.see(0, Point.LINK, Queued(0, number, packet))
+    told = PacketReader().read(0, packets[0])
+    assert isinstance(told, Segment)
+    name = FrameName(told.flow, told.protocol, 0, 4, 7)
+    for _ in range(3):
+        driver.transmitted(9, name, TransmitResult(told, 2, True, 1))
+    # Twins in the order in which they came; a third is known by what the report says alone.
+    assert hook.handles == [1, 2, 1, 2, 0]
+
+
+def test_driver_clamps_the_mss_when_asked(hook, port, make) -> None:
+    driver = HookDriver(hook, port, paths=PathTable(), mtu_bytes=1500, clamp=True)
+    mss = b"\x02\x04\x05\xb4"
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp(flags=2, options=mss)))
+    hook.actions.append(Forward(hook.handles[0]))
+    driver.timeout(0)
+    assert port.log == [("accept", 1, make.tcp(flags=2, options=b"\x02\x04\x05\xa8"))]
+
+
+def test_driver_seen_event_is_the_contracts(driver, hook, make) -> None:
+    driver.see(0, Point.LOCAL_IN, Queued(0, 1, make.tcp(b"abc")))
+    (event,) = hook.seen
+    assert isinstance(event, SegmentSeen)
+    assert event == SegmentSeen(Point.LOCAL_IN, event.segment, RATES)
+    assert event.segment[:4] == (1, FLOW, TCP, ACK)
+
+
+def test_driver_changes_its_hook_in_the_middle_of_flows(driver, hook, port, make) -> None:
+    driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp(b"held")))
+    hook.raises = RuntimeError("broken")
+    other = Scripted()
+    driver.change_hook(other)
+    assert port.log == [("accept", 1, None)]  # what the old one held goes
+    driver.see(1, Point.WIRED_TO_AIR, Queued(0, 2, make.tcp(b"new")))
+    assert (len(hook.seen), len(other.seen), driver.held, driver.failure) == (1, 1, 1, None)
+
+
+# What lets an agent run and do nothing is said, once.
+
+FAR = int(IPv4Address("10.9.2.1"))
+
+
+class Watched:
+    """Traffic of an agent, with what it said."""
+
+    def __init__(self, *, wired: str | None = "wired0", paths_known: bool = True) -> None:
+        self.said: list[str] = []
+        self.traffic = TrafficWatch("air0", wired, paths_known=paths_known, say=self.said.append)
+
+    def meet(self, point: Point, count: int, *, path_known: bool = True) -> None:
+        for _ in range(count):
+            self.traffic.met(point, FAR, path_known=path_known)
+
+    def look(self, seen: int, *, two_way: bool = True, **unseen: int) -> None:
+        for second in range(15):
+            self.traffic.look(second * QUIET_NS // 10, seen=seen, unseen=Counter(unseen), two_way=two_way)
+
+
+@pytest.mark.parametrize(("wired", "said"), [("wired0", "between wired0 and air0"), (None, "no packet by air0")])
+def test_an_agent_that_meets_no_packet_for_10_s_says_so_once(wired: str | None, said: str) -> None:
+    watched = Watched(wired=wired)
+    watched.traffic.look(0, seen=0, unseen=Counter(), two_way=True)
+    watched.traffic.look(QUIET_NS - 1, seen=0, unseen=Counter(), two_way=True)
+    assert watched.said == []
+    watched.look(0)
+    watched.look(0)
+    assert len(watched.said) == 1
+    assert said in watched.said[0]
+
+
+def test_packets_of_which_nearly_all_are_not_for_schemes_are_said_once() -> None:
+    watched = Watched()
+    watched.look(MANY - 1, ipv6=MANY - 1)
+    watched.look(MANY * 2, ipv6=MANY)
+    assert watched.said == []
+    for _ in range(2):
+        watched.look(MANY * 2, ipv6=MANY * 2 - 2, fragment=1)
+    assert len(watched.said) == 1
+    assert "most as ipv6: schemes see IPv4's TCP and UDP alone" in watched.said[0]
+
+
+@pytest.mark.parametrize(
+    ("wired", "point", "way"),
+    [
+        ("wired0", Point.WIRED_TO_AIR, "from wired0 to air0 alone"),
+        ("wired0", Point.AIR_TO_WIRED, "from air0 to wired0 alone"),
+        (None, Point.LOCAL_OUT, "out by air0 alone"),
+        (None, Point.LOCAL_IN, "in by air0 alone"),
+    ],
+)
+def test_tcp_of_which_one_direction_passes_elsewhere_is_said_once(wired: str | None, point: Point, way: str) -> None:
+    watched = Watched(wired=wired)
+    watched.meet(point, MANY - 1)
+    watched.look(MANY - 1)
+    assert watched.said == []
+    watched.meet(point, 2)
+    watched.look(MANY + 1)
+    assert len(watched.said) == 1
+    assert way in watched.said[0]
+
+
+def test_traffic_both_ways_or_a_place_that_has_one_way_only_leaves_no_doubt() -> None:
+    both, relay = Watched(), Watched(wired=None)
+    both.meet(Point.WIRED_TO_AIR, MANY)
+    both.meet(Point.AIR_TO_WIRED, 1)
+    both.look(MANY + 1)
+    relay.meet(Point.LINK, MANY)
+    relay.look(MANY, two_way=False)
+    assert both.said + relay.said == []
+
+
+def test_an_address_without_path_rates_is_named_once_where_others_have_some() -> None:
+    some, none = Watched(), Watched(paths_known=False)
+    for watched in (some, none):
+        watched.meet(Point.WIRED_TO_AIR, 3, path_known=False)
+    assert len(some.said) == 1
+    assert "no --path-rates for 10.9.2.1" in some.said[0]
+    assert none.said == []
+
+
+def said_of(line: Line, *options: str) -> str:
+    """What a gateway's agent says on stderr, which ends by itself with exit code 0."""
+    command = (*PACELAB, "gateway", "--scheme", "fixed-rate", "--pace-rate", "6", "--seconds", "0.1", "--air", "air0")
+    done = line.gateway.start(*command, *options, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    text = done.communicate(timeout=30)[1]
+    assert done.returncode == 0, text
+    return text
+
+
+@pytest.mark.parametrize("datapath", ["nfqueue", "tc"])
+def test_interfaces_that_let_nothing_pass_are_named_at_the_start(line: Line, datapath: str) -> None:
+    line.gateway.run("sysctl -qw net.ipv4.ip_forward=0; ip link set wired0 down")
+    lines = said_of(line, "--datapath", datapath, "--wired", "wired0").splitlines()
+    assert any("wired0 is down" in one and "ip link set wired0 up" in one for one in lines), lines
+    assert any("does not forward what comes by air0" in one for one in lines), lines
+    assert len(lines) == 3
+
+
+def test_an_interface_that_goes_or_is_switched_off_under_an_agent_is_named_once(line: Line) -> None:
+    agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "6", "--seconds", "2.5")
+    line.gateway.run("ip link del air0; ip link set wired0 down")
+    assert agent.process.wait(30) == 0
+    lines = agent.said().splitlines()
+    assert [one.removeprefix("pacelab: ").split(":")[0] for one in lines] == ["air0 has gone", "wired0 is down"], lines
+
+
+def test_wired_interfaces_by_a_prefix_that_none_has_are_named_at_the_start(line: Line) -> None:
+    assert "no interface's name begins with eth" in said_of(line, "--wired", "eth+")
+    assert said_of(line, "--wired", "wired+") == ""
+
+
+SOONER = """
+import sys
+from pacelab.cli.main import main
+from pacelab_pacer.linux import doubts
+doubts.QUIET_NS //= 100
+sys.exit(main(sys.argv[1:]))
+"""
+"""The command, which waits a tenth of a second in the place of ten."""
+
+
+@pytest.mark.parametrize(("datapath", "sees"), [("nfqueue", "packet"), ("tc", "IPv4 TCP packet")])
+def test_a_gateway_that_nothing_passes_ends_its_wait_with_a_line(line: Line, datapath: str, sees: str) -> None:
+    own = ("gateway", "--scheme", "fixed-rate", "--pace-rate", "6", "--datapath", datapath, "--seconds", "2")
+    command = (sys.executable, "-c", SOONER, *own, "--air", "air0", "--wired", "wired0")
+    done = line.gateway.start(*command, stderr=subprocess.PIPE)
+    assert f"no {sees} between wired0 and air0" in done.communicate(timeout=30)[1]
+
+
+def test_packets_that_a_living_agent_has_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    living = f"PACELAB-1-{rules._start_of(1)}-0"
+    dead = "PACELAB-1-dead-0"
+    listing = f":{living} - [0:0]\n:{dead} - [0:0]\n-A OUTPUT -o air0 -j {living}\n-A INPUT -i air0 -j {dead}\n"
+    monkeypatch.setattr(rules, "_save", lambda _command: listing)
+    monkeypatch.setattr(rules, "_restore", lambda _command, _lines: None)
+    out = rules.Capture(hook="OUTPUT", queue=7, out_interface="air0")
+    with pytest.raises(AgentError, match=r"OUTPUT by these interfaces: process 1, an agent too, has the packets"):
+        rules.Rules((out,), own_mark=1).install()
+    others = replace(out, out_interface="air1"), rules.Capture(hook="INPUT", queue=8, in_interface="air0")
+    assert rules.Rules(others, own_mark=1).install() == [dead]

@@ -1,0 +1,76 @@
+"""A gateway that promises a rate keeps it, however many connections there are: calls beside a thousand of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pacelab
+from pacelab import Experiment
+
+RATE_BPS = 450_000
+ACCEPTABLE_MOS = 3.6
+"""What [vagp] Sec. II calls acceptable."""
+RADIO: dict[str, Any] = {"radio": "standard", "retry_short": 9, "retry_long": 9}
+"""The radio of docs/vagp.md, on which five calls and this rate fit four hops."""
+CROWD = """
+from dataclasses import replace
+from pacelab_topologies.shapes.vagp import string
+
+def topology(*, connections: int = 1000):
+    network = string(hops=4, voice=5, tcp=1, direction="down", interference="hidden", internet=0.001)
+    tcp = next(flow for flow in network.flows if flow.call is None)
+    calls = [flow for flow in network.flows if flow.call is not None]
+    return replace(network, flows=(*calls, *(replace(tcp, start_s=i / 200) for i in range(connections))))
+"""
+"""A download on each connection, one more every 5 ms, none of which ends."""
+
+
+def worst_mos(run: dict[str, Any]) -> float:
+    return min(call["mos"] for call in run["calls"])
+
+
+def gateway_counters(run: dict[str, Any]) -> dict[str, int]:
+    (counters,) = [point["counters"] for point in run["hooks"]["points"] if point["point"] == "gateway"]
+    return counters
+
+
+def into_the_air_bps(run: dict[str, Any]) -> float:
+    """Goodput with headers: what of the rate has arrived."""
+    return run["totals"]["goodput_bps"] * 1500 / 1460
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("scheme", ["vagp-fixed", "data-pacing"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_calls_beside_a_thousand_connections_keep_their_quality(tmp_path: Path, scheme: str, seed: int) -> None:
+    (tmp_path / "crowd.py").write_text(CROWD)
+    topology = str(tmp_path / "crowd.py")
+    paced: dict[str, Any] = {"scheme": scheme, "pace_rate_bps": RATE_BPS}
+    run = pacelab.run(Experiment(topology=topology, duration_s=30, warmup_s=10, seed=seed, **paced, **RADIO)).run
+    assert worst_mos(run) >= ACCEPTABLE_MOS
+    assert 0.9 * RATE_BPS < into_the_air_bps(run) <= RATE_BPS
+    counters = gateway_counters(run)
+    assert (counters["unpaced_flows"], counters["unpaced_segments"]) == (0, 0)
+
+
+@pytest.mark.usefixtures("engine")
+def test_without_a_gateway_a_thousand_connections_ruin_the_calls(tmp_path: Path) -> None:
+    """Else the test above would hold nothing."""
+    (tmp_path / "crowd.py").write_text(CROWD)
+    run = pacelab.run(Experiment(topology=str(tmp_path / "crowd.py"), duration_s=30, warmup_s=10, **RADIO)).run
+    assert worst_mos(run) < 2
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("scheme", ["vagp-fixed", "vagp-expect"])
+def test_calls_beside_twenty_browsing_users_keep_their_quality(scheme: str) -> None:
+    rate = {"pace_rate_bps": RATE_BPS} if scheme == "vagp-fixed" else {}
+    users: dict[str, Any] = {"topology_options": {"voice": 5, "tcp": 4}, "traffic": "http", "http_users": 5}
+    run = pacelab.run(
+        Experiment(topology="string", duration_s=30, warmup_s=10, scheme=scheme, **rate, **users, **RADIO)
+    ).run
+    assert worst_mos(run) >= ACCEPTABLE_MOS
+    assert gateway_counters(run)["unpaced_segments"] == 0

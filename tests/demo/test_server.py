@@ -267,7 +267,7 @@ def test_a_new_network_has_two_radios_and_a_flow() -> None:
             "demo chain has no option --backend: the page always runs the simulator; for real hosts: "
             "pacelab run chain --backend ...",
         ),
-        ({"name": "chain", "hops": "4..6"}, "--hops 4,5,6"),
+        ({"name": "chain", "hops": "4..6"}, "--hops must be one value here, not 4,5,6"),
         (
             {"name": "window", "cc": "vegas"},
             "demo window has no option --cc; it has --window, --hops, --routing, --rts, --rate, --seed; for all "

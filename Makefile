@@ -37,7 +37,7 @@ help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
 
 lab: hello build  ## build, then show in three findings, each with a picture, what pacing gains and what it costs
-	tools/patiently --bar comparison $(VENV)/bin/pacelab lab
+	tools/with-progress --bar comparison $(VENV)/bin/pacelab lab
 
 # Not before it is known that all is there: else the one line to say is what to install.
 hello:
@@ -55,13 +55,13 @@ test-labs: build $(VENV)/.notebooks $(VENV)/.tools  ## run every notebook, and d
 
 # The compiler and the linters beside pytest, whose tests wait at times.
 test: build $(VENV)/.tools  ## checks that need neither root nor a package manager
-	@tools/beside "make lint test-rust" "$(MAKE) --no-print-directory lint test-rust" $(MAKE) --no-print-directory test-python
+	@tools/in-parallel "make lint test-rust" "$(MAKE) --no-print-directory lint test-rust" $(MAKE) --no-print-directory test-python
 
 build: $(VENV)/.built $(VENV)/.native demo  ## the local environment, with the extension built in release mode
 
 # The compiled algorithms, where a compiler is there. A process ignores them when a source file has changed since.
 $(VENV)/.native: $(VENV)/.installed tools/native pacelab/units.py $(shell find pacer/pacelab_pacer/core -name '*.py')
-	@tools/patiently "the algorithms" $(PY) tools/native
+	@tools/with-progress "the algorithms" $(PY) tools/native
 	@touch $@
 
 # What is given away names no folder of who compiled it. Cargo splits these flags at \037, RUSTFLAGS at a path's spaces.
@@ -74,11 +74,11 @@ guided: build $(VENV)/.guided  ## the engine compiled by a profile of its runs: 
 # Where there can be no profile, each call tries anew: what is missing may have been installed.
 PROFILE := build/guided/engine.profdata
 $(VENV)/.profile: $(VENV)/.built tools/guided
-	@tools/patiently "the engine's profile" $(PY) tools/guided profile
+	@tools/with-progress "the engine's profile" $(PY) tools/guided profile
 	@[ ! -e $(PROFILE) ] || touch $@
 
 $(VENV)/.guided: $(VENV)/.profile
-	@[ ! -e $(PROFILE) ] || { tools/patiently "the engine by its profile" $(PY) tools/guided engine && touch $@; }
+	@[ ! -e $(PROFILE) ] || { tools/with-progress "the engine by its profile" $(PY) tools/guided engine && touch $@; }
 
 # The same simulator for web pages, where this Rust can make it.
 DEMO_ENGINE := pacelab/demo/static/engine.wasm
@@ -161,7 +161,7 @@ CHECKS := $(MANIFEST) --profile checks --locked --workspace --features pacelab-p
 # have fewer features than clippy's, and be compiled once more.
 test-rust:  ## the engine's and the network's own tests
 	@if $(HAS_CLIPPY); then export $(BY_CLIPPY); fi; \
-	tools/patiently "the air's tests" $(CARGO) test $(CHECKS) --no-run && set -x && $(CARGO) test $(CHECKS) -q
+	tools/with-progress "the air's tests" $(CARGO) test $(CHECKS) --no-run && set -x && $(CARGO) test $(CHECKS) -q
 
 # A file's tests stay together: what they share is computed once.
 CORES := $(shell getconf _NPROCESSORS_ONLN)
@@ -255,34 +255,34 @@ $(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites $(
 	    "unpack PaceLab into an empty folder, or run git clone again." >&2; exit 1; }
 	@python=$$(tools/prerequisites) && set -x && $$python -m venv $(if $(MOVED)$(AGED),--clear )$(VENV)
 	@echo "Python packages:"
-	@tools/patiently uv $(PY) -m pip install -q --only-binary=:all: --require-hashes -r tools/uv.txt || echo "without uv, by pip"
-	@tools/patiently "Python packages" tools/sync --group build
+	@tools/with-progress uv $(PY) -m pip install -q --only-binary=:all: --require-hashes -r tools/uv.txt || echo "without uv, by pip"
+	@tools/with-progress "Python packages" tools/sync --group build
 	@touch $@
 
 # And what the tests need on top.
 $(VENV)/.tools: $(VENV)/.installed
-	@tools/patiently "test tools" tools/sync --group build --group dev
+	@tools/with-progress "test tools" tools/sync --group build --group dev
 	@touch $@
 
 # In a fresh clone one process compiles the tests and what they import: pytest's, which begin together, would each do it. What
 # is wrong there, they say.
 $(VENV)/.collected: | $(VENV)/.tools
-	@tools/patiently "the tests' bytecode" sh -c '$(PY) -m pytest --collect-only -qq >/dev/null 2>&1; touch $@'
+	@tools/with-progress "the tests' bytecode" sh -c '$(PY) -m pytest --collect-only -qq >/dev/null 2>&1; touch $@'
 
 # The labs' packages: JupyterLab and what the notebooks need, on top of the environment above.
 $(VENV)/.notebooks: $(VENV)/.installed
-	@tools/patiently "notebooks' packages" tools/sync --extra labs
+	@tools/with-progress "notebooks' packages" tools/sync --extra labs
 	$(VENV)/bin/jupyter labextension disable --level=sys_prefix @jupyterlab/apputils-extension:announcements 2>/dev/null
 	@touch $@
 
 # What makes the site: MkDocs, and what runs the labs.
 $(VENV)/.site: $(VENV)/.notebooks
-	@tools/patiently "the site's packages" tools/sync --extra labs --group site
+	@tools/with-progress "the site's packages" tools/sync --extra labs --group site
 	@touch $@
 
 # What builds and looks at wheels: 100 MB of it is Zig.
 $(VENV)/.wheels: $(VENV)/.installed
-	@tools/patiently "wheels' packages" tools/sync --group wheels
+	@tools/with-progress "wheels' packages" tools/sync --group wheels
 	@touch $@
 
 # maturin builds the Rust parts and shows cargo's progress. The algorithms compile beside the engine, which keeps one core
@@ -290,10 +290,10 @@ $(VENV)/.wheels: $(VENV)/.installed
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(wildcard */pyproject.toml medium/*/pyproject.toml) $(RUST)
 	@tools/prerequisites >/dev/null
 	@rm -rf $(RUST_WHEELS)
-	@tools/patiently "the air" $(MATURIN) -m medium/mediumd/Cargo.toml
+	@tools/with-progress "the air" $(MATURIN) -m medium/mediumd/Cargo.toml
 	@nice $(PY) tools/native & native=$$!; trap 'kill $$native' INT TERM; \
-	    tools/patiently "the engine" $(MATURIN) -m medium/python/Cargo.toml -- $(ENGINE_FLAGS); \
+	    tools/with-progress "the engine" $(MATURIN) -m medium/python/Cargo.toml -- $(ENGINE_FLAGS); \
 	    code=$$?; wait; exit $$code
-	@tools/patiently "PaceLab's own packages" tools/sync --pip -q --no-deps --no-build-isolation --force-reinstall $(RUST_WHEELS)/*.whl \
+	@tools/with-progress "PaceLab's own packages" tools/sync --pip -q --no-deps --no-build-isolation --force-reinstall $(RUST_WHEELS)/*.whl \
 	    $(addprefix -e ./,. $(PRODUCTS))
 	@touch $@

@@ -305,7 +305,7 @@ def test_who_calls_make_in_a_folder_of_another_is_told_to_copy_it() -> None:
         )
         folder.chmod(0o755)
     assert ran.returncode != 0
-    assert f"{folder.resolve()}: you may not write here: copy it into your home" in ran.stderr
+    assert f"{folder.resolve()}: you may not write here: copy this folder into your home" in ran.stderr
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")

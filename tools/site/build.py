@@ -2,8 +2,8 @@
 
     python tools/site/build.py [--jobs N]
 
-The steps that generate pages run in parallel, and their times are printed. The pages keep their paths, so that the links
-between them stay valid. MkDocs refuses broken links.
+The steps that generate pages run in parallel, and their times are printed. The pages keep their paths, so that the
+links between them stay valid. MkDocs refuses broken links.
 """
 
 from __future__ import annotations

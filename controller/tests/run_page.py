@@ -218,13 +218,13 @@ def test_limits_stay_when_the_scheme_is_switched(open_page: Any) -> None:
     assert found.wanted() == {"gateway": "GA", "scheme": "newreno", "limits": {"pace_rate_bps": 3e5}}
 
 
-def test_a_refusal_is_shown(open_page: Any, complaints: list[str]) -> None:
+def test_a_refused_scheme_gives_a_message(open_page: Any, complaints: list[str]) -> None:
     page, server = open_page()
     page.get_by_label("Scheme of GA").wait_for()
     page.evaluate("document.querySelector('.gateway select').append(new Option('nothing', 'nothing'))")
     page.evaluate("document.querySelector('.gateway select').value = 'nothing'")
     page.get_by_role("button", name="Switch GA").click()
-    page.locator(".answered", has_text="it has no scheme 'nothing'").wait_for()
+    page.locator(".answered", has_text="gateway GA has no scheme 'nothing'").wait_for()
     assert all("409" in complaint for complaint in complaints)  # the browser's own
     assert server.fabric.controller.policies.find("GA").wanted_scheme is None  # type: ignore[union-attr]
 

@@ -130,8 +130,8 @@ STARVATION = Demo(
         "sum.",
         "Pacing at the senders and at the gateway lets A and C in: over static routes, TCP-GAP gives each of them more "
         "than 25 kbit/s, with or without Goodput Control. The line below the bars says what that costs.",
-        "Goodput Control at the gateway throttles B and D some seconds after it has measured this. Without Goodput "
-        "Control, B and D still get more than A and C.",
+        "Over static routes and without Goodput Control, B and D still get more than A and C. Goodput Control at the "
+        "gateway throttles B and D.",
         "Over static routes, Link RED with pacing gives up fewer packets than NewReno alone, but A and C still get "
         "less than 50 kbit/s each.",
         "AODV takes frames that are lost to contention for broken links: NewReno alone then carries at least a tenth "

@@ -43,7 +43,7 @@ def demo(request: pytest.FixtureRequest) -> Demo:
 
 
 @pytest.mark.parametrize("modules", [(*MODULES, *NETWORK_MODULES), EDITOR_MODULES])
-def test_a_pages_modules_stand_in_one_script(modules: tuple[str, ...]) -> None:
+def test_the_modules_of_a_page_share_no_names(modules: tuple[str, ...]) -> None:
     names = re.findall(r"^(?:async )?(?:function|const|let|class) (\w+)", script(*modules), re.MULTILINE)
     assert len(names) > 50
     assert sorted(names) == sorted(set(names))
@@ -64,7 +64,7 @@ def test_demo_names_every_node_and_starts_inside_its_ranges(demo: Demo) -> None:
             assert control.value in dict(control.settings).values()
 
 
-def test_demo_starts_where_its_controls_stand(engine_demo: Demo) -> None:
+def test_the_initial_configuration_matches_the_controls(engine_demo: Demo) -> None:
     air = engine_demo.air()
     shown = {
         "rate": air["radio"]["data_rate_bps"] / 1e6,
@@ -136,13 +136,13 @@ def test_unknown_demo_is_refused_with_the_known_ones() -> None:
         find_demo(["magic"])  # type: ignore[arg-type]
 
 
-def test_missing_engine_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_engine_is_an_error_with_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("pacelab.demo.page.ENGINE", "absent.wasm")
     with pytest.raises(HostError, match="`make demo` in the source tree"):
         engine_bytes()
 
 
-def test_a_page_without_scripts_says_what_it_needs() -> None:
+def test_a_page_without_javascript_has_a_message() -> None:
     """As the preview of a mail shows it."""
     assert "<noscript><p>This page needs JavaScript" in page(find_demo("starvation"))
 
@@ -171,7 +171,7 @@ def test_widget_of_an_unknown_demo_is_refused() -> None:
         pacelab.show_demo("magic")
 
 
-def test_widget_without_notebooks_says_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_widget_without_the_notebook_packages_is_an_error_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "anywidget", None)
     with pytest.raises(HostError, match=r'pip install "pacelab\[labs\]"'):
         pacelab.show_demo("starvation")
@@ -184,7 +184,7 @@ def test_widget_carries_the_demo() -> None:
     assert widget.engine == b""
 
 
-def test_widget_of_a_notebook_that_is_opened_again_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reopened_notebook_shows_how_to_run_the_widget(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("anywidget", reason="pip install 'pacelab[labs]'")
     seen: list[dict[str, str]] = []
     display = SimpleNamespace(HTML=lambda markup: {"text/html": markup}, display=lambda thing, **_: seen.append(thing))
@@ -271,7 +271,7 @@ def test_places_and_seed_of_a_change_are_run() -> None:
     assert run_change(demo, change) == run_change(demo, change)
 
 
-def test_a_network_pulled_apart_says_so() -> None:
+def test_a_network_without_a_path_is_refused() -> None:
     far = document("starvation")
     far["places"][0] = [5000.0, 5000.0]
     demo = find_demo("starvation")
@@ -288,7 +288,7 @@ def test_a_file_for_slides_holds_every_setting() -> None:
     assert '"recorded": [[["newreno", "static", 1]' in recorded_page(demo)
 
 
-def test_a_node_out_of_place_is_told_by_the_picture_s_names() -> None:
+def test_messages_about_nodes_use_the_labels() -> None:
     """A1 is A there, and the wired host B1 is drawn as the gateway; a relay has no other name."""
     demo = find_demo("starvation")
     begin = initial_change(demo)

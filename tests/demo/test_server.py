@@ -1,4 +1,4 @@
-"""The server answers its own pages, to whoever has the token; and what may be asked of a network of one's own."""
+"""The server answers its own pages only, with the token; the editor's changes are checked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pacelab.demo.runs import initial_change
 from pacelab.demo.server import LOOPBACK, DemoServer
 from pacelab.errors import ConfigError, HostError
 
-# The server answers its own pages, to whoever has the token, and nobody else.
+# The server answers its own pages only, and only with the token.
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_server_knows_no_other_address(server: DemoServer) -> None:
     assert get(server, f"/../secret?token={server.token}")[0] == 404
 
 
-def test_server_binds_to_loopback_and_says_when_a_port_is_taken(server: DemoServer) -> None:
+def test_server_binds_to_loopback_and_refuses_a_used_port(server: DemoServer) -> None:
     assert server.server_address[0] == LOOPBACK
     with pytest.raises(HostError, match=f"port {server.server_port}: .*choose another port with --port"):
         DemoServer(server.server_port)
@@ -126,7 +126,7 @@ def test_server_refuses_to_run(server: DemoServer, status: int, headers: dict[st
     assert post(server, json.dumps(change()).encode(), **headers)[0] == status
 
 
-def test_a_page_that_is_left_before_its_answer_is_no_traceback(
+def test_a_page_closed_before_its_answer_causes_no_traceback(
     server: DemoServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = threading.Event()
@@ -149,7 +149,7 @@ def test_server_runs_only_demonstrations_of_python(server: DemoServer, name: str
     assert post(server, b"{}", name=name)[0] == 404
 
 
-# A network of one's own behind its page: what may be asked, and that the answer is a run's.
+# The network editor: checks of a change, and the answer is that of a run.
 
 CORNER = """
 version: 1
@@ -206,7 +206,7 @@ def test_answer_is_the_run_of_the_file(corner: Path) -> None:
         ({"file": CORNER.replace("200 m, 0 m", "900 m, 0 m")}, "the network:9: flows.0: no path connects near -> far"),
     ],
 )
-def test_what_is_wrong_is_told_in_a_line(corner: Path, change: dict[str, Any], told: str) -> None:
+def test_a_wrong_change_is_refused_in_one_line(corner: Path, change: dict[str, Any], told: str) -> None:
     session = open_editor(str(corner), ["newreno", "tcp-ap"])
     with pytest.raises(ConfigError) as caught:
         run_editor_change(session, asked(**change))
@@ -267,7 +267,7 @@ def test_a_new_network_has_two_radios_and_a_flow() -> None:
             "demo chain has no option --backend: the page always runs the simulator; for real hosts: "
             "pacelab run chain --backend ...",
         ),
-        ({"name": "chain", "hops": "4..6"}, "--hops 4,5,6"),
+        ({"name": "chain", "hops": "4..6"}, "--hops must be one value here, not 4,5,6"),
         (
             {"name": "window", "cc": "vegas"},
             "demo window has no option --cc; it has --window, --hops, --routing, --rts, --rate, --seed; for all "
@@ -311,7 +311,7 @@ def test_options_of_run_shape_a_network() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_server_runs_it_for_who_has_the_token(corner: Path) -> None:
+def test_server_runs_the_editors_network_with_the_token(corner: Path) -> None:
     with DemoServer(editor=open_editor(str(corner), ["tcp-ap"])) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()

@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 
+from pacelab import run
 from pacelab.air.backend import run_air
 from pacelab.demo.catalog import DEMOS, find_demo
+from pacelab.demo.editor import open_editor
 from pacelab.demo.model import Choice, Demo, Value
 from pacelab.demo.runs import initial_change, run_change
 from pacelab.experiment.air_config import compile_air
@@ -324,3 +326,13 @@ def test_the_comparison_is_of_the_runs_on_the_page() -> None:
     expected = f"TCP carries {page.sum:.0f} kbit/s in all, {less:.1%}".replace("%", "\u00a0%")
     assert page.view["numbers"].startswith(f"{expected} less than the {plain.sum:.0f} kbit/s with NewReno alone. ")
     assert "than the" not in plain.view["numbers"]
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("seeds", [range(1, 4), pytest.param(range(4, 31), marks=pytest.mark.thorough)])
+def test_the_example_of_the_readme_shows_its_effect_at_each_seed(seeds: range) -> None:
+    options = {"routing": "aodv", "direction": "down"}
+    newreno, gap = open_editor("chain", ["newreno", "tcp-gap"], options).experiments
+    for seed in seeds:
+        carried = [run(each.vary(seed=seed)).run["totals"]["goodput_bps"] for each in (newreno, gap)]
+        assert carried[1] > 1.2 * carried[0], f"seed {seed}: {carried}"

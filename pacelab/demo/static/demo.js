@@ -295,6 +295,8 @@ export class PacelabDemo extends HTMLElement {
     const sameNodes = nodes.length === this.places.length;
     this.places.splice(0, this.places.length, ...nodes.map((node) => [...(node.position_m ?? [0, 0])]));
     if (sameNodes) return;
+    clearTimeout(this.sweepTimer);
+    Object.assign(this, { view: undefined, log: undefined }); // They belong to the nodes that have gone.
     this.makeScene();
     this.timeline.names = labels;
   }

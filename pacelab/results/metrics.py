@@ -168,7 +168,9 @@ def estimate(samples: Sequence[float]) -> Estimate:
     if count < 2:
         return Estimate(mean=mean, half_width=None, samples=tuple(samples))
     variance = math.fsum((sample - mean) ** 2 for sample in samples) / (count - 1)
-    return Estimate(mean=mean, half_width=t_quantile(count - 1, LEVEL) * math.sqrt(variance / count), samples=tuple(samples))
+    return Estimate(
+        mean=mean, half_width=t_quantile(count - 1, LEVEL) * math.sqrt(variance / count), samples=tuple(samples)
+    )
 
 
 def batch_rates_bps(batch_end_s: Sequence[float], *, batch_pkts: int, payload_bytes: int) -> list[float]:

@@ -40,7 +40,7 @@ def found_back_ends() -> dict[str, Feature]:
 def back_ends() -> Table:
     """A table of the back ends, whether this host has them, and the command that adds what is missing."""
     rows = [
-        (name, _WHAT.get(name, ""), feature.present, feature.detail if feature.present else feature.mend)
+        (name, _WHAT.get(name, ""), feature.present, feature.detail if feature.present else feature.remedy)
         for name, feature in found_back_ends().items()
     ]
     return Table(("back end", "what it is", "here", "detail, or how to get it"), rows)
@@ -80,7 +80,7 @@ def on_real_hosts(name: str, *experiments: Experiment, seconds: float | None = N
     found = found_back_ends()
     back_end = next((end for end in REAL if end in found and found[end].present), None)
     if back_end is None:
-        how = "; ".join(f"{end}: {found[end].mend}" for end in REAL if end in found)
+        how = "; ".join(f"{end}: {found[end].remedy}" for end in REAL if end in found)
         return _recorded(name, experiments, f"No real back end on this host. To get one: {how}")
     try:
         longest_s = LIVE_S if seconds is None else seconds

@@ -3,7 +3,7 @@
 Sweeps, which are here, keep the rows; comparisons (`comparison`) aggregate over the seeds. What stands in a list of
 schemes is a scheme, or a congestion control by itself, each by name or as FILE.py:NAME.
 
-A sweep's folder is its state: an interrupted or killed sweep goes on with the same command, and finished runs are not
+A sweep's folder is its state: the same command continues an interrupted or killed sweep, and finished runs are not
 run again. A worker that dies is replaced; the runs it had finished are kept.
 """
 

@@ -113,7 +113,7 @@ def run_resumed(
 ) -> list[RunResult]:
     """Do `work` for all experiments; what is finished when it is interrupted, by whatever, goes to `unfinished`.
 
-    In that folder the next call finds it, and removes it in the end. Runs in real time may go on so, too. `on_done`
+    In that folder the next call finds it, and removes it in the end. This also works for runs in real time. `on_done`
     hears of an interrupted call once more when fewer could be kept than were finished.
     """
     store = RunCache(resolve(unfinished))
@@ -195,5 +195,5 @@ def _load_kept(store: RunCache, experiments: Sequence[Experiment]) -> dict[int, 
             damaged.append(error)
             store.remove(experiment)
     if damaged:
-        log(f"runs made anew since what was kept of them is damaged: {len(damaged)}; the first: {damaged[0]}")
+        log(f"runs repeated because their stored results are damaged: {len(damaged)}; the first: {damaged[0]}")
     return kept

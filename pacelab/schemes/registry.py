@@ -52,7 +52,7 @@ def find_scheme(name: str, *, flag: str = "--scheme") -> Scheme:
 
 def load_scheme(name: str) -> Scheme:
     """The `pacelab.Scheme` that FILE.py:NAME names, or what its class stands for among schemes (a `pacelab.Pacer`, a
-    `pacelab.LinkLayer`); read anew when the file has changed.
+    `pacelab.LinkLayer`); loaded again if the file has changed.
     """
     found, instead = _load(name, digest_of("--scheme", name.rpartition(":")[0]))
     maker = getattr(found, "AMONG_SCHEMES", None)

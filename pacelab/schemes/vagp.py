@@ -149,7 +149,7 @@ SCHEMES = (
     ),
     Scheme(
         name="vagp-expect",
-        summary="vagp's parts around pacelab's own controller: R by what the worst direction of the worst call bears",
+        summary="vagp's parts and pacelab's own controller: R is what the worst call tolerates in its worst direction",
         source="[vagp] Sec. V-C, V-D; docs/vagp.md",
         style=Style("#000000", "$X$", "-."),
         gateway=vagp_gateway_expect,

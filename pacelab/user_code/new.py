@@ -183,7 +183,7 @@ schema: 2
 id: own-{id}
 paper: own
 section: ""
-title: RTS/CTS mends two senders that cannot hear each other
+title: RTS/CTS helps two senders that cannot hear each other
 quote: Two senders that cannot hear each other carry more with RTS/CTS than without.
 scenario:
   topology: hidden

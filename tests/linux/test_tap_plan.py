@@ -28,7 +28,7 @@ from pacelab.emulation.network import tcp
 from pacelab.emulation.plan import MOST_BYTES, Plan, dump_plan, read_plan
 from pacelab.emulation.probes import missing
 from pacelab.emulation.session import converse
-from pacelab.emulation.supervisor import Teller, build, read_line
+from pacelab.emulation.supervisor import ProgressReporter, build, read_line
 from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.experiment import Experiment
 
@@ -475,7 +475,7 @@ def test_a_run_does_not_wait_for_a_client_that_does_not_read(monkeypatch: pytest
     monkeypatch.setattr("pacelab.emulation.supervisor.PROGRESS_S", 0.0)
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        teller = Teller(ours)
+        teller = ProgressReporter(ours)
         run = threading.Thread(target=lambda: [teller.progress(0.5) for _ in range(5000)], daemon=True)
         run.start()
         run.join(20)

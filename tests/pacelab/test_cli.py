@@ -38,7 +38,7 @@ USAGE = [
     ),
     (
         "run chain --scheme ''",
-        "--schemes must be one of newreno, tcp-gap, tcp-gap-nogc, tcp-ap, tcp-gap-code, tcp-gap-eval,",
+        "--scheme must be one of newreno, tcp-gap, tcp-gap-nogc, tcp-ap, tcp-gap-code, tcp-gap-eval,",
         "newreno, tcp-gap",
     ),
     ("run hidden --rate", "--rate", "`pacelab run --help` lists"),
@@ -168,7 +168,7 @@ USAGE = [
     (
         "help run",
         "No such command 'help': use COMMAND --help; `pacelab --help` lists the options",
-        "No such command 'help': a command's help is COMMAND --help; `pacelab --help` lists the options",
+        "No such command 'help': use COMMAND --help; `pacelab --help` lists the options",
     ),
     ("version", "No such command 'version': use --version; `pacelab --help` lists the options", "pacelab --help"),
     ("lab1", "No such command 'lab1': the guided labs are notebooks; run `make notebooks` in the", "pacelab --help"),
@@ -504,7 +504,7 @@ def test_doctor_lists_features(engine: None, capsys: pytest.CaptureFixture[str])
     assert features["back end sim"]["present"] is True
     for name in ("tap", "hwsim"):
         feature = features[f"back end {name}"]
-        assert feature["present"] is not bool(feature["mend"])
+        assert feature["present"] is not bool(feature["remedy"])
         assert feature["present"] is not feature["detail"].startswith(("no ", "it needs"))
 
 

@@ -217,7 +217,7 @@ class Orders:
     """The controller's orders, as hooks; the agent's reports, as the controller takes them.
 
     The talking is a process of its own (pacelab_controller.web.client): whatever the network does, packets do not wait.
-    Without the controller the agent goes on with what it does.
+    Without the controller, the agent keeps its present scheme.
     """
 
     def __init__(

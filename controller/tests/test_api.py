@@ -20,7 +20,7 @@ import requests
 
 from controller.tests.fabric import ip
 from controller.tests.running import HELLO, TOKEN, Client, Running, wait_until
-from pacelab.emulation.agents.run import Lead, Orders, flow_report, make_hook, offered, own_name, read_limits
+from pacelab.emulation.agents.run import ControllerLink, Lead, flow_report, make_hook, offered, own_name, read_limits
 from pacelab.errors import ConfigError
 from pacelab.schemes import HookSettings
 from pacelab_controller.core.network import End
@@ -240,7 +240,9 @@ class Led:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.controller = Running(folder)
-        self.orders = Orders(url=self.controller.url, name="GA", address="10.9.0.2", scheme="tcp-gap", make=make)
+        self.orders = ControllerLink(
+            url=self.controller.url, name="GA", address="10.9.0.2", scheme="tcp-gap", make=make
+        )
         self.found: list[tuple[str, Any]] = []
 
     def gateway(self) -> dict[str, Any]:

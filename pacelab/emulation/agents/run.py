@@ -143,7 +143,7 @@ def _serve(task: Task, config: AgentConfig, hook: Hook, lead: Lead | None) -> No
     if listening is not None:
         listening.close()  # the feed's process has it
         log(f"metrics at http://127.0.0.1:{task.metrics}/metrics, Authorization: Bearer {token}")
-    orders: Orders | None = None
+    orders: ControllerLink | None = None
     say = (lambda _line: None) if task.quiet else log
     try:
         if lead is None:
@@ -159,11 +159,11 @@ def _serve(task: Task, config: AgentConfig, hook: Hook, lead: Lead | None) -> No
         feed.close()
 
 
-def _follow(lead: Lead, config: AgentConfig) -> Orders:
+def _follow(lead: Lead, config: AgentConfig) -> ControllerLink:
     from pacelab_pacer.linux.host import address_of
 
     own = config.wired if config.wired is not None and not config.wired.endswith("+") else config.air
-    return Orders(url=lead.url, name=lead.name, address=address_of(own), scheme=config.scheme, make=lead.make)
+    return ControllerLink(url=lead.url, name=lead.name, address=address_of(own), scheme=config.scheme, make=lead.make)
 
 
 def _both(*heard: Callable[[Line], None]) -> Callable[[Line], None]:
@@ -213,7 +213,7 @@ def read_limits(limits: dict[str, float]) -> dict[str, Any]:
     return found
 
 
-class Orders:
+class ControllerLink:
     """The controller's orders, as hooks; the agent's reports, as the controller takes them.
 
     The talking is a process of its own (pacelab_controller.web.client): whatever the network does, packets do not wait.

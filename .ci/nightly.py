@@ -33,7 +33,7 @@ LEFT_OUT = re.compile(rf"^(?:skipped [\w-]+: .+|test-uml: .+ skipped|{NO_TARGET}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tier:
-    """A target, the sets of tools/prerequisites that it needs, and settings in its environment."""
+    """A target, the sets of tools/prerequisites that it needs, and settings that the environment may replace."""
 
     target: str
     needs: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ def run(tier: Tier) -> Outcome:
     lacking = tuple(reason for need in tier.needs if (reason := missing(need)))
     if lacking and not tier.skips:
         return Outcome(target=tier.target, verdict="not run", reasons=lacking)
-    environment = {**os.environ, "PYTEST_ADDOPTS": f"{os.environ.get('PYTEST_ADDOPTS', '')} -rs", **tier.settings}
+    environment = {**tier.settings, **os.environ, "PYTEST_ADDOPTS": f"{os.environ.get('PYTEST_ADDOPTS', '')} -rs"}
     log = LOGS / f"{tier.target}.log"
     began = time.monotonic()
     command = ["make", "--no-print-directory", tier.target]

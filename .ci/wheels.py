@@ -145,7 +145,8 @@ def by_profile(name: str, target: Target, environment: dict[str, str]) -> dict[s
     """The settings that compile the engine with a profile; none if no profile can be made, which is no failure."""
     say(f"{name}: running an engine that counts its branches")
     folder = WORK / "guided"
-    settings = {"GUIDED": str(folder), "CARGO_BUILD_TARGET": target.rust}
+    options = f"--zig --compatibility {target.system}"
+    settings = {"GUIDED": str(folder), "CARGO_BUILD_TARGET": target.rust, "MATURIN_OPTIONS": options}
     subprocess.run(
         [sys.executable, str(ROOT / "tools/guided"), "profile"], cwd=ROOT, env=environment | settings, check=True
     )

@@ -16,12 +16,12 @@ from pacelab_pacer import native
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """One feature of this host. `mend` says how to get it, empty when it is there."""
+    """One feature of this host. `remedy` says how to get it, empty when it is there."""
 
     name: str
     present: bool
     detail: str
-    mend: str = ""
+    remedy: str = ""
     required: bool = False
     """Whether the main job, comparisons on the back end sim, needs it."""
 
@@ -32,7 +32,6 @@ def examine() -> list[Feature]:
         _python(),
         _engine(),
         _package("figures", "matplotlib", required=True),
-        _package("intervals", "scipy", required=True),
         _package("tables", "rich", required=True),
         _workers(),
         _algorithms(),
@@ -46,13 +45,13 @@ def examine() -> list[Feature]:
 
 
 def _algorithms() -> Feature:
-    name, mend = "compiled algorithms", "in the source tree: make build, which says what is missing"
+    name, remedy = "compiled algorithms", "in the source tree: make build, which says what is missing"
     if os.environ.get(native.VARIABLE):
         return Feature(
-            name=name, present=False, detail=f"{native.VARIABLE} is set: interpreted", mend=f"unset {native.VARIABLE}"
+            name=name, present=False, detail=f"{native.VARIABLE} is set: interpreted", remedy=f"unset {native.VARIABLE}"
         )
     if not native.is_compiled():
-        return Feature(name=name, present=False, detail="interpreted: the same results, slower", mend=mend)
+        return Feature(name=name, present=False, detail="interpreted: the same results, slower", remedy=remedy)
     return Feature(name=name, present=True, detail="of the .py files as they are")
 
 
@@ -62,21 +61,21 @@ def _demos() -> Feature:
     try:
         engine_bytes()
     except HostError as error:
-        mend = str(error).partition(": ")[2]
-        return Feature(name="live demos", present=False, detail="the engine for web pages is not here", mend=mend)
+        remedy = str(error).partition(": ")[2]
+        return Feature(name="live demos", present=False, detail="the engine for web pages is not here", remedy=remedy)
     return Feature(name="live demos", present=True, detail="the engine as WebAssembly")
 
 
 def _real_hosts(back_end: str, what: str) -> Feature:
     name = f"back end {back_end}"
     if sys.platform != "linux":
-        mend = "use Linux, WSL2, or a virtual machine"
-        return Feature(name=name, present=False, detail="it needs Linux", mend=mend)
+        remedy = "use Linux, WSL2, or a virtual machine"
+        return Feature(name=name, present=False, detail="it needs Linux", remedy=remedy)
     from pacelab.emulation.probes import missing
 
     lacks = list(missing(back_end))
     detail = f"no {', '.join(thing for thing, _ in lacks)}" if lacks else what
-    return Feature(name=name, present=not lacks, detail=detail, mend="; ".join(mend for _, mend in lacks))
+    return Feature(name=name, present=not lacks, detail=detail, remedy="; ".join(remedy for _, remedy in lacks))
 
 
 def _uml() -> Feature:
@@ -84,35 +83,40 @@ def _uml() -> Feature:
 
     lacks = list(missing_for_uml())
     detail = f"no {', '.join(name for name, _ in lacks)}" if lacks else "real Linux in virtual time, without root"
-    return Feature(name="--where uml", present=not lacks, detail=detail, mend="; ".join(mend for _, mend in lacks))
+    return Feature(
+        name="--where uml", present=not lacks, detail=detail, remedy="; ".join(remedy for _, remedy in lacks)
+    )
 
 
 def _mininet() -> Feature:
     if sys.platform != "linux":
-        return Feature(name="pacelab shell", present=False, detail="it needs the back end tap", mend="as above")
+        return Feature(name="pacelab shell", present=False, detail="it needs the back end tap", remedy="as above")
     from pacelab.emulation.probes import mininet
 
-    mend = mininet()
+    remedy = mininet()
     return Feature(
-        name="pacelab shell", present=mend is None, detail="Mininet's command line on these hosts", mend=mend or ""
+        name="pacelab shell",
+        present=remedy is None,
+        detail="Mininet's command line on these hosts",
+        remedy=remedy or "",
     )
 
 
 def _mininet_wifi() -> Feature:
     name, detail = "--builder mininet-wifi", "the back end hwsim's hosts as Mininet-WiFi's stations"
     if sys.platform != "linux":
-        return Feature(name=name, present=False, detail="it needs the back end hwsim", mend="as above")
+        return Feature(name=name, present=False, detail="it needs the back end hwsim", remedy="as above")
     from pacelab.emulation.probes import mininet_wifi
 
-    mend = mininet_wifi()
-    return Feature(name=name, present=mend is None, detail=detail, mend=mend or "")
+    remedy = mininet_wifi()
+    return Feature(name=name, present=remedy is None, detail=detail, remedy=remedy or "")
 
 
 def _python() -> Feature:
     enough = sys.version_info >= (3, 11)
     detail = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     return Feature(
-        name="python", present=enough, detail=detail, mend="" if enough else "install Python 3.11", required=True
+        name="python", present=enough, detail=detail, remedy="" if enough else "install Python 3.11", required=True
     )
 
 
@@ -120,14 +124,16 @@ def _engine() -> Feature:
     try:
         module = load_engine()
     except HostError as error:
-        return Feature(name="back end sim", present=False, detail=str(error).split(";")[0], mend=REMEDY, required=True)
+        return Feature(
+            name="back end sim", present=False, detail=str(error).split(";")[0], remedy=REMEDY, required=True
+        )
     return Feature(name="back end sim", present=True, detail=f"engine {module.__name__}", required=True)
 
 
 def _package(name: str, package: str, *, required: bool) -> Feature:
     present = importlib.util.find_spec(package) is not None
-    mend = "" if present else f"pip install {package}"
-    return Feature(name=name, present=present, detail=package, mend=mend, required=required)
+    remedy = "" if present else f"pip install {package}"
+    return Feature(name=name, present=present, detail=package, remedy=remedy, required=required)
 
 
 def _workers() -> Feature:
@@ -136,6 +142,6 @@ def _workers() -> Feature:
 
         multiprocessing.get_context("spawn").Event()
     except (ImportError, OSError) as error:
-        mend = "mount /dev/shm; until then use --jobs 1"
-        return Feature(name="worker processes", present=False, detail=str(error), mend=mend)
+        remedy = "mount /dev/shm; until then use --jobs 1"
+        return Feature(name="worker processes", present=False, detail=str(error), remedy=remedy)
     return Feature(name="worker processes", present=True, detail=f"{usable_cores()} cores")

@@ -22,7 +22,7 @@ class ConfigError(PaceLabError):
 
 
 class HostError(PaceLabError):
-    """The machine: something is missing or full. The message says what, and the command that mends it."""
+    """The machine lacks something, or a resource is full. The message says what, and the command that fixes it."""
 
     exit_code = 3
 

@@ -52,7 +52,7 @@ def deferred_alarms() -> Iterator[Callable[[], None]]:
         check()
     finally:
         for number, handler in handlers.items():
-            if signal.getsignal(number) is note:  # else it was set anew meanwhile
+            if signal.getsignal(number) is note:  # else it was set again in the meantime
                 signal.signal(number, handler)
 
 

@@ -18,7 +18,7 @@ from pacelab.doctor import Feature, examine
 from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.tables import show_name, show_value
-from pacelab.options.arguments import above_zero, checked, optional, several
+from pacelab.options.arguments import above_zero, checked, list_of, optional
 from pacelab.results.folder import write_file
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
@@ -40,7 +40,7 @@ def found_back_ends() -> dict[str, Feature]:
 def back_ends() -> Table:
     """A table of the back ends, whether this host has them, and the command that adds what is missing."""
     rows = [
-        (name, _WHAT.get(name, ""), feature.present, feature.detail if feature.present else feature.mend)
+        (name, _WHAT.get(name, ""), feature.present, feature.detail if feature.present else feature.remedy)
         for name, feature in found_back_ends().items()
     ]
     return Table(("back end", "what it is", "here", "detail, or how to get it"), rows)
@@ -70,7 +70,7 @@ Row = tuple[Any, ...]
 Recording = dict[str, Any]
 
 
-@checked(experiments=several(Experiment, 1), seconds=optional(above_zero(1_000_000)))
+@checked(experiments=list_of(Experiment, 1), seconds=optional(above_zero(1_000_000)))
 def on_real_hosts(name: str, *experiments: Experiment, seconds: float | None = None) -> Table:
     """The experiments on `sim`, live on a real back end where this host has one, and recording `name` of the others.
 
@@ -80,7 +80,7 @@ def on_real_hosts(name: str, *experiments: Experiment, seconds: float | None = N
     found = found_back_ends()
     back_end = next((end for end in REAL if end in found and found[end].present), None)
     if back_end is None:
-        how = "; ".join(f"{end}: {found[end].mend}" for end in REAL if end in found)
+        how = "; ".join(f"{end}: {found[end].remedy}" for end in REAL if end in found)
         return _recorded(name, experiments, f"No real back end on this host. To get one: {how}")
     try:
         longest_s = LIVE_S if seconds is None else seconds

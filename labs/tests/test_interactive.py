@@ -40,7 +40,10 @@ def test_slide_has_whole_numbers_where_it_can() -> None:
 
 
 def test_controls_that_are_none_are_refused_with_what_is_allowed() -> None:
-    with pytest.raises(ConfigError, match=r"choice: values \[\]: allowed is a list or a range of one value or more"):
+    with pytest.raises(
+        ConfigError,
+        match=r"choice: values must be a list or a range with at least one value, for example \[1, 2\], not \[\]",
+    ):
         lab.choice("x", [])
     with pytest.raises(ConfigError, match=r"hops=\(1, 5\): allowed is what lab\.slide, lab\.choice or "):
         lab.explore(draw, hops=(1, 5))  # type: ignore[arg-type]
@@ -106,60 +109,113 @@ def test_a_drawing_that_is_stopped_says_so_in_one_line() -> None:
 
 def test_exploration_of_a_function_that_returns_no_picture_says_so() -> None:
     shown = lab.explore(lambda hops: None, hops=lab.slide("hops", 1, 4, start=1))  # type: ignore[arg-type,return-value]
-    assert shown.text.startswith("Not drawn: the drawing function gave None: allowed is a picture, as lab.series")
+    assert shown.text.startswith(
+        "Not drawn: the result of the drawing function must be a picture, as lab.series, lab.curves or lab.picture"
+    )
 
 
 ONE = Experiment(topology_options={"hops": 1}, duration_s=1)
 SLIPS: dict[str, tuple[Callable[[], object], str]] = {
-    "slide of text": (lambda: lab.slide("x", 1, "9", start=1), "slide: high '9': allowed is a finite number"),  # type: ignore[arg-type]
-    "slide without end": (lambda: lab.slide("x", 1, math.inf, start=1), "high inf: allowed is a finite number"),
-    "slide that stands": (lambda: lab.slide("x", 1, 5, step=0, start=1), "step 0: allowed is a number above 0"),
-    "choice of one": (lambda: lab.choice("x", 5), "choice: values 5: allowed is a list or a range"),  # type: ignore[arg-type]
+    "slide of text": (lambda: lab.slide("x", 1, "9", start=1), "slide: high must be a finite number, not '9'"),  # type: ignore[arg-type]
+    "slide without end": (lambda: lab.slide("x", 1, math.inf, start=1), "slide: high must be a finite number, not inf"),
+    "slide that stands": (
+        lambda: lab.slide("x", 1, 5, step=0, start=1),
+        "slide: step must be a number above 0, up to 1000000000, not 0",
+    ),
+    "choice of one": (
+        lambda: lab.choice("x", 5),
+        "choice: values must be a list or a range with at least one value, for example [1, 2], not 5",
+    ),  # type: ignore[arg-type]
     "choice, start": (lambda: lab.choice("x", [1, 2], start=3), "choice 'x': start 3: allowed is one of 1, 2"),
-    "switch": (lambda: lab.switch("x", start="on"), "switch: start 'on': allowed is True or False"),  # type: ignore[arg-type]
-    "explore nothing": (lambda: lab.explore(None), "explore: draw None: allowed is a function"),  # type: ignore[arg-type]
-    "answers": (lambda: lab.predict("?", {"all": 1}), "allowed is a range of numbers for each answer"),  # type: ignore[dict-item]
-    "against": (lambda: lab.predict("?", {"all": (0, 1)}).against(None), "against: measured None: allowed is a finite"),  # type: ignore[arg-type]
-    "series": (lambda: lab.series({"a": None}), "series: results {'a': None}: allowed is runs by name"),  # type: ignore[dict-item]
-    "flow_bars": (lambda: lab.flow_bars({}), "flow_bars: results {}: allowed is runs by name, as {'newreno': run"),
-    "call_picture": (lambda: lab.call_picture(3), "call_picture: results 3: allowed is runs by name"),  # type: ignore[arg-type]
-    "bars": (lambda: lab.bars({"a": math.nan}, unit="s"), "bars: values {'a': nan}: allowed is a finite number"),
+    "switch": (lambda: lab.switch("x", start="on"), "switch: start must be True or False, not 'on'"),  # type: ignore[arg-type]
+    "explore nothing": (lambda: lab.explore(None), "explore: draw must be a function, not None"),  # type: ignore[arg-type]
+    "answers": (
+        lambda: lab.predict("?", {"all": 1}),
+        "predict: answers must be a range of numbers for each answer, as {'half of it': (0.4, 0.6)}, not",
+    ),  # type: ignore[dict-item]
+    "against": (
+        lambda: lab.predict("?", {"all": (0, 1)}).against(None),
+        "against: measured must be a finite number, not None",
+    ),  # type: ignore[arg-type]
+    "series": (
+        lambda: lab.series({"a": None}),
+        "series: results must be runs by name, as {'newreno': run(...)}, not {'a': None}",
+    ),  # type: ignore[dict-item]
+    "flow_bars": (
+        lambda: lab.flow_bars({}),
+        "flow_bars: results must be runs by name, as {'newreno': run(...)}, not {}",
+    ),
+    "call_picture": (
+        lambda: lab.call_picture(3),
+        "call_picture: results must be runs by name, as {'newreno': run(...)}, not 3",
+    ),  # type: ignore[arg-type]
+    "bars": (lambda: lab.bars({"a": math.nan}, unit="s"), "bars: values must be a finite number, not {'a': nan}"),
     "curves": (
         lambda: lab.curves([1, 2], {"a": [1]}, xlabel="", ylabel=""),
         "line 'a' has 1 values: allowed is one for",
     ),
-    "curves, none": (lambda: lab.curves([1], {"a": [None]}, xlabel="", ylabel=""), "allowed is a list of numbers"),  # type: ignore[list-item]
-    "table": (lambda: lab.table(("a", "b"), [(1,)]), r"table: row 1, (1,): allowed is a row of 2 values"),
-    "table of numbers": (lambda: lab.table(("a",), [1]), "table: row 1, 1: allowed is a row of 1 values"),  # type: ignore[list-item]
-    "table of one number": (lambda: lab.table(("a",), 5), "table: rows 5: allowed is a list of rows"),  # type: ignore[arg-type]
-    "table without order": (lambda: lab.table(("a",), [{1}]), "table: row 1, {1}: allowed is a row of 1 values"),
+    "curves, none": (
+        lambda: lab.curves([1], {"a": [None]}, xlabel="", ylabel=""),
+        "curves: line 'a' must be a list of numbers, as [1, 2, 4], not [None]",
+    ),  # type: ignore[list-item]
+    "table": (
+        lambda: lab.table(("a", "b"), [(1,)]),
+        "table: row 1 must be a row of 2 values, as the header has, not (1,)",
+    ),
+    "table of numbers": (
+        lambda: lab.table(("a",), [1]),
+        "table: row 1 must be a row of 1 values, as the header has, not 1",
+    ),  # type: ignore[list-item]
+    "table of one number": (lambda: lab.table(("a",), 5), "table: rows must be a list of rows, not 5"),  # type: ignore[arg-type]
+    "table without order": (
+        lambda: lab.table(("a",), [{1}]),
+        "table: row 1 must be a row of 1 values, as the header has, not {1}",
+    ),
     "mark": (
         lambda: lab.curves([1], {"a": [1]}, xlabel="", ylabel="", marks=1.75),  # type: ignore[arg-type]
-        "curves: marks 1.75: allowed is a list of numbers",
+        "curves: marks must be a list of numbers, as [1, 2, 4], not 1.75",
     ),
-    "reference": (lambda: lab.bars({"a": 1.0}, unit="s", reference=3), "reference 3: allowed is a label and a number"),  # type: ignore[arg-type]
+    "reference": (
+        lambda: lab.bars({"a": 1.0}, unit="s", reference=3),
+        "bars: reference must be a label and a number, as ('alone', 1681.0), not 3",
+    ),  # type: ignore[arg-type]
     "link's host": (
         lambda: lab.link_roles(ONE.network, 0, 4),
-        "the link's receiver 4: allowed is a wireless node other",
+        "the link's receiver must be a wireless node other than 0, not 4",
     ),
-    "link to itself": (lambda: lab.link_roles(ONE.network, 1, 1), "the link's receiver 1: allowed is a wireless node"),
+    "link to itself": (
+        lambda: lab.link_roles(ONE.network, 1, 1),
+        "the link's receiver must be a wireless node other than 1, not 1",
+    ),
     "pairs": (
         lambda: lab.pairs_picture(run(ONE), ONE.network, alone_kbps=1.0),
-        "allowed is a topology of two pairs, as load_topology('pairs') gives it",
+        "pairs_picture: topology must be a topology of two pairs, as load_topology('pairs') gives it, not",
     ),
-    "word": (lambda: lab.score(Pacer, word=7), "score: word 7: allowed is a text"),  # type: ignore[arg-type]
-    "word of networks": (lambda: lab.networks(None), "networks: word None: allowed is a text"),  # type: ignore[arg-type]
+    "word": (lambda: lab.score(Pacer, word=7), "score: word must be a text, not 7"),  # type: ignore[arg-type]
+    "word of networks": (lambda: lab.networks(None), "networks: word must be a text, not None"),  # type: ignore[arg-type]
     "swapped": (
         lambda: run_link_layer(LinkLayer, ONE),  # type: ignore[arg-type]
-        "running the link layer Experiment(topology='chain', topology_options={'hops': 1}, s: allowed is a subclass",
+        "run_link_layer: the link layer must be a subclass of pacelab.LinkLayer, not",
     ),
-    "picture": (lambda: lab.picture(None, "x"), "picture: drawn None: allowed is a figure"),  # type: ignore[type-var]
-    "air of nothing": (lambda: lab.air(), "allowed is a list of pacelab.Experiments, 1 or more"),
-    "air, when": (lambda: lab.air(ONE, from_ms="x"), "air: from_ms 'x': allowed is a finite number"),  # type: ignore[arg-type]
-    "fates": (lambda: lab.fates(ONE, sender=0, receiver=9), "fates: receiver 9: allowed is a whole number from 0 to 4"),
-    "link": (lambda: lab.link_roles(ONE.network, 0, 99), "the link's receiver 99: allowed is a whole number from 0 to"),
-    "real hosts": (lambda: lab.on_real_hosts("lab0.chain"), "allowed is a list of pacelab.Experiments, 1 or more"),
-    "board": (lambda: lab.enter("board.json", 3), "enter: scored 3: allowed is what lab.score gives"),  # type: ignore[arg-type]
+    "picture": (
+        lambda: lab.picture(None, "x"),
+        "picture: drawn must be a figure, or the axes that plot_topology and its like give, not None",
+    ),  # type: ignore[type-var]
+    "air of nothing": (lambda: lab.air(), "must be a list of 1 or more pacelab.Experiment objects, not ()"),
+    "air, when": (lambda: lab.air(ONE, from_ms="x"), "air: from_ms must be a finite number, not 'x'"),  # type: ignore[arg-type]
+    "fates": (
+        lambda: lab.fates(ONE, sender=0, receiver=9),
+        "fates: receiver must be a whole number from 0 to 4, not 9",
+    ),
+    "link": (
+        lambda: lab.link_roles(ONE.network, 0, 99),
+        "the link's receiver must be a whole number from 0 to 4, not 99",
+    ),
+    "real hosts": (
+        lambda: lab.on_real_hosts("lab0.chain"),
+        "must be a list of 1 or more pacelab.Experiment objects, not ()",
+    ),
+    "board": (lambda: lab.enter("board.json", 3), "enter: scored must be what lab.score gives, not 3"),  # type: ignore[arg-type]
     "board's folder": (lambda: lab.leaderboard("/"), "leaderboard '/': no leaderboard"),
 }
 

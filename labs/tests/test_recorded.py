@@ -79,7 +79,7 @@ def test_recording_on_a_busy_host_is_refused(monkeypatch: pytest.MonkeyPatch, tm
 
 @pytest.fixture
 def no_real_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = Feature(name="back end tap", present=False, detail="no /dev/net/tun", mend="modprobe tun")
+    missing = Feature(name="back end tap", present=False, detail="no /dev/net/tun", remedy="modprobe tun")
     monkeypatch.setattr(recorded, "found_back_ends", lambda: {"tap": missing})
 
 

@@ -26,7 +26,7 @@ from pacelab.units import s_from_ns
 PATIENCE_S = 5.0
 """A call that takes longer than this never ends."""
 UNHEEDED = 3
-"""So many interrupts in vain (swallowed by the code's own `except`, or unheard in a sleep) end the process."""
+"""After so many ignored interrupts (caught by the code's own `except`, or lost in a sleep) the process ends."""
 
 
 class NeverEnds(BaseException):
@@ -42,7 +42,7 @@ class CongestionControl(ABC):
     NO_SCHEME: ClassVar[str] = "a congestion control: --cc"
     """What `--scheme FILE.py:CLASS` says that the class is."""
     recovery: ClassVar[Literal["newreno", "reno", "go-back-n"]] = "newreno"
-    """What the sender does once three duplicate ACKs tell of a loss (RFC 6582, RFC 2581, Tahoe)."""
+    """What the sender does when three duplicate ACKs report a loss (RFC 6582, RFC 2581, Tahoe)."""
 
     def __init__(self, initial_window: int, window_limit: int) -> None:
         """`window_limit` is the receiver's window."""
@@ -164,7 +164,7 @@ class Watchdog:
         self._told_s, self._times = 0.0, 0
 
     def call(self, where: Callable[[], str]) -> Watchdog:
-        """The watch over a call, for `with`; `where` tells of what and when."""
+        """The watch over a call, for `with`; `where` returns what is called and when."""
         self._where = where
         return self
 

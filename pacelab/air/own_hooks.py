@@ -25,7 +25,7 @@ from pacelab_pacer.core.contract import Action, Drop, Event, Forward, Hook, Reac
 class OwnCalls:
     """Calls a user's classes and their methods. `now_ns` is for the message; whoever calls sets it.
 
-    `what` is said to have failed, as "pacer Mine". With `watched` off a call may take as long as it likes.
+    `what` names the code in errors, for example "pacer Mine". With `watched` off a call may take as long as it likes.
     """
 
     def __init__(self, what: str, *, watched: bool = True) -> None:

@@ -10,11 +10,11 @@ import typer
 from pacelab.console import log, print_json, print_table, runs_bar
 from pacelab.errors import ConfigError
 from pacelab.experiment.from_text import parse_one
+from pacelab.options.limits import JOBS, SEEDS
 from pacelab.results.folder import RUNS, check_destination, check_writable
-from pacelab_topologies.domain import Whole
 
 Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
-Docs = Annotated[Path | None, typer.Option("--docs", metavar="FILE", help="write the page of all claims, FILE.md")]
+Docs = Annotated[Path | None, typer.Option("--docs", metavar="FILE", help="write a page of all claims to FILE.md")]
 
 UNFINISHED = RUNS / "unfinished-claims"
 """What is finished of interrupted reproductions; lean, so that no comparison may find it."""
@@ -22,11 +22,11 @@ UNFINISHED = RUNS / "unfinished-claims"
 
 def claims(
     *,
-    paper: Annotated[str, typer.Option("--paper", metavar="NAME", help="a paper's claims alone")] = "all",
+    paper: Annotated[str, typer.Option("--paper", metavar="NAME", help="only the claims of this paper")] = "all",
     docs: Docs = None,
     json: Json = False,
 ) -> None:
-    """Where the papers' claims stand, and the list of them; --docs writes them with the numbers of full runs."""
+    """List the papers' claims and their verdicts. --docs writes a page with the numbers of full runs."""
     from pacelab.claims.load import select_claims
     from pacelab.claims.outcome import all_outcomes
     from pacelab.claims.report import claims_document, claims_table, standing_table
@@ -45,8 +45,10 @@ def claims(
 def reproduce(  # noqa: PLR0913  Typer makes options of them
     claim: Annotated[str, typer.Argument(metavar="ID|PAPER|all|FILE.yaml", help="see `pacelab claims`")],
     *,
-    quick: Annotated[bool, typer.Option("--quick", help="shorter runs, fewer seeds, no tests of reasons")] = False,
-    seeds: Annotated[str | None, typer.Option("--seeds", metavar="N", help="runs per cell (the claim's own)")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="run shorter, with fewer seeds and without variants")] = False,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", metavar="N", help="seeds per cell (default: as the claim says)")
+    ] = None,
     jobs: Annotated[str | None, typer.Option("--jobs", metavar="N", help="worker processes (one per core)")] = None,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://HOST:PORT")
@@ -57,7 +59,7 @@ def reproduce(  # noqa: PLR0913  Typer makes options of them
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="no table, progress or notes")] = False,
 ) -> None:
-    """Run a paper's claims and judge them by the bands that were written before; a verdict is no failure."""
+    """Run a paper's claims and judge them against bands fixed in advance. The exit code is 0 whatever the verdict."""
     from pacelab.claims.load import OWN, find_claims
     from pacelab.claims.outcome import store_path
     from pacelab.claims.report import outcomes_table, summary
@@ -69,8 +71,8 @@ def reproduce(  # noqa: PLR0913  Typer makes options of them
     if docs is not None and claim.endswith(OWN):
         raise ConfigError(f"--docs stores outcomes of the papers' claims, not of {claim}; leave --docs out")
     chosen = find_claims(claim)
-    count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 1000))
-    workers = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
+    count = None if seeds is None else parse_one("--seeds", seeds, SEEDS)
+    workers = None if jobs is None else parse_one("--jobs", jobs, JOBS)
     check_destination(out)
     if docs is not None:  # a full run takes long, and what it gave would be lost
         for file in dict.fromkeys((docs, *(store_path(one.paper) for one in chosen))):
@@ -106,10 +108,12 @@ def report(
     claim: Annotated[str, typer.Argument(metavar="ID|PAPER|all", help="see `pacelab claims`")] = "all",
     *,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="new or empty folder")] = None,
-    pdf: Annotated[bool | None, typer.Option("--pdf/--no-pdf", help="also as PDF (default: where Typst is)")] = None,
+    pdf: Annotated[
+        bool | None, typer.Option("--pdf/--no-pdf", help="also write a PDF (default: if Typst is installed)")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Print the book of claims from what is stored of full runs: report.html (one file) and report.pdf."""
+    """Write the book of claims from the stored results of full runs: report.html and report.pdf."""
     from pacelab.claims.book import write_book
     from pacelab.claims.book_files import check_pdf, has_typst, render_html, render_pdf, what_is_missing
     from pacelab.results.folder import write_folder

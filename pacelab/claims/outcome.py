@@ -243,7 +243,7 @@ def load_pictures(paper: str) -> dict[str, Picture]:
 
 
 def render_store(outcomes: Mapping[str, Stored], pictures: Mapping[str, Picture]) -> bytes:
-    """Both as JSON, by id, a line each: so that a run anew changes the lines of its claims alone."""
+    """Both as JSON, by id, a line each: so that another run changes only the lines of its claims."""
     contents = {
         "outcomes": [outcomes[name] for name in sorted(outcomes)],
         "pictures": [pictures[name].model_dump(exclude_defaults=True) for name in sorted(pictures)],

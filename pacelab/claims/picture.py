@@ -1,7 +1,7 @@
 """What a claim's figure shows, as plain numbers: lines and bars with their intervals, in the paper's shape.
 
 A picture is computed from the runs once and kept beside the claim (data/PAPER/results.json), so that figures can be
-drawn anew, for a page or for print, without running anything.
+drawn again, for a page or for print, without running anything.
 
 Shapes: lines (a quantity against an axis, or where it peaks), bars (goodput per flow, or other quantities), time
 (goodput per flow and MOS over time) and contention (Fu's model over the measurement). Whiskers are 95 % intervals over
@@ -94,7 +94,7 @@ class Panel(Strict):
     x_label: str = ""
     y_label: str
     ticks: list[str] = Field(default=[])
-    """Names of the places 0, 1, ... along x: bars stand there."""
+    """Names of the places 0, 1, ... along x, where the bars are."""
     top: float | None = None
     """End of the y axis, where the data would not choose well."""
     least: float | None = None

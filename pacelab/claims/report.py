@@ -126,7 +126,7 @@ def claims_page(
         "# Claims of the papers",
         "",
         "Made by `pacelab claims --docs` from the claim files and the stored numbers of full runs;",
-        "`pacelab reproduce all --docs` runs them anew. docs/verdicts.md has the rules, written before the runs: the",
+        "`pacelab reproduce all --docs` runs them again. docs/verdicts.md has the rules, written before the runs: the",
         "**headline** checks of a claim measure the quoted sentence and decide, details are counted.",
         "",
         *standing_lines(standings(claims, outcomes)),

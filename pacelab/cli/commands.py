@@ -15,10 +15,10 @@ from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.experiment.from_text import build_experiment, parse_one, place, split_axes
 from pacelab.experiment.stored import request_of
+from pacelab.options.limits import JOBS, SEEDS
 from pacelab.options.settings import BY_FIELD
 from pacelab.results.folder import RUNS, SNAP_BYTES, SNAPS, PcapFile, check_destination, write_file
 from pacelab.results.quantities import SHORT_NAMES, Quantity, find_quantity
-from pacelab_topologies.domain import Whole
 
 if TYPE_CHECKING:
     from pacelab.grid.comparison import Comparison
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pacelab.running.cached import RunStore
 
 
-PROCESSES = Whole(1, 1024)
 UNFINISHED = RUNS / "unfinished"
 """What is finished of interrupted comparisons; removed when the same one goes on and ends."""
 
@@ -46,9 +45,9 @@ def run(
     ] = "newreno",
     pcap: Annotated[Path | None, typer.Option("--pcap", metavar="FILE", help="capture file for Wireshark")] = None,
     pcap_snap: Annotated[
-        str | None, typer.Option("--pcap-snap", metavar="BYTES", help="bytes kept of a frame, 0: all (128)")
+        str | None, typer.Option("--pcap-snap", metavar="BYTES", help="bytes of each frame to keep; 0: all (128)")
     ] = None,
-    pcap_garbled: Annotated[bool, typer.Option("--pcap-garbled", help="capture what collided, too")] = False,
+    pcap_garbled: Annotated[bool, typer.Option("--pcap-garbled", help="also capture collided frames")] = False,
     out: Out = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -98,15 +97,15 @@ def compare(  # noqa: PLR0913  Typer makes options of them
         str | None, typer.Option("--seeds", metavar="N", help="runs per scheme and point (5; with --full 1)")
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="the TCP-GAP paper's way: 55,000 packets per flow, 11 batches")
+        bool, typer.Option("--full", help="as in the TCP-GAP paper: 55,000 packets per flow, 11 batches")
     ] = False,
     y: Annotated[
         str | None,
-        typer.Option("--y", metavar="QUANTITY", help=f"table and figure of it: {', '.join(SHORT_NAMES)} (goodput)"),
+        typer.Option(
+            "--y", metavar="QUANTITY", help=f"quantity of the table and figure: {', '.join(SHORT_NAMES)} (goodput)"
+        ),
     ] = None,
-    cdf: Annotated[
-        bool, typer.Option("--cdf", help="also the distribution over the flows of all seeds, as cumulative curves")
-    ] = False,
+    cdf: Annotated[bool, typer.Option("--cdf", help="also draw the distribution over the flows of all seeds")] = False,
     jobs: Jobs = None,
     cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="keep finished runs here")] = None,
     out: Out = None,
@@ -114,7 +113,7 @@ def compare(  # noqa: PLR0913  Typer makes options of them
     quiet: Quiet = False,
     **values: Any,
 ) -> None:
-    """Compare schemes; every option but --seed also takes a list (A,B), whole numbers a range (1..10)."""
+    """Compare schemes with several seeds. Every option except --seed accepts a list (A,B) or a range (1..10)."""
     from pacelab.figures.distributions import check_panels, find_distributed
     from pacelab.figures.tables import BASELINE
     from pacelab.grid.grid import scheme_of
@@ -126,9 +125,9 @@ def compare(  # noqa: PLR0913  Typer makes options of them
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
     if names == [BASELINE] and "cc" in axes:
         names = axes.pop("cc")  # side by side, with gains, as they are when they stand among the schemes
-    count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 10_000))
+    count = None if seeds is None else parse_one("--seeds", seeds, SEEDS)
     quantity = None if y is None else find_quantity(y)
-    workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
+    workers = None if jobs is None else parse_one("--jobs", jobs, JOBS)
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=scheme_of(names[0]))
     check_destination(out)
     _check_calls(quantity, base, axes)
@@ -163,7 +162,7 @@ def lab(
     from pacelab.running.workers import usable_cores
 
     grids = studies(parse_one("--seed", seed, BY_FIELD["seed"].domain))
-    workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
+    workers = None if jobs is None else parse_one("--jobs", jobs, JOBS)
     check_destination(out)
     if not quiet:
         log(announce(grids, workers or usable_cores()))
@@ -183,7 +182,7 @@ def lab(
 
 
 def schemes(*, json: Json = False) -> None:
-    """List the schemes, where they act and what they need."""
+    """List the schemes with their hook points and requirements."""
     from pacelab.cli import listings
 
     print_json(listings.schemes_document()) if json else print_table(listings.schemes_table())
@@ -191,14 +190,14 @@ def schemes(*, json: Json = False) -> None:
 
 @with_topology_options
 def topologies(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="show this one")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="the topology to show")] = None,
     *,
-    plot: Annotated[bool, typer.Option("--plot", help="draw it into figures/NAME.svg or --out")] = False,
+    plot: Annotated[bool, typer.Option("--plot", help="draw the topology into figures/NAME.svg or --out")] = False,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
     json: Json = False,
     **values: Any,
 ) -> None:
-    """List the topologies with their options, or show one."""
+    """List the topologies with their options, or show one topology."""
     from pacelab.cli import listings
 
     if out is not None and not plot:
@@ -220,7 +219,7 @@ def topologies(
 
 
 def doctor(*, json: Json = False) -> None:
-    """Show what this host can do, and how to get what is missing."""
+    """Show which features work on this host, and how to install the missing ones."""
     from pacelab.cli import listings
     from pacelab.doctor import examine
 
@@ -324,7 +323,9 @@ MADE_BY = ("pacelab", "python", "machine")
 def rerun(  # noqa: PLR0913  Typer makes options of them
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="result folder of a run")],
     *,
-    seed: Annotated[str | None, typer.Option("--seed", metavar="N", help="another seed than the run's")] = None,
+    seed: Annotated[
+        str | None, typer.Option("--seed", metavar="N", help="use another seed than the stored run")
+    ] = None,
     topology: Annotated[str | None, typer.Option("--topology", metavar="FILE", help=OWN)] = None,
     traffic: Annotated[str | None, typer.Option("--traffic", metavar="FILE", help=OWN)] = None,
     scheme: Annotated[str | None, typer.Option("--scheme", metavar="FILE.py:NAME", help=OWN)] = None,
@@ -333,7 +334,7 @@ def rerun(  # noqa: PLR0913  Typer makes options of them
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run once more what a result folder is of, and say whether the result is the same; exit code 1 if not."""
+    """Repeat a stored run and report whether the result is identical. The exit code is 1 if it differs."""
     from pacelab.results.results import load_result
     from pacelab.running.runner import run as run_experiment
 

@@ -48,22 +48,28 @@ NUMBERS: dict[str, Domain] = {
 _COMMON: tuple[tuple[str, Any, Any], ...] = (
     (
         "path_rates",
-        Annotated[list[str], typer.Option("--path-rates", metavar="RATES", help=f"way over the air: {PATH_RATES}")],
+        Annotated[
+            list[str], typer.Option("--path-rates", metavar="RATES", help=f"rates of the wireless path: {PATH_RATES}")
+        ],
         [],
     ),
-    ("mediumd", _text("--mediumd", "SOCKET", "for schemes that listen to the link layer or set its backoff"), None),
+    ("mediumd", _text("--mediumd", "SOCKET", "mediumd's socket, for schemes that use the link layer"), None),
     ("station", _text("--station", "NAME", "this node's name at mediumd"), None),
-    ("node", _text("--node", "N", "this host's number, for random streams of its own (0)"), None),
+    ("node", _text("--node", "N", "number of this host, which selects its random streams (0)"), None),
     ("sense_hops", _text("--sense-hops", "N", "hops within the carrier sense range (2)"), None),
     ("queue", _text("--queue", "N", "first NFQUEUE number"), None),
-    ("seconds", _text("--seconds", "S", "end after so long (default: never)"), None),
-    ("metrics", _text("--metrics", "PORT", "for Prometheus, on 127.0.0.1 with a token"), None),
+    ("seconds", _text("--seconds", "S", "stop after S seconds (default: never)"), None),
+    ("metrics", _text("--metrics", "PORT", "serve Prometheus metrics on 127.0.0.1, with a token"), None),
     (
         "realtime",
         Annotated[bool, typer.Option("--realtime/--no-realtime", help="use SCHED_FIFO if the host permits it")],
         True,
     ),
-    ("json", Annotated[bool, typer.Option("--json", help="a JSON document a line: ready, status each s, end")], False),
+    (
+        "json",
+        Annotated[bool, typer.Option("--json", help="one JSON document per line: ready, status each second, end")],
+        False,
+    ),
     ("quiet", Annotated[bool, typer.Option("--quiet", help="no live view, no notes")], False),
 )
 
@@ -133,10 +139,12 @@ def _number(name: str, values: Mapping[str, Any]) -> Any:
 
 
 SchemeName = Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
-Air = Annotated[str, typer.Option("--air", metavar="IF", help="interface to the air")]
-Wired = Annotated[str, typer.Option("--wired", metavar="IF", help="interface to the wired side; wire+: all wire...")]
+Air = Annotated[str, typer.Option("--air", metavar="IF", help="wireless interface")]
+Wired = Annotated[
+    str, typer.Option("--wired", metavar="IF", help="wired interface; wire+ means all that start with wire")
+]
 DataPath = Annotated[
-    str, typer.Option("--datapath", metavar="PATH", help="nfqueue: packets through Python; tc: paced by the kernel")
+    str, typer.Option("--datapath", metavar="PATH", help="nfqueue: Python handles packets; tc: the kernel paces them")
 ]
 ControllerUrl = Annotated[
     str | None,
@@ -144,12 +152,14 @@ ControllerUrl = Annotated[
         "--controller", metavar="URL", help="report to a controller and do as it says (http://..., unix:PATH)"
     ),
 ]
-OwnName = Annotated[str | None, typer.Option("--name", metavar="NAME", help="this gateway's, there (the host's)")]
+OwnName = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="name of this gateway at the controller (the host name)")
+]
 Link = Annotated[
-    str, typer.Option("--link", metavar="LINK", help="who counts retries: mediumd, or nl80211 (lred, lred-ecn)")
+    str, typer.Option("--link", metavar="LINK", help="source of retry counts: mediumd, or nl80211 (lred, lred-ecn)")
 ]
 ClampMss = Annotated[
-    bool, typer.Option("--clamp-mss/--no-clamp-mss", help="lower the MSS: room for an option in full segments, too")
+    bool, typer.Option("--clamp-mss/--no-clamp-mss", help="lower the MSS to leave room for a TCP option")
 ]
 
 
@@ -165,31 +175,31 @@ def gateway(
     name: OwnName = None,
     **values: Any,
 ) -> None:
-    """Run a scheme at the gateway between the wired side and the air (root)."""
+    """Run a scheme at the gateway between the wired side and the air (needs root)."""
     own = {"wired": wired, "datapath": datapath, "clamp_mss": clamp_mss, "controller": controller, "name": name}
     _run(task_of_flags("gateway", scheme, air, values, **own))
 
 
 @with_agent_options
 def sender(*, scheme: SchemeName, air: Air, datapath: DataPath = "nfqueue", **values: Any) -> None:
-    """Run a scheme at a wireless host that sends, for applications as they are (root)."""
+    """Run a scheme at a sending wireless host, for unchanged applications (needs root)."""
     _run(task_of_flags("sender", scheme, air, values, datapath=datapath))
 
 
 @with_agent_options
 def relay(*, scheme: SchemeName, air: Air, link: Link = "mediumd", **values: Any) -> None:
-    """Run a scheme in front of a node's interface queue, for all that it sends by air (root)."""
+    """Run a scheme in front of a node's wireless interface queue (needs root)."""
     _run(task_of_flags("relay", scheme, air, values, link=link))
 
 
 @with_agent_options
 def station(*, scheme: SchemeName, air: Air, **values: Any) -> None:
-    """Run a scheme at a wireless host that is an end of flows, in both directions (root)."""
+    """Run a scheme at a wireless host, in both directions of its flows (needs root)."""
     _run(task_of_flags("station", scheme, air, values))
 
 
 def agent() -> None:
-    """Run the agent that the JSON document on standard input says (see `pacelab.emulation.agents.task.Task`)."""
+    """Run the agent that a JSON document on standard input describes (see `pacelab.emulation.agents.task.Task`)."""
     from pacelab.emulation.agents.run import main
 
     main()
@@ -225,7 +235,7 @@ def shell(
 
 
 def cleanup() -> None:
-    """Remove what killed runs on real hosts have left (needs root)."""
+    """Clean up after killed runs on real hosts (needs root)."""
     _need_linux()
     from pacelab.emulation.cleanup import clean_up
 
@@ -238,10 +248,10 @@ def helper(
     *,
     socket: Annotated[Path | None, typer.Option("--socket", metavar="PATH", help="listen here")] = None,
     units: Annotated[
-        Path | None, typer.Option("--units", metavar="DIR", help="write systemd's unit files there, and end")
+        Path | None, typer.Option("--units", metavar="DIR", help="write systemd unit files to DIR and exit")
     ] = None,
 ) -> None:
-    """Run plans for members of the group pacelab, so that notebooks reach real hosts without root."""
+    """Serve the members of the group pacelab, so that notebooks use real hosts without root."""
     _need_linux()
     if units is not None:
         from pacelab.emulation.helper import write_units

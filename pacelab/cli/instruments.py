@@ -11,9 +11,10 @@ from pacelab.cli.options import with_experiment_options
 from pacelab.console import log, print_json, runs_bar, word
 from pacelab.errors import ConfigError
 from pacelab.experiment.from_text import find_option, parse_one, place, split_axes
+from pacelab.options.limits import JOBS, SEEDS
 from pacelab.results.folder import write_file
 from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity
-from pacelab_topologies.domain import Choice, Real, Whole
+from pacelab_topologies.domain import Choice, Real
 
 Scheme = Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
 Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
@@ -30,14 +31,14 @@ def timeline(
     *,
     scheme: Scheme = "newreno",
     start: Annotated[
-        str | None, typer.Option("--from", metavar="MS", help="start of the picture (default: where something happens)")
+        str | None, typer.Option("--from", metavar="MS", help="start of the picture, ms (default: the first activity)")
     ] = None,
     end: Annotated[str | None, typer.Option("--to", metavar="MS", help="end of the picture, ms")] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
     json: Json = False,
     **values: Any,
 ) -> None:
-    """Draw who is on the air when; `--rts both` draws RTS off above RTS on."""
+    """Draw which station sends when. `--rts both` draws RTS off above RTS on."""
     from pacelab.figures.figures import check_figure, figure_bytes
     from pacelab.figures.timeline import choose_window, describe_window, draw_timelines
 
@@ -71,11 +72,13 @@ def timeline(
 def sweep(  # noqa: PLR0913  Typer makes options of them
     topology: Annotated[str, typer.Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")],
     *,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="folder; an unfinished sweep there goes on")],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="folder of the sweep; an unfinished sweep continues")
+    ],
     schemes: Annotated[str, typer.Option("--schemes", metavar="A,B", help="schemes")] = "newreno",
     seeds: Annotated[str, typer.Option("--seeds", metavar="N", help="runs per scheme and point")] = "5",
     cache: Annotated[
-        Path | None, typer.Option("--cache", metavar="DIR", help="finished runs (default: runs/ in --out)")
+        Path | None, typer.Option("--cache", metavar="DIR", help="folder of finished runs (default: runs/ in --out)")
     ] = None,
     jobs: Annotated[str | None, typer.Option("--jobs", metavar="N", help="worker processes (one per core)")] = None,
     scheduler: Annotated[
@@ -85,15 +88,15 @@ def sweep(  # noqa: PLR0913  Typer makes options of them
     quiet: Quiet = False,
     **values: Any,
 ) -> None:
-    """Run every combination of options (A,B or 1..10), schemes and seeds; can be interrupted and goes on."""
+    """Run every combination of options (A,B or 1..10), schemes, and seeds. Repeat the command to continue a sweep."""
     from pacelab.figures.tables import show_name
     from pacelab.grid.grid import check_sweep_folder, run_sweep, scheme_of
     from pacelab.running.workers import Workers
 
     single, axes = split_axes(topology, values)
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
-    processes = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
-    count = parse_one("--seeds", seeds, Whole(1, 10_000))
+    processes = None if jobs is None else parse_one("--jobs", jobs, JOBS)
+    count = parse_one("--seeds", seeds, SEEDS)
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=scheme_of(names[0]))
     check_sweep_folder(out)
     with runs_bar(f"{topology}: {', '.join(names)}", folder=out, quiet=quiet) as on_done:
@@ -127,18 +130,21 @@ def plot(
         str | None, typer.Option("--x", metavar="NAME", help="an option that varies (default: the first)")
     ] = None,
     y: Annotated[
-        str, typer.Option("--y", metavar="QUANTITY", help=f"{', '.join(SHORT_NAMES)}; of a run {', '.join(OVER_TIME)}")
+        str,
+        typer.Option("--y", metavar="QUANTITY", help=f"{', '.join(SHORT_NAMES)}; for a run: {', '.join(OVER_TIME)}"),
     ] = "goodput",
-    by: Annotated[str, typer.Option("--by", metavar="A,B", help="a line for each: scheme, options")] = "scheme",
+    by: Annotated[
+        str, typer.Option("--by", metavar="A,B", help="one line per value of these: scheme, options")
+    ] = "scheme",
     cdf: Annotated[
-        bool, typer.Option("--cdf", help="distributions over flows as cumulative curves; of a run over time")
+        bool, typer.Option("--cdf", help="draw distributions over flows, or over the time of a run")
     ] = False,
     where: Annotated[
-        list[str] | None, typer.Option("--where", metavar="NAME=VALUE", help="only these runs (may be repeated)")
+        list[str] | None, typer.Option("--where", metavar="NAME=VALUE", help="select runs (may be repeated)")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
 ) -> None:
-    """Draw a sweep or a comparison: means and 95 % intervals; or a run's time series."""
+    """Draw the means and 95 % intervals of a sweep or comparison, or the time series of a run."""
     from matplotlib.figure import Figure
 
     from pacelab.figures.figures import check_figure, figure_bytes

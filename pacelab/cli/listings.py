@@ -138,7 +138,7 @@ def doctor_document(features: Sequence[Feature]) -> dict[str, Any]:
 
 def doctor_table(features: Sequence[Feature]) -> Table:
     """Features of this host, a line each."""
-    rows = [(f.name, "yes" if f.present else "no", f.detail, f.mend or "-") for f in features]
+    rows = [(f.name, "yes" if f.present else "no", f.detail, f.remedy or "-") for f in features]
     return _table(("feature", "here", "detail", "how to get it"), rows)
 
 

@@ -1,11 +1,11 @@
 """The command line: thin over the public functions.
 
 Exit codes: 0 ok, 1 a check failed, 2 usage, 3 the host lacks something, 4 bug, 130 interrupted, by Ctrl-C, SIGTERM or
-SIGHUP (`pacelab.__main__`). Errors are one line on stderr; where a user's own code failed its traceback follows.
+SIGHUP (`pacelab.__main__`). An error is one line on stderr; the traceback of failed user code follows the line.
 `--json` puts one document on stdout and everything else on stderr. Rates are Mbit/s here, bit/s elsewhere.
 
-The commands by name: a command's module is loaded when it is called, and `--help` loads none. Other parts bring
-commands of their own by the entry point group `pacelab.commands`: they know us, not we them.
+A command's module is loaded only when the command is called, so `--help` is fast. Other packages add commands through
+the entry point group `pacelab.commands`: they import pacelab, and pacelab does not import them.
 """
 
 from __future__ import annotations
@@ -40,86 +40,95 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "run": ("pacelab.cli.commands:run", "Run one experiment and write its result folder."),
         "rerun": (
             "pacelab.cli.commands:rerun",
-            "Run once more what a result folder is of, and say whether the result is the same; exit code 1 if not.",
+            "Repeat a stored run and report whether the result is identical. The exit code is 1 if it differs.",
         ),
         "compare": (
             "pacelab.cli.commands:compare",
-            "Compare schemes; every option but --seed also takes a list (A,B), whole numbers a range (1..10).",
+            "Compare schemes with several seeds. Every option except --seed accepts a list (A,B) or a range (1..10).",
         ),
         "lab": (
             "pacelab.cli.commands:lab",
             "Show in three findings what pacing gains, and what it costs.",
         ),
-        "schemes": ("pacelab.cli.commands:schemes", "List the schemes, where they act and what they need."),
-        "topologies": ("pacelab.cli.commands:topologies", "List the topologies with their options, or show one."),
-        "doctor": ("pacelab.cli.commands:doctor", "Show what this host can do, and how to get what is missing."),
+        "schemes": ("pacelab.cli.commands:schemes", "List the schemes with their hook points and requirements."),
+        "topologies": (
+            "pacelab.cli.commands:topologies",
+            "List the topologies with their options, or show one topology.",
+        ),
+        "doctor": (
+            "pacelab.cli.commands:doctor",
+            "Show which features work on this host, and how to install the missing ones.",
+        ),
         "shell": (
             "pacelab.cli.host_commands:shell",
             "Open Mininet's command line on a topology's real hosts (--backend tap or hwsim; needs root).",
         ),
         "cleanup": (
             "pacelab.cli.host_commands:cleanup",
-            "Remove what killed runs on real hosts have left (needs root).",
+            "Clean up after killed runs on real hosts (needs root).",
         ),
         "helper": (
             "pacelab.cli.host_commands:helper",
-            "Run plans for members of the group pacelab, so that notebooks reach real hosts without root.",
+            "Serve the members of the group pacelab, so that notebooks use real hosts without root.",
         ),
         "sweep": (
             "pacelab.cli.instruments:sweep",
-            "Run every combination of options (A,B or 1..10), schemes and seeds; can be interrupted and goes on.",
+            "Run every combination of options (A,B or 1..10), schemes, and seeds. Repeat the command to continue a "
+            "sweep.",
         ),
         "plot": (
             "pacelab.cli.instruments:plot",
-            "Draw a sweep or a comparison: means and 95 % intervals; or a run's time series.",
+            "Draw the means and 95 % intervals of a sweep or comparison, or the time series of a run.",
         ),
         "timeline": (
             "pacelab.cli.instruments:timeline",
-            "Draw who is on the air when; `--rts both` draws RTS off above RTS on.",
+            "Draw which station sends when. `--rts both` draws RTS off above RTS on.",
         ),
         "claims": (
             "pacelab.claims.commands:claims",
-            "Where the papers' claims stand, and the list of them; --docs writes them with the numbers of full runs.",
+            "List the papers' claims and their verdicts. --docs writes a page with the numbers of full runs.",
         ),
         "reproduce": (
             "pacelab.claims.commands:reproduce",
-            "Run a paper's claims and judge them by the bands that were written before; a verdict is no failure.",
+            "Run a paper's claims and judge them against bands fixed in advance. The exit code is 0 whatever the "
+            "verdict.",
         ),
         "report": (
             "pacelab.claims.commands:report",
-            "Print the book of claims from what is stored of full runs: report.html (one file) and report.pdf.",
+            "Write the book of claims from the stored results of full runs: report.html and report.pdf.",
         ),
         "new": (
             "pacelab.user_code.new:new",
-            "Write a file of your own that runs as it stands, and a test beside it: new KIND NAME.",
+            "Write an example of your own KIND of code as a working file, with a test beside it.",
         ),
         "demo": (
-            "pacelab.demo.server:demo",
+            "pacelab.cli.demo_command:demo",
             "Show wireless networks live in a browser. Drag nodes or move sliders, and the simulation runs again.",
         ),
         "gateway": (
             "pacelab.cli.host_commands:gateway",
-            "Run a scheme at the gateway between the wired side and the air (root).",
+            "Run a scheme at the gateway between the wired side and the air (needs root).",
         ),
         "sender": (
             "pacelab.cli.host_commands:sender",
-            "Run a scheme at a wireless host that sends, for applications as they are (root).",
+            "Run a scheme at a sending wireless host, for unchanged applications (needs root).",
         ),
         "relay": (
             "pacelab.cli.host_commands:relay",
-            "Run a scheme in front of a node's interface queue, for all that it sends by air (root).",
+            "Run a scheme in front of a node's wireless interface queue (needs root).",
         ),
         "station": (
             "pacelab.cli.host_commands:station",
-            "Run a scheme at a wireless host that is an end of flows, in both directions (root).",
+            "Run a scheme at a wireless host, in both directions of its flows (needs root).",
         ),
         "agent": (
             "pacelab.cli.host_commands:agent",
-            "Run the agent that the JSON document on standard input says (see `pacelab.emulation.agents.task.Task`).",
+            "Run the agent that a JSON document on standard input describes (see "
+            "`pacelab.emulation.agents.task.Task`).",
         ),
     }
 )
-"""Name -> module:function, and what help says of it: the first line of its docstring."""
+"""Name -> module:function, and the first line of its docstring, which is its help."""
 OTHERS: Mapping[str, str] = MappingProxyType(
     {
         "check": "Run the public checks on your own file before you hand it in. Exit code 1 when one fails.",
@@ -130,7 +139,7 @@ OTHERS: Mapping[str, str] = MappingProxyType(
         "update": "Hand out an assignment, or bring what was handed out up to date; your own work is never touched.",
     }
 )
-"""The same for the entry points that we bring along."""
+"""The help of the commands of our own products, which are found through entry points."""
 HIDDEN = ("agent",)
 SECTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -140,26 +149,29 @@ SECTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Real Linux": ("shell", "gateway", "sender", "station", "relay", "controller", "helper", "cleanup"),
     }
 )
-"""The order of help; commands that others bring follow."""
+"""The commands in the order of help. Commands of other packages follow."""
 NO_COMMANDS: Mapping[str, str] = MappingProxyType(
     {
-        "help": "a command's help is COMMAND --help",
-        "version": "it is --version",
-        r"labs|lab[ _-]?\d.*": "the guided labs are notebooks, which `make notebooks` opens in PaceLab's source",
+        "help": "use COMMAND --help",
+        "version": "use --version",
+        r"labs|lab[ _-]?\d.*": "the guided labs are notebooks; run `make notebooks` in the source folder",
     }
 )
-"""What is asked for like a command and is none, and where it is: a name that is like it would lead elsewhere."""
+"""Words that users try as commands, and where to find what they want. A similar command name would mislead."""
+
+SYNONYMS: Mapping[str, str] = MappingProxyType({"--duration": "--seconds", "--time": "--seconds"})
+"""Flags of iperf3 and other programs -> our flag."""
 
 
 class LazyGroup(TyperGroup):
-    """Knows the names of its commands, and loads the one that is called."""
+    """A group that knows the names of its commands and loads only the command that is called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Names, in the order of help."""
+        """The names in the order of help."""
         return [*COMMANDS, *_brought()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """What help shows of a command: name and line."""
+        """A stand-in with the name and the help line of a command."""
         if cmd_name in COMMANDS:
             return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1], hidden=cmd_name in HIDDEN)
         if cmd_name in _brought():
@@ -175,7 +187,7 @@ class LazyGroup(TyperGroup):
             _section(formatter, title, rows)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called, loaded; one that is not there with what it is like."""
+        """Load the command that is called. The error about an unknown command names the most similar one."""
         if args and args[0] not in COMMANDS and args[0] not in (names := self.list_commands(ctx)):
             for what, hint in NO_COMMANDS.items():
                 if re.fullmatch(what, args[0], re.IGNORECASE):
@@ -187,10 +199,11 @@ class LazyGroup(TyperGroup):
 
 
 class PlainCommand(TyperCommand):
-    """Its help has a section for each kind of option; what would be read otherwise than it was meant is refused."""
+    """A command whose help has sections, and which refuses ambiguous arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse an option given twice, of which one would be lost, and a path without a name: a variable was unset."""
+        """Refuse an option that is given twice, and an empty path, which comes from an unset shell variable."""
+        args = [self._standard_name(word) for word in args]
         parser: Any = self.make_parser(ctx)
         given, _, order = parser.parse_args(args=list(args))
         for parameter in dict.fromkeys(order if not given.get("help") else ()):
@@ -207,8 +220,15 @@ class PlainCommand(TyperCommand):
                     ctx.fail(f"{name} must be the path of a file or folder, not {path!r}; {hint}")
         return super().parse_args(ctx, args)
 
+    def _standard_name(self, word: str) -> str:
+        """The option's own flag for a synonym of it (see `SYNONYMS`)."""
+        flag, equals, value = word.partition("=")
+        flags = [name for parameter in self.params for name in parameter.opts]
+        wanted = SYNONYMS.get(flag)
+        return f"{wanted}{equals}{value}" if wanted in flags and flag not in flags else word
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Options by their panel, in the order in which they were declared."""
+        """Write the options by panel, in the order of their declaration."""
         panels: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             if (row := parameter.get_help_record(ctx)) is not None:
@@ -218,14 +238,14 @@ class PlainCommand(TyperCommand):
 
 
 def _paths(parameter: Any, value: Any) -> list[Any]:
-    """What was given for it as paths."""
+    """The values of a parameter that is a path."""
     if not isinstance(parameter.type, TyperPath):
         return []
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def load_command(name: str) -> Any:
-    """The whole command called `name`."""
+    """The complete command called `name`."""
     if name in COMMANDS:
         module, _, function = COMMANDS[name][0].partition(":")
         call = getattr(importlib.import_module(module), function)
@@ -253,32 +273,33 @@ def _first_line(call: Any) -> str:
 
 
 RUN_OWN = ("run", "rerun", "compare", "sweep", "timeline", "topologies", "reproduce")
-"""Commands that run files of a user's own, which may print."""
+"""Commands that run user code, which may print."""
 DASHES = "-\N{EN DASH}\N{EM DASH}"
-"""Also those that a word processor makes of --."""
+"""Dashes, including those that a word processor makes of --."""
 ONE_DASH = re.compile(rf"(-|[{DASHES[1:]}]+)[a-z]{{2}}")
-"""A long option as it is written elsewhere."""
+"""A long option with one dash, as other programs write it."""
 OK, BUG, INTERRUPTED = 0, PaceLabError.exit_code, 130
 
 app = typer.Typer(
     cls=LazyGroup,
     help="TCP over multihop 802.11, and what pacing does for it.",
+    context_settings={"help_option_names": ["--help", "-h"]},
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # the rich one takes longer to load than a run takes
 )
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
-"""Typer's base of all complaints about a command line; typer itself does not export it."""
+"""The base class of all usage errors. Typer does not export it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line and return the exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without ± still gets its table
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        apart = "--json" in words and "--help" not in words and words[0] in RUN_OWN
+        apart = "--json" in words and not {"--help", "-h"} & set(words) and words[0] in RUN_OWN
         with stdout_for_documents() if apart else nullcontext():
             code: int | None = app(words, prog_name="pacelab", standalone_mode=False)
         if sys.stdout is not None:
@@ -298,9 +319,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         traceback.print_exc()
         if isinstance(error, ImportError) and (others := os.environ.get("PYTHONPATH")):
-            told = f"{error}: modules in PYTHONPATH ({others}) come before those that were installed with it"
-            return _fail(f"{told}: try again after `unset PYTHONPATH`", HostError.exit_code)
-        return _fail(f"this is a bug ({type(error).__name__}: {error}): please report it with the lines above", BUG)
+            told = f"{error}: modules in PYTHONPATH ({others}) hide the installed ones"
+            return _fail(f"{told}; try again after `unset PYTHONPATH`", HostError.exit_code)
+        return _fail(f"this is a bug ({type(error).__name__}: {error}); please report it with the lines above", BUG)
 
 
 @app.callback(invoke_without_command=True)
@@ -321,12 +342,19 @@ def _fail(said: str, code: int, *, one_line: bool = True) -> int:
 
 
 def _system_line(error: OSError) -> str:
-    """What the system refused that nobody foresaw."""
+    """The message of an unexpected system error."""
     if error.filename is not None:
         return f"{error.filename!r}: {error.strerror or error}"
     if error.errno == errno.ENOENT:  # of the current folder alone nobody says a name
-        return "the current folder is not there any more: change into another one"
+        return "the current folder no longer exists; change to another one"
     return f"writing the output: {error.strerror or error}"
+
+
+def _is_about(text: str, word: str) -> bool:
+    """Whether an error is about `word`. The parser reads `-hops` as `-h -o -p -s`, and its error names `-o`."""
+    return word[:2] in text or (
+        text.startswith("No such option") and text[-2:] in {f"-{letter}" for letter in word[2:]}
+    )
 
 
 def _usage_line(error: Exception, words: Sequence[str]) -> str:
@@ -334,10 +362,12 @@ def _usage_line(error: Exception, words: Sequence[str]) -> str:
     format_message = getattr(error, "format_message", None)
     text = format_message() if format_message else str(error)
     text = text.rstrip(".")
+    if text == "Missing argument 'TOPOLOGY'":
+        text += "; give a name that `pacelab topologies` lists, or a file"
     if text.startswith("No such option") and any(word.endswith(".py") for word in words):
-        text += "; those of your own topology are set by --set NAME=VALUE"
-    elif one_dash := next((word for word in words if ONE_DASH.match(word) and word[:2] in text), None):
-        text += f": did you mean --{one_dash.lstrip(DASHES)}?"
+        text += "; set an option of your own topology with --set NAME=VALUE"
+    elif one_dash := next((word for word in words if ONE_DASH.match(word) and _is_about(text, word)), None):
+        text += f"; did you mean --{one_dash.lstrip(DASHES)}?"
     context = getattr(error, "ctx", None)
     known = words[:1] if words[:1] and words[0] in (*COMMANDS, *OTHERS) else []
     where = context.command_path if context else " ".join(["pacelab", *known])

@@ -41,7 +41,7 @@ def with_topology_options(command: Command) -> Command:
 
 
 def hook_parameters(fields: Iterable[str]) -> list[inspect.Parameter]:
-    """Parameters for those of these fields of `HookSettings` that are options of an experiment, too."""
+    """Parameters for the fields of `HookSettings` that are also options of an experiment."""
     options = (BY_FIELD[field] for field in fields if field in BY_FIELD)
     return [_option_parameter(option, "Scheme") for option in options]
 

@@ -99,7 +99,7 @@ class Changes:
     def report(self, stations: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
         """Of those that walk, for host.json; None when nobody does. `stations`: mediumd's statistics at the end.
 
-        `off_m`: how far each was from where mediumd had it, just before it was told anew: the worst of the step. Of
+        `off_m`: how far each was from where mediumd had it, just before the update: the worst of the step. Of
         hosts that walk by themselves: at the times when it would have been told.
         """
         if not self._walkers:

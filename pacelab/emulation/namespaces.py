@@ -15,7 +15,7 @@ from pacelab.emulation.helper_client import as_root
 from pacelab.errors import HostError
 
 FOLDER = Path("/run/netns")
-"""Where `ip netns` looks, too: `ip -n n0 addr` works inside a run."""
+"""The folder of `ip netns`, so that `ip -n n0 addr` works inside a run."""
 
 CLONE_NEWNET = 0x40000000
 MS_BIND = 4096

@@ -33,14 +33,14 @@ TUN = Path("/dev/net/tun")
 _USERS = Path("/proc/self/uid_map")
 _ALL_USERS = ["0", "0", "4294967295"]
 MODULE = "mac80211_hwsim"
-MEND_HWSIM = f"sudo modprobe {MODULE}; kernels that have it: docs/hwsim.md"
+REMEDY_HWSIM = f"sudo modprobe {MODULE}; kernels that have it: docs/hwsim.md"
 LOADED = Path("/sys/module") / MODULE
 SYSTEM_PACKAGES = Path("/usr/lib/python3/dist-packages")
 MEND_MININET = "sudo apt-get install --no-install-recommends mininet"
 
 
 def missing(radios: str) -> Iterator[tuple[str, str]]:
-    """What a back end with these radios lacks here, and the command that mends it."""
+    """What a back end with these radios lacks here, and the command that installs it."""
     for program, package in PROGRAMS.items():
         if shutil.which(program, path=SAFE_PATH) is None:
             yield program, f"sudo apt-get install {package}"
@@ -51,7 +51,7 @@ def missing(radios: str) -> Iterator[tuple[str, str]]:
     except HostError as error:
         yield "mediumd", str(error).split("; ")[-1]
     if radios == "hwsim" and not has_hwsim():
-        yield f"{MODULE} in this kernel", MEND_HWSIM
+        yield f"{MODULE} in this kernel", REMEDY_HWSIM
     if radios == "tap" and not TUN.exists():
         yield str(TUN), f"sudo modprobe tun; {IN_CONTAINER}"
     if os.geteuid() == 0:
@@ -105,7 +105,7 @@ def mininet() -> str | None:
 
 
 def check_mininet() -> None:
-    """Raise HostError with the command that mends it when Mininet is not here."""
+    """Raise HostError with the command that installs Mininet if it is missing."""
     here = importlib.util.find_spec("mininet") is not None or (SYSTEM_PACKAGES / "mininet").is_dir()
     if not here or shutil.which("mnexec", path=SAFE_PATH) is None:
         raise HostError(f"shell: Mininet is not installed: {MEND_MININET}")

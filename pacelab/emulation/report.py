@@ -78,8 +78,8 @@ def late_start(measured: Measured) -> list[str]:
     if not worst_s:
         return []
     late = f"TCP began up to {math.ceil(2 * worst_s) / 2:g} s late: iperf3 agrees with itself over the air first"
-    mend = f"--warmup {math.ceil(warmup_s)} leaves that out, more --seconds make it small"
-    return [f"{late}; so it reads lower than in the simulator: {mend}"]
+    remedy = f"--warmup {math.ceil(warmup_s)} leaves that out, more --seconds make it small"
+    return [f"{late}; so it reads lower than in the simulator: {remedy}"]
 
 
 def unmeasured(measured: Measured) -> bool:

@@ -8,8 +8,8 @@
 a back end is: it reports in the engine's result format (medium/README.md), so that all behind it - run.json, series,
 metrics, plots - never learns which one it was.
 
-What a back end cannot do is said before anything runs: an experiment's resolution asks. This imports nothing that runs
-and looks at no machine.
+A back end refuses an experiment when the experiment is made, before anything runs. This imports nothing that runs and
+looks at no machine.
 """
 
 from __future__ import annotations

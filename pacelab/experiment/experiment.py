@@ -67,7 +67,7 @@ class Experiment(Options):
             object.__setattr__(self, "request", given)
 
     def vary(self, **changes: Any) -> Experiment:
-        """Another experiment: as this one was given, with `changes`. What was filled in is filled in anew."""
+        """Another experiment with the same options except `changes`. Defaults are filled in again."""
         return Experiment(**{**self.request, **changes})
 
     def with_network(self, network: Topology) -> Experiment:

@@ -20,8 +20,8 @@ LONGEST_RANGE = 1000
 RANGE_ELSEWHERE = re.compile(r"(\d+)(?:-|:|\.{3})(\d+)")
 """A range as other programs write it."""
 SET = "set"
-"""--set NAME=VALUE,NAME=VALUE: options of a user's own topology, which have no flags of their own. A list goes on with
-values without a name: NAME=A,B."""
+"""--set NAME=VALUE,NAME=VALUE: options of a user's own topology, which have no flags of their own. In a list the
+name is written once: NAME=A,B."""
 
 
 def topology_options() -> dict[str, list[tuple[Kind, TopologyOption]]]:
@@ -84,7 +84,9 @@ def split_axes(topology: str, values: Mapping[str, Any]) -> tuple[dict[str, Any]
 
 
 def _refuse_unclear(assigned: Mapping[str, list[Any]], values: Mapping[str, Any]) -> None:
-    """ConfigError for what is given by --set and by its flag, and for an axis that bears an experiment's own name."""
+    """ConfigError for what is given by --set and by its flag, and for an axis with the name of an experiment's
+    option.
+    """
     for name, parsed in assigned.items():
         if name not in BY_FIELD and values.get(name) is not None:
             raise ConfigError(f"--{name.replace('_', '-')} and --set {name}=... set the same option; give one of them")

@@ -247,7 +247,7 @@ def _check_rates(options: Options, kind: Kind, topology: Topology) -> None:
             )
         if link.rate_bps not in phy.rates_bps:
             raise ConfigError(
-                f"{where}: the rate of a link must be {phy.rates.allowed} Mbit/s with --phy {options.phy}, "
+                f"{where}: the rate of a link must be {phy.rates.allowed} with --phy {options.phy}, "
                 f"not {link.rate_bps} bit/s"
             )
 

@@ -24,7 +24,7 @@ def request_of(config: Mapping[str, Any], own_files: Mapping[str, str]) -> Reque
     """What asks for the run that `config` (`Experiment.config`) is of.
 
     A result has its own files' names and digests alone: ConfigError where one is not among `own_files` (by the name
-    that it has in `config`), or one stands there of which the run had none.
+    that it has in `config`), or one is given that the run did not have.
     """
     for name, flag in FLAGS.items():
         own = name + DIGEST in config

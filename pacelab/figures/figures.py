@@ -122,7 +122,10 @@ def _usual() -> frozenset[int]:
 
 @cache
 def _say_lacking(letters: str) -> None:
-    log(f"note: no font here has {letters}: boxes stand for it; a font that has it (as Noto Sans CJK) mends that")
+    log(
+        f"note: no font here has {letters}, so boxes are drawn; install a font with these letters, for example Noto "
+        "Sans CJK"
+    )
 
 
 def short(name: str) -> str:

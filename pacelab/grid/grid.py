@@ -3,7 +3,7 @@
 Sweeps, which are here, keep the rows; comparisons (`comparison`) aggregate over the seeds. What stands in a list of
 schemes is a scheme, or a congestion control by itself, each by name or as FILE.py:NAME.
 
-A sweep's folder is its state: an interrupted or killed sweep goes on with the same command, and finished runs are not
+A sweep's folder is its state: the same command continues an interrupted or killed sweep, and finished runs are not
 run again. A worker that dies is replaced; the runs it had finished are kept.
 """
 
@@ -26,7 +26,19 @@ from pacelab.console import waited_for
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.tables import BASELINE, show_name, show_point, show_value
-from pacelab.options.arguments import an, checked, function, listed, names, optional, path, taken, values_by_name, whole
+from pacelab.options.arguments import (
+    checked,
+    coerce,
+    function,
+    in_domain,
+    instance_of,
+    listed,
+    names,
+    optional,
+    path,
+    values_by_name,
+)
+from pacelab.options.limits import SEEDS
 from pacelab.options.names_or_files import CONTROLS
 from pacelab.options.own_code import digest_of, is_own, load_own
 from pacelab.options.settings import Options, Request
@@ -68,7 +80,7 @@ def names_of(entries: list[str]) -> list[str]:
 
 def _name(entry: str) -> str:
     if not _is_control(entry):
-        return find_scheme(entry).name
+        return find_scheme(entry, flag="--schemes").name
     path, _, name = entry.rpartition(":")
     if not path:
         return name
@@ -95,7 +107,6 @@ def _is_own_control(entry: str, _digest: str) -> bool:
 Point = Mapping[str, Any]
 """Option -> its value here; names as in `Experiment` or in the topology's options."""
 
-MOST_SEEDS = 10_000
 _SCHEMES = "schemes=['newreno', 'tcp-gap'] lists schemes"
 ELSEWHERE = {
     "scheme": _SCHEMES,
@@ -134,7 +145,7 @@ class Grid:
         """The grid with `seeds` seeds from the base's on; ConfigError for an axis of these, or of what is fixed."""
         _refuse_names(base, axes or {})
         _refuse_elsewhere(axes or {})
-        found = {name: taken(f"axis {name!r}:", listed, values) for name, values in (axes or {}).items()}
+        found = {name: coerce(f"axis {name!r}", listed, values) for name, values in (axes or {}).items()}
         _refuse_unheard(found, fixed or {})
         return cls(
             base=base,
@@ -279,13 +290,13 @@ class Sweep:
 
 
 @checked(
-    base=an(Experiment),
+    base=instance_of(Experiment),
     schemes=names,
     out=path,
     axes=optional(values_by_name),
-    seeds=whole(1, MOST_SEEDS),
+    seeds=in_domain(SEEDS),
     cache=optional(path),
-    workers=an(Workers),
+    workers=instance_of(Workers),
     on_done=optional(function),
 )
 def run_sweep(

@@ -35,7 +35,7 @@ def is_own(name: str) -> bool:
 
 
 def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
-    """The module of FILE.py:NAME, loaded anew, and NAME. It may import what lies beside it.
+    """The module of FILE.py:NAME, loaded again, and NAME. It may import what lies beside it.
 
     Raises ConfigError when there is no such file, UserCodeError when it fails to load.
     """

@@ -123,7 +123,7 @@ class Options:
         "--few-min-window", Whole(1, 10_000), "least window of --cc few, packets, from 1 on", default=1, group="cc few"
     )
     phy: str = setting("--phy", Choice.of(*PHYS), "802.11 PHY", default="802.11b")
-    rate_bps: int = setting("--rate", ALL_RATES, "data rate, Mbit/s, one of the PHY's")
+    rate_bps: int = setting("--rate", ALL_RATES, "data rate of the PHY")
     rts: bool = setting("--rts", ON_OFF, "RTS/CTS before every unicast frame", default=True)
     retry_short: int = setting(
         "--retry-short", Whole(1, 255), "attempts of an RTS, or of data sent without one", default=7

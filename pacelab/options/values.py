@@ -41,7 +41,7 @@ class Phy:
     @property
     def rates(self) -> Choice:
         """Its data rates, as on the command line in Mbit/s."""
-        return Choice({f"{rate / BPS_PER_MBPS:g}": rate for rate in self.rates_bps})
+        return Choice({f"{rate / BPS_PER_MBPS:g}": rate for rate in self.rates_bps}, unit=" Mbit/s")
 
 
 _DSSS = _bps(1, 2, 5.5, 11)
@@ -58,7 +58,7 @@ PHYS: Mapping[str, Phy] = MappingProxyType(
 )
 """Name -> PHY."""
 
-ALL_RATES = Choice({f"{rate / BPS_PER_MBPS:g}": rate for rate in sorted((*_DSSS, *_OFDM))})
+ALL_RATES = Choice({f"{rate / BPS_PER_MBPS:g}": rate for rate in sorted((*_DSSS, *_OFDM))}, unit=" Mbit/s")
 """Every data rate of some PHY."""
 
 

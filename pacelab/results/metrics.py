@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from pacelab.options.arguments import checked
+from pacelab.results.student_t import t_quantile
 from pacelab_topologies.domain import plain
 
 LEVEL = 0.95
@@ -167,7 +168,9 @@ def estimate(samples: Sequence[float]) -> Estimate:
     if count < 2:
         return Estimate(mean=mean, half_width=None, samples=tuple(samples))
     variance = math.fsum((sample - mean) ** 2 for sample in samples) / (count - 1)
-    return Estimate(mean=mean, half_width=_t_quantile(count - 1) * math.sqrt(variance / count), samples=tuple(samples))
+    return Estimate(
+        mean=mean, half_width=t_quantile(count - 1, LEVEL) * math.sqrt(variance / count), samples=tuple(samples)
+    )
 
 
 def batch_rates_bps(batch_end_s: Sequence[float], *, batch_pkts: int, payload_bytes: int) -> list[float]:
@@ -177,10 +180,3 @@ def batch_rates_bps(batch_end_s: Sequence[float], *, batch_pkts: int, payload_by
     """
     bits = 8 * batch_pkts * payload_bytes
     return [bits / (end - start) for start, end in pairwise(batch_end_s)]
-
-
-def _t_quantile(freedom: int) -> float:
-    """Two-sided quantile of Student's t at `LEVEL`."""
-    from scipy.special import stdtrit  # scipy.stats would take ten times as long to import
-
-    return float(stdtrit(freedom, (1 + LEVEL) / 2))

@@ -90,7 +90,7 @@ class Totals(TypedDict):
     """Sums and figures of merit; rates and fairness are of the flows but calls.
 
     `dropped_pkts`: packets lost, each once, routing's among them. It is the sum of `drops` but for data that the MAC
-    gave up under AODV: AODV has that back, and mends its way, or drops it (`link-failure`).
+    gave up under AODV: AODV gets the packet back and repairs the route, or drops the packet (`link-failure`).
     """
 
     goodput_bps: float
@@ -224,7 +224,7 @@ class Walks(TypedDict):
     longest_step_s: float
     """Between two tellings of their places, or looks at them."""
     off_m: dict[str, float]
-    """How far they were from where mediumd had them, just before it was told anew: p50, p99, max."""
+    """How far they were from where mediumd had them, just before an update: p50, p99, max."""
     at_end_m: dict[str, list[float]]
     """Where mediumd has them at the end."""
 

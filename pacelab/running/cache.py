@@ -37,7 +37,7 @@ decides what a run gives.
 
 
 class DamagedRun(ConfigError):
-    """Of a run that was finished something is missing or garbled. Made anew, it is the same again."""
+    """A finished run lacks a file or has a damaged one. Running it again gives the same result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +162,8 @@ def _file_of(module: str) -> Path | None:
 def _imported(text: bytes) -> Iterator[str]:
     """What may be a module of ours; `from a import b` names a and a.b.
 
-    Read by eye, not by `ast`, which takes a quarter of a second for all of ours, in each worker anew. What a docstring
-    imports counts, too: one file more in the hash does no harm.
+    Read by eye, not by `ast`, which takes a quarter of a second for all of ours, in each worker again. Imports
+    in docstrings also count: one more file in the hash does no harm.
     """
     for found in _IMPORT.finditer(text.decode()):
         whence, names, modules = found.groups(default="")

@@ -12,7 +12,7 @@ from pacelab.console import log
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.interrupts import deferred_interrupts
-from pacelab.options.arguments import path, settle, switch
+from pacelab.options.arguments import coerce_fields, path, switch
 from pacelab.options.own_code import UserCodeError
 from pacelab.options.settings import BY_FIELD, Options
 from pacelab.results.folder import check_writable, resolve
@@ -33,7 +33,7 @@ class RunStore:
     until_done: bool = False
 
     def __post_init__(self) -> None:
-        settle(self, folder=path, until_done=switch)
+        coerce_fields(self, folder=path, until_done=switch)
 
 
 def run_stored(
@@ -113,7 +113,7 @@ def run_resumed(
 ) -> list[RunResult]:
     """Do `work` for all experiments; what is finished when it is interrupted, by whatever, goes to `unfinished`.
 
-    In that folder the next call finds it, and removes it in the end. Runs in real time may go on so, too. `on_done`
+    In that folder the next call finds it, and removes it in the end. This also works for runs in real time. `on_done`
     hears of an interrupted call once more when fewer could be kept than were finished.
     """
     store = RunCache(resolve(unfinished))
@@ -195,5 +195,5 @@ def _load_kept(store: RunCache, experiments: Sequence[Experiment]) -> dict[int, 
             damaged.append(error)
             store.remove(experiment)
     if damaged:
-        log(f"runs made anew since what was kept of them is damaged: {len(damaged)}; the first: {damaged[0]}")
+        log(f"runs repeated because their stored results are damaged: {len(damaged)}; the first: {damaged[0]}")
     return kept

@@ -101,7 +101,7 @@ class Crew:
 
     @contextlib.contextmanager
     def _alive(self) -> Generator[None]:
-        """What is said to a worker that has died, or was to be heard of it, is not."""
+        """A message to or from a worker that has died is lost."""
         try:
             yield
         except (EOFError, OSError):

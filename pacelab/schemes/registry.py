@@ -36,23 +36,23 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType({name: _JOINED[name] for name i
 """Name -> scheme."""
 
 
-def find_scheme(name: str) -> Scheme:
+def find_scheme(name: str, *, flag: str = "--scheme") -> Scheme:
     """The scheme called `name`, or one's own as FILE.py:NAME; ConfigError names the known ones."""
     if is_own(name):
         return load_scheme(name)
     if name.endswith(".py"):
-        raise ConfigError(f"--scheme must be FILE.py:NAME with a name of that file, not {name!r}")
+        raise ConfigError(f"{flag} must be FILE.py:NAME with a name of that file, not {name!r}")
     if name not in SCHEMES:
         if name in CONTROLS:
-            raise ConfigError(f"--scheme {name!r} is a congestion control; use --cc {name}")
+            raise ConfigError(f"{flag} {name!r} is a congestion control; use --cc {name}")
         like = like_which(name, (*SCHEMES, *CONTROLS))
-        raise ConfigError(f"--scheme must be one of {', '.join(SCHEMES)}, or FILE.py:NAME, not {name!r}{like}")
+        raise ConfigError(f"{flag} must be one of {', '.join(SCHEMES)}, or FILE.py:NAME, not {name!r}{like}")
     return SCHEMES[name]
 
 
 def load_scheme(name: str) -> Scheme:
     """The `pacelab.Scheme` that FILE.py:NAME names, or what its class stands for among schemes (a `pacelab.Pacer`, a
-    `pacelab.LinkLayer`); read anew when the file has changed.
+    `pacelab.LinkLayer`); loaded again if the file has changed.
     """
     found, instead = _load(name, digest_of("--scheme", name.rpartition(":")[0]))
     maker = getattr(found, "AMONG_SCHEMES", None)

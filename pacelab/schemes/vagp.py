@@ -35,7 +35,7 @@ def vagp_gateway(settings: HookSettings, *, reading: str = "printed") -> Hook:
 
 def vagp_gateway_fixed(settings: HookSettings) -> Hook:
     """VAGP's parts around a given rate."""
-    from pacelab_pacer.core.vagp.bandwidth_controller import FixedConfig
+    from pacelab_pacer.core.vagp.fixed_rate import FixedConfig
     from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
 
     assert settings.pace_rate_bps is not None  # Scheme.check saw to it
@@ -44,7 +44,7 @@ def vagp_gateway_fixed(settings: HookSettings) -> Hook:
 
 def vagp_gateway_expect(settings: HookSettings) -> Hook:
     """VAGP's parts around our own controller."""
-    from pacelab_pacer.core.vagp.bandwidth_controller import ExpectConfig
+    from pacelab_pacer.core.vagp.expect_controller import ExpectConfig
     from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
 
     quality = _quality(settings, reading="expected")
@@ -149,7 +149,7 @@ SCHEMES = (
     ),
     Scheme(
         name="vagp-expect",
-        summary="vagp's parts around pacelab's own controller: R by what the worst direction of the worst call bears",
+        summary="vagp's parts and pacelab's own controller: R is what the worst call tolerates in its worst direction",
         source="[vagp] Sec. V-C, V-D; docs/vagp.md",
         style=Style("#000000", "$X$", "-."),
         gateway=vagp_gateway_expect,

@@ -1,4 +1,6 @@
-"""What users extend: `Pacer` and `LinkLayer`. They need nothing else, so that a grader's sandbox can hold them, too."""
+"""What users extend: `Pacer` and `LinkLayer`. They import nothing else, so that the autograder's sandbox can load
+them.
+"""
 
 # Annotations are no strings here: see `pacelab_pacer.core.contract`.
 from abc import ABC, abstractmethod

@@ -183,7 +183,7 @@ schema: 2
 id: own-{id}
 paper: own
 section: ""
-title: RTS/CTS mends two senders that cannot hear each other
+title: RTS/CTS helps two senders that cannot hear each other
 quote: Two senders that cannot hear each other carry more with RTS/CTS than without.
 scenario:
   topology: hidden
@@ -321,7 +321,7 @@ def new(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="cc, pacer, link, scheme, topology or claim")],
     name: Annotated[str, typer.Argument(metavar="NAME", help="its own; the file is called so in small letters")],
 ) -> None:
-    """Write a file of your own that runs as it stands, and a test beside it: new KIND NAME.
+    """Write an example of your own KIND of code as a working file, with a test beside it.
 
     KIND is cc, pacer, link, scheme, topology or claim.
     """

@@ -178,7 +178,7 @@ def why_not(back_end: str = "tap") -> str | None:
     if os.geteuid() != 0:
         return "not root: run `sudo make test-linux`"
     lacks = list(missing(back_end))
-    return "; ".join(f"no {name}: {mend}" for name, mend in lacks) or None
+    return "; ".join(f"no {name}: {remedy}" for name, remedy in lacks) or None
 
 
 def start(*arguments: str, **pipes: Any) -> subprocess.Popen[str]:

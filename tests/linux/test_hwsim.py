@@ -281,7 +281,7 @@ def test_doctor_and_run_agree_that_there_are_no_radios(tmp_path: Path) -> None:
     feature = next(feature for feature in examine() if feature.name == "back end hwsim")
     assert not feature.present
     assert "mac80211_hwsim" in feature.detail
-    assert "sudo modprobe mac80211_hwsim" in feature.mend
+    assert "sudo modprobe mac80211_hwsim" in feature.remedy
 
 
 @needs_linux

@@ -28,7 +28,7 @@ from pacelab.emulation.network import tcp
 from pacelab.emulation.plan import MOST_BYTES, Plan, dump_plan, read_plan
 from pacelab.emulation.probes import missing
 from pacelab.emulation.session import converse
-from pacelab.emulation.supervisor import Teller, build, read_line
+from pacelab.emulation.supervisor import ProgressReporter, build, read_line
 from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.experiment import Experiment
 
@@ -91,23 +91,23 @@ def test_compile_saturated_udp_offers_more_than_the_air_carries() -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"routing": "aodv"}, "Linux has none such: allowed is one of static, olsr"),
-        ({"routing": "802.11s"}, "it is below IP, of radios: allowed is static, olsr, or --backend hwsim"),
-        ({"routing": "olsr", "where": "uml"}, "its guest has no olsrd: allowed is here"),
-        ({"cc": "tahoe"}, "Linux has none such"),
-        ({"ack": "dynamic"}, "Linux has none such"),
-        ({"scheme": "delayed-ack"}, "dynamic or a scheme with it: Linux has none such"),
-        ({"traffic": "http"}, "not built for real hosts"),
-        ({"topology": "hidden", "headers": "ns2"}, "real datagrams have headers"),
-        ({"topology": "hidden", "payload_bytes": 10}, "allowed with UDP is 20 or more"),
+        ({"routing": "aodv"}, "--routing must be one of static, olsr on Linux, not aodv"),
+        ({"routing": "802.11s"}, "works below IP, on radios; use one of static, olsr, or --backend hwsim"),
+        ({"routing": "olsr", "where": "uml"}, "needs olsrd, which the guest of --where uml lacks; use --where here"),
+        ({"cc": "tahoe"}, "--cc must be one of .* on Linux, not 'tahoe'"),
+        ({"ack": "dynamic"}, "--ack must be every or delayed on Linux, not dynamic"),
+        ({"scheme": "delayed-ack"}, "every or delayed on Linux, not dynamic"),
+        ({"traffic": "http"}, "http traffic is not available on real hosts; use one of"),
+        ({"topology": "hidden", "headers": "ns2"}, "--headers must be real for real datagrams, not ns2"),
+        ({"topology": "hidden", "payload_bytes": 10}, "--payload must be at least 20 with UDP, not 10"),
         ({"stop_after_pkts": 100}, "--full counts packets"),
-        ({"topology": "grid"}, "tap: 169 nodes: allowed are up to 96"),
+        ({"topology": "grid"}, "tap: at most 96 nodes are possible, not 169"),
         (
             {"topology_options": {"hops": 70, "wired": False}},
-            "tap: 71 wireless nodes: allowed are up to 64",
+            "tap: at most 64 wireless nodes are possible, not 71",
         ),
-        ({"topology_options": {"hops": 2, "voice": 40, "tcp": 3}}, "tap: 83 flows: allowed are up to 64"),
-        ({"duration_s": 4000.0}, "--seconds 4000: allowed is up to 3600"),
+        ({"topology_options": {"hops": 2, "voice": 40, "tcp": 3}}, "tap: at most 64 flows are possible, not 83"),
+        ({"duration_s": 4000.0}, "--seconds must be at most 3600, not 4000"),
     ],
 )
 def test_experiment_says_at_once_why_not_on_real_hosts(options: dict[str, Any], reason: str) -> None:
@@ -128,14 +128,26 @@ def test_radios_are_the_back_ends_and_their_options_part_of_its_config_alone() -
     ("options", "reason"),
     [
         ({"topology": "string", "topology_options": {"varying": True}}, "rates of single links"),
-        ({"queue_pkts": 200}, "--queue 200: mac80211_hwsim forgets frames: allowed is up to 100"),
-        ({"medium": "stock"}, "--rts on with --medium stock: wmediumd has none"),
-        ({"medium": "stock", "rts": False, "topology": "two-gateways", "routing": "static"}, "its stations move"),
-        ({"medium": "stock", "rts": False, "scheme": "link-pacing"}, "it listens to the link layer"),
-        ({"routing": "aodv"}, "Linux has none such: allowed is one of static, 802.11s, batman-adv, olsr"),
-        ({"routing": "olsr", "controller": "ryu"}, "with --controller ryu: it sets the routes: allowed is static"),
-        ({"routing": "olsr", "where": "uml"}, "its guest has no olsrd: allowed is here"),
-        ({"routing": "batman-adv", "scheme": "lred"}, "relays forward below IP"),
+        ({"queue_pkts": 200}, "--queue must be at most 100, since mac80211_hwsim loses frames beyond, not 200"),
+        ({"medium": "stock"}, "--rts on needs RTS/CTS, which the stock wmediumd lacks; use --rts off"),
+        (
+            {"medium": "stock", "rts": False, "topology": "two-gateways", "routing": "static"},
+            "move, which --medium stock cannot do; use --medium pacelab",
+        ),
+        (
+            {"medium": "stock", "rts": False, "scheme": "link-pacing"},
+            "needs reports of each frame, which --medium stock lacks",
+        ),
+        ({"routing": "aodv"}, "--routing must be one of static, 802.11s, batman-adv, olsr on Linux, not aodv"),
+        (
+            {"routing": "olsr", "controller": "ryu"},
+            "cannot be combined with --controller ryu, which sets the routes; use --routing static",
+        ),
+        ({"routing": "olsr", "where": "uml"}, "needs olsrd, which the guest of --where uml lacks; use --where here"),
+        (
+            {"routing": "batman-adv", "scheme": "lred"},
+            "forwards below IP, where the agents of scheme 'lred' see no packets",
+        ),
     ],
 )
 def test_experiment_says_at_once_why_not_with_simulated_radios(options: dict[str, Any], reason: str) -> None:
@@ -213,7 +225,7 @@ def test_a_plan_with_more_datagrams_than_a_process_sends_is_refused_in_words() -
 
 
 def test_read_plan_refuses_what_is_too_long() -> None:
-    with pytest.raises(ConfigError, match=f"allowed are {MOST_BYTES}"):
+    with pytest.raises(ConfigError, match=f"plan must have at most {MOST_BYTES} bytes"):
         read_plan(b" " * (MOST_BYTES + 1))
 
 
@@ -463,7 +475,7 @@ def test_a_run_does_not_wait_for_a_client_that_does_not_read(monkeypatch: pytest
     monkeypatch.setattr("pacelab.emulation.supervisor.PROGRESS_S", 0.0)
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        teller = Teller(ours)
+        teller = ProgressReporter(ours)
         run = threading.Thread(target=lambda: [teller.progress(0.5) for _ in range(5000)], daemon=True)
         run.start()
         run.join(20)

@@ -80,21 +80,27 @@ def plan_of_walk(folder: Path, *arguments: str, **options: Any) -> Plan:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"backend": "tap"},
-        r"--routing static on .* nobody tells a static route .*: allowed is --routing olsr, or --contr",
+        r"--routing static on .* routes do not follow them; use --routing olsr, or --contr",
     ),
-    ({"backend": "tap", "routing": "aodv"}, r"aodv: .* \(waypoints\): allowed is --routing olsr, or --controller ryu$"),
+    (
+        {"backend": "tap", "routing": "aodv"},
+        r"aodv cannot follow .* \(waypoints\); use --routing olsr, or --controller ryu$",
+    ),
     (
         {"backend": "tap", "routing": "802.11s"},
-        r"--routing 802.11s: .*: allowed is --routing olsr, or --controller ryu$",
+        r"--routing 802.11s cannot follow .*; use --routing olsr, or --controller ryu$",
     ),
-    ({"backend": "hwsim"}, r"--routing static on .*: allowed is --routing 802.11s, batman-adv, olsr, or --controller"),
-    ({"backend": "hwsim", "routing": "aodv"}, r"--routing aodv: .*: allowed is --routing 802.11s, batman-adv, olsr"),
+    ({"backend": "hwsim"}, r"--routing static on .*; use --routing 802.11s, batman-adv, olsr, or --controller"),
+    ({"backend": "hwsim", "routing": "aodv"}, r"--routing aodv cannot .*; use --routing 802.11s, batman-adv, olsr"),
     (
         {"backend": "hwsim", "routing": "static", "builder": "mininet-wifi"},
-        r"--routing static.*: allowed is --routing 8",
+        r"--routing static.*; use --routing 8",
     ),
-    ({"backend": "hwsim", "routing": "802.11s", "medium": "stock", "rts": False}, "its stations move"),
-    ({"backend": "tap", "controller": "ryu", "where": "uml"}, "its guest has none"),
+    (
+        {"backend": "hwsim", "routing": "802.11s", "medium": "stock", "rts": False},
+        "move, which --medium stock cannot do",
+    ),
+    ({"backend": "tap", "controller": "ryu", "where": "uml"}, "not available in the guest of --where uml"),
 ]
 
 
@@ -122,9 +128,9 @@ def test_routings_that_find_their_ways_are_taken(
 
 
 CONTROLLER: list[tuple[tuple[str, ...], str]] = [
-    (("waypoints: [{node: g2, at: 2 s, to: [390 m, 0 m]}]",), "gateway 'g2' walks: allowed are gateways that stand"),
-    ((WALKED, "walker, to: relay"), "flow walker -> relay begins by way of walker relay: allowed are walking stations"),
-    (("waypoints: [{node: relay, at: 2 s, to: [0 m, 390 m]}]", "relay, to: walker"), "relay -> walker begins by way"),
+    (("waypoints: [{node: g2, at: 2 s, to: [390 m, 0 m]}]",), "gateway 'g2' moves; use gateways that do not move"),
+    ((WALKED, "walker, to: relay"), "flow walker -> relay starts over walker relay; only stations one hop from"),
+    (("waypoints: [{node: relay, at: 2 s, to: [0 m, 390 m]}]", "relay, to: walker"), "relay -> walker starts over"),
 ]
 
 
@@ -140,13 +146,17 @@ BAD_TRACES = [
     (
         "setdest",
         '$node_(0) set X_ 1\n$ns_ at 1 "$node_(4) setdest 1 1 1"\n',
-        "line 2: there is no node 4; allowed is 0",
+        "line 2: the node must be a radio, 0 to 3, not 4",
     ),
-    ("setdest", '$ns_ at 2 "$node_(0) setdest 9 9 1"\n$ns_ at 1 "$node_(0) setdest 1 1 1"\n', "line 2: node 0 at 1 s"),
-    ("setdest", '$ns_ at 1 "$node_(0) setdest 401 50 1"\n', "line 1: (401 m, 50 m) is beyond the area"),
-    ("bonnmotion", "0 0 50\n" * 5, "line 5: there is no node 4; allowed is 0 to 3"),
-    ("bonnmotion", "0 0 50 5 9 50 4 9 60\n", "line 1: 4 s after 5 s; allowed are times that rise"),
-    ("bonnmotion", "0 0 50 5 9 50 5 300 50\n", "line 1: two places at 5 s; allowed is a walk, no jump"),
+    (
+        "setdest",
+        '$ns_ at 2 "$node_(0) setdest 9 9 1"\n$ns_ at 1 "$node_(0) setdest 1 1 1"\n',
+        "line 2: the times of node 0 must",
+    ),
+    ("setdest", '$ns_ at 1 "$node_(0) setdest 401 50 1"\n', "line 1: the position must be within 0"),
+    ("bonnmotion", "0 0 50\n" * 5, "line 5: the node must be a radio, 0 to 3, not 4"),
+    ("bonnmotion", "0 0 50 5 9 50 4 9 60\n", "line 1: the times must increase: 4 s follows 5 s"),
+    ("bonnmotion", "0 0 50 5 9 50 5 300 50\n", "line 1: a node cannot jump: it has two positions at 5 s"),
 ]
 
 

@@ -56,22 +56,22 @@ USAGE = [
     ("run chain --window 0", "--window must be a whole number from 1 to 10000, not 0", "a whole number from 1"),
     (
         "run chain --rate nan",
-        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54, not 'nan'",
+        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 'nan'",
         "one of 1, 2, 5.5, 6, 9, 11",
     ),
     (
         "run chain --rate 6",
-        "--rate must be one of 1, 2, 5.5, 11 with --phy 802.11b, not 6",
-        "--rate must be one of 1, 2, 5.5, 11 with --phy 802.11b, not 6",
+        "--rate must be one of 1, 2, 5.5, 11 Mbit/s with --phy 802.11b, not 6",
+        "--rate must be one of 1, 2, 5.5, 11 Mbit/s with --phy 802.11b, not 6",
     ),
     (
         "run chain --rate 11 --phy 802.11a",
-        "--rate must be one of 6, 9, 12, 18, 24, 36, 48, 54 with --phy 802.11a, not 11",
-        "--rate must be one of 6, 9, 12, 18, 24, 36, 48, 54 with --phy 802.11a, not 11",
+        "--rate must be one of 6, 9, 12, 18, 24, 36, 48, 54 Mbit/s with --phy 802.11a, not 11",
+        "--rate must be one of 6, 9, 12, 18, 24, 36, 48, 54 Mbit/s with --phy 802.11a, not 11",
     ),
     (
         "run chain --rate 3",
-        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54, not '3'",
+        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not '3'",
         "one of 1, 2, 5.5, 6",
     ),
     (
@@ -167,12 +167,12 @@ USAGE = [
     ),
     (
         "help run",
-        "'help': a command's help is COMMAND --help;",
-        "No such command 'help': a command's help is COMMAND --help; `pacelab --help` lists the options",
+        "No such command 'help': use COMMAND --help; `pacelab --help` lists the options",
+        "No such command 'help': use COMMAND --help; `pacelab --help` lists the options",
     ),
-    ("version", "'version': it is --version", "pacelab --help"),
-    ("lab1", "'lab1': the guided labs are notebooks, which `make notebooks` opens", "pacelab --help"),
-    ("run chain -hops 4", "-h: did you mean --hops?", "pacelab run --help"),
+    ("version", "No such command 'version': use --version; `pacelab --help` lists the options", "pacelab --help"),
+    ("lab1", "No such command 'lab1': the guided labs are notebooks; run `make notebooks` in the", "pacelab --help"),
+    ("run chain -hops 4", "No such option: -o; did you mean --hops? `pacelab run --help` lists", "pacelab run --help"),
     ("run chain \N{EM DASH}hops 4", "did you mean --hops?", "pacelab run --help"),
     (
         "compare chain --hops 1-10",
@@ -270,12 +270,12 @@ USAGE = [
     ("run chain --out taken/file", "file'", "a new or an empty folder"),
     (
         "compare chain --schemes newreno,magic",
-        "--scheme must be one of newreno, tcp-gap, tcp-gap-nogc, tcp-ap, tcp-gap-code, tcp-gap-eval,",
+        "--schemes must be one of newreno, tcp-gap, tcp-gap-nogc, tcp-ap, tcp-gap-code, tcp-gap-eval,",
         "newreno, tcp-gap",
     ),
     (
         "compare chain --schemes newreno,",
-        "--scheme must be one of newreno, tcp-gap, tcp-gap-nogc, tcp-ap, tcp-gap-code, tcp-gap-eval,",
+        "--schemes must be one of newreno, tcp-gap, tcp-gap-nogc, tcp-ap, tcp-gap-code, tcp-gap-eval,",
         "newreno, tcp-gap",
     ),
     (
@@ -375,7 +375,7 @@ def test_cli_a_package_of_another_python_is_told_to_be_left_out(
     monkeypatch.setenv("PYTHONPATH", "/opt/ros/lib")
     assert main(["run", "chain"]) == 3
     told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith("pacelab: numpy of Python 3.10: modules in PYTHONPATH (/opt/ros/lib) come before those")
+    assert told.startswith("pacelab: numpy of Python 3.10: modules in PYTHONPATH (/opt/ros/lib) hide the installed")
     assert told.endswith("try again after `unset PYTHONPATH`")
 
 
@@ -504,7 +504,7 @@ def test_doctor_lists_features(engine: None, capsys: pytest.CaptureFixture[str])
     assert features["back end sim"]["present"] is True
     for name in ("tap", "hwsim"):
         feature = features[f"back end {name}"]
-        assert feature["present"] is not bool(feature["mend"])
+        assert feature["present"] is not bool(feature["remedy"])
         assert feature["present"] is not feature["detail"].startswith(("no ", "it needs"))
 
 

@@ -98,9 +98,9 @@ RATES = "one of 1, 2, 5.5, 11"
             [],
             f"rates.0.rate: the rate of a link must be {RATES} Mbit/s with .*, not 7000000 bit/s",
         ),
-        ("rate: 11\n", "rate: 12\n", [], f"defaults.rate: must be {RATES} with --phy 802.11b, not 12"),
+        ("rate: 11\n", "rate: 12\n", [], f"defaults.rate: must be {RATES} Mbit/s with --phy 802.11b, not 12"),
         ("rts: off\n", "warmup: 50\n", [], "defaults.warmup: must be at least 0.001 s less than --seconds 10, not 50"),
-        ("rate: 11\n", "rate: 12\n", ["--rate", "24"], f"--rate must be {RATES} with --phy 802.11b, not 24"),
+        ("rate: 11\n", "rate: 12\n", ["--rate", "24"], f"--rate must be {RATES} Mbit/s with --phy 802.11b, not 24"),
     ],
 )
 def test_what_does_not_fit_the_experiment_is_told_with_its_line(

@@ -108,7 +108,7 @@ def test_config_is_the_same_for_1_and_1_0() -> None:
         ({"duration_s": math.nan}, r"--seconds must be a number from 0\.001 to 1000000, not 'nan'"),
         ({"duration_s": -1.0}, r"--seconds must be a number from 0\.001 to 1000000, not '-1'"),
         ({"warmup_s": 60.0}, r"--warmup must be at least 0\.001 s less than --seconds 60, not 60"),
-        ({"rate_bps": 6_000_000}, r"--rate must be one of 1, 2, 5\.5, 11 with --phy 802\.11b, not 6"),
+        ({"rate_bps": 6_000_000}, r"--rate must be one of 1, 2, 5\.5, 11 Mbit/s with --phy 802\.11b, not 6"),
         (
             {"radio": "ns2-2001", "phy": "802.11g"},
             r"--radio ns2-2001 needs --phy 802\.11b, the only PHY of that simulator, not 802\.11g",
@@ -148,7 +148,7 @@ def test_config_is_the_same_for_1_and_1_0() -> None:
         ({"where": "uml"}, "--where must be here with --backend sim, which has no kernel, not uml"),
         (
             {"rate_bps": 6_000_001},
-            r"--rate must be one of 1, 2, 5\.5, 6, 9, 11, 12, 18, 24, 36, 48, 54, not 6000001; they are written",
+            r"--rate must be one of 1, 2, 5\.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 6000001; they are written",
         ),
         ({"seed": -1}, "--seed must be a whole number from 0 to 9223372036854775807, not -1"),
         (
@@ -301,7 +301,7 @@ def test_a_files_defaults_and_rates_reach_the_air(in_tmp: Path) -> None:
         (
             "traffic: udp-saturated",
             "rate: 7",
-            r"^net\.yaml:14: defaults\.rate: must be one of 1, 2, 5\.5, 6, 9, 11, 12, 18, 24, 36, 48, 54, not '7'",
+            r"^net\.yaml:14: defaults\.rate: must be one of 1, 2, 5\.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not",
         ),
         (
             "rate: 2 Mbit/s",
@@ -360,7 +360,7 @@ def test_options_of_ones_own_are_called_as_they_are_given(in_tmp: Path, capsys: 
         ("--hops 3", "topology 'star.py' has no option --hops; its options are: --set arms"),
         ("--set arms=x", "--set arms must be a whole number from -1000000000 to 1000000000, not 'x'"),
         ("--set arms=3,4", "--set arms must be one value here, not 3,4; `pacelab compare` accepts lists"),
-        ("--arms 3", "those of your own topology are set by --set NAME=VALUE"),
+        ("--arms 3", "set an option of your own topology with --set NAME=VALUE"),
     ):
         capsys.readouterr()
         assert main(["run", "star.py", *words.split()]) == 2

@@ -182,15 +182,15 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: compared(axes={"stations": [1, 1]}),
-        "axis 'stations': must be a list that has each value once, not [1, 1]",
+        "axis 'stations' must be a list that has each value once, not [1, 1]",
     ),
     (
         lambda: compared(axes={"duration_s": [1, 1.0]}),
-        "axis 'duration_s': must be a list that has each value once, not [1, 1.0]",
+        "axis 'duration_s' must be a list that has each value once, not [1, 1.0]",
     ),
     (
         lambda: compared(axes={"stations": {1, 2}}),
-        "axis 'stations': must be a list or a range with at least one value, for example [1, 2], not {1, 2}",
+        "axis 'stations' must be a list or a range with at least one value, for example [1, 2], not {1, 2}",
     ),
     (
         lambda: swept(axes={"scheme": ["newreno"]}),
@@ -255,17 +255,17 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: API.run_pacer(CELL, pacelab.Pacer, watched="no"), "run_pacer: watched must be True or False, not 'no'"),
     (
         lambda: API.Experiment(rate_bps=2),
-        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54, not 2; 2 is written 2000000 here",
+        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 2; 2 is written 2000000 here",
     ),
-    (lambda: API.Experiment(rate_bps=2), "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54, not 2"),
+    (lambda: API.Experiment(rate_bps=2), "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s,"),
     (
         lambda: API.Experiment(rate_bps=2e6),
-        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54, not 2000000.0; 2 is written",
+        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 2000000.0; 2 is written",
     ),
-    (lambda: API.Experiment(rate_bps=2e6), "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54, not 2"),
+    (lambda: API.Experiment(rate_bps=2e6), "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54"),
     (
         lambda: API.Experiment(rate_bps=3_000_000),
-        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54, not 3000000; they are written",
+        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 3000000; they are written",
     ),
     (lambda: API.Experiment(rts="on"), "--rts must be one of on, off, not 'on'; on is written True here"),
     (lambda: API.plot_series("x"), "plot_series: result must be a pacelab.RunResult, not 'x'"),

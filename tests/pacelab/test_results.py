@@ -480,7 +480,7 @@ def test_a_current_folder_that_was_removed_is_said(in_tmp: Path) -> None:
     gone.mkdir()
     code = "import os, sys; os.rmdir(os.getcwd()); from pacelab.cli.main import main; sys.exit(main(['update']))"
     ran = subprocess.run([sys.executable, "-c", code], cwd=gone, capture_output=True, text=True, check=False)
-    said = "pacelab: the current folder is not there any more: change into another one\n"
+    said = "pacelab: the current folder no longer exists; change to another one\n"
     assert (ran.returncode, ran.stderr) == (3, said)
 
 

@@ -223,7 +223,7 @@ def test_a_damaged_run_is_made_anew(
     before, kept = contents(in_tmp / "s"), RunCache(in_tmp / "s/runs").place(BASE)
     damage(kept, name, text)
     assert sweep() == 1
-    assert "runs made anew since what was kept of them is damaged: 1; the first: " in capsys.readouterr().err
+    assert "runs repeated because their stored results are damaged: 1; the first: " in capsys.readouterr().err
     assert contents(in_tmp / "s") == before
     assert sweep() == 0
 
@@ -317,7 +317,7 @@ def test_a_list_of_first_seeds_is_refused(command: str, in_tmp: Path, capsys: py
 def test_an_axis_that_is_no_list_is_refused(in_tmp: Path, values: Any) -> None:
     with pytest.raises(
         pacelab.ConfigError,
-        match=r"axis 'hops': must be a list or a range with at least one value, for example \[1, 2\], not",
+        match=r"axis 'hops' must be a list or a range with at least one value, for example \[1, 2\], not",
     ):
         run_sweep(BASE, schemes=["newreno"], axes={"hops": values}, out=in_tmp / "s", workers=HERE)
 

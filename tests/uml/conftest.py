@@ -11,5 +11,5 @@ from pacelab.emulation.where.features import missing_for_uml
 def guest(request: pytest.FixtureRequest) -> None:
     """See the module."""
     if request.node.get_closest_marker("guest") is not None:
-        for what, mend in missing_for_uml():
-            pytest.skip(f"no {what}: {mend}")
+        for what, remedy in missing_for_uml():
+            pytest.skip(f"no {what}: {remedy}")

@@ -104,6 +104,8 @@ class Choice:
     """One of a few named values."""
 
     values: Mapping[str, Any]
+    unit: str = ""
+    """The unit of the names in messages, with a space in front."""
 
     @classmethod
     def of(cls, *names: str) -> Choice:
@@ -112,7 +114,7 @@ class Choice:
 
     @property
     def allowed(self) -> str:
-        return "one of " + ", ".join(self.values) if len(self.values) > 1 else next(iter(self.values))
+        return f"{'one of ' if len(self.values) > 1 else ''}{', '.join(self.values)}{self.unit}"
 
     def parse(self, text: str) -> Any:
         if text not in self.values:

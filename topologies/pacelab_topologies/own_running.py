@@ -47,7 +47,7 @@ class Beside:
         return sorted(place.parent.rglob("*.py")) if place.name == "__init__.py" else [place]
 
     def digest(self) -> str:
-        """SHA-256, in hexadecimal digits, of the file, and where it imports files beside it of these, too."""
+        """SHA-256 of the file and of the files beside it that it imports, in hexadecimal digits."""
         from hashlib import sha256  # it loads OpenSSL
 
         digest = sha256(self._path.read_bytes())
@@ -184,7 +184,7 @@ def waiting_for(what: str) -> Iterator[None]:
 
 
 def say(what: str) -> None:
-    """Say that `what` is waited for, unless that was said."""
+    """Print once that `what` is being waited for."""
     if what not in _said:
         _tell(what)
         _said.add(what)

@@ -34,7 +34,7 @@ build() {
         export CARGO_HOME=$cache/cargo CARGO_TARGET_DIR=$cache/target CARGO_NET_RETRY=5 PYO3_PYTHON=$cache/tools/bin/python
         tools/demo-engine pacelab/demo/static/engine.wasm
         for crate in mediumd python; do
-            tools/patiently "medium/$crate" $cache/tools/bin/maturin build --release --compatibility linux --auditwheel skip \
+            tools/with-progress "medium/$crate" $cache/tools/bin/maturin build --release --compatibility linux --auditwheel skip \
                 -o "$cache/making" -m medium/$crate/Cargo.toml
         done
         $cache/tools/bin/pip wheel -q --no-deps --no-build-isolation -w "$cache/making" . ./controller ./grading ./labs
@@ -57,9 +57,8 @@ if [ "$(cat $home/.wheels 2>/dev/null)" != "$wanted" ]; then
     $home/bin/uv pip install -q --no-cache --no-index --no-deps --reinstall --python $home/bin/python --find-links "$wheels" \
         $distributions
     # uv's --compile-bytecode would look through every package in the environment.
-    for package in "$($home/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"/pacelab*; do
-        $home/bin/python -m compileall -q "$package"
-    done
+    packages=$($home/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    $home/bin/python -m compileall -q "$packages"/pacelab*
     for tool in pacelab mediumd wmediumd; do
         ln -sf $home/bin/$tool /usr/local/bin/$tool
     done

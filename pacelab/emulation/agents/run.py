@@ -150,7 +150,7 @@ def _serve(task: Task, config: AgentConfig, hook: Hook, lead: Lead | None) -> No
             kind(config, hook, say=say, on_status=feed.send).run()
         else:
             orders = _follow(lead, config)
-            Agent(config, hook, say=say, on_status=_both(feed.send, orders.report), orders=orders).run()
+            Agent(config, hook, say=say, on_status=_both(feed.send, orders.report), controller=orders).run()
     except AgentError as error:
         raise HostError(f"pacelab {config.role.name}: {error}") from None
     finally:
@@ -217,7 +217,7 @@ class Orders:
     """The controller's orders, as hooks; the agent's reports, as the controller takes them.
 
     The talking is a process of its own (pacelab_controller.web.client): whatever the network does, packets do not wait.
-    Without the controller the agent goes on with what it does.
+    Without the controller, the agent keeps its present scheme.
     """
 
     def __init__(

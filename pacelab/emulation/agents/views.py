@@ -1,6 +1,6 @@
 """What is seen of an agent at work: its live view in a terminal, and its figures for Prometheus.
 
-Both tell of flows, of what the algorithm did and what passed it by. Figures are on loopback only, with a token, for a
+Both report flows, the actions of the algorithm, and bypassed packets. Figures are on loopback only, with a token, for a
 plain GET from this host.
 """
 

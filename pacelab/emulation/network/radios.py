@@ -29,7 +29,7 @@ from pacelab.emulation.namespaces import FOLDER, inside
 from pacelab.emulation.network.addresses import AIR, air_mac, mesh_mac, radio_name
 from pacelab.emulation.network.tcp import mtu_bytes
 from pacelab.emulation.plan import Plan
-from pacelab.emulation.probes import MEND_HWSIM, MODULE
+from pacelab.emulation.probes import MODULE, REMEDY_HWSIM
 from pacelab.emulation.processes import environment
 from pacelab.errors import HostError
 from pacelab_pacer.linux.link_layer import open_nl80211, read_stations
@@ -242,7 +242,7 @@ class Hwsim:
             family = self._find_family()
         if family is None:
             self._socket.close()
-            raise HostError(f"back end hwsim: this kernel has no {MODULE}: {MEND_HWSIM}")
+            raise HostError(f"back end hwsim: this kernel has no {MODULE}: {REMEDY_HWSIM}")
         self._family = family
 
     def __enter__(self) -> Self:
@@ -256,8 +256,8 @@ class Hwsim:
         address = bytes.fromhex(mac.replace(":", ""))
         code, _ = self._ask(self._family, _NEW_RADIO, [(_PERM_ADDR, address), (_CUSTOM_REG, _FREE_CHANNELS)])
         if code < 0:  # else it is the radio's number
-            mend = f"run as root: {as_root()}" if code == -errno.EPERM else "see the kernel's log: sudo dmesg"
-            raise HostError(f"back end hwsim: making radio {mac}: {os.strerror(-code)}; {mend}")
+            remedy = f"run as root: {as_root()}" if code == -errno.EPERM else "see the kernel's log: sudo dmesg"
+            raise HostError(f"back end hwsim: making radio {mac}: {os.strerror(-code)}; {remedy}")
 
     def _find_family(self) -> int | None:
         _, payload = self._ask(_CONTROL, _GET_FAMILY, [(_FAMILY_NAME, FAMILY.encode() + b"\0")])

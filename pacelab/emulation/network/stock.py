@@ -55,12 +55,12 @@ def start(plan: Plan) -> Child:
 def find_program() -> Path:
     """The stock program, where root looks for programs; ours under that name is none."""
     found = shutil.which(NAME, path=SAFE_PATH)
-    mend = f"install {NAME} (Mininet-WiFi's util/install.sh -l), or --medium pacelab"
+    remedy = f"install {NAME} (Mininet-WiFi's util/install.sh -l), or --medium pacelab"
     if found is None:
-        raise HostError(f"--medium stock: no program {NAME} in {SAFE_PATH}: {mend}")
+        raise HostError(f"--medium stock: no program {NAME} in {SAFE_PATH}: {remedy}")
     said = subprocess.run([found, "-V"], capture_output=True, text=True, env=environment(), check=False)
     if OURS in said.stdout:
-        raise HostError(f"--medium stock: {found} is PaceLab's own: {mend}")
+        raise HostError(f"--medium stock: {found} is PaceLab's own: {remedy}")
     return Path(found)
 
 

@@ -44,11 +44,13 @@ def find_controller(name: str) -> Any:
     """What has been installed under this name. Raises HostError."""
     for offered in entry_points(group=GROUP, name=name):
         return offered.load()
-    raise HostError(f"--controller {name}: this installation has none such; install pacelab anew: make build")
+    raise HostError(
+        f"--controller {name}: this installation does not have this controller; install it with: make build"
+    )
 
 
 def missing(name: str) -> str | None:
-    """What it lacks here, and the command that mends it."""
+    """What the controller lacks here, and the command that installs it."""
     lacks: str | None = find_controller(name).missing()
     return lacks
 

@@ -1,6 +1,6 @@
 """Linux's TCP at the hosts: its settings, as near to the papers' NewReno as its switches allow, and what it counts.
 
-What has no switch is listed, with its measured effect, in docs/real-hosts.md.
+docs/real-hosts.md lists the differences without a switch, with their measured effects.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class Info:
 class FlowSockets:
     """Both ends of a flow's data connection, while it lasts: what iperf3 has no option for, and does not tell.
 
-    The kernel forgets a route's window once it sees the first packet (tcp_measure_rcv_mss sets the clamp anew from the
+    The kernel forgets a route's window once it sees the first packet (tcp_measure_rcv_mss sets the clamp again from the
     buffer), so the receiver's window has to be clamped again on the socket itself. TCP_INFO has each connection's
     timeouts and the segments that arrived, repeats included; iperf3's report has neither.
     """
@@ -267,9 +267,9 @@ def listening_descriptor(pid: int) -> int | None:
 def data_socket(pid: int, *, but: int | None) -> socket.socket | None:
     """The data connection of an iperf3 process, or None while it has none: the later of its two connections.
 
-    `but` is where it listens, and is not even looked at: iperf3 closes that socket and binds its port anew when a test
+    `but` is where it listens, and is not even looked at: iperf3 closes that socket and binds its port again when a test
     begins, which fails while anybody holds it, if only to read what it is called; a listing of all descriptors holds
-    each for a moment, too. The new one takes the same number.
+    also for a moment each. The new one takes the same number.
     """
     try:
         handle = os.pidfd_open(pid)

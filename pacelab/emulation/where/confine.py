@@ -132,7 +132,7 @@ def _may_run_from(place: str) -> bool:
 
 
 def cpu_seconds(group: int) -> float:
-    """Processor time of a process group, of those of its processes that have ended, too."""
+    """CPU time of a process group, including its processes that have ended."""
     ticks = 0
     for path in Path("/proc").iterdir():
         if path.name.isdigit():

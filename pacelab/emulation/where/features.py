@@ -13,7 +13,7 @@ _TRACE_ME = "import ctypes, sys; sys.exit(ctypes.CDLL(None).ptrace(0, 0, 0, 0) !
 
 
 def missing_for_uml() -> Iterator[tuple[str, str]]:
-    """What `--where uml` lacks here, and the command that mends it."""
+    """What `--where uml` lacks here, and the command that installs it."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         yield "x86-64 Linux", "use another machine, or --where vm"
         return

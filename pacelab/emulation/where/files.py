@@ -25,7 +25,7 @@ from pacelab.emulation.programs import find_mediumd
 from pacelab.errors import HostError
 from pacelab.packages import CORE, folder_of, source_tree
 
-MEND = "make uml-kernel in the source tree"
+REMEDY = "make uml-kernel in the source tree"
 FOLDER = "PACELAB_UML"
 _ELSEWHERE = f", then export {FOLDER}=TREE/build/uml"
 """Of an installation that is no source tree, and does not look into one."""
@@ -66,15 +66,17 @@ def find_files() -> GuestFiles:
             source=said["source"],
         )
         if said["version"] != VERSION:
-            raise HostError(f"--where uml: the guest in {place} is of version {said['version']}, not {VERSION}: {MEND}")
+            raise HostError(
+                f"--where uml: the guest in {place} is of version {said['version']}, not {VERSION}: {REMEDY}"
+            )
         content = kernel.read_bytes()
     except (OSError, ValueError, KeyError):
         there = "" if FOLDER in os.environ or (place.parents[1] / "uml").is_dir() else _ELSEWHERE
-        raise HostError(f"--where uml: no kernel and root tree in {place}: {MEND}{there}") from None
+        raise HostError(f"--where uml: no kernel and root tree in {place}: {REMEDY}{there}") from None
     if hashlib.sha256(content).hexdigest() != found.kernel_sha256:
-        raise HostError(f"--where uml: {kernel} is not the kernel that guest.json names: remove {place}, then {MEND}")
+        raise HostError(f"--where uml: {kernel} is not the kernel that guest.json names: remove {place}, then {REMEDY}")
     if not (tree / "usr/sbin/init").is_file():
-        raise HostError(f"--where uml: the root tree {tree} is not whole: remove it, then {MEND}")
+        raise HostError(f"--where uml: the root tree {tree} is not whole: remove it, then {REMEDY}")
     return found
 
 
@@ -159,4 +161,4 @@ def _compile(tree: Path, code: Path) -> None:
     )
     if done.returncode != 0:
         last = (done.stderr or done.stdout).strip().splitlines() or ["without a word"]
-        raise HostError(f"--where uml: compiling pacelab for the guest: {last[-1]}; remove {tree}, then {MEND}")
+        raise HostError(f"--where uml: compiling pacelab for the guest: {last[-1]}; remove {tree}, then {REMEDY}")

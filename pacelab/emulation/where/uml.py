@@ -183,7 +183,7 @@ class _Guest:
         )
 
     def _early_end(self) -> str:
-        lacks = [f"no {name} here: {mend}" for name, mend in missing_for_uml()]
+        lacks = [f"no {name} here: {remedy}" for name, remedy in missing_for_uml()]
         words = self._last_words()
         if words.endswith(_NO_ROOM):
             lacks.append(f"no room left for its memory in {self._memory}: it takes up to {self._memory_bytes >> 20} MB")

@@ -145,7 +145,7 @@ def random_layout(
     """Nodes scattered uniformly over a rectangle, every one of them connected with every other at 250 m.
 
     `layout_seed` decides places, gateway and flows, and nothing else does: the seed of the run is another. A layout
-    that is not connected is drawn anew from the same stream; the description says how many were.
+    that is not connected is drawn again from the same stream; the description says how many were.
 
         Fu, Sec. 4.2:       random                                                   200 nodes, 1000 x 2500 m, 20 flows
         TCP-GAP, Sec. 5.5:  random --nodes 120 --width 2500 --height 1000 --flows 8 --gateway --direction mixed

@@ -161,7 +161,7 @@ def failing(folder: Path, place: str, put: str) -> Experiment:
         (
             IN_POLL,
             "return Forward(0)",
-            "gateway hook at node 2 failed: .* poll_action.* without an end: when all",
+            "gateway hook at node 2 failed: .* poll_action.* without an end: it must",
         ),
         (
             IN_DEADLINE,

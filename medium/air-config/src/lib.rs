@@ -8,17 +8,18 @@
 //!
 //! This crate contains only data and checks. Each key of the configuration has exactly one type here.
 
+mod node_id;
 mod radio;
 mod traffic;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::radio::check;
 use crate::traffic::LONGEST_S;
 
+pub use node_id::NodeId;
 pub use radio::{DSSS_RATES_BPS, MacAckRate, OFDM_RATES_BPS, PhyKind, Preset, Propagation, Radio};
 pub use traffic::{Category, Cbr, FewSettings, Flow, Tcp, TcpDefaults, Traffic, Voice};
 
@@ -26,17 +27,6 @@ pub use traffic::{Category, Cbr, FewSettings, Flow, Tcp, TcpDefaults, Traffic, V
 pub const VERSION: u32 = 1;
 /// Longest delay of a wired link.
 const LONGEST_DELAY_S: f64 = 3600.0;
-
-/// A node: its place in `Config::nodes`.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[serde(transparent)]
-pub struct NodeId(pub u32);
-
-impl fmt::Display for NodeId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
 
 /// One run.
 #[derive(Clone, Debug, Deserialize)]

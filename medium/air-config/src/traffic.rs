@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::NodeId;
+use crate::node_id::NodeId;
 use crate::radio::check;
 
 /// IP, UDP and RTP.

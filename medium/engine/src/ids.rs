@@ -14,7 +14,7 @@ pub trait Id: Copy {
     fn index(self) -> usize;
 }
 
-/// Defines a type of id.
+/// Defines a type of id. `Id` must be in scope.
 #[macro_export]
 macro_rules! id_type {
     ($(#[$doc:meta])* $name:ident) => {
@@ -22,7 +22,7 @@ macro_rules! id_type {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub u32);
 
-        impl $crate::Id for $name {
+        impl Id for $name {
             #[inline]
             fn from_index(index: usize) -> Self {
                 $name(index as u32)

@@ -125,10 +125,11 @@ bench: build $(VENV)/.guided $(VENV)/.tools  ## speed against ns-2 and ns-3, if 
 bench-smoke: build $(VENV)/.tools  ## run the benchmark once without a verdict on speed
 	$(PY) bench/bench.py --smoke
 
-format: $(VENV)/.tools  ## lay out Python and Rust code
+format: $(VENV)/.tools  ## lay out Python and Rust code, and with Node.js JavaScript and CSS
 	$(VENV)/bin/ruff check --fix-only -q .
 	$(VENV)/bin/ruff format -q .
 	$(CARGO) fmt $(MANIFEST) --all
+	@! command -v npx >/dev/null || npx --yes --prefer-offline @biomejs/biome@$(BIOME) check --write
 
 lint: $(VENV)/.tools  ## wording, ruff, mypy, import-linter, rustfmt, clippy, shellcheck, Biome
 	-$(PY) tools/language --count

@@ -195,7 +195,7 @@ def test_a_reopened_notebook_shows_how_to_run_the_widget(monkeypatch: pytest.Mon
     assert "<code>pacelab.show_demo('starvation')</code> again" in kept["text/html"]
 
 
-# Exports: a GIF for slides, and what is said of a name that is neither.
+# Exports: a GIF for slides, and the message for any other file name.
 
 
 @pytest.mark.parametrize(("name", "parts"), [("hidden", 2), ("starvation", 3)])

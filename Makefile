@@ -25,7 +25,7 @@ export ENGINE_FLAGS = $(or $(CAN_LAYOUT),$(eval CAN_LAYOUT := $(shell PATH="$(PA
     echo $(LAYOUT)))$(CAN_LAYOUT))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
-# Where it is set, each of the tests' processes would compile all that it imports anew.
+# Where it is set, each of the tests' processes would compile all that it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 # What a user has set for another Python (conda's, ROS's, a cluster's) is not for the one in .venv.
 unexport PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX UV_PROJECT_ENVIRONMENT
@@ -71,7 +71,7 @@ NAMELESS := CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$(or $(CARGO_HOME),$(HO
 
 guided: build $(VENV)/.guided  ## the engine compiled by a profile of its runs: same results, less time
 
-# Where there can be no profile, each call tries anew: what is missing may have been installed.
+# Where there can be no profile, each call tries again: what is missing may have been installed.
 PROFILE := build/guided/engine.profdata
 $(VENV)/.profile: $(VENV)/.built tools/guided
 	@tools/patiently "the engine's profile" $(PY) tools/guided profile
@@ -237,14 +237,14 @@ clean:  ## remove all that was built; runs/ stays
 	rm -rf .venv build dist pacer/pacelab_pacer/native/*.so pacer/pacelab_pacer/native/made.txt $(DEMO_ENGINE) medium/target .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # All of an environment's programs name its folder, and its packages are for one Python: where that folder was moved or copied,
-# or the system's Python is newer now, it is made anew.
+# or the system's Python is newer now, it is made again.
 MADE_BY := $(shell sed -n '/^command = .* -m venv /p' $(VENV)/pyvenv.cfg 2>/dev/null)
 MOVED := $(if $(MADE_BY),$(if $(findstring $() $(CURDIR)/$(VENV)|,$(MADE_BY)|),,stale))
 AGED := $(if $(MOVED),,$(shell [ ! -e $(VENV)/pyvenv.cfg ] || \
     [ -e $(VENV)/lib/python$$($(PY) -ISc 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) ] || echo stale))
 .PHONY: stale
 stale:
-	@echo "$(VENV) was made in another folder, or by another Python: it is made anew."
+	@echo "$(VENV) was made in another folder, or by another Python: it is made again."
 
 # What `make lab` needs: uv where it has a wheel for this machine, PaceLab's requirements, what builds the extension.
 $(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites $(MOVED) $(AGED)

@@ -3,7 +3,7 @@
     .venv/bin/python studies/vagp_expect.py rows.jsonl           run what is missing in the file
     .venv/bin/python studies/vagp_expect.py rows.jsonl --table   no run: the table, as Markdown
 
-Five seeds are the plan's; `--seeds 10` goes on with the five after them, by the same rules.
+Five seeds are the plan's; `--seeds 10` adds the next five, by the same rules.
 
 The ceiling of a scene is `vagp-fixed`: VAGP's other parts around a rate that is known. Rates are 50 kbit/s times powers
 of 1.08; the highest that keeps every call is found by halving, and the ceiling is what carries most of those tried that

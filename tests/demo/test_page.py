@@ -203,7 +203,7 @@ def test_widget_of_a_notebook_that_is_opened_again_says_how_to_go_on(monkeypatch
     assert "<code>pacelab.show_demo('starvation')</code> again" in kept["text/html"]
 
 
-# Exports: a GIF for slides, and what is said of a name that is neither.
+# Exports: a GIF for slides, and the message for a name that is neither.
 
 
 @pytest.mark.parametrize(("name", "parts"), [("hidden", 2), ("starvation", 3)])

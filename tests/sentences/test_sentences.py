@@ -80,7 +80,7 @@ def test_runs_give_what_the_words_say(sentence: dict[str, Any], runs: Any) -> No
         values = [sum(values) / len(values)]
     print(sentence["id"], [round(value, 4) for value in values])
     told = f"{sentence['file']}: {sentence['words']!r}: {sentence['value']} is {values} for seeds {seeds}"
-    assert all(low <= value <= high for value in values), f"{told}: allowed is {low} to {high}"
+    assert all(low <= value <= high for value in values), f"{told}: must be from {low} to {high}"
 
 
 @pytest.mark.usefixtures("engine")
@@ -103,7 +103,7 @@ def test_every_sentence_is_bound_once() -> None:
 @pytest.mark.usefixtures("engine")
 def test_an_outcome_that_is_not_so_is_told(runs: Any) -> None:
     wrong = {"id": "wrong", "file": "README.md", "words": "PaceLab", "value": "hidden_off.sum", "between": [1e6, 2e6]}
-    with pytest.raises(AssertionError, match=r"allowed is 1000000.0 to 2000000.0"):
+    with pytest.raises(AssertionError, match=r"must be from 1000000.0 to 2000000.0"):
         test_runs_give_what_the_words_say(wrong, runs)
 
 
@@ -274,7 +274,7 @@ def test_hidden_terminals_that_hear_each_other_need_no_rts() -> None:
         if place.apart_m(0, 2) <= place.sense_m:
             heard += 1
             got = shares("hidden", place)
-            assert 0.85 < sum(got) < 1.15, f"{place}: carrier sense is enough; came {got}"
+            assert 0.85 < sum(got) < 1.15, f"{place}: carrier sense is enough; got {got}"
     assert heard > PLACES / 2
 
 
@@ -294,10 +294,10 @@ def test_exposed_terminals_share_or_both_send() -> None:
         got = shares("exposed", place)
         if apart_m > place.sense_m:
             seen.add("both")
-            assert min(got) > 0.97, f"{place}: both send at once, and the sum doubles; came {got}"
+            assert min(got) > 0.97, f"{place}: both send at once, and the sum doubles; got {got}"
         else:
             seen.add("turns")
-            assert 0.85 < sum(got) < 1.15, f"{place}: they wait in turn; came {got}"
+            assert 0.85 < sum(got) < 1.15, f"{place}: they wait in turn; got {got}"
     assert seen == {"both", "turns"}
 
 
@@ -310,17 +310,17 @@ def test_spatial_reuse_follows_from_distances() -> None:
         got = shares("reuse", place)
         if place.apart_m(0, 2) <= place.sense_m:
             seen.add("turns")
-            assert 0.85 < sum(got) < 1.15, f"{place}: they share one channel; came {got}"
+            assert 0.85 < sum(got) < 1.15, f"{place}: they share one channel; got {got}"
         elif gap_m > place.sense_m:
             seen.add("reuse")
-            assert min(got) > 0.97, f"{place}: each pair has the whole rate; came {got}"
+            assert min(got) > 0.97, f"{place}: each pair has the whole rate; got {got}"
         elif gap_m > 200 * INTERFERES and not place.rts:
             seen.add("capture")
             least = 0.75 if place.rate_mbps == 11 else 0.9
-            assert min(got) > least, f"{place}: both pairs have nearly all, at 11 Mbit/s four fifths; came {got}"
+            assert min(got) > least, f"{place}: both pairs have nearly all, at 11 Mbit/s four fifths; got {got}"
         elif gap_m > 200 * INTERFERES:
             seen.add("starved")
-            assert got[0] < 0.2 < got[1], f"{place}: with RTS/CTS A's pair starves; came {got}"
+            assert got[0] < 0.2 < got[1], f"{place}: with RTS/CTS A's pair starves; got {got}"
     assert seen == {"turns", "reuse", "capture", "starved"}
     assert math.isclose(200 * INTERFERES, 356, abs_tol=1)
 
@@ -381,7 +381,7 @@ def test_vagp_keeps_every_call(most: int) -> None:
     for way, seed in settings("voice", most):
         scheme = way["scheme"]
         if scheme not in ("vagp", "edca") and (scheme != "newreno" or way["voice"] >= 8):
-            continue  # nothing is said of it
+            continue  # no sentence is about it
         calls = [call["mos"] for call in outcome("voice", way, seed)["calls"]]
         told = f"{way}, seed {seed}: {calls}"
         if scheme == "vagp":

@@ -18,11 +18,11 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from pacelab_grading.assignments import find_assignment
-from pacelab_grading.batch import grade_all, grade_one
-from pacelab_grading.examiner import Settings
+from pacelab_grading.grade.batch import grade_all, grade_one
+from pacelab_grading.judging.process import BatchSettings
 from pacelab_grading.receive.submission import Submission
-from pacelab_grading.sandbox import Box, walls
-from pacelab_grading.session import Session
+from pacelab_grading.sandbox.box import Box, walls
+from pacelab_grading.sandbox.session import Session
 
 CALLS = 20_000
 
@@ -46,7 +46,7 @@ def measure(number: int, count: int, jobs: int) -> None:
     model = (assignment.path / "model.py").read_text(encoding="utf-8")
     planted = importlib.import_module(f"pacelab_grading.assignments.{assignment.folder}.wrong").WRONG
     sources = [model, *(mistake.apply(model) for mistake in planted)]
-    settings = Settings(assignment=number, weak_walls=True)
+    settings = BatchSettings(assignment=number, weak_walls=True)
     began = time.perf_counter()
     grade_one(Submission(student="one", source=model), settings)
     print(f"assignment {number}: the model solution alone: {time.perf_counter() - began:.1f} s")

@@ -23,8 +23,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pacelab.demo.catalog import DEMOS, Demo, find_demo
+from pacelab.demo.catalog import DEMOS, find_demo
 from pacelab.demo.live import FRAMES_INTERVAL_S, VIEW_INTERVAL_S, FlowTracker, Live
+from pacelab.demo.model import Demo
 from pacelab.demo.page import export
 from pacelab.demo.runs import initial_change, run_change
 from pacelab.demo.server import DemoServer
@@ -178,8 +179,7 @@ def moved(page: Any, slider: Any, number: int) -> float:
 
 def endurance(browser: Any, folder: Path, seconds: float) -> bool:
     """Both pages for so long: updates/s, and what memory is left after garbage collection, before and after."""
-    shape = {"options": {"hops": NODES - 1, "wired": False}, "labels": tuple("ABCDEFGH"[:NODES])}
-    eight = replace(find_demo("window"), **shape, **SHORT_RUN)
+    eight = replace(find_demo("window"), **SHORT_RUN)
     export(eight, folder / "engine.html")
     with Serving(DemoServer(live=Network())) as server:
         places = {"engine": (folder / "engine.html").as_uri(), "live": server.link("live")}

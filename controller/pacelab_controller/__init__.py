@@ -1,24 +1,28 @@
 """The wired side as a software-defined network: an OpenFlow 1.3 controller that knows flows, calls and stations.
 
-    core/      what it knows and decides; no I/O and no clock: events in, actions out
-      brain      the one door: handle, poll_action, deadline, handle_timeout
-      network    switches, ports, links (found by LLDP), shortest paths; which address is where
-      flows      flows with class (TCP, voice, other), rules and counters; rates
-      forwarding from a flow and the network to rules, in the order in which they are safe; ARP from host to host
-      policy     scheme and limits of each gateway
-      messages   events and actions; the journal of what happened, which streams read
-      frames     Ethernet, ARP, IPv4, TCP, UDP, LLDP: bytes to fields and back
-    openflow/  the same as an os-ken (Ryu) application: messages to events, actions to messages
-    web/       REST (OpenAPI), the event stream and the page, on loopback with a token
-    switches/  Open vSwitch in a private directory; the self test
+    commands       `pacelab controller`
+    network_file   the file of --network
+    switches/      Open vSwitch in a private folder; the self-test
+    web/           REST (OpenAPI), the event stream and the page, on loopback with a token
+    openflow/      the controller as an os-ken (Ryu) application: messages to events, actions to messages
+    core/          what the controller knows and decides, without I/O and without a clock: events in, actions out
+      controller   handle, poll_action, deadline, handle_timeout
+      forwarding   rules for flows, in a safe order; ARP between hosts
+      policy       scheme and limits of each gateway
+      flows        flows with class (TCP, voice, other), rules, counters and rates
+      network      switches, ports, links (found by LLDP), shortest paths; which address is where
+      frames       Ethernet, ARP, IPv4, TCP, UDP, LLDP: bytes to fields and back
+      messages     events and actions; the journal of what happened, which streams read
+
+Each part imports only parts below it (import-linter checks this).
 
 Invariants
-1. Nothing is flooded over a link between switches: what has no known place goes out of ports with hosts only. So a
-   ring of switches makes no loop, and no spanning tree is needed.
-2. A packet with a place to go meets rules of one path at a time: a rule that changes is replaced by one message;
-   new rules stand before old ones go, so nothing is lost and nothing is sent twice.
-3. All memory is bounded; what finds no room is forwarded by address pair and counted.
-4. Rules outlive the controller. It finds them again when it comes back.
-5. What comes from a switch or a host is a claim: malformed or contradictory ones are counted, and refused with a
-   reason in the journal.
+1. Nothing is flooded over a link between switches: a packet with an unknown destination leaves only on ports with
+   hosts. So a ring of switches has no loop, and no spanning tree is needed.
+2. A packet with a known destination meets the rules of one path at a time. A rule that changes is replaced by one
+   message, and new rules are installed before old ones are removed. So nothing is lost and nothing is sent twice.
+3. All memory is bounded. Flows beyond the limit are forwarded by address pair and counted.
+4. Rules stay in the switches when the controller ends. A new controller finds them.
+5. Messages from switches and hosts are claims: malformed or contradictory ones are counted, and refused with a reason
+   in the journal.
 """

@@ -1,15 +1,15 @@
-"""What can go wrong; one line each, with the command that mends it."""
+"""Errors: one line each, with the command that fixes the problem."""
 
 from __future__ import annotations
 
 
 class ControllerError(Exception):
-    """Something was attempted and did not work; `exit_code` as the command line has it."""
+    """An action failed; `exit_code` is the exit code of the command."""
 
     exit_code = 3
 
 
 class InputError(ControllerError):
-    """What was given is not allowed."""
+    """An option or a file is not valid."""
 
     exit_code = 2

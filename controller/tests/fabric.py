@@ -9,7 +9,7 @@ from ipaddress import IPv4Address
 from pacelab.units import NS_PER_MS
 from pacelab_controller.core import frames
 from pacelab_controller.core import messages as msg
-from pacelab_controller.core.brain import Brain
+from pacelab_controller.core.controller import Controller
 from pacelab_controller.core.network import SETTLE_NS, End
 
 MOST_HOPS = 64
@@ -61,10 +61,12 @@ def ask_arp(sender: str, mac: int, target: str) -> bytes:
 class Fabric:
     """`links`: pairs of ends. Other ports are for hosts; what leaves them is in `delivered`."""
 
-    def __init__(self, switches: dict[int, int], links: list[tuple[End, End]], *, brain: Brain | None = None) -> None:
+    def __init__(
+        self, switches: dict[int, int], links: list[tuple[End, End]], *, controller: Controller | None = None
+    ) -> None:
         """`switches`: number -> how many ports."""
         self.now_ns = 1_000_000_000
-        self.brain = brain or Brain(generation=1)
+        self.controller = controller or Controller(generation=1)
         self.switches, self.links = switches, {}
         for one, other in links:
             self.links[one], self.links[other] = other, one
@@ -91,15 +93,15 @@ class Fabric:
         self.tell(msg.PortChanged(end.dpid, msg.Port(end.port, f"p{end.port}", end.port, up)))
 
     def tell(self, event: msg.Event) -> None:
-        self.brain.handle(self.now_ns, event)
+        self.controller.handle(self.now_ns, event)
         self.settle()
 
     def wait(self, span_ns: int) -> None:
         """Let time pass, timeouts included."""
         end_ns = self.now_ns + span_ns
-        while (due := self.brain.deadline()) <= end_ns:
+        while (due := self.controller.deadline()) <= end_ns:
             self.now_ns = max(self.now_ns, due)
-            self.brain.handle_timeout(self.now_ns)
+            self.controller.handle_timeout(self.now_ns)
             self.settle()
         self.now_ns = end_ns
 
@@ -111,7 +113,7 @@ class Fabric:
 
     def settle(self) -> None:
         while True:
-            while (action := self.brain.poll_action()) is not None:
+            while (action := self.controller.poll_action()) is not None:
                 self.actions.append(action)
                 self._do(action)
             if not self._moving:
@@ -132,10 +134,10 @@ class Fabric:
                 else:
                     self._leave(End(dpid, out_port), data, hops=0)
             case msg.Barrier(dpid, number):
-                self.brain.handle(self.now_ns, msg.BarrierDone(dpid, number))
+                self.controller.handle(self.now_ns, msg.BarrierDone(dpid, number))
             case msg.AskRules(dpid):
                 rules = tuple(msg.FoundRule(*entry) for entry in self.tables[dpid].values() if entry[0])
-                self.brain.handle(self.now_ns, msg.RulesFound(dpid, rules))
+                self.controller.handle(self.now_ns, msg.RulesFound(dpid, rules))
             case msg.Disconnect(dpid, reason):
                 self.disconnected.append((dpid, reason))
 
@@ -153,10 +155,10 @@ class Fabric:
                     rule = table[match][1]
                     break
         if rule is None:
-            self.brain.handle(self.now_ns, msg.PacketIn(here.dpid, here.port, data))
+            self.controller.handle(self.now_ns, msg.PacketIn(here.dpid, here.port, data))
             return
         if rule.probe:
-            self.brain.handle(self.now_ns, msg.PacketIn(here.dpid, here.port, data[:128], copy=True))
+            self.controller.handle(self.now_ns, msg.PacketIn(here.dpid, here.port, data[:128], copy=True))
         if rule.set_mac is not None:
             data = rule.set_mac.to_bytes(6, "big") + data[6:]
         if rule.out_port != here.port:  # a switch does not send back where it came from
@@ -174,10 +176,10 @@ class Fabric:
         return [data for data in self.delivered[end] if data[12:14] == b"\x08\x00"]
 
     def notes(self, kind: str) -> list[dict[str, object]]:
-        return [entry.data for entry in self.brain.journal.since(1) if entry.kind == kind]
+        return [entry.data for entry in self.controller.journal.since(1) if entry.kind == kind]
 
 
-def ring(count: int, **more: Brain) -> Fabric:
+def ring(count: int, **more: Controller) -> Fabric:
     """Port 1 is a host's, 2 goes to the next switch, 3 to the one before."""
     links = [(End(n, 2), End(n % count + 1, 3)) for n in range(1, count + 1)]
     return Fabric(dict.fromkeys(range(1, count + 1), 4), links, **more)

@@ -25,7 +25,7 @@ from pacelab_controller.core.flows import Classifier, FlowClass  # noqa: E402
 from pacelab_controller.core.messages import FiveTuple  # noqa: E402
 from pacelab_controller.core.network import End  # noqa: E402
 from pacelab_controller.core.policy import Gateway  # noqa: E402
-from pacelab_controller.openflow.shell import Shell  # noqa: E402
+from pacelab_controller.openflow.driver import Driver  # noqa: E402
 from pacelab_controller.web.api import make_api  # noqa: E402
 from pacelab_controller.web.serve import Guard  # noqa: E402
 
@@ -63,7 +63,7 @@ class Served:
         self.picture = picture
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
-        self.shell = Shell(self.fabric.brain, clock=lambda: self.fabric.now_ns)
+        self.driver = Driver(self.fabric.controller, clock=lambda: self.fabric.now_ns)
         self._serve()
 
     def _serve(self) -> None:
@@ -71,7 +71,7 @@ class Served:
             f"{number:016x}": name for name, number in NUMBERS.items()
         }
         hosts = (f"127.0.0.1:{self.port}",)
-        application = Guard(make_api(self.shell, names=names, picture=self.picture), token="secret", hosts=hosts)
+        application = Guard(make_api(self.driver, names=names, picture=self.picture), token="secret", hosts=hosts)
         config = uvicorn.Config(application, lifespan="off", log_level="critical", access_log=False, ws="none")
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._listening],), daemon=True)
@@ -79,22 +79,22 @@ class Served:
 
     def traffic(self) -> None:
         """A TCP flow and a call from the station at GA to the host at R; gateways' agents are there."""
-        fabric, brain = self.fabric, self.fabric.brain
+        fabric, controller = self.fabric, self.fabric.controller
         fabric.send(End(R, 1), garp(HOST, MACS[R]))
         self.arrive(GA)
         fabric.send(End(GA, 1), tcp_frame(STATION, HOST, src_mac=MACS[GA]))
         for number in range(6):
             call = udp_frame(STATION, HOST, src_mac=MACS[GA], ports=(16_384, 16_384), payload=rtp(number))
             fabric.send(End(GA, 1), call)
-        for flow in brain.flows:
+        for flow in controller.flows:
             flow.packets, flow.rate_bps = 10, 24_000.0
-        tcp = brain.flows.find(FiveTuple(ip(STATION), ip(HOST), 6, 5000, 80))
-        call = brain.flows.find(FiveTuple(ip(STATION), ip(HOST), 17, 16_384, 16_384))
+        tcp = controller.flows.find(FiveTuple(ip(STATION), ip(HOST), 6, 5000, 80))
+        call = controller.flows.find(FiveTuple(ip(STATION), ip(HOST), 17, 16_384, 16_384))
         assert tcp is not None
         assert call is not None
         tcp.rate_bps, tcp.rtt_s, call.mos = 1_900_000.0, 0.177, 3.21
         for name in ("GA", "GB"):
-            brain.announce(
+            controller.announce(
                 fabric.now_ns,
                 Gateway(
                     name=name,
@@ -147,7 +147,7 @@ def rows(page: sync_api.Page) -> dict[str, list[str]]:
     return {row[0]: row[1:] for row in found}
 
 
-def test_flows_show_class_rate_round_trip_mos_and_way(open_page: Any, complaints: list[str]) -> None:
+def test_flows_show_class_rate_round_trip_mos_and_path(open_page: Any, complaints: list[str]) -> None:
     page, _ = open_page()
     page.locator(".flows tbody tr").nth(3).wait_for()
     found = rows(page)
@@ -173,7 +173,7 @@ def test_a_handover_moves_the_station_and_its_flows(open_page: Any, complaints: 
     assert complaints == []
 
 
-def test_a_link_that_goes_is_told(open_page: Any, complaints: list[str]) -> None:
+def test_a_lost_link_is_shown(open_page: Any, complaints: list[str]) -> None:
     page, server = open_page()
     page.locator("path.cable.wire").first.wait_for(state="attached")
     assert page.locator("path.cable.down").count() == 0
@@ -188,13 +188,13 @@ def test_a_gateways_scheme_is_switched_by_mouse_and_by_keys(open_page: Any, comp
     page.get_by_label("Scheme of GA").select_option("newreno")
     page.get_by_role("button", name="Switch GA").click()
     page.get_by_text("GA was asked to run newreno.").wait_for()
-    found = server.fabric.brain.policies.find("GA")
+    found = server.fabric.controller.policies.find("GA")
     assert found is not None
     assert found.wanted_scheme == "newreno"
     page.get_by_text("runs tcp-gap; newreno was requested").wait_for()
     page.get_by_label("Scheme of GB").focus()
     page.keyboard.press("ArrowDown")  # tcp-gap -> vagp: choosing alone changes nothing
-    other = server.fabric.brain.policies.find("GB")
+    other = server.fabric.controller.policies.find("GB")
     assert other is not None
     assert other.wanted_scheme is None
     page.keyboard.press("Tab")
@@ -204,29 +204,29 @@ def test_a_gateways_scheme_is_switched_by_mouse_and_by_keys(open_page: Any, comp
     assert complaints == []
 
 
-def test_limits_that_somebody_set_stay_when_the_scheme_is_switched(open_page: Any) -> None:
+def test_limits_stay_when_the_scheme_is_switched(open_page: Any) -> None:
     page, server = open_page()
-    brain = server.fabric.brain
-    brain.want(server.fabric.now_ns, "GA", scheme=None, limits={"pace_rate_bps": 3e5})
+    controller = server.fabric.controller
+    controller.set_policy(server.fabric.now_ns, "GA", scheme=None, limits={"pace_rate_bps": 3e5})
     limits = "window.network.gateways.get('GA')?.limits.pace_rate_bps"
     wait_until(lambda: page.evaluate(limits) == 300_000)  # the page's own policy forbids Playwright's way to wait
     page.get_by_label("Scheme of GA").select_option("newreno")
     page.get_by_role("button", name="Switch GA").click()
     page.get_by_text("GA was asked to run newreno.").wait_for()
-    found = brain.policies.find("GA")
+    found = controller.policies.find("GA")
     assert found is not None
     assert found.wanted() == {"gateway": "GA", "scheme": "newreno", "limits": {"pace_rate_bps": 3e5}}
 
 
-def test_a_refusal_is_told(open_page: Any, complaints: list[str]) -> None:
+def test_a_refused_scheme_gives_a_message(open_page: Any, complaints: list[str]) -> None:
     page, server = open_page()
     page.get_by_label("Scheme of GA").wait_for()
     page.evaluate("document.querySelector('.gateway select').append(new Option('nothing', 'nothing'))")
     page.evaluate("document.querySelector('.gateway select').value = 'nothing'")
     page.get_by_role("button", name="Switch GA").click()
-    page.locator(".answered", has_text="it has no scheme 'nothing'").wait_for()
+    page.locator(".answered", has_text="gateway GA has no scheme 'nothing'").wait_for()
     assert all("409" in complaint for complaint in complaints)  # the browser's own
-    assert server.fabric.brain.policies.find("GA").wanted_scheme is None  # type: ignore[union-attr]
+    assert server.fabric.controller.policies.find("GA").wanted_scheme is None  # type: ignore[union-attr]
 
 
 def test_without_the_token_there_is_no_page_and_no_writing(open_page: Any, browser: sync_api.Browser) -> None:
@@ -236,7 +236,7 @@ def test_without_the_token_there_is_no_page_and_no_writing(open_page: Any, brows
              headers: { 'Content-Type': 'application/json', ...headers } })).status"""
     assert page.evaluate(put, {}) == 401
     assert page.evaluate(put.replace("policy'", "policy?token=secret'"), {}) == 401  # a link cannot write
-    found = server.fabric.brain.policies.find("GA")
+    found = server.fabric.controller.policies.find("GA")
     assert found is not None
     assert found.wanted_scheme is None
     assert page.evaluate(put, {"Authorization": "Bearer secret"}) == 200
@@ -253,7 +253,7 @@ def test_a_foreign_page_can_neither_read_nor_write(open_page: Any, browser: sync
         assert foreign.evaluate(tried, f"http://127.0.0.1:{server.port}/v1/gateways/GA/policy") in ("blocked", 401, 403)
         del elsewhere
     foreign.close()
-    assert server.fabric.brain.policies.find("GA").wanted_scheme is None  # type: ignore[union-attr]
+    assert server.fabric.controller.policies.find("GA").wanted_scheme is None  # type: ignore[union-attr]
 
 
 def test_names_from_the_network_are_text_only(open_page: Any, complaints: list[str]) -> None:
@@ -265,7 +265,7 @@ def test_names_from_the_network_are_text_only(open_page: Any, complaints: list[s
     assert complaints == []
 
 
-def test_a_controller_that_goes_is_told_and_one_that_comes_back_is_followed(open_page: Any) -> None:
+def test_a_lost_controller_is_shown_and_a_new_one_is_followed(open_page: Any) -> None:
     page, _server = open_page()
     page.locator(".flows tbody tr").nth(3).wait_for()
     page.route("**/v1/**", lambda route: route.abort())
@@ -276,7 +276,7 @@ def test_a_controller_that_goes_is_told_and_one_that_comes_back_is_followed(open
     told.wait_for(state="hidden")
 
 
-def test_without_a_picture_it_draws_what_the_controller_finds(open_page: Any, complaints: list[str]) -> None:
+def test_without_a_picture_the_page_draws_the_topology(open_page: Any, complaints: list[str]) -> None:
     page, _ = open_page(None)
     page.locator(".node").nth(4).wait_for()
     assert sorted(page.locator(".node text:first-of-type").all_text_contents()) == ["GA", "GB", "R", "host", "s"]
@@ -299,7 +299,7 @@ def test_a_thousand_flows_do_not_stall_it(open_page: Any, within: Callable[..., 
     page, server = open_page()
     for number in range(1000):
         key = FiveTuple(ip(STATION), ip(HOST), 6, 6000 + number, 80)
-        flow = server.fabric.brain.flows.add(server.fabric.now_ns, key, Classifier(known=FlowClass.TCP))
+        flow = server.fabric.controller.flows.add(server.fabric.now_ns, key, Classifier(known=FlowClass.TCP))
         assert flow is not None
         flow.packets, flow.rate_bps = 5, 1000.0 + number
     page.get_by_text("the 50 fastest of 1004 flows").wait_for()

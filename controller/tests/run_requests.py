@@ -22,6 +22,6 @@ def test_no_request_makes_it_fail(case: Any) -> None:
     case.call_and_validate(headers=TOKEN)
 
 
-def test_it_has_survived_all_of_that() -> None:
+def test_the_server_still_works() -> None:
     assert SHARED.ask("GET", "/v1/topology").status_code == 200
     SHARED.close()

@@ -19,7 +19,7 @@ import uvicorn
 from controller.tests.fabric import garp, ring, tcp_frame
 from pacelab_controller.commands import controller
 from pacelab_controller.core.network import End
-from pacelab_controller.openflow.shell import Shell
+from pacelab_controller.openflow.driver import Driver
 from pacelab_controller.web import client
 from pacelab_controller.web.api import make_api
 from pacelab_controller.web.serve import Guard
@@ -42,8 +42,8 @@ class Client:
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.host = f"127.0.0.1:{self._listening.getsockname()[1]}"
         self.url = f"http://{self.host}"
-        shell = Shell(self.fabric.brain, clock=lambda: self.fabric.now_ns)
-        application = Guard(make_api(shell, names=NAMES), token="secret", hosts=(self.host,))
+        driver = Driver(self.fabric.controller, clock=lambda: self.fabric.now_ns)
+        application = Guard(make_api(driver, names=NAMES), token="secret", hosts=(self.host,))
         config = uvicorn.Config(application, lifespan="off", log_level="critical", access_log=False, ws="none")
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._listening],), daemon=True)

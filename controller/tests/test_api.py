@@ -25,7 +25,7 @@ from pacelab.errors import ConfigError
 from pacelab.schemes import HookSettings
 from pacelab_controller.core.network import End
 from pacelab_controller.web import client as rest
-from pacelab_controller.web.serve import LARGEST_BODY_BYTES
+from pacelab_controller.web.serve import MAX_BODY_BYTES
 from pacelab_pacer.core.candidates.data_pacing import FixedRatePacer
 from pacelab_pacer.core.null import NullHook
 
@@ -43,7 +43,7 @@ def client() -> Iterator[Client]:
     made.close()
 
 
-def test_topology_names_what_has_a_name(client: Client) -> None:
+def test_the_topology_shows_names(client: Client) -> None:
     found = client.ask("GET", "/v1/topology").json()
     assert [switch["name"] for switch in found["switches"]] == ["GA", "s2", "s3"]
     assert len(found["links"]) == 6
@@ -52,8 +52,8 @@ def test_topology_names_what_has_a_name(client: Client) -> None:
 
 
 def test_flows_have_class_and_rate(client: Client) -> None:
-    brain = client.fabric.brain
-    flow = next(flow for flow in brain.flows if flow.key.dport == 80)
+    controller = client.fabric.controller
+    flow = next(flow for flow in controller.flows if flow.key.dport == 80)
     flow.read(1, 10, 1000)
     flow.rate_bps, flow.mos = 1234.4, 3.9
     found = client.ask("GET", "/v1/flows").json()
@@ -73,7 +73,7 @@ def test_flows_have_class_and_rate(client: Client) -> None:
     }
 
 
-def test_a_gateway_announces_itself_and_hears_its_policy(client: Client) -> None:
+def test_a_gateway_announces_itself_and_gets_its_policy(client: Client) -> None:
     first = client.ask("PUT", "/v1/gateways/GA", HELLO)
     assert (first.status_code, first.json()["wanted_scheme"], first.json()["alive"]) == (200, None, True)
     wanted = client.ask("PUT", "/v1/gateways/GA/policy", {"scheme": "newreno", "limits": {"pace_rate_bps": 1e6}})
@@ -84,12 +84,12 @@ def test_a_gateway_announces_itself_and_hears_its_policy(client: Client) -> None
     assert (row["scheme"], row["refused"]) == ("newreno", None)
 
 
-def test_what_cannot_be_is_refused_with_a_reason(client: Client) -> None:
+def test_invalid_requests_are_refused_with_a_reason(client: Client) -> None:
     client.ask("PUT", "/v1/gateways/GA", HELLO)
     for method, path, body, status, said in (
-        ("PUT", "/v1/gateways/GB/policy", {"scheme": "newreno"}, 404, "no gateway 'GB'; there are: GA"),
+        ("PUT", "/v1/gateways/GB/policy", {"scheme": "newreno"}, 404, "no gateway 'GB'; give one of: GA"),
         ("PUT", "/v1/gateways/GA/policy", {"scheme": "vagp"}, 409, "no scheme 'vagp'"),
-        ("PUT", "/v1/gateways/GA/policy", {"limits": {"x": 1}}, 409, "takes no limit 'x'"),
+        ("PUT", "/v1/gateways/GA/policy", {"limits": {"x": 1}}, 409, "does not accept the limit 'x'"),
         ("PUT", "/v1/gateways/GA/policy", {"limits": {"pace_rate_bps": -1}}, 422, "greater than or equal"),
         ("PUT", "/v1/gateways/GA/policy", {"schema": "vagp"}, 422, "Extra inputs"),
         ("PUT", "/v1/gateways/-x/policy", {}, 422, "pattern"),
@@ -97,7 +97,7 @@ def test_what_cannot_be_is_refused_with_a_reason(client: Client) -> None:
         ("PUT", "/v1/stations/224.0.0.1", {"gateway": "GA"}, 422, "pattern"),
         ("PUT", "/v1/stations/nowhere", {"gateway": "GA"}, 422, "pattern"),
         ("POST", "/v1/gateways/GB/status", {"scheme": "newreno"}, 404, "first"),
-        ("PUT", "/v1/gateways/GA", HELLO | {"address": "10.9.0.77"}, 409, "is called GA: choose another --name"),
+        ("PUT", "/v1/gateways/GA", HELLO | {"address": "10.9.0.77"}, 409, "choose another --name"),
         ("DELETE", "/v1/flows", None, 405, "Method Not Allowed"),
     ):
         answer = client.ask(method, path, body)
@@ -107,7 +107,7 @@ def test_what_cannot_be_is_refused_with_a_reason(client: Client) -> None:
 def test_a_registration_moves_a_station(client: Client) -> None:
     client.ask("PUT", "/v1/gateways/GA", HELLO)
     assert client.ask("PUT", "/v1/stations/10.9.0.1", {"gateway": "GA"}).status_code == 204
-    place = client.fabric.brain.locations.find(ip("10.9.0.1"))
+    place = client.fabric.controller.locations.find(ip("10.9.0.1"))
     assert place is not None
     assert place.end == End(2, 1)
 
@@ -127,13 +127,13 @@ def test_a_registration_moves_a_station(client: Client) -> None:
     ],
 )
 @pytest.mark.parametrize(("method", "path", "body"), [("GET", "/v1/flows", None), ("PUT", "/v1/gateways/GA", HELLO)])
-def test_only_our_own_pages_with_the_token_may_ask(
+def test_only_own_pages_with_the_token_are_answered(
     client: Client, method: str, path: str, body: Any, headers: dict[str, str], status: int
 ) -> None:
     sent = {name: value.replace(HERE, client.host) for name, value in headers.items()}
     answer = requests.request(method, client.url + path, json=body, headers=sent, timeout=10)
     assert answer.status_code == status
-    assert (client.fabric.brain.policies.find("GA") is not None) == (status == 200 and method == "PUT")
+    assert (client.fabric.controller.policies.find("GA") is not None) == (status == 200 and method == "PUT")
 
 
 def test_a_token_in_the_query_reads_but_does_not_write(client: Client) -> None:
@@ -144,20 +144,20 @@ def test_a_token_in_the_query_reads_but_does_not_write(client: Client) -> None:
 
 def test_bodies_are_of_bounded_size(client: Client) -> None:
     path = client.url + "/v1/gateways/GA"
-    large = json.dumps(HELLO | {"scheme": "x" * LARGEST_BODY_BYTES})
+    large = json.dumps(HELLO | {"scheme": "x" * MAX_BODY_BYTES})
     assert requests.put(path, data=large, headers=TOKEN, timeout=10).status_code == 413
     assert requests.put(path, data=iter([b"{}"]), headers=TOKEN, timeout=10).status_code == 411
 
 
 @pytest.mark.parametrize("body", [b'{"limits": NaN}', b'{"pace_rate_bps": 1e999}', b"[" * 100_000])
-def test_a_body_that_is_no_json_is_refused(body: bytes, client: Client) -> None:
+def test_a_body_that_is_not_json_is_refused(body: bytes, client: Client) -> None:
     for method, path in (("PUT", "gateways/GA"), ("PUT", "gateways/GA/policy"), ("POST", "gateways/GA/status")):
         headers = TOKEN | {"Content-Type": "application/json"}
         answer = requests.request(method, f"{client.url}/v1/{path}", data=body, headers=headers, timeout=10)
         assert answer.status_code in (400, 422)
 
 
-def test_events_are_streamed_from_where_one_asks(client: Client) -> None:
+def test_events_are_streamed_from_the_requested_number(client: Client) -> None:
     with requests.get(client.url + "/v1/events?since=1", headers=TOKEN, stream=True, timeout=10) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         lines = answer.iter_lines(decode_unicode=True)
@@ -195,14 +195,14 @@ def make(scheme: str, limits: dict[str, Any]) -> Any:
     return make_hook("gateway", scheme, HookSettings(**limits), idle_too=True)
 
 
-def test_what_is_offered_acts_at_a_gateway_or_not_at_all() -> None:
+def test_offered_schemes_work_at_a_gateway() -> None:
     assert {"newreno", "tcp-gap", "vagp", "fixed-rate"} <= set(offered())
     assert not {"lred", "tcp-ap", "delayed-ack", "edca"} & set(offered())
     for name in offered():
         make(name, {"pace_rate_bps": 1_000_000})
 
 
-def test_a_scheme_that_goes_by_the_path_is_refused_where_nobody_said_the_path() -> None:
+def test_a_scheme_that_needs_the_path_is_refused_without_it() -> None:
     url = "unix:none"
     settings = HookSettings()
     with pytest.raises(ConfigError, match="'tcp-gap' needs --path-rates"):
@@ -220,7 +220,7 @@ def test_limits_are_checked_as_options_are() -> None:
             read_limits({name: value})
 
 
-def test_reports_are_of_flows_of_which_the_agent_knows_more() -> None:
+def test_reports_contain_flows_with_measurements() -> None:
     row = {"flow": "10.9.0.1:5000 > 10.9.0.2:80", "protocol": "tcp", "rtt_s": 0.1, "mos": None}
     ends = {"src": "10.9.0.1", "sport": 5000, "dst": "10.9.0.2", "dport": 80}
     assert flow_report(row) == ends | {"protocol": 6, "rtt_s": 0.1, "mos": None}
@@ -228,9 +228,9 @@ def test_reports_are_of_flows_of_which_the_agent_knows_more() -> None:
     assert flow_report(row | {"flow": "somewhere"}) is None
 
 
-def test_a_name_is_one_that_urls_can_hold() -> None:
+def test_names_are_valid_in_urls() -> None:
     assert own_name("GA") == "GA"
-    with pytest.raises(ConfigError, match="--name 'a/b'"):
+    with pytest.raises(ConfigError, match=r"--name .*, not 'a/b'"):
         own_name("a/b")
 
 
@@ -248,7 +248,7 @@ class Led:
         rows: list[dict[str, Any]] = self.controller.client.ask("GET", "/v1/gateways")[1]
         return rows[0] if rows else {}
 
-    def want(self, **policy: Any) -> int:
+    def set_policy(self, **policy: Any) -> int:
         return int(self.controller.client.ask("PUT", "/v1/gateways/GA/policy", policy)[0])
 
     def report(self) -> None:
@@ -277,7 +277,7 @@ def led(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Led]:
 
 def test_a_policy_becomes_a_hook_and_the_report_goes_back(led: Led) -> None:
     assert not led.told()  # nobody wants anything yet
-    assert led.want(scheme="fixed-rate", limits={"pace_rate_bps": 300_000}) == 200
+    assert led.set_policy(scheme="fixed-rate", limits={"pace_rate_bps": 300_000}) == 200
     wait_until(led.told)
     ((name, hook),) = led.found
     assert name == "fixed-rate"
@@ -287,8 +287,8 @@ def test_a_policy_becomes_a_hook_and_the_report_goes_back(led: Led) -> None:
     wait_until(lambda: led.gateway()["scheme"] == "fixed-rate")
 
 
-def test_what_cannot_be_is_refused_where_it_was_asked_for(led: Led) -> None:
-    assert led.want(scheme="fixed-rate") == 200  # the controller does not know what it needs
+def test_the_agent_reports_a_policy_it_cannot_apply(led: Led) -> None:
+    assert led.set_policy(scheme="fixed-rate") == 200  # the controller does not know what it needs
 
     def refused() -> bool:
         assert not led.told()
@@ -300,7 +300,7 @@ def test_what_cannot_be_is_refused_where_it_was_asked_for(led: Led) -> None:
     assert led.gateway()["scheme"] == "tcp-gap"
 
 
-def test_a_controller_that_is_killed_is_waited_for(led: Led) -> None:
+def test_the_agent_waits_for_a_killed_controller(led: Led) -> None:
     led.controller.process.kill()
     led.controller.close()
     led.report()
@@ -308,13 +308,13 @@ def test_a_controller_that_is_killed_is_waited_for(led: Led) -> None:
     assert not led.orders.closed
     led.controller = Running(led.folder)
     wait_until(led.gateway)
-    assert led.want(scheme="newreno") == 200
+    assert led.set_policy(scheme="newreno") == 200
     wait_until(led.told)
     assert isinstance(led.found[0][1], NullHook)
 
 
-def test_a_controller_that_starts_anew_leaves_the_agent_as_it_is(led: Led) -> None:
-    assert led.want(scheme="newreno", limits={"pace_rate_bps": 300_000}) == 200
+def test_a_restarted_controller_does_not_change_the_agent(led: Led) -> None:
+    assert led.set_policy(scheme="newreno", limits={"pace_rate_bps": 300_000}) == 200
     wait_until(led.told)
     led.orders.accepted("newreno")
     led.found.clear()
@@ -322,11 +322,11 @@ def test_a_controller_that_starts_anew_leaves_the_agent_as_it_is(led: Led) -> No
     led.controller.close()
     led.controller = Running(led.folder)
     wait_until(led.gateway)
-    assert led.want(scheme="tcp-expect") == 200
+    assert led.set_policy(scheme="tcp-expect") == 200
     wait_until(led.told)
     assert [name for name, _hook in led.found] == ["tcp-expect"]
 
 
-def test_a_token_that_the_controller_does_not_take_is_told_as_such(led: Led) -> None:
-    with pytest.raises(OSError, match=f"it takes another token than {rest.TOKEN}"):
+def test_a_wrong_token_is_reported(led: Led) -> None:
+    with pytest.raises(OSError, match=f"the token in {rest.TOKEN} is wrong"):
         rest.Client(led.controller.url, "another").events()

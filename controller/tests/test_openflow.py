@@ -66,7 +66,7 @@ def wire(message: Any) -> bytes:
         Rule(Match(flow=ICMP_FLOW), out_port=1),
     ],
 )
-def test_a_rule_comes_back_from_a_switch_as_it_was_put_in(rule: Rule) -> None:
+def test_a_rule_read_from_a_switch_is_unchanged(rule: Rule) -> None:
     cookie = OURS | 5 << 32 | 8 | (COUNTED if rule.counted else 0)
     made = wire(convert.add_rule(SWITCH, cookie, rule))
     sent = parser.OFPFlowMod.parser(SWITCH, 4, ofp.OFPT_FLOW_MOD, len(made), 1, made)
@@ -76,7 +76,7 @@ def test_a_rule_comes_back_from_a_switch_as_it_was_put_in(rule: Rule) -> None:
     assert (sent.idle_timeout, bool(sent.flags & ofp.OFPFF_SEND_FLOW_REM)) == (30, rule.counted)
 
 
-def test_a_flow_mod_is_as_the_standard_has_it() -> None:
+def test_a_flow_mod_follows_the_standard() -> None:
     # OpenFlow 1.3 Sec. A.3.4.1: header, cookie, mask, table, command, idle, hard, priority, buffer, ports, flags, pad
     made = wire(convert.add_rule(SWITCH, 0x1122, Rule(Match(pair=(0x0A000001, 0x0A000002)), out_port=7)))
     assert made[:2] == b"\x04\x0e"
@@ -87,7 +87,7 @@ def test_a_flow_mod_is_as_the_standard_has_it() -> None:
     assert bytes.fromhex("80000a020800") + bytes.fromhex("800016040a000001") + bytes.fromhex("800018040a000002") in made
 
 
-def test_arp_from_host_to_host_goes_before_what_the_controller_hears_and_stays() -> None:
+def test_arp_rules_have_priority_and_do_not_expire() -> None:
     made = wire(convert.add_rule(SWITCH, 0, Rule(Match(arp=0x0200_0000_0901), out_port=7)))
     # command, idle, hard, priority: above all ARP's; OXM: eth_type 0x0806, eth_dst
     assert struct.unpack("!BHHH", made[25:32]) == (ofp.OFPFC_ADD, 0, 0, convert.CONTROL + 1)
@@ -95,7 +95,7 @@ def test_arp_from_host_to_host_goes_before_what_the_controller_hears_and_stays()
     assert bytes.fromhex("80000606020000000901") in made
 
 
-def test_deleting_names_the_cookie_so_that_a_newer_rule_stays() -> None:
+def test_deleting_uses_the_cookie_so_that_a_newer_rule_stays() -> None:
     made = wire(convert.delete_rule(SWITCH, 0x1123, Match(mac=5)))
     assert made[8:24] == struct.pack("!QQ", 0x1122, 2**64 - 2)
     assert made[25] == ofp.OFPFC_DELETE_STRICT
@@ -112,7 +112,7 @@ def test_counters_are_read_without_their_match() -> None:
 
 
 @pytest.mark.parametrize("match", [{}, {"eth_type": 0x800}, {"eth_type": 0x800, "ip_proto": 6, "tcp_src": 1}])
-def test_rules_of_others_are_left_alone(match: dict[str, int]) -> None:
+def test_foreign_rules_are_ignored(match: dict[str, int]) -> None:
     instructions = [parser.OFPInstructionActions(ofp.OFPIT_APPLY_ACTIONS, [parser.OFPActionOutput(1)])]
     entry = SimpleNamespace(priority=100, cookie=OURS, match=parser.OFPMatch(**match), instructions=instructions)
     assert convert.found_rule(entry) is None
@@ -146,7 +146,7 @@ def shake_hands(link: socket.socket, dpid: int) -> None:
                 return
 
 
-def test_a_switch_that_comes_and_goes_leaves_no_thread(running: Running) -> None:
+def test_a_switch_that_disconnects_leaves_no_thread(running: Running) -> None:
     before = running.threads()
     with running.connect() as link:
         link.sendall(struct.pack("!BBHI", 1, 0, 8, 1))  # a hello of OpenFlow 1.0
@@ -187,7 +187,7 @@ def test_malformed_openflow_ends_that_connection_only(running: Running) -> None:
     good.close()
 
 
-def test_a_switch_whose_rules_somebody_took_out_gets_them_again(running: Running) -> None:
+def test_removed_rules_are_restored(running: Running) -> None:
     with running.connect() as link:
         shake_hands(link, 7)
         wait_until(lambda: running.switches() == ["0000000000000007"])
@@ -209,7 +209,7 @@ def given_flow_mod(link: socket.socket) -> int:
             return int.from_bytes(body[22:24], "big")
 
 
-def test_ipv4_without_a_rule_is_heard_of_whatever_goes_by_mac() -> None:
+def test_ipv4_without_a_rule_reaches_the_controller() -> None:
     found = {rule.priority: rule.match for rule in convert.base_rules(SWITCH)}
     assert dict(found[convert.IPV4_MISS].items()) == {
         "eth_type": frames.IPV4,
@@ -220,7 +220,7 @@ def test_ipv4_without_a_rule_is_heard_of_whatever_goes_by_mac() -> None:
     )
 
 
-def test_two_connections_of_one_switch_leave_the_newer(running: Running) -> None:
+def test_of_two_connections_of_a_switch_the_newer_one_stays(running: Running) -> None:
     with running.connect() as one, running.connect() as other:
         shake_hands(one, 7)
         wait_until(lambda: running.switches() == ["0000000000000007"])
@@ -231,7 +231,7 @@ def test_two_connections_of_one_switch_leave_the_newer(running: Running) -> None
         assert running.switches() == ["0000000000000007"]
 
 
-def test_a_switch_that_reconnects_in_a_loop_is_left_and_the_others_stay(running: Running) -> None:
+def test_a_switch_that_reconnects_in_a_loop_is_closed_alone(running: Running) -> None:
     with running.connect() as good:
         shake_hands(good, 1)
         wait_until(lambda: running.switches() == ["0000000000000001"])
@@ -249,7 +249,7 @@ def test_a_switch_that_reconnects_in_a_loop_is_left_and_the_others_stay(running:
         assert running.counters()["switches turned away"] == 1
 
 
-def test_a_network_file_says_who_may_connect(tmp_path: Path) -> None:
+def test_a_network_file_lists_the_switches_that_may_connect(tmp_path: Path) -> None:
     file = tmp_path / "network.json"
     file.write_text(json.dumps({"switches": ["1"], "names": {"0000000000000001": "GA"}}))
     running = Running(tmp_path, "--network", str(file))
@@ -277,11 +277,11 @@ def python(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 START = """
 import os, socket, sys
 from os_ken.lib import hub
-from pacelab_controller.core.brain import Brain
-from pacelab_controller.openflow import run, shell
+from pacelab_controller.core.controller import Controller
+from pacelab_controller.openflow import driver, run
 hub.spawn = lambda *_: None  # as if no thread's turn came
 try:
-    run.start(shell.Shell(Brain(generation=1)), host="127.0.0.1", port=int(sys.argv[1]))
+    run.start(driver.Driver(Controller(generation=1)), host="127.0.0.1", port=int(sys.argv[1]))
     socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
 except OSError as error:
     print(error.strerror, flush=True)
@@ -326,7 +326,7 @@ def test_a_port_in_use_is_one_line_and_leaves_no_socket_behind(tmp_path: Path) -
         port = other.getsockname()[1]
         listen = f"127.0.0.1:{port}"
         ran = python(COMMAND, "--listen", listen, "--socket", str(tmp_path / "rest.sock"))
-        with pytest.raises(ControllerError, match=f"--port {port}: Address already in use; choose another one"):
+        with pytest.raises(ControllerError, match=f"--port {port}: Address already in use; choose another port"):
             open_port(port)
     assert (ran.returncode, list(tmp_path.iterdir())) == (3, [])
     assert ran.stderr.startswith(f"pacelab: --listen {listen}: Address already in use")
@@ -336,7 +336,7 @@ def test_a_port_in_use_is_one_line_and_leaves_no_socket_behind(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--listen", "nowhere"), "allowed is HOST:PORT"),
+        (("--listen", "nowhere"), "--listen must be HOST:PORT"),
         (("--network", "/nonexistent/network.json"), "No such file"),
     ],
 )
@@ -347,16 +347,16 @@ def test_a_wrong_command_line_is_one_line(arguments: tuple[str, ...], said: str)
     assert len(ran.stderr.strip().splitlines()) == 1
 
 
-def test_an_address_that_this_host_has_not_is_told_so() -> None:
+def test_an_address_of_another_host_is_refused() -> None:
     ran = python(COMMAND, "--listen", "192.0.2.1:6653")
     assert (ran.returncode, len(ran.stderr.splitlines())) == (3, 1)
     assert "this host has no such address" in ran.stderr
 
 
-def test_a_controllers_unix_socket_is_not_taken_while_it_lives(tmp_path: Path) -> None:
+def test_the_unix_socket_of_a_running_controller_stays(tmp_path: Path) -> None:
     place, long = tmp_path / "rest.sock", tmp_path / ("a" * 120)
     with open_unix(place):
-        with pytest.raises(ControllerError, match="in use by a process that answers"):
+        with pytest.raises(ControllerError, match="another process uses it"):
             open_unix(place)
         assert place.is_socket()
     open_unix(place).close()  # what a dead process left
@@ -364,7 +364,7 @@ def test_a_controllers_unix_socket_is_not_taken_while_it_lives(tmp_path: Path) -
         open_unix(long)
 
 
-def test_a_controller_ends_cleanly_and_when_nobody_reads_its_events_says_nothing(tmp_path: Path) -> None:
+def test_a_controller_ends_cleanly_without_readers(tmp_path: Path) -> None:
     rest = tmp_path / "rest.sock"
     with socket.create_server(("127.0.0.1", 0)) as free:
         listen = f"127.0.0.1:{free.getsockname()[1]}"
@@ -389,12 +389,12 @@ def test_a_controller_ends_cleanly_and_when_nobody_reads_its_events_says_nothing
 def test_without_os_ken_the_pip_of_this_python_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    mend = f"{shlex.quote(sys.executable)} -m pip install 'pacelab[controller]'"
+    install = f"{shlex.quote(sys.executable)} -m pip install 'pacelab[controller]'"
     monkeypatch.setattr(wired, "PACKAGES", ("os_ken", "no_such_package"))
-    assert wired.WiredSwitches.missing() == f"no os-ken, FastAPI or uvicorn: {mend}"
+    assert wired.WiredSwitches.missing() == f"os-ken, FastAPI or uvicorn is not installed; install it: {install}"
     monkeypatch.setitem(sys.modules, "pacelab_controller.openflow.run", None)
     assert main(["controller"]) == 3
-    assert capsys.readouterr().err.endswith(f"; {mend}\n")
+    assert capsys.readouterr().err.endswith(f"install it: {install}\n")
 
 
 # Frames: what is read, what is refused, what is sent.
@@ -431,7 +431,7 @@ def test_arp_is_read() -> None:
     assert found.to_group
 
 
-def test_an_arp_reply_is_as_rfc_826_has_it() -> None:
+def test_an_arp_reply_follows_rfc_826() -> None:
     one, other = 0x0200_0000_0001, 0x0200_0000_0002
     made = frames.arp_packet(
         operation=2, src_mac=one, dst_mac=other, sender=0x0A000001, target_mac=other, target=0x0A000002
@@ -482,20 +482,20 @@ def test_malformed_frames_have_a_reason(data: bytes, reason: Malformed) -> None:
     assert read_frame(data) is reason
 
 
-def test_lldp_comes_back_as_it_was_made() -> None:
+def test_lldp_is_read_back_unchanged() -> None:
     made = frames.lldp_packet(0x1234, 7, MAC)
     assert made[:14].hex() == "0180c200000e02000000090188cc"
     assert read_lldp(made) == (0x1234, 7)
 
 
 @pytest.mark.parametrize("size", range(0, 41))
-def test_lldp_cut_off_is_nobodys(size: int) -> None:
+def test_truncated_lldp_is_ignored(size: int) -> None:
     whole = frames.lldp_packet(0x1234, 7, MAC)
     if size < len(whole) - 6:  # time to live and end follow the port
         assert read_lldp(whole[:size]) is None
 
 
-def test_lldp_of_others_is_not_ours() -> None:
+def test_foreign_lldp_is_ignored() -> None:
     chassis = struct.pack("!HB6s", 1 << 9 | 7, 4, bytes(6))
     assert read_lldp(bytes(12) + b"\x88\xcc" + chassis + bytes(30)) is None
 
@@ -511,10 +511,10 @@ def test_a_damaged_packet_is_read_or_refused(noise: bytes, at: int) -> None:
     assert isinstance(read_frame(edited(tcp_frame("10.9.0.1", "10.9.0.2", src_mac=MAC), at, noise)), Frame | Malformed)
 
 
-def test_texts_are_those_that_people_write() -> None:
+def test_texts_have_the_usual_form() -> None:
     assert frames.mac_text(MAC) == "02:00:00:00:09:01"
     assert frames.read_mac("02:00:00:00:09:01") == MAC
     assert frames.flow_text(FiveTuple(0x0A090001, 0x0A090002, 6, 5000, 80)) == "10.9.0.1:5000 > 10.9.0.2:80"
     assert frames.flow_text(FiveTuple(0x0A090001, 0x0A090002, 1, 0, 0)) == "10.9.0.1 > 10.9.0.2"
-    with pytest.raises(ValueError, match="no MAC address"):
+    with pytest.raises(ValueError, match="not a MAC address"):
         frames.read_mac("2:0:0")

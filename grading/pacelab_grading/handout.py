@@ -1,11 +1,11 @@
-"""What students get, the template as a file and as a notebook, newer versions of them later; and how they check it.
+"""Hands out templates as files and notebooks, updates them later, and runs the public checks on a student's file.
 
-A folder remembers in `.pacelab-handout.json` what was put there. An update replaces what the student has not touched;
-beside what the student has changed it puts the new version under another name. Nothing is ever overwritten.
+`.pacelab-handout.json` in a folder records what was put there. An update replaces files that the student has not
+changed. Beside a changed file it puts the new version under another name. Nothing is overwritten.
 
-What a student runs are the public checks on one file. Where there is a sandbox it is used, so that what works here
-works there. Elsewhere (macOS, Windows, an old kernel) the code runs in this very process: it is the student's own, on
-the student's own machine.
+`pacelab check` runs the public checks on one file. It uses the sandbox if this machine has one, so that the result is
+the same as in grading. Elsewhere (macOS, Windows, an old kernel) the code runs in this process: it is the student's own
+code, on the student's own machine.
 """
 
 from __future__ import annotations
@@ -21,29 +21,30 @@ from pathlib import Path
 from typing import Any
 
 from pacelab import ConfigError, HostError, write_file
-from pacelab_grading.assignment import Assignment, Number
 from pacelab_grading.assignments import ASSIGNMENTS
-from pacelab_grading.judge import Terms, Verdict, judge
+from pacelab_grading.judging.judge import GradingTerms, judge
 from pacelab_grading.labs.rubrics import LABS
-from pacelab_grading.plain import decoded, most_bytes
 from pacelab_grading.receive.collect import MAX_FILES
 from pacelab_grading.receive.places import split_name
 from pacelab_grading.receive.statements import lacking
-from pacelab_grading.receive.submission import guessed, read_submission
-from pacelab_grading.sandbox import Walls, walls
+from pacelab_grading.receive.submission import read_submission, stated_number
+from pacelab_grading.rubric.assignment import Assignment, Number
+from pacelab_grading.rubric.verdict import Verdict
+from pacelab_grading.sandbox.box import Walls, walls
+from pacelab_grading.text.source_file import decoded, most_bytes
 
 MANIFEST = ".pacelab-handout.json"
 
 
 def files_of(assignment: Assignment) -> dict[str, bytes]:
-    """Name -> content of what is handed out."""
+    """Name -> content of the files that are handed out."""
     notebook = json.dumps(notebook_of(assignment), indent=1, ensure_ascii=False) + "\n"
     stem = assignment.file.removesuffix(".py")
     return {assignment.file: assignment.template.encode(), f"{stem}.ipynb": notebook.encode()}
 
 
 def notebook_of(assignment: Assignment) -> dict[str, Any]:
-    """The template as a notebook: the head as text, a cell for each definition, one that checks."""
+    """The template as a notebook: its docstring as text, a cell for each definition, a cell that runs the checks."""
     source = assignment.template
     lines = source.splitlines()
     cells: list[dict[str, Any]] = []
@@ -81,45 +82,45 @@ def _cell(kind: str, text: str, number: int) -> dict[str, Any]:
 
 
 def handed_out(number: str) -> Assignment:
-    """The assignment of this number. Raises ConfigError with those that there are: labs are handed out otherwise."""
+    """The assignment with this number. Raises ConfigError with the valid ones; labs are handed out in another way."""
     found = {str(known): assignment for known, assignment in ASSIGNMENTS.items()}.get(number)
     if found is None:
         known = ", ".join(map(str, ASSIGNMENTS))
-        raise ConfigError(f"--assignment {number}: allowed is one of {known} (labs are notebooks: `make notebooks`)")
+        raise ConfigError(f"--assignment must be one of {known}, not {number!r} (for labs, run `make notebooks`)")
     return found
 
 
 def hand_out(folder: Path, assignment: Assignment) -> list[str]:
-    """Put the assignment's files into the folder, or bring them up to date; says what was done, a line per file."""
+    """Put the assignment's files into the folder, or update them; returns a line for each file."""
     manifest = _manifest(folder)
     entry = manifest.setdefault(str(assignment.number), {})
-    said = []
+    lines = []
     for name, content in files_of(assignment).items():
         place = folder / name
         digest = hashlib.sha256(content).hexdigest()
         before = entry.get(name)
         if not place.exists():
             write_file(place, content)
-            said.append(f"{name}: new, version {assignment.version}")
+            lines.append(f"{name}: new, version {assignment.version}")
         elif _digest(place) == digest:
-            said.append(f"{name}: up to date")
+            lines.append(f"{name}: up to date")
         elif before is not None and _digest(place) == before:
             write_file(place, content)
-            said.append(f"{name}: brought to version {assignment.version}")
+            lines.append(f"{name}: updated to version {assignment.version}")
         elif before == digest:
-            said.append(f"{name}: yours, kept")
+            lines.append(f"{name}: changed by you, kept")
         else:
             stem, _, suffix = name.rpartition(".")
-            beside = f"{stem}.version-{assignment.version}.{suffix}"
-            write_file(folder / beside, content)
-            said.append(f"{name}: yours, kept; the new version is beside it: {beside}")
+            other = f"{stem}.version-{assignment.version}.{suffix}"
+            write_file(folder / other, content)
+            lines.append(f"{name}: changed by you, kept; the new version is in {other}")
         entry[name] = digest
     write_file(folder / MANIFEST, (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode())
-    return said
+    return lines
 
 
 def update(folder: Path) -> list[str]:
-    """Bring everything that was handed out into this folder up to date."""
+    """Update everything that was handed out into this folder."""
     numbers = [int(number) for number in _manifest(folder) if number.isdecimal()]
     return [
         line for number in sorted(numbers) if number in ASSIGNMENTS for line in hand_out(folder, ASSIGNMENTS[number])
@@ -141,26 +142,26 @@ def _digest(path: Path) -> str:
 NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True, notes=("checked without a sandbox",))
 
 
-def guess(file: Path) -> Number | None:
-    """The assignment or lab that a file says it is of; of one that does not, or is broken, by its name."""
-    called = split_name(file.name.lower())[0]
-    named = (of.number for of in (*ASSIGNMENTS.values(), *LABS.values()) if split_name(of.file)[0] == called)
-    return guessed(decoded(_read(file))[0]) or next(named, None)
+def assignment_of(file: Path) -> Number | None:
+    """The assignment or lab that a file states, or else the one whose file has this name."""
+    stem = split_name(file.name.lower())[0]
+    named = (of.number for of in (*ASSIGNMENTS.values(), *LABS.values()) if split_name(of.file)[0] == stem)
+    return stated_number(decoded(_read(file))[0]) or next(named, None)
 
 
 def check_file(file: Path, assignment: Assignment) -> Verdict:
     """Run the public checks."""
-    files = {file.name: _read(file)} | {path.name: _read(path) for path in _beside(file)}
+    files = {file.name: _read(file)} | {path.name: _read(path) for path in _other_modules(file)}
     submission = read_submission("your file", files, assignment, main=file.name)
-    around = _walls()
-    if around.none and submission.source is not None:  # here it is imported from wherever it is installed
+    protection = _walls()
+    if protection.none and submission.source is not None:  # this process imports any installed package
         local = {path.split("/")[0] for path, _ in submission.helpers}
         submission = replace(submission, problems=(*submission.problems, *lacking(submission.source, local)))
     return judge(
         submission,
         assignment,
-        walls=around,
-        terms=Terms(public_only=True),
+        walls=protection,
+        terms=GradingTerms(public_only=True),
     )
 
 
@@ -171,8 +172,8 @@ def _walls() -> Walls:
         return NO_WALLS
 
 
-def _beside(file: Path) -> list[Path]:
-    """Modules that the file may import."""
+def _other_modules(file: Path) -> list[Path]:
+    """Modules in the same folder, which the file may import."""
     others = sorted(path for path in file.resolve().parent.glob("*.py") if path.is_file() and path.name != file.name)
     return others[:MAX_FILES]
 

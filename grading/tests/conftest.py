@@ -13,10 +13,11 @@ import pytest
 
 from pacelab import HostError
 from pacelab_grading.assignments import find_assignment
-from pacelab_grading.examiner import Examiner
-from pacelab_grading.judge import Listener, Terms, Verdict, judge
+from pacelab_grading.judging.judge import GradingTerms, Listener, judge
+from pacelab_grading.judging.process import JudgeProcess
 from pacelab_grading.receive.submission import Submission
-from pacelab_grading.sandbox import Limits, Walls, walls
+from pacelab_grading.rubric.verdict import Verdict
+from pacelab_grading.sandbox.box import Limits, Walls, walls
 
 Judge = Callable[..., Verdict]
 Graded = Callable[[Listener], Verdict]
@@ -70,7 +71,7 @@ def grade(engine: None) -> Judge:
             kept = tuple(check for check in assignment.checks if check.id in only)
             object.__setattr__(assignment, "checks", kept)  # past the rule that points sum to 100
         return judge(
-            Submission(student="s", source=source), assignment, walls=around, limits=limits, terms=Terms(**terms)
+            Submission(student="s", source=source), assignment, walls=around, limits=limits, terms=GradingTerms(**terms)
         )  # type: ignore[arg-type]
 
     return run
@@ -111,16 +112,17 @@ def earns_all() -> Iterator[Callable[[Graded], bool]]:
 
 
 @pytest.fixture(scope="session")
-def examiner() -> Iterator[Examiner]:
-    """One process that reads what was handed in."""
-    with Examiner() as made:
+def judge_process() -> Iterator[JudgeProcess]:
+    """One process that reads hand-ins."""
+    with JudgeProcess() as made:
         yield made
 
 
 @pytest.fixture
-def one_examiner(examiner: Examiner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that is collected is read by one process, as a class's hand-ins are: to start one takes most of a test."""
-    monkeypatch.setattr("pacelab_grading.receive.collect.Examiner", lambda: contextlib.nullcontext(examiner))
+def one_judge_process(judge_process: JudgeProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`pacelab grade` reads all hand-ins with this process: starting one takes most of the time of a test."""
+    process = lambda _time_factor: contextlib.nullcontext(judge_process)  # noqa: E731
+    monkeypatch.setattr("pacelab_grading.grade.received.JudgeProcess", process)
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from pacelab_grading.assignment import Planted
+from pacelab_grading.rubric.assignment import PlantedMistake
 
 # Wrong solutions of the labs' exercises, made by hand: each with the checks that must catch it, and no others.
 
 
-def wrong(name: str, old: str, new: str, *loses: str) -> Planted:
-    return Planted(name=name, misconception="", changes=((old, new),), loses=loses)
+def wrong(name: str, old: str, new: str, *loses: str) -> PlantedMistake:
+    return PlantedMistake(name=name, misconception="", changes=((old, new),), loses=loses)
 
 
 ALL_ROLES = ("roles", "roles-captured", "roles-far")
@@ -19,7 +19,7 @@ DELAYS = ("delay", "delay-long", "delay-short")
 PACES = ("pacer", "pacer-many", "pacer-run")
 CONTROLLED = ("controller", "controller-between", "controller-thresholds")
 
-MISTAKES: dict[str, tuple[Planted, ...]] = {
+MISTAKES: dict[str, tuple[PlantedMistake, ...]] = {
     "lab0": (
         wrong("bytes", "payload_bytes * 8 /", "payload_bytes /", "goodput", "goodput-run"),
         wrong("headers", "* payload_bytes *", "* (payload_bytes + 40) *", "goodput", "goodput-run"),
@@ -364,11 +364,11 @@ EQUIVALENT = {
         "line 24: 4.5 -> 5.5": UNREACHED,
         "line 24: 4.5 -> 9.0": UNREACHED,
         "line 24: 4.5 -> 4.05": UNREACHED,
-        "line 60: 0 -> 1": "the first good round leaves 12 kbit/s or more",
-        "line 61: 0 -> 1": "only rounds after a poor one count, which begins at 0",
-        "line 66: 5.0 -> 6.0": "any MOS above 3.9",
-        "line 66: 5.0 -> 10.0": "any MOS above 3.9",
-        "line 66: 5.0 -> 4.5": "any MOS above 3.9",
+        "line 61: 0 -> 1": "the first good round leaves 12 kbit/s or more",
+        "line 62: 0 -> 1": "only rounds after a poor one count, which begins at 0",
+        "line 67: 5.0 -> 6.0": "any MOS above 3.9",
+        "line 67: 5.0 -> 10.0": "any MOS above 3.9",
+        "line 67: 5.0 -> 4.5": "any MOS above 3.9",
     },
     "lab0": {},
     "lab1": {

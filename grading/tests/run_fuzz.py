@@ -11,7 +11,7 @@ import json
 import os
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -21,19 +21,28 @@ from hypothesis import strategies as st
 
 from pacelab import ConfigError
 from pacelab_grading.assignments import ASSIGNMENTS, find_assignment
-from pacelab_grading.batch import slug
 from pacelab_grading.inside import wire
 from pacelab_grading.labs.rubrics import LABS
-from pacelab_grading.plain import Unfit, checked
 from pacelab_grading.receive.collect import collect
-from pacelab_grading.receive.platforms import exported
-from pacelab_grading.receive.submission import read_submission
+from pacelab_grading.receive.platforms import read_export
+from pacelab_grading.receive.submission import Submission, read_submission
+from pacelab_grading.records.report import file_stem
+from pacelab_grading.rubric.assignment import Assignment
+from pacelab_grading.text.answers import InvalidAnswer, checked_answer
 
 SECONDS = float(os.environ.get("FUZZ_S", "60"))
 BOUNDED = settings(
     max_examples=50, deadline=None, database=None, suppress_health_check=list(HealthCheck), derandomize=False
 )
 ASSIGNMENT, LAB = find_assignment(3), find_assignment("lab4")
+
+
+def read(
+    student: str, files: Mapping[str, bytes], wanted: Assignment, problems: Sequence[str], others: Sequence[str]
+) -> Submission:
+    return read_submission(student, files, wanted, problems=problems, others=others)
+
+
 NAMES = st.one_of(
     st.text(max_size=40),
     st.sampled_from(["a_1_2_window.py", "A B_3_assignsubmission_file_/x.py", "submission_metadata.yml", "../x.py"]),
@@ -102,8 +111,8 @@ def test_frames_of_any_bytes_are_answers_or_refused() -> None:
     def property_(body: bytes) -> None:
         try:
             wire.body_bytes(body[:4], wire.MAX_ANSWER_BYTES)
-            checked(wire.decode(body))
-        except (wire.MalformedError, Unfit):
+            checked_answer(wire.decode(body))
+        except (wire.MalformedError, InvalidAnswer):
             pass
 
     repeated(property_, 0.2)
@@ -115,7 +124,7 @@ def test_any_files_are_read() -> None:
         for assignment in (ASSIGNMENT, LAB):
             submission = read_submission("s", files, assignment)
             json.dumps([submission.problems, submission.received, submission.answers], ensure_ascii=True)
-        slug(next(iter(files), "x"))
+        file_stem(next(iter(files), "x"))
 
     repeated(property_, 0.2)
 
@@ -134,11 +143,11 @@ def test_any_archive_is_collected(tmp_path: Path) -> None:
             packed[at % len(packed) : at % len(packed) + len(splice)] = splice
         place.write_bytes(packed)
         try:
-            collected = collect([place], ASSIGNMENT)
+            collected = collect([place], ASSIGNMENT, read=read)
         except ConfigError:
             return
         for submission in collected.submissions:
             json.dumps([submission.student, submission.problems, submission.received], ensure_ascii=False).encode()
-        exported([])
+        read_export([])
 
     repeated(property_, 0.2)

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import pytest
 
-from pacelab_grading import session as session_module
-from pacelab_grading.judge import Verdict
-from pacelab_grading.leftovers import BOX, own_mark
 from pacelab_grading.records.report import html_report, text_report
-from pacelab_grading.sandbox import Limits, Walls
+from pacelab_grading.rubric.verdict import Verdict
+from pacelab_grading.sandbox import session as session_module
+from pacelab_grading.sandbox.box import Limits, Walls
+from pacelab_grading.sandbox.leftovers import BOX, own_mark
 
 # What hostile code tries. Each stands for a function that is asked for a number, or for the import of the file.
 
@@ -109,13 +109,13 @@ ATTACKS = (
         "search-frames-for-the-answer",
         "frame = sys._getframe()\nwhile frame:\n    for value in frame.f_locals.values():\n"
         "        if isinstance(value, float): return value\n    frame = frame.f_back",
-        "None; it must be a number",
+        "None, which is not a number",
     ),
     Attack(
         "search-gc-for-the-answer",
         "import gc\nfor item in gc.get_objects():\n"
         "    if isinstance(item, dict) and 'expected' in item: return item['expected']",
-        "None; it must be a number|got",
+        "None, which is not a number|got",
     ),
     Attack(
         "always-equal",
@@ -146,7 +146,9 @@ ATTACKS = (
     Attack("stop-itself", "os.kill(os.getpid(), 19)", EPERM),
     Attack("crash", "import ctypes\nctypes.string_at(0)", "signal 11"),
     Attack("malformed-message", WRITE.replace("FRAME", r"b'\0\0\0\4!!!!'"), "sent not JSON|not asked for"),
-    Attack("giant-message", WRITE.replace("FRAME", r"b'\xff\xff\xff\xff'"), "a message of 4294967295 bytes"),
+    Attack(
+        "giant-message", WRITE.replace("FRAME", r"b'\xff\xff\xff\xff'"), "a message that announces 4294967295 bytes"
+    ),
     Attack("unfinished-message", WRITE.replace("FRAME", r"b'\0\0\0\77['") + "os._exit(0)", "instead of answering"),
     Attack(
         "answer-before-the-question",
@@ -163,7 +165,7 @@ ATTACKS = (
     Attack("nan", "return float('nan')", "ValueError"),
     Attack("infinity", "return float('inf')", "ValueError"),
     Attack("enormous-number", "return 10**5000", "ValueError|not JSON"),
-    Attack("enormous-answer", "return 'x' * 10**7", "10000.* bytes: allowed are 262144"),
+    Attack("enormous-answer", "return 'x' * 10**7", "10000.* bytes .at most 262144 are valid"),
     Attack("deep-answer", "x = []\nfor _ in range(10**5): x = [x]\nreturn x", "TypeError"),
     Attack("object-for-an-answer", "return object()", "a object was returned where a plain value"),
     Attack("pickle-for-an-answer", "import pickle\nreturn pickle.dumps(print)", "a bytes was returned"),
@@ -195,7 +197,7 @@ ATTACKS = (
     Attack(
         "probe-the-seed", "import time, random\nrandom.seed(int(time.time()))\nreturn random.random()", "expected: FHD"
     ),
-    Attack("probe-the-arguments", "return str(sys.argv) + str(os.environ)", "which is no number"),
+    Attack("probe-the-arguments", "return str(sys.argv) + str(os.environ)", "which is not a number"),
     Attack("stop-counting-lines", "sys.settrace(None)\nsys.setprofile(None)\nreturn 1", "expected: FHD"),
     Attack("raise-limits", "import resource\nresource.setrlimit(resource.RLIMIT_AS, (-1, -1))", "ValueError|" + EPERM),
     Attack(
@@ -212,11 +214,14 @@ ATTACKS = (
 
 ONCE = "from pacelab import Inject\n        s, self.seen = self.seen, None\n        return {} if s else None"
 HOOK_ATTACKS = {
-    "inject-made-up-data": (ONCE.format("Inject(s._replace(seq=0))"), "Inject is no action of this assignment"),
+    "inject-made-up-data": (ONCE.format("Inject(s._replace(seq=0))"), "Inject is not an action of this assignment"),
     "endless-actions": ("return Forward(self.seen.handle) if self.seen else None", "more than 1000 actions"),
     "unknown-handle": (ONCE.format("Forward(s.handle + 7)"), "is not held"),
     "wrong-types": (ONCE.format("Forward('1')"), "wrong type"),
-    "not-an-action": ("s, self.seen = self.seen, None\n        return ('Points', 100) if s else None", "is no action"),
+    "not-an-action": (
+        "s, self.seen = self.seen, None\n        return ('Points', 100) if s else None",
+        "is not an action",
+    ),
 }
 
 
@@ -249,7 +254,7 @@ WITHOUT_NAMESPACES = {
     *("kill-everybody", "unix-socket", "run-a-program", "become-a-program", "become-root", "trace-the-grader", "sleep"),
     *("list-processes", "shared-memory"),
 }
-"""Attacks that bubblewrap would stop: the fallback must, too. The others never meet a wall."""
+"""Attacks that bubblewrap stops; the fallback must stop them as well. The others meet no barrier."""
 
 
 def processes() -> set[int]:
@@ -286,17 +291,32 @@ def test_hostile_hook_gains_nothing(name: str, best: Walls, grade: Judge) -> Non
     assert re.search(report, text_report(verdict)), text_report(verdict)
 
 
-def test_what_computes_in_one_line_is_not_graded_and_says_so(
+def test_endless_computation_without_steps_fails_by_processor_time(
     best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session_module, "COUNTED_CPU_S", 1.0)
     only = ("equal-rates", "unequal-rates", "short-path")
     verdict = grade(CALLED.format(body="    return sum(range(10**12))"), best, only=only)
-    assert verdict.status == "rerun"
-    assert verdict.points == 0
+    assert (verdict.status, verdict.points) == ("graded", 0)
     first, *others = [result.got for result in verdict.results]
-    assert first.endswith("not graded, rerun")
-    assert others == [f"as above: {first}"] * 2  # once is enough: there is time for the checks of other parts
+    assert "computed for 1 s of processor time without returning" in first
+    assert others == ["four_hop_delay_ns() does not end, as was proven above: an endless loop?"] * 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    return sum(1 for _ in iter(int, 1))",
+        "    return [x for x in iter(int, 1) if x]",
+        "    return {x: 1 for x in iter(int, 1)}",
+    ],
+)
+def test_steps_of_comprehensions_are_counted(body: str, best: Walls, grade: Judge) -> None:
+    limits = Limits(steps_per_call=1_000_000)
+    verdict = grade(CALLED.format(body=body), best, only=("equal-rates",), limits=limits)
+    (result,) = verdict.results
+    assert (verdict.status, result.status) == ("graded", "failed")
+    assert "made 1,000,000 steps without returning" in result.got
 
 
 def test_slow_code_that_ends_gets_its_points(best: Walls, grade: Judge, model: str) -> None:

@@ -14,46 +14,49 @@ from typing import Any
 
 import pytest
 
-from pacelab_grading import examiner as examiner_module
-from pacelab_grading import judge as judge_module
-from pacelab_grading import lab as lab_module
 from pacelab_grading.assignments import ASSIGNMENTS, find_assignment
-from pacelab_grading.examiner import Examiner, Settings
 from pacelab_grading.inside import wire
-from pacelab_grading.judge import NOT_GRADED, Verdict, judge
-from pacelab_grading.lab import Lab
+from pacelab_grading.judging import judge as judge_module
+from pacelab_grading.judging import process as process_module
+from pacelab_grading.judging.judge import judge
+from pacelab_grading.judging.process import BatchSettings, JudgeProcess
 from pacelab_grading.labs.rubrics import LABS
-from pacelab_grading.plain import Unfit, checked, plain
 from pacelab_grading.receive.submission import Submission
 from pacelab_grading.records.report import html_report, text_report
-from pacelab_grading.sandbox import Limits, Walls
-from pacelab_grading.session import LocalSession, Malformed, Raised
+from pacelab_grading.rubric import context as context_module
+from pacelab_grading.rubric.context import CheckContext
+from pacelab_grading.rubric.verdict import NOT_GRADED, Verdict
+from pacelab_grading.sandbox.box import Limits, Walls
+from pacelab_grading.sandbox.failures import Malformed, Raised
+from pacelab_grading.sandbox.session import LocalSession
+from pacelab_grading.text.answers import InvalidAnswer, checked_answer
+from pacelab_grading.text.printable import printable
 
 Judge = Callable[..., Verdict]
-SETTINGS = Settings(assignment=3, weak_walls=True)
+SETTINGS = BatchSettings(assignment=3, weak_walls=True)
 HEAD = 'PACELAB_ASSIGNMENT = "3/1"\nimport os, sys\n'
 DELAY = HEAD + "def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):\n"
 NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
 
 RESULTS = {
-    "nothing, for want of a return": ("pass", "None; it must be a number"),
+    "nothing, for want of a return": ("pass", "None, which is not a number"),
     "a number of 400 digits": ("return 10**400", "a whole number of 1329 bits"),
     "a number beyond floats": ("return 10**4000", "a whole number of|not JSON"),
-    "half a surrogate pair": ("return '\\ud800'", r"\\ud800.*which is no number"),
+    "half a surrogate pair": ("return '\\ud800'", r"\\ud800.*which is not a number"),
     "half a surrogate pair in an exception": ("raise ValueError('\\udcff')", r"raised ValueError: \\udcff"),
     "an exception whose text is none": (
         "class E(Exception):\n        def __str__(self): raise KeyError\n    raise E",
         "the process ended|raised",
     ),
-    "lists in lists": ("return [[[[[[1]]]]]]", "which is no number|where a plain value was asked for"),
+    "lists in lists": ("return [[[[[[1]]]]]]", "which is not a number|where a plain value was asked for"),
     "escapes for a terminal": ("raise ValueError('\\x1b[2J\\x07')", r"\\x1b\[2J\\x07"),
     "a right-to-left override": ("raise ValueError('\\u202e')", r"\\u202e"),
-    "a long text": ("return 'x' * 200_000", "which is no number"),
+    "a long text": ("return 'x' * 200_000", "which is not a number"),
 }
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_a_strange_answer_is_a_verdict(best: Walls, grade: Judge, name: str) -> None:
+def test_an_unusual_answer_is_a_verdict(best: Walls, grade: Judge, name: str) -> None:
     body, says = RESULTS[name]
     verdict = grade(f"{DELAY}    {body}\n", best, only=("equal-rates",))
     text = text_report(verdict)
@@ -122,8 +125,8 @@ STALLS = {
 
 
 @pytest.mark.parametrize("name", STALLS)
-def test_no_pipe_holds_the_grader(best: Walls, grade: Judge, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pacelab_grading.session.COUNTED_CPU_S", 1.0)
+def test_no_pipe_blocks_the_grader(best: Walls, grade: Judge, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pacelab_grading.sandbox.session.COUNTED_CPU_S", 1.0)
     began = time.monotonic()
     verdict = grade(DELAY + STALLS[name].strip("\n") + "\n", best, only=("equal-rates",))
     assert verdict.points == 0, text_report(verdict)
@@ -131,10 +134,11 @@ def test_no_pipe_holds_the_grader(best: Walls, grade: Judge, name: str, monkeypa
     assert time.monotonic() - began < 60
 
 
-def test_a_question_that_nobody_reads_is_waited_for_under_watch(best: Walls, grade: Judge) -> None:
+def test_a_process_that_does_not_read_questions_times_out(best: Walls, grade: Judge) -> None:
     """Longer than a pipe holds: a write that blocked would never return."""
-    from pacelab_grading.sandbox import Box
-    from pacelab_grading.session import Asleep, Session
+    from pacelab_grading.sandbox.box import Box
+    from pacelab_grading.sandbox.failures import IdleTimeout
+    from pacelab_grading.sandbox.session import Session
 
     source = (
         "def f(x):\n    import threading\n    from pacelab_grading.inside import wire\n"
@@ -143,10 +147,10 @@ def test_a_question_that_nobody_reads_is_waited_for_under_watch(best: Walls, gra
     )
     with Box(best) as box:
         box.put("f.py", source)
-        with Session(box, "f.py", number=7, asleep_s=0.5) as session:
+        with Session(box, "f.py", number=7, idle_s=0.5) as session:
             session.request("load")
             assert session.request("call", None, "f", [1], {}) == 1
-            with pytest.raises(Asleep):
+            with pytest.raises(IdleTimeout):
                 session.request("call", None, "f", ["x" * 500_000], {}, doing="f()")
 
 
@@ -159,7 +163,7 @@ def test_a_question_that_nobody_reads_is_waited_for_under_watch(best: Walls, gra
         "    sum(range(5 * 10**7))\n    raise SystemError('error return without exception set')\n",
     ],
 )
-def test_what_ends_its_process_when_counted_is_a_verdict_each_time(
+def test_a_process_that_dies_when_counted_fails_each_time(
     best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch, body: str
 ) -> None:
     """Not only as often as calls are counted."""
@@ -180,8 +184,8 @@ def test_prints_are_shown_and_bounded(best: Walls, grade: Judge) -> None:
     assert "last words" in crashed.results[0].printed
 
 
-def test_a_check_that_stumbles_fails_alone(best: Walls, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stumble(lab: Lab) -> None:
+def test_a_check_that_crashes_fails_alone(best: Walls, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stumble(lab: CheckContext) -> None:
         lab.step("ask for the moon")
         raise KeyError("moon")
 
@@ -202,9 +206,9 @@ def test_a_judge_that_is_killed_costs_one_check(engine: None, monkeypatch: pytes
     slow = lab.model + "\nsum(range(3 * 10**6))\n"
     ids = [check.id for check in lab.checks]
     heard: list[str] = []
-    do = Examiner._do
+    do = JudgeProcess._do
 
-    def killing(self: Examiner, job: Mapping[str, Any], seconds: float) -> Iterator[tuple[str, Any]]:
+    def killing(self: JudgeProcess, job: Mapping[str, Any], seconds: float) -> Iterator[tuple[str, Any]]:
         for kind, value in do(self, job, seconds):
             heard.append(kind)
             yield kind, value
@@ -212,57 +216,59 @@ def test_a_judge_that_is_killed_costs_one_check(engine: None, monkeypatch: pytes
                 assert self._process is not None
                 os.kill(self._process.pid, signal.SIGKILL)
 
-    monkeypatch.setattr(Examiner, "_do", killing)
-    with Examiner() as examiner:
-        verdict = examiner.judge(Submission(student="s", source=slow), Settings(assignment="lab3", weak_walls=True))
+    monkeypatch.setattr(JudgeProcess, "_do", killing)
+    with JudgeProcess() as judge_process:
+        verdict = judge_process.judge(
+            Submission(student="s", source=slow), BatchSettings(assignment="lab3", weak_walls=True)
+        )
     lost = [result for result in verdict.results if result.status == NOT_GRADED]
     assert [result.id for result in lost] in [[name] for name in ids[1:]]
-    assert "the grader's own process was lost (signal 9)" in lost[0].got
+    assert "the grader's own process died (signal 9)" in lost[0].got
     assert [result.id for result in verdict.results] == ids
     assert verdict.points == 100 - lost[0].points
 
 
-def test_the_deadline_outside_holds_whatever_the_judge_does(engine: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examiner_module, "WALL_S", 0.5)
-    monkeypatch.setattr(examiner_module, "GRACE_S", 1.0)
+def test_the_outer_deadline_holds_whatever_the_judge_does(engine: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_module, "WALL_S", 0.5)
+    monkeypatch.setattr(process_module, "GRACE_S", 1.0)
     began = time.monotonic()
-    with Examiner() as examiner:
-        verdict = examiner.judge(Submission(student="s", source="while True: pass\n"), SETTINGS)
-        assert "its time was over" in verdict.results[-1].got
+    with JudgeProcess() as judge_process:
+        verdict = judge_process.judge(Submission(student="s", source="while True: pass\n"), SETTINGS)
+        assert "its time was used up" in verdict.results[-1].got
         assert {result.status for result in verdict.results} == {NOT_GRADED}
         assert time.monotonic() - began < 30
         monkeypatch.undo()  # and the next one is graded
-        again = examiner.judge(Submission(student="t", source="1 / 0\n"), SETTINGS)
+        again = judge_process.judge(Submission(student="t", source="1 / 0\n"), SETTINGS)
     assert again.status == "graded"
     assert "ZeroDivisionError" in again.problems[0]
 
 
-def test_what_kills_the_reader_is_named() -> None:
-    with Examiner() as examiner:
-        examiner._started().kill()
-        found = examiner.read("s", {"gateway_pacer.py": b"x = 1\n"}, find_assignment(3))
+def test_the_death_of_the_reader_is_reported() -> None:
+    with JudgeProcess() as judge_process:
+        judge_process._started().kill()
+        found = judge_process.read("s", {"gateway_pacer.py": b"x = 1\n"}, find_assignment(3))
         if found.source is None:  # it was killed before it read
             assert "what was handed in cannot be read" in found.problems[-1]
-        assert examiner.read("s", {"gateway_pacer.py": b"x = 1\n"}, find_assignment(3)).source == "x = 1\n"
+        assert judge_process.read("s", {"gateway_pacer.py": b"x = 1\n"}, find_assignment(3)).source == "x = 1\n"
 
 
 @pytest.mark.parametrize(
     "value", [10**400, -(10**19), float("inf"), float("nan"), {"a": 1}, [[[[[[[[[[[[[[1]]]]]]]]]]]]]], [0] * 60_000]
 )
-def test_answers_beyond_bounds_are_unfit(value: Any) -> None:
-    with pytest.raises(Unfit):
-        checked(value)
+def test_answers_out_of_bounds_are_invalid(value: Any) -> None:
+    with pytest.raises(InvalidAnswer):
+        checked_answer(value)
 
 
-def test_an_exponent_makes_no_infinity() -> None:
-    with pytest.raises(Unfit, match="not finite"):
-        checked(wire.decode(b"[1e999]"))
+def test_an_exponent_cannot_make_infinity() -> None:
+    with pytest.raises(InvalidAnswer, match="not finite"):
+        checked_answer(wire.decode(b"[1e999]"))
 
 
-def test_plain_text_shows_what_hides() -> None:
-    assert plain("a\x1b\u202e\ud800\nü✓") == r"a\x1b\u202e\ud800\nü✓"
-    assert plain("a\nb", lines=True) == "a\nb"
-    assert plain("abcdef", 3) == "abc..."
+def test_printable_text_shows_hidden_characters() -> None:
+    assert printable("a\x1b\u202e\ud800\nü✓") == r"a\x1b\u202e\ud800\nü✓"
+    assert printable("a\nb", lines=True) == "a\nb"
+    assert printable("abcdef", 3) == "abc..."
 
 
 # Any answer at all, to every question of every check. `make fuzz` does this for an hour.
@@ -288,8 +294,8 @@ class Fuzzed:
             raise Raised({"type": kind, "kinds": kind, "text": "t", "where": ""}, doing)
         value = hook_answer(self._draw) if operation in ("seen", "sent", "timeout") else anything(self._draw)
         try:
-            return checked(value)
-        except Unfit as error:
+            return checked_answer(value)
+        except InvalidAnswer as error:
             raise Malformed(str(error)) from None
 
     def close(self) -> None:
@@ -332,12 +338,12 @@ def fuzz(number: int | str, seed: int, monkeypatch: pytest.MonkeyPatch, *, simul
     draw = random.Random(seed)
     made: list[Fuzzed] = []
 
-    def session(self: Lab) -> Fuzzed:
+    def session(self: CheckContext) -> Fuzzed:
         made.append(Fuzzed(list(assignment.names), draw))
         self._names = frozenset(assignment.names)
         return made[-1]
 
-    monkeypatch.setattr(Lab, "session", session)
+    monkeypatch.setattr(CheckContext, "session", session)
     verdict = judge(Submission(student="s", source="x = 1\n"), assignment, walls=NO_WALLS)
     stumbled = [(result.id, result.got) for result in verdict.results if "the check itself failed" in result.got]
     assert not stumbled, (seed, stumbled)
@@ -358,7 +364,7 @@ def test_the_capstone_is_ready_for_any_answer(monkeypatch: pytest.MonkeyPatch) -
     assert sum(fuzz("lab7", seed, monkeypatch, simulated=True) for seed in range(5)) > 15
 
 
-def test_modules_of_the_students_own_are_imported_and_counted(best: Walls) -> None:
+def test_the_students_own_modules_are_imported_and_counted(best: Walls) -> None:
     model = find_assignment(3).model
     head, tail = model.split("class PaceEstimator:")
     main = "from parts.delay import *\nfrom parts.delay import four_hop_delay_ns\n\nclass PaceEstimator:" + tail
@@ -378,7 +384,7 @@ def test_modules_of_the_students_own_are_imported_and_counted(best: Walls) -> No
     endless = points(head.replace("    ahead = per_byte[:4]\n", "    while True: pass\n"), few)
     assert endless.status == "graded"
     assert "an endless loop?" in text_report(endless)
-    assert f"stage 1 of {len(assignment.checks)} is next" in text_report(endless)
+    assert f"next: stage 1 of {len(assignment.checks)}, " in text_report(endless)
     assert "run with the reference's four_hop_delay_ns" in text_report(endless)
 
 
@@ -402,10 +408,18 @@ def test_no_two_checks_share_a_process(number: int, monkeypatch: pytest.MonkeyPa
         nonlocal now
         now = str(value) if kind == "check" else now
 
-    monkeypatch.setattr(lab_module, "LocalSession", Noted)
+    monkeypatch.setattr(context_module, "LocalSession", Noted)
     assignment = find_assignment(number)
-    verdict = judge(Submission(student="s", source=assignment.model), assignment, walls=NO_WALLS, tell=tell)
+    verdict = judge(Submission(student="s", source=assignment.model), assignment, walls=NO_WALLS, listener=tell)
     assert verdict.points == verdict.total
     assert all(len(checks - {"load"}) <= 1 for checks in asked), asked
     assert [checks for checks in asked if "load" in checks] == [asked[0]]
     assert len(asked) > 1
+
+
+def test_a_file_that_takes_too_long_to_read_is_not_a_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_module, "READ_S", 0.0)
+    with JudgeProcess() as process:
+        found = process.read("s", {"gateway_pacer.py": b"x = 1\n"}, find_assignment(3))
+    assert (found.source, found.unread) == (None, True)
+    assert found.problems == ("what was handed in could not be read within 0 s: not graded, rerun",)

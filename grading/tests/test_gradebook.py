@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,42 +14,46 @@ import pytest
 from pacelab import ConfigError, HostError
 from pacelab.running import workers
 from pacelab_grading.assignments import find_assignment
-from pacelab_grading.batch import grade_all, others_kept, slug
-from pacelab_grading.commands import _say
 from pacelab_grading.commands import grade as grade_command
-from pacelab_grading.examiner import Examiner, Settings
-from pacelab_grading.judge import NOT_GRADED, Result, Verdict
-from pacelab_grading.plain import folded
+from pacelab_grading.grade.batch import grade_all, other_assignments
+from pacelab_grading.grade.messages import print_notes
+from pacelab_grading.grade.options import GradeOptions
+from pacelab_grading.judging.process import BatchSettings, JudgeProcess
 from pacelab_grading.receive.submission import Submission
+from pacelab_grading.records.adjust import adjusted, read_adjustments
 from pacelab_grading.records.gradebook import (
-    GONE,
+    FROM_EARLIER_RUN,
     Row,
     csv_file,
-    gone,
-    gradebook,
     graded_before,
     lateness,
-    remembered,
-    strangers,
-    summary,
+    mark_earlier_grades,
+    missing_now,
     to_csv,
+    unmatched_rows,
+)
+from pacelab_grading.records.gradebook import (
+    gradebook as made_gradebook,
 )
 from pacelab_grading.records.gradescope import results
-from pacelab_grading.records.home import canvas, homeward, of_earlier, write_home
-from pacelab_grading.records.report import from_json, html_report, text_report, to_json
+from pacelab_grading.records.lms_export import build_files, canvas, files_of_earlier_runs, write_files
+from pacelab_grading.records.report import file_stem, html_report, text_report
 from pacelab_grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
-from pacelab_grading.sandbox import Walls
+from pacelab_grading.records.summary import summary
+from pacelab_grading.rubric.verdict import NOT_GRADED, Result, Verdict, from_json, to_json
+from pacelab_grading.sandbox.box import Walls
+from pacelab_grading.text.printable import casefolded
 
 Judge = Callable[..., Verdict]
 TEMPLATE = find_assignment(2).template
 MANY = [Submission(student=f"s{number}", source=f"return {number}\n") for number in range(3)]
 """No Python, which takes the least time."""
-SETTINGS = Settings(assignment=2, weak_walls=True)
+SETTINGS = BatchSettings(assignment=2, weak_walls=True)
 
 
 @pytest.mark.thorough
-def test_the_same_submission_gets_the_same_verdict_behind_any_walls(grade: Judge, best: Walls) -> None:
-    from pacelab_grading.sandbox import walls
+def test_the_same_submission_gets_the_same_verdict_in_any_sandbox(grade: Judge, best: Walls) -> None:
+    from pacelab_grading.sandbox.box import walls
 
     source = (find_assignment(2).path / "model.py").read_text(encoding="utf-8").replace("8e9", "1e9")
     documents = [
@@ -59,18 +63,25 @@ def test_the_same_submission_gets_the_same_verdict_behind_any_walls(grade: Judge
     assert documents[0]["results"] == documents[2]["results"]
 
 
+def gradebook(
+    verdicts: Sequence[Verdict], submissions: Sequence[Submission], students: Sequence[Student], rule: LateRule
+) -> list[Row]:
+    number = verdicts[0].assignment if verdicts else 3
+    return made_gradebook(verdicts, submissions, students, rule=rule, assignment=find_assignment(number))
+
+
 def test_another_key_draws_other_parameters(grade: Judge, best: Walls) -> None:
     source = TEMPLATE.replace("raise NotImplementedError", "return 600_000", 3)
-    told = [grade(source, best, number=2, only=("bound",), key=key).results[0].steps[-1] for key in ("a", "b", "b")]
-    assert told[0] != told[1] == told[2]
+    steps = [grade(source, best, number=2, only=("bound",), key=key).results[0].steps[-1] for key in ("a", "b", "b")]
+    assert steps[0] != steps[1] == steps[2]
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_batch_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graded: list[str] = []
-    original = Examiner.judge
+    original = JudgeProcess.judge
 
-    def counting(self: Examiner, submission: Submission, settings: Settings) -> Verdict:
+    def counting(self: JudgeProcess, submission: Submission, settings: BatchSettings) -> Verdict:
         graded.append(submission.student)
         return original(self, submission, settings)
 
@@ -78,7 +89,7 @@ def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytes
         if done == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Examiner, "judge", counting)
+    monkeypatch.setattr(JudgeProcess, "judge", counting)
     with pytest.raises(KeyboardInterrupt):
         grade_all(MANY, SETTINGS, store=tmp_path, jobs=1, on_done=stop)
     assert graded[:2] == ["s0", "s1"]  # the third may have begun
@@ -90,21 +101,23 @@ def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytes
         path.write_text("{")  # as a full disk would leave it, were it not for the rename
     grade_all(MANY, SETTINGS, store=tmp_path, jobs=1)
     assert len(graded) == 6
-    monkeypatch.setattr("pacelab_grading.batch.HERE", tmp_path)  # rubrics of another text, and the same version
+    monkeypatch.setattr(
+        "pacelab_grading.grade.batch.PACKAGE", tmp_path
+    )  # rubrics of another text, and the same version
     grade_all(MANY, SETTINGS, store=tmp_path, jobs=1)
     assert len(graded) == 9
 
 
-def test_a_scheduler_that_is_not_there_is_a_host_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_scheduler_is_a_host_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "CONNECT_S", 0.3)
     with pytest.raises(HostError, match="--scheduler"):
         grade_all(MANY, SETTINGS, store=tmp_path, scheduler="tcp://127.0.0.1:9")
 
 
-def test_file_names_hold_no_path_and_stay_apart() -> None:
+def test_file_names_contain_no_path_and_are_unique() -> None:
     names = ["ann", "Ann", "zoë", "zoe\u0308", "../../etc/passwd", "a/b", "a_b", "", "Zoë Öz", "x" * 300]
-    made = [slug(name) for name in names]
-    assert len(set(map(folded, made))) == len(names)  # on a disk for which letters have no size, too
+    made = [file_stem(name) for name in names]
+    assert len(set(map(casefolded, made))) == len(names)  # on a disk for which letters have no size, too
     assert not any("/" in name or ".." in name or len(name) > 80 for name in made)
 
 
@@ -121,7 +134,7 @@ def verdict(student: str, points: float, status: str = "graded") -> Verdict:
         total=100,
         status=status,
         results=(result,),
-        problems=("mend <this>",),
+        problems=("fix <this>",),
     )
 
 
@@ -137,7 +150,7 @@ def test_a_pair_shares_its_better_submission() -> None:
     assert found == [("Ann A", 70, "graded", None), ("Bob B", 70, "graded", None), ("Cem C", 0.0, "missing", None)]
 
 
-def test_a_pair_may_be_written_in_any_way_and_words_remain_words() -> None:
+def test_spelling_of_a_pairs_name_is_normalized() -> None:
     named = ["A, B", "a,b", " A ,  B", "ab", "team 1 1", "team 11"]
     students = [Student(student=f"s{place}", group=group) for place, group in enumerate(named)]
     found = rows([verdict("s0", 70)], students)
@@ -145,10 +158,10 @@ def test_a_pair_may_be_written_in_any_way_and_words_remain_words() -> None:
     assert len({student.pair for student in students}) == 4
 
 
-def test_two_columns_of_one_title_are_refused_where_it_is_read(tmp_path: Path) -> None:
+def test_two_columns_with_the_same_title_are_refused(tmp_path: Path) -> None:
     place = tmp_path / "roster.csv"
     place.write_text("student,Quiz,Student ,Quiz\nAnn,1,x,2\n")
-    with pytest.raises(ConfigError, match="2 columns are called 'student': rename those that are not it"):
+    with pytest.raises(ConfigError, match="has 2 columns named 'student'; rename all but one of them"):
         read_roster(place)
     place.write_text("student,Quiz,,quiz,\nAnn,1,,2,\n")
     assert read_roster(place) == [Student(student="Ann")]
@@ -165,7 +178,7 @@ def test_two_columns_of_one_title_are_refused_where_it_is_read(tmp_path: Path) -
         ("2026-11-05T12:00", 0, 4, 0),  # beyond the most days
     ],
 )
-def test_late_days_cost_a_part_each(submitted: str, extension: float, days: int, score: float) -> None:
+def test_each_late_day_costs_a_part(submitted: str, extension: float, days: int, score: float) -> None:
     rule = LateRule(due=parse_time("2026-11-01T23:59"), percent_per_day=10, most_days=3)
     students = [Student(student="Ann", submitted=submitted, extension_days=extension)]
     assert rows([verdict("Ann", 80)], students, rule) == [("Ann", score, "graded", days)]
@@ -181,7 +194,7 @@ def pair(*submitted: str) -> list[Student]:
     ]
 
 
-def test_each_has_the_own_number_and_of_a_pair_only_the_partner_is_told_who_handed_in() -> None:
+def test_partners_have_their_own_numbers_and_a_remark() -> None:
     """The platform writes the name in its own way."""
     students = [
         Student(student=name, group=group, ids=(("moodle", id),))
@@ -190,8 +203,8 @@ def test_each_has_the_own_number_and_of_a_pair_only_the_partner_is_told_who_hand
     made = Submission(student="Team 1-Ann Lee", source="", platform="moodle", identity="21")
     found = gradebook([verdict(made.student, 90)], [made], students, LateRule())
     assert [(row.id, row.remarks) for row in found] == [
-        ("21", "mend <this>"),
-        ("22", "handed in by Team 1-Ann Lee; mend <this>"),
+        ("21", "fix <this>"),
+        ("22", "handed in by Team 1-Ann Lee; fix <this>"),
         ("23", "nothing handed in"),
     ]
 
@@ -203,22 +216,22 @@ def test_a_pair_is_as_late_as_its_submission() -> None:
     assert rows([verdict("Ann", 90)], pair(LATE, EARLY), DUE) == both
 
 
-def test_a_pair_gets_what_is_worth_more_after_the_deduction() -> None:
+def test_a_pair_gets_the_submission_worth_more_after_the_penalty() -> None:
     both = [("Ann", 80, "graded", 0), ("Bob", 80, "graded", 0)]
     assert rows([verdict("Ann", 80), verdict("Bob", 90)], pair(EARLY, LATE), DUE) == both
     extended = [Student(student="Ann", group="g", submitted=LATE), Student(student="Bob", group="g", extension_days=2)]
     assert [row[1] for row in rows([verdict("Ann", 90)], extended, DUE)] == [70, 90]  # an extension is one's own
 
 
-def test_a_report_and_the_remarks_say_what_lateness_took_off() -> None:
+def test_report_and_remarks_show_the_late_penalty() -> None:
     made, handed = [verdict("Ann", 90)], Submission(student="Ann", source="")
     for extension, told in ((0, ["Ann", "Bob"]), (2, ["Ann"])):
         people = [Student(student="Ann", group="g", submitted=LATE)]
         people += [Student(student="Bob", group="g", extension_days=extension)]
         found = gradebook(made, [handed], people, DUE)
-        assert lateness(found, handed) == [f"{name}: late (days begun: 2): 20 points off" for name in told]
-        assert found[0].remarks == "late (days begun: 2): 20 points off; mend <this>"
-    assert lateness(gradebook(made, [handed], people[:1], DUE), handed) == ["late (days begun: 2): 20 points off"]
+        assert lateness(found, handed) == [f"{name}: late (started days: 2): 20 points off" for name in told]
+        assert found[0].remarks == "late (started days: 2): 20 points off; fix <this>"
+    assert lateness(gradebook(made, [handed], people[:1], DUE), handed) == ["late (started days: 2): 20 points off"]
 
 
 @pytest.fixture
@@ -249,21 +262,21 @@ def test_offsets_count(due: str, submitted: str, days: int) -> None:
 
 
 @pytest.mark.usefixtures("eight_hours_behind")
-def test_a_time_that_no_clock_shows_is_told() -> None:
+def test_an_impossible_time_is_refused() -> None:
     with pytest.raises(ConfigError, match="give both an offset"):
         LateRule(due=parse_time("2026-11-01T23:59Z")).days("9999-12-31T23:59")
 
 
-def test_strangers_and_reruns_are_marked() -> None:
+def test_unmatched_hand_ins_and_reruns_are_marked() -> None:
     submissions = [Submission(student="who", source="", late=True)]
     (known, stranger) = gradebook([verdict("who", 5, "rerun")], submissions, [Student(student="Ann")], LateRule())
     assert known.status == "missing"
     assert stranger.status == "rerun"
     assert "not in the roster" in stranger.remarks
-    assert "late, by an unknown time" in stranger.remarks
+    assert "late, but the time is unknown" in stranger.remarks
 
 
-def test_why_a_hand_in_is_nobodys() -> None:
+def test_unmatched_hand_ins_have_a_reason() -> None:
     students = [Student(student=name, id=number) for name, number in (("Jo Smith", "1"), ("Jo Smith", "2"), ("X", "2"))]
     found = gradebook(
         [verdict(name, 5) for name in ("Jo Smith", "2", "Lee", "1")],
@@ -272,12 +285,12 @@ def test_why_a_hand_in_is_nobodys() -> None:
         LateRule(),
     )
     assert [row.status for row in found] == ["graded", "missing", "missing", "graded", "graded", "graded"]
-    assert strangers(found) == found[3:]
+    assert unmatched_rows(found) == found[3:]
     said = [row.remarks.partition(":")[0] for row in found[3:]]
-    assert said == ["its name fits 2 students", "its id fits 2 students", "not in the roster; mend <this>"]
+    assert said == ["its name matches 2 students", "its id matches 2 students", "not in the roster; fix <this>"]
 
 
-def test_whose_partner_has_two_hand_ins_has_them_too() -> None:
+def test_both_partners_get_two_hand_ins_of_one() -> None:
     found = rows([verdict("Ann", 90), verdict("Ann", 80)], pair("", ""))
     assert [row[2] for row in found] == ["duplicate", "duplicate"]
 
@@ -308,17 +321,17 @@ def test_roster_headers_and_errors(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"line 3: field larger .* shorten the cell"):
         read_roster(place)
     place.write_text('student,id\n"Ann,1\nBob,2\n')
-    with pytest.raises(ConfigError, match=r"unexpected end of data: .* close its quotes"):
+    with pytest.raises(ConfigError, match=r"unexpected end of data; .* close its quotes"):
         read_roster(place)
     place.write_text("student\nAnn\nJörg\n", "latin-1")
-    with pytest.raises(ConfigError, match=r"roster.csv', line 3: no UTF-8: save it as CSV UTF-8"):
+    with pytest.raises(ConfigError, match=r"roster.csv', line 3: not UTF-8; save it as CSV UTF-8"):
         read_roster(place)
     with pytest.raises(ConfigError, match="ISO 8601"):
         parse_time("yesterday")
 
 
 @pytest.mark.parametrize("text", ["2026-11-01", " 20261101 ", "2026-W44-7"])
-def test_a_day_alone_is_no_time(text: str) -> None:
+def test_a_day_without_a_time_is_refused(text: str) -> None:
     """Its first minute would be a day before what is meant by --due, and before what was handed in on it."""
     with pytest.raises(ConfigError, match="with the time of day"):
         parse_time(text)
@@ -331,7 +344,7 @@ def test_a_roster_may_begin_with_empty_lines_or_excels_separator(tmp_path: Path)
     assert read_roster(place) == [Student(student="Ann", id="1")]
 
 
-def test_who_is_in_two_sections_is_one_student(tmp_path: Path) -> None:
+def test_a_student_in_two_sections_counts_once(tmp_path: Path) -> None:
     place = tmp_path / "roster.csv"
     place.write_text("student,id,section\nAnn,1,A\nAnn,1,B\nAnn,2,B\n", "utf-8")
     assert [(student.id, student.line) for student in read_roster(place)] == [("1", 0), ("2", 2)]
@@ -339,7 +352,7 @@ def test_who_is_in_two_sections_is_one_student(tmp_path: Path) -> None:
     assert [student.line for student in read_roster(place)] == [0, 2]  # what is uploaded counts line by line
 
 
-def test_what_bears_a_groups_name_is_the_groups() -> None:
+def test_a_hand_in_with_a_groups_name_is_the_groups() -> None:
     students = [
         Student(student=name, id=name[0], group=group) for name, group in (("Ann", ""), ("Bob", "P 1"), ("Cy", "P 1"))
     ]
@@ -350,7 +363,7 @@ def test_what_bears_a_groups_name_is_the_groups() -> None:
     ]
 
 
-def test_who_is_excused_in_canvas_remains_so() -> None:
+def test_a_student_excused_in_canvas_stays_excused() -> None:
     header = ["Student", "ID", "Section", "Assignment 1 (5)"]
     values = {"student": "Ann", "id": "1", "group": "", "points": 0.0, "late_days": None, "deduction": 0.0}
     row = Row(**values, score=0.0, of=100, status="missing", version=None, remarks="")
@@ -379,21 +392,21 @@ def test_a_score_is_out_of_the_points_that_canvas_has_in_that_column(
     assert [cells[3] for cells in csv.reader(text.splitlines())] == made
 
 
-def test_what_was_handed_in_as_it_was_handed_out_is_remarked() -> None:
+def test_an_unchanged_template_gets_a_remark() -> None:
     handed_out = find_assignment(1).template
     worked_in = handed_out.replace("raise NotImplementedError", "return True", 2)  # the first is in its docstring
     made = [Submission(student="Ann", source=text) for text in (handed_out, worked_in, "def other(): ...", None)]
     rows = gradebook([replace(verdict("Ann", 0.0), assignment=1, problems=())] * 4, made, [], LateRule())
-    assert [row.remarks for row in rows] == ["as it was handed out: nothing is written in it", "", "", ""]
+    assert [row.remarks for row in rows] == ["unchanged: the student wrote nothing into the template", "", "", ""]
 
 
-def test_grades_of_an_earlier_run_that_lie_there_are_named(tmp_path: Path) -> None:
+def test_files_of_an_earlier_run_are_named(tmp_path: Path) -> None:
     old = ["gradescope/submission_1/results.json", "reports/ann.html"]
-    write_home(tmp_path, dict.fromkeys(("canvas.csv", "reports/bob.html", *old), b""))
-    assert of_earlier(tmp_path, {"canvas.csv", "reports/bob.html"}) == old
+    write_files(tmp_path, dict.fromkeys(("canvas.csv", "reports/bob.html", *old), b""))
+    assert files_of_earlier_runs(tmp_path, {"canvas.csv", "reports/bob.html"}) == old
 
 
-def test_who_was_graded_before_and_is_not_among_these_hand_ins_gets_no_zero(tmp_path: Path) -> None:
+def test_a_student_graded_by_an_earlier_run_gets_no_zero(tmp_path: Path) -> None:
     lines = ["Student,ID,Section"] + [f"{name},{number},1" for number, name in enumerate(("Ann", "Bob", "Cem"), 1)]
     (tmp_path / "roster.csv").write_text("\n".join(lines))
     students = read_roster(tmp_path / "roster.csv")
@@ -402,16 +415,16 @@ def test_who_was_graded_before_and_is_not_among_these_hand_ins_gets_no_zero(tmp_
         verdicts = [verdict(name, 90) for name in present]
         submissions = [Submission(student=name, source="") for name in present]
         before = graded_before(tmp_path / "gradebook.csv")
-        made = remembered(gradebook(verdicts, submissions, students, LateRule()), before)
+        made = mark_earlier_grades(gradebook(verdicts, submissions, students, LateRule()), before)
         (tmp_path / "gradebook.csv").write_bytes(csv_file(made))
-        home = homeward(tmp_path / "roster.csv", students, made, submissions, verdicts, column="A", hidden="hidden")
+        home = build_files(tmp_path / "roster.csv", students, made, submissions, verdicts, column="A", hidden="hidden")
         sent = [line.split(",")[0] for line in home["canvas.csv"].decode().splitlines()[2:]]
         told.append((sent, made[1].remarks, made[2].remarks))
-    assert told[0] == (["Ann", "Bob", "Cem"], "mend <this>", "nothing handed in")
-    assert told[1] == told[2] == (["Ann", "Cem"], GONE, "nothing handed in")
+    assert told[0] == (["Ann", "Bob", "Cem"], "fix <this>", "nothing handed in")
+    assert told[1] == told[2] == (["Ann", "Cem"], FROM_EARLIER_RUN, "nothing handed in")
 
 
-def test_who_has_another_name_by_now_was_graded_before_all_the_same(tmp_path: Path) -> None:
+def test_earlier_grades_are_found_by_number_after_a_change_of_name(tmp_path: Path) -> None:
     def made(name: str, handed_in: bool) -> list[Row]:
         (tmp_path / "roster.csv").write_text(f"student,id\n{name},7\nDora,\n")
         found = [Submission(student=name, source="")] if handed_in else []
@@ -419,42 +432,40 @@ def test_who_has_another_name_by_now_was_graded_before_all_the_same(tmp_path: Pa
         return gradebook(verdicts, found, read_roster(tmp_path / "roster.csv"), LateRule())
 
     (tmp_path / "gradebook.csv").write_bytes(csv_file(made("Ann Ash", handed_in=True)))
-    later = remembered(made("Ann Oak", handed_in=False), graded_before(tmp_path / "gradebook.csv"))
-    assert [row.remarks for row in later] == [GONE, "nothing handed in"]
+    later = mark_earlier_grades(made("Ann Oak", handed_in=False), graded_before(tmp_path / "gradebook.csv"))
+    assert [row.remarks for row in later] == [FROM_EARLIER_RUN, "nothing handed in"]
 
 
-def test_without_a_roster_who_was_graded_before_is_named(tmp_path: Path) -> None:
+def test_without_a_roster_students_of_an_earlier_run_are_named(tmp_path: Path) -> None:
     def made(*names: str) -> list[Row]:
         verdicts = [verdict(name, 90) for name in names]
         return gradebook(verdicts, [Submission(student=name, source="") for name in names], [], LateRule())
 
     (tmp_path / "gradebook.csv").write_bytes(csv_file(made("Ann", "=Bob", "Cem")))
     before = graded_before(tmp_path / "gradebook.csv")
-    assert gone(made("=Bob", "Dora"), before) == ["Ann", "Cem"]
-    assert gone(made("Ann", "=Bob", "Cem"), before) == []
+    assert missing_now(made("=Bob", "Dora"), before) == ["Ann", "Cem"]
+    assert missing_now(made("Ann", "=Bob", "Cem"), before) == []
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_run_that_takes_nothing_off_for_lateness_any_more_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_without_the_earlier_due_time_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "ann.py").touch()
     (tmp_path / "roster.csv").write_text("student,submitted\nann,2026-11-03T10:00\n")
     asked = {"submissions": [tmp_path / "ann.py"], "assignment": "1", "roster": tmp_path / "roster.csv"}
     for due, told in ((None, False), ("2026-11-01T23:59", False), (None, True), (None, False)):
-        grade_command(**asked, out=tmp_path / "out", due=due, weak_walls=True)
-        assert ("say --due TIME again" in capsys.readouterr().err) is told
+        grade_command(**asked, out=tmp_path / "out", due=due, weak_walls=True, zero_unreadable=True)
+        assert ("repeat --due TIME" in capsys.readouterr().err) is told
 
 
-def test_a_rubric_that_does_not_sum_up_is_told() -> None:
+def test_a_rubric_with_another_sum_is_refused() -> None:
     first = find_assignment(1)
     with pytest.raises(ConfigError, match="assignment 1, version 1: its checks have 92 points"):
         replace(first, checks=first.checks[1:])
 
 
-def test_a_name_with_a_comma_and_no_quotes_is_told(tmp_path: Path) -> None:
+def test_a_name_with_an_unquoted_comma_is_refused(tmp_path: Path) -> None:
     (tmp_path / "roster.csv").write_text("student,id\nBob,1,\nSmith, Jane,2\n")
-    with pytest.raises(ConfigError, match=r"line 3: more cells than the header has: put quotes"):
+    with pytest.raises(ConfigError, match=r"line 3: more cells than the header; put quotes"):
         read_roster(tmp_path / "roster.csv")
 
 
@@ -463,31 +474,31 @@ def test_grades_of_another_assignment_are_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "verdicts" / "a.json").write_text(json.dumps(to_json(replace(verdict("Ann", 90), assignment=2))))
     (tmp_path / "verdicts" / "b.json").write_text("{")
     (tmp_path / "ann.py").touch()
-    with pytest.raises(ConfigError, match="the grades of assignment 2 are there: name another folder"):
+    with pytest.raises(ConfigError, match="contains the grades of assignment 2; give another folder"):
         grade_command(submissions=[tmp_path / "ann.py"], assignment="1", out=tmp_path)
-    assert others_kept(tmp_path / "verdicts", 2) == []
+    assert other_assignments(tmp_path / "verdicts", 2) == []
 
 
-def test_whose_time_is_not_known_is_counted_where_lateness_costs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_hand_ins_without_a_time_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     verdicts = [verdict(name, 90) for name in ("Ann", "Bob", "Cem")]
     students = [Student(student="Ann", submitted="2026-11-01T12:00"), Student(student="Bob", submitted="1.11.")]
     students += [Student(student=name) for name in ("Cem", "Dora")]
     submissions = [Submission(student=item.student, source="") for item in verdicts]
     for due, told in (("2026-11-01T23:59", True), (None, False)):
         rule = LateRule(due=None if due is None else parse_time(due))
-        _say(gradebook(verdicts, submissions, students, rule), verdicts, Path("grades"), due=due is not None)
-        assert ("nothing was taken off 2: no time is known" in capsys.readouterr().err) == told
+        print_notes(gradebook(verdicts, submissions, students, rule), verdicts, Path("grades"), due=due is not None)
+        assert ("no late penalty for 2 hand-ins without a known time" in capsys.readouterr().err) == told
 
 
-def test_who_is_not_graded_is_named_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ungraded_hand_ins_are_named_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     lost = replace(verdict("Ann", 0).results[0], status=NOT_GRADED, got="no room in /tmp: not graded")
     again = replace(lost, got=f"as above: {lost.got}")
     verdicts = [replace(verdict(name, 0, "rerun"), results=(lost, again)) for name in ("Ann", "Bob")]
     submissions = [Submission(student=item.student, source="") for item in verdicts]
-    _say(gradebook(verdicts, submissions, [], LateRule()), verdicts, Path("grades"), due=False)
+    print_notes(gradebook(verdicts, submissions, [], LateRule()), verdicts, Path("grades"), due=False)
     said = capsys.readouterr().err.splitlines()
     assert said[0].endswith("--patience 4): Ann, Bob")
-    assert said[1:-1] == ["pacelab:   since no room in /tmp: not graded"]
+    assert said[1:-1] == ["pacelab:   because no room in /tmp: not graded"]
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -498,13 +509,13 @@ def test_a_roster_may_come_from_any_spreadsheet(tmp_path: Path, separator: str) 
     assert (student.student, student.id, student.extension_days) == (lines[1][0], "7", 1)
 
 
-def test_a_spreadsheet_takes_no_cell_for_a_formula() -> None:
+def test_no_cell_is_a_formula() -> None:
     submissions = [Submission(student="=HYPERLINK(1)", source="")]
     text = to_csv(gradebook([verdict("=HYPERLINK(1)", 5)], submissions, [], LateRule()))
     assert text.splitlines()[1].startswith("'=HYPERLINK(1),")
 
 
-def test_the_summary_counts_who_is_graded_for_certain() -> None:
+def test_the_summary_counts_certain_grades() -> None:
     verdicts = [verdict("Ann", 90), verdict("Bob", 10, "rerun"), verdict("Cem", 20), verdict("Cem", 30)]
     submissions = [Submission(student=item.student, source="") for item in verdicts]
     students = [Student(student=name) for name in ("Ann", "Bob", "Cem", "Dora")]
@@ -512,7 +523,7 @@ def test_the_summary_counts_who_is_graded_for_certain() -> None:
     assert "1 graded of 4; median 90, mean 90.0" in page
 
 
-def test_what_is_not_graded_is_no_zero_in_the_summary() -> None:
+def test_ungraded_checks_are_no_zero_in_the_summary() -> None:
     verdicts = [verdict("Ann", 90), verdict("Bob", 0, "rerun")]
     unsure = replace(verdicts[1].results[0], status=NOT_GRADED)
     for graded, told in ((verdicts[:1], "90%"), ([], "")):
@@ -527,7 +538,7 @@ def test_reports_escape_what_students_wrote() -> None:
     )
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
-    assert "mend &lt;this&gt;" in page
+    assert "fix &lt;this&gt;" in page
 
 
 def test_a_verdict_survives_its_json() -> None:
@@ -543,11 +554,99 @@ def test_gradescope_shows_what_the_report_shows() -> None:
     document = results(replace(made, results=(result,), received=("a.py: graded", "b.txt: left out")))
     output = document["tests"][0]["output"].splitlines()
     assert output[0].startswith("note: run with the reference's senses")
-    assert output[1:] == ["expected: <b>", "what was done:", "  x", "printed:", "  hello"]
-    assert document["output"].splitlines() == ["mend <this>", "received:", "  a.py: graded", "  b.txt: left out"]
+    assert output[1:] == ["expected: <b>", "steps:", "  x", "printed:", "  hello"]
+    assert document["output"].splitlines() == ["fix <this>", "received:", "  a.py: graded", "  b.txt: left out"]
     assert [line[6:] for line in text_report(replace(made, results=(result,))).splitlines()[7:13]] == output
 
 
-def test_hidden_checks_keep_their_reasons_to_themselves() -> None:
+def test_hidden_checks_show_no_reasons() -> None:
     assert "<b>" in text_report(verdict("Ann", 5))
     assert "<b>" not in text_report(verdict("Ann", 5), hidden=False)
+
+
+# Hand-ins that could not be read, and corrections.
+
+
+def test_an_unreadable_hand_in_is_uncertain_and_first_in_the_summary(tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text("Student,ID,Section,A\nAnn,1,S,\nBob,2,S,\n")
+    students = read_roster(tmp_path / "roster.csv")
+    submissions = [Submission(student=name, name=name, source="x = 1") for name in ("Ann", "Bob")]
+    verdicts = [replace(verdict("Ann", 0.0), unreadable=True), verdict("Bob", 80.0)]
+    rows = gradebook(verdicts, submissions, students, LateRule())
+    assert [row.status for row in rows] == ["unreadable", "graded"]
+    page = summary(rows, verdicts)
+    assert "Look at these first" in page
+    assert page.index("unreadable") < page.index("Rubric")
+
+    def canvas_students(*, zero_unreadable: bool) -> list[str]:
+        files = build_files(
+            tmp_path / "roster.csv",
+            students,
+            rows,
+            submissions,
+            verdicts,
+            column="A",
+            hidden="hidden",
+            zero_unreadable=zero_unreadable,
+        )
+        return [line.split(",")[0] for line in files["canvas.csv"].decode().splitlines()[2:]]
+
+    assert canvas_students(zero_unreadable=False) == ["Bob"]
+    assert canvas_students(zero_unreadable=True) == ["Ann", "Bob"]
+
+
+def test_a_file_that_cannot_be_imported_is_unreadable(grade: Judge, best: Walls) -> None:
+    assert grade("raise ValueError", best, number=2, only=("bound",)).unreadable
+    assert not grade(TEMPLATE, best, number=2, only=("bound",)).unreadable
+
+
+def test_corrections_change_points_and_give_their_reason(tmp_path: Path) -> None:
+    file = tmp_path / "adjust.csv"
+    file.write_text("student,check,points,reason\nAnn,,90,talked to her\nBob,a,30,unclear text\n")
+    ann, bob, cem = adjusted(
+        [verdict("Ann", 5, "rerun"), verdict("Bob", 10), verdict("Cem", 1)], read_adjustments(file)
+    )
+    assert (ann.points, ann.status) == (90, "graded")
+    assert ann.problems[0] == "adjusted by the instructor: 90 points, not 5: talked to her"
+    assert (bob.points, bob.results[0].earned) == (30, 30)
+    assert bob.problems[0] == "adjusted by the instructor: a 30 points, not 10: unclear text"
+    assert cem == verdict("Cem", 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("student,points\nAnn,1\n", "has the columns student, points"),
+        ("student,points,reason\nAnn,x,y\n", "line 2: points must be a number of at least 0, not 'x'"),
+        ("student,points,reason\nAnn,1,\n", "line 2: student and reason must not be empty"),
+        ("student,points,reason\nZoe,1,y\n", "no hand-in is called 'Zoe'"),
+        ("student,check,points,reason\nAnn,b,1,y\n", "Ann has no check 'b'; give one of a"),
+    ],
+)
+def test_invalid_corrections_are_refused(text: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "adjust.csv").write_text(text)
+    with pytest.raises(ConfigError, match=problem):
+        adjusted([verdict("Ann", 5)], read_adjustments(tmp_path / "adjust.csv"))
+
+
+def test_output_of_a_passed_hidden_check_is_not_shown() -> None:
+    result = verdict("Ann", 5).results[0]
+    for public, status, shown in ((False, "passed", False), (True, "passed", True), (False, "failed", True)):
+        made = replace(
+            verdict("Ann", 5), results=(replace(result, printed="SECRET 543", public=public, status=status),)
+        )
+        assert ("SECRET 543" in text_report(made)) is shown
+        assert ("SECRET 543" in html_report(made)) is (shown and status != "passed")
+
+
+def test_the_text_report_shows_the_last_steps_and_the_page_all() -> None:
+    result = replace(verdict("Ann", 5).results[0], steps=tuple(f"step-{number}." for number in range(60)))
+    made = replace(verdict("Ann", 5), results=(result,))
+    assert "steps (the last 14 of 60):" in text_report(made)
+    assert "step-45." not in text_report(made)
+    assert "step-0." in html_report(made)
+
+
+def test_a_short_key_is_refused() -> None:
+    with pytest.raises(ConfigError, match="--key has 8 characters; give at least 16 that nobody can guess"):
+        GradeOptions(key="fall2026")

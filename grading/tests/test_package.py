@@ -15,25 +15,26 @@ import pytest
 
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
-from pacelab_grading import batch, handout
+from pacelab_grading import handout
 from pacelab_grading.assignments import ASSIGNMENTS, find_assignment
 from pacelab_grading.assignments.make_examples import write
-from pacelab_grading.batch import MODEL, available, similar
-from pacelab_grading.commands import _similar
+from pacelab_grading.grade import similarity
+from pacelab_grading.grade.autograder import write_autograder
+from pacelab_grading.grade.judged import similarity_lines
+from pacelab_grading.grade.similarity import MODEL, is_installed, similar_pairs
 from pacelab_grading.handout import hand_out, notebook_of, update
-from pacelab_grading.judge import Terms, Verdict, judge
+from pacelab_grading.judging.judge import GradingTerms, judge
 from pacelab_grading.receive.notebook import module_of
 from pacelab_grading.receive.statements import lacking
 from pacelab_grading.receive.submission import Submission, stamped_number
-from pacelab_grading.records.gradescope import package, results
+from pacelab_grading.records.gradescope import results
 from pacelab_grading.records.roster import Student
-from pacelab_grading.sandbox import Walls, walls
+from pacelab_grading.rubric.verdict import Verdict
+from pacelab_grading.sandbox.box import Walls, walls
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_hand_in_acts_as_the_scheme_that_the_page_makes_of_it(
-    in_tmp: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_hand_in_works_as_the_scheme_in_the_docs(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (Path(__file__).parents[2] / "docs" / "grading.md").read_text("utf-8")
     lines = re.findall(r"^    (import pacelab|from gateway_pacer .*|SCHEME = .*)$", text, re.MULTILINE)
     (in_tmp / "mine.py").write_text("\n".join(lines) + "\n")
@@ -58,7 +59,7 @@ def verdict() -> Verdict:
         Submission(student="s", source=source),
         find_assignment(3),
         walls=walls(weak=True),
-        terms=Terms(public_only=True),
+        terms=GradingTerms(public_only=True),
     )
 
 
@@ -79,7 +80,7 @@ def test_package_grades_in_gradescopes_layout(tmp_path: Path) -> None:
     if bwrap is None or os.geteuid() != 0:
         pytest.skip("needs root and bubblewrap, to make a container of it: sudo apt-get install bubblewrap")
     place = tmp_path / "autograder.zip"
-    package(place, number=2, key="secret", hidden="after_due_date")
+    write_autograder(place, number=2, key="secret", hidden="after_due_date")
     home = tmp_path / "autograder"
     for name in ("source", "submission", "results"):
         (home / name).mkdir(parents=True)
@@ -125,47 +126,47 @@ def test_package_grades_in_gradescopes_layout(tmp_path: Path) -> None:
     assert "no name spaces, own user" in document["output"]
 
 
-def test_similar_files_are_hinted_at_and_different_ones_are_not() -> None:
-    if not available():
+def test_similar_files_are_listed_and_different_ones_are_not() -> None:
+    if not is_installed():
         pytest.skip("copydetect is not installed: pip install copydetect")
     assignment = find_assignment(2)
     model = MODEL_FILE.read_text(encoding="utf-8")
     renamed = model.replace("_acknowledged", "_done").replace("_next", "_upcoming").replace('"""Cumulative."""', "")
     own = assignment.template.replace("raise NotImplementedError", "return 1")
     submissions = [Submission(student=name, source=text) for name, text in (("ann", renamed), ("bob", own))]
-    pairs = similar(submissions, assignment)
+    pairs = similar_pairs(submissions, assignment)
     assert [(pair.first, pair.second) for pair in pairs] == [("ann", MODEL)]
     assert "ann" in pairs[0].describe()
 
 
-def test_of_a_long_hand_in_the_first_part_is_compared_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not available():
+def test_only_the_start_of_a_long_hand_in_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not is_installed():
         pytest.skip("copydetect is not installed: pip install copydetect")
-    monkeypatch.setattr(batch, "MOST_COMPARED", 4000)
+    monkeypatch.setattr(similarity, "MOST_COMPARED", 4000)
     assignment = find_assignment(2)
     far = f"{'# x' * 2000}\n{assignment.model}"
     submissions = [Submission(student=name, source=text) for name, text in (("ann", far), ("bob", assignment.model))]
-    pair, told = _similar(submissions, [], assignment)
+    pair, told = similarity_lines(submissions, [], assignment)
     assert pair.startswith("bob (")
-    assert told == f"ann: of {len(far):,} characters the first 4,000 were compared"
+    assert told == f"ann: only the first 4,000 of {len(far):,} characters were compared"
 
 
-def test_what_is_imported_is_compared_too_and_a_groups_hand_ins_are_not_with_each_other(
+def test_imported_modules_are_compared_and_groups_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if not available():
+    if not is_installed():
         pytest.skip("copydetect is not installed: pip install copydetect")
     assignment = find_assignment(2)
     imported = Submission(student="ann", source="from mine import *\n", helpers=(("mine.py", assignment.model),))
     submissions = [imported, *(Submission(student=name, source=assignment.model) for name in ("bob", "cem"))]
     students = [Student(student=name, group=group) for name, group in (("ann", "1"), ("bob", "1"), ("cem", ""))]
-    pairs = {re.sub(r" \(.*?\)", "", line) for line in _similar(submissions, students, assignment)}
+    pairs = {re.sub(r" \(.*?\)", "", line) for line in similarity_lines(submissions, students, assignment)}
     assert pairs == {f"{who} and {MODEL}" for who in ("ann", "bob", "cem")} | {"ann and cem", "bob and cem"}
-    monkeypatch.setattr("pacelab_grading.commands.SHOWN_PAIRS", 2)
-    assert _similar(submissions, students, assignment)[2:] == ["and 3 pairs more"]
+    monkeypatch.setattr("pacelab_grading.grade.judged.SHOWN_PAIRS", 2)
+    assert similarity_lines(submissions, students, assignment)[2:] == ["and 3 more pairs"]
 
 
-def test_update_replaces_what_is_untouched_and_keeps_what_is_not(
+def test_update_replaces_unchanged_files_and_keeps_changed_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = find_assignment(3)
@@ -180,8 +181,8 @@ def test_update_replaces_what_is_untouched_and_keeps_what_is_not(
     assert (tmp_path / "gateway_pacer.py").read_text() == "my work"
     assert (tmp_path / "gateway_pacer.version-2.py").read_text() == "new file"
     assert (tmp_path / "gateway_pacer.ipynb").read_text() == "new notebook"
-    assert any("beside it" in line for line in said)
-    assert update(tmp_path) == ["gateway_pacer.py: yours, kept", "gateway_pacer.ipynb: up to date"]
+    assert any("the new version is in" in line for line in said)
+    assert update(tmp_path) == ["gateway_pacer.py: changed by you, kept", "gateway_pacer.ipynb: up to date"]
 
 
 @pytest.mark.parametrize("number", ASSIGNMENTS)
@@ -213,13 +214,13 @@ def test_stamp_in_a_notebook(tmp_path: Path) -> None:
     assert stamped_number([tmp_path]) == 4
 
 
-def test_stamp_that_is_missing_or_in_doubt_asks(tmp_path: Path) -> None:
+def test_a_missing_or_ambiguous_stamp_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
-    with pytest.raises(ConfigError, match="none that can be read from here: say --assignment N"):
+    with pytest.raises(ConfigError, match=r"none\); give --assignment N"):
         stamped_number([tmp_path])
     (tmp_path / "a.py").write_text('PACELAB_ASSIGNMENT = "1/1"\n')
     (tmp_path / "b.py").write_text("PACELAB_ASSIGNMENT = '2/1'\n")
-    with pytest.raises(ConfigError, match="stamped with 1, 2: say --assignment N"):
+    with pytest.raises(ConfigError, match=r"1, 2\); give --assignment N"):
         stamped_number([tmp_path])
 
 
@@ -236,11 +237,11 @@ def judged(number: int, key: str, *, only: str = "", change: tuple[str, str] = (
     source = (assignment.path / "model.py").read_text(encoding="utf-8")
     assert change[0] in source
     submission = Submission(student="s", source=source.replace(*change))
-    return judge(submission, assignment, walls=NO_WALLS, terms=Terms(key=key))
+    return judge(submission, assignment, walls=NO_WALLS, terms=GradingTerms(key=key))
 
 
 @pytest.mark.parametrize("number", [2, 4, 5])
-def test_the_model_earns_all_under_any_key(number: int) -> None:
+def test_models_earn_all_points_with_any_key(number: int) -> None:
     for key in range(12):
         verdict = judged(number, f"key {key}")
         assert verdict.points == verdict.total, key
@@ -253,7 +254,7 @@ ALWAYS = ("self._uniform() < probability", "self._uniform() >= 0")
 @pytest.mark.parametrize(
     ("check", "change"), [("draws", NEVER), ("learns", NEVER), ("broadcasts", NEVER), ("alike", ALWAYS)]
 )
-def test_what_a_hook_is_asked_is_the_keys(check: str, change: tuple[str, str]) -> None:
+def test_the_key_decides_what_a_hook_is_asked(check: str, change: tuple[str, str]) -> None:
     """A table of what one key asks earns nothing under another: probabilities and draws are others."""
     said = set()
     for key in range(8):

@@ -8,7 +8,7 @@ import os
 import sys
 import tracemalloc
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,16 +19,29 @@ from pacelab_grading.assignments import find_assignment
 from pacelab_grading.commands import grade
 from pacelab_grading.receive import collect as collect_module
 from pacelab_grading.receive import places
-from pacelab_grading.receive.collect import Collected, collect
-from pacelab_grading.receive.submission import Submission, stamped_number
+from pacelab_grading.receive.collect import Collected
+from pacelab_grading.receive.platforms import NO_NAMES, KnownNames
+from pacelab_grading.receive.submission import Submission, read_submission, stamped_number
 from pacelab_grading.records.gradebook import Row, csv_file
 from pacelab_grading.records.roster import read_roster
+from pacelab_grading.rubric.assignment import Assignment
 
-pytestmark = pytest.mark.usefixtures("one_examiner")
+pytestmark = pytest.mark.usefixtures("one_judge_process")
 
 ASSIGNMENT = find_assignment(3)
 TEMPLATE = ASSIGNMENT.template
 CODE = TEMPLATE.encode()
+
+
+def collect(paths: Iterable[Path], assignment: Assignment, known: KnownNames = NO_NAMES) -> Collected:
+    """Collect without a judge process, whose start would take most of the time of a test."""
+
+    def read(
+        student: str, files: Mapping[str, bytes], wanted: Assignment, problems: Sequence[str], others: Sequence[str]
+    ) -> Submission:
+        return read_submission(student, files, wanted, problems=problems, others=others)
+
+    return collect_module.collect(paths, assignment, known, read=read)
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
@@ -53,7 +66,7 @@ def told(place: Path, *names: str) -> dict[str, Submission]:
 
 
 def found(place: Path, *names: str) -> Collected:
-    return collect([place], ASSIGNMENT, {"names": names})
+    return collect([place], ASSIGNMENT, KnownNames(names=names))
 
 
 @contextmanager
@@ -75,26 +88,26 @@ def deep(place: Path, name: str, count: int) -> Iterator[None]:
     os.chdir(before)
 
 
-def test_a_path_longer_than_the_system_takes_costs_its_student_alone(fall: Path) -> None:
+def test_a_path_that_is_too_long_affects_only_its_student(fall: Path) -> None:
     with deep(fall / "bob", "d" * 200, 30):
         of = told(fall)
     assert list(of) == ["ann", "bob", "cem"]
-    assert any("cannot be looked into (File name too long)" in problem for problem in of["bob"].problems)
+    assert any("cannot be read (File name too long)" in problem for problem in of["bob"].problems)
     assert of["bob"].source == TEMPLATE
 
 
-def test_a_path_of_many_folders_costs_nobody(fall: Path) -> None:
+def test_a_path_of_many_folders_affects_nobody(fall: Path) -> None:
     most = sys.getrecursionlimit()
     with deep(fall / "bob", "d", 150):
         sys.setrecursionlimit(len(inspect.stack()) + 100)
         try:
-            with places.opened(fall) as items:
+            with places.open_place(fall) as items:
                 assert len(items) == 4
         finally:
             sys.setrecursionlimit(most)
 
 
-def test_a_folder_that_cannot_be_looked_into_is_its_students(fall: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_folder_belongs_to_its_student(fall: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     look = os.scandir
 
     def refused(place: str) -> object:
@@ -106,7 +119,7 @@ def test_a_folder_that_cannot_be_looked_into_is_its_students(fall: Path, monkeyp
     of = told(fall)
     assert list(of) == ["ann", "bob", "cem"]
     assert (of["bob"].source, of["bob"].unread, of["ann"].unread) == (None, True, False)
-    assert of["bob"].problems[0] == "bob cannot be looked into (Permission denied): left out"
+    assert of["bob"].problems[0] == "bob cannot be read (Permission denied) and was left out"
 
 
 def test_an_empty_folder_is_named(fall: Path) -> None:
@@ -119,9 +132,7 @@ def test_an_empty_folder_is_named(fall: Path) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_what_machines_made_is_left_out_however_much_it_is(
-    fall: Path, packed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_made_by_tools_are_left_out(fall: Path, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collect_module, "MAX_MEMBERS", 3)
     made = {f".venv/lib/python3.11/site-packages/m{n}.py": b"" for n in range(4)} | {
         "Thumbs.db": b"",
@@ -140,7 +151,7 @@ def test_what_machines_made_is_left_out_however_much_it_is(
 
 @pytest.mark.parametrize("kind", ["py", "csv"])
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_crowded_folder_costs_its_student_alone(
+def test_a_crowded_folder_affects_only_its_student(
     fall: Path, packed: bool, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(collect_module, "MAX_MEMBERS", 3)
@@ -171,12 +182,12 @@ def test_names_that_macos_does_not_mark_as_utf_8_are_read(tmp_path: Path, name: 
     assert set(told(tmp_path / "fall.zip")) == {name, "bob"}
 
 
-def test_another_kind_of_file_is_its_students_by_the_name(fall: Path) -> None:
+def test_a_file_of_another_kind_belongs_to_the_student_it_names(fall: Path) -> None:
     for name in ("dee.7z", "ann.pdf", "notes.txt"):
         (fall / name).write_bytes(b"no code")
     of = found(fall, "Ann", "Dee")
     assert [item.student for item in of.submissions] == ["ann", "bob", "cem", "dee"]
-    assert of.submissions[3].problems[0].startswith("dee.7z is an archive, which is not opened")
+    assert of.submissions[3].problems[0].startswith("dee.7z is an archive and was not opened")
     assert [name for name, _ in of.unclaimed] == ["fall/ann.pdf", "fall/notes.txt"]
     (fall / "Zoe\u0308.7z").write_bytes(b"7z")  # as macOS writes it
     (fall / "eve.tar.gz").write_bytes(b"\x1f\x8b")
@@ -184,32 +195,32 @@ def test_another_kind_of_file_is_its_students_by_the_name(fall: Path) -> None:
     assert set(told(fall)) == {"ann", "bob", "cem", "dee", "eve", "Zoe\u0308"}  # without a roster
 
 
-def test_grades_of_an_earlier_run_are_nobodys(fall: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_grades_of_an_earlier_run_belong_to_nobody(fall: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (fall / "grades" / "reports").mkdir(parents=True)
     for name in ("gradebook.csv", "summary.html", "reports/ann.txt"):
         (fall / "grades" / name).touch()
     monkeypatch.chdir(fall)
     of = found(Path())
     assert [item.student for item in of.submissions] == ["ann", "bob", "cem"]
-    assert of.unclaimed == [("fall/grades", "holds the grades of an earlier run")]
+    assert of.unclaimed == [("fall/grades", "contains the grades of an earlier run")]
 
 
 @pytest.mark.parametrize(
     "wrote", [("gradebook.csv", "summary.html"), (f"verdicts/{'0a' * 16}.json",)], ids=["done", "stopped"]
 )
 @pytest.mark.parametrize("several", [False, True])
-def test_grades_that_lie_among_the_hand_ins_are_no_hand_in(fall: Path, wrote: tuple[str, ...], several: bool) -> None:
+def test_grades_among_the_hand_ins_are_not_hand_ins(fall: Path, wrote: tuple[str, ...], several: bool) -> None:
     for name in wrote:
         (fall / "grades" / name).parent.mkdir(parents=True, exist_ok=True)
         (fall / "grades" / name).touch()
     of = collect(sorted(fall.iterdir()) if several else [fall], ASSIGNMENT)  # as `pacelab grade *` names them
     assert [item.student for item in of.submissions] == ["ann", "bob", "cem"]
-    assert [why for _, why in of.unclaimed] == ["holds the grades of an earlier run"]
-    with pytest.raises(ConfigError, match="the hand-ins are there: name another folder"):
+    assert [why for _, why in of.unclaimed] == ["contains the grades of an earlier run"]
+    with pytest.raises(ConfigError, match="is the folder of the hand-ins; give another folder"):
         grade(submissions=sorted(fall.iterdir()) if several else [fall], assignment="3", out=fall)
 
 
-def test_of_several_places_a_link_is_named_and_not_followed(fall: Path) -> None:
+def test_a_link_among_several_places_is_not_followed(fall: Path) -> None:
     (fall / "mallory").symlink_to(fall / "bob")
     (fall / "eve.py").symlink_to(fall / "bob" / "gateway_pacer.py")
     (fall / "zoe.zip").symlink_to(fall / "nowhere")
@@ -217,20 +228,20 @@ def test_of_several_places_a_link_is_named_and_not_followed(fall: Path) -> None:
     assert [(item.student, item.source is not None) for item in of] == [
         *(("bob", True), ("eve", False), ("mallory", False), ("zoe", False))
     ]
-    assert all("is a link: left out" in " ".join(item.problems) for item in of if item.student != "bob")
+    assert all("is a link and was left out" in " ".join(item.problems) for item in of if item.student != "bob")
     assert found(fall / "mallory", "mallory").submissions[0].source == TEMPLATE  # the instructor's own
 
 
-def test_what_waits_for_a_writer_is_not_opened(fall: Path) -> None:
+def test_a_fifo_is_not_opened(fall: Path) -> None:
     os.mkfifo(fall / "eve.zip")
     os.mkfifo(fall / "eve.py")
     of = collect([fall / "bob", fall / "eve.zip", fall / "eve.py"], ASSIGNMENT).submissions
     assert [item.source for item in of] == [TEMPLATE, None, None]
-    assert all("is no file: left out" in item.problems[0] for item in of[1:])
+    assert all("is not a regular file and was left out" in item.problems[0] for item in of[1:])
     assert stamped_number([fall]) == 3
 
 
-def test_what_cannot_be_read_does_not_hide_what_the_others_are_of(fall: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_file_does_not_hide_the_others_assignment(fall: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     look = os.open
 
     def refused(path: str, *flags: int, **more: int) -> int:
@@ -244,12 +255,15 @@ def test_what_cannot_be_read_does_not_hide_what_the_others_are_of(fall: Path, mo
         assert stamped_number([fall]) == 3
     bob = told(fall)["bob"]
     assert bob.unread
-    assert (bob.source, bob.problems[0]) == (None, "gateway_pacer.py cannot be read (Permission denied): left out")
+    assert (bob.source, bob.problems[0]) == (
+        None,
+        "gateway_pacer.py cannot be read (Permission denied): it was left out",
+    )
 
 
 def test_a_roster_without_a_student_is_refused(tmp_path: Path) -> None:
     (tmp_path / "roster.csv").write_text("student,id\n")
-    with pytest.raises(ConfigError, match=r"roster.csv': no student below the header: export it again"):
+    with pytest.raises(ConfigError, match=r"roster.csv' has no student below its header; export it again"):
         read_roster(tmp_path / "roster.csv")
 
 
@@ -272,7 +286,7 @@ def test_the_gradebook_says_its_encoding_to_spreadsheets(tmp_path: Path) -> None
     assert [student.student for student in read_roster(tmp_path / "gradebook.csv")] == ["Zoë"]
 
 
-def test_what_is_packed_otherwise_is_told_how_to_pack_it(fall: Path) -> None:
+def test_other_archives_get_advice(fall: Path) -> None:
     (fall / "ann" / "gateway_pacer.py").unlink()
     (fall / "ann" / "work.7z").write_bytes(b"7z")
     (fall / "bob" / "gateway_pacer.py").unlink()
@@ -284,9 +298,9 @@ def test_what_is_packed_otherwise_is_told_how_to_pack_it(fall: Path) -> None:
     (fall / "cem" / "work.zip").write_bytes(locked)
     says = {name: item.problems[0] for name, item in told(fall).items()}
     assert says == {
-        "ann": "work.7z is an archive, which is not opened: hand in a plain zip, or the file itself",
-        "bob": "outer.zip/inner.zip is a zip within a zip, which is not opened: hand in the file itself",
-        "cem": "gateway_pacer.py needs a password: left out",
+        "ann": "work.7z is an archive and was not opened: hand in a plain zip, or the file itself",
+        "bob": "outer.zip/inner.zip is a zip within a zip and was not opened: hand in the file itself",
+        "cem": "gateway_pacer.py needs a password: it was left out",
     }
 
 
@@ -296,8 +310,8 @@ def test_names_of_tens_of_thousands_of_folders_take_no_memory() -> None:
     )
     tracemalloc.start()
     try:
-        with places.opened_zip(archive) as items:
-            assert [item.name for item in items if item.odd == places.EMPTY] == ["b"]
+        with places.open_zip(archive) as items:
+            assert [item.name for item in items if item.problem == places.EMPTY] == ["b"]
         _, peak_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

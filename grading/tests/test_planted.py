@@ -19,20 +19,22 @@ from typing import Any
 import pytest
 
 from pacelab_grading import assignments
-from pacelab_grading.assignment import TOTAL_POINTS, Assignment, Planted, Wrong
 from pacelab_grading.assignments import ASSIGNMENTS
 from pacelab_grading.assignments.a2_window.checks import _choice
 from pacelab_grading.assignments.a3_gateway_pacer.hook import AT_ONCE
 from pacelab_grading.assignments.a4_link_red import checks as a4_checks
-from pacelab_grading.judge import Listener, Terms, Verdict, judge
+from pacelab_grading.judging.judge import GradingTerms, Listener, judge
 from pacelab_grading.receive.submission import Submission
 from pacelab_grading.records.report import text_report
-from pacelab_grading.sandbox import Walls, walls
+from pacelab_grading.rubric.assignment import TOTAL_POINTS, Assignment, PlantedMistake
+from pacelab_grading.rubric.findings import WrongAnswer
+from pacelab_grading.rubric.verdict import Verdict
+from pacelab_grading.sandbox.box import Walls, walls
 
 
-def planted(assignment: Assignment) -> tuple[Planted, ...]:
+def planted(assignment: Assignment) -> tuple[PlantedMistake, ...]:
     module = importlib.import_module(f"pacelab_grading.assignments.{assignment.folder}.wrong")
-    found: tuple[Planted, ...] = module.WRONG
+    found: tuple[PlantedMistake, ...] = module.WRONG
     return found
 
 
@@ -77,7 +79,7 @@ def test_model_earns_all_points(number: int, full: bool) -> None:
     assert verdict.problems == ()
 
 
-def test_what_the_machine_did_not_let_us_read_is_no_zero() -> None:
+def test_a_file_without_read_permission_is_no_zero() -> None:
     verdict = judge(Submission(student="s", source=None, unread=True), ASSIGNMENTS[1], walls=NO_WALLS)
     assert (verdict.status, {result.status for result in verdict.results}) == ("rerun", {"not graded"})
     assert "make it readable and grade again" in verdict.results[0].got
@@ -93,7 +95,7 @@ def test_untouched_template_earns_nothing(number: int, full: bool) -> None:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("number", "mistake"), list(cases()))
-def test_planted_mistake_loses_what_is_meant_for_it(number: int, mistake: Planted, full: bool) -> None:
+def test_planted_mistake_loses_the_intended_points(number: int, mistake: PlantedMistake, full: bool) -> None:
     assignment = ASSIGNMENTS[number]
     model = (assignment.path / "model.py").read_text(encoding="utf-8")
     verdict = grade(mistake.apply(model), assignment, full=full, only=mistake.loses)
@@ -125,7 +127,7 @@ OTHER_FORMS = (
     (4, "(1 - NEW_WEIGHT) * self.value + NEW_WEIGHT * retries", "self.value + (retries - self.value) / 8"),
     (5, "MIN_RATE_BPS), MAX_RATE_BPS)", "MIN_RATE_BPS), MAX_RATE_BPS)\n        self.rate_bps = int(self.rate_bps)"),
 )
-"""Number, text of the model and what may stand there instead."""
+"""Number, text of the model and the replacement text."""
 
 
 @pytest.mark.usefixtures("engine")
@@ -149,9 +151,7 @@ def test_a_right_solution_of_another_form_loses_nothing(number: int, usual: str,
         ({"steps", "losses", "hand-values"}, ("mos",)),
     ],
 )
-def test_of_two_parts_that_a_check_judges_together_the_right_one_is_judged(
-    failed: set[str], lent: tuple[str, ...]
-) -> None:
+def test_a_right_part_is_judged_with_the_references_other_part(failed: set[str], lent: tuple[str, ...]) -> None:
     assignment = ASSIGNMENTS[5]
     handed_in = Submission(student="s", source=assignment.model)
     verdict = judge(handed_in, assignment, walls=NO_WALLS, only={"protects"}, failed=failed)
@@ -174,17 +174,17 @@ def test_a_slip_of_acknowledge_costs_its_own_points_and_the_report_has_each_call
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("name", "lost"), [("hidden-first", "sharing"), ("neither-unsaid", "independence")])
-def test_a_wrong_word_for_two_links_costs_the_check_of_that_word(name: str, lost: str) -> None:
+def test_a_wrong_relation_costs_the_check_of_that_relation(name: str, lost: str) -> None:
     (mistake,) = [item for item in planted(ASSIGNMENTS[1]) if item.name == name]
     verdict = grade(mistake.apply(ASSIGNMENTS[1].model), ASSIGNMENTS[1], full=False)
     assert {result.id for result in verdict.results if result.earned < result.points} == {lost}, text_report(verdict)
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_number_drawn_where_none_should_be_is_told_to_be_that() -> None:
+def test_an_unnecessary_random_number_is_reported() -> None:
     (mistake,) = [item for item in planted(ASSIGNMENTS[4]) if item.name == "draws-always"]
     verdict = grade(mistake.apply(ASSIGNMENTS[4].model), ASSIGNMENTS[4], full=False, only=("idle",))
-    assert "a number is drawn where none should be" in verdict.results[0].got, text_report(verdict)
+    assert "too many random numbers were drawn" in verdict.results[0].got, text_report(verdict)
 
 
 @pytest.mark.usefixtures("engine")
@@ -202,19 +202,19 @@ def test_a_check_that_cannot_see_a_pace_says_so(usual: str, other: str, told: se
     assert {result.id for result in verdict.results if AT_ONCE in result.got} == told, text_report(verdict)
 
 
-def test_where_nothing_comes_through_no_round_trip_is_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_round_trips_none_is_invented(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, base = (
         {"flows": [{"rtt_mean_s": trip}], "totals": {"goodput_bps": rate}} for trip, rate in ((None, 0), (1, 9))
     )
     monkeypatch.setattr(a4_checks, "_compare", lambda _lab: ({"6 hops": (9.0, 0.0)}, [(ours, base)]))
-    with pytest.raises(Wrong, match="got not one round trip"):
+    with pytest.raises(WrongAnswer, match="got no round trip"):
         a4_checks.delay(SimpleNamespace())  # type: ignore[arg-type]
 
 
-def test_a_window_that_is_whole_may_be_a_float() -> None:
+def test_a_whole_window_may_be_a_float() -> None:
     lab: Any = SimpleNamespace(function=lambda _name: lambda hops: hops / 2)
     assert _choice(lab, 6) == 3
-    with pytest.raises(Wrong):
+    with pytest.raises(WrongAnswer):
         _choice(lab, 7)
 
 
@@ -278,7 +278,7 @@ def of(number: int, *, simulates: bool) -> Assignment:
 
 def graded(source: str, assignment: Assignment, tell: Listener = lambda _kind, _value: None) -> Verdict:
     submission = Submission(student="s", source=source)
-    return judge(submission, assignment, walls=NO_WALLS, terms=Terms(key="mutants"), tell=tell)
+    return judge(submission, assignment, walls=NO_WALLS, terms=GradingTerms(key="mutants"), listener=tell)
 
 
 @pytest.mark.usefixtures("engine")

@@ -8,22 +8,26 @@ import json
 import re
 import shutil
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
+from pacelab import ConfigError
 from pacelab_grading.assignments import find_assignment
-from pacelab_grading.judge import Result, Verdict
-from pacelab_grading.receive.collect import Collected, collect
-from pacelab_grading.receive.platforms import MOODLE, canvas_name
-from pacelab_grading.receive.submission import Submission
-from pacelab_grading.records.gradebook import Row, gradebook
-from pacelab_grading.records.home import homeward
+from pacelab_grading.receive import collect as collect_module
+from pacelab_grading.receive.collect import Collected
+from pacelab_grading.receive.platforms import MOODLE, NO_NAMES, KnownNames, canvas_name, name_pattern
+from pacelab_grading.receive.submission import Submission, read_submission
+from pacelab_grading.records.gradebook import Row
+from pacelab_grading.records.gradebook import gradebook as made_gradebook
+from pacelab_grading.records.lms_export import build_files
 from pacelab_grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
+from pacelab_grading.rubric.assignment import Assignment
+from pacelab_grading.rubric.verdict import Result, Verdict
 
-pytestmark = pytest.mark.usefixtures("one_examiner")
+pytestmark = pytest.mark.usefixtures("one_judge_process")
 
 ASSIGNMENT = find_assignment(2)
 TEMPLATE = ASSIGNMENT.template
@@ -32,6 +36,24 @@ LAST = ("Smith", "Öz", "de la Cruz")
 PEOPLE = [(first, last) for last in LAST for first in FIRST]
 """Thirty; the last two bear one name below."""
 PEOPLE[-1] = PEOPLE[-2]
+
+
+def gradebook(
+    verdicts: Sequence[Verdict], submissions: Sequence[Submission], students: Sequence[Student], rule: LateRule
+) -> list[Row]:
+    number = verdicts[0].assignment if verdicts else 3
+    return made_gradebook(verdicts, submissions, students, rule=rule, assignment=find_assignment(number))
+
+
+def collect(paths: Iterable[Path], assignment: Assignment, known: KnownNames = NO_NAMES) -> Collected:
+    """Collect without a judge process, whose start would take most of the time of a test."""
+
+    def read(
+        student: str, files: Mapping[str, bytes], wanted: Assignment, problems: Sequence[str], others: Sequence[str]
+    ) -> Submission:
+        return read_submission(student, files, wanted, problems=problems, others=others)
+
+    return collect_module.collect(paths, assignment, known, read=read)
 
 
 def numbered(index: int) -> str:
@@ -150,11 +172,11 @@ MAKERS = {
 
 
 def received(paths: Sequence[Path], students: Sequence[Student] = ()) -> Collected:
-    people = {
-        "names": [student.student for student in students],
-        "usernames": [dict(student.ids).get("github", "") for student in students],
-    }
-    return collect(paths, ASSIGNMENT, people)
+    known = KnownNames(
+        names=[student.student for student in students],
+        usernames=[dict(student.ids).get("github", "") for student in students],
+    )
+    return collect(paths, ASSIGNMENT, known)
 
 
 def graded(submission: Submission, points: float | None = None, status: str = "graded") -> Verdict:
@@ -183,7 +205,7 @@ def rows_of(collected: Collected, students: Sequence[Student]) -> list[Row]:
 
 @pytest.mark.parametrize("platform", MAKERS)
 @pytest.mark.parametrize("unzipped", [False, True])
-def test_everybody_gets_the_own_grade(tmp_path: Path, platform: str, unzipped: bool) -> None:
+def test_each_student_gets_the_right_grade(tmp_path: Path, platform: str, unzipped: bool) -> None:
     make, roster = MAKERS[platform]
     place, students = make(tmp_path), read_roster(roster(tmp_path))
     if unzipped and place.suffix == ".zip":
@@ -213,7 +235,7 @@ def test_an_export_named_file_by_file_is_the_same_as_its_folder(tmp_path: Path, 
     assert received(sorted(inner.iterdir()), students).submissions == received([place], students).submissions
 
 
-def test_what_one_student_handed_in_again_is_one_hand_in_file_by_file(tmp_path: Path) -> None:
+def test_files_handed_in_again_are_one_hand_in(tmp_path: Path) -> None:
     for number, part in enumerate(("smithann_12_34_window.py", "smithann_12_36_window-1.py", "doejo_13_35_window.py")):
         (tmp_path / part).write_text(numbered(number))
     found = received(sorted(tmp_path.iterdir())).submissions
@@ -264,7 +286,7 @@ def test_gradescopes_teams_share_a_hand_in(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["submission_/../../../pwned", "submission_1/../../x"])
-def test_no_folder_of_gradescopes_leads_out(tmp_path: Path, folder: str) -> None:
+def test_no_gradescope_folder_points_outside(tmp_path: Path, folder: str) -> None:
     """Where it says nobody's name in front of it, the metadata may be a student's own making."""
     submission = "  :submitters:\n  - :name: Eve\n"
     metadata = f"{folder}:\n{submission}submission_7:\n{submission}"
@@ -288,7 +310,7 @@ def test_gradescopes_times_keep_their_offset(tmp_path: Path, told: str, submitte
     assert [item.submitted for item in received([place]).submissions] == [submitted]
 
 
-def test_what_is_inside_names_nobody(tmp_path: Path) -> None:
+def test_nothing_inside_a_hand_in_identifies_a_student(tmp_path: Path) -> None:
     """Each of these holds files named as if they were Bob's, by every platform and by hand."""
     foreign = {
         "Bob B_301_assignsubmission_file_/window.py": "stolen",
@@ -321,17 +343,17 @@ def test_what_is_inside_names_nobody(tmp_path: Path) -> None:
         assert len(mallory.received) >= 5
 
 
-def test_an_export_beside_others_is_said_to_be_taken_for_one_students(tmp_path: Path) -> None:
+def test_an_export_beside_other_places_is_read_as_one_students(tmp_path: Path) -> None:
     export = {
         f"{name}_{number}_assignsubmission_file_/window.py": numbered(1) for number, name in enumerate(("A", "B"))
     }
     places = [zipped(tmp_path / "export.zip", export), zipped(tmp_path / "cem.zip", {"window.py": numbered(2)})]
     cem, taken = received(places).submissions
-    assert not any("put into it" in problem for problem in cem.problems)
-    assert taken.problems[0].startswith("taken for one student's, as there are other places beside it")
+    assert not any("put the other places into it" in problem for problem in cem.problems)
+    assert taken.problems[0].startswith("read as one student's, because other places were named as well")
 
 
-def test_subfolders_stay_their_students(tmp_path: Path) -> None:
+def test_subfolders_belong_to_their_student(tmp_path: Path) -> None:
     """alice/hw1 and carl/hw1 are two students' and no "hw1"."""
     for number, name in enumerate(("alice", "carl")):
         (tmp_path / "class" / name / "hw1").mkdir(parents=True)
@@ -354,14 +376,14 @@ def test_a_student_may_hand_in_several_files(tmp_path: Path) -> None:
     (dora,) = received([place]).submissions
     assert dora.student == "dora"
     assert dict(dora.helpers) == {"util.py": "import queue\nfrom lib.deep import x\n", "lib/deep.py": "x = 1\n"}
-    assert any("queue.py bears the name of one of Python's own modules" in problem for problem in dora.problems)
+    assert any("queue.py has the name of a module of Python" in problem for problem in dora.problems)
     assert set(dora.received) == {
         "main.py: graded",
         "util.py: imported",
         "lib/deep.py: imported",
-        "queue.py: left out, nothing that is graded imports it",
-        "unused.py: left out, nothing that is graded imports it",
-        "notes.txt: left out, no Python file or notebook",
+        "queue.py: left out, the graded file does not import it",
+        "unused.py: left out, the graded file does not import it",
+        "notes.txt: left out, not a Python file or notebook",
     }
 
 
@@ -374,7 +396,9 @@ def test_a_student_may_hand_in_several_files(tmp_path: Path) -> None:
         ("{}/window.py", "x-zoe/window.py", "x-zoe"),
     ],
 )
-def test_a_name_like_a_platforms_costs_its_author_alone(tmp_path: Path, others: str, slip: str, called: str) -> None:
+def test_a_name_in_a_platforms_form_affects_only_its_author(
+    tmp_path: Path, others: str, slip: str, called: str
+) -> None:
     files = {others.format("ann"): numbered(1), others.format("bob"): numbered(2), slip: numbered(3)}
     students = [Student(student=name, ids=(("github", name),)) for name in ("ann", "bob", "zoe")]
     place = zipped(tmp_path / "own.zip", files)
@@ -391,7 +415,7 @@ def test_a_name_like_a_platforms_costs_its_author_alone(tmp_path: Path, others: 
     assert [(item.student, item.platform) for item in beside] == [("ann", ""), ("bob", ""), (called, "")]
 
 
-def test_what_was_added_to_an_export_is_handed_in_too(tmp_path: Path) -> None:
+def test_a_file_added_to_an_export_is_a_hand_in(tmp_path: Path) -> None:
     for make, _ in MAKERS.values():
         place = make(tmp_path)
         if place.suffix != ".zip":
@@ -418,14 +442,14 @@ def test_an_unpacked_export_may_be_named_file_by_file(tmp_path: Path) -> None:
     assert all(item.source is not None for item in found)
 
 
-def test_one_number_under_two_names_is_no_one_students(tmp_path: Path) -> None:
+def test_one_number_with_two_names_matches_nobody(tmp_path: Path) -> None:
     """Files of your own may be called NAME_ASSIGNMENT_TRY_FILE."""
     files = {"ann_2_1_window.py": numbered(1), "bob_2_1_window.py": numbered(2)}
     found = received([zipped(tmp_path / "own.zip", files)]).submissions
     assert [(item.student, item.source) for item in found] == [("ann", numbered(1)), ("bob", numbered(2))]
 
 
-def test_two_people_of_one_name_are_two(tmp_path: Path) -> None:
+def test_two_students_of_the_same_name_stay_two(tmp_path: Path) -> None:
     place = zipped(
         tmp_path / "s.zip",
         {"smithann_1_11_window.py": numbered(1), "smithann_2_12_window.py": numbered(2), "stray.txt": "x"},
@@ -437,7 +461,7 @@ def test_two_people_of_one_name_are_two(tmp_path: Path) -> None:
     assert [claimed_by(item, without_ids) for item in collected.submissions] == [[], []]
 
 
-def test_two_hand_ins_for_one_student_stop_nothing_and_are_reported(tmp_path: Path) -> None:
+def test_two_hand_ins_of_one_student_are_reported(tmp_path: Path) -> None:
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
     zipped(tmp_path / "first" / "submissions.zip", {"smithann_1_11_window.py": numbered(1), "b_2_12_x.py": numbered(5)})
@@ -446,7 +470,7 @@ def test_two_hand_ins_for_one_student_stop_nothing_and_are_reported(tmp_path: Pa
     students = [Student(student="Ann Smith", ids=(("canvas", "1"),)), Student(student="B", ids=(("canvas", "2"),))]
     ann, b = rows_of(collected, students)
     assert (ann.status, b.status, b.score) == ("duplicate", "graded", 5)
-    assert "claimed by 2 submissions" in ann.remarks
+    assert "2 hand-ins match this student" in ann.remarks
     assert "(1 points)" in ann.remarks
     assert "(2 points)" in ann.remarks
 
@@ -463,7 +487,7 @@ def test_two_hand_ins_for_one_student_stop_nothing_and_are_reported(tmp_path: Pa
         ("zoe", "moodle", "2", [2]),
     ],
 )
-def test_a_platforms_number_is_no_id_of_ones_own_against_the_name(
+def test_a_number_does_not_override_another_students_name(
     tmp_path: Path, name: str, platform: str, number: str, places: list[int]
 ) -> None:
     students = read_roster(table(tmp_path / "own.csv", [["student", "id"], ["ann", 1], ["bob", 2], ["zoe", 3]]))
@@ -471,7 +495,7 @@ def test_a_platforms_number_is_no_id_of_ones_own_against_the_name(
     assert claimed_by(submission, students) == places
     (*_, last) = gradebook([graded(submission)], [submission], students, LateRule())
     if platform == "canvas" and not places:
-        assert last.remarks == f"its number is the `id` of bob, its name that of {name}: rename it"
+        assert last.remarks == f"its number is the `id` of bob, but its name is {name}: rename it"
 
 
 def test_links_are_named_and_not_followed(tmp_path: Path) -> None:
@@ -480,10 +504,10 @@ def test_links_are_named_and_not_followed(tmp_path: Path) -> None:
     (tmp_path / "class" / "mallory").symlink_to(tmp_path / "class" / "bob")
     collected = received([tmp_path / "class"])
     assert [item.student for item in collected.submissions] == ["bob"]
-    assert collected.unclaimed == [("class/mallory", "is a link: left out; hand in the file itself")]
+    assert collected.unclaimed == [("class/mallory", "is a link and was left out; hand in the file itself")]
 
 
-def test_names_that_are_no_text_are_graded_all_the_same(tmp_path: Path) -> None:
+def test_names_that_are_not_text_are_graded(tmp_path: Path) -> None:
     top = tmp_path / "class"
     for name in (b"caf\xe9", b"\xff\xfe", "ok\u202e".encode()):
         place = bytes(top) + b"/" + name
@@ -497,7 +521,7 @@ def test_names_that_are_no_text_are_graded_all_the_same(tmp_path: Path) -> None:
         assert item.source == TEMPLATE
 
 
-def test_a_place_whose_name_is_no_text_is_collected_all_the_same(tmp_path: Path) -> None:
+def test_a_place_whose_name_is_not_text_is_collected(tmp_path: Path) -> None:
     place = bytes(tmp_path) + b"/caf\xe9_1_2"
     Path(place.decode("utf-8", "surrogateescape")).mkdir()
     for name in (b"ann.py", b"bob.py", b"readme.txt", b"caf\xe9_1_2_window.py"):
@@ -511,7 +535,7 @@ def test_a_place_whose_name_is_no_text_is_collected_all_the_same(tmp_path: Path)
     assert received([top]).unclaimed == [("caf\\udce9_1_2/readme.txt", "belongs to no hand-in")]
 
 
-def test_a_member_without_a_name_stops_nothing(tmp_path: Path) -> None:
+def test_a_member_without_a_name_is_ignored(tmp_path: Path) -> None:
     collected = received([zipped(tmp_path / "own.zip", {".": "", "ann/window.py": numbered(1)})])
     assert [item.student for item in collected.submissions] == ["ann"]
 
@@ -520,7 +544,7 @@ def test_a_member_without_a_name_stops_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("platform", ["canvas", "moodle", "gradescope"])
-def test_grades_go_home(tmp_path: Path, platform: str) -> None:
+def test_grades_are_exported(tmp_path: Path, platform: str) -> None:
     make, roster = MAKERS[platform]
     place, file = make(tmp_path), roster(tmp_path)
     students = read_roster(file)
@@ -529,27 +553,27 @@ def test_grades_go_home(tmp_path: Path, platform: str) -> None:
     unsure = next(n for n, item in enumerate(verdicts) if item.points == 3)
     verdicts[unsure] = graded(collected.submissions[unsure], 3.0, "rerun")
     rows = gradebook(verdicts, collected.submissions, students, LateRule())
-    files = homeward(
+    files = build_files(
         file, students, rows, collected.submissions, verdicts, column="Assignment 2", hidden="after_due_date"
     )
     expected = {index: float(index) for index in range(30) if index != 3}
     assert {"canvas": as_canvas, "moodle": as_moodle, "gradescope": as_gradescope}[platform](files) == expected
 
 
-def test_what_lateness_costs_goes_home_to_gradescope(tmp_path: Path) -> None:
+def test_late_penalties_are_exported_to_gradescope(tmp_path: Path) -> None:
     place, file = gradescope_zip(tmp_path), gradescope_roster(tmp_path)
     students = read_roster(file)
     submissions = received([place], students).submissions
     verdicts = [graded(submission) for submission in submissions]
     rule = LateRule(due=parse_time("2026-11-01T21:00+00:00"))
     rows = gradebook(verdicts, submissions, students, rule)
-    files = homeward(file, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    files = build_files(file, students, rows, submissions, verdicts, column="A", hidden="hidden")
     assert as_gradescope(files) == {index: max(0.0, index - 10.0) for index in range(30)}
-    assert b"late (days begun: 1): 10 points off" in files["gradescope/submission_829/results.json"]
+    assert b"late (started days: 1): 10 points off" in files["gradescope/submission_829/results.json"]
 
 
 @pytest.mark.parametrize("form", ["canvas", "moodle"])
-def test_no_zero_goes_home_while_a_hand_in_is_nobodys(tmp_path: Path, form: str) -> None:
+def test_no_zero_is_exported_while_a_hand_in_is_unmatched(tmp_path: Path, form: str) -> None:
     """Two bear the name, so that nobody gets it: an import must not overwrite what they have."""
     (file, columns) = {
         "canvas": ("canvas.csv", ["Student", "ID", "SIS User ID", "Section"]),
@@ -566,7 +590,7 @@ def test_no_zero_goes_home_while_a_hand_in_is_nobodys(tmp_path: Path, form: str)
         submissions = received([tmp_path / "class"], students).submissions
         verdicts = [graded(submission) for submission in submissions]
         rows = gradebook(verdicts, submissions, students, LateRule())
-        files = homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+        files = build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
         lines = list(csv.reader(io.StringIO(files[file].decode(), newline="")))
         assert form == "moodle" or lines[1][-1] == "100"  # points possible, whoever is left out
         return [line[0] for line in lines if "Participant" in line[1]]
@@ -577,7 +601,7 @@ def test_no_zero_goes_home_while_a_hand_in_is_nobodys(tmp_path: Path, form: str)
     assert sent("Jo Smith") == ["Ann"]
 
 
-def test_what_goes_home_is_no_formula_and_may_come_by_semicolons(
+def test_exported_cells_are_no_formulas_and_semicolons_are_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = tmp_path / "class" / "Ann Lee_12_assignsubmission_file_"
@@ -589,13 +613,14 @@ def test_what_goes_home_is_no_formula_and_may_come_by_semicolons(
     submissions = received([tmp_path / "class"], students).submissions
     verdicts = [replace(graded(item), problems=item.problems) for item in submissions]
     rows = gradebook(verdicts, submissions, students, LateRule())
-    files = homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    files = build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
     _, line = csv.reader(io.StringIO(files["moodle.csv"].decode(), newline=""))
     assert line[:4] == ["Participant 12", "Ann Lee", "5.00", "10,00"]
     assert line[4].startswith("'=1+cmd.py has no stamp")
     roster.write_text("Identifier;Full name\nParticipant 12;Ann Lee\n")
-    assert homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden") == {}
-    assert "no column 'Grade', so no moodle.csv" in capsys.readouterr().err
+    again = build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    assert "moodle.csv" not in again
+    assert "has no column 'Grade', so moodle.csv is not written" in capsys.readouterr().err
 
 
 def sent_home(tmp_path: Path, text: str) -> dict[str, bytes]:
@@ -606,7 +631,7 @@ def sent_home(tmp_path: Path, text: str) -> dict[str, bytes]:
     submissions = received([tmp_path / "class"], students).submissions
     verdicts = [graded(submission) for submission in submissions]
     rows = gradebook(verdicts, submissions, students, LateRule())
-    return dict(homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden"))
+    return dict(build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden"))
 
 
 @pytest.mark.parametrize(
@@ -614,17 +639,17 @@ def sent_home(tmp_path: Path, text: str) -> dict[str, bytes]:
     [
         (
             "Identifier,Full name,Grade,Scale,Feedback comments\nParticipant 1,ann,Good,Poor,\n",
-            {"moodle.csv": ["Participant 1", "ann", "Good", "Poor", ""]},
-            "grades of a scale, which takes no points, so moodle.csv has the remarks alone",
+            {"moodle.csv": ["Participant 1", "ann", "Good", "Poor", "points lost: t (a) 5/100"]},
+            "grades by a scale, which takes no points, so moodle.csv has only the comments",
         ),
         (
             "Student,ID,Section,A (7),A (9)\nann,1,S,,\n",
             {},
-            "2 columns are titled 'A', so no canvas.csv: say --column 'A (7)' or 'A (9)'",
+            "has 2 columns titled 'A', so canvas.csv is not written; give --column 'A (7)' or 'A (9)'",
         ),
     ],
 )
-def test_where_points_have_no_place_it_is_said(
+def test_a_roster_without_a_place_for_points_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, made: dict[str, list[str]], says: str
 ) -> None:
     (tmp_path / "class" / "ann").mkdir(parents=True)
@@ -635,7 +660,7 @@ def test_where_points_have_no_place_it_is_said(
     assert says in capsys.readouterr().err
 
 
-def test_rows_without_their_last_cells_go_home(tmp_path: Path) -> None:
+def test_rows_without_their_last_cells_are_exported(tmp_path: Path) -> None:
     """A spreadsheet drops empty cells at a line's end."""
     for name in ("ann", "cy"):
         (tmp_path / "class" / name).mkdir(parents=True)
@@ -646,8 +671,8 @@ def test_rows_without_their_last_cells_go_home(tmp_path: Path) -> None:
 
     worksheet = "Identifier,Full name,Grade,Maximum Grade,Feedback comments\nParticipant 1,ann,,50,\nParticipant 2,cy\n"
     assert sent(worksheet, "moodle.csv")[1:] == [
-        ["Participant 1", "ann", "2.50", "50", ""],
-        ["Participant 2", "cy", "5.00", "", ""],
+        ["Participant 1", "ann", "2.50", "50", "points lost: t (a) 5/100"],
+        ["Participant 2", "cy", "5.00", "", "points lost: t (a) 5/100"],
     ]
     worksheet = "Identifier,Full name,Grade,Maximum grade\nParticipant 1,ann,,50\n"  # in other capitals
     assert sent(worksheet, "moodle.csv")[1] == ["Participant 1", "ann", "2.50", "50"]
@@ -695,3 +720,100 @@ def as_gradescope(files: dict[str, bytes]) -> dict[int, float]:
             assert test["visibility"] in ("visible", "hidden", "after_due_date", "after_published")
         found[int(match[1]) - 800] = document["score"]
     return found
+
+
+# Blackboard, Brightspace, Sakai, and names of another form.
+
+OTHER_PLATFORMS = {
+    "blackboard": {
+        "HW2_jsmith_attempt_2026-11-01-23-58-00_window.py": numbered(1),
+        "HW2_jsmith_attempt_2026-10-30-10-00-00_window.py": numbered(9),
+        "HW2_jsmith_attempt_2026-11-01-23-58-00.txt": "Name: Jane Smith (jsmith)",
+        "HW2_bob_attempt_2026-11-01-20-00-00_window.py": numbered(2),
+    },
+    "brightspace": {
+        "12345-678901 - Jane Smith - Nov 1, 2026 1158 PM/window.py": numbered(1),
+        "12346-678902 - Bob Ray - Nov 2, 2026 900 AM/window.py": numbered(2),
+    },
+    "sakai": {
+        "Smith, Jane(jsmith)/Submission attachment(s)/window.py": numbered(1),
+        "Smith, Jane(jsmith)/timestamp.txt": "2026",
+        "Ray, Bob(bob)/Submission attachment(s)/window.py": numbered(2),
+    },
+}
+
+
+@pytest.mark.parametrize("platform", sorted(OTHER_PLATFORMS))
+def test_exports_of_other_platforms_are_recognized(platform: str, tmp_path: Path) -> None:
+    students = [Student(student="Jane Smith", id="jsmith"), Student(student="Bob Ray", id="bob")]
+    collected = received([zipped(tmp_path / "all.zip", OTHER_PLATFORMS[platform])], students)
+    found = {
+        students[place].id: item.source.partition("\n")[0]
+        for item in collected.submissions
+        for place in claimed_by(item, students)
+        if item.source
+    }
+    assert found == {"jsmith": "# 1", "bob": "# 2"}
+    assert {item.platform for item in collected.submissions} == {platform}
+
+
+def test_a_pattern_describes_names_of_another_form(tmp_path: Path) -> None:
+    files = {"hw2=jane=7.py": numbered(1), "hw2=bob=8.py": numbered(2), "notes.txt": "x"}
+    pattern = name_pattern(r"hw2=(?P<student>\w+)=(?P<id>\d+)\.py")
+    collected = collect([zipped(tmp_path / "all.zip", files)], ASSIGNMENT, KnownNames(pattern=pattern))
+    assert [(item.name, item.identity) for item in collected.submissions] == [("bob", "8"), ("jane", "7")]
+    assert [name for name, _ in collected.unclaimed] == ["all.zip/notes.txt"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"), [("(", "is not a regular expression"), ("(?P<name>.+)", "give .*student")]
+)
+def test_a_pattern_that_is_not_valid_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        name_pattern(text)
+
+
+# Feedback, and columns of Canvas.
+
+
+def exported(tmp_path: Path, roster: str, files: dict[str, str], *, column: str | None = "A") -> dict[str, bytes]:
+    (tmp_path / "roster.csv").write_text(roster)
+    students = read_roster(tmp_path / "roster.csv")
+    submissions = received([zipped(tmp_path / "all.zip", files)], students).submissions
+    verdicts = [graded(item) for item in submissions]
+    rows = gradebook(verdicts, submissions, students, LateRule())
+    return build_files(tmp_path / "roster.csv", students, rows, submissions, verdicts, column=column, hidden="hidden")
+
+
+def names_in(content: bytes) -> list[str]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return archive.namelist()
+
+
+def test_reports_go_to_canvas_and_moodle_under_the_names_of_the_hand_ins(tmp_path: Path) -> None:
+    files = exported(tmp_path, "Student,ID,Section\nann,12,S\n", {"ann_LATE_12_34_window.py": numbered(5)})
+    assert names_in(files["canvas-feedback.zip"]) == ["ann_LATE_12_34_report.html"]
+    roster = "Identifier,Full name,Grade,Feedback comments\nParticipant 7,Ann Lee,,\n"
+    files = exported(tmp_path, roster, {"Ann Lee_7_assignsubmission_file_/window.py": numbered(5)})
+    assert names_in(files["moodle-feedback.zip"]) == ["Ann Lee_7_assignsubmission_file_/report.html"]
+
+
+def test_without_a_matching_column_canvas_gets_no_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hand_in = {"ann_12_34_window.py": numbered(5)}
+    roster = "Student,ID,Section,HW 1 (501),HW 2 (502)\nann,12,S,,\n"
+    assert "canvas.csv" not in exported(tmp_path, roster, hand_in, column=None)
+    assert "give --column with one of 'HW 1 (501)', 'HW 2 (502)'" in capsys.readouterr().err
+    roster = "Student,ID,Section,Assignment 2 (502)\nann,12,S,\n"
+    assert b"Assignment 2 (502)" in exported(tmp_path, roster, hand_in, column=None)["canvas.csv"]
+
+
+def test_canvas_may_export_names_in_two_columns_and_a_test_student(tmp_path: Path) -> None:
+    roster = (
+        "LastName,FirstName,ID,SIS User ID,Section,A (5)\n    Points Possible,,,,,20\nLee,Ann,12,u,S,\n"
+        "Ray,Bob,13,v,S,N/A\nStudent,Test,14,,S,\n"
+    )
+    files = exported(tmp_path, roster, {"leeann_12_34_window.py": numbered(50)})
+    header, possible, *lines = csv.reader(io.StringIO(files["canvas.csv"].decode(), newline=""))
+    assert header == ["LastName", "FirstName", "ID", "SIS User ID", "Section", "A (5)"]
+    assert possible[-1] == "20"
+    assert [(line[0], line[-1]) for line in lines] == [("Lee", "10.00"), ("Ray", "N/A")]

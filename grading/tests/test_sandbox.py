@@ -15,15 +15,18 @@ import pytest
 
 from pacelab import HostError
 from pacelab.user_code import bases
-from pacelab_grading import handout, sandbox
-from pacelab_grading import session as session_module
+from pacelab_grading import handout
 from pacelab_grading.assignments import ASSIGNMENTS, find_assignment
-from pacelab_grading.judge import Verdict
-from pacelab_grading.lab import Lab
 from pacelab_grading.records.report import text_report
-from pacelab_grading.remote import Lender, RemoteHook, parts_of
-from pacelab_grading.sandbox import AVAILABLE, Box, Limits, Walls, walls
-from pacelab_grading.session import Malformed, Raised, Session, TooMuch
+from pacelab_grading.rubric.context import CheckContext
+from pacelab_grading.rubric.verdict import Verdict
+from pacelab_grading.sandbox import box as box_module
+from pacelab_grading.sandbox import session as session_module
+from pacelab_grading.sandbox.box import AVAILABLE, Box, Limits, Walls, walls
+from pacelab_grading.sandbox.failures import Malformed, OutputLimit, Raised
+from pacelab_grading.sandbox.reference import Lender, parts_of
+from pacelab_grading.sandbox.remote import RemoteHook
+from pacelab_grading.sandbox.session import Session
 from pacelab_pacer.core import contract, segment
 
 
@@ -36,7 +39,7 @@ def ask(around: Walls, body: str, limits: Limits | None = None) -> object:
             return session.request("call", None, "f", [], {})
 
 
-def test_inside_are_the_contract_and_nothing_else_of_ours(around: Walls) -> None:
+def test_the_sandbox_has_the_contract_and_nothing_else_of_pacelab(around: Walls) -> None:
     names = ask(around, "import pacelab\nreturn sorted(n for n in vars(pacelab) if not n.startswith('_'))")
     assert isinstance(names, list)
     assert set(AVAILABLE) <= set(names) <= {*AVAILABLE, "pacelab_labs", "user_code"}
@@ -51,7 +54,7 @@ def test_no_start_compiles_annotations() -> None:
     assert not [kind for kind in tuples if any(isinstance(of, ForwardRef) for of in kind.__annotations__.values())]
 
 
-def test_inside_garbage_is_looked_for(best: Walls) -> None:
+def test_garbage_is_collected_in_the_sandbox(best: Walls) -> None:
     assert ask(best, "import gc\nreturn gc.isenabled()") is True
 
 
@@ -66,7 +69,7 @@ def test_without_walls_only_the_submission_is_written(best: Walls) -> None:
             assert {path.name for path in box.folder.iterdir()} == there
 
 
-def test_a_umask_that_lets_nobody_else_read_costs_no_student_points(around: Walls) -> None:
+def test_a_strict_umask_costs_no_points(around: Walls) -> None:
     before = os.umask(0o077)
     try:
         with Box(around) as box:
@@ -78,12 +81,12 @@ def test_a_umask_that_lets_nobody_else_read_costs_no_student_points(around: Wall
         os.umask(before)
 
 
-def test_a_machine_whose_own_limits_are_lower_grades_within_these() -> None:
+def test_lower_limits_of_the_machine_are_respected() -> None:
     """As of a shared server, in a process of its own: nobody but root can raise a limit again."""
     code = """
 import resource
-from pacelab_grading.sandbox import Box, walls
-from pacelab_grading.session import Session
+from pacelab_grading.sandbox.box import Box, walls
+from pacelab_grading.sandbox.session import Session
 resource.setrlimit(resource.RLIMIT_CPU, (70, 70))
 with Box(walls(weak=True)) as box:
     box.put("f.py", "def f():\\n    import resource\\n    return resource.getrlimit(resource.RLIMIT_CPU)\\n")
@@ -95,7 +98,7 @@ with Box(walls(weak=True)) as box:
     assert ran.stdout == "[70, 70]\n", ran.stderr
 
 
-def test_inside_runs_nobody(around: Walls) -> None:
+def test_the_code_runs_as_nobody(around: Walls) -> None:
     got = ask(around, "import os\nreturn [os.getuid(), os.geteuid(), os.getgid(), os.getgroups()]")
     assert isinstance(got, list)
     if os.geteuid() == 0:
@@ -103,7 +106,7 @@ def test_inside_runs_nobody(around: Walls) -> None:
         assert got[3] == []
 
 
-def test_strings_hash_alike_in_every_process(around: Walls) -> None:
+def test_string_hashes_are_equal_in_all_processes(around: Walls) -> None:
     body = "import random\nreturn [list({'a', 'b', 'c', 'd'}), random.random()]"
     assert ask(around, body) == ask(around, body)
 
@@ -124,26 +127,26 @@ def test_without_bubblewrap_the_report_says_so() -> None:
     assert "bubblewrap is not used" in walls(weak=True, bubblewrap=False).notes
 
 
-def test_a_host_without_name_spaces_is_told_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_host_without_name_spaces_gets_advice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     broken = tmp_path / "bwrap"
     broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(sandbox.shutil, "which", lambda _name: str(broken))
-    found, notes = sandbox._try_bubblewrap()
+    monkeypatch.setattr(box_module.shutil, "which", lambda _name: str(broken))
+    found, notes = box_module._try_bubblewrap()
     assert found is None
     assert "No permissions to create new namespace" in notes[0]
     assert re.search("start it with `--privileged`|sudo sysctl", notes[0])
-    monkeypatch.setattr(sandbox.shutil, "which", lambda _name: None)
-    assert "apt-get install bubblewrap" in sandbox._try_bubblewrap()[1][0]
+    monkeypatch.setattr(box_module.shutil, "which", lambda _name: None)
+    assert "apt-get install bubblewrap" in box_module._try_bubblewrap()[1][0]
 
 
 def test_other_systems_are_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox.sys, "platform", "darwin")
-    with pytest.raises(HostError, match="the sandbox needs Linux"):
+    monkeypatch.setattr(box_module.sys, "platform", "darwin")
+    with pytest.raises(HostError, match="the sandbox does not work on darwin"):
         walls.__wrapped__()
 
 
-def test_unprivileged_users_get_a_name_space_of_their_own(best: Walls) -> None:
+def test_unprivileged_users_get_a_name_space(best: Walls) -> None:
     """As an instructor without root: bubblewrap makes a user name space, if the kernel lets it."""
     if os.geteuid() != 0:
         pytest.skip("this is already run by an unprivileged user")
@@ -190,9 +193,9 @@ class Hook:
         ("Forward(1)", "(1 << 70, 'late')", "a whole number of 71 bits"),
         ("Forward(1)", "(1.5, 'half')", "a whole number of ns"),
         ("Forward(1)", "7", "TypeError"),
-        ("'Forward'", "None", "is no action"),
-        ("[]", "None", "is no action"),
-        ("7", "None", "int is no action"),
+        ("'Forward'", "None", "is not an action"),
+        ("[]", "None", "is not an action"),
+        ("7", "None", "int is not an action"),
     ],
 )
 def test_every_field_of_an_action_is_checked(best: Walls, action: str, deadline: str, says: str) -> None:
@@ -213,18 +216,16 @@ def test_every_field_of_an_action_is_checked(best: Walls, action: str, deadline:
 
 
 def test_root_that_cannot_become_another_user_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox.os, "geteuid", lambda: 0)
-    monkeypatch.setattr(sandbox, "_may_become", lambda _user: False)
+    monkeypatch.setattr(box_module.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(box_module, "_may_become", lambda _user: False)
     with pytest.raises(HostError, match="grade as another user"):
         walls.__wrapped__(weak=True, bubblewrap=False)
 
 
-def test_who_has_neither_name_spaces_nor_landlock_is_refused_and_may_check_the_own_file(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(sandbox.os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(sandbox, "landlock_version", lambda: 0)
-    with pytest.raises(HostError, match="could read and write your files: bubblewrap is not used; mend that"):
+def test_without_name_spaces_and_landlock_only_check_works(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(box_module.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(box_module, "landlock_version", lambda: 0)
+    with pytest.raises(HostError, match="could read and write your files: bubblewrap is not used; fix that"):
         walls.__wrapped__(weak=True, bubblewrap=False)
     monkeypatch.setattr(handout, "walls", lambda weak: walls.__wrapped__(weak=weak, bubblewrap=False))
     (tmp_path / "interference.py").write_text(find_assignment(1).model)
@@ -283,7 +284,7 @@ class GatewayPacer: pass
 }
 
 
-def test_what_is_lent_gives_no_other_part_away(best: Walls, grade: Judge) -> None:
+def test_lent_parts_reveal_nothing_else(best: Walls, grade: Judge) -> None:
     only = ("idle-path", "smoothing", "spacing")
     honest = grade(NEGATIVE_WAITING + NOTHING, best, only=only)
     for trick, source in TRICKS.items():
@@ -302,11 +303,12 @@ def borrowing(best: Walls):  # type: ignore[no-untyped-def]
         with Session(theirs, "f.py", number=7) as session, Session(ours, "model.py", number=8) as lending:
             session.request("load")
             lending.request("load")
-            session.lend(Lender(lending, parts_of(model, ("four_hop_delay_ns", "PaceEstimator"))))
+            lender = Lender(lending, parts_of(model, ("four_hop_delay_ns", "PaceEstimator")))
+            session.lend(lender.parts, lender.answer)
             yield lambda text: session.request("call", None, "run", [text], {})
 
 
-def test_functions_and_objects_are_as_if_they_were_there(borrowing: Callable[[str], object]) -> None:
+def test_lent_functions_and_objects_work_like_local_ones(borrowing: Callable[[str], object]) -> None:
     from pacelab_grading.assignments.a3_gateway_pacer import model
 
     rates = "__import__('collections').deque([2e6] * 5)"  # any sequence
@@ -317,7 +319,7 @@ def test_functions_and_objects_are_as_if_they_were_there(borrowing: Callable[[st
     assert borrowing("[(e := PaceEstimator()), e.four_hop_delay_ns][1]") is None
 
 
-def test_what_the_reference_raises_is_raised(borrowing: Callable[[str], object]) -> None:
+def test_exceptions_of_the_reference_are_raised(borrowing: Callable[[str], object]) -> None:
     with pytest.raises(Raised, match=r"raised ZeroDivisionError: (division by zero|float division)"):
         borrowing("four_hop_delay_ns(40e6, 1500, 40, [])")
     with pytest.raises(Raised, match="raised TypeError") as raised:
@@ -329,9 +331,9 @@ def test_what_the_reference_raises_is_raised(borrowing: Callable[[str], object])
 @pytest.mark.parametrize(
     "question", ["'new', 'GatewayPacer', {}, []", "'call', None, 'sqrt', [4], {}", "'get', 0, 'x'", "7"]
 )
-def test_nothing_else_can_be_asked_for(borrowing: Callable[[str], object], question: str) -> None:
+def test_only_lent_names_can_be_asked_for(borrowing: Callable[[str], object], question: str) -> None:
     cells = "[cell.cell_contents for cell in four_hop_delay_ns.__closure__]"
-    with pytest.raises(Malformed, match="asked the reference for what it does not lend"):
+    with pytest.raises(Malformed, match="asked the reference for something that is not lent"):
         borrowing(f"[item for item in {cells} if hasattr(item, 'ask')][0]._asked({question})")
 
 
@@ -340,9 +342,9 @@ WORKER = "[cell.cell_contents for cell in {}.__closure__ if hasattr(cell.cell_co
 
 @pytest.mark.parametrize(
     ("argument", "says"),
-    [("1e999", "a number that is not finite"), ("[" * 40 + "]" * 40, "lists within lists"), ("9" * 40, "133 bits")],
+    [("1e999", "a number that is not finite"), ("[" * 40 + "]" * 40, "lists nested"), ("9" * 40, "133 bits")],
 )
-def test_what_is_asked_is_checked_like_an_answer(borrowing: Callable[[str], object], argument: str, says: str) -> None:
+def test_questions_are_checked_like_answers(borrowing: Callable[[str], object], argument: str, says: str) -> None:
     """Written past the worker, which sends no such thing."""
     worker = WORKER.format("four_hop_delay_ns")
     body = "__import__('json').dumps([w._nonce, 'asks', ['call', None, 'four_hop_delay_ns', [0], {}]])"
@@ -352,41 +354,41 @@ def test_what_is_asked_is_checked_like_an_answer(borrowing: Callable[[str], obje
         borrowing(f"[{send}, __import__('os').read(w._requests, 9)]")
 
 
-def test_who_never_stops_asking_is_ended(borrowing: Callable[[str], object], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_questions_are_ended(borrowing: Callable[[str], object], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_module, "MAX_ASKS", 30)
     asking = "[four_hop_delay_ns(40e6, 1500, 40, [2e6] * 5) for _ in range({})][0]"
     assert borrowing(asking.format(30)) == borrowing(asking.format(1))
-    with pytest.raises(TooMuch, match="asked the reference 30 times without returning"):
+    with pytest.raises(OutputLimit, match="asked the reference 30 times without returning"):
         borrowing(asking.format(31))
 
 
-def test_what_one_process_has_borrowed_is_out_of_the_others_reach(best: Walls) -> None:
+def test_processes_cannot_reach_each_others_lent_objects(best: Walls) -> None:
     """Nodes of a network share nothing, by way of the reference neither."""
     model = find_assignment(3).model
     source = "def run(text):\n    return eval(text)\n"
     with Box(best) as theirs, Box(best) as ours:
         theirs.put("gateway_pacer.py", source)
         ours.put("gateway_pacer.py", model)
-        with Lab(
+        with CheckContext(
             box=theirs, file="gateway_pacer.py", key=b"", reference=("PaceEstimator",), model=lambda: (ours, model)
         ) as lab:
             one, other = lab.session(), lab.session()
             assert one.request("call", None, "run", ["PaceEstimator()._number"], {}) == 0
             peek = f"{WORKER.format('PaceEstimator.__init__')}._asked('get', 0, 'four_hop_delay_ns')"
-            with pytest.raises(Malformed, match="does not lend"):
+            with pytest.raises(Malformed, match="is not lent"):
                 other.request("call", None, "run", [peek], {})
 
 
 @pytest.mark.parametrize("number", ASSIGNMENTS)
-def test_what_a_check_judges_is_not_lent_for_it(number: int) -> None:
+def test_judged_parts_are_not_lent(number: int) -> None:
     """Of two parts that it judges together one, where that is wrong. Nor a part whose own checks are still to come:
     then what is lent could earn points."""
     assignment = find_assignment(number)
     for version in range(1, assignment.version + 1):
         checks = replace(assignment).checks_for(version)
         for place, judged in enumerate(checks):
-            assert len(judged.needs) > 1 or not set(judged.above) & set(judged.needs)
-            for name in judged.above:
+            assert len(judged.needs) > 1 or not set(judged.builds_on) & set(judged.needs)
+            for name in judged.builds_on:
                 judges = set(assignment.judged_by(name, version)) - {judged.id}
                 assert judges <= {other.id for other in checks[:place]}, (judged.id, name)
-            assert parts_of(assignment.model, judged.above).keys() == set(judged.above)
+            assert parts_of(assignment.model, judged.builds_on).keys() == set(judged.builds_on)

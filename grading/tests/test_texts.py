@@ -9,10 +9,10 @@ import pytest
 
 from pacelab_grading import handout
 from pacelab_grading.assignments import find_assignment
-from pacelab_grading.handout import guess
+from pacelab_grading.handout import assignment_of
 from pacelab_grading.inside.worker import Worker
-from pacelab_grading.plain import READER
 from pacelab_grading.receive.submission import Submission, read_submission, stamped_number
+from pacelab_grading.text.source_file import READER
 
 ASSIGNMENT = find_assignment(3)
 TEMPLATE = ASSIGNMENT.template
@@ -37,31 +37,32 @@ def notebook(source: str, **cell: object) -> bytes:
         ("# \u20ac", "utf-8-sig"),
     ],
 )
-def test_a_file_is_read_as_it_says_that_it_is_encoded(line: str, encoding: str) -> None:
+def test_a_file_is_read_in_its_declared_encoding(line: str, encoding: str) -> None:
     found = read(f"{line}\n{TEMPLATE}".encode(encoding))
     assert (found.source, found.problems) == (f"{line}\n{TEMPLATE}", ())
 
 
 @pytest.mark.parametrize("ends", ["\r", "\r\n"])
-def test_line_ends_of_any_kind_cost_nothing(ends: str) -> None:
+def test_all_line_ends_are_accepted(ends: str) -> None:
     found = read(TEMPLATE.replace("\n", ends).encode())
     assert (found.source, found.version, found.problems) == (TEMPLATE, 1, ())
 
 
 @pytest.mark.parametrize("end", ["\x1a", "\x1a\r\n"])
-def test_the_mark_that_dos_ends_a_file_with_costs_nothing(end: str) -> None:
+def test_the_end_mark_of_dos_is_ignored(end: str) -> None:
     found = read(f"{TEMPLATE}{end}".encode())
     assert (found.source, found.version, found.problems) == (TEMPLATE, 1, ())
 
 
 @pytest.mark.parametrize("name", [FILE, "ann.py"])
-def test_utf_16_is_said_to_be_what_it_is(name: str, tmp_path: Path) -> None:
+def test_utf_16_is_read_and_reported(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(TEMPLATE.encode("utf-16"))
-    assert guess(tmp_path / name) == 3
+    assert assignment_of(tmp_path / name) == 3
     assert stamped_number([tmp_path]) == 3
     found = read(TEMPLATE.encode("utf-16"), name)
-    assert found.problems == (f"{name} is UTF-16, which Python does not read: save it as UTF-8",)
-    assert found.received == (f"{name}: chosen, and cannot be graded",)
+    assert found.problems[0] == f"{name} is UTF-16, which Python does not read: save it as UTF-8"
+    assert found.source == TEMPLATE
+    assert found.received == (f"{name}: graded",)
 
 
 @pytest.mark.parametrize(
@@ -73,37 +74,37 @@ def test_utf_16_is_said_to_be_what_it_is(name: str, tmp_path: Path) -> None:
         (b"\xef\xbb\xbf\n<!DOCTYPE html><pre>", "is a web page: download the file itself (GitHub: Raw)"),
     ],
 )
-def test_what_only_bears_the_name_of_code_is_said_to_be_what_it_is(begins: bytes, says: str) -> None:
+def test_other_kinds_of_files_with_a_code_name_are_reported(begins: bytes, says: str) -> None:
     found = read(begins + TEMPLATE.encode())
     assert (found.source, found.problems) == (None, (f"{FILE} {says}",))
 
 
 @pytest.mark.parametrize("content", [b"", b" \n\n"])
-def test_an_empty_file_is_said_to_be_empty_and_another_goes_before_it(content: bytes) -> None:
+def test_an_empty_file_is_reported_and_another_precedes_it(content: bytes) -> None:
     assert read(content).problems == ("gateway_pacer.py is empty: save your work and hand it in again",)
     found = read_submission("ann", {FILE: content, "gateway_pacer.ipynb": notebook(TEMPLATE)}, ASSIGNMENT)
     assert found.problems == ()
     assert "class GatewayPacer" in (found.source or "")
 
 
-def test_pictures_of_megabytes_in_a_notebook_cost_nothing(tmp_path: Path) -> None:
+def test_large_pictures_in_a_notebook_are_accepted(tmp_path: Path) -> None:
     picture = [{"output_type": "display_data", "data": {"image/png": "A" * (3 << 20)}}]
     content = notebook(TEMPLATE, outputs=picture)
     found = read(content, "gateway_pacer.ipynb")
     assert found.problems == ()
     (tmp_path / "work.ipynb").write_bytes(content)
-    assert guess(tmp_path / "work.ipynb") == 3
+    assert assignment_of(tmp_path / "work.ipynb") == 3
     first = json.loads(content)
     first["cells"][0] = dict(reversed(first["cells"][0].items()))  # the pictures before the code
     assert read(json.dumps(first).encode(), "biology.ipynb").source is not None
 
 
-def test_what_a_newer_python_takes_is_told_who_reads_it() -> None:
+def test_syntax_errors_name_the_python_version() -> None:
     (problem,) = read(f"def first[[T](x): pass\n{TEMPLATE}".encode()).problems
-    assert problem.endswith(f"mend this first ({READER})")
+    assert problem.endswith(f"fix this first ({READER})")
 
 
-def test_a_module_beside_is_run_as_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_own_module_runs_as_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It lies in the sandbox in UTF-8, whatever its first line says."""
     helper = "# coding: shift_jis\nNAME = '\u65e5\u672c'\n"
     found = read(f"import beside_it\n{TEMPLATE}".encode(), beside_it=helper.encode("shift_jis"))
@@ -118,7 +119,7 @@ def test_a_module_beside_is_run_as_it_was_read(tmp_path: Path, monkeypatch: pyte
     assert worker.reply(["", "call", None, "name", [], {}])[2] == "\u65e5\u672c"
 
 
-def test_without_a_sandbox_it_is_said_what_is_not_there_when_it_is_graded(
+def test_without_a_sandbox_unavailable_imports_are_reported(
     tmp_path: Path, engine: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     guarded = "try:\n    import scipy\nexcept ImportError:\n    pass\n"
@@ -128,7 +129,9 @@ def test_without_a_sandbox_it_is_said_what_is_not_there_when_it_is_graded(
     monkeypatch.setattr(handout.sys, "platform", "darwin")
     monkeypatch.syspath_prepend(tmp_path)
     problems = handout.check_file(tmp_path / FILE, ASSIGNMENT).problems
-    assert [problem.partition(" is not there when it is graded: use")[0] for problem in problems[:2]] == [
-        "line 6: pacelab.run",
-        "line 7: pytest",
+    assert [
+        problem.partition(" is not available when it is graded and was left out: use")[0] for problem in problems[:2]
+    ] == [
+        f"{FILE}, line 6: pacelab.run",
+        f"{FILE}, line 7: pytest",
     ]

@@ -15,11 +15,13 @@ from pathlib import Path
 import pytest
 
 from pacelab import HostError
-from pacelab_grading import leftovers, sandbox
 from pacelab_grading.inside import guards
-from pacelab_grading.leftovers import BOX, GROUP, Cgroup, sweep
-from pacelab_grading.sandbox import SANDBOX_USERS, Box, Walls, walls
-from pacelab_grading.session import Session
+from pacelab_grading.sandbox import box as box_module
+from pacelab_grading.sandbox import leftovers
+from pacelab_grading.sandbox.box import SANDBOX_USERS, Box, Walls, walls
+from pacelab_grading.sandbox.cgroup import Cgroup
+from pacelab_grading.sandbox.leftovers import BOX, GROUP, remove_leftovers
+from pacelab_grading.sandbox.session import Session
 
 CALLS = """
 def f():
@@ -53,7 +55,7 @@ def test_every_system_call_that_is_not_needed_is_refused(around: Walls) -> None:
     assert inside(around, source) == []
 
 
-def test_what_asks_is_allowed_and_what_changes_is_not(around: Walls) -> None:
+def test_reading_calls_are_permitted_and_changing_calls_are_not(around: Walls) -> None:
     source = """
 def f():
     import ctypes, fcntl, os, resource
@@ -76,7 +78,7 @@ def f():
     assert inside(around, source) == [[], 0, False]
 
 
-def test_nothing_of_the_instructors_can_be_touched(around: Walls, tmp_path: Path) -> None:
+def test_the_instructors_files_cannot_be_touched(around: Walls, tmp_path: Path) -> None:
     """As the same user too: what Landlock's first version let pass, truncation and attributes."""
     tmp_path.chmod(0o777)
     victim = tmp_path / "grades.csv"
@@ -109,7 +111,7 @@ def f():
     assert [path.name for path in tmp_path.iterdir()] == ["grades.csv"]
 
 
-def test_landlock_is_asked_for_all_that_the_kernel_knows(best: Walls) -> None:
+def test_landlock_uses_all_rights_of_the_kernel(best: Walls) -> None:
     version = guards.landlock_version()
     if version == 0:
         pytest.skip("this kernel has no Landlock")
@@ -119,7 +121,7 @@ def test_landlock_is_asked_for_all_that_the_kernel_knows(best: Walls) -> None:
             assert "landlock" in session.guards
 
 
-def test_hand_ins_are_out_of_others_reach_while_they_are_graded(around: Walls) -> None:
+def test_others_cannot_read_hand_ins_during_grading(around: Walls) -> None:
     with Box(around) as box:
         assert box.folder.parent.stat().st_mode & 0o777 == 0o700
         assert Path(tempfile.gettempdir()) == box.folder.parent.parent
@@ -128,21 +130,21 @@ def test_hand_ins_are_out_of_others_reach_while_they_are_graded(around: Walls) -
             assert listed.returncode != 0
 
 
-def test_weak_walls_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "_try_bubblewrap", lambda: (None, ["bubblewrap is not installed"]))
-    with pytest.raises(HostError, match=r"weak walls was not asked for: bubblewrap is not installed.*--weak-walls"):
+def test_weak_walls_need_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(box_module, "_try_bubblewrap", lambda: (None, ["bubblewrap is not installed"]))
+    with pytest.raises(HostError, match=r"the sandbox is incomplete here: bubblewrap is not installed.*--weak-walls"):
         walls.__wrapped__()
     assert walls.__wrapped__(weak=True).bubblewrap is None
     monkeypatch.undo()
-    monkeypatch.setattr(sandbox.Cgroup, "version", staticmethod(lambda: None))
-    with pytest.raises(HostError, match="no cgroup holds memory and processes"):
+    monkeypatch.setattr(box_module.Cgroup, "version", staticmethod(lambda: None))
+    with pytest.raises(HostError, match="no cgroup limits memory and processes"):
         walls.__wrapped__()
 
 
 GRADER = """
 import sys, time
-from pacelab_grading.sandbox import Box, walls
-from pacelab_grading.session import Session
+from pacelab_grading.sandbox.box import Box, walls
+from pacelab_grading.sandbox.session import Session
 with Box(walls(weak=True, bubblewrap={bubblewrap})) as box:
     box.put("f.py", "def f():\\n    while True: pass\\n")
     session = Session(box, "f.py", number=11)
@@ -172,7 +174,7 @@ def killed(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     return Path(folder), int(pid), grader.pid
 
 
-def test_what_a_killed_grader_leaves_is_gone_at_the_next_start(killed: tuple[Path, int, int]) -> None:
+def test_leftovers_of_a_killed_grader_are_removed_at_the_next_start(killed: tuple[Path, int, int]) -> None:
     folder, pid, grader = killed
     until = time.monotonic() + 10
     while _runs(pid) and time.monotonic() < until:
@@ -181,7 +183,7 @@ def test_what_a_killed_grader_leaves_is_gone_at_the_next_start(killed: tuple[Pat
     assert folder.is_dir()
     with contextlib.suppress(OSError):
         assert list(folder.glob("lab/f.py"))
-    removed = sweep(SANDBOX_USERS)
+    removed = remove_leftovers(SANDBOX_USERS)
     assert any(str(folder) in line for line in removed)
     assert not folder.exists()
     assert not [path for top in leftovers.HIERARCHIES for path in top.glob(f"{GROUP}{grader}.*")]
@@ -194,18 +196,18 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def test_what_cannot_be_made_leaves_nothing(best: Walls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_box_leaves_nothing(best: Walls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a full disk: here a file is in the place of a folder."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(sandbox, "_package", lambda: (("a", b""), ("a/b", b"")))
-    with pytest.raises(HostError, match=f"making the sandbox in {tmp_path}: .*make room there"):
+    monkeypatch.setattr(box_module, "_package", lambda: (("a", b""), ("a/b", b"")))
+    with pytest.raises(HostError, match=f"the sandbox cannot be made in {tmp_path} .*make room there"):
         Box(best).__enter__()
     assert not list(tmp_path.iterdir())
 
 
-def test_what_a_living_grader_needs_stays(best: Walls) -> None:
+def test_folders_of_a_running_grader_stay(best: Walls) -> None:
     with Box(best) as box:
-        sweep(SANDBOX_USERS)
+        remove_leftovers(SANDBOX_USERS)
         assert box.folder.is_dir()
 
 
@@ -216,7 +218,7 @@ def test_folders_of_others_and_links_stay(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / f"{BOX}1.1-link").symlink_to(precious)
     (tmp_path / f"{BOX}name").mkdir()
     (tmp_path / f"{BOX}999999999.5-x").mkdir()
-    assert [line.rpartition("/")[2] for line in sweep(SANDBOX_USERS)] == [f"{BOX}999999999.5-x"]
+    assert [line.rpartition("/")[2] for line in remove_leftovers(SANDBOX_USERS)] == [f"{BOX}999999999.5-x"]
     assert precious.is_dir()
 
 
@@ -230,12 +232,12 @@ def test_system_v_objects_of_sandboxes_are_removed() -> None:
     shared = int(made.stdout.split()[0])
     assert shared >= 0
     until = time.monotonic() + 60
-    while f"shm {shared}" not in " ".join(sweep(SANDBOX_USERS)) and time.monotonic() < until:
+    while f"shm {shared}" not in " ".join(remove_leftovers(SANDBOX_USERS)) and time.monotonic() < until:
         time.sleep(0.1)  # other tests' sandboxes must end first
     assert libc.shmctl(shared, 2, ctypes.create_string_buffer(256)) == -1
 
 
-def test_a_group_that_cannot_be_made_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("pacelab_grading.leftovers.CGROUPS", tmp_path)
+def test_a_control_group_that_cannot_be_made_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("pacelab_grading.sandbox.cgroup.CGROUPS", tmp_path)
     assert Cgroup.make("v2", 1 << 20) is None
     assert Cgroup.make("v1", 1 << 20) is None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.timeline import choose_window, describe_window, draw_timelines, record_air
 from pacelab.options import arguments
-from pacelab.options.arguments import an, checked, number, optional, several, taken, whole
+from pacelab.options.arguments import checked, coerce, instance_of, int_between, list_of, number, optional
 from pacelab.results.results import RunResult
 from pacelab_labs.figures import COLOURS, draw_bars, lost
 from pacelab_labs.picture import Picture, Table
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@checked(experiments=several(Experiment, 1), from_ms=optional(number), to_ms=optional(number))
+@checked(experiments=list_of(Experiment, 1), from_ms=optional(number), to_ms=optional(number))
 def air(*experiments: Experiment, from_ms: float | None = None, to_ms: float | None = None) -> Picture:
     """Who is on the air when, one timeline for each experiment; by default where something happens."""
     panels = []
@@ -36,13 +36,13 @@ def air(*experiments: Experiment, from_ms: float | None = None, to_ms: float | N
     return Picture(draw_timelines(panels), "\n".join(lines))
 
 
-@checked(experiments=several(Experiment, 1))
+@checked(experiments=list_of(Experiment, 1))
 def fates(*experiments: Experiment, sender: int, receiver: int) -> Table:
     """What becomes of the frames by which `sender` reaches for `receiver`: RTSs where RTS/CTS is on, else data."""
     rows = []
     for experiment in experiments:
-        a_node = whole(0, len(experiment.network.nodes) - 1)
-        sender, receiver = taken("fates: sender", a_node, sender), taken("fates: receiver", a_node, receiver)
+        a_node = int_between(0, len(experiment.network.nodes) - 1)
+        sender, receiver = coerce("fates: sender", a_node, sender), coerce("fates: receiver", a_node, receiver)
         asks, answers = ("send-rts", "send-cts") if experiment.rts else ("send-data", "send-ack")
         sent = answered = refused = 0
         for _, node, what, peer, _ in record_air(experiment, until_s=experiment.duration_s):
@@ -108,9 +108,9 @@ def _draw_link(
 ) -> Picture:
     from matplotlib.figure import Figure
 
-    sender = taken("the link's sender", _radio(topology), sender)
-    receiver = taken("the link's receiver", _radio(topology, sender), receiver)
-    reach_m = topology.sense_m if disturb_m is None else taken("disturb_m", arguments.number, disturb_m)
+    sender = coerce("the link's sender", _radio(topology), sender)
+    receiver = coerce("the link's receiver", _radio(topology, sender), receiver)
+    reach_m = topology.sense_m if disturb_m is None else coerce("disturb_m", arguments.number, disturb_m)
     nodes = [i for i, node in enumerate(topology.nodes) if node.wireless]
     labels = {i: names[i] if i < len(names) else topology.nodes[i].name for i in nodes}
     ends = {sender: "sender", receiver: "receiver"}
@@ -139,7 +139,7 @@ def _radio(topology: Topology, but: int | None = None) -> Callable[[Any], int]:
     """A node with a radio, by its number; `but` is another one."""
 
     def take(value: Any) -> int:
-        found: int = whole(0, len(topology.nodes) - 1)(value)
+        found: int = int_between(0, len(topology.nodes) - 1)(value)
         if found == but or not topology.nodes[found].wireless:
             raise ValueError("a wireless node" + ("" if but is None else f" other than {but}"))
         return found
@@ -154,7 +154,7 @@ def _two_pairs(value: Any) -> Topology:
     return value
 
 
-@checked(result=an(RunResult), topology=_two_pairs, alone_kbps=arguments.number)
+@checked(result=instance_of(RunResult), topology=_two_pairs, alone_kbps=arguments.number)
 def pairs_picture(result: RunResult, topology: Topology, *, alone_kbps: float) -> Picture:
     """Where the nodes of a `pairs` run stand, who senses whom, and what each pair gets against a lone sender."""
     from matplotlib.figure import Figure

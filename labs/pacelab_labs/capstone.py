@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from pacelab import __version__
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.arguments import a_text, an, checked, path
+from pacelab.options.arguments import a_text, checked, instance_of, path
 from pacelab.results.folder import write_file
 from pacelab.results.results import RunResult
 from pacelab.user_code.bases import Pacer, Sample
@@ -169,7 +169,7 @@ def _part(mine: float, newreno: float, best: float) -> float:
     return (mine - newreno) / newreno
 
 
-@checked(file=path, scored=an(Score, "what lab.score gives"))
+@checked(file=path, scored=instance_of(Score, "what lab.score gives"))
 def enter(file: str | Path, scored: Score) -> Table:
     """Enter a score into a leaderboard file; a name keeps its best. Returns the board.
 

@@ -13,7 +13,7 @@ from pacelab.figures.plots import caption, find_series, is_known, plot_goodput, 
 from pacelab.figures.tables import show_point
 from pacelab.grid.comparison import Comparison
 from pacelab.options import arguments
-from pacelab.options.arguments import an, checked, taken, values_by_name
+from pacelab.options.arguments import checked, coerce, instance_of, values_by_name
 from pacelab.results.metrics import group_goodputs
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult
@@ -243,7 +243,7 @@ def comparison(result: Comparison, *points: Mapping[str, Any], y: str | None = N
     """
     from matplotlib.figure import Figure
 
-    chosen = [taken("comparison: point", arguments.values_by_name, point) for point in points] or [{}]
+    chosen = [coerce("comparison: point", arguments.values_by_name, point) for point in points] or [{}]
     figure = Figure(figsize=(0.8 + 5.2 * len(chosen), 4.0), layout="constrained")
     panels = figure.subplots(1, len(chosen), squeeze=False, sharey=True)[0]
     shown, plot, key, quantity = result, plot_goodput, "goodput_bps", find_quantity(y or "goodput")
@@ -291,7 +291,7 @@ def curves(
     """Lines over common x values, each with its marker; `marks` are dotted verticals. Schemes have their own look."""
     from matplotlib.figure import Figure
 
-    lines = {name: taken(f"curves: line {name!r}", _line, values) for name, values in lines.items()}
+    lines = {name: coerce(f"curves: line {name!r}", _line, values) for name, values in lines.items()}
     for name, values in lines.items():
         if len(values) != len(x):
             raise ConfigError(f"curves: line {name!r} has {len(values)} values: allowed is one for each of {len(x)} x")
@@ -373,7 +373,7 @@ def call_picture(results: Mapping[str, RunResult]) -> Picture:
     return Picture(figure, "\n".join(texts))
 
 
-@checked(result=an(RunResult))
+@checked(result=instance_of(RunResult))
 def call_series(result: RunResult) -> Picture:
     """Over time: the mean MOS of the calls, and TCP's goodput in all."""
     from matplotlib.figure import Figure

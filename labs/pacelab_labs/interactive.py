@@ -22,7 +22,7 @@ from pacelab.console import Interrupted
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.figures.figures import show_widget
 from pacelab.options import arguments
-from pacelab.options.arguments import a_text, an, checked, function, number, taken
+from pacelab.options.arguments import a_text, checked, coerce, function, instance_of, number
 from pacelab_labs.picture import Picture
 
 
@@ -141,7 +141,9 @@ def switch(label: str, *, start: bool) -> Control:
 
 Draw = Callable[..., Picture]
 """Takes the controls' values by name."""
-_A_PICTURE = an(Picture, "a picture, as lab.series, lab.curves or lab.picture gives it, and `return` before it")
+_A_PICTURE = instance_of(
+    Picture, "a picture, as lab.series, lab.curves or lab.picture gives it, and `return` before it"
+)
 STALE = (
     '<p role="alert"><b>This figure stands still: the kernel that drew it has ended. '
     "Run this cell again, after those above it.</b></p>"
@@ -183,7 +185,7 @@ class Exploration:
     def _redraw(self) -> None:
         started, begun_s = time.perf_counter(), time.process_time()
         try:
-            picture = taken("the result of the drawing function", _A_PICTURE, self._draw(**self.values))
+            picture = coerce("the result of the drawing function", _A_PICTURE, self._draw(**self.values))
             self.text, self._markup = picture.text, picture._repr_html_()
         except KeyboardInterrupt:
             raise Interrupted("the figure") from None

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pacelab.figures.figures import image
-from pacelab.options.arguments import a_text, checked, held, taken, texts
+from pacelab.options.arguments import a_text, checked, coerce, held, texts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,9 +70,9 @@ class Table:
     """Rows under a header. Numbers stand to the right; a float is shown with three significant digits."""
 
     def __init__(self, header: Sequence[str], rows: Iterable[Iterable[Any]], caption: str = "") -> None:
-        self.header = list(taken("table: header", texts, header))
-        told = enumerate(taken("table: rows", _rows, rows), start=1)
-        values = [taken(f"table: row {number}", self._row, row) for number, row in told]
+        self.header = list(coerce("table: header", texts, header))
+        told = enumerate(coerce("table: rows", _rows, rows), start=1)
+        values = [coerce(f"table: row {number}", self._row, row) for number, row in told]
         self.rows = [[_show(value) for value in row] for row in values]
         self._right = [all(_is_number(row[i]) for row in values) for i in range(len(self.header))]
         self.caption = caption

@@ -18,7 +18,7 @@ from pacelab.doctor import Feature, examine
 from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.tables import show_name, show_value
-from pacelab.options.arguments import above_zero, checked, optional, several
+from pacelab.options.arguments import above_zero, checked, list_of, optional
 from pacelab.results.folder import write_file
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
@@ -70,7 +70,7 @@ Row = tuple[Any, ...]
 Recording = dict[str, Any]
 
 
-@checked(experiments=several(Experiment, 1), seconds=optional(above_zero(1_000_000)))
+@checked(experiments=list_of(Experiment, 1), seconds=optional(above_zero(1_000_000)))
 def on_real_hosts(name: str, *experiments: Experiment, seconds: float | None = None) -> Table:
     """The experiments on `sim`, live on a real back end where this host has one, and recording `name` of the others.
 

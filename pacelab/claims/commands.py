@@ -10,8 +10,8 @@ import typer
 from pacelab.console import log, print_json, print_table, runs_bar
 from pacelab.errors import ConfigError
 from pacelab.experiment.from_text import parse_one
+from pacelab.options.limits import JOBS, SEEDS
 from pacelab.results.folder import RUNS, check_destination, check_writable
-from pacelab_topologies.domain import Whole
 
 Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
 Docs = Annotated[Path | None, typer.Option("--docs", metavar="FILE", help="write a page of all claims to FILE.md")]
@@ -71,8 +71,8 @@ def reproduce(  # noqa: PLR0913  Typer makes options of them
     if docs is not None and claim.endswith(OWN):
         raise ConfigError(f"--docs stores outcomes of the papers' claims, not of {claim}; leave --docs out")
     chosen = find_claims(claim)
-    count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 1000))
-    workers = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
+    count = None if seeds is None else parse_one("--seeds", seeds, SEEDS)
+    workers = None if jobs is None else parse_one("--jobs", jobs, JOBS)
     check_destination(out)
     if docs is not None:  # a full run takes long, and what it gave would be lost
         for file in dict.fromkeys((docs, *(store_path(one.paper) for one in chosen))):

@@ -24,6 +24,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from pacelab.claims.quantities import QUANTITIES
+from pacelab.options.limits import SEEDS
 
 SCHEME = "scheme"
 """The axis that every scenario has."""
@@ -70,7 +71,7 @@ class Effort(Strict):
     """How much to run: simulated seconds, the start of the measured interval, seeds, and values of axes to keep."""
 
     seconds: float = Field(gt=0)
-    seeds: int = Field(ge=1, le=1000)
+    seeds: int = Field(ge=SEEDS.low, le=SEEDS.high)
     warmup: float = Field(default=0.0, ge=0)
     axes: dict[str, list[Scalar]] = {}
 
@@ -188,7 +189,7 @@ class Variant(Strict):
 
     name: str
     options: dict[str, Scalar] = {}
-    seeds: int = Field(default=3, ge=1, le=1000)
+    seeds: int = Field(default=3, ge=SEEDS.low, le=SEEDS.high)
 
 
 class Calibration(Strict):
@@ -211,7 +212,7 @@ class SetUp(Strict):
     options: dict[str, Scalar] = {}
     schemes: dict[str, str] = {}
     """Which scheme runs where the claim names one: another reading of the same."""
-    seeds: int | None = Field(default=None, ge=1, le=1000)
+    seeds: int | None = Field(default=None, ge=SEEDS.low, le=SEEDS.high)
     calibration: Calibration | None = None
     needs: list[str] = []
     """What it still waits for; it is listed and not run."""

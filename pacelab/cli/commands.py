@@ -15,10 +15,10 @@ from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.experiment.from_text import build_experiment, parse_one, place, split_axes
 from pacelab.experiment.stored import request_of
+from pacelab.options.limits import JOBS, SEEDS
 from pacelab.options.settings import BY_FIELD
 from pacelab.results.folder import RUNS, SNAP_BYTES, SNAPS, PcapFile, check_destination, write_file
 from pacelab.results.quantities import SHORT_NAMES, Quantity, find_quantity
-from pacelab_topologies.domain import Whole
 
 if TYPE_CHECKING:
     from pacelab.grid.comparison import Comparison
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pacelab.running.cached import RunStore
 
 
-PROCESSES = Whole(1, 1024)
 UNFINISHED = RUNS / "unfinished"
 """What is finished of interrupted comparisons; removed when the same one goes on and ends."""
 
@@ -126,9 +125,9 @@ def compare(  # noqa: PLR0913  Typer makes options of them
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
     if names == [BASELINE] and "cc" in axes:
         names = axes.pop("cc")  # side by side, with gains, as they are when they stand among the schemes
-    count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 10_000))
+    count = None if seeds is None else parse_one("--seeds", seeds, SEEDS)
     quantity = None if y is None else find_quantity(y)
-    workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
+    workers = None if jobs is None else parse_one("--jobs", jobs, JOBS)
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=scheme_of(names[0]))
     check_destination(out)
     _check_calls(quantity, base, axes)
@@ -163,7 +162,7 @@ def lab(
     from pacelab.running.workers import usable_cores
 
     grids = studies(parse_one("--seed", seed, BY_FIELD["seed"].domain))
-    workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
+    workers = None if jobs is None else parse_one("--jobs", jobs, JOBS)
     check_destination(out)
     if not quiet:
         log(announce(grids, workers or usable_cores()))

@@ -11,9 +11,10 @@ from pacelab.cli.options import with_experiment_options
 from pacelab.console import log, print_json, runs_bar, word
 from pacelab.errors import ConfigError
 from pacelab.experiment.from_text import find_option, parse_one, place, split_axes
+from pacelab.options.limits import JOBS, SEEDS
 from pacelab.results.folder import write_file
 from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity
-from pacelab_topologies.domain import Choice, Real, Whole
+from pacelab_topologies.domain import Choice, Real
 
 Scheme = Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
 Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
@@ -94,8 +95,8 @@ def sweep(  # noqa: PLR0913  Typer makes options of them
 
     single, axes = split_axes(topology, values)
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
-    processes = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
-    count = parse_one("--seeds", seeds, Whole(1, 10_000))
+    processes = None if jobs is None else parse_one("--jobs", jobs, JOBS)
+    count = parse_one("--seeds", seeds, SEEDS)
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=scheme_of(names[0]))
     check_sweep_folder(out)
     with runs_bar(f"{topology}: {', '.join(names)}", folder=out, quiet=quiet) as on_done:

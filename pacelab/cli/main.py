@@ -102,7 +102,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "Write an example of your own KIND of code as a working file, with a test beside it.",
         ),
         "demo": (
-            "pacelab.demo.server:demo",
+            "pacelab.cli.demo_command:demo",
             "Show wireless networks live in a browser. Drag nodes or move sliders, and the simulation runs again.",
         ),
         "gateway": (

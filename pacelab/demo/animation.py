@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pacelab.demo.catalog import WATCH_S, Demo
+from pacelab.demo.model import WATCH_S, Demo, Value
 from pacelab.demo.runs import Outcome, initial_change, run_change
 from pacelab.figures.airlog import Record, read_records
 from pacelab.figures.timeline import BLOCKS, COLLISION, plot_timeline, record_air
@@ -59,14 +59,14 @@ def export_gif(demo: Demo, path: Path) -> None:
     write_file(path, out.getvalue())
 
 
-def _slow_motion(demo: Demo, caption: str, changes: Mapping[str, Any]) -> Iterator[Image.Image]:
-    experiment = demo.experiment(**changes)
+def _slow_motion(demo: Demo, caption: str, changes: Mapping[str, Value]) -> Iterator[Image.Image]:
+    experiment = demo.experiment(changes)
     topology = experiment.network
     records = record_air(experiment, until_s=demo.watch_from_s + WATCH_S)
     figure = _figure(demo, caption)
     upper, lower = figure.subplots(2, 1, height_ratios=(4, 5))
     scene = _Scene(upper, demo, topology)
-    names = dict(enumerate(demo.labels))
+    names = dict(enumerate(demo.labels_of(topology)))
     from_ns = round(demo.watch_from_s * NS_PER_S)
     plot_timeline(records, lower, names=names, window_ns=(from_ns, from_ns + round(WATCH_S * NS_PER_S)))
     playhead = lower.axvline(from_ns / NS_PER_MS, color="#b00000", linewidth=2, animated=True)
@@ -79,7 +79,7 @@ def _slow_motion(demo: Demo, caption: str, changes: Mapping[str, Any]) -> Iterat
     yield from _draw(figure, show)
 
 
-def _curves_over_time(demo: Demo, caption: str, changes: Mapping[str, Any]) -> Iterator[Image.Image]:
+def _curves_over_time(demo: Demo, caption: str, changes: Mapping[str, Value]) -> Iterator[Image.Image]:
     begin = initial_change(demo)
     outcome = run_change(demo, replace(begin, values={**begin.values, **changes}))
     topology = demo.experiment().network
@@ -123,7 +123,7 @@ class _Scene:
     def __init__(self, ax: Axes, demo: Demo, topology: Topology) -> None:
         from matplotlib.patches import Circle
 
-        self.ax, self.demo, self.topology = ax, demo, topology
+        self.ax, self.labels, self.topology = ax, demo.labels_of(topology), topology
         radios = [number for number, node in enumerate(topology.nodes) if node.wireless]
         self.places = {number: topology.nodes[number].position_m for number in radios}
         xs, ys = zip(*self.places.values(), strict=True)
@@ -137,9 +137,9 @@ class _Scene:
         self.radius = 0.028 * width
         self.shown: list[Artist] = []
         for number in radios:
-            size = self.radius * (1 if demo.labels[number] else 0.55)
+            size = self.radius * (1 if self.labels[number] else 0.55)
             ax.add_patch(Circle(self.places[number], size, facecolor="white", edgecolor="black", linewidth=2, zorder=3))
-            text = demo.labels[number]
+            text = self.labels[number]
             ax.text(*self.places[number], text, ha="center", va="center", fontsize=17, fontweight="bold", zorder=4)
 
     def flow(self, flow: Mapping[str, Any], share: float, index: int) -> None:
@@ -175,7 +175,7 @@ class _Scene:
         middle: dict[str, Any] = {"ha": "center", "va": "center", "fontweight": "bold"}
         body = Circle((x, y), self.radius, facecolor=face, edgecolor="black", linewidth=2, animated=True)
         self.ax.add_patch(body)
-        name = self.ax.text(x, y, self.demo.labels[node], color=ink, fontsize=17, animated=True, **middle)
+        name = self.ax.text(x, y, self.labels[node], color=ink, fontsize=17, animated=True, **middle)
         colour = ink if ink != "white" else "black"
         state = self.ax.text(x, y - 1.7 * self.radius, text, color=colour, fontsize=15, animated=True, **middle)
         return [body, name, state]

@@ -2,24 +2,26 @@
 
 The user changes the network in the page. Schemes without hooks run there, in the engine. For any other scheme the page
 sends the network as a topology file to the local server, which reads it like any topology file. The options are those
-that the page started with. Only RTS/CTS can be switched.
+that the page started with. Only RTS/CTS and the routes can be switched.
 """
 
 from __future__ import annotations
 
 import base64
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pacelab.demo.model import MAX_SEED
 from pacelab.demo.page import data_page, engine_bytes, script, static
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
+from pacelab.experiment.from_text import build_experiment
 from pacelab.figures.timeline import record_air
-from pacelab.options.settings import BY_FIELD
+from pacelab.options.settings import BACKEND_OPTIONS, BY_FIELD
 from pacelab.results.folder import write_file
 from pacelab.running.runner import find_backend
 from pacelab.schemes import SCHEMES
@@ -34,7 +36,12 @@ WATCH_S = (0.9, 1.0)
 """The interval that is shown in slow motion. TCP has settled by then."""
 RECORDED_SEEDS = 3
 """Number of runs of each Python scheme in an exported file."""
-MAX_SEED = 1_000_000
+MAX_HOPS = 10
+"""Right end of the slider of hops, unless the chain starts with more."""
+NOT_IN_PAGE = ("backend", *BACKEND_OPTIONS)
+"""Options of a run that the page does not have."""
+SWITCHES = ("--rts", "--routing")
+"""Options that the page switches, so that a topology file may have them as it likes."""
 MODULES = ("air.js", "scene.js", "timeline.js", "curves.js", "editor.js", "start_editor.js")
 WORKER_MODULES = ("engine.js", "worker.js")
 
@@ -59,25 +66,33 @@ class EditorSession:
         raise ConfigError(f"scheme must be one of {known}, not {scheme!r:.60}")
 
 
-def open_editor(topology: str, schemes: Sequence[str]) -> EditorSession:
+def open_editor(topology: str, schemes: Sequence[str], options: Mapping[str, Any] | None = None) -> EditorSession:
     """An editor for the network `topology` (a name, NEW, or the path of a file) with `schemes`.
 
-    Raises ConfigError if a scheme is unknown or cannot run on this network, or if the network has voice calls or short
-    transfers, which a topology file cannot describe.
+    `options` are options of `pacelab run`, as for `build_experiment`. Raises ConfigError if a scheme or an option is
+    unknown or does not fit this network, or if the network has voice calls or short transfers, which a topology file
+    cannot describe.
     """
-    if topology == NEW:
-        topology = str(Path(__file__).with_name("static") / "new.yaml")
+    options = dict(options or {})
+    for name in NOT_IN_PAGE:
+        if options.get(name) is not None:
+            flag = BY_FIELD[name].flag
+            raise ConfigError(
+                f"demo {topology} has no option {flag}: the page always runs the simulator; "
+                f"for real hosts: pacelab run {topology} {flag} ..."
+            )
     for name in schemes:
         if name in SCHEMES and SCHEMES[name].traffic == ("voice",):
             raise ConfigError(
                 f"demo {topology}: --scheme {name} acts on voice calls, which this page does not have; "
                 "run `pacelab demo voice`"
             )
-    first = Experiment(topology=topology)
-    settings: dict[str, Any] = {} if _sets_duration(first.network) else {"duration_s": DURATION_S}
-    session = EditorSession(
-        tuple(Experiment(topology=topology, scheme=name, **settings) for name in dict.fromkeys(schemes))
-    )
+    if topology == NEW:
+        topology = str(Path(__file__).with_name("static") / "new.yaml")
+    first = build_experiment(topology, options)
+    if "duration_s" not in options and not _sets_duration(first.network):
+        options["duration_s"] = f"{DURATION_S:g}"
+    session = EditorSession(tuple(build_experiment(topology, options, scheme=name) for name in dict.fromkeys(schemes)))
     for experiment in session.experiments:
         if "traffic" in experiment.own_files:
             raise ConfigError(
@@ -93,14 +108,14 @@ def open_editor(topology: str, schemes: Sequence[str]) -> EditorSession:
 
 
 def run_change(session: EditorSession, message: Any) -> dict[str, Any]:
-    """Run what a page requests: `{"scheme", "file", "rts", "seed"}`. Raises ConfigError if a value is not valid."""
+    """Run what a page requests: `{"scheme", "file", "seed"}`. Raises ConfigError if a value is not valid."""
     from pacelab_topologies.own import read_yaml  # imports pydantic, which slows the start of the command line
 
-    if not isinstance(message, dict) or set(message) != {"scheme", "file", "rts", "seed"}:
-        raise ConfigError("a change must have exactly the keys scheme, file, rts and seed")
-    text, rts, seed = message["file"], message["rts"], message["seed"]
-    if not isinstance(text, str) or type(rts) is not bool:
-        raise ConfigError("file must be the text of a topology file, and rts must be true or false")
+    if not isinstance(message, dict) or set(message) != {"scheme", "file", "seed"}:
+        raise ConfigError("a change must have exactly the keys scheme, file and seed")
+    text, seed = message["file"], message["seed"]
+    if not isinstance(text, str):
+        raise ConfigError("file must be the text of a topology file")
     if type(seed) is not int or not 0 <= seed <= MAX_SEED:
         raise ConfigError(f"seed must be a whole number from 0 to {MAX_SEED}, not {seed!r:.60}")
     try:
@@ -109,7 +124,8 @@ def run_change(session: EditorSession, message: Any) -> dict[str, Any]:
         raise ConfigError(str(error)) from None
     experiment = session.experiment_for(message["scheme"])
     # The options of a file could name other files of this machine, so they must be the known ones.
-    if {name: value for name, value in topology.defaults.items() if name != "--rts"} != _file_defaults(session):
+    found = {name: str(value) for name, value in topology.defaults.items() if name not in SWITCHES}
+    if found != _file_defaults(session):
         raise ConfigError(
             "the network: its defaults must be those that the page started with; restore them, or start `pacelab demo` "
             "with this file"
@@ -117,7 +133,7 @@ def run_change(session: EditorSession, message: Any) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "network.yaml")
         file.write_text(text, "utf-8")
-        return _run(experiment.vary(topology=str(file), rts=rts, seed=seed))
+        return _run(Experiment(topology=str(file), scheme=experiment.scheme, seed=seed))
 
 
 def editor_page(session: EditorSession, *, recorded: bool = False) -> str:
@@ -146,6 +162,7 @@ def editor_page(session: EditorSession, *, recorded: bool = False) -> str:
             }
             for experiment in session.experiments
         ],
+        "chains": _chains(session.experiments[0]),
         "watch_s": WATCH_S,
         "style": static("style.css").replace("pacelab-demo", "pacelab-editor") + static("editor.css"),
         "worker": script(*WORKER_MODULES),
@@ -167,15 +184,34 @@ def export_editor(session: EditorSession, path: Path) -> None:
     write_file(path, editor_page(session, recorded=True).encode())
 
 
+def _chains(experiment: Experiment) -> dict[str, dict[str, Any]]:
+    """By number of hops: the nodes, wires and flows of such a chain. Empty if the network is not a built-in chain."""
+    if experiment.kind.name != "chain" or experiment.own_files:
+        return {}
+    found = {}
+    chosen: Any = experiment.topology_options.get("hops", 0)
+    for hops in range(1, max(MAX_HOPS, chosen) + 1):
+        options = {**experiment.topology_options, "hops": hops}
+        chain = experiment.vary(topology_options=options)
+        air = compile_air(chain)
+        found[str(hops)] = {"description": chain.network.description} | {
+            name: air[name] for name in ("nodes", "wired", "flows")
+        }
+    return found
+
+
 def _file_defaults(session: EditorSession) -> dict[str, str]:
-    """The options in this network's file, by flag. RTS/CTS is not one of them, because the page switches it."""
+    """The options in this network's file, by flag, without SWITCHES."""
     first = session.experiments[0]
     found = dict(_as_option(name, value) for name, value in first.network.defaults.items())
+    for name, value in first.request.items():
+        # The file has the flows' directions and the shape of the network as such, and the page has its schemes.
+        if name in BY_FIELD and name != "direction" and value is not None:
+            found.update([_as_option(name, value)])
     if first.traffic != "tcp":
         found["--traffic"] = str(first.traffic)
     found["--seconds"] = f"{first.duration_s:g}"
-    found.pop("--rts", None)
-    return found
+    return {flag: text for flag, text in found.items() if flag not in SWITCHES}
 
 
 def _run(experiment: Experiment) -> dict[str, Any]:

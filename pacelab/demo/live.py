@@ -161,8 +161,11 @@ class Live:
             "title": "A running network",
             "question": "Which station sends to which, and how much arrives? The width of an arrow shows the goodput "
             "of its flow.",
-            "answer": "A frame flashes between two stations when mediumd delivers it. Start or stop a flow, or change "
-            "the network through mediumd's socket: goodput and arrows follow within a second.",
+            "answer": [
+                "A frame flashes between two stations when mediumd delivers it.",
+                "Start or stop a flow, or change the network through mediumd's socket: goodput and arrows follow "
+                "within a second.",
+            ],
             "labels": names,
             "controls": [],
             "python": True,

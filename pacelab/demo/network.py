@@ -23,9 +23,12 @@ def network_page(picture: dict[str, Any]) -> str:
         "name": "network",
         "title": "The network",
         "question": "Where is each station, which flows are there, and what does each gateway do about them?",
-        "answer": "The width of an arrow shows the rate of its flow. A station that walks is drawn beside the gateway "
-        "at which the controller sees it. After a handover, the station and the paths of its flows are drawn at the "
-        "other gateway. Let a gateway run another scheme: rates and round trips change within seconds.",
+        "answer": [
+            "The width of an arrow shows the rate of its flow.",
+            "A station that walks is drawn beside the gateway at which the controller sees it. After a handover, the "
+            "station and the paths of its flows are drawn at the other gateway.",
+            "Let a gateway run another scheme: rates and round trips change within seconds.",
+        ],
         "labels": [node["name"] for node in nodes],
         "controls": [],
         "python": True,

@@ -11,7 +11,8 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from pacelab.demo.catalog import DEMOS, Demo
+from pacelab.demo.catalog import DEMOS
+from pacelab.demo.model import Demo
 from pacelab.demo.runs import recorded_runs
 from pacelab.errors import HostError
 from pacelab.results.folder import write_file

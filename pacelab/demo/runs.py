@@ -13,9 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pacelab.demo.catalog import Choice, Control, Demo, Slider, Value
+from pacelab.demo.model import MAX_SEED, Choice, Control, Demo, Value
 from pacelab.errors import ConfigError
-from pacelab.experiment.experiment import Experiment
 from pacelab.options.voice import ACCEPTABLE_MOS
 from pacelab.results.results import assemble, join_series
 from pacelab.running.runner import find_backend
@@ -23,7 +22,6 @@ from pacelab_topologies.model import Topology
 
 MAX_COORDINATE_M = 10_000.0
 """A node may be dragged this far from the origin along each axis."""
-MAX_SEED = 1_000_000
 RECORDED_SEEDS = 3
 """Number of seeds of each setting in a file for slides."""
 BPS_PER_KBPS = 1e3
@@ -45,7 +43,7 @@ def initial_change(demo: Demo) -> Change:
     """The initial settings of a demonstration."""
     experiment = demo.experiment()
     return Change(
-        values={control.what: control.value for control in demo.controls},
+        values=demo.values,
         places=tuple(node.position_m for node in experiment.network.nodes),
         seed=experiment.seed,
     )
@@ -71,7 +69,17 @@ def read_change(demo: Demo, document: Any) -> Change:
 
 def run_change(demo: Demo, change: Change) -> Outcome:
     """Run the demonstration with a change. Raises ConfigError if the changed network cannot carry the flows."""
-    experiment = _experiment(demo, change)
+    topology, run, series = _run(demo, change)
+    compared = None
+    if demo.compare_with is not None and change.values["scheme"] != demo.compare_with:
+        other = replace(change, values={**change.values, "scheme": demo.compare_with})
+        compared = _comparison(demo, _tcp_bps(topology, run), _tcp_bps(*_run(demo, other)[:2]))
+    return _outcome(demo, topology, run, series, compared)
+
+
+def _run(demo: Demo, change: Change) -> tuple[Topology, Mapping[str, Any], Mapping[str, Any]]:
+    """The network, and the run with its series."""
+    experiment = demo.experiment(change.values, seed=change.seed)
     topology = experiment.network
     nodes = zip(topology.nodes, change.places, strict=True)
     try:
@@ -81,8 +89,26 @@ def run_change(demo: Demo, change: Change) -> Outcome:
     experiment, scheme = experiment.with_network(topology), experiment.chosen_scheme
     outcome = find_backend("sim").run(experiment, scheme, on_progress=_ignore, pcap=None)
     run = assemble(experiment, scheme, outcome)
-    series = join_series(experiment, outcome.air["series"])
-    return _outcome(demo, topology, run, series)
+    return topology, run, join_series(experiment, outcome.air["series"])
+
+
+def _tcp_bps(topology: Topology, run: Mapping[str, Any]) -> float:
+    """Goodput of the flows that are not calls."""
+    pairs = zip(topology.flows, run["flows"], strict=True)
+    return math.fsum(result["goodput_bps"] for flow, result in pairs if flow.call is None)
+
+
+def _comparison(demo: Demo, sum_bps: float, other_bps: float) -> str:
+    """A sentence that compares the sum of the flows with that of the scheme `compare_with`."""
+    scheme = next(control for control in demo.controls if control.what == "scheme")
+    assert isinstance(scheme, Choice)
+    name = next(shown for shown, value in scheme.settings if value == demo.compare_with)
+    change = f"{abs(sum_bps / other_bps - 1):.1%}".replace("%", "\u00a0%") if other_bps else "not comparable"
+    which = "more" if sum_bps > other_bps else "less"
+    return (
+        f"TCP carries {sum_bps / BPS_PER_KBPS:.0f} kbit/s in all, {change} {which} than the "
+        f"{other_bps / BPS_PER_KBPS:.0f} kbit/s with {name}."
+    )
 
 
 def _with_labels(demo: Demo, topology: Topology, message: str) -> str:
@@ -106,16 +132,10 @@ def recorded_runs(demo: Demo) -> Iterator[tuple[list[Any], Outcome]]:
 
 
 def _check_value(control: Control, value: Any) -> None:
-    if isinstance(control, Slider):
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not control.low <= value <= control.high:
-            raise ConfigError(
-                f"{control.what} must be a number from {control.low:g} to {control.high:g}, not {value!r:.60}"
-            )
-        return
-    valid = [setting for _, setting in control.settings]
-    if not any(type(value) is type(setting) and value == setting for setting in valid):
-        raise ConfigError(f"{control.what} must be one of {', '.join(map(str, valid))}, not {value!r:.60}")
+    try:
+        control.check(value)
+    except ValueError:
+        raise ConfigError(f"{control.what} must be {control.valid}, not {value!r:.60}") from None
 
 
 def _is_place(place: Any) -> bool:
@@ -126,15 +146,9 @@ def _is_place(place: Any) -> bool:
     )
 
 
-def _experiment(demo: Demo, change: Change) -> Experiment:
-    """The experiment for a change. `scheme` is a setting of the experiment; other controls set topology options."""
-    options = {what: value for what, value in change.values.items() if what != "scheme"}
-    return demo.experiment(
-        scheme=change.values.get("scheme", "newreno"), topology_options=dict(demo.options) | options, seed=change.seed
-    )
-
-
-def _outcome(demo: Demo, topology: Topology, run: Mapping[str, Any], series: Mapping[str, Any]) -> Outcome:
+def _outcome(
+    demo: Demo, topology: Topology, run: Mapping[str, Any], series: Mapping[str, Any], compared: str | None
+) -> Outcome:
     flows = [
         {"label": _label(demo, topology, flow), "src": flow.src, "dst": flow.dst, "goodput_bps": result["goodput_bps"]}
         for flow, result in zip(topology.flows, run["flows"], strict=True)
@@ -147,7 +161,7 @@ def _outcome(demo: Demo, topology: Topology, run: Mapping[str, Any], series: Map
         "acceptable_mos": ACCEPTABLE_MOS,
         "ranges": {"decode_m": topology.decode_m, "sense_m": topology.sense_m},
         "curves": _mos_curves(run, series) if calls else _goodput_curves(flows, run, series),
-        "numbers": _numbers(run),
+        "numbers": _numbers(run, compared),
     }
 
 
@@ -158,7 +172,7 @@ def _label(demo: Demo, topology: Topology, flow: Any) -> str:
 
 def _node_label(demo: Demo, topology: Topology, node: int) -> str:
     """A node's label in the picture. A wired node has the gateway's label, and a relay has none."""
-    return demo.labels[node if topology.nodes[node].wireless else topology.gateways[0]]
+    return demo.labels_of(topology)[node if topology.nodes[node].wireless else topology.gateways[0]]
 
 
 def _goodput_curves(flows: Sequence[Mapping[str, Any]], run: Mapping[str, Any], series: Mapping[str, Any]) -> Outcome:
@@ -191,9 +205,9 @@ def _mos_curves(run: Mapping[str, Any], series: Mapping[str, Any]) -> Outcome:
     return {"what": "Quality of the calls", "unit": "MOS", "t_s": series["t_s"], "lines": lines} | marks
 
 
-def _numbers(run: Mapping[str, Any]) -> str:
+def _numbers(run: Mapping[str, Any], compared: str | None) -> str:
     totals, config = run["totals"], run["config"]
-    parts = []
+    parts = [] if compared is None else [compared]
     if totals["jain"] is not None and not totals["calls"]:
         parts.append(f"Fairness (Jain's index) is {totals['jain']:.2f}.")
     if totals["calls"]:

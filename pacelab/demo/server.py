@@ -12,27 +12,21 @@ import json
 import secrets
 import sys
 import threading
-import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import parse_qs
 
-import typer
-
-from pacelab.console import log
-from pacelab.demo.catalog import DEMOS, Demo, find_demo
-from pacelab.demo.editor import NEW, EditorSession, editor_page, export_editor, open_editor
+from pacelab.demo.catalog import DEMOS
+from pacelab.demo.editor import EditorSession, editor_page
 from pacelab.demo.editor import run_change as run_editor_change
 from pacelab.demo.live import Live
-from pacelab.demo.page import engine_bytes, export, index, live_page, page
+from pacelab.demo.model import Demo
+from pacelab.demo.page import index, live_page, page
 from pacelab.demo.runs import read_change, run_change
 from pacelab.errors import ConfigError, HostError
-from pacelab_topologies.domain import like_which
-from pacelab_topologies.registry import KINDS
 
 LOOPBACK = "127.0.0.1"
 MAX_CHANGE_BYTES = 8_000_000
@@ -47,8 +41,14 @@ class DemoServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, port: int = 0, live: Live | None = None, editor: EditorSession | None = None) -> None:
-        self.live, self.editor = live, editor
+    def __init__(
+        self,
+        port: int = 0,
+        live: Live | None = None,
+        editor: EditorSession | None = None,
+        demos: Mapping[str, Demo] = DEMOS,
+    ) -> None:
+        self.live, self.editor, self.demos = live, editor, demos
         self.token = secrets.token_urlsafe(16)
         self.run_lock = threading.Lock()
         """One run at a time, because several pages would slow each other down."""
@@ -80,8 +80,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if not name:
             self._send(HTTPStatus.OK, index(f"?token={self.server.token}"), "text/html")
-        elif name in DEMOS:
-            self._send(HTTPStatus.OK, page(DEMOS[name]), "text/html")
+        elif name in self.server.demos:
+            self._send(HTTPStatus.OK, page(self.server.demos[name]), "text/html")
         elif name == "editor" and self.server.editor is not None:
             self._send(HTTPStatus.OK, editor_page(self.server.editor), "text/html")
         elif name == "live" and self.server.live is not None:
@@ -121,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
         """The function that answers a POST to this path, or None."""
         if name == "editor/run" and self.server.editor is not None:
             return partial(run_editor_change, self.server.editor)
-        demo = DEMOS.get(name.removesuffix("/run"))
+        demo = self.server.demos.get(name.removesuffix("/run"))
         if demo is None or not demo.python or not name.endswith("/run"):
             return None
         return lambda change: run_change(demo, read_change(demo, change))
@@ -175,94 +175,3 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Referrer-Policy", "no-referrer")
         self.end_headers()
         self.wfile.write(body)
-
-
-def demo(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            help=f"A demonstration ({', '.join(DEMOS)}), new (draw a network), a topology's name, or a .yaml or .py "
-            "file. Without a name, the page lists the demonstrations."
-        ),
-    ] = None,
-    scheme: Annotated[
-        str | None, typer.Option("--scheme", metavar="A,B", help="Schemes to show side by side on a network [newreno].")
-    ] = None,
-    export_to: Annotated[
-        Path | None,
-        typer.Option("--export", metavar="FILE", help="Write one self-contained .html file, or a .gif for slides."),
-    ] = None,
-    live: Annotated[
-        str | None,
-        typer.Option("--live", metavar="SOCKET", help="Follow a running network through mediumd's socket."),
-    ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes any free port.")] = 0,
-    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
-) -> None:
-    """Show wireless networks live in a browser. Drag nodes or move sliders, and the simulation runs again."""
-    editor = None
-    if name is not None and (scheme is not None or name not in DEMOS):
-        _check_network(name, scheme)
-        engine_bytes()
-        editor = open_editor(name, [part.strip() for part in (scheme or "newreno").split(",")])
-    elif scheme is not None:
-        raise ConfigError(f"demo --scheme {scheme} needs a network; give a topology's name or a file")
-    if export_to is not None:
-        if editor is not None:
-            _export_editor(editor, export_to)
-            return
-        if name is None:
-            raise ConfigError(f"demo --export {export_to} needs a demonstration; give one of {', '.join(DEMOS)}")
-        _export(find_demo(name), export_to)
-        return
-    network = None
-    link_to = None if name is None else "editor" if editor else find_demo(name).name
-    if live is not None:
-        if name is not None:
-            raise ConfigError(f"demo {name} --live {live}: give either a name or --live, not both")
-        network, link_to = Live(live), "live"
-    else:
-        engine_bytes()  # raises before the link is printed if there is no engine
-    with DemoServer(port, network, editor) as server:
-        link = server.link(link_to)
-        print(link, flush=True)
-        log("press Ctrl-C to stop")
-        if browser and not webbrowser.open(link):
-            log("no browser could be opened; open the link above in a browser")
-        server.serve_forever()
-
-
-def _check_network(name: str, scheme: str | None) -> None:
-    """Refuse a name that is neither a topology nor a file, with a message that mentions the demonstrations."""
-    if name in (NEW, *KINDS) or Path(name).suffix:
-        return
-    if name in DEMOS:
-        raise ConfigError(
-            f"demo {name} --scheme {scheme}: --scheme is for a topology or a file; the page of {name} has its own "
-            "schemes"
-        )
-    known = tuple(dict.fromkeys((*DEMOS, NEW, *KINDS)))
-    raise ConfigError(
-        f"demo must be one of {', '.join(known)}, or the path of a .yaml or .py file, not {name!r}"
-        f"{like_which(name, known)}"
-    )
-
-
-def _export_editor(editor: EditorSession, path: Path) -> None:
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise ConfigError(f"demo --export must be a file name that ends in .html, not {path}")
-    export_editor(editor, path)
-    log(f"wrote {path}, which opens in any browser, also offline")
-
-
-def _export(chosen: Demo, path: Path) -> None:
-    if path.suffix.lower() == ".gif":
-        from pacelab.demo.animation import export_gif
-
-        export_gif(chosen, path)
-        log(f"wrote {path}, an animation for slides")
-    elif path.suffix.lower() in (".html", ".htm"):
-        export(chosen, path)
-        log(f"wrote {path}, which opens in any browser, also offline")
-    else:
-        raise ConfigError(f"demo --export must be a file name that ends in .html or .gif, not {path}")

@@ -6,7 +6,8 @@ import importlib
 from typing import Any
 
 from pacelab.console import install
-from pacelab.demo.catalog import Demo, find_demo
+from pacelab.demo.catalog import find_demo
+from pacelab.demo.model import Demo
 from pacelab.demo.page import IMPORT, bundle, engine_bytes, static
 from pacelab.demo.runs import read_change, run_change
 from pacelab.errors import ConfigError, HostError

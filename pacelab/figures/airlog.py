@@ -1,6 +1,6 @@
 """What went on in the air, read from the engine's records: frames, what each node heard, waits and mishaps.
 
-A record is `[at_ns, node, what, peer, value]` (medium/engine/src/tap.rs). All times here are integer nanoseconds.
+A record is `[at_ns, node, what, peer, value]` (medium/engine/src/trace.rs). All times here are integer nanoseconds.
 
 Invariants
 1. Frames, hearings, holds and backoffs are spans, `start_ns < end_ns`; a node's holds of one kind do not overlap.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pacelab.errors import ConfigError
 from pacelab.figures.figures import DPI, add_legend, beside, images, name_ticks, rise, share_legend, short
 from pacelab.figures.tables import Compared, baseline_of, network, settings, show_point, show_value
-from pacelab.options.arguments import an, axes, checked, optional, values_by_name
+from pacelab.options.arguments import axes, checked, instance_of, optional, values_by_name
 from pacelab.options.voice import ACCEPTABLE_MOS
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, scheme_label
@@ -78,7 +78,7 @@ def is_known(values: Iterable[float]) -> bool:
     return not all(map(math.isnan, values))
 
 
-@checked(result=an(RunResult), ax=optional(axes))
+@checked(result=instance_of(RunResult), ax=optional(axes))
 def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "goodput") -> Axes:
     """A run's time series, one line per flow that has it: goodput, cwnd, rtt, or of calls mos or delay."""
     ax = ax or _new_axes()

@@ -16,7 +16,7 @@ from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.airlog import FRAMES, AirLog, Frame, Hearing, Mark, Record, find_window, read_records
 from pacelab.figures.figures import LEAST_PT, short
-from pacelab.options.arguments import above_zero, an, axes, checked, optional
+from pacelab.options.arguments import above_zero, axes, checked, instance_of, optional
 from pacelab.units import BPS_PER_MBPS, NS_PER_MS
 from pacelab_topologies.domain import plain
 
@@ -82,7 +82,7 @@ HATCHED_IN = 1 / 60
 """A narrower block is all edge; to hatch it is most of the time that a picture of a second of the air takes."""
 
 
-@checked(experiment=an(Experiment), until_s=above_zero(1_000_000))
+@checked(experiment=instance_of(Experiment), until_s=above_zero(1_000_000))
 def record_air(experiment: Experiment, *, until_s: float) -> list[Record]:
     """Run the first `until_s` seconds of an experiment; returns the engine's records."""
     air = compile_air(experiment) | {"tap": True, "duration_s": until_s, "warmup_s": 0.0}

@@ -18,19 +18,20 @@ from pacelab.console import waited_for
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.tables import baseline_of, comparison_csv, show_point
-from pacelab.grid.grid import ALL, MOST_SEEDS, Grid, Point, counted, describe_runs, names_of
+from pacelab.grid.grid import ALL, Grid, Point, counted, describe_runs, names_of
 from pacelab.options.arguments import (
-    an,
     checked,
     file_name,
     function,
+    in_domain,
+    instance_of,
     names,
     optional,
     path,
     switch,
     values_by_name,
-    whole,
 )
+from pacelab.options.limits import SEEDS
 from pacelab.options.settings import Request
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
@@ -126,12 +127,12 @@ class Comparison:
 
 
 @checked(
-    base=an(Experiment),
+    base=instance_of(Experiment),
     schemes=names,
     axes=optional(values_by_name),
-    seeds=optional(whole(1, MOST_SEEDS)),
+    seeds=optional(in_domain(SEEDS)),
     full=switch,
-    store=optional(an(RunStore)),
+    store=optional(instance_of(RunStore)),
     on_done=optional(function),
 )
 def compare(

@@ -26,7 +26,19 @@ from pacelab.console import waited_for
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.tables import BASELINE, show_name, show_point, show_value
-from pacelab.options.arguments import an, checked, function, listed, names, optional, path, taken, values_by_name, whole
+from pacelab.options.arguments import (
+    checked,
+    coerce,
+    function,
+    in_domain,
+    instance_of,
+    listed,
+    names,
+    optional,
+    path,
+    values_by_name,
+)
+from pacelab.options.limits import SEEDS
 from pacelab.options.names_or_files import CONTROLS
 from pacelab.options.own_code import digest_of, is_own, load_own
 from pacelab.options.settings import Options, Request
@@ -95,7 +107,6 @@ def _is_own_control(entry: str, _digest: str) -> bool:
 Point = Mapping[str, Any]
 """Option -> its value here; names as in `Experiment` or in the topology's options."""
 
-MOST_SEEDS = 10_000
 _SCHEMES = "schemes=['newreno', 'tcp-gap'] lists schemes"
 ELSEWHERE = {
     "scheme": _SCHEMES,
@@ -134,7 +145,7 @@ class Grid:
         """The grid with `seeds` seeds from the base's on; ConfigError for an axis of these, or of what is fixed."""
         _refuse_names(base, axes or {})
         _refuse_elsewhere(axes or {})
-        found = {name: taken(f"axis {name!r}", listed, values) for name, values in (axes or {}).items()}
+        found = {name: coerce(f"axis {name!r}", listed, values) for name, values in (axes or {}).items()}
         _refuse_unheard(found, fixed or {})
         return cls(
             base=base,
@@ -279,13 +290,13 @@ class Sweep:
 
 
 @checked(
-    base=an(Experiment),
+    base=instance_of(Experiment),
     schemes=names,
     out=path,
     axes=optional(values_by_name),
-    seeds=whole(1, MOST_SEEDS),
+    seeds=in_domain(SEEDS),
     cache=optional(path),
-    workers=an(Workers),
+    workers=instance_of(Workers),
     on_done=optional(function),
 )
 def run_sweep(

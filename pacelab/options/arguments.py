@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from pacelab.errors import ConfigError
-from pacelab_topologies.domain import plain
+from pacelab_topologies.domain import Whole, plain
 
 Given = ParamSpec("Given")
 Outcome = TypeVar("Outcome")
@@ -41,11 +41,11 @@ def checked(**takers: Taker) -> Callable[[Callable[Given, Outcome]], Callable[Gi
             except TypeError:
                 bound = None
             if bound is None:
-                raise unfit(function, *arguments, **named)
+                raise bad_call(function, *arguments, **named)
             bound.arguments = dict.fromkeys(starred, ()) | bound.arguments  # also where none was given
             for name, value in bound.arguments.items():
                 if name in takers:
-                    bound.arguments[name] = taken(f"{function.__name__}: {name}", takers[name], value)
+                    bound.arguments[name] = coerce(f"{function.__name__}: {name}", takers[name], value)
             return function(*bound.args, **bound.kwargs)
 
         return call
@@ -53,33 +53,33 @@ def checked(**takers: Taker) -> Callable[[Callable[Given, Outcome]], Callable[Gi
     return around
 
 
-class UnfitCall(TypeError):
+class BadCall(TypeError):
     """A call with wrong arguments. A notebook shows the message without a traceback, as it does for PaceLabError."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"TypeError: {self}"]
 
 
-def unfit(function: Callable[Given, Outcome], *arguments: Given.args, **named: Given.kwargs) -> UnfitCall:
+def bad_call(function: Callable[Given, Outcome], *arguments: Given.args, **named: Given.kwargs) -> BadCall:
     """Python's own message about a wrong call, followed by the parameters of the function."""
     parameters = inspect.signature(function).parameters.values()
     plainly = inspect.Signature([one.replace(annotation=one.empty) for one in parameters])
     try:
         function(*arguments, **named)
     except TypeError as error:
-        return UnfitCall(f"{error}; the parameters are {plainly}")
+        return BadCall(f"{error}; the parameters are {plainly}")
     raise AssertionError(function)
 
 
-def settle(made: Any, **takers: Taker) -> None:
+def coerce_fields(made: Any, **takers: Taker) -> None:
     """Convert and check the fields of these names, in `__post_init__` of a frozen dataclass."""
     for item in fields(made):
         if item.name in takers:
-            value = taken(f"{type(made).__name__}: {item.name}", takers[item.name], getattr(made, item.name))
+            value = coerce(f"{type(made).__name__}: {item.name}", takers[item.name], getattr(made, item.name))
             object.__setattr__(made, item.name, value)
 
 
-def taken(what: str, taker: Taker, value: Any) -> Any:
+def coerce(what: str, taker: Taker, value: Any) -> Any:
     """The value as `taker` converts it. ConfigError names `what` if the value is not valid."""
     try:
         return taker(value)
@@ -87,7 +87,7 @@ def taken(what: str, taker: Taker, value: Any) -> Any:
         raise ConfigError(f"{what} must be {error}, not {value!r:.60}") from None
 
 
-def an(kind: type, said: str = "") -> Taker:
+def instance_of(kind: type, said: str = "") -> Taker:
     """An object of this class. `said` describes a class without a public name."""
 
     def take(value: Any) -> Any:
@@ -98,7 +98,7 @@ def an(kind: type, said: str = "") -> Taker:
     return take
 
 
-def several(kind: type, least: int = 0) -> Taker:
+def list_of(kind: type, least: int = 0) -> Taker:
     """A list of at least `least` objects of this class."""
 
     def take(value: Any) -> list[Any]:
@@ -117,7 +117,12 @@ def optional(taker: Taker) -> Taker:
     return lambda value: None if value is None else taker(value)
 
 
-def whole(low: int, high: int) -> Taker:
+def in_domain(domain: Whole) -> Taker:
+    """A whole number of this domain, also a NumPy one; no bool."""
+    return int_between(domain.low, domain.high)
+
+
+def int_between(low: int, high: int) -> Taker:
     """A whole number of Python or NumPy within these bounds. A bool is no number."""
 
     def take(value: Any) -> int:

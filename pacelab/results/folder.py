@@ -173,7 +173,7 @@ def _explain(error: OSError, out: Path, what: str = WRITING) -> ConfigError | Ho
     return ConfigError(f"{what} {str(out)!r}: cannot write there ({error.strerror}); use a writable folder")
 
 
-@checked(path=arguments.path, content=arguments.an(bytes, "bytes"))
+@checked(path=arguments.path, content=arguments.instance_of(bytes, "bytes"))
 def write_file(path: Path | str, content: bytes) -> None:
     """Write one file whole, replacing what was there; errors as `write_folder`'s."""
     path = resolve(Path(path))
@@ -226,7 +226,7 @@ class PcapFile:
     garbled: bool = False
 
     def __post_init__(self) -> None:
-        arguments.settle(self, path=arguments.path, garbled=arguments.switch)
+        arguments.coerce_fields(self, path=arguments.path, garbled=arguments.switch)
         try:
             SNAPS.check(self.snap_bytes)
         except ValueError as error:

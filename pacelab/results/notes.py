@@ -123,6 +123,15 @@ def _silent(flows: Sequence[FlowResult], experiment: Experiment) -> list[str]:
     return found
 
 
+_UNDER_LOAD = {
+    "unpaced_segments": "data packets that passed unpaced: {}",
+    "overflows": "packets dropped because its queue was full: {}",
+    "calls_unmeasured": "packets of calls that it had no room to measure: {}",
+    "flows_replaced": "flows forgotten because its table was full: {}",
+}
+"""Counter of a pacing hook -> what a reader of the result has to know."""
+
+
 def _of_hooks(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:
     notes = []
     if "gateway" in scheme.points and not topology.gateways:
@@ -136,6 +145,9 @@ def _of_hooks(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:
                 f"scheme {scheme.name}: hook at node {point['node']}: actions that could not be carried out, as "
                 "on packets that it does not hold"
             )
+        for counter, text in _UNDER_LOAD.items():
+            if count := point["counters"].get(counter):
+                notes.append(f"scheme {scheme.name}: hook at node {point['node']}: {text.format(count)}")
     if scheme.points and not hooks["actions"]:
         notes.append(f"scheme {scheme.name} never acted")
     return notes

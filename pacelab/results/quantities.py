@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from pacelab.errors import ConfigError
-from pacelab.options.arguments import a_text, taken
+from pacelab.options.arguments import a_text, coerce
 from pacelab.results.metrics import group_goodputs
 from pacelab.results.types import FlowResult, Run
 from pacelab_topologies.domain import like_which
@@ -70,7 +70,7 @@ class Quantity:
 
 def find_quantity(given: str) -> Quantity:
     """The quantity of this name: short, of a file's column or of a time series. ConfigError says what is like it."""
-    given = taken("--y", a_text, given)
+    given = coerce("--y", a_text, given)
     if given in _BY_NAME:
         return _BY_NAME[given]
     raise ConfigError(f"--y must be one of {', '.join(SHORT_NAMES)}, not {given!r}{like_which(given, _BY_NAME)}")

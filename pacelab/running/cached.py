@@ -12,7 +12,7 @@ from pacelab.console import log
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.interrupts import deferred_interrupts
-from pacelab.options.arguments import path, settle, switch
+from pacelab.options.arguments import coerce_fields, path, switch
 from pacelab.options.own_code import UserCodeError
 from pacelab.options.settings import BY_FIELD, Options
 from pacelab.results.folder import check_writable, resolve
@@ -33,7 +33,7 @@ class RunStore:
     until_done: bool = False
 
     def __post_init__(self) -> None:
-        settle(self, folder=path, until_done=switch)
+        coerce_fields(self, folder=path, until_done=switch)
 
 
 def run_stored(

@@ -19,7 +19,7 @@ from pacelab.emulation.backend import RealHosts
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.interrupts import deferred_interrupts
-from pacelab.options.arguments import an, checked, function, optional, several
+from pacelab.options.arguments import checked, function, instance_of, list_of, optional
 from pacelab.options.values import UML
 from pacelab.results.folder import PcapFile
 from pacelab.results.results import Backend, Progress, RunResult, assemble, join_series
@@ -50,7 +50,10 @@ class Stopped(Exception):
 
 
 @checked(
-    experiment=an(Experiment), scheme=optional(an(Scheme)), on_progress=optional(function), pcap=optional(an(PcapFile))
+    experiment=instance_of(Experiment),
+    scheme=optional(instance_of(Scheme)),
+    on_progress=optional(function),
+    pcap=optional(instance_of(PcapFile)),
 )
 def run(
     experiment: Experiment,
@@ -80,7 +83,7 @@ def run(
     )
 
 
-@checked(experiments=several(Experiment), on_done=optional(function))
+@checked(experiments=list_of(Experiment), on_done=optional(function))
 def run_many(
     experiments: Sequence[Experiment], *, jobs: int | None = None, on_done: Callable[[int, int], None] | None = None
 ) -> list[RunResult]:

@@ -30,7 +30,8 @@ from typing import Any, TypeVar
 from pacelab.console import install, log
 from pacelab.errors import ConfigError, HostError
 from pacelab.interrupts import deferred_interrupts
-from pacelab.options.arguments import a_text, optional, settle, whole
+from pacelab.options.arguments import a_text, coerce_fields, in_domain, optional
+from pacelab.options.limits import JOBS
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -53,7 +54,7 @@ class Workers:
     scheduler: str | None = None
 
     def __post_init__(self) -> None:
-        settle(self, jobs=optional(whole(1, 1024)), scheduler=optional(a_text))
+        coerce_fields(self, jobs=optional(in_domain(JOBS)), scheduler=optional(a_text))
         if self.scheduler is not None and self.jobs is not None:
             raise ConfigError(f"--jobs {self.jobs} and --scheduler {self.scheduler} cannot be combined; leave one out")
         # Dask's client takes 20 s to end after another one, with a traceback.

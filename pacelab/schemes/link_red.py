@@ -9,7 +9,7 @@ from pacelab.schemes.scheme import HookSettings, Scheme, Style
 
 if TYPE_CHECKING:
     from pacelab_pacer.core.contract import Hook
-    from pacelab_pacer.core.link_red.link_red import ExtraBackoff
+    from pacelab_pacer.core.link_red.link_pacing import ExtraBackoff
 
 
 def link_red(settings: HookSettings) -> Hook:
@@ -28,7 +28,7 @@ def link_red_marking(settings: HookSettings) -> Hook:
 
 def link_pacing(settings: HookSettings) -> Hook:
     """Adaptive pacing in the link layer, always."""
-    from pacelab_pacer.core.link_red.link_red import LinkPacing
+    from pacelab_pacer.core.link_red.link_pacing import LinkPacing
 
     return LinkPacing(extra_backoff(settings))
 
@@ -49,7 +49,8 @@ def link_red_marking_pacing(settings: HookSettings) -> Hook:
 
 def extra_backoff(settings: HookSettings) -> ExtraBackoff:
     """Adaptive pacing of one node, for its timing and by its clock."""
-    from pacelab_pacer.core.link_red.link_red import TIMINGS, ExtraBackoff
+    from pacelab_pacer.core.link_red.link_pacing import ExtraBackoff
+    from pacelab_pacer.core.link_red.link_timing import TIMINGS
 
     timing = replace(TIMINGS[settings.phy], rts=settings.rts)
     return ExtraBackoff(timing, wall_clock=settings.extra_backoff == "wall-clock")

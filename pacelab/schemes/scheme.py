@@ -9,7 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pacelab.errors import ConfigError
-from pacelab.options.arguments import function, optional, settle, some_of, texts
+from pacelab.options.arguments import coerce_fields, function, optional, some_of, texts
 from pacelab.options.own_code import UserCodeError, misnamed, own_traceback, place_of
 from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS
 from pacelab_topologies.domain import plain
@@ -95,7 +95,7 @@ class HookSettings:
     """The node of the hook. `Scheme.attach` sets it."""
 
     def __post_init__(self) -> None:
-        settle(self, **{item.name: plain for item in fields(self)})
+        coerce_fields(self, **{item.name: plain for item in fields(self)})
         for item in fields(self):
             value = getattr(self, item.name)
             if item.name in BY_FIELD and value is not None:
@@ -186,7 +186,7 @@ class Scheme:
     """How figures draw the scheme. A scheme from a user file is always drawn as OTHER."""
 
     def __post_init__(self) -> None:
-        settle(
+        coerce_fields(
             self,
             name=_called,
             implied_options=_checked_options,

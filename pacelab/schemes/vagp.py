@@ -35,7 +35,7 @@ def vagp_gateway(settings: HookSettings, *, reading: str = "printed") -> Hook:
 
 def vagp_gateway_fixed(settings: HookSettings) -> Hook:
     """VAGP's parts around a given rate."""
-    from pacelab_pacer.core.vagp.bandwidth_controller import FixedConfig
+    from pacelab_pacer.core.vagp.fixed_rate import FixedConfig
     from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
 
     assert settings.pace_rate_bps is not None  # Scheme.check saw to it
@@ -44,7 +44,7 @@ def vagp_gateway_fixed(settings: HookSettings) -> Hook:
 
 def vagp_gateway_expect(settings: HookSettings) -> Hook:
     """VAGP's parts around our own controller."""
-    from pacelab_pacer.core.vagp.bandwidth_controller import ExpectConfig
+    from pacelab_pacer.core.vagp.expect_controller import ExpectConfig
     from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
 
     quality = _quality(settings, reading="expected")

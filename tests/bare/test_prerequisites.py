@@ -1,4 +1,4 @@
-"""What a bare machine is told: tools/prerequisites with a machine's programs faked, and tools/patiently."""
+"""What a bare machine is told: tools/prerequisites with a machine's programs faked, and tools/with-progress."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_other_systems_are_told_theirs(machine: Machine, release: str, expected:
     assert ran.returncode == 1
     (line,) = ran.stderr.splitlines()
     assert expected in line
-    assert "call make again" in line
+    assert "run make again" in line
 
 
 def test_without_sudo_the_line_is_for_su(machine: Machine) -> None:
@@ -236,7 +236,7 @@ def test_apt_failing_is_explained(machine: Machine, words: str, remedy: str) -> 
     ran = machine.prerequisites()
     assert ran.returncode == 1
     assert remedy in ran.stderr.splitlines()[-1]
-    assert ran.stderr.count("call make again") == 1
+    assert ran.stderr.count("run make again") == 1
 
 
 def test_apt_that_brings_too_little_is_not_called_again(machine: Machine) -> None:
@@ -251,21 +251,21 @@ def test_unknown_set_is_refused(machine: Machine) -> None:
     assert machine.prerequisites("everything").returncode == 2
 
 
-def test_patiently_passes_on_the_exit_code_and_says_what_to_do() -> None:
+def test_with_progress_passes_on_the_exit_code_and_prints_a_remedy() -> None:
     ran = subprocess.run(
-        [str(TOOLS / "patiently"), "the download", "sh", "-c", "echo no network >&2; exit 7"],
+        [str(TOOLS / "with-progress"), "the download", "sh", "-c", "echo no network >&2; exit 7"],
         capture_output=True,
         text=True,
         check=False,
     )
     assert ran.returncode == 7
     assert "the download: failed (exit 7)" in ran.stderr
-    assert "call make again" in ran.stderr
+    assert "run make again" in ran.stderr
 
 
-def test_patiently_breaks_the_silence() -> None:
+def test_with_progress_prints_that_the_command_still_runs() -> None:
     ran = subprocess.run(
-        [str(TOOLS / "patiently"), "sleeping", "sleep", "5"], capture_output=True, text=True, check=True
+        [str(TOOLS / "with-progress"), "sleeping", "sleep", "5"], capture_output=True, text=True, check=True
     )
     assert "  sleeping: " in ran.stderr
 
@@ -305,7 +305,7 @@ def test_who_calls_make_in_a_folder_of_another_is_told_to_copy_it() -> None:
         )
         folder.chmod(0o755)
     assert ran.returncode != 0
-    assert f"{folder.resolve()}: you may not write here: copy it into your home" in ran.stderr
+    assert f"{folder.resolve()}: you may not write here: copy this folder into your home" in ran.stderr
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
@@ -366,7 +366,7 @@ def test_what_is_compiled_beside_the_engine_ends_with_it_at_ctrl_c(machine: Mach
     machine.program("python", f"trap 'kill $!; echo >{ended}; exit' TERM; sleep 60 & echo >{begun}; wait")
     (folder / "tools").mkdir()
     (folder / "tools/prerequisites").symlink_to(folder / "bin/maturin")
-    (folder / "tools/patiently").symlink_to(TOOLS / "patiently")
+    (folder / "tools/with-progress").symlink_to(TOOLS / "with-progress")
     (folder / "pyproject.toml").touch()
     command = ["make", "-C", str(folder), "-f", str(ROOT / "Makefile"), "-o", ".venv/.installed", ".venv/.built"]
     build = subprocess.Popen(

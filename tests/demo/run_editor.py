@@ -1,4 +1,4 @@
-"""A network of one's own in headless Chromium: drawn by hand, saved, and run to the same bytes (`make test-labs`)."""
+"""The network editor in headless Chromium: draw a network, save it, and run it to the same bytes (`make test-labs`)."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ SETTLED = (
 def open_page(browser: Any, tmp_path: Path, complaints: list[str]) -> Iterator[Any]:
     context = browser.new_context(viewport=SIZE, accept_downloads=True)
 
-    def open_(topology: str, *schemes: str, settled: bool = True) -> Any:
-        export_editor(open_editor(topology, schemes or ["newreno"]), tmp_path / "editor.html")
+    def open_(topology: str, *schemes: str, settled: bool = True, options: dict[str, str] | None = None) -> Any:
+        export_editor(open_editor(topology, schemes or ["newreno"], options), tmp_path / "editor.html")
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -46,7 +46,7 @@ def open_page(browser: Any, tmp_path: Path, complaints: list[str]) -> Iterator[A
 
 
 def do(page: Any, act: Any) -> None:
-    """Something that runs the air again, and wait for it."""
+    """Do something that starts a run, and wait for the result."""
     page.evaluate("document.querySelector('pacelab-editor').lastRefreshMs = null")
     act()
     page.wait_for_function(SETTLED)
@@ -165,7 +165,7 @@ def test_a_file_s_seed_is_the_first(open_page: Any, tmp_path: Path) -> None:
     assert "(seed 7, 5 s simulated)" in page.locator(".numbers").inner_text()
 
 
-def test_a_network_without_a_way_is_told(open_page: Any) -> None:
+def test_a_network_without_a_path_gives_a_message(open_page: Any) -> None:
     page = open_page("reuse")
     do(page, lambda: page.get_by_label("Flow 0: to").select_option("n3"))
     assert page.locator(".trouble").is_visible()
@@ -192,7 +192,7 @@ def test_a_network_is_built_up_again_after_the_last_node_is_removed(open_page: A
     assert goodputs(page)[0] > 1e6
 
 
-def test_what_did_not_run_is_not_shown_as_if_it_had(open_page: Any) -> None:
+def test_a_network_that_cannot_run_shows_no_results(open_page: Any) -> None:
     page = open_page("new")
     assert page.locator(".goodput canvas").is_visible()
     do(page, lambda: page.get_by_label("Flow 0: to").select_option("n0"))
@@ -229,7 +229,7 @@ def test_the_space_bar_plays_and_pauses_and_is_a_space_in_a_name(open_page: Any,
     assert play.inner_text().endswith("Pause")
 
 
-def test_a_selected_node_is_marked_while_the_picture_stands_still(open_page: Any, hidden: str) -> None:
+def test_a_selected_node_is_marked_while_the_page_is_paused(open_page: Any, hidden: str) -> None:
     page = open_page(hidden)
     page.get_by_role("button", name="Pause").click()
     page.locator("[data-node='1']").focus()
@@ -321,14 +321,14 @@ def place_of(page: Any, node: int) -> list[float]:
 
 
 def go_to(page: Any, seconds: float) -> None:
-    """Drag the slider of the run's time there."""
+    """Move the slider of the time."""
     page.get_by_label("Time", exact=True).evaluate(
         "(time, at) => { time.value = at; time.dispatchEvent(new Event('input')); }", seconds
     )
 
 
-def test_a_walk_is_drawn_as_time_goes_by_the_engines_places(open_page: Any, tmp_path: Path) -> None:
-    """docs/mobility.md's: the walker leaves (0, 50) at 10 s, 10 m/s, and is at (800, 50) at 90 s."""
+def test_moving_nodes_are_drawn_at_the_engines_positions(open_page: Any, tmp_path: Path) -> None:
+    """The walker of docs/mobility.md leaves (0, 50) at 10 s with 10 m/s, and is at (800, 50) at 90 s."""
     from axe_playwright_python.sync_playwright import Axe
 
     file = tmp_path / "three-gateways.yaml"
@@ -360,7 +360,7 @@ def test_a_walk_is_drawn_as_time_goes_by_the_engines_places(open_page: Any, tmp_
     assert (saved.network.mobility, saved.network.area_m) == ("waypoints", (1000, 400))
 
 
-def test_who_walks_is_moved_where_it_starts(open_page: Any, tmp_path: Path) -> None:
+def test_a_moving_node_can_be_dragged_at_its_start_only(open_page: Any, tmp_path: Path) -> None:
     file = tmp_path / "three-gateways.yaml"
     file.write_text(GATEWAYS)
     page = open_page(str(file))
@@ -378,6 +378,43 @@ def test_who_walks_is_moved_where_it_starts(open_page: Any, tmp_path: Path) -> N
     assert page.get_by_label("Show").is_hidden()  # and with it its walk
     assert page.get_by_label("Time", exact=True).is_hidden()
     assert page.locator(".clock").inner_text().endswith(" ms")
+
+
+def test_hops_and_routes_of_a_chain_are_controls(open_page: Any, tmp_path: Path) -> None:
+    page = open_page("chain")
+    do(
+        page,
+        lambda: page.get_by_role("slider", name="Hops").evaluate(
+            "e => { e.value = 3; e.dispatchEvent(new Event('input')); }"
+        ),
+    )
+    assert page.locator(".view >> nth=0 >> .node").count() == 4 + 3
+    do(page, lambda: page.get_by_label("Routes").select_option("aodv"))
+    file = tmp_path / "three.yaml"
+    file.write_text(file_of(page), "utf-8")
+    assert 'description: "chain of 3 wireless hops' in file_of(page)
+    native = run(Experiment(topology="chain", topology_options={"hops": 3}, routing="aodv", duration_s=20))
+    assert goodputs(page) == [flow["goodput_bps"] for flow in native.run["flows"]]
+    assert goodputs(page) == [flow["goodput_bps"] for flow in run(Experiment(topology=str(file))).run["flows"]]
+    do(page, lambda: page.get_by_role("button", name="Add radio").click())
+    assert page.get_by_role("slider", name="Hops").is_hidden()
+    do(page, lambda: page.get_by_role("button", name="Reset").click())
+    assert page.get_by_role("slider", name="Hops").input_value() == "7"
+    assert page.get_by_label("Routes").input_value() == "static"
+
+
+def test_the_editor_starts_with_the_options_of_the_command(open_page: Any, tmp_path: Path) -> None:
+    options = {"hops": "4", "routing": "aodv", "direction": "down", "rate_bps": "2", "seed": "3"}
+    page = open_page("chain", "newreno", "tcp-gap", options=options)
+    file = tmp_path / "down.yaml"
+    file.write_text(file_of(page), "utf-8")
+    shape = {"topology": "chain", "topology_options": {"hops": 4}, "direction": "down"}
+    settings = {"routing": "aodv", "rate_bps": 2_000_000, "seed": 3, "duration_s": 20}
+    for number, scheme in enumerate(("newreno", "tcp-gap")):
+        native = run(Experiment(**shape, **settings, scheme=scheme))
+        assert goodputs(page, number) == [flow["goodput_bps"] for flow in native.run["flows"]]
+        again = run(Experiment(topology=str(file), scheme=scheme))
+        assert goodputs(page, number) == [flow["goodput_bps"] for flow in again.run["flows"]]
 
 
 def test_an_exported_page_keeps_python_schemes_of_the_network_as_it_was(open_page: Any) -> None:
@@ -428,9 +465,10 @@ LEAST_FRAMES_PER_S = 30
 
 @pytest.mark.parametrize("walk", [False, True], ids=["stand", "walk"])
 def test_thirty_nodes_move_while_the_engine_runs(open_page: Any, tmp_path: Path, walk: bool) -> None:
-    """The engine has a thread of its own; what the page's thread computes for a picture leaves room for 30 in a second.
+    """The engine runs in a thread of its own, and the page's thread has time for 30 pictures per second.
 
-    That is counted in its own processor time, reading the run's answer included; what the clock makes of it, is told.
+    The limit is in processor time of the page's thread, including the time for reading the result. The test prints the
+    elapsed time.
     """
     nodes = "".join(f"  - {{name: n{i}, at: [{150 * (i % 6)} m, {150 * (i // 6)} m]}}\n" for i in range(30))
     flows = "".join(f"  - {{from: n{i}, to: n{29 - i}}}\n" for i in range(8))
@@ -492,7 +530,7 @@ BESIDE = """() => {
 
 
 def test_names_of_neighbours_are_not_one_word(open_page: Any) -> None:
-    """n7 and RT1 of two schemes' chain were n7RT1 on a small screen."""
+    """The names n7 and RT1 must not touch on a small screen."""
     page = open_page("chain", "newreno", "tcp-gap", settled=False)
     page.set_viewport_size({"width": 1024, "height": 768})
     page.wait_for_function(f"Math.min(...({BESIDE})()) > 2")

@@ -1,6 +1,6 @@
 """The demonstrations in headless Chromium: drags, sliders, keys, accessibility, and the engine's bytes.
 
-`make test-labs` runs it; it skips where there is no Chromium, and says so.
+`make test-labs` runs it. Without Chromium it skips and prints the reason.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -21,13 +22,15 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwr
 
 from pacelab.air.backend import run_air  # noqa: E402
 from pacelab.demo import widget  # noqa: E402
-from pacelab.demo.catalog import DEMOS, Demo, find_demo  # noqa: E402
+from pacelab.demo.catalog import DEMOS, find_demo  # noqa: E402
 from pacelab.demo.editor import EditorSession, export_editor, open_editor  # noqa: E402
 from pacelab.demo.live import FlowTracker, Live  # noqa: E402
+from pacelab.demo.model import Demo, Slider  # noqa: E402
 from pacelab.demo.page import engine_bytes, export  # noqa: E402
 from pacelab.demo.server import DemoServer  # noqa: E402
 from pacelab.demo.widget import reply  # noqa: E402
 from pacelab.errors import HostError  # noqa: E402
+from pacelab.experiment.air_config import compile_air  # noqa: E402
 
 SIZE = {"width": 1366, "height": 900}
 PROJECTORS = (
@@ -41,7 +44,7 @@ SLIDER_P95_S, FIRST_PAINT_S, UPDATES_PER_S = 1.0, 2.0, 20
 
 @pytest.fixture(scope="module")
 def file_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A demonstration's file, made once: for those of Python's schemes all their settings are run."""
+    """The exported file of a demonstration. It is made once, because the export runs all settings of Python schemes."""
 
     @cache
     def made(name: str) -> Path:
@@ -81,7 +84,7 @@ def sums(page: sync_api.Page) -> float:
 
 
 def wait_run(page: sync_api.Page, state: str) -> None:
-    """Wait until `demo` is in this state and has been run in it: a change is run with the page's next picture."""
+    """Wait until `demo` is in this state and has run: a change runs with the page's next picture."""
     page.wait_for_function(f"(demo => {state} && !demo.pending && !demo.busy)(document.querySelector('pacelab-demo'))")
 
 
@@ -194,7 +197,7 @@ def test_page_engine_gives_the_native_bytes(open_demo) -> None:
     assert json.loads(shown) == native
 
 
-def test_rts_mends_the_hidden_terminals(open_demo) -> None:
+def test_rts_cts_helps_the_hidden_terminals(open_demo) -> None:
     page = open_demo("hidden")
     before = sums(page)
     page.get_by_label("on", exact=True).check()
@@ -219,7 +222,7 @@ def test_keys_move_a_node_step_and_play(open_demo) -> None:
     page = open_demo("exposed")
     page.locator("[data-node='3']").focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.querySelector('pacelab-demo').places[3][0] === 610")
+    page.wait_for_function("document.querySelector('pacelab-demo').places[3][0] === 710")
     page.locator(".timeline").focus()
     page.keyboard.press("ArrowRight")
     assert page.locator(".play").inner_text().endswith("Play")  # stepping pauses
@@ -242,7 +245,7 @@ def test_many_nodes_are_one_stop_of_the_tab_key(open_demo) -> None:
     assert [(page.keyboard.press(key), page.evaluate(focused))[1] for key in ("Tab", "Shift+Tab")] == ["play", "2"]
 
 
-def test_a_screen_reader_hears_where_time_stands_and_not_that_it_goes_by(open_demo) -> None:
+def test_the_time_is_announced_when_the_user_moves_it_only(open_demo) -> None:
     page = open_demo("hidden")
     page.locator(".timeline").focus()
     page.keyboard.press("ArrowRight")
@@ -257,7 +260,7 @@ def test_a_screen_reader_hears_where_time_stands_and_not_that_it_goes_by(open_de
     assert page.locator(".timeline").get_attribute("aria-valuetext") == f"{shown} milliseconds"
 
 
-def test_a_screen_reader_hears_a_slider_s_name_and_its_value_with_the_unit(open_demo) -> None:
+def test_a_slider_announces_its_name_and_its_value_with_the_unit(open_demo) -> None:
     """Its label named the number beside it."""
     slider = open_demo("exposed").get_by_role("slider", name="Carrier sense range")
     slider.press("ArrowRight")
@@ -279,16 +282,58 @@ def test_a_distance_s_slider_shows_what_a_drag_has_made_of_it(open_demo) -> None
     assert math.dist(one, other) == pytest.approx(550)
 
 
-def test_a_shorter_sense_range_frees_the_exposed(open_demo) -> None:
+def test_the_sense_range_alone_frees_the_exposed(open_demo) -> None:
     page = open_demo("exposed")
     before = sums(page)
-    slide(page, "sense", 250)
-    # 200 m apart they still decode each other: the pairs must also be drawn apart
-    for _ in range(12):
-        page.locator("[data-node='2']").press("ArrowRight")
-        page.locator("[data-node='3']").press("ArrowRight")
-    wait_run(page, "demo.places[2][0] === 520 && demo.places[3][0] === 720")
-    assert sums(page) > 1.7 * before
+    slide(page, "sense", 290)
+    wait_run(page, "demo.values.sense === 290")
+    assert sums(page) > 1.9 * before
+
+
+def same_configuration(page: sync_api.Page, demo: Demo, values: dict[str, object]) -> None:
+    """The page's configuration is that of Python for the same values."""
+    shown = page.evaluate("document.querySelector('pacelab-demo').config")
+    expected = json.loads(json.dumps(compile_air(demo.experiment(values, seed=shown["seed"]))))
+    assert shown == expected
+
+
+@pytest.mark.parametrize("name", [name for name, demo in DEMOS.items() if not demo.python])
+def test_controls_configure_the_engine_as_python_does(open_demo, name: str) -> None:
+    page, demo, dice = open_demo(name), find_demo(name), Random(name)
+    for _ in range(5):
+        values: dict[str, object] = {}
+        for control in demo.controls:
+            if isinstance(control, Slider):
+                value = control.low + control.step * dice.randint(0, round((control.high - control.low) / control.step))
+                slide(page, control.what, value)
+            else:
+                _, value = dice.choice(control.settings)
+                page.locator(f"input[name='{control.what}'][value='{value}']").check()
+            values[control.what] = value
+        wait_run(page, f"JSON.stringify(demo.values) === '{json.dumps(values, separators=(',', ':'))}'")
+        same_configuration(page, demo, values)
+
+
+def test_hops_and_routes_of_the_chain_are_controls(open_demo) -> None:
+    page = open_demo("window")
+    assert page.locator(".node").count() == 8
+    slide(page, "hops", 3)
+    wait_run(page, "demo.config.nodes.length === 4")
+    assert page.locator(".node").count() == 4
+    assert page.locator(".bar .name").inner_text() == "A → D"
+    page.get_by_label("static", exact=True).check()
+    wait_run(page, "demo.config.routing === 'static'")
+    page.get_by_role("button", name="Reset").click()
+    wait_run(page, "demo.config.nodes.length === 8 && demo.config.routing === 'aodv'")
+    assert page.locator(".node").count() == 8
+    assert page.locator(".bar .name").inner_text() == "A → H"
+
+
+def test_the_page_starts_at_the_options_of_the_command(open_demo) -> None:
+    page = open_demo(find_demo("window").starting_at({"hops": "5", "routing": "static", "seed": "4"}))
+    assert page.locator(".node").count() == 6
+    assert page.get_by_label("static", exact=True).is_checked()
+    assert "(seed 4," in page.locator(".numbers").inner_text()
 
 
 def test_slider_is_answered_within_a_second(open_demo, within) -> None:
@@ -306,7 +351,7 @@ def test_slider_is_answered_within_a_second(open_demo, within) -> None:
 
 
 def test_curve_goes_through_what_the_engine_carries(open_demo) -> None:
-    """Each point is a run of its own; the ring stands where the slider does; another rate begins a new curve."""
+    """Each point is a run, the ring is at the position of the slider, and another rate starts a new curve."""
     page = open_demo("window")
     demo = "document.querySelector('pacelab-demo')"
     count = len(DEMOS["window"].sweep[1])
@@ -386,7 +431,7 @@ TURN = """async () => {
 def test_memory_stays_and_updates_keep_pace(open_demo, within) -> None:
     """The short version of bench/users/pages.py, which takes ten minutes."""
     moments = {"duration_s": 2.5, "warmup_s": 0.5, "watch_from_s": 0.0, "sweep": None}
-    longer = replace(DEMOS["window"], options={"hops": 7, "wired": False}, labels=tuple("ABCDEFGH"), **moments)
+    longer = replace(DEMOS["window"], **moments)
     page = open_demo(longer)
 
     def update_s() -> float:
@@ -399,7 +444,7 @@ def test_memory_stays_and_updates_keep_pace(open_demo, within) -> None:
     within(1 / UPDATES_PER_S, update_s)
 
 
-def test_log_tells_as_text_and_seed_changes(open_demo) -> None:
+def test_events_are_listed_as_text_and_the_seed_changes(open_demo) -> None:
     page = open_demo("hidden")
     page.get_by_text("Events as text").click()
     page.wait_for_function("/collision at B: (A and C|C and A)/.test(document.querySelector('.log pre').textContent)")
@@ -445,7 +490,7 @@ def test_goodput_control_feeds_the_starved_flows(serve, complaints: list[str]) -
     assert complaints == []
 
 
-def test_a_bar_is_as_long_as_its_number_says(serve, complaints: list[str]) -> None:
+def test_the_length_of_a_bar_is_its_number(serve, complaints: list[str]) -> None:
     page, _ = serve("starvation")
     page.evaluate("""() => {
         const demo = document.querySelector('pacelab-demo');
@@ -475,14 +520,14 @@ def test_calls_gain_by_vagp(serve, complaints: list[str]) -> None:
     assert complaints == []
 
 
-def test_a_page_that_one_comes_back_to_shows_what_it_runs(serve, complaints: list[str]) -> None:
+def test_controls_match_the_run_after_going_back_to_the_page(serve, complaints: list[str]) -> None:
     page, _ = serve("starvation")
     page.get_by_label("TCP-GAP", exact=True).check()
     wait_run(page, "demo.values.scheme === 'tcp-gap'")
     page.goto("about:blank")
     page.go_back()
     page.wait_for_selector("pacelab-demo .bar")
-    assert page.locator("input:checked").get_attribute("value") == page.evaluate(
+    assert page.locator("input[name='scheme']:checked").get_attribute("value") == page.evaluate(
         "document.querySelector('pacelab-demo').values.scheme"
     )
     assert complaints == []
@@ -501,7 +546,7 @@ def test_changes_during_a_run_are_one_and_the_newest_wins(serve, complaints: lis
     assert complaints == []
 
 
-def test_a_dead_server_is_told_in_one_line(serve, complaints: list[str]) -> None:
+def test_a_server_that_does_not_answer_gives_a_message(serve, complaints: list[str]) -> None:
     page, _ = serve("starvation")
     page.route("**/run*", lambda route: route.abort())
     page.get_by_label("TCP-GAP", exact=True).check()
@@ -514,7 +559,7 @@ def test_a_dead_server_is_told_in_one_line(serve, complaints: list[str]) -> None
     assert all("ERR_FAILED" in complaint for complaint in complaints)  # the browser's own
 
 
-def test_a_node_dragged_out_of_reach_is_told(serve, complaints: list[str]) -> None:
+def test_a_node_dragged_out_of_reach_gives_a_message(serve, complaints: list[str]) -> None:
     page, _ = serve("starvation")
     for _ in range(12):
         page.locator("[data-node='0']").press("ArrowDown")
@@ -527,7 +572,7 @@ def test_a_node_dragged_out_of_reach_is_told(serve, complaints: list[str]) -> No
     assert all("400" in complaint for complaint in complaints)
 
 
-def test_a_node_out_of_reach_is_told_by_the_picture_s_names(open_demo) -> None:
+def test_the_message_on_a_node_out_of_reach_uses_the_labels(open_demo) -> None:
     page = open_demo("hidden")
     for _ in range(30):
         page.locator("[data-node='1']").press("ArrowDown")
@@ -597,7 +642,7 @@ class Network(Live):
         raise HostError("mediumd: it has ended")
 
 
-def test_live_page_follows_and_tells_the_end(browser: sync_api.Browser, complaints: list[str]) -> None:
+def test_live_page_follows_the_network_until_it_ends(browser: sync_api.Browser, complaints: list[str]) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     with DemoServer(live=Network()) as server:

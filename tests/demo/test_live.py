@@ -1,4 +1,4 @@
-"""Following a running network: what flows, from events made by hand and from a stand-in for mediumd's socket."""
+"""Following a running network, with events written by hand and with a stand-in for mediumd's socket."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_frames_without_payload_undelivered_or_for_all_are_no_goodput() -> None:
     assert view["flows"] == []
 
 
-def test_drops_and_lost_events_are_told() -> None:
+def test_drops_and_lost_events_are_counted() -> None:
     view = view_of({"event": "drop", "t_ns": 0}, {"event": "lost", "count": 12})
     assert view["numbers"] == "1 packet was given up or refused since this page was opened. The page missed 12 events."
 
@@ -94,7 +94,7 @@ STATS = {"fidelity": "valid", "stations": [{"name": name, "position_m": None} fo
 
 
 class StandIn:
-    """Answers on a Unix socket as mediumd does; a subscriber hears 15 rounds of frames, then it ends."""
+    """Answers on a Unix socket like mediumd. A subscriber gets 15 rounds of frames, then the stream ends."""
 
     def __init__(self, path: Path) -> None:
         self.listener = socket.socket(socket.AF_UNIX)
@@ -135,7 +135,7 @@ def live(tmp_path: Path) -> Iterator[Live]:
     stand_in.listener.close()
 
 
-def test_a_page_hears_beams_views_and_the_end(live: Live) -> None:
+def test_a_page_receives_frames_views_and_the_end(live: Live) -> None:
     with DemoServer(live=live) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
@@ -154,7 +154,7 @@ def test_a_page_hears_beams_views_and_the_end(live: Live) -> None:
     assert told.endswith('event: end\ndata: "mediumd: it has ended"\n\n')
 
 
-def test_stations_without_places_stand_in_a_row(live: Live) -> None:
+def test_stations_without_positions_are_drawn_in_a_row(live: Live) -> None:
     assert [node["position_m"] for node in live.document()["air"]["nodes"]] == [[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]]
 
 

@@ -1,4 +1,4 @@
-"""The server answers its own pages, to whoever has the token; and what may be asked of a network of one's own."""
+"""The server answers its own pages only, with the token; the editor's changes are checked."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from typing import Any
 import pytest
 
 from pacelab import Experiment, run
+from pacelab.cli.demo_command import demo as demo_command
 from pacelab.demo import runs
 from pacelab.demo.catalog import find_demo
 from pacelab.demo.editor import open_editor
 from pacelab.demo.editor import run_change as run_editor_change
 from pacelab.demo.runs import initial_change
 from pacelab.demo.server import LOOPBACK, DemoServer
-from pacelab.demo.server import demo as demo_command
 from pacelab.errors import ConfigError, HostError
 
-# The server answers its own pages, to whoever has the token, and nobody else.
+# The server answers its own pages only, and only with the token.
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_server_knows_no_other_address(server: DemoServer) -> None:
     assert get(server, f"/../secret?token={server.token}")[0] == 404
 
 
-def test_server_binds_to_loopback_and_says_when_a_port_is_taken(server: DemoServer) -> None:
+def test_server_binds_to_loopback_and_refuses_a_used_port(server: DemoServer) -> None:
     assert server.server_address[0] == LOOPBACK
     with pytest.raises(HostError, match=f"port {server.server_port}: .*choose another port with --port"):
         DemoServer(server.server_port)
@@ -126,7 +126,7 @@ def test_server_refuses_to_run(server: DemoServer, status: int, headers: dict[st
     assert post(server, json.dumps(change()).encode(), **headers)[0] == status
 
 
-def test_a_page_that_is_left_before_its_answer_is_no_traceback(
+def test_a_page_closed_before_its_answer_causes_no_traceback(
     server: DemoServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = threading.Event()
@@ -149,7 +149,7 @@ def test_server_runs_only_demonstrations_of_python(server: DemoServer, name: str
     assert post(server, b"{}", name=name)[0] == 404
 
 
-# A network of one's own behind its page: what may be asked, and that the answer is a run's.
+# The network editor: checks of a change, and the answer is that of a run.
 
 CORNER = """
 version: 1
@@ -172,7 +172,7 @@ def corner(tmp_path: Path) -> Path:
 
 
 def asked(**changes: Any) -> dict[str, Any]:
-    return {"scheme": "tcp-ap", "file": CORNER, "rts": True, "seed": 1} | changes
+    return {"scheme": "tcp-ap", "file": CORNER, "seed": 1} | changes
 
 
 @pytest.mark.usefixtures("engine")
@@ -189,8 +189,8 @@ def test_answer_is_the_run_of_the_file(corner: Path) -> None:
     [
         ({"scheme": "vegas"}, "scheme must be one of newreno, tcp-ap, not 'vegas'"),
         ({"seed": -1}, "seed must be a whole number from 0 to 1000000, not -1"),
-        ({"rts": 1}, "rts must be true or false"),
-        ({"more": 1}, "a change must have exactly the keys scheme, file, rts and seed"),
+        ({"file": 1}, "file must be the text of a topology file"),
+        ({"more": 1}, "a change must have exactly the keys scheme, file and seed"),
         (
             {"file": CORNER.replace("seconds: 2", "seconds: 2, traffic: /etc/x.yaml")},
             "the network: its defaults must be those that the page started with",
@@ -206,7 +206,7 @@ def test_answer_is_the_run_of_the_file(corner: Path) -> None:
         ({"file": CORNER.replace("200 m, 0 m", "900 m, 0 m")}, "the network:9: flows.0: no path connects near -> far"),
     ],
 )
-def test_what_is_wrong_is_told_in_a_line(corner: Path, change: dict[str, Any], told: str) -> None:
+def test_a_wrong_change_is_refused_in_one_line(corner: Path, change: dict[str, Any], told: str) -> None:
     session = open_editor(str(corner), ["newreno", "tcp-ap"])
     with pytest.raises(ConfigError) as caught:
         run_editor_change(session, asked(**change))
@@ -248,31 +248,70 @@ def test_a_new_network_has_two_radios_and_a_flow() -> None:
     assert (network.name, len(network.nodes), len(network.flows)) == ("mine", 2, 1)
 
 
-def test_scheme_without_a_network_is_refused() -> None:
-    with pytest.raises(ConfigError, match="--scheme newreno needs a network"):
-        demo_command(scheme="newreno")
-
-
 @pytest.mark.parametrize(
-    ("name", "scheme", "told"),
+    ("given", "message"),
     [
-        ("voice", "vagp", "demo voice --scheme vagp: --scheme is for a topology or a file"),
+        ({"scheme": "newreno"}, "demo: the options need a network, such as --scheme with `pacelab demo chain`"),
+        ({"hops": "3"}, "demo: the options need a network, such as --hops with `pacelab demo chain`"),
         (
-            "starvatoin",
-            None,
+            {"name": "starvatoin"},
             ".yaml or .py file, not 'starvatoin'; did you mean 'starvation'?",
         ),
-        ("chain", "newreno,edca", "demo chain: --scheme edca acts on voice calls, which this page does not have"),
-        ("chian", "newreno", "not 'chian'; did you mean 'chain'?"),
+        ({"name": "chian", "scheme": "newreno"}, "not 'chian'; did you mean 'chain'?"),
+        (
+            {"name": "chain", "scheme": "newreno,edca"},
+            "demo chain: --scheme edca acts on voice calls, which this page does not have",
+        ),
+        (
+            {"name": "chain", "backend": "tap"},
+            "demo chain has no option --backend: the page always runs the simulator; for real hosts: "
+            "pacelab run chain --backend ...",
+        ),
+        ({"name": "chain", "hops": "4..6"}, "--hops must be one value here, not 4,5,6"),
+        (
+            {"name": "window", "cc": "vegas"},
+            "demo window has no option --cc; it has --window, --hops, --routing, --rts, --rate, --seed; for all "
+            "options of `pacelab run`, show a network: pacelab demo chain ...",
+        ),
+        (
+            {"name": "hidden", "routing": "aodv"},
+            "demo hidden has no option --routing; it has --rts, --rate, --sense, --seed;",
+        ),
+        ({"name": "window", "hops": "9"}, "demo window: --hops must be a number from 2 to 8 in steps of 1, not '9'"),
+        ({"name": "window", "hops": "2.5"}, "demo window: --hops must be a number from 2 to 8 in steps of 1"),
+        ({"name": "window", "hops": "seven"}, "demo window: --hops must be a number from 2 to 8 in steps of 1"),
+        ({"name": "window", "rate": "6"}, "demo window: --rate must be one of 1, 2, 5.5, 11, not '6'"),
+        ({"name": "window", "routing": "ospf"}, "demo window: --routing must be one of static, aodv, not 'ospf'"),
+        ({"name": "window", "seed": "-1"}, "demo window: --seed must be a whole number from 0 to 1000000, not '-1'"),
+        ({"name": "voice", "scheme": "tcp-gap"}, "demo voice: --scheme must be one of newreno, vagp, priority, edca"),
     ],
 )
-def test_a_demonstration_s_name_is_not_told_to_be_no_topology(name: str, scheme: str | None, told: str) -> None:
-    with pytest.raises(ConfigError, match=re.escape(told)):
-        demo_command(name=name, scheme=scheme)
+def test_what_a_demonstration_cannot_take_is_refused(given: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        demo_command(**given)
+
+
+def test_options_of_run_are_the_initial_values_of_the_controls() -> None:
+    demo = find_demo("window").starting_at(
+        {"hops": "5", "routing": "static", "window_pkts": "8", "rate_bps": "5.5", "rts": "off", "seed": "3"}
+    )
+    assert demo.values == {"window": 8, "hops": 5, "routing": "static", "rts": 0, "rate": 5.5}
+    experiment = demo.experiment()
+    assert (experiment.seed, experiment.routing, experiment.window_pkts) == (3, "static", 8)
+    assert (experiment.rate_bps, experiment.rts, len(experiment.network.nodes)) == (5_500_000, False, 6)
+    assert demo.document()["air"]["seed"] == 3
+    assert find_demo("voice").starting_at({"voice": "8", "scheme": "vagp"}).values["voice"] == 8
+
+
+def test_options_of_run_shape_a_network() -> None:
+    session = open_editor("chain", ["newreno", "tcp-gap"], {"hops": "4", "routing": "aodv", "direction": "down"})
+    for experiment in session.experiments:
+        assert (experiment.routing, experiment.direction, len(experiment.network.gateways)) == ("aodv", "down", 1)
+        assert experiment.network.description.startswith("chain of 4 wireless hops")
 
 
 @pytest.mark.usefixtures("engine")
-def test_server_runs_it_for_who_has_the_token(corner: Path) -> None:
+def test_server_runs_the_editors_network_with_the_token(corner: Path) -> None:
     with DemoServer(editor=open_editor(str(corner), ["tcp-ap"])) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()

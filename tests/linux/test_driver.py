@@ -228,11 +228,11 @@ def test_driver_any_method_that_raises_bypasses(driver, hook, port, make, monkey
 @pytest.mark.parametrize(
     ("method", "gave", "said"),
     [
-        ("poll_action", 5, r"poll_action\(\) gave 5, which is none of the actions"),
-        ("deadline", 5, r"deadline\(\) gave 5: allowed is None, or a whole number of ns and why"),
-        ("deadline", (0.5, "soon"), r"deadline\(\) gave \(0.5, 'soon'\): allowed"),
-        ("counters", {"mean": 1.5}, r"counters\(\) gave {'mean': 1.5}: allowed is a mapping of names to whole numbers"),
-        ("counters", None, r"counters\(\) gave None: allowed"),
+        ("poll_action", 5, r"poll_action\(\) must return an action or None, not 5"),
+        ("deadline", 5, r"deadline\(\) must return None or \(whole number of ns, reason\), not 5"),
+        ("deadline", (0.5, "soon"), r"deadline\(\) must return None or \(.*\), not \(0.5, 'soon'\)"),
+        ("counters", {"mean": 1.5}, r"counters\(\) must return whole numbers by name, not {'mean': 1.5}"),
+        ("counters", None, r"counters\(\) must return whole numbers by name, not None"),
     ],
 )
 def test_driver_bypasses_what_is_none_of_the_contracts(
@@ -250,7 +250,7 @@ def test_driver_bypasses_what_is_none_of_the_contracts(
 def test_driver_an_algorithm_that_exits_is_bypassed(driver, hook, port, make, monkeypatch) -> None:
     hook.raises = SystemExit("bye")
     driver.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
-    assert driver.failure.startswith("SystemExit: bye (test_shell.py, line ")
+    assert driver.failure.startswith("SystemExit: bye (test_driver.py, line ")
     assert port.log == [("accept", 1, None)]
 
 
@@ -349,7 +349,7 @@ class Watched:
             self.traffic.look(second * QUIET_NS // 10, seen=seen, unseen=Counter(unseen), two_way=two_way)
 
 
-@pytest.mark.parametrize(("wired", "said"), [("wired0", "between wired0 and air0"), (None, "no packet by air0")])
+@pytest.mark.parametrize(("wired", "said"), [("wired0", "between wired0 and air0"), (None, "no packet on air0")])
 def test_an_agent_that_meets_no_packet_for_10_s_says_so_once(wired: str | None, said: str) -> None:
     watched = Watched(wired=wired)
     watched.traffic.look(0, seen=0, unseen=Counter(), two_way=True)
@@ -369,16 +369,16 @@ def test_packets_of_which_nearly_all_are_not_for_schemes_are_said_once() -> None
     for _ in range(2):
         watched.look(MANY * 2, ipv6=MANY * 2 - 2, fragment=1)
     assert len(watched.said) == 1
-    assert "most as ipv6: schemes see IPv4's TCP and UDP alone" in watched.said[0]
+    assert "most as ipv6: schemes see only IPv4 TCP and UDP" in watched.said[0]
 
 
 @pytest.mark.parametrize(
     ("wired", "point", "way"),
     [
-        ("wired0", Point.WIRED_TO_AIR, "from wired0 to air0 alone"),
-        ("wired0", Point.AIR_TO_WIRED, "from air0 to wired0 alone"),
-        (None, Point.LOCAL_OUT, "out by air0 alone"),
-        (None, Point.LOCAL_IN, "in by air0 alone"),
+        ("wired0", Point.WIRED_TO_AIR, "only from wired0 to air0"),
+        ("wired0", Point.AIR_TO_WIRED, "only from air0 to wired0"),
+        (None, Point.LOCAL_OUT, "only out to air0"),
+        (None, Point.LOCAL_IN, "only in from air0"),
     ],
 )
 def test_tcp_of_which_one_direction_passes_elsewhere_is_said_once(wired: str | None, point: Point, way: str) -> None:
@@ -425,7 +425,7 @@ def test_interfaces_that_let_nothing_pass_are_named_at_the_start(line: Line, dat
     line.gateway.run("sysctl -qw net.ipv4.ip_forward=0; ip link set wired0 down")
     lines = said_of(line, "--datapath", datapath, "--wired", "wired0").splitlines()
     assert any("wired0 is down" in one and "ip link set wired0 up" in one for one in lines), lines
-    assert any("does not forward what comes by air0" in one for one in lines), lines
+    assert any("does not forward packets from air0" in one for one in lines), lines
     assert len(lines) == 3
 
 
@@ -434,7 +434,9 @@ def test_an_interface_that_goes_or_is_switched_off_under_an_agent_is_named_once(
     line.gateway.run("ip link del air0; ip link set wired0 down")
     assert agent.process.wait(30) == 0
     lines = agent.said().splitlines()
-    assert [one.removeprefix("pacelab: ").split(":")[0] for one in lines] == ["air0 has gone", "wired0 is down"], lines
+    assert [one.removeprefix("pacelab: ").split(":")[0] for one in lines] == ["air0 is missing", "wired0 is down"], (
+        lines
+    )
 
 
 def test_wired_interfaces_by_a_prefix_that_none_has_are_named_at_the_start(line: Line) -> None:
@@ -445,8 +447,8 @@ def test_wired_interfaces_by_a_prefix_that_none_has_are_named_at_the_start(line:
 SOONER = """
 import sys
 from pacelab.cli.main import main
-from pacelab_pacer.linux import doubts
-doubts.QUIET_NS //= 100
+from pacelab_pacer.linux import diagnostics
+diagnostics.QUIET_NS //= 100
 sys.exit(main(sys.argv[1:]))
 """
 """The command, which waits a tenth of a second in the place of ten."""
@@ -467,7 +469,7 @@ def test_packets_that_a_living_agent_has_are_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(rules, "_save", lambda _command: listing)
     monkeypatch.setattr(rules, "_restore", lambda _command, _lines: None)
     out = rules.Capture(hook="OUTPUT", queue=7, out_interface="air0")
-    with pytest.raises(AgentError, match=r"OUTPUT by these interfaces: process 1, an agent too, has the packets"):
+    with pytest.raises(AgentError, match=r"OUTPUT by these interfaces: the agent with process id 1 has the packets"):
         rules.Rules((out,), own_mark=1).install()
     others = replace(out, out_interface="air1"), rules.Capture(hook="INPUT", queue=8, in_interface="air0")
     assert rules.Rules(others, own_mark=1).install() == [dead]

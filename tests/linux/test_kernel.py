@@ -10,7 +10,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from network import PACELAB, SYN_FLOOD, Host, Line, RunningAgent, iperf, sent_on, why_not
 
@@ -71,6 +71,7 @@ def test_shares_begin_anew_with_a_neighbour_that_was_forgotten() -> None:
     assert attempts(shares, (2, 2, 0)) == [2, 2]
 
 
+@settings(deadline=None)  # the machine may be busy with other things
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 300)), max_size=30))
 def test_shares_conserve_packets_and_retries(steps: list[tuple[int, int]]) -> None:
     shares, packets, retries, told = Shares([]), 0, 0, []
@@ -98,7 +99,7 @@ def test_relay_refuses_the_kernels_counts_for_schemes_that_follow_single_frames(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    assert "allowed is one of lred, lred-ecn" in done.communicate(timeout=30)[1]
+    assert "use one of lred, lred-ecn" in done.communicate(timeout=30)[1]
     assert done.returncode == 2
 
 

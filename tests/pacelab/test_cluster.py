@@ -115,9 +115,19 @@ def test_a_sweep_whose_scheduler_is_killed_ends_with_a_line(in_tmp: Path, cluste
 
 def test_a_control_of_ones_own_runs_on_the_workers(in_tmp: Path, cluster: Cluster) -> None:
     assert main(["new", "cc", "Mine"]) == 0
-    sweep = ["sweep", "chain", "--hops", "2", "--seconds", "2", "--schemes", "newreno,mine.py:Mine", "--quiet"]
-    assert main([*sweep, "--jobs", "1", "--out", "here"]) == 0
-    assert main([*sweep, "--scheduler", cluster.address, "--out", "there"]) == 0
+    remove_leftovers = [
+        "sweep",
+        "chain",
+        "--hops",
+        "2",
+        "--seconds",
+        "2",
+        "--schemes",
+        "newreno,mine.py:Mine",
+        "--quiet",
+    ]
+    assert main([*remove_leftovers, "--jobs", "1", "--out", "here"]) == 0
+    assert main([*remove_leftovers, "--scheduler", cluster.address, "--out", "there"]) == 0
     assert contents(Path("there")) == contents(Path("here"))
 
 
@@ -130,16 +140,16 @@ def test_a_claim_comes_out_the_same(in_tmp: Path, cluster: Cluster) -> None:
 
 def test_submissions_get_the_same_verdicts(in_tmp: Path, cluster: Cluster) -> None:
     from pacelab_grading.assignments import find_assignment
-    from pacelab_grading.batch import grade_all
-    from pacelab_grading.examiner import Settings
+    from pacelab_grading.grade.batch import grade_all
+    from pacelab_grading.judging.process import BatchSettings
     from pacelab_grading.receive.submission import Submission
-    from pacelab_grading.records.report import to_json
+    from pacelab_grading.rubric.verdict import to_json
 
     template = find_assignment(2).template
     submissions = [Submission(student=f"s{number}", source=f"{template}# {number}\n") for number in range(3)]
-    here = grade_all(submissions, Settings(assignment=2, weak_walls=True), store=in_tmp / "here", jobs=1)
+    here = grade_all(submissions, BatchSettings(assignment=2, weak_walls=True), store=in_tmp / "here", jobs=1)
     there = grade_all(
-        submissions, Settings(assignment=2, weak_walls=True), store=in_tmp / "there", scheduler=cluster.address
+        submissions, BatchSettings(assignment=2, weak_walls=True), store=in_tmp / "there", scheduler=cluster.address
     )
     assert [to_json(verdict) for verdict in there] == [to_json(verdict) for verdict in here]
 

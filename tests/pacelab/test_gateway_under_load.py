@@ -57,6 +57,20 @@ def test_calls_beside_a_thousand_connections_keep_their_quality(tmp_path: Path, 
 
 
 @pytest.mark.usefixtures("engine")
+def test_a_full_gateway_drops_keeps_its_rate_and_says_so(tmp_path: Path) -> None:
+    """The first windows of 3000 connections are 6000 packets; the gateway holds 2872."""
+    (tmp_path / "crowd.py").write_text(CROWD)
+    crowd: dict[str, Any] = {"topology": str(tmp_path / "crowd.py"), "topology_options": {"connections": 3000}}
+    paced: dict[str, Any] = {"scheme": "data-pacing", "pace_rate_bps": RATE_BPS}
+    run = pacelab.run(Experiment(duration_s=20, warmup_s=5, **crowd, **paced, **RADIO)).run
+    assert into_the_air_bps(run) <= RATE_BPS
+    counters = gateway_counters(run)
+    assert counters["overflows"] > 0
+    assert run["drops"]["hook:pacing queue full"] <= counters["overflows"]
+    assert f"packets dropped because its queue was full: {counters['overflows']}" in " ".join(run["notes"])
+
+
+@pytest.mark.usefixtures("engine")
 def test_without_a_gateway_a_thousand_connections_ruin_the_calls(tmp_path: Path) -> None:
     """Else the test above would hold nothing."""
     (tmp_path / "crowd.py").write_text(CROWD)

@@ -66,40 +66,41 @@ def test_compiled_and_interpreted_give_the_recorded_bytes(interpreted: str) -> N
 def test_variable_decides_which_modules_a_process_takes() -> None:
     code = "import pacelab_pacer.core.tcp_gap.gateway as it; print(it.__file__)"
     assert python(code, PACELAB_INTERPRETED="").endswith(native.EXTENSION_SUFFIXES[0])
-    assert python(code, PACELAB_INTERPRETED="1").endswith("/pacer/core/tcp_gap/gateway.py")
+    assert python(code, PACELAB_INTERPRETED="1").endswith("/pacelab_pacer/core/tcp_gap/gateway.py")
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A package of the core's source and what was compiled of it."""
-    shutil.copytree(ROOT / "pacer/pacelab_pacer/native", tmp_path / "native")
-    shutil.copytree(ROOT / "pacer/pacelab_pacer/core", tmp_path / "pacer/pacelab_pacer/core")
-    shutil.copy(ROOT / "pacelab/units.py", tmp_path)
+    """The core's source and what was compiled of it, as installed."""
+    for part in ("native", "core"):
+        shutil.copytree(ROOT / "pacer/pacelab_pacer" / part, tmp_path / "pacelab_pacer" / part)
+    (tmp_path / "pacelab").mkdir()
+    shutil.copy(ROOT / "pacelab/units.py", tmp_path / "pacelab")
     return tmp_path
 
 
 @needs_compiled
 @pytest.mark.parametrize(
-    "edited", ["pacer/pacelab_pacer/core/tcp_gap/equations.py", "pacer/pacelab_pacer/core/contract.py", "units.py"]
+    "edited", ["pacelab_pacer/core/tcp_gap/equations.py", "pacelab_pacer/core/contract.py", "pacelab/units.py"]
 )
 def test_edited_source_is_never_shadowed(copy: Path, edited: str) -> None:
-    assert "pacelab_pacer.core.tcp_gap.equations" in native.compiled(str(copy / "native"))
+    assert "pacelab_pacer.core.tcp_gap.equations" in native.compiled(str(copy / "pacelab_pacer/native"))
     with (copy / edited).open("a") as file:
         file.write("\n")
-    assert native.compiled(str(copy / "native")) == {}
+    assert native.compiled(str(copy / "pacelab_pacer/native")) == {}
 
 
 @needs_compiled
 def test_source_that_is_gone_leaves_all_interpreted(copy: Path) -> None:
-    (copy / "pacer/pacelab_pacer/core/vagp/flow.py").unlink()
-    assert native.compiled(str(copy / "native")) == {}
+    (copy / "pacelab_pacer/core/vagp/flow.py").unlink()
+    assert native.compiled(str(copy / "pacelab_pacer/native")) == {}
 
 
 @needs_compiled
 def test_another_python_takes_the_source(copy: Path) -> None:
-    made = copy / "native/made.txt"
+    made = copy / "pacelab_pacer/native/made.txt"
     made.write_text(made.read_text().replace(native.EXTENSION_SUFFIXES[0], ".cpython-399-x86_64-linux-gnu.so"))
-    assert native.compiled(str(copy / "native")) == {}
+    assert native.compiled(str(copy / "pacelab_pacer/native")) == {}
 
 
 def test_nothing_compiled_is_nothing_found(tmp_path: Path) -> None:

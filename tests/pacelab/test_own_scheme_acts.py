@@ -259,7 +259,9 @@ def test_a_transfer_that_is_answered_where_it_begins_ends() -> None:
 
 @pytest.mark.parametrize(("hook", "method"), [(Acknowledging, "poll_action"), (Reacting, "react")])
 def test_answers_that_bring_about_the_next_without_end_stop_the_run(hook: type[NullHook], method: str) -> None:
-    with pytest.raises(UserCodeError, match=rf"node 0 failed: .*{method}\(\) gives actions without an end: .* at once"):
+    with pytest.raises(
+        UserCodeError, match=rf"node 0 failed: .*{method}\(\) returns actions without an end: .* at once"
+    ):
         answered(hook)
 
 

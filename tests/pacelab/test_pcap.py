@@ -278,7 +278,9 @@ def test_tshark_reads_the_file(tmp_path: Path) -> None:
     ids=["empty", "cut-off", "zeros", "microseconds", "pcapng"],
 )
 def test_what_is_no_such_file_is_refused_in_one_line(content: bytes) -> None:
-    with pytest.raises(ProtocolError, match=r"^joining what tcpdump wrote: n1: no pcap file of nanoseconds$"):
+    with pytest.raises(
+        ProtocolError, match=r"^joining what tcpdump wrote: n1: must be a pcap file with nanosecond timestamps$"
+    ):
         join_captures([("n0", HEADER), ("n1", content)])
 
 

@@ -370,9 +370,9 @@ def test_a_scheme_whose_hook_fails_again_is_a_bug_again(in_tmp: Path, monkeypatc
     assert main(["rerun", "first", "--out", "again"]) == 4
 
 
-# run.json and host.json are what their types say, and docs/*.schema.json say it to others, also for agents' lines.
+# run.json, host.json and the agents' lines match their types, and docs/*.schema.json publish these.
 #
-# `python -m tests.pacelab.test_run` writes the schemas again.
+# `python -m tests.pacelab.test_run` writes the schemas anew.
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCHEMAS = {"run.schema.json": Run, "host.schema.json": Host, "agent-status.schema.json": Line}

@@ -21,7 +21,7 @@ from pacelab_pacer.core.contract import (
     SetExtraBackoff,
     TransmitResult,
 )
-from pacelab_pacer.core.link_red.link_red import TIMINGS
+from pacelab_pacer.core.link_red.link_timing import TIMINGS
 from pacelab_pacer.core.segment import ACK, TCP, UDP, FlowKey, Rtp, Segment, VoiceQuality
 
 MS = 1_000_000

@@ -10,7 +10,7 @@ from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig
 from pacelab_pacer.core.segment import FlowKey
 from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab_pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
-from pacelab_pacer.core.vagp.bandwidth_controller import FixedConfig
+from pacelab_pacer.core.vagp.fixed_rate import FixedConfig
 from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
 from tests.pacer.hook_driver import DOWN, MS, UP, Driver, S, data, pure_ack
 

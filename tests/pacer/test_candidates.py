@@ -84,7 +84,7 @@ def test_pace_slower_than_the_idle_timeout_loses_nothing() -> None:
 
 @pytest.mark.parametrize("rate_bps", [0, -1.0])
 def test_fixed_rate_config_names_what_is_wrong(rate_bps: float) -> None:
-    with pytest.raises(ValueError, match=f"rate_bps is {rate_bps}: allowed is a positive number of bit/s"):
+    with pytest.raises(ValueError, match=f"rate_bps must be a positive number of bit/s, not {rate_bps}"):
         FixedRateConfig(rate_bps=rate_bps)
 
 
@@ -231,7 +231,7 @@ def test_a_full_table_of_acks_forgets_the_most_silent_flow() -> None:
 
 @pytest.mark.parametrize("name", ["rate_bps", "queue_limit_pkts"])
 def test_ack_pacing_config_names_what_is_wrong(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name} is 0: allowed is"):
+    with pytest.raises(ValueError, match=f"{name} must be .*, not 0"):
         AckPacingConfig(**{"rate_bps": 1e6, name: 0})  # type: ignore[arg-type]
 
 
@@ -347,7 +347,7 @@ def test_flows_are_bounded_and_forgotten() -> None:
 
 @pytest.mark.parametrize("name", ["window_pkts", "assumed_segment_bytes"])
 def test_window_control_config_names_what_is_wrong(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name} is 0: allowed is an integer of at least 1"):
+    with pytest.raises(ValueError, match=f"{name} must be an integer of at least 1, not 0"):
         WindowControlConfig(**{"window_pkts": 1, name: 0})
 
 

@@ -21,7 +21,9 @@ from pacelab_pacer.core.candidates.ack_control import AckPacing, AckPacingConfig
 from pacelab_pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig, FixedRateConfig, FixedRatePacer
 from pacelab_pacer.core.contract import Event, Forward, Hook, Point, SegmentSeen, TransmitResult
 from pacelab_pacer.core.expect.expected_ack import PACE, ExpectedAck
-from pacelab_pacer.core.link_red.link_red import TIMINGS, ExtraBackoff, LinkPacing, LinkRed, LinkRedConfig
+from pacelab_pacer.core.link_red.link_pacing import ExtraBackoff, LinkPacing
+from pacelab_pacer.core.link_red.link_red import LinkRed, LinkRedConfig
+from pacelab_pacer.core.link_red.link_timing import TIMINGS
 from pacelab_pacer.core.null import NullHook
 from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig
 from pacelab_pacer.core.pacing.pacing_hook import PacingHook

@@ -1,4 +1,4 @@
-"""Runs that the sentences are about, each made once: an experiment, or a demonstration with its controls set."""
+"""The runs that the sentences are about. Each one is made once."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ import pytest
 import yaml
 
 from pacelab import Experiment, RunResult, run
-from pacelab.air.backend import run_air
-from pacelab.demo.catalog import find_demo
 
 REGISTRY = Path(__file__).parent / "sentences.yaml"
 NEVER = 4_294_967_295
@@ -56,10 +54,7 @@ class Runs:
     def of(self, name: str, seed: int) -> Ran:
         """The run `name` with this seed."""
         if (name, seed) not in self._made:
-            settings = dict(self._named[name])
-            demo = settings.pop("demo", None)
-            ran = _demo(demo, seed, settings) if demo else _experiment(seed, settings)
-            self._made[name, seed] = ran
+            self._made[name, seed] = _experiment(seed, dict(self._named[name]))
         return self._made[name, seed]
 
     def seed(self, seed: int) -> Mapping[str, Any]:
@@ -106,41 +101,6 @@ def _longest_silence_s(result: RunResult) -> float:
     rates = result.series["flows"][0]["goodput_bps"]
     silences = [len(list(group)) for silent, group in groupby(rates, lambda bps: bps == 0) if silent]
     return max(silences, default=0) * result.run["config"]["series_interval_s"]
-
-
-def _demo(name: str, seed: int, values: Mapping[str, float]) -> Ran:
-    """As the page configures it (static/air.js)."""
-    air = find_demo(name).air() | {"seed": seed}
-    radio = air["radio"]
-    for what, value in values.items():
-        if what == "rate":
-            radio["data_rate_bps"] = round(value * 1e6)
-        elif what == "rts":
-            radio["rts_threshold_bytes"] = 0 if value else NEVER
-        elif what == "window":
-            for flow in air["flows"]:
-                flow["window_pkts"] = value
-        elif what == "sense":
-            reach = radio["propagation"]
-            reach |= {"sense_m": value, "decode_m": min(reach["decode_m"], value)}
-        else:
-            assert what == "gap", what
-            one, *others = air["nodes"][1:]
-            by = value - (others[0]["position_m"][0] - one["position_m"][0])
-            for node in others:
-                node["position_m"] = [node["position_m"][0] + by, node["position_m"][1]]
-    result = run_air(air, [], lambda _fraction: None)
-    return Ran(
-        kbps=[flow["goodput_bps"] / 1e3 for flow in result["flows"]],
-        in_vain=_in_vain(result["nodes"]),
-        drops={},
-        timeouts=sum(flow.get("timeouts", 0) for flow in result["flows"]),
-        cwnd=None,
-        silent_s=0.0,
-        rtt_s=None,
-        jain=0.0,
-        mos=[],
-    )
 
 
 def _in_vain(nodes: list[Mapping[str, Any]]) -> float:

@@ -80,7 +80,7 @@ def tabs(browser: Any) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_page_asks_no_host_and_is_accessible_by_day_and_night(tabs: dict[str, Any], name: str) -> None:
+def test_page_sends_no_request_and_is_accessible_in_both_colour_schemes(tabs: dict[str, Any], name: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     asked, complaints, violations = [], [], []

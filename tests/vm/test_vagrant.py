@@ -206,7 +206,7 @@ def test_a_step_that_works_says_how_long_it_took(run) -> None:
     done = run("notebooks", "echo working")
     assert done.returncode == 0
     assert done.stdout.splitlines()[:2] == ["PaceLab: the notebooks", "working"]
-    assert done.stdout.splitlines()[2].startswith("PaceLab: the notebooks: there, ")
+    assert done.stdout.splitlines()[2].startswith("PaceLab: the notebooks: installed, ")
     assert done.stderr == ""
 
 
@@ -229,7 +229,7 @@ def test_where_all_answers_the_reason_is_the_steps_own(run) -> None:
     done = run("pacelab", "echo no compiler >&2; exit 7", timeout=ANSWERING, df=ROOMY)
     assert done.returncode == 7
     assert done.stderr.splitlines()[0] == "no compiler"
-    assert "the reason stands above" in done.stderr
+    assert "see the messages above" in done.stderr
 
 
 def test_mininet_wifis_failure_costs_nothing_else(run) -> None:

@@ -1,9 +1,9 @@
-"""Makes the site: lays its pages out under build/site-pages, each where the repository has it, and calls MkDocs.
+"""Builds the site: collects its pages under build/site-pages, at their paths in the repository, and calls MkDocs.
 
     python tools/site/build.py [--jobs N]
 
-What is made for it runs beside one another, and says what it took. The pages keep their places, so that their links
-among each other hold as they are; MkDocs refuses those that do not.
+The steps that generate pages run in parallel, and their times are printed. The pages keep their paths, so that the
+links between them stay valid. MkDocs refuses broken links.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ WRITTEN = (
     "studies/README.md",
     "studies/who_wins.csv",
 )
-"""As they are in the repository."""
+"""Pages that are copied from the repository."""
 MASTERS = Path("labs/pacelab_labs/masters")
-"""Where the repository has the labs, and the site their pages."""
+"""The folder of the labs in the repository, and of their pages in the site."""
 EQUATIONS = re.compile(r"\]\(\.\./pacer/(pacelab_pacer/core/\w+/\w+)\.py\)")
-"""Links to a paper's equations: on the site they are a page of the reference."""
+"""Links to a paper's equations, which are a page of the reference on the site."""
 
 
 @dataclass(frozen=True, slots=True)
 class Took:
-    """What a step took of the processor and by the clock."""
+    """The processor time and the elapsed time of a step."""
 
     name: str
     cpu_s: float
@@ -64,7 +64,9 @@ class Took:
 def main() -> int:
     """Make it; returns the exit code."""
     parser = argparse.ArgumentParser(description="make the site under build/site")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="so many steps at once (default: cores)")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="number of parallel steps (default: cores)"
+    )
     jobs = parser.parse_args().jobs
     begun = time.monotonic()
     shutil.rmtree(PAGES, ignore_errors=True)
@@ -80,18 +82,22 @@ def main() -> int:
         mkdocs = ["-m", "mkdocs", "build", "--quiet", "--strict", "--clean", "--config-file", str(HERE / "mkdocs.yml")]
         step = run("pages", [sys.executable, *mkdocs])
         (took if isinstance(step, Took) else failed).append(step)  # type: ignore[arg-type]
-        (SITE / "404.html").unlink(missing_ok=True)  # its links start at a server's root
+        (SITE / "404.html").unlink(missing_ok=True)  # its links start at the root of a server
     for one in took:
-        print(f"  {one.name:24} {one.cpu_s:6.1f} s of processor time, {one.wall_s:6.1f} s by the clock")
+        print(f"  {one.name:24} {one.cpu_s:6.1f} s of processor time, {one.wall_s:6.1f} s elapsed")
     total = Took("site", sum(one.cpu_s for one in took), time.monotonic() - begun)
-    print(f"  {total.name:24} {total.cpu_s:6.1f} s of processor time, {total.wall_s:6.1f} s by the clock")
+    print(f"  {total.name:24} {total.cpu_s:6.1f} s of processor time, {total.wall_s:6.1f} s elapsed")
     print(*failed, sep="\n", end="\n" if failed else "", file=sys.stderr)
-    print(f"{SITE / 'index.html'}: open it, or put the folder on any server" if not failed else "no site was made")
+    print(
+        f"{SITE / 'index.html'}: open this file, or copy the folder to any server"
+        if not failed
+        else "the site was not built"
+    )
     return 1 if failed else 0
 
 
 def copy_pages() -> None:
-    """What is written by hand, where the repository has it."""
+    """Copy the written pages to their paths in the repository."""
     for name in WRITTEN:
         source, target = ROOT / name, PAGES / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -107,7 +113,7 @@ def copy_pages() -> None:
 
 
 def lighten(claims: Path, book: Path) -> None:
-    """Figures come as they are scrolled to: within the page, they would all be read before it is shown."""
+    """Load figures when the reader scrolls to them. Inside the page, they would all load before it is shown."""
     text = claims.read_text("utf-8")
     claims.write_text(re.sub(r"(?m)^(!\[.*\]\(claims/.*\))$", r"\1{ loading=lazy }", text), "utf-8")
     report = book / "report.html"
@@ -123,7 +129,7 @@ def lighten(claims: Path, book: Path) -> None:
 
 
 def made() -> Iterator[tuple[str, list[str]]]:
-    """What commands make, the longest first: name and command."""
+    """The steps that generate pages, the longest first: name and command."""
     python = sys.executable
     for master in sorted((ROOT / MASTERS).glob("lab[0-9]*.py"), reverse=True):
         target = PAGES / MASTERS / f"{master.stem}.md"
@@ -136,7 +142,7 @@ def made() -> Iterator[tuple[str, list[str]]]:
 
 
 def run(name: str, command: list[str]) -> Took | str:
-    """Run a step; of one that fails, its name and last words."""
+    """Run a step. Returns its times, or its name and output if it fails."""
     begun = time.monotonic()
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
@@ -148,28 +154,28 @@ def run(name: str, command: list[str]) -> Took | str:
     return Took(name, used.ru_utime + used.ru_stime, time.monotonic() - begun)
 
 
-# Pages of the reference: the public API, which mkdocstrings fills from docstrings, and the schemas of results.
+# Pages of the reference: the public API, for which mkdocstrings reads the docstrings, and the schemas of results.
 
 API = {
     "running": (
         "Experiments and runs",
-        "What is asked for, and running it: here, many at once, with progress.",
+        "Experiments and how to run them: one at a time or many in parallel, with progress.",
         ("experiment", "running", "errors", "console"),
     ),
     "results": (
         "Results and figures",
-        "What a run gave, comparisons, sweeps, figures.",
+        "Results of runs, comparisons, sweeps and figures.",
         ("results", "figures", "grid"),
     ),
-    "networks": ("Networks", "Nodes, wires, flows, and where they are.", ("pacelab_topologies",)),
+    "networks": ("Networks", "Nodes, wires, flows and positions.", ("pacelab_topologies",)),
     "own": (
         "Code of your own",
-        "A congestion control, a pacer, a link layer; schemes as the lab has them.",
+        "A congestion control, a pacer, a link layer, and the schemes of the lab.",
         ("user_code", "air", "schemes", "demo"),
     ),
-    "contract": ("The core's contract", "What an algorithm sees and what it may do.", ("pacelab_pacer",)),
+    "contract": ("The core's contract", "The inputs and the actions of an algorithm.", ("pacelab_pacer",)),
 }
-"""Page -> heading, what it holds, and the parts of PaceLab whose public names it lists."""
+"""Page -> heading, description, and the parts of PaceLab whose public names it lists."""
 
 
 def write_reference(pages: Path) -> None:
@@ -180,14 +186,14 @@ def write_reference(pages: Path) -> None:
     left = {_part(module) for module in PUBLIC.values()}
     left -= {part for _, _, parts in API.values() for part in parts}
     if left:
-        raise SystemExit(f"build.py: on no page of the API: {', '.join(sorted(left))}")
+        raise SystemExit(f"build.py: API has no page for {', '.join(sorted(left))}")
     modules = [path.relative_to(ROOT / "pacer") for path in sorted((ROOT / "pacer/pacelab_pacer/core").glob("*/*.py"))]
     equations = [path for path in modules if path.stem in ("equations", "e_model")]
     _write(
         pages / "api" / "equations.md",
         "The papers' equations",
-        "Each paper's equations stand in one module, by their numbers. The [glossary](../docs/glossary.md) leads from "
-        "a symbol to its name.",
+        "Each paper's equations are in one module, in the order of their numbers. The [glossary](../docs/glossary.md) "
+        "lists the symbols and their names.",
         [_equations(path) for path in equations],
     )
     names = [f"::: {getattr(lab, name).__module__}.{name}" for name in sorted(lab.__all__) if _documented(name)]
@@ -199,14 +205,14 @@ def write_reference(pages: Path) -> None:
 
 
 def _equations(path: Path) -> str:
-    """Modules of one name, each under its paper's."""
+    """A section for a module. Modules of the same name are told apart by their paper."""
     module = ".".join(path.with_suffix("").parts)
     options = "{show_root_heading: false, show_root_toc_entry: false, heading_level: 3}"
     return f"## {path.parent.name} {path.stem} {{ #{module} }}\n\n::: {module}\n    options: {options}"
 
 
 def _part(module: str) -> str:
-    """A folder of the package pacelab, or another package."""
+    """The folder of a module of pacelab, or the package of any other module."""
     package, _, inside = module.partition(".")
     return inside.split(".")[0] if package == "pacelab" else package
 
@@ -225,7 +231,7 @@ def _write(file: Path, title: str, about: str, parts: list[str]) -> None:
 
 
 def _schema(schema: dict[str, Any], title: str, file: str) -> Iterator[str]:
-    """A table of each object; the unit of a number is in its name."""
+    """A table per object. The unit of a number is in its name."""
     yield f"{schema['description']} The schema itself: [{file.rpartition('/')[2]}]({file}).\n"
     yield "Units are in the names: `_s` seconds, `_bps` bit/s, `_bytes`, `_pkts` packets, `_m` metres.\n"
     for name, part in {title: schema, **schema["$defs"]}.items():

@@ -1,10 +1,10 @@
-"""Pages of what the lab draws, and of the labs: python tools/site/pages.py drawn|live PAGES, or lab MASTER PAGE.md
+"""Generated pages: python tools/site/pages.py drawn|live PAGES, or lab MASTER PAGE.md
 
-drawn    every topology, and figures of runs, each with its command. The commands below are run, in this process, as
-         they stand on the page; only the folder is another
-live     the live pages, each a file of its own, and the page that lists them
-lab      a lab. The text is the student's, without solutions. What stands below a cell is what it gave where the cells
-         that are left to the student had been filled in: their own outputs are not shown
+drawn    every topology, and figures of runs, each with its command. The commands on the page are run in this process,
+         in another folder
+live     the live pages, each in a file of its own, and the page that lists them
+lab      a lab. The text is the student's, without solutions. The outputs are those of the solved notebook, without the
+         outputs of the cells that the student fills in
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ import generate  # noqa: E402
 
 DRAWN = (
     (
-        "Who is on the air when",
+        "The air over time",
         "Two senders that cannot hear each other, without and with RTS/CTS: crossed blocks are collisions.",
         ("pacelab timeline hidden --rts both --rate 2 --out timeline-hidden.svg",),
     ),
     (
-        "The same on a chain",
-        "Thirty milliseconds of a TCP flow over four hops: its first ACK comes back and lets two packets out.",
+        "A chain over time",
+        "Thirty milliseconds of a TCP flow over four hops: its first ACK arrives and releases two packets.",
         ("pacelab timeline chain --hops 4 --from 245 --to 276 --out timeline-chain.svg",),
     ),
     (
@@ -52,7 +52,7 @@ DRAWN = (
     ),
     (
         "A sweep",
-        "Goodput against TCP's window, a line for each length of the chain.",
+        "Goodput against TCP's window, with one line per length of the chain.",
         (
             "pacelab sweep chain --hops 4..7 --window 1..8 --schemes newreno --seconds 30 --out windows",
             "pacelab plot windows --x window --y goodput_bps --by hops --out sweep.svg",
@@ -67,14 +67,14 @@ DRAWN = (
         ),
     ),
 )
-"""Heading, what is seen, commands; the last one's `--out` is the figure, or a folder with it."""
+"""Heading, description, commands. The `--out` of the last command is the figure, or a folder with the figure."""
 
 
 def drawn(pages: Path) -> None:
-    """Draw, and write the page."""
+    """Draw the figures and write their page."""
     figures = pages / "gallery"
     figures.mkdir(parents=True, exist_ok=True)
-    parts = ["# Gallery", "Each figure was drawn by the command below it.", "## Pictures of runs"]
+    parts = ["# Gallery", "The command below each figure drew it.", "## Pictures of runs"]
     os.chdir(tempfile.mkdtemp(prefix="gallery-"))
     for title, about, commands in DRAWN:
         parts += [f"### {title}", about, figure(figures, about, commands)]
@@ -86,7 +86,7 @@ def drawn(pages: Path) -> None:
 
 
 def figure(figures: Path, about: str, commands: tuple[str, ...]) -> str:
-    """Run the commands; the figure with them below."""
+    """Run the commands. Returns the figure with the commands below it."""
     for command in commands:
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
@@ -102,7 +102,7 @@ def figure(figures: Path, about: str, commands: tuple[str, ...]) -> str:
 
 
 LIVE = ("chain", "newreno,delayed-ack")
-"""A network to draw on, and its schemes: such that need no Python, so that all of it is live."""
+"""A network for the editor, and schemes without Python, so that the whole page is live."""
 
 
 def live(pages: Path) -> None:
@@ -111,30 +111,30 @@ def live(pages: Path) -> None:
     topology, schemes = LIVE
     export_editor(open_editor(topology, schemes.split(",")), pages / "live" / "editor.html")
     rows = [
-        "## A network of your own\n\nDraw it: nodes, wires, flows; two schemes side by side; save it as a file that "
-        "`pacelab run` takes.\n\n[Open it](live/editor.html): the engine runs in it. "
+        "## A network of your own\n\nDraw nodes, wires and flows, compare two schemes, and save the network as a file "
+        "for `pacelab run`.\n\n[Open the editor](live/editor.html): the engine runs in the page. "
         "[More](docs/demos.md#any-network).\n\n"
         f"    pacelab demo {topology} --scheme {schemes} --export editor.html\n"
     ]
     for name, demo in DEMOS.items():
         export(demo, pages / "live" / f"{name}.html")
-        where = "with every setting and three seeds in it, run beforehand" if demo.python else "the engine runs in it"
+        where = "it holds runs of every setting with three seeds" if demo.python else "the engine runs in the page"
         rows.append(
             f"## {demo.title}\n\n{escape(demo.question)}\n\n"
-            f"[Open it](live/{name}.html): {where}.\n\n    pacelab demo {name} --export {name}.html\n"
+            f"[Open the page](live/{name}.html): {where}.\n\n    pacelab demo {name} --export {name}.html\n"
         )
     text = (
-        "# The air, live\n\nEach is one file that needs nothing else: it may be saved and shown without a network. "
-        "[How they are used](docs/demos.md) in a lecture, on slides, in a notebook.\n\n"
+        "# Live demonstrations\n\nEach demonstration is one file. You can save it and show it without a network. "
+        "[How to use them](docs/demos.md) in a lecture, on slides or in a notebook.\n\n"
     )
     (pages / "live.md").write_text(text + "\n".join(rows), "utf-8")
 
 
 LIMIT_S = 600
-MOVED = "<p>In the notebook (<code>make notebooks</code>) it answers to controls.</p>"
-UNSOLVED = "*Yours to solve. What follows was run with a solution in its place.*"
+MOVED = "<p>In the notebook (<code>make notebooks</code>) this figure has controls.</p>"
+UNSOLVED = "*This cell is yours to solve. The outputs below come from a run with a solution.*"
 WITHOUT_CONTROLS = "import sys; sys.modules['ipywidgets'] = None"
-"""A page has no kernel to answer a slider: figures are shown as they stand at first."""
+"""A page has no kernel for sliders: figures show their initial state."""
 
 
 def lab(master: Path, page: Path) -> None:
@@ -156,7 +156,7 @@ def lab(master: Path, page: Path) -> None:
 
 
 def run(notebook: Any) -> dict[str, list[Any]]:
-    """What each cell gives, by its id."""
+    """The outputs of each cell, by its id."""
     notebook.cells.insert(0, nbformat.v4.new_code_cell(WITHOUT_CONTROLS))
     with tempfile.TemporaryDirectory() as folder:
         where = {"metadata": {"path": folder}}
@@ -178,17 +178,17 @@ def show(output: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """Text as it was printed; nobody can choose an answer on a page."""
+    """Printed text, without the request to choose an answer, because a page has no controls."""
     return block(f'<pre tabindex="0">{escape(text.replace(NOT_CHOSEN, "").rstrip())}</pre>')
 
 
 def block(html: str) -> str:
-    """Markdown leaves it as it is; an empty line would end it."""
+    """HTML that Markdown leaves unchanged: an empty line would end it."""
     return f'<div class="output">{html}</div>'.replace("\n", "&#10;")
 
 
 def lists_apart(text: str) -> str:
-    """A list right below a paragraph is one to Jupyter; MkDocs' Markdown wants an empty line between."""
+    """Insert an empty line between a paragraph and a list: MkDocs needs it, Jupyter does not."""
     return re.sub(r"(?m)^(?![*-] |\d+\. |\s|$)(.*)\n(?=[*-] |1\. )", r"\1\n\n", text)
 
 

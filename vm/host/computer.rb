@@ -1,8 +1,8 @@
-# On the student's computer: what it must have before a machine is made, and the port by which it reaches the notebooks.
+# Runs on the student's computer: checks its requirements before a machine is created, and chooses the notebooks' port.
 require "socket"
 
 module PaceLab
-  # An error whose text is the whole of what Vagrant prints.
+  # An error for which Vagrant prints only the text.
   class Failure < Vagrant::Errors::VagrantError
     attr_reader :error_message
 
@@ -12,9 +12,9 @@ module PaceLab
     end
   end
 
-  # What the computer must have; each lack is told in one message.
+  # The requirements of the computer. One message lists everything that is missing.
   module Computer
-    # It knows architectures and today's VirtualBox. With libvirt a distribution's older one will do.
+    # This version supports architectures and the current VirtualBox. With libvirt, an older version is enough.
     LEAST_VAGRANT = "2.4.9".freeze
     LEAST_FREE_GB = 8
 
@@ -48,7 +48,7 @@ module PaceLab
       Gem::Version.new(Vagrant::VERSION) >= Gem::Version.new(LEAST_VAGRANT)
     end
 
-    # In the home folder, where boxes and most machines are kept; nil where there is no `df`.
+    # In the home folder, which holds boxes and most machines. nil if there is no `df`.
     def self.free_gb
       Integer(`df -Pk "#{Dir.home}"`.lines.last.split[3]) / 1_000_000
     rescue SystemCallError, NoMethodError, TypeError, ArgumentError
@@ -72,7 +72,7 @@ module PaceLab
       end
     end
 
-    # Sets the host's side of the forwarded port. A machine that runs keeps the one that it has.
+    # Sets the host's side of the forwarded port. A running machine keeps its port.
     def self.choose(machine)
       wanted = kept(machine)
       unless machine.state.id == :running || free?(wanted)
@@ -89,7 +89,7 @@ module PaceLab
 
     def self.print_links(machine)
       said = +""
-      # A restart in the middle of provisioning comes before them.
+      # A restart during provisioning comes before the links.
       links = "! command -v pacelab-links >/dev/null || pacelab-links #{kept(machine)}"
       machine.communicate.sudo(links, error_check: false) { |_kind, text| said << text }
       machine.ui.info(said, prefix: false) unless said.empty?

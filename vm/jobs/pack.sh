@@ -1,11 +1,11 @@
 #!/bin/sh
-# Makes of the image a machine that starts by itself, provisions it, forgets what is this copy's own: called by vm/pack.
+# Called by vm/pack: turns the image into a machine that boots on its own, provisions it, and removes data of this copy.
 set -eu
 share=$PWD/build/pack/share
 . "$share/options"
 export OFFLINE LAB_USER=vagrant
 
-# Who may log in: with the box's key over SSH; without a word at the console, which only the machine's owner sees.
+# Log-in: with the box's key over SSH, and without a password at the console, which only the machine's owner sees.
 useradd --create-home --shell /bin/bash "$LAB_USER"
 echo "$LAB_USER ALL=(ALL) NOPASSWD: ALL" >/etc/sudoers.d/pacelab
 install -d -o "$LAB_USER" -g "$LAB_USER" -m 700 "/home/$LAB_USER/.ssh"
@@ -19,7 +19,7 @@ done
 systemctl -q unmask getty@tty1.service
 echo '[ "$SSH_CONNECTION" ] || [ "$PS1" = "" ] || pacelab-links' >/etc/profile.d/pacelab.sh
 
-# A way out, Debian's own sources, a name that resolves.
+# Network access, Debian's own sources, and a host name that resolves.
 cat >/etc/systemd/network/pacelab.network <<NETWORK
 [Match]
 Name=eth0

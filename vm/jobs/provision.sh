@@ -1,6 +1,6 @@
 #!/bin/sh
-# Vagrant's provisioning inside the virtual machine, twice, then what a student does: make vm-provision
-# Needs the wheels under dist/ (make wheel). The internet is not there: Mininet-WiFi is left out.
+# Runs Vagrant's provisioning inside the virtual machine twice, then a student's first steps: make vm-provision
+# Needs the wheels under dist/ (make wheel). There is no internet, so Mininet-WiFi is not installed.
 export LAB_USER=vagrant OFFLINE=yes
 useradd --create-home --shell /bin/bash "$LAB_USER"
 sh vm/provision/step.sh || exit 1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Before a machine is packed: what every copy must make for itself, or nobody needs. The last thing before it is switched off.
+# Runs last before a machine is packed. Removes files that each copy must create for itself, and files that nobody needs.
 set -eu
 cat >/etc/systemd/system/pacelab-host-keys.service <<UNIT
 [Unit]

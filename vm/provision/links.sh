@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the student sees at the end of `vagrant up`: pacelab-links [PORT ON THE HOST]
-# The port is kept for the next time.
+# Prints the links that the student sees at the end of `vagrant up`: pacelab-links [PORT ON THE HOST]
+# The port is stored for the next call.
 kept=/var/lib/pacelab/host-port
 if [ $# -gt 0 ]; then
     install -D -m 644 /dev/null $kept

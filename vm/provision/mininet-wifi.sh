@@ -1,12 +1,12 @@
 #!/bin/sh
-# Mininet-WiFi into /opt/mininet-wifi; `mininet-wifi-python SCRIPT` runs a script of it. From the internet, or from the
-# folder MININET_WIFI_SOURCES, which holds NAME-COMMIT.tar.gz of what vm/mininet-wifi.txt lists, and WHEELS.
+# Installs Mininet-WiFi into /opt/mininet-wifi; `mininet-wifi-python SCRIPT` runs a script with it. Sources come from the
+# internet, or from the folders MININET_WIFI_SOURCES (NAME-COMMIT.tar.gz for each line of vm/mininet-wifi.txt) and WHEELS.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 home=/opt/mininet-wifi
 cache=/var/cache/pacelab/mininet-wifi
 sources=${MININET_WIFI_SOURCES:-/srv/mininet-wifi}
-# Programs that it looks for: one that makes radios, and an OpenFlow controller under its own old name.
+# Programs that Mininet-WiFi needs: one that makes radios, and an OpenFlow controller with its old name.
 command -v hwsim_mgmt >/dev/null || install -m 755 "$here/provision/hwsim_mgmt" /usr/local/bin/hwsim_mgmt
 command -v controller >/dev/null || ln -s /usr/bin/ovs-testcontroller /usr/local/bin/controller
 wanted=$(cat "$here/requirements-mininet-wifi.txt" "$here/mininet-wifi.txt" | sha256sum)
@@ -18,7 +18,7 @@ if [ "${OFFLINE:-}" ] && [ ! -d "$sources" ]; then
     exit 0
 fi
 
-# One archive, whole or not at all; what a broken download has left is gone on with.
+# Downloads one archive completely or not at all. A broken download is continued.
 download() {
     mkdir -p $cache
     if [ -e "$sources/$2" ]; then
@@ -45,14 +45,14 @@ while read -r url hash; do
     found=$(tar -c -C "$home/src/$name" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=a=rX --format=gnu . | sha256sum)
     if [ "${found%% *}" != "$hash" ]; then
         rm -f "$cache/$name"
-        echo "$name: its files have the SHA-256 ${found%% *}, not $hash: not the files that were pinned" >&2
+        echo "$name: its files have the SHA-256 ${found%% *} instead of the pinned $hash" >&2
         exit 1
     fi
 done <$home/list
 
 [ -x $home/bin/pip ] || python3 -m venv $home
 export PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_PROGRESS_BAR=off UV_SYSTEM_CERTS=1
-# By uv, in seconds, where environment.sh has put it.
+# uv takes seconds, if environment.sh has installed it.
 pip_install() {
     if [ -x /opt/pacelab/bin/uv ]; then
         /opt/pacelab/bin/uv pip install --compile-bytecode --python $home/bin/python "$@"
@@ -68,7 +68,7 @@ while read -r url hash; do
 done <$home/list
 rm -r $home/src
 $home/bin/python -c 'import mn_wifi.net'
-# A link would be Python without the environment.
+# A link would start Python without the environment.
 printf '#!/bin/sh\nexec %s "$@"\n' $home/bin/python >/usr/local/bin/mininet-wifi-python
 chmod +x /usr/local/bin/mininet-wifi-python
 echo "$wanted" >$home/.requirements

@@ -1,12 +1,12 @@
 #!/bin/sh
-# The labs in the user's home folder, and JupyterLab for them: an unprivileged service on port 8888, with a token.
+# Puts the labs into the user's home folder and starts JupyterLab: an unprivileged service on port 8888, with a token.
 set -eu
 user=${LAB_USER:-vagrant}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 home=/opt/pacelab
 folder=$(getent passwd "$user" | cut -d: -f6)
 
-# A notebook that a student has worked in is kept.
+# Notebooks that a student has changed are kept.
 if [ -d "$here/labs" ]; then
     wanted=$(cat "$here"/labs/generate.py "$here"/labs/pacelab_labs/masters/*.py | sha256sum)
     if [ "$(cat $home/.labs 2>/dev/null)" != "$wanted" ]; then

@@ -34,7 +34,7 @@ build() {
         export CARGO_HOME=$cache/cargo CARGO_TARGET_DIR=$cache/target CARGO_NET_RETRY=5 PYO3_PYTHON=$cache/tools/bin/python
         tools/demo-engine pacelab/demo/static/engine.wasm
         for crate in mediumd python; do
-            tools/patiently "medium/$crate" $cache/tools/bin/maturin build --release --compatibility linux --auditwheel skip \
+            tools/with-progress "medium/$crate" $cache/tools/bin/maturin build --release --compatibility linux --auditwheel skip \
                 -o "$cache/making" -m medium/$crate/Cargo.toml
         done
         $cache/tools/bin/pip wheel -q --no-deps --no-build-isolation -w "$cache/making" . ./controller ./grading ./labs

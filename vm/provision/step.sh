@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs one step of provisioning, a script beside this one; when it fails, says what is wrong with the machine and what to
-# do: step.sh NAME. Exits with the step's code; Mininet-WiFi's failure is said and no more, since all else works without.
-# Without a name: all that the Vagrantfile runs, in its order, on a machine that already has the kernel with the radios.
+# Runs one step of provisioning, a script in this folder: step.sh NAME. If the step fails, prints the cause and what to do,
+# and exits with the step's code. A failure of Mininet-WiFi is only printed, because everything else works without it.
+# Without a name: runs all steps of the Vagrantfile, in its order, on a machine that already has the kernel with the radios.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 if [ $# -eq 0 ]; then
@@ -20,14 +20,14 @@ case $name in
     *) echo "step.sh: no step $name" >&2 && exit 2 ;;
 esac
 
-# Whether a host answers at all, by its URL.
+# Checks whether a host answers, by its URL.
 answers() {
     address=${1#*://}
     case $1 in https:*) port=443 ;; *) port=80 ;; esac
     timeout 10 bash -c "exec 3<>/dev/tcp/$address/$port" 2>/dev/null
 }
 
-# What a failed step can be blamed on, in one line.
+# The cause of a failed step, in one line.
 blame() {
     if [ "$(df --output=avail -k / | tail -n 1)" -lt 300000 ]; then
         echo "the machine's disk is full (df -h /): vagrant destroy, and vagrant up with a larger box"
@@ -39,7 +39,7 @@ blame() {
             return
         fi
     done
-    echo "the reason stands above"
+    echo "see the messages above"
 }
 
 began=$(date +%s)
@@ -47,9 +47,9 @@ echo "PaceLab: $title"
 sh "$here/$name.sh"
 code=$?
 if [ $code -eq 0 ]; then
-    echo "PaceLab: $title: there, $(($(date +%s) - began)) s"
+    echo "PaceLab: $title: installed, $(($(date +%s) - began)) s"
     exit 0
 fi
-echo "PaceLab: $title: failed; $(blame). What was downloaded is kept; to go on: vagrant provision" >&2
+echo "PaceLab: $title: failed; $(blame). Downloads are kept; to continue: vagrant provision" >&2
 [ "$name" != mininet-wifi ] || { echo "PaceLab: the lab works without Mininet-WiFi" >&2; exit 0; }
 exit $code

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Debian packages, and a kernel with mac80211_hwsim. Repeating it is harmless.
+# Installs Debian packages and a kernel with mac80211_hwsim. A second run is harmless.
 set -eu
 here=$(dirname "$0")/..
 export DEBIAN_FRONTEND=noninteractive
 apt() { apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@"; }
-# A machine that was switched off in the middle of it.
+# Repair a machine that was switched off during an installation.
 [ -z "$(dpkg --audit)" ] || dpkg --configure -a
 packages=$(grep -v '^#' "$here/packages.txt")
 installed=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' | sed -n 's/^ii *//p')
@@ -18,14 +18,14 @@ if [ -n "$lacking" ]; then
     apt install -y --no-install-recommends $lacking
 fi
 
-# The cloud images' kernel has no radios, and GRUB takes it for the newer one of two: it goes, once there is a plain one.
+# The kernel of cloud images has no radios, and GRUB prefers it. Remove it after a plain kernel is installed.
 clouds=$(echo "$installed" | grep '^linux-image-.*cloud') || true
 if [ -n "$clouds" ] && find /lib/modules -name 'mac80211_hwsim.ko*' | grep -q .; then
     # shellcheck disable=SC2086  # names, one a word
     apt purge -y $clouds
 fi
 
-# hwsim's radios are ours alone: nothing else may configure them. The controller's port is for Mininet's own.
+# Only PaceLab configures hwsim's radios. The OpenFlow port is for Mininet's controller.
 for unit in hostapd wpa_supplicant openvswitch-testcontroller; do
     if [ "$(systemctl is-enabled $unit 2>/dev/null)" = enabled ]; then
         systemctl -q disable --now $unit 2>/dev/null || true

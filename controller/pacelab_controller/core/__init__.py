@@ -1,1 +1,1 @@
-"""What the controller knows and decides, free of I/O: see `pacelab_controller`."""
+"""What the controller knows and decides, without I/O: see `pacelab_controller`."""

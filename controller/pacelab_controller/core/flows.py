@@ -1,8 +1,8 @@
-"""The flows under way: class, rules, counters, rates.
+"""Active flows: class, rules, counters, rates.
 
-A cookie names a flow in the switches' tables: 16 bits that say "ours", 16 bits of the controller's generation, so that
-a restarted one never gives a name that is in use, 31 bits of the flow's number, and one bit that is set in the rule
-whose counters are the flow's: the one at its first switch. So one request brings each flow's counters once.
+A cookie identifies a flow in the switches' tables: 16 bits that mark our rules, 16 bits of the controller's generation
+(so a restarted controller never reuses a cookie), 31 bits of the flow's number, and one bit that is set in the rule at
+the first switch, whose counters are the flow's. So one request returns each flow's counters once.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pacelab_controller.core.messages import FiveTuple, Rule
 from pacelab_controller.core.network import End, Network
 
 OURS = 0x504C << 48
-"""What our cookies begin with: "PL"."""
+"""The start of our cookies: "PL"."""
 OURS_MASK = 0xFFFF << 48
 COUNTED = 1
-MOST_FLOWS = 8192
+MAX_FLOWS = 8192
 """Both directions of 4096 conversations."""
 ETHERNET_BYTES = 14
 
@@ -36,18 +36,18 @@ class Flow:
     def __init__(self, key: FiveTuple, cookie: int, classifier: Classifier, now_ns: int) -> None:
         self.key, self.cookie, self.classifier = key, cookie, classifier
         self.rules: dict[int, Rule] = {}
-        """Switch -> its rule."""
+        """Switch -> rule."""
         self.packets = self.bytes = 0
         self.rate_bps = 0.0
-        """Of IP packets, over the last reading."""
+        """Of IP packets, since the last reading."""
         self.since_ns = self.last_ns = now_ns
         self.moved_ns: int | None = None
-        """When its way was last changed."""
+        """When its path last changed."""
         self.marked = False
-        """Whether its packets came with a DSCP."""
+        """Whether its packets arrived with a DSCP."""
         self.mos: float | None = None
         self.rtt_s: float | None = None
-        """Both as a gateway's agent reports them."""
+        """Both from the report of a gateway's agent."""
         self._read: dict[int, tuple[int, int]] = {}
         self._fresh = (0, 0)
 
@@ -58,11 +58,11 @@ class Flow:
 
     @property
     def counting_switch(self) -> int | None:
-        """Where its counters are."""
+        """The switch that counts its packets."""
         return next((dpid for dpid, rule in self.rules.items() if rule.counted), None)
 
     def read(self, dpid: int, packets: int, size_bytes: int) -> tuple[int, int]:
-        """What is new in a reading of a switch's counters: packets and bytes. A replaced rule may start anew."""
+        """New packets and bytes since the last reading of a switch's counters. A replaced rule may start from 0."""
         before = self._read.get(dpid, (0, 0))
         self._read[dpid] = (packets, size_bytes)
         if packets < before[0] or size_bytes < before[1]:
@@ -74,21 +74,21 @@ class Flow:
         return new
 
     def take_fresh(self) -> tuple[int, int]:
-        """Packets and bytes since the last call, wherever they were counted: around a handover at two switches."""
+        """Packets and bytes since the last call, at all switches: during a handover two switches count."""
         fresh, self._fresh = self._fresh, (0, 0)
         return fresh
 
-    def way(self, network: Network) -> list[int]:
-        """Its switches in the order of its way; what was found in switches came in theirs."""
+    def path(self, network: Network) -> list[int]:
+        """Its switches in the order of its path; adopted rules come in another order."""
         found: list[int] = []
         dpid = self.counting_switch
         while dpid in self.rules and dpid not in found:
             found.append(dpid)
-            dpid = network.beyond(End(dpid, self.rules[dpid].out_port))
+            dpid = network.switch_behind(End(dpid, self.rules[dpid].out_port))
         return found + [dpid for dpid in self.rules if dpid not in found]
 
     def row(self, now_ns: int, network: Network) -> dict[str, Any]:
-        """For tables, as JSON values."""
+        """A row for tables, as JSON values."""
         return {
             "flow": flow_text(self.key),
             "protocol": {TCP: "tcp", UDP: "udp"}.get(self.key.protocol, str(self.key.protocol)),
@@ -98,17 +98,17 @@ class Flow:
             "packets": self.packets,
             "bytes": self.bytes,
             "age_s": round((now_ns - self.since_ns) / NS_PER_S, 3),
-            "path": [f"{dpid:016x}" for dpid in self.way(network)],
+            "path": [f"{dpid:016x}" for dpid in self.path(network)],
             "rtt_s": self.rtt_s,
             "mos": self.mos,
         }
 
 
 class Flows:
-    """All of them. At most `MOST_FLOWS`."""
+    """All flows, at most `MAX_FLOWS`."""
 
     def __init__(self, generation: int) -> None:
-        """`generation`: 0..65535, another one after each start."""
+        """`generation`: 0..65535, a different one after each start."""
         self._generation = generation & 0xFFFF
         self._number = 0
         self._by_key: dict[FiveTuple, Flow] = {}
@@ -123,11 +123,11 @@ class Flows:
         return iter(self._by_key.values())
 
     def find(self, key: FiveTuple) -> Flow | None:
-        """The flow of this key."""
+        """The flow with this key."""
         return self._by_key.get(key)
 
     def named(self, cookie: int) -> Flow | None:
-        """The flow of this cookie, whichever of its rules it is of."""
+        """The flow with this cookie, of any of its rules."""
         return self._by_cookie.get(cookie & ~COUNTED)
 
     def of(self, address: int) -> list[Flow]:
@@ -135,8 +135,8 @@ class Flows:
         return list(self._by_address.get(address, {}).values())
 
     def add(self, now_ns: int, key: FiveTuple, classifier: Classifier, *, cookie: int | None = None) -> Flow | None:
-        """A new flow; None when there is no room. `cookie`: as it was found in a switch."""
-        if len(self._by_key) >= MOST_FLOWS:
+        """A new flow; None if there are too many. `cookie`: of an adopted rule."""
+        if len(self._by_key) >= MAX_FLOWS:
             return None
         if cookie is None:
             self._number = (self._number + 1) % (1 << 31)
@@ -148,7 +148,7 @@ class Flows:
         return flow
 
     def start(self, now_ns: int, key: FiveTuple, first: Frame) -> Flow | None:
-        """The flow of a first packet, or the opposite direction of it."""
+        """The flow of a first packet, or its opposite direction."""
         own = first.flow == key
         known = None
         if not own and (other := self._by_key.get(key.reversed())) is not None and other.kind is not FlowClass.OTHER:
@@ -159,7 +159,7 @@ class Flows:
         return flow
 
     def remove(self, flow: Flow) -> None:
-        """It is over."""
+        """The flow has ended."""
         self._by_key.pop(flow.key, None)
         self._by_cookie.pop(flow.cookie, None)
         for address in (flow.key.src, flow.key.dst):
@@ -170,7 +170,7 @@ class Flows:
                     del self._by_address[address]
 
     def count(self, now_ns: int, dpid: int, rows: tuple[tuple[int, int, int], ...]) -> list[Flow]:
-        """Take a switch's counters; flows whose class has changed by them."""
+        """Process a switch's counters; returns the flows whose class they change."""
         seconds = (now_ns - self._read_ns.get(dpid, now_ns)) / NS_PER_S
         self._read_ns[dpid] = now_ns
         changed = []
@@ -191,22 +191,22 @@ class Flows:
 
 
 PROBES = 4
-"""Packets that a candidate shows before it is believed."""
-MOST_LATE = 16
-"""Packets from among those seen that a candidate may show: each is copied to us until it is decided."""
+"""Packets with matching RTP headers before a candidate counts as voice."""
+MAX_LATE = 16
+"""Repeated or reordered packets that are tolerated; each packet is copied to us until the class is decided."""
 STEADY_COUNTS = 4
-"""Readings in a row, one a second."""
+"""Consecutive readings, one per second."""
 CODEC_PACKETS_PER_S = (15.0, 110.0)
-"""10 ms to 60 ms of speech a packet."""
+"""10 to 60 ms of speech per packet."""
 LARGEST_FRAME_BYTES = 320
-"""20 ms of G.711, the largest of the usual codecs, are 214 bytes with all headers."""
+"""20 ms of G.711, the largest common codec, are 214 bytes with all headers."""
 AUDIO = frozenset({0, 3, 4, 5, 6, 7, 8, 9, 12, 13, 15, 16, 17, 18, *range(96, 128)})
-"""RTP payload types of audio, and the dynamic ones (RFC 3551 Sec. 6)."""
+"""RTP payload types of audio, and dynamic ones (RFC 3551 Sec. 6)."""
 LARGEST_AUDIO_BYTES = 480
 
 
 class FlowClass(StrEnum):
-    """What a flow is taken for."""
+    """The class of a flow."""
 
     TCP = "tcp"
     VOICE = "voice"
@@ -214,19 +214,19 @@ class FlowClass(StrEnum):
 
 
 class Classifier:
-    """What one flow is: TCP, voice, or other.
+    """The class of one flow: TCP, voice, or other.
 
-    Voice is told from other UDP by what is cheapest to know first:
+    Voice is recognized among UDP flows by one of these, the cheapest first:
     1. its packets are marked as voice (DSCP EF, VOICE-ADMIT or CS6);
-    2. its first packets carry RTP headers that continue one another: same source, sequence number one up, a timestamp
-       that goes forward, a payload type of audio (RFC 3550, RFC 3551). The first one makes it a candidate only. One
-       from among those seen, which came again or was overtaken on its way to us, says nothing;
-    3. its counters are those of a codec: small packets at a steady pace, for some seconds.
-    What RTP headers have spoken against stays other until its counters say voice.
+    2. its first packets have consecutive RTP headers: same source, next sequence number, later timestamp, a payload
+       type of audio (RFC 3550, RFC 3551). The first packet only makes it a candidate. A repeated or reordered packet is
+       ignored;
+    3. its counters are those of a codec: small packets at a steady rate, for some seconds.
+    A flow whose headers are not RTP stays other until its counters look like voice.
     """
 
     def __init__(self, first: Frame | None = None, *, known: FlowClass | None = None) -> None:
-        """From its first packet, or with what is known already."""
+        """From its first packet, or with a known class."""
         self.found = FlowClass.OTHER
         self.reason = "first packet"
         self._first: Rtp | None = None
@@ -244,16 +244,16 @@ class Classifier:
 
     @property
     def wants_probes(self) -> bool:
-        """Whether the next packets decide: a candidate."""
+        """Whether it is a candidate, so that the next packets decide."""
         return self._last is not None and self._seen < PROBES and self.found is FlowClass.OTHER
 
     def probe(self, frame: Frame) -> bool:
-        """Look at a packet; whether the class has changed."""
+        """Examine a packet; returns whether the class has changed."""
         before = self.found
         if frame.dscp in VOICE_DSCPS:
             self.found, self.reason, self._last = FlowClass.VOICE, f"marked, DSCP {frame.dscp}", None
         elif self.found is FlowClass.OTHER and self._seen < PROBES and not self._is_late(frame.rtp):
-            self._last = frame.rtp if frame.rtp is not None and self._goes_on(frame.rtp) else None
+            self._last = frame.rtp if frame.rtp is not None and self._continues(frame.rtp) else None
             self._first = self._first or self._last
             self._seen = self._seen + 1 if self._last is not None else PROBES
             if self._last is not None and self._seen == PROBES:
@@ -261,7 +261,7 @@ class Classifier:
         return self.found is not before
 
     def count(self, packets: int, size_bytes: int, seconds: float) -> bool:
-        """Take a reading of its counters; whether the class has changed. Only UDP becomes voice by it."""
+        """Process a reading of its counters; returns whether the class has changed. Only UDP can become voice."""
         if self.found is not FlowClass.OTHER or seconds <= 0 or self._protocol not in (0, UDP):
             return False
         low, high = CODEC_PACKETS_PER_S
@@ -269,11 +269,11 @@ class Classifier:
         self._steady = self._steady + 1 if steady else 0
         if self._steady < STEADY_COUNTS:
             return False
-        self.found, self.reason = FlowClass.VOICE, f"small packets at a steady pace for {STEADY_COUNTS} s"
+        self.found, self.reason = FlowClass.VOICE, f"small packets at a steady rate for {STEADY_COUNTS} s"
         return True
 
     def follow(self, reason: str) -> bool:
-        """The other direction is voice; whether the class has changed."""
+        """The other direction is voice; returns whether the class has changed."""
         if self.found is not FlowClass.OTHER:
             return False
         self.found, self.reason, self._last = FlowClass.VOICE, reason, None
@@ -283,11 +283,11 @@ class Classifier:
         if rtp is None or self._first is None or self._last is None or rtp.source != self._last.source:
             return False
         span = (self._last.sequence - self._first.sequence) % 65_536
-        late = self._late < MOST_LATE and (rtp.sequence - self._first.sequence) % 65_536 <= span
+        late = self._late < MAX_LATE and (rtp.sequence - self._first.sequence) % 65_536 <= span
         self._late += late
         return late
 
-    def _goes_on(self, rtp: Rtp) -> bool:
+    def _continues(self, rtp: Rtp) -> bool:
         if rtp.payload_type not in AUDIO or not 0 < rtp.payload_bytes <= LARGEST_AUDIO_BYTES:
             return False
         last = self._last
@@ -295,5 +295,5 @@ class Classifier:
             return self._seen == 0
         step = (rtp.sequence - last.sequence) % 65_536
         later = (rtp.timestamp - last.timestamp) % (1 << 32)
-        # One up; up to two lost between; the clock of audio runs at 8 to 48 kHz.
+        # The next number, with up to two lost between them; audio clocks run at 8 to 48 kHz.
         return rtp.source == last.source and 1 <= step <= 3 and 0 < later < 48_000

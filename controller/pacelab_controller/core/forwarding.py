@@ -1,9 +1,10 @@
-"""Flows get their rules, keep them when the network changes, and lose them in time.
+"""Installs rules for flows, changes them with the network, and removes old ones.
 
 Invariants
-1. Rules are put in from the last switch to the first: a packet that meets a new rule finds the rest of its way.
-2. A switch that stays on the way has its rule replaced in one message.
-3. Switches that leave the way keep theirs until all new ones stand (a barrier) and what was under way has passed.
+1. Rules are installed from the last switch to the first, so a packet that meets a new rule finds the rest of its path.
+2. On a switch that stays on the path, one message replaces the rule.
+3. Switches that leave the path keep their rules until all new rules are installed (a barrier) and packets in transit
+   have passed.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from pacelab_controller.core.messages import (
 from pacelab_controller.core.network import End, Locations, Network, Place
 
 GRACE_NS = NS_PER_S
-"""What was under way when new rules stood has arrived by then: wires delay by tens of ms, queues by hundreds."""
+"""Packets in transit have arrived by then: wires delay by tens of ms, queues by hundreds."""
 BARRIER_NS = 2 * NS_PER_S
-"""A switch that has not answered a barrier by then is not waited for."""
-MOST_RULES = 16_384
+"""Longest wait for the answer to a barrier."""
+MAX_RULES = 16_384
 
 
-class _Leaving:
-    """Rules of one flow that are to go."""
+class _OldRules:
+    """Rules of one flow that are to be removed."""
 
     __slots__ = ("due_ns", "flow", "rules", "waiting")
 
@@ -51,12 +52,12 @@ class Forwarder:
         self.actions: deque[Action] = deque()
         self.counters: Counter[str] = Counter()
         self._neighbours = Neighbours(self.actions)
-        self._leaving: list[_Leaving] = []
+        self._old_rules: list[_OldRules] = []
         self._barriers = 0
-        self._stuck: dict[FiveTuple, Flow] = {}
+        self._without_path: dict[FiveTuple, Flow] = {}
 
-    def carry(self, now_ns: int, here: End, frame: Frame, data: bytes) -> None:
-        """A packet for an address with a place has met no rule at `here`."""
+    def forward_packet(self, now_ns: int, here: End, frame: Frame, data: bytes) -> None:
+        """Forward a packet that met no rule at `here`; the place of its destination is known."""
         assert frame.flow is not None
         key = frame.flow
         src, dst = self._locations.find(key.src), self._locations.find(key.dst)
@@ -64,26 +65,26 @@ class Forwarder:
         flow = self.flows.find(key)
         if flow is None:
             flow = self.flows.start(now_ns, key, frame)
-        elif flow.classifier.wants_probes:  # it was sent before the switch had the rule
+        elif flow.classifier.wants_probes:  # it was sent before the rule was installed
             self.probe(now_ns, frame)
         if flow is None:
-            self._carry_pair(here, src, dst, key, data)
+            self._forward_by_pair(here, src, dst, key, data)
             return
         rules = rules_of(flow, self._network, src, dst)
         if rules is None:
-            self._no_way(now_ns, flow)
+            self._note_no_path(now_ns, flow)
             return
         back = self.flows.find(key.reversed())
         if back is None and src is not None:
             back = self.flows.start(now_ns, key.reversed(), frame)
         if back is not None and src is not None:
-            self._put(back, rules_of(back, self._network, dst, src), now_ns)
+            self._install(back, rules_of(back, self._network, dst, src), now_ns)
         lost = here.dpid if rules.get(here.dpid) == flow.rules.get(here.dpid) else None
-        self._put(flow, rules, now_ns, again_at=lost)
-        self._send_on(here, dst, data, by_rule=here.dpid in rules)
+        self._install(flow, rules, now_ns, lost_at=lost)
+        self._send_packet(here, dst, data, by_rule=here.dpid in rules)
 
     def probe(self, now_ns: int, frame: Frame) -> None:
-        """A copy of a candidate's packet has come."""
+        """A copy of a candidate's packet."""
         flow = None if frame.flow is None else self.flows.find(frame.flow)
         if flow is None:
             return
@@ -95,15 +96,15 @@ class Forwarder:
             self.reroute(now_ns, flow)
 
     def reclassified(self, now_ns: int, flow: Flow) -> None:
-        """Its class has changed: so do its rules, and the other direction of a call."""
+        """Change the rules of a flow whose class has changed, and of the other direction of a call."""
         self._journal.note(now_ns, "class", flow=flow_text(flow.key), to=str(flow.kind), reason=flow.classifier.reason)
         self.reroute(now_ns, flow)
         back = self.flows.find(flow.key.reversed())
         if flow.kind is FlowClass.VOICE and back is not None and back.classifier.follow("as the other direction"):
             self.reroute(now_ns, back)
 
-    def carry_other(self, here: End, dst: Place, data: bytes) -> None:
-        """A frame that is not IPv4, for a MAC with a place."""
+    def forward_by_mac(self, here: End, dst: Place, data: bytes) -> None:
+        """Forward a frame that is not IPv4 to a known MAC."""
         rules = mac_rules(self._network, here, dst)
         if rules is None:
             self.counters["no way"] += 1
@@ -113,87 +114,87 @@ class Forwarder:
         self.actions.append(SendPacket(here.dpid, data, rules[here.dpid].out_port, here.port))
 
     def reroute(self, now_ns: int, flow: Flow) -> bool:
-        """Bring its rules up to what the network and the places of its ends are now; whether it has a way."""
+        """Adapt its rules to the network and the places of its ends; returns whether there is a path."""
         dst = self._locations.find(flow.key.dst)
         rules = None
         if dst is not None:
             rules = rules_of(flow, self._network, self._locations.find(flow.key.src), dst)
         if rules is None:
-            self._no_way(now_ns, flow)
+            self._note_no_path(now_ns, flow)
             return False
-        self._put(flow, rules, now_ns)
+        self._install(flow, rules, now_ns)
         return True
 
     def moved(self, now_ns: int, address: int) -> int:
-        """An address has moved: its flows follow; how many."""
+        """Move the flows of an address that has moved; returns how many."""
         flows = self.flows.of(address)
         for flow in flows:
             flow.moved_ns = now_ns
             self.reroute(now_ns, flow)
         return len(flows)
 
-    def cut(self, now_ns: int, ends: Iterable[End]) -> None:
-        """Nothing goes out of these ports any more."""
+    def ports_lost(self, now_ns: int, ends: Iterable[End]) -> None:
+        """These ports cannot send any more."""
         gone = set(ends)
-        self._neighbours.cut(gone)
+        self._neighbours.ports_lost(gone)
         for flow in list(self.flows):
             if any(End(dpid, rule.out_port) in gone for dpid, rule in flow.rules.items()):
                 self.reroute(now_ns, flow)
 
     def joined(self, now_ns: int) -> None:
-        """There is a new link: flows without a way may have one."""
-        for flow in list(self._stuck.values()):
+        """There is a new link, so flows without a path may have one."""
+        for flow in list(self._without_path.values()):
             self.reroute(now_ns, flow)
 
     def drop(self, address: int) -> None:
-        """An address has no place any more: its flows end, so that their next packets ask for it anew."""
+        """The place of an address is unknown now. End its flows, so that their next packets search for it."""
         for flow in self.flows.of(address):
             for dpid, rule in flow.rules.items():
                 self.actions.append(DeleteRule(dpid, flow.cookie, rule.match))
             self.forget(flow)
 
     def forget(self, flow: Flow) -> None:
-        """It is over; its rules go by themselves."""
+        """The flow has ended; its rules expire."""
         self.flows.remove(flow)
-        self._stuck.pop(flow.key, None)
+        self._without_path.pop(flow.key, None)
 
     def restore(self, dpid: int, present: set[tuple[int, Rule]]) -> None:
-        """A switch is back and has these rules of our flows: what it lacks is put in."""
+        """A switch is back with these rules of our flows; install the missing ones."""
         self._neighbours.restore(dpid)
         for flow in self.flows:
             rule = flow.rules.get(dpid)
             if rule is not None and (flow.cookie, rule) not in present:
                 self.actions += additions(flow.cookie, {}, {dpid: rule})
 
-    # Old rules, which go when the new ones stand.
+    # Old rules, which are removed when the new ones are installed.
 
-    def passed(self, now_ns: int, number: int) -> None:
-        """A barrier was answered."""
-        for leaving in self._leaving:
-            if number in leaving.waiting:
-                leaving.waiting.discard(number)
-                if not leaving.waiting:
-                    leaving.due_ns = now_ns + GRACE_NS
+    def barrier_done(self, now_ns: int, number: int) -> None:
+        """A switch has answered a barrier."""
+        for old in self._old_rules:
+            if number in old.waiting:
+                old.waiting.discard(number)
+                if not old.waiting:
+                    old.due_ns = now_ns + GRACE_NS
 
     def deadline_ns(self) -> int | None:
-        """When rules are to go."""
-        return min((leaving.due_ns for leaving in self._leaving), default=None)
+        """When old rules are to be removed."""
+        return min((old.due_ns for old in self._old_rules), default=None)
 
     def expire(self, now_ns: int) -> None:
-        """Take out what is due."""
-        due = [leaving for leaving in self._leaving if leaving.due_ns <= now_ns]
-        self._leaving = [leaving for leaving in self._leaving if leaving.due_ns > now_ns]
-        for leaving in due:
-            for dpid, rule in leaving.rules.items():
-                if dpid not in leaving.flow.rules:  # it may have come back meanwhile
-                    self.actions.append(DeleteRule(dpid, leaving.flow.cookie, rule.match))
+        """Remove the rules that are due."""
+        due = [old for old in self._old_rules if old.due_ns <= now_ns]
+        self._old_rules = [old for old in self._old_rules if old.due_ns > now_ns]
+        for old in due:
+            for dpid, rule in old.rules.items():
+                if dpid not in old.flow.rules:  # the switch may be on the path again
+                    self.actions.append(DeleteRule(dpid, old.flow.cookie, rule.match))
 
-    def _put(self, flow: Flow, rules: dict[int, Rule] | None, now_ns: int, *, again_at: int | None = None) -> None:
-        """Have these rules stand in the place of the flow's; `again_at`: a switch that has lost its own."""
+    def _install(self, flow: Flow, rules: dict[int, Rule] | None, now_ns: int, *, lost_at: int | None = None) -> None:
+        """Replace the rules of the flow by these; `lost_at`: a switch that has lost its rule."""
         if rules is None:
             return
-        self._stuck.pop(flow.key, None)
-        known = {dpid: rule for dpid, rule in flow.rules.items() if dpid != again_at}
+        self._without_path.pop(flow.key, None)
+        known = {dpid: rule for dpid, rule in flow.rules.items() if dpid != lost_at}
         added = additions(flow.cookie, known, rules)
         left = {dpid: rule for dpid, rule in flow.rules.items() if dpid not in rules}
         self.actions += added
@@ -206,19 +207,19 @@ class Forwarder:
                 waiting.add(self._barriers)
                 self.actions.append(Barrier(dpid, self._barriers))
             wait_ns = BARRIER_NS if waiting else 0
-            self._leaving.append(_Leaving(flow, left, waiting, now_ns + wait_ns + GRACE_NS))
+            self._old_rules.append(_OldRules(flow, left, waiting, now_ns + wait_ns + GRACE_NS))
 
-    def _no_way(self, now_ns: int, flow: Flow) -> None:
+    def _note_no_path(self, now_ns: int, flow: Flow) -> None:
         self.counters["no way"] += 1
-        if flow.key not in self._stuck:
-            self._stuck[flow.key] = flow
+        if flow.key not in self._without_path:
+            self._without_path[flow.key] = flow
             self._journal.note(now_ns, "no-way", flow=flow_text(flow.key))
 
-    def _send_on(self, here: End, dst: Place, data: bytes, *, by_rule: bool) -> None:
+    def _send_packet(self, here: End, dst: Place, data: bytes, *, by_rule: bool) -> None:
         if by_rule:
             self.actions.append(SendPacket(here.dpid, data, None, here.port))
             return
-        # It came in off its way, after a move: bring it there.
+        # It arrived beside its path, after a move: send it towards the destination.
         way = self._network.path(here.dpid, dst.end.dpid)
         if way is None:
             self.counters["no way"] += 1
@@ -226,17 +227,17 @@ class Forwarder:
         changed = dst.mac.to_bytes(6, "big") + data[6:]
         self.actions.append(SendPacket(here.dpid, changed, way[0].port if way else dst.end.port, here.port))
 
-    def _carry_pair(self, here: End, src: Place | None, dst: Place, key: FiveTuple, data: bytes) -> None:
+    def _forward_by_pair(self, here: End, src: Place | None, dst: Place, key: FiveTuple, data: bytes) -> None:
         self.counters["no room for flows"] += 1
         pair = (key.src, key.dst)
         rules = None if src is None else pair_rules(self._network, src, dst, pair)
         for dpid, rule in reversed((rules or {}).items()):
             self.actions.append(AddRule(dpid, 0, rule))
-        self._send_on(here, dst, data, by_rule=rules is not None and here.dpid in rules)
+        self._send_packet(here, dst, data, by_rule=rules is not None and here.dpid in rules)
 
 
 def place_text(network: Network, place: Place) -> str:
-    """A place for people: switch and port."""
+    """A place as text: switch and port."""
     return f"{place.end.dpid:x}/{network.port_name(place.end)}"
 
 
@@ -246,15 +247,15 @@ def station_note(network: Network, address: int, place: Place) -> dict[str, str]
 
 
 class Neighbours:
-    """The rules for ARP from host to host. They stay until their port goes.
+    """Rules for ARP between hosts. They stay until their port is lost.
 
-    Hosts that have met ask one another again by ARP, straight to the MAC that they know (RFC 1122 Sec. 2.3.2.1). Linux
-    does so after some 30 s, or 5 s after it first used an entry that it only overheard. Without an answer the entry
-    goes, and with it all but TCP, which confirms it by its own ACKs. So switches bring such questions and answers by
-    themselves, along the ways of flows: calls go on while the controller is gone. Questions to all go to the
-    controller.
+    Hosts that know each other repeat their ARP requests, as unicast to the known MAC (RFC 1122 Sec. 2.3.2.1). Linux
+    does so after about 30 s, or 5 s after it first uses an entry that it only overheard. Without an answer the entry
+    expires, and all traffic except TCP, which confirms the entry by its ACKs, stops. So the switches forward such
+    requests and replies themselves, along the paths of flows, and calls continue without the controller. Broadcast
+    requests go to the controller.
 
-    A rule that is out of date does little harm: after three questions in vain, hosts ask all.
+    An outdated rule does little harm: after three unanswered requests, hosts use broadcast.
     """
 
     def __init__(self, actions: deque[Action]) -> None:
@@ -263,24 +264,24 @@ class Neighbours:
         """Switch and MAC -> port."""
 
     def follow(self, rules: dict[int, Rule]) -> None:
-        """ARP to the MAC where a flow goes takes the flow's way."""
+        """Send ARP to the MAC of a flow's destination along the flow's path."""
         for dpid, rule in reversed(rules.items()):
             if rule.set_mac is None:
                 continue
             key = (dpid, rule.set_mac)
-            if self._ports.get(key) != rule.out_port and (key in self._ports or len(self._ports) < MOST_RULES):
+            if self._ports.get(key) != rule.out_port and (key in self._ports or len(self._ports) < MAX_RULES):
                 self._ports[key] = rule.out_port
                 self._add(key)
 
-    def cut(self, gone: Collection[End]) -> None:
-        """Nothing goes out of these ports any more: the MACs behind them are asked for anew."""
+    def ports_lost(self, gone: Collection[End]) -> None:
+        """These ports cannot send any more: remove the rules for the MACs behind them."""
         lost = {mac for (dpid, mac), port in self._ports.items() if End(dpid, port) in gone}
         for key in [key for key in self._ports if key[1] in lost]:
             del self._ports[key]
             self._actions.append(DeleteRule(key[0], 0, Match(arp=key[1])))
 
     def restore(self, dpid: int) -> None:
-        """A switch is back: it may have lost its rules."""
+        """A switch is back and may have lost its rules."""
         for key in self._ports:
             if key[0] == dpid:
                 self._add(key)
@@ -289,12 +290,14 @@ class Neighbours:
         self._actions.append(AddRule(key[0], 0, Rule(match=Match(arp=key[1]), out_port=self._ports[key])))
 
 
-# From a flow, the places of its ends and the network to the rules of its way; and from old rules to new ones.
+# The rules of a path, and the difference between old and new rules.
 
 
 def rules_of(flow: Flow, network: Network, src: Place | None, dst: Place) -> dict[int, Rule] | None:
-    """Switch -> rule, in the order of the way; None when there is no way. Without `src` the first switch is unknown:
-    the way starts where `flow` already has its counted rule, or is the last switch alone.
+    """Switch -> rule, in the order of the path; None if there is no path.
+
+    Without `src` the first switch is unknown: the path starts at the switch that counts the flow, or is the last switch
+    alone.
     """
     first = src.end.dpid if src is not None else flow.counting_switch or dst.end.dpid
     way = network.path(first, dst.end.dpid)
@@ -317,7 +320,7 @@ def rules_of(flow: Flow, network: Network, src: Place | None, dst: Place) -> dic
 
 
 def pair_rules(network: Network, src: Place, dst: Place, pair: tuple[int, int]) -> dict[int, Rule] | None:
-    """The same for all between two addresses, when there is no room for flows of their own."""
+    """Rules for all packets between two addresses, if there are too many flows."""
     way = network.path(src.end.dpid, dst.end.dpid)
     if way is None:
         return None
@@ -325,7 +328,7 @@ def pair_rules(network: Network, src: Place, dst: Place, pair: tuple[int, int]) 
 
 
 def mac_rules(network: Network, src: End, dst: Place) -> dict[int, Rule] | None:
-    """The same for frames that are not IPv4, by the MAC they go to."""
+    """Rules for frames that are not IPv4, by their destination MAC."""
     way = network.path(src.dpid, dst.end.dpid)
     if way is None:
         return None
@@ -333,7 +336,7 @@ def mac_rules(network: Network, src: End, dst: Place) -> dict[int, Rule] | None:
 
 
 def additions(cookie: int, old: dict[int, Rule], new: dict[int, Rule]) -> list[AddRule]:
-    """What has to be put in, last switch first."""
+    """The rules to install, the last switch first."""
     return [
         AddRule(dpid, cookie | COUNTED if rule.counted else cookie, rule)
         for dpid, rule in reversed(new.items())

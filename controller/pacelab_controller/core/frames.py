@@ -1,6 +1,6 @@
-"""Frames as a controller sees them: bytes to fields, and the few frames that it sends itself.
+"""Frames: bytes to fields, and the few frames that the controller sends itself.
 
-A frame that is cut off or contradicts itself is a `Malformed` reason, never an exception.
+A truncated or contradictory frame gives a `Malformed` reason, never an exception.
 Source: IEEE 802.3 and 802.1AB, RFC 826, RFC 791, RFC 3550 Sec. 5.1.
 """
 
@@ -19,7 +19,7 @@ BROADCAST = 0xFFFF_FFFF_FFFF
 LLDP_GROUP = 0x0180_C200_000E
 REQUEST, REPLY = 1, 2
 VOICE_DSCPS = frozenset({44, 46, 48})
-"""VOICE-ADMIT (RFC 5865), EF (RFC 3246), and CS6, by which hosts here reach 802.11's category voice."""
+"""VOICE-ADMIT (RFC 5865), EF (RFC 3246), and CS6, which 802.11 maps to the access category voice."""
 
 _ETHERNET_BYTES, _IPV4_BYTES, _ARP_BYTES, _RTP_BYTES = 14, 20, 28, 12
 _LLDP_NAME = b"pacelab"
@@ -44,7 +44,7 @@ class Arp(NamedTuple):
 
 
 class Rtp(NamedTuple):
-    """An RTP header that may be one: UDP payload says nothing of itself."""
+    """A possible RTP header: UDP does not state the kind of its payload."""
 
     payload_type: int
     sequence: int
@@ -54,7 +54,7 @@ class Rtp(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """What is in a frame."""
+    """The fields of a frame."""
 
     src_mac: int
     dst_mac: int
@@ -98,7 +98,7 @@ def _read_arp(frame: Frame, data: bytes) -> Frame | Malformed:
     sender_mac = int.from_bytes(data[22:28], "big")
     sender, target = int.from_bytes(data[28:32], "big"), int.from_bytes(data[38:42], "big")
     if sender_mac != frame.src_mac or (sender and not is_host(sender)):
-        return Malformed.ADDRESS  # says another's MAC: nobody we need does, proxies included
+        return Malformed.ADDRESS  # it names another MAC; no host that we serve does that, proxies included
     return frame._replace(arp=Arp(operation, sender_mac, sender, target))
 
 
@@ -127,7 +127,7 @@ def _read_ip(frame: Frame, data: bytes) -> Frame | Malformed:
 
 
 def _read_rtp(head: bytes, size_bytes: int) -> Rtp | None:
-    """`head` may be cut off; `size_bytes` is what UDP carries."""
+    """`head` may be truncated; `size_bytes` is the size of the UDP payload."""
     if len(head) < _RTP_BYTES or head[0] >> 6 != 2:
         return None
     own = _RTP_BYTES + 4 * (head[0] & 15)
@@ -138,7 +138,7 @@ def _read_rtp(head: bytes, size_bytes: int) -> Rtp | None:
 
 
 def is_host(address: int) -> bool:
-    """Whether an IPv4 address can be one host's."""
+    """Whether an IPv4 address can belong to one host."""
     found = IPv4Address(address)
     return not (found.is_multicast or found.is_unspecified or found.is_loopback or address == 0xFFFF_FFFF)
 
@@ -152,14 +152,14 @@ def arp_packet(*, operation: int, src_mac: int, dst_mac: int, sender: int, targe
 
 
 def lldp_packet(dpid: int, port: int, src_mac: int) -> bytes:
-    """The frame by which a switch's port makes itself known to the switch at its other end."""
+    """The frame that announces a switch's port to the switch at the other end of the link."""
     ethernet = LLDP_GROUP.to_bytes(6, "big") + src_mac.to_bytes(6, "big") + LLDP.to_bytes(2, "big")
     chassis = _tlv(1, b"\x07" + _LLDP_NAME + dpid.to_bytes(8, "big"))
     return ethernet + chassis + _tlv(2, b"\x07" + _LLDP_PORT.pack(port)) + _tlv(3, b"\0\4") + _tlv(0, b"")
 
 
 def read_lldp(data: bytes) -> tuple[int, int] | None:
-    """Switch and port of a frame that `lldp_packet` made; None of any other."""
+    """Switch and port of a frame of `lldp_packet`; None for any other frame."""
     chassis = _tlv(1, b"\x07" + _LLDP_NAME)
     start = _ETHERNET_BYTES + 2
     body = data[start : start + 1 + len(_LLDP_NAME) + 8]
@@ -176,25 +176,25 @@ def _tlv(kind: int, value: bytes) -> bytes:
 
 
 def mac_text(mac: int) -> str:
-    """As people write it."""
+    """A MAC as text."""
     return ":".join(f"{byte:02x}" for byte in mac.to_bytes(6, "big"))
 
 
 def read_mac(text: str) -> int:
-    """From `mac_text`; ValueError when it is none."""
+    """A MAC from text. Raises ValueError."""
     parts = text.split(":")
     if len(parts) != 6 or any(len(part) != 2 for part in parts):
-        raise ValueError(f"{text!r} is no MAC address: allowed is 02:00:00:00:00:01")
+        raise ValueError(f"{text!r} is not a MAC address; give one like 02:00:00:00:00:01")
     return int("".join(parts), 16)
 
 
 def address_text(address: int) -> str:
-    """IPv4 address as people write it."""
+    """An IPv4 address as text."""
     return str(IPv4Address(address))
 
 
 def flow_text(flow: FiveTuple) -> str:
-    """A flow as agents and tables write it."""
+    """A flow as text, as in agents' reports and tables."""
     if flow.protocol in (TCP, UDP):
         return f"{address_text(flow.src)}:{flow.sport} > {address_text(flow.dst)}:{flow.dport}"
     return f"{address_text(flow.src)} > {address_text(flow.dst)}"

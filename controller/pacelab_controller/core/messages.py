@@ -1,6 +1,6 @@
-"""What goes in and out of the brain: events from switches, actions for them. Addresses and MACs are integers.
+"""Events from switches, actions for switches, and the journal. Addresses and MACs are integers.
 
-The journal is what it tells people and streams of what happened.
+The journal records what happened, for people and for event streams.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class FiveTuple(NamedTuple):
-    """One direction of a conversation. Ports are 0 where the protocol has none."""
+    """One direction of a conversation. Ports are 0 if the protocol has none."""
 
     src: int
     dst: int
@@ -24,7 +24,7 @@ class FiveTuple(NamedTuple):
 
 
 class Match(NamedTuple):
-    """What a rule applies to: a flow, a pair of addresses (`protocol` None), frames to a MAC, or ARP to a MAC."""
+    """What a rule applies to: a flow, a pair of addresses, frames to a MAC, or ARP to a MAC."""
 
     flow: FiveTuple | None = None
     pair: tuple[int, int] | None = None
@@ -40,11 +40,11 @@ class Rule(NamedTuple):
     set_mac: int | None = None
     """Destination MAC to write."""
     voice: bool = False
-    """Into the queue for voice."""
+    """Use the queue for voice."""
     mark: bool = False
-    """Of voice that nobody has marked: with DSCP CS6, which 802.11 takes for voice (RFC 8325 Sec. 2.3 on EF's lot)."""
+    """Mark unmarked voice with DSCP CS6, which 802.11 maps to voice (RFC 8325 Sec. 2.3; EF would be video)."""
     probe: bool = False
-    """The head of each packet also comes to the controller."""
+    """The start of each packet is also sent to the controller."""
     counted: bool = False
     """The flow's counter: its rule at the first switch."""
 
@@ -75,7 +75,7 @@ class SwitchDown(NamedTuple):
 
 
 class PortChanged(NamedTuple):
-    """A port came, went up or down, or (`gone`) was taken out."""
+    """A port was added, went up or down, or (`gone`) was removed."""
 
     dpid: int
     port: Port
@@ -83,7 +83,7 @@ class PortChanged(NamedTuple):
 
 
 class PacketIn(NamedTuple):
-    """A frame for which the switch has no rule, or of which a rule sends us a copy (`copy`)."""
+    """A frame without a rule, or (`copy`) the copy of a frame that a rule sends us."""
 
     dpid: int
     port: int
@@ -92,7 +92,7 @@ class PacketIn(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Counters of a switch's counted rules: (cookie, packets, bytes) each."""
+    """Counters of a switch's counted rules: (cookie, packets, bytes)."""
 
     dpid: int
     rows: tuple[tuple[int, int, int], ...]
@@ -106,14 +106,14 @@ class FoundRule(NamedTuple):
 
 
 class RulesFound(NamedTuple):
-    """All of them."""
+    """All rules of ours that a switch had when it connected."""
 
     dpid: int
     rules: tuple[FoundRule, ...]
 
 
 class RuleGone(NamedTuple):
-    """A counted rule was idle for long enough to go."""
+    """A counted rule was idle and has expired."""
 
     dpid: int
     cookie: int
@@ -122,20 +122,20 @@ class RuleGone(NamedTuple):
 
 
 class BaseRuleGone(NamedTuple):
-    """Somebody has taken out a rule of `SetUp`, and perhaps all others with it."""
+    """A rule of `SetUp` was removed, and perhaps all other rules as well."""
 
     dpid: int
 
 
 class BarrierDone(NamedTuple):
-    """All that was sent to the switch before the barrier is in its tables."""
+    """Everything sent to the switch before the barrier is in its tables."""
 
     dpid: int
     number: int
 
 
 class Refused(NamedTuple):
-    """The switch did not accept something."""
+    """The switch refused a message."""
 
     dpid: int
     reason: str
@@ -164,7 +164,7 @@ class SetUp(NamedTuple):
 
 
 class AddRule(NamedTuple):
-    """Put a rule into a switch, in the place of one with the same match."""
+    """Install a rule; it replaces one with the same match."""
 
     dpid: int
     cookie: int
@@ -172,7 +172,7 @@ class AddRule(NamedTuple):
 
 
 class DeleteRule(NamedTuple):
-    """Take a rule out, if it still has this cookie."""
+    """Remove a rule, if it still has this cookie."""
 
     dpid: int
     cookie: int
@@ -180,7 +180,7 @@ class DeleteRule(NamedTuple):
 
 
 class SendPacket(NamedTuple):
-    """Send a frame out of a port; None: by the switch's own rules, as if it came in at `in_port`."""
+    """Send a frame out of a port; None: by the switch's rules, as if it had arrived at `in_port`."""
 
     dpid: int
     data: bytes
@@ -217,7 +217,7 @@ class Disconnect(NamedTuple):
 Action = SetUp | AddRule | DeleteRule | SendPacket | Barrier | AskCounters | AskRules | Disconnect
 
 
-KEPT = 4096
+MAX_ENTRIES = 4096
 
 
 class Entry(NamedTuple):
@@ -230,19 +230,19 @@ class Entry(NamedTuple):
 
 
 class Journal:
-    """What happened, numbered, for people and for streams. Bounded: the oldest goes first, and readers see the gap."""
+    """Numbered events, for people and for streams. Bounded: the oldest are dropped, and readers see the gap."""
 
     def __init__(self) -> None:
-        self._entries: deque[Entry] = deque(maxlen=KEPT)
+        self._entries: deque[Entry] = deque(maxlen=MAX_ENTRIES)
         self.next = 1
 
     def note(self, now_ns: int, kind: str, **data: Any) -> None:
-        """Write an event down; the values are JSON's."""
+        """Record an event; the values are JSON values."""
         self._entries.append(Entry(self.next, now_ns, kind, data))
         self.next += 1
 
     def since(self, number: int) -> list[Entry]:
-        """Events with this number or a later one, the oldest first."""
+        """Events from this number on, the oldest first."""
         first = self._entries[0].number if self._entries else self.next
         skip = max(0, number - first)
         return list(self._entries)[skip:]

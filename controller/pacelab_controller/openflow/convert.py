@@ -13,25 +13,25 @@ from pacelab_controller.core.frames import ARP, IPV4, LLDP, TCP, UDP, address_te
 from pacelab_controller.core.messages import FiveTuple, FoundRule, Match, Port, Rule
 
 FLOW, PAIR, MAC, MISS = 100, 50, 10, 0
-"""Priorities by kind of match; ours for ARP and LLDP are above all."""
+"""Priorities by kind of match. Rules for ARP and LLDP have a higher one."""
 CONTROL = 60_000
 IPV4_MISS = 20
-"""Above MAC: a rule for other frames to a host, as IPv6 has it, takes no IPv4, whose flows are to be known."""
+"""Above MAC, so that a rule for other frames to a host (IPv6) does not take IPv4, whose flows must be known."""
 BASE = (MISS, IPV4_MISS, CONTROL)
-"""Priorities of `base_rules`, and of no others of ours."""
+"""Priorities that only `base_rules` have."""
 IDLE_S = 30
-"""A rule that carries nothing for so long goes."""
+"""A rule without packets for this time expires."""
 PROBE_BYTES = 128
-"""Of a copy: headers, RTP included."""
+"""Bytes of a copy: the headers, including RTP."""
 VOICE_QUEUE = 1
 VOICE_DSCP = 48
-"""CS6: where 802.11 maps precedence to its categories, EF would be video's (RFC 8325 Sec. 2.3)."""
+"""CS6. 802.11 maps the precedence bits to access categories, and EF would be video (RFC 8325 Sec. 2.3)."""
 
 _STATS = struct.Struct("!HBxIIHHHH4xQQQ")
 
 
 class FlowEntry:
-    """An entry of a flow statistics reply, read as far as it is needed: a thousand come each second."""
+    """An entry of a flow statistics reply, of which only the needed fields are read: a thousand arrive each second."""
 
     __slots__ = ("_buf", "_offset", "length")
 
@@ -41,7 +41,7 @@ class FlowEntry:
 
     @classmethod
     def parser(cls, buf: bytes, offset: int) -> FlowEntry:
-        """As os-ken wants it. Raises struct.error for what is cut off, ValueError for what has no length."""
+        """The interface that os-ken calls. Raises struct.error or ValueError for a truncated or invalid entry."""
         entry = cls(buf, offset)
         if entry.length < _STATS.size or offset + entry.length > len(buf):
             raise ValueError(f"an entry of {entry.length} bytes in an answer of {len(buf) - offset}")
@@ -53,29 +53,29 @@ class FlowEntry:
         return fields[8], fields[9], fields[10]
 
     def whole(self) -> Any:
-        """os-ken's own reading."""
+        """All fields, as os-ken reads them."""
         return parser.OFPFlowStats.parser(self._buf, self._offset)
 
 
 def read_entries_lightly() -> None:
-    """Have os-ken make `FlowEntry` of flow statistics."""
+    """Make os-ken read flow statistics as `FlowEntry`."""
     parser.OFPFlowStatsReply.cls_stats_body_cls = FlowEntry
 
 
 def base_rules(switch: Any) -> list[Any]:
-    """ARP, LLDP and what meets no rule go to the controller, whole. Who takes one of them out is told of."""
+    """Send ARP, LLDP and packets without a rule to the controller. The switch reports if these rules are removed."""
     whole = [parser.OFPActionOutput(ofp.OFPP_CONTROLLER, ofp.OFPCML_NO_BUFFER)]
-    told = {"flags": ofp.OFPFF_SEND_FLOW_REM}
+    reported = {"flags": ofp.OFPFF_SEND_FLOW_REM}
     return [
-        _flow_mod(switch, parser.OFPMatch(), MISS, whole, **told),
-        _flow_mod(switch, parser.OFPMatch(eth_type=IPV4, vlan_vid=ofp.OFPVID_NONE), IPV4_MISS, whole, **told),
-        _flow_mod(switch, parser.OFPMatch(eth_type=ARP), CONTROL, whole, **told),
-        _flow_mod(switch, parser.OFPMatch(eth_type=LLDP), CONTROL, whole, **told),
+        _flow_mod(switch, parser.OFPMatch(), MISS, whole, **reported),
+        _flow_mod(switch, parser.OFPMatch(eth_type=IPV4, vlan_vid=ofp.OFPVID_NONE), IPV4_MISS, whole, **reported),
+        _flow_mod(switch, parser.OFPMatch(eth_type=ARP), CONTROL, whole, **reported),
+        _flow_mod(switch, parser.OFPMatch(eth_type=LLDP), CONTROL, whole, **reported),
     ]
 
 
 def add_rule(switch: Any, cookie: int, rule: Rule) -> Any:
-    """The message that puts a rule in."""
+    """The message that installs a rule."""
     actions = []
     if rule.set_mac is not None:
         actions.append(parser.OFPActionSetField(eth_dst=mac_text(rule.set_mac)))
@@ -98,7 +98,7 @@ def add_rule(switch: Any, cookie: int, rule: Rule) -> Any:
 
 
 def delete_rule(switch: Any, cookie: int, match: Match) -> Any:
-    """The message that takes it out, whichever of its two cookies it has."""
+    """The message that removes a rule, with either of its two cookies."""
     return parser.OFPFlowMod(
         switch,
         command=ofp.OFPFC_DELETE_STRICT,
@@ -112,7 +112,7 @@ def delete_rule(switch: Any, cookie: int, match: Match) -> Any:
 
 
 def ask_counters(switch: Any, *, all_rules: bool) -> Any:
-    """The message that asks for our counted rules, or for all of ours."""
+    """The message that asks for our counted rules, or for all our rules."""
     more = 0 if all_rules else COUNTED
     return parser.OFPFlowStatsRequest(
         switch,
@@ -127,14 +127,14 @@ def ask_counters(switch: Any, *, all_rules: bool) -> Any:
 
 
 def priority_of(match: Match) -> int:
-    """By kind."""
+    """The priority of a kind of match."""
     if match.arp is not None:
         return CONTROL + 1
     return FLOW if match.flow is not None else PAIR if match.pair is not None else MAC
 
 
 def to_match(match: Match) -> Any:
-    """os-ken's match."""
+    """The match in os-ken's form."""
     if match.arp is not None:
         return parser.OFPMatch(eth_type=ARP, eth_dst=mac_text(match.arp))
     if match.mac is not None:
@@ -158,7 +158,7 @@ def to_match(match: Match) -> Any:
 
 
 def found_rule(entry: Any) -> FoundRule | None:
-    """One of our flows' rules as a switch has it; None for anything else."""
+    """A rule of one of our flows, as a switch reports it; None for any other entry."""
     match, instructions = entry.match, entry.instructions
     if entry.priority != FLOW or match.get("ip_proto") is None or len(instructions) != 1:
         return None
@@ -187,14 +187,14 @@ def found_rule(entry: Any) -> FoundRule | None:
 
 
 def to_port(found: Any) -> Port:
-    """A port description."""
+    """A port from its description."""
     down = found.state & ofp.OFPPS_LINK_DOWN or found.config & ofp.OFPPC_PORT_DOWN
     name = found.name.decode("utf-8", "replace") if isinstance(found.name, bytes) else str(found.name)
     return Port(found.port_no, name, int(found.hw_addr.replace(":", ""), 16), not down)
 
 
 def packet_out(switch: Any, data: bytes, *, out_port: int | None, in_port: int | None) -> Any:
-    """A frame out of a port, or (None) through the switch's own rules."""
+    """The message that sends a frame out of a port, or (None) by the switch's rules."""
     return parser.OFPPacketOut(
         switch,
         ofp.OFP_NO_BUFFER,

@@ -1,7 +1,7 @@
-"""Open vSwitch, private: its database, sockets and logs in a folder of ours, its ports in a namespace of ours.
+"""A private Open vSwitch: its database, sockets and logs are in our folder, its ports in our namespace.
 
-ovs        starts it, makes bridges and ports with a queue for voice
-hosts      namespaces on it, for the self test
-selftest   `pacelab controller --check`
-wired      switches of a run on real hosts (`--controller ryu`)
+ovs       starts it, and makes bridges and ports with a queue for voice
+hosts     namespaces connected to it, for the self-test
+selftest  `pacelab controller --check`
+wired     the switches of a run on real hosts (`--controller ryu`)
 """

@@ -1,6 +1,6 @@
-"""Hosts and switches for the self test: network namespaces on a ring of Open vSwitch's, and a controller.
+"""Hosts and switches for the self-test: network namespaces on a ring of switches, and a controller.
 
-To be used in private mount, network and process namespaces only: names are not made unique, nothing is taken down.
+Use it only in private mount, network and process namespaces: names are not unique, and nothing is removed.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ WAIT_S = 15.0
 
 
 def shell(command: str, *, check: bool = True) -> str:
-    """Run a line of shell; what it printed."""
+    """Run a shell command; returns what it printed."""
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     if check and done.returncode != 0:
-        raise ControllerError(f"self test: {command}: {done.stderr.strip()}")
+        raise ControllerError(f"self-test: {command} failed: {done.stderr.strip()}")
     return done.stdout
 
 
 def wait_for(what: str, condition: Callable[[], Any], seconds: float = WAIT_S) -> Any:
-    """What `condition` returns, as soon as that is true; ControllerError after `seconds`."""
+    """The result of `condition` as soon as it is true. Raises ControllerError after `seconds`."""
     until = time.monotonic() + seconds
     while not (found := condition()):
         if time.monotonic() > until:
-            raise ControllerError(f"waited {seconds:g} s in vain: {what}")
+            raise ControllerError(f"this did not happen within {seconds:g} s: {what}")
         time.sleep(0.02)
     return found
 
 
 class Host:
-    """One namespace with an interface `eth0` at a switch."""
+    """A namespace with an interface `eth0` at a switch."""
 
     def __init__(self, number: int) -> None:
         self.name, self.address, self.mac = f"h{number}", f"10.9.0.{number}", f"02:00:00:00:09:{number:02x}"
@@ -61,12 +61,12 @@ class Host:
         )
 
     def run(self, command: str, *, check: bool = True) -> str:
-        """Run a line of shell there."""
+        """Run a shell command in the namespace."""
         return shell(f"ip netns exec {self.name} sh -c '{command}'", check=check)
 
     @contextlib.contextmanager
     def inside(self) -> Iterator[None]:
-        """Put this thread there meanwhile: sockets made there stay there."""
+        """Move this thread into the namespace; sockets that it opens stay there."""
         before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
         there = os.open(f"/run/netns/{self.name}", os.O_RDONLY)
         try:
@@ -77,8 +77,8 @@ class Host:
             os.close(there)
             os.close(before)
 
-    def say_where(self, address: str) -> None:
-        """A gratuitous ARP request: this host has that address now."""
+    def announce_address(self, address: str) -> None:
+        """Send a gratuitous ARP request: this host has that address now."""
         import socket
         from ipaddress import IPv4Address
 
@@ -93,11 +93,11 @@ class Host:
 
 def _setns(fd: int) -> None:
     if _libc.setns(fd, _CLONE_NEWNET) != 0:
-        raise ControllerError(f"self test: setns: {os.strerror(ctypes.get_errno())}; run as root")
+        raise ControllerError(f"self-test: setns: {os.strerror(ctypes.get_errno())}; run as root")
 
 
 class Network:
-    """A ring of `count` switches with one host at each, and a controller."""
+    """A ring of `count` switches with one host each, and a controller."""
 
     def __init__(self, count: int = 3, *, rate_bps: int | None = None) -> None:
         FOLDER.mkdir(parents=True, exist_ok=True)
@@ -120,7 +120,7 @@ class Network:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start_controller(self) -> None:
-        """Start `pacelab controller`, and wait for its switches, links and ports."""
+        """Start `pacelab controller` and wait for its switches, links and ports."""
         command = [sys.executable, "-P", "-m", "pacelab_controller", "--listen", OPENFLOW, "--json", "--quiet"]
         self.process = subprocess.Popen(
             [*command, "--socket", str(FOLDER / "rest.sock")],
@@ -130,10 +130,10 @@ class Network:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line or json.loads(line)["event"] != "ready":
-            raise ControllerError("self test: the controller does not start; what it said is above")
+            raise ControllerError("self-test: the controller does not start; its messages are above")
         links = 2 * self.count if self.count > 2 else 2
         wait_for("all switches connect and find their links", lambda: len(self.topology()["links"]) == links)
-        time.sleep(1.0)  # ports settle
+        time.sleep(1.0)  # until ports count as edges
 
     def kill_controller(self) -> None:
         """Kill -9."""
@@ -153,7 +153,7 @@ class Network:
         return {row["flow"]: row for row in self.client.ask("GET", "/v1/flows?limit=10000")[1]["flows"]}
 
     def close(self) -> None:
-        """End the programs."""
+        """End all programs."""
         if self.process is not None:
             self.kill_controller()
         self.switch.close()

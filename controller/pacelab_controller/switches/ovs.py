@@ -1,10 +1,10 @@
-"""Starts Open vSwitch in a folder of its own, beside any that the system has.
+"""Starts Open vSwitch in a separate folder, independent of the system's Open vSwitch.
 
-The kernel's datapath is taken where the kernel has one, else Open vSwitch's own in user space, which needs nothing.
+It uses the kernel's datapath if the kernel has one, else the user-space datapath, which needs no kernel module.
 
-Voice: each port whose rate is known gets HTB with two queues, 0 for all and 1 for voice. The kernel's datapath puts a
-packet into the queue that its rule names. The one in user space does not pass that on to the kernel's HTB: so there
-a filter on the DSCP does it, which the same rules have set (measured in docs/controller.md).
+Voice: each port with a known rate gets HTB with two queues, 0 for all packets and 1 for voice. The kernel's datapath
+puts a packet into the queue that its rule names. The user-space datapath does not pass the queue on to the kernel's
+HTB, so a filter on the DSCP selects the queue there; the same rules set the DSCP (measured in docs/controller.md).
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from pathlib import Path
 from pacelab_controller.errors import ControllerError
 
 PROGRAMS = ("ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl")
-MEND = "apt-get install --no-install-recommends openvswitch-switch"
+INSTALL_OVS = "apt-get install --no-install-recommends openvswitch-switch"
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 READY_S = 20.0
 SAFE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 VOICE_TOS = (0xC0, 0xB8, 0xB0)
 """CS6, EF and VOICE-ADMIT."""
 SHAPED = 0.98
-"""Of a wire's rate: packets have to wait here, where voice may pass them, not behind."""
+"""Share of a wire's rate: packets must wait here, where voice can overtake them, not in the wire's queue."""
 VOICE_SHARE = 0.5
-"""Of a wire's rate that voice is sure of; it may have all that is free."""
+"""Share of a wire's rate that is guaranteed for voice; voice may use all free capacity."""
 
 
 def missing() -> str | None:
-    """What is lacking, and the command that mends it."""
+    """What is missing, and the command that installs it; None if nothing is missing."""
     for program in PROGRAMS:
         if shutil.which(program, path=SAFE_PATH) is None:
-            return f"no program {program} here: {MEND}"
-    return None if SCHEMA.is_file() else f"no {SCHEMA}: {MEND}"
+            return f"{program} is not installed; install it: {INSTALL_OVS}"
+    return None if SCHEMA.is_file() else f"{SCHEMA} does not exist; install it: {INSTALL_OVS}"
 
 
 class OpenVSwitch:
-    """A running one. Its processes end with the one that made it, at the latest."""
+    """A running Open vSwitch. Its processes end at the latest with the process that started them."""
 
     def __init__(self, folder: Path, *, prefix: Sequence[str] = ()) -> None:
-        """`prefix`: a command line that runs another one where the ports are, for example `nsenter --net=...`."""
+        """`prefix`: a command line that runs a command where the ports are, for example `nsenter --net=...`."""
         if problem := missing():
             raise ControllerError(problem)
         self.folder, self._prefix = folder, list(prefix)
@@ -70,13 +70,13 @@ class OpenVSwitch:
         self._await((self.folder / "db.sock").exists, "ovsdb-server")
         self._run("ovs-vsctl", f"--db={self._database}", "--no-wait", "init")
         self._spawn("ovs-vswitchd", self._database)
-        self._vsctl("wait-until", "Open_vSwitch", ".", "datapath_types!=[]")  # it has started
+        self._vsctl("wait-until", "Open_vSwitch", ".", "datapath_types!=[]")  # it is ready
         self.datapath = self._choose_datapath()
 
     def add_bridge(self, name: str, *, dpid: int, controller: str) -> None:
-        """A switch that speaks OpenFlow 1.3 with the controller at "tcp:ADDRESS:PORT".
+        """Add a switch that uses OpenFlow 1.3 with the controller at "tcp:ADDRESS:PORT".
 
-        Without the controller it goes on with the rules that it has (fail mode "secure").
+        Without the controller it keeps its rules (fail mode "secure").
         """
         self._vsctl(
             *("add-br", name, "--", "set", "bridge", name),
@@ -90,7 +90,7 @@ class OpenVSwitch:
         )
 
     def add_port(self, bridge: str, device: str, *, number: int, rate_bps: int | None = None) -> None:
-        """An interface as port `number`; with a rate it gets queues."""
+        """Add an interface as port `number`; with a rate it gets queues."""
         self._vsctl(
             *("add-port", bridge, device, "--", "set", "interface", device, f"ofport_request={number}"),
         )
@@ -113,17 +113,17 @@ class OpenVSwitch:
                 self._run("tc", "filter", "add", "dev", device, "parent", "1:", "protocol", "ip", *match, inside=True)
 
     def bridge_ports(self, bridge: str) -> list[str]:
-        """Names of its ports."""
+        """The names of a bridge's ports."""
         return self._vsctl("list-ports", bridge).split()
 
     def rules(self, bridge: str) -> list[str]:
-        """Its table, a line a rule."""
+        """The table of a bridge, one line per rule."""
         target = f"unix:{self.folder}/{bridge}.mgmt"
         text = self._run("ovs-ofctl", "-O", "OpenFlow13", "dump-flows", target)
         return [line.strip() for line in text.splitlines() if "cookie=" in line]
 
     def close(self) -> None:
-        """End it."""
+        """End all its processes."""
         for process in reversed(self._processes.values()):
             if process.poll() is None:
                 process.terminate()
@@ -136,14 +136,14 @@ class OpenVSwitch:
         self._processes = {}
 
     def ended(self) -> tuple[str, str] | None:
-        """A program that runs no more, and how it ended."""
+        """A program that has ended, and how."""
         for program, process in self._processes.items():
             if (code := process.poll()) is not None:
                 return program, f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         return None
 
     def _choose_datapath(self) -> str:
-        """The kernel's, if it has one: asked of Open vSwitch itself, on a bridge that goes again."""
+        """The kernel's datapath if it works, tried on a temporary bridge; else the one in user space."""
         text = self._run("ovs-vsctl", f"--db={self._database}", "get", "Open_vSwitch", ".", "datapath_types")
         if "system" not in text:
             return "netdev"
@@ -194,5 +194,5 @@ class OpenVSwitch:
         until = time.monotonic() + READY_S
         while not ready():
             if time.monotonic() > until or self.ended():
-                raise ControllerError(f"Open vSwitch: {what} does not come up; its log is in {self.folder}")
+                raise ControllerError(f"Open vSwitch: {what} does not start; see its log in {self.folder}")
             time.sleep(0.02)

@@ -1,8 +1,8 @@
-"""`pacelab controller --check`: the controller against a real Open vSwitch, in private namespaces.
+"""`pacelab controller --check`: tests the controller with a real Open vSwitch, in private namespaces.
 
-    python -m pacelab_controller.switches.selftest      (there)
+    python -m pacelab_controller.switches.selftest      (in these namespaces)
 
-A ring of three switches, which would loop, with a host at each.
+Three switches form a ring, in which broadcasts could loop, with one host each.
 """
 
 from __future__ import annotations
@@ -35,50 +35,48 @@ FIRST_PACKET_S = 0.020
 OUTAGE_S = 1.0
 FIRST_PACKETS = 40
 AHEAD = -10
-"""Niceness: a machine that is busy with other things says nothing about the controller."""
+"""Niceness, so that other work on the machine does not influence the result."""
 QUESTIONS, LOOP_S = 5, 1.5
 DEAD_S = 5.0
-"""Longer than hosts ask for a neighbour in vain."""
+"""Longer than hosts repeat unanswered ARP requests."""
 VOICE_PORT, ECHO_PORT = 16_400, 7_000
 PACE_S = 0.02
 CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
-"""What making namespaces takes; root in a container may be without -> its bit (linux/capability.h)."""
+"""Capabilities for making namespaces, which root in a container may lack -> bit (linux/capability.h)."""
 Check = tuple[str, Callable[[Network], str]]
 
 
-def run_in_private(*, json: bool, say: Callable[[str], None]) -> int:
-    """Run the self test in namespaces of its own; the exit code."""
+def run_in_private(*, json: bool, print_line: Callable[[str], None]) -> int:
+    """Run the self-test in private namespaces; returns the exit code."""
     if sys.platform != "linux":
-        raise ControllerError(f"controller --check: it needs Linux, this is {sys.platform}")
+        raise ControllerError(f"--check does not work on {sys.platform}; run it on Linux")
     if os.geteuid() != 0:
-        raise ControllerError("controller --check: it makes network namespaces: run as root")
+        raise ControllerError("--check makes network namespaces; run it as root")
     if lacks := _lacking():
         allow = " ".join(f"--cap-add {name.removeprefix('CAP_')}" for name in lacks)
-        raise ControllerError(
-            f"controller --check: this root is without {' and '.join(lacks)}; in a container: {allow}"
-        )
+        raise ControllerError(f"--check: root lacks {' and '.join(lacks)} here; start the container with {allow}")
     if problem := missing():
-        raise ControllerError(f"controller --check: {problem}")
+        raise ControllerError(f"--check: {problem}")
     if shutil.which("unshare", path=SAFE_PATH) is None:
-        raise ControllerError("controller --check: no program unshare here: apt-get install util-linux")
+        raise ControllerError("--check: unshare is not installed; install it: apt-get install util-linux")
     options = ["--json"] if json else []
     command = [*_UNSHARE, sys.executable, "-P", "-m", "pacelab_controller.switches.selftest", *options]
     here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     done = subprocess.run(command, env=os.environ | {"PYTHONPATH": here, "PATH": SAFE_PATH}, check=False)
     if done.returncode == 0:
-        say("all checks passed")
+        print_line("all checks passed")
     return done.returncode
 
 
 def _lacking() -> list[str]:
-    """Those of `CAPABILITIES` that this process is without."""
+    """The `CAPABILITIES` that this process lacks."""
     lines = Path("/proc/self/status").read_text().splitlines()
     held = next(int(line.split()[1], 16) for line in lines if line.startswith("CapEff:"))
     return [name for name, bit in CAPABILITIES.items() if not held >> bit & 1]
 
 
 def main() -> int:
-    """Run all checks, in order; 1 when one has failed."""
+    """Run all checks in order; returns 1 if one has failed."""
     os.setpriority(os.PRIO_PROCESS, 0, AHEAD)
     shell("mount -t tmpfs tmpfs /run && mkdir -p /run/netns")
     as_json = "--json" in sys.argv
@@ -138,8 +136,8 @@ def _no_loop(network: Network) -> str:
         with contextlib.suppress(BlockingIOError):
             while True:
                 heard += hearing.recv(2048) == question
-    assert heard == QUESTIONS, f"{QUESTIONS} unanswered questions were heard {heard} times"
-    return f"{QUESTIONS} broadcasts were heard {heard} times"
+    assert heard == QUESTIONS, f"{QUESTIONS} broadcasts arrived {heard} times"
+    return f"{QUESTIONS} broadcasts arrived {heard} times"
 
 
 def _ping(network: Network) -> str:
@@ -149,7 +147,7 @@ def _ping(network: Network) -> str:
                 said = src.run(f"ping -c 3 -i 0.1 -W 2 {dst.address}")
                 assert "3 received" in said, said
                 assert "DUP" not in said, said
-    return "six pairs, nothing lost, nothing twice"
+    return "six pairs, nothing lost or duplicated"
 
 
 class Echo:
@@ -187,8 +185,8 @@ def first_packets(src: Host, dst: Host, count: int = FIRST_PACKETS) -> list[floa
 def _first_packet(network: Network) -> str:
     found = first_packets(network.hosts[0], network.hosts[1])
     median = statistics.median(found)
-    assert median < FIRST_PACKET_S, f"{median * 1e3:.1f} ms at the median"
-    return f"{median * 1e3:.1f} ms there and back at the median, worst of {len(found)}: {max(found) * 1e3:.1f} ms"
+    assert median < FIRST_PACKET_S, f"the median is {median * 1e3:.1f} ms"
+    return f"median round trip {median * 1e3:.1f} ms, longest of {len(found)}: {max(found) * 1e3:.1f} ms"
 
 
 def _classes(network: Network) -> str:
@@ -209,8 +207,8 @@ def _classes(network: Network) -> str:
     assert kinds == {"tcp", "voice"}, f"classes {sorted(kinds)}"
     assert row is not None
     rules = [rule for rule in network.switch.rules("s1") if "set_queue:1" in rule]
-    assert rules, "no rule puts voice into its queue"
-    return f"TCP, and voice by {row['reason']}; its rule names the queue"
+    assert rules, "no rule selects the queue for voice"
+    return f"TCP, and voice by {row['reason']}; its rule selects the queue"
 
 
 def rtp(number: int, source: int = 7) -> bytes:
@@ -236,7 +234,7 @@ def _statistics(network: Network) -> str:
 
 
 class Stream:
-    """Numbered datagrams from a host to an address, 50 a second, in a thread; what came of them."""
+    """Numbered datagrams from a host to an address, 50 per second, in a thread, and their answers."""
 
     def __init__(self, src: Host, address: str, port: int = ECHO_PORT) -> None:
         with src.inside():
@@ -266,7 +264,7 @@ class Stream:
                 continue
 
     def stop(self) -> None:
-        """End it; what is under way still arrives."""
+        """End the stream after packets in transit have arrived."""
         time.sleep(0.3)
         self._stop.set()
         for thread in self._threads:
@@ -274,12 +272,12 @@ class Stream:
         self.socket.close()
 
     def outage_s(self) -> float:
-        """The longest time between two answers, less the pace."""
+        """The longest time between two answers, minus the sending interval."""
         times = sorted(at for arrivals in self.back.values() for at in arrivals)
         return max(later - earlier for earlier, later in pairwise(times)) - PACE_S
 
     def lost(self) -> int:
-        """Packets without an answer, the last few left out."""
+        """Packets without an answer, except the last few."""
         last = max(self.sent) - 10
         return sum(number not in self.back for number in self.sent if number < last)
 
@@ -300,7 +298,7 @@ def _link_down(network: Network) -> str:
     time.sleep(1)
     stream.stop()
     assert stream.outage_s() < OUTAGE_S, f"{stream.outage_s():.2f} s"
-    assert not stream.twice(), f"{stream.twice()} packets came twice"
+    assert not stream.twice(), f"{stream.twice()} packets arrived twice"
     return f"{stream.outage_s() * 1e3:.0f} ms without answers, {stream.lost()} packets lost, none twice"
 
 
@@ -308,21 +306,21 @@ def _handover(network: Network) -> str:
     first, second, third = network.hosts
     station = "10.9.0.100"
     second.run(f"ip addr add {station}/32 dev eth0")
-    second.say_where(station)
+    second.announce_address(station)
     stream = Stream(first, station)
     time.sleep(1)
     begun = time.monotonic()
     Echo(third)
     third.run(f"ip addr add {station}/32 dev eth0")
-    third.say_where(station)  # both answer for it now: what is under way is not lost
+    third.announce_address(station)  # both hosts answer for it now, so packets in transit are not lost
     time.sleep(2.5)
     second.run(f"ip addr del {station}/32 dev eth0")
     time.sleep(1)
     stream.stop()
     place = next(row for row in network.topology()["stations"] if row["address"] == station)
-    assert place["switch"].endswith("3"), f"the station is taken to be at {place['switch']}"
+    assert place["switch"].endswith("3"), f"the controller places the station at {place['switch']}"
     assert stream.outage_s() < OUTAGE_S, f"{stream.outage_s():.2f} s"
-    assert not stream.twice(), f"{stream.twice()} packets came twice"
+    assert not stream.twice(), f"{stream.twice()} packets arrived twice"
     assert time.monotonic() - begun < 10
     left = [rule for rule in network.switch.rules("s2") if f"nw_dst={station}" in rule]
     assert not left, f"old rules stay: {left[0]}"
@@ -334,19 +332,21 @@ def _killed(network: Network) -> str:
     stream = Stream(first, second.address)
     time.sleep(1)
     network.kill_controller()
-    for host, other in ((first, second), (second, first)):  # as if it were time to ask again: three times, then no more
+    for host, other in ((first, second), (second, first)):  # as if the entry had expired: three requests, then no more
         host.run(f"ip neigh replace {other.address} lladdr {other.mac} dev eth0 nud probe")
     time.sleep(DEAD_S)
     network.start_controller()
     time.sleep(2.5)
     flow = next((flow for flow in network.flows() if flow.endswith(f"> {second.address}:{ECHO_PORT}")), None)
     stream.stop()
-    # Switches that needed their controller would be silent for as long as it was dead; a busy machine is not.
+    # Switches that need their controller would be silent while it is dead; a busy machine would not.
     assert stream.outage_s() < OUTAGE_S < DEAD_S, f"{stream.outage_s():.2f} s without answers"
     assert not stream.lost(), f"{stream.lost()} packets lost"
-    assert flow is not None, "the flow was not found again"
+    assert flow is not None, "the new controller does not know the flow"
     longest_ms = max(0.0, stream.outage_s()) * 1e3
-    return f"no packet of {len(stream.sent)} lost, {longest_ms:.0f} ms without answers, its flow found again"
+    return (
+        f"no packet of {len(stream.sent)} lost, {longest_ms:.0f} ms without answers, the new controller knows the flow"
+    )
 
 
 def _guarded(network: Network) -> str:
@@ -354,7 +354,7 @@ def _guarded(network: Network) -> str:
     for method, path, body in (("GET", "/v1/flows", None), ("PUT", "/v1/stations/10.9.0.1", {"gateway": "g"})):
         status, _answer = client.ask(method, path, body)
         assert status == 401, f"{method} {path} without the token: {status}"
-    return "no reading and no writing without the token"
+    return "reading and writing need the token"
 
 
 def _checks() -> Iterator[Check]:

@@ -1,6 +1,6 @@
-"""The routes, and the models of what requests carry and answers say.
+"""The routes, and the models of requests and answers.
 
-All routes go through the shell; none holds state of its own.
+All routes use the driver; none keeps state.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from pacelab.units import NS_PER_S
-from pacelab_controller.core.brain import Brain
+from pacelab_controller.core.controller import Controller
 from pacelab_controller.core.frames import address_text, mac_text
 from pacelab_controller.core.messages import Entry, FiveTuple
 from pacelab_controller.core.policy import SILENT_NS, Gateway
-from pacelab_controller.openflow.shell import Shell
+from pacelab_controller.openflow.driver import Driver
 
-# What requests carry and answers say. Rates are bit/s, times seconds.
+# Requests and answers. Rates are in bit/s, times in seconds.
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$")]
 _BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _FIRST = "(22[0-3]|2[01][0-9]|1[3-9][0-9]|12[0-689]|1[01][0-9]|[1-9][0-9]?)"
 ADDRESS = rf"^{_FIRST}\.{_BYTE}\.{_BYTE}\.{_BYTE}$"
-"""An IPv4 address that one host can have: 1 to 223 first, not 127."""
+"""An IPv4 address of one host: the first number is 1 to 223, not 127."""
 Address = Annotated[str, Field(pattern=ADDRESS, examples=["10.77.0.3"])]
-MOST_ROWS = 256
+MAX_ROWS = 256
 
 
 def _whole(value: Any) -> Any:
-    """JSON knows one kind of number: 15.0 is an integer."""
+    """JSON has one kind of number, so 15.0 is an integer."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -49,19 +49,19 @@ class _Strict(BaseModel):
 
 
 class Policy(_Strict):
-    """What a gateway is to do."""
+    """The policy of a gateway."""
 
-    scheme: Name | None = Field(default=None, description="one that its agent can run; null: as it is")
+    scheme: Name | None = Field(default=None, description="a scheme that its agent can run; null: unchanged")
     limits: dict[Name, Limit] = Field(
         default={},
         max_length=16,
-        description="settings of the scheme, by name",
-        json_schema_extra={"additionalProperties": False},  # other names than those of the pattern
+        description="settings of the scheme by name",
+        json_schema_extra={"additionalProperties": False},  # no names outside the pattern
     )
 
 
 class GatewayHello(_Strict):
-    """What a gateway's agent says of itself when it starts."""
+    """What a gateway's agent states when it starts."""
 
     address: Address
     schemes: list[Name] = Field(max_length=64)
@@ -70,7 +70,7 @@ class GatewayHello(_Strict):
 
 
 class FlowReport(_Strict):
-    """What an agent knows of one flow."""
+    """An agent's measurements of one flow."""
 
     src: Address
     dst: Address
@@ -82,15 +82,15 @@ class FlowReport(_Strict):
 
 
 class GatewayReport(_Strict):
-    """What an agent does and sees, each second."""
+    """An agent's status, once per second."""
 
     scheme: Name
     refused: Annotated[str, Field(max_length=300)] | None = None
-    flows: list[FlowReport] = Field(default=[], max_length=MOST_ROWS)
+    flows: list[FlowReport] = Field(default=[], max_length=MAX_ROWS)
 
 
 class StationPlace(_Strict):
-    """Where a station is now."""
+    """The gateway of a station."""
 
     gateway: Name
 
@@ -128,7 +128,7 @@ class FlowRow(BaseModel):
 
 
 class Flows(BaseModel):
-    """The fastest flows, and how many there are."""
+    """The number of flows, and the fastest ones."""
 
     count: int
     flows: list[FlowRow]
@@ -172,27 +172,31 @@ class Topology(BaseModel):
 
 
 class Problem(BaseModel):
-    """Why a request was not carried out."""
+    """Why a request failed."""
 
     detail: str | list[Any]
 
 
 # The routes.
 
-MOST_STREAMS = 32
+MAX_STREAMS = 32
 STREAM_STEP_S = 0.1
 HEARTBEAT_S = 5.0
 SHOWN = 200
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": text}
-    for status, text in ((401, "no token"), (403, "a foreign Host or Origin"), (400, "not HTTP as it should be"))
+    for status, text in (
+        (401, "the token is missing or wrong"),
+        (403, "a foreign Host or Origin"),
+        (400, "invalid HTTP"),
+    )
 }
 WRITES = PROBLEMS | {
-    404: {"model": Problem, "description": "there is none such"},
-    409: {"model": Problem, "description": "it cannot be, now"},
-    411: {"model": Problem, "description": "a body without a length"},
-    413: {"model": Problem, "description": "too large"},
-    422: {"model": Problem, "description": "not allowed"},
+    404: {"model": Problem, "description": "unknown name"},
+    409: {"model": Problem, "description": "not possible now"},
+    411: {"model": Problem, "description": "the body has no length"},
+    413: {"model": Problem, "description": "the body is too large"},
+    422: {"model": Problem, "description": "invalid value"},
 }
 
 PAGE_HEADERS = {
@@ -202,13 +206,13 @@ PAGE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 }
-"""The link holds the token: it stays on this page."""
+"""The link contains the token, so it must not leave this page."""
 
 GatewayName = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$")]
 
 
-def make_api(shell: Shell, *, names: dict[str, str], picture: dict[str, Any] | None = None) -> FastAPI:
-    """The application. `names`: of switches (16 hexadecimal digits) and addresses; `picture`: for the page."""
+def make_api(driver: Driver, *, names: dict[str, str], picture: dict[str, Any] | None = None) -> FastAPI:
+    """The application. `names`: names of switches (16 hexadecimal digits) and addresses; `picture`: for the page."""
     api = FastAPI(
         title="PaceLab's controller",
         version="1",
@@ -219,47 +223,47 @@ def make_api(shell: Shell, *, names: dict[str, str], picture: dict[str, Any] | N
         responses=PROBLEMS,
     )
     api.add_exception_handler(RequestValidationError, _refused)
-    _add_views(api, shell, names)
-    _add_gateways(api, shell)
-    _add_events(api, shell)
-    _add_page(api, shell, names, picture)
+    _add_views(api, driver, names)
+    _add_gateways(api, driver)
+    _add_events(api, driver)
+    _add_page(api, driver, names, picture)
     return api
 
 
 async def _refused(_request: Request, error: Exception) -> JSONResponse:
-    """What is not allowed, without repeating what was sent: that may be no JSON (NaN)."""
+    """Report invalid values without repeating them, because they may not be JSON (NaN)."""
     assert isinstance(error, RequestValidationError)
     found = [{name: problem[name] for name in ("type", "loc", "msg")} for problem in error.errors()]
     return JSONResponse({"detail": found}, status_code=422)
 
 
-def _add_views(api: FastAPI, shell: Shell, names: dict[str, str]) -> None:
-    """What there is to see."""
+def _add_views(api: FastAPI, driver: Driver, names: dict[str, str]) -> None:
+    """Routes that read."""
 
     @api.get("/v1/topology", response_model=Topology)
     def topology() -> Any:
-        """Switches, links, and which address is where."""
-        return shell.ask(lambda brain, _now_ns: _topology(brain, names))
+        """Switches, links, and the places of addresses."""
+        return driver.ask(lambda controller, _now_ns: _topology(controller, names))
 
     @api.get("/v1/flows", response_model=Flows)
     def flows(limit: Annotated[int, Query(ge=1, le=10_000)] = SHOWN) -> Any:
         """Flows with class and rate, the fastest first."""
-        return shell.ask(lambda brain, now_ns: _flows(brain, now_ns, limit))
+        return driver.ask(lambda controller, now_ns: _flows(controller, now_ns, limit))
 
     @api.get("/v1/gateways", response_model=list[GatewayState])
     def gateways() -> Any:
         """Gateways with scheme and policy."""
-        return shell.ask(lambda brain, now_ns: [_gateway(one, now_ns) for one in brain.policies.all()])
+        return driver.ask(lambda controller, now_ns: [_gateway(one, now_ns) for one in controller.policies.all()])
 
 
-def _add_gateways(api: FastAPI, shell: Shell) -> None:
-    """What gateways' agents tell, and what is wanted of them."""
+def _add_gateways(api: FastAPI, driver: Driver) -> None:
+    """Routes for gateways' agents and their policies."""
 
     @api.put("/v1/gateways/{name}", response_model=GatewayState, responses=WRITES)
     def announce(name: GatewayName, hello: GatewayHello) -> Any:
-        """A gateway's agent has started; the answer says what is wanted of it."""
+        """A gateway's agent has started; the answer contains its policy."""
 
-        def tell(brain: Brain, now_ns: int) -> Any:
+        def tell(controller: Controller, now_ns: int) -> Any:
             gateway = Gateway(
                 name=name,
                 address=_number(hello.address),
@@ -268,63 +272,65 @@ def _add_gateways(api: FastAPI, shell: Shell) -> None:
                 scheme=hello.scheme,
                 heard_ns=now_ns,
             )
-            return brain.announce(now_ns, gateway) or _gateway(gateway, now_ns)
+            return controller.announce(now_ns, gateway) or _gateway(gateway, now_ns)
 
-        found = shell.ask(tell)
+        found = driver.ask(tell)
         if isinstance(found, str):
             raise HTTPException(409, found)
         return found
 
     @api.put("/v1/gateways/{name}/policy", response_model=GatewayState, responses=WRITES)
-    def want(name: GatewayName, policy: Policy) -> Any:
-        """Set scheme and limits of a gateway."""
+    def set_policy(name: GatewayName, policy: Policy) -> Any:
+        """Set the scheme and the limits of a gateway."""
 
-        def tell(brain: Brain, now_ns: int) -> Any:
-            found = brain.want(now_ns, name, scheme=policy.scheme, limits=policy.limits)
+        def tell(controller: Controller, now_ns: int) -> Any:
+            found = controller.set_policy(now_ns, name, scheme=policy.scheme, limits=policy.limits)
             return found if isinstance(found, str) else _gateway(found, now_ns)
 
-        found = shell.ask(tell)
+        found = driver.ask(tell)
         if isinstance(found, str):
             raise HTTPException(404 if found.startswith("no gateway") else 409, found)
         return found
 
     @api.post("/v1/gateways/{name}/status", status_code=204, responses=WRITES)
     def report(name: GatewayName, status: GatewayReport) -> Response:
-        """What a gateway's agent does and sees."""
+        """The status of a gateway's agent."""
         seen = {
             FiveTuple(_number(row.src), _number(row.dst), row.protocol, row.sport, row.dport): (row.rtt_s, row.mos)
             for row in status.flows
         }
-        known = shell.ask(
-            lambda brain, now_ns: brain.report(now_ns, name, scheme=status.scheme, refused=status.refused, flows=seen)
+        known = driver.ask(
+            lambda controller, now_ns: controller.report(
+                now_ns, name, scheme=status.scheme, refused=status.refused, flows=seen
+            )
         )
         if not known:
-            raise HTTPException(404, f"no gateway {name}: PUT /v1/gateways/{name} first")
+            raise HTTPException(404, f"no gateway {name!r}; send PUT /v1/gateways/{name} first")
         return Response(status_code=204)
 
     @api.put("/v1/stations/{address}", status_code=204, responses=WRITES)
     def register(address: Annotated[str, Path(pattern=ADDRESS)], place: StationPlace) -> Response:
         """A station is at this gateway now."""
-        problem = shell.ask(lambda brain, now_ns: brain.register(now_ns, _number(address), place.gateway))
+        problem = driver.ask(lambda controller, now_ns: controller.register(now_ns, _number(address), place.gateway))
         if problem is not None:
             raise HTTPException(404 if problem.startswith("no gateway") else 409, problem)
         return Response(status_code=204)
 
 
-def _add_events(api: FastAPI, shell: Shell) -> None:
-    """What happens, as it happens."""
+def _add_events(api: FastAPI, driver: Driver) -> None:
+    """The event stream."""
     streams = [0]
 
     @api.get("/v1/events", responses={200: {"content": {"text/event-stream": {}}}, 503: {"model": Problem}})
     async def events(since: Annotated[int | None, Query(ge=0, le=2**53)] = None) -> Response:
-        """Server-sent events from now on, or from the event numbered `since` (what is still kept of it)."""
-        if streams[0] >= MOST_STREAMS:
-            raise HTTPException(503, f"there are {MOST_STREAMS} streams already")
-        return StreamingResponse(_stream(shell, since, streams), media_type="text/event-stream")
+        """Server-sent events from now on, or from the event with the number `since`, if it is still kept."""
+        if streams[0] >= MAX_STREAMS:
+            raise HTTPException(503, f"there are {MAX_STREAMS} streams already; close one")
+        return StreamingResponse(_stream(driver, since, streams), media_type="text/event-stream")
 
 
-def _add_page(api: FastAPI, shell: Shell, names: dict[str, str], picture: dict[str, Any] | None) -> None:
-    """The page is pacelab's: it offers one by an entry point, so that we need not know it."""
+def _add_page(api: FastAPI, driver: Driver, names: dict[str, str], picture: dict[str, Any] | None) -> None:
+    """The page, which pacelab offers by an entry point."""
     pages = entry_points(group="pacelab.pages", name="network")
 
     @api.get("/", response_class=HTMLResponse, include_in_schema=False)
@@ -332,17 +338,17 @@ def _add_page(api: FastAPI, shell: Shell, names: dict[str, str], picture: dict[s
         for offered in pages:
             make_page: Callable[[dict[str, Any]], str] = offered.load()
             return HTMLResponse(make_page(picture or {}), headers=PAGE_HEADERS)
-        raise HTTPException(404, "this installation has no page")
+        raise HTTPException(404, "no page is installed; install pacelab")
 
 
-async def _stream(shell: Shell, since: int | None, streams: list[int]) -> AsyncIterator[str]:
+async def _stream(driver: Driver, since: int | None, streams: list[int]) -> AsyncIterator[str]:
     streams[0] += 1
     try:
-        number = shell.brain.journal.next if since is None else since
+        number = driver.controller.journal.next if since is None else since
         quiet_s = 0.0
         yield ": PaceLab's controller\n\n"
         while True:
-            entries = shell.ask(lambda brain, _now_ns, at=number: brain.journal.since(at))  # type: ignore[misc]
+            entries = driver.ask(lambda controller, _now_ns, at=number: controller.journal.since(at))  # type: ignore[misc]
             for entry in entries:
                 number = entry.number + 1
                 yield _event(entry)
@@ -360,8 +366,8 @@ def _event(entry: Entry) -> str:
     return f"id: {entry.number}\nevent: {entry.kind}\ndata: {json.dumps(data, allow_nan=False)}\n\n"
 
 
-def _topology(brain: Brain, names: dict[str, str]) -> dict[str, Any]:
-    network = brain.network
+def _topology(controller: Controller, names: dict[str, str]) -> dict[str, Any]:
+    network = controller.network
     ports: dict[int, dict[str, str]] = {dpid: {} for dpid in network.switches}
     for end, _mac in network.ports():
         ports[end.dpid][str(end.port)] = network.port_name(end)
@@ -383,15 +389,15 @@ def _topology(brain: Brain, names: dict[str, str]) -> dict[str, Any]:
                 "mac": mac_text(place.mac),
                 "how": how.name.lower(),
             }
-            for address, place, how, _since_ns in brain.locations.all()
+            for address, place, how, _since_ns in controller.locations.all()
         ],
-        "counters": dict(brain.counters),
+        "counters": dict(controller.counters),
     }
 
 
-def _flows(brain: Brain, now_ns: int, limit: int) -> dict[str, Any]:
-    busy = sorted((flow for flow in brain.flows if flow.packets), key=lambda flow: -flow.rate_bps)
-    return {"count": len(busy), "flows": [flow.row(now_ns, brain.network) for flow in busy[:limit]]}
+def _flows(controller: Controller, now_ns: int, limit: int) -> dict[str, Any]:
+    busy = sorted((flow for flow in controller.flows if flow.packets), key=lambda flow: -flow.rate_bps)
+    return {"count": len(busy), "flows": [flow.row(now_ns, controller.network) for flow in busy[:limit]]}
 
 
 def _gateway(gateway: Gateway, now_ns: int) -> dict[str, Any]:

@@ -1,12 +1,12 @@
-"""Asks a controller over HTTP, on a port of this host or a Unix socket, with nothing but the standard library.
+"""An HTTP client for the controller, on a port of this host or a Unix socket, with the standard library only.
 
-    python -m pacelab_controller.web.client URL NAME      the token in PACELAB_CONTROLLER_TOKEN
+    python -m pacelab_controller.web.client URL NAME      the token is in PACELAB_CONTROLLER_TOKEN
 
-is a gateway's agent at the controller: a process of its own, so that no network can hold up packets.
+connects a gateway's agent to the controller. It is a separate process, so that the network cannot delay packets.
 
-stdin:  first what the agent says of itself (`api.GatewayHello`), then a report each second (`GatewayReport`);
-stdout: what is wanted of it, `{"scheme": ..., "limits": {...}}`, when it is first known and whenever it changes.
-JSON, an object a line. Ends when stdin does. A controller that is gone is waited for; the agent goes on meanwhile.
+stdin:  first the agent's description (`api.GatewayHello`), then a status each second (`GatewayReport`);
+stdout: the policy, `{"scheme": ..., "limits": {...}}`, when it is first known and when it changes.
+One JSON object per line. It ends when stdin ends. If the controller stops, it waits for it, and the agent continues.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from typing import Any
 from urllib.parse import urlsplit
 
 TOKEN = "PACELAB_CONTROLLER_TOKEN"
-"""In the environment of a controller and of whoever asks it: the token that it wants to see."""
-PATIENCE_S = 5.0
+"""The environment variable with the token, for the controller and its clients."""
+TIMEOUT_S = 5.0
 STREAM_S = 15.0
-"""The stream says at least every 5 s that it is there."""
+"""The stream sends something at least every 5 s."""
 
 
 class Client:
-    """`url`: http://127.0.0.1:PORT or unix:PATH. Raises OSError when nobody answers."""
+    """`url`: http://127.0.0.1:PORT or unix:PATH. Raises OSError if the controller does not answer."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url, self._token = url, token
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """Status, and the answer's JSON (None if it has none)."""
+        """The status, and the JSON of the answer (None without a body)."""
         connection = self._connect()
         try:
             headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
@@ -51,16 +51,14 @@ class Client:
             connection.close()
 
     def events(self) -> Iterator[tuple[str, Any]]:
-        """Kind and data of each event from now on; ends with OSError when the controller does."""
+        """Kind and data of each event from now on. Raises OSError when the controller ends."""
         connection = self._connect()
         connection.timeout = STREAM_S
         connection.request("GET", "/v1/events", headers={"Authorization": f"Bearer {self._token}"})
         answer = connection.getresponse()
         if answer.status != 200:
             connection.close()
-            reason = (
-                f"events: status {answer.status}" if answer.status != 401 else f"it takes another token than {TOKEN}"
-            )
+            reason = f"events: status {answer.status}" if answer.status != 401 else f"the token in {TOKEN} is wrong"
             raise OSError(f"{self._url}: {reason}")
         return _read_events(connection, answer)
 
@@ -68,7 +66,7 @@ class Client:
         if self._url.startswith("unix:"):
             return _UnixConnection(self._url.removeprefix("unix:"))
         parts = urlsplit(self._url)
-        return http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=PATIENCE_S)
+        return http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=TIMEOUT_S)
 
 
 def _read_events(connection: http.client.HTTPConnection, answer: http.client.HTTPResponse) -> Iterator[tuple[str, Any]]:
@@ -89,28 +87,28 @@ def _read_events(connection: http.client.HTTPConnection, answer: http.client.HTT
 
 class _UnixConnection(http.client.HTTPConnection):
     def __init__(self, path: str) -> None:
-        super().__init__("localhost", timeout=PATIENCE_S)
+        super().__init__("localhost", timeout=TIMEOUT_S)
         self._path = path
 
     def connect(self) -> None:
-        """In the place of a name and a port."""
+        """Connect to the path instead of a host and a port."""
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)
 
 
-# A gateway's agent at the controller.
+# The connection of a gateway's agent.
 
-AGAIN_S = 1.0
+RETRY_S = 1.0
 
 
 class Subscriber:
-    """Tells the controller of one gateway, and hears of its policy."""
+    """Reports one gateway to the controller, and receives its policy."""
 
     def __init__(self, client: Client, name: str) -> None:
         self._client, self._name = client, name
         self._hello: dict[str, Any] = {}
-        self._told: dict[str, Any] | None = None
+        self._printed: dict[str, Any] | None = None
         self._reachable: bool | None = None
 
     def run(self) -> None:
@@ -124,35 +122,37 @@ class Subscriber:
             report = json.loads(line)
             self._hello["scheme"] = report["scheme"]
             if not self._reachable:
-                continue  # not taken yet, or refused: another one may have the name
+                continue  # not accepted yet, or rejected because the name is in use
             try:
                 self._client.ask("POST", f"/v1/gateways/{self._name}/status", report)
             except (OSError, ValueError):
-                continue  # the listener says so, and comes back
+                continue  # the listener reports it and reconnects
 
     def _listen(self) -> None:
         while True:
             try:
                 self._follow()
             except (OSError, ValueError) as error:
-                self._say(False, f"not led by a controller ({error}): going on without it")
-            time.sleep(AGAIN_S)
+                self._say(False, f"no controller ({error}); the agent continues without it")
+            time.sleep(RETRY_S)
 
     def _follow(self) -> None:
         events = self._client.events()
         status, found = self._client.ask("PUT", f"/v1/gateways/{self._name}", self._hello)
         if status != 200:
             raise OSError(str(found.get("detail") if isinstance(found, dict) else status))
-        self._say(True, "the controller is there")
-        if found["wanted_scheme"] is not None or found["limits"]:  # else it has started anew, and knows of no wish
+        self._say(True, "connected to the controller")
+        if (
+            found["wanted_scheme"] is not None or found["limits"]
+        ):  # otherwise the controller was restarted and has no policy
             self._tell({"scheme": found["wanted_scheme"], "limits": found["limits"]})
         for kind, data in events:
             if kind == "policy" and data["gateway"] == self._name:
                 self._tell({"scheme": data["scheme"], "limits": data["limits"]})
 
     def _tell(self, wanted: dict[str, Any]) -> None:
-        if wanted != self._told:
-            self._told = wanted
+        if wanted != self._printed:
+            self._printed = wanted
             print(json.dumps(wanted), flush=True)
 
     def _say(self, reachable: bool, line: str) -> None:

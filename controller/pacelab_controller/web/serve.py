@@ -1,4 +1,4 @@
-"""Runs the REST server on sockets that are open already: loopback, a Unix socket, or both; and who may ask it."""
+"""Runs the REST server on open sockets (loopback, a Unix socket, or both), and checks who may use it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from urllib.parse import parse_qs
 import uvicorn
 
 from pacelab_controller.errors import ControllerError
-from pacelab_controller.openflow.shell import Shell
+from pacelab_controller.openflow.driver import Driver
 from pacelab_controller.web.api import make_api
 
 LOOPBACK = "127.0.0.1"
 UNIX_HOST = "localhost"
-"""The Host of requests over the Unix socket."""
-MOST_CONNECTIONS = 128
-LONGEST_UNIX_BYTES = 107
+"""The Host header of requests over the Unix socket."""
+MAX_CONNECTIONS = 128
+MAX_UNIX_PATH_BYTES = 107
 
 
 def open_port(port: int) -> socket.socket:
@@ -28,15 +28,17 @@ def open_port(port: int) -> socket.socket:
     try:
         return socket.create_server((LOOPBACK, port))
     except OSError as error:
-        raise ControllerError(f"--port {port}: {os.strerror(error.errno or 0)}; choose another one") from None
+        raise ControllerError(f"--port {port}: {os.strerror(error.errno or 0)}; choose another port") from None
 
 
 def open_unix(path: Path) -> socket.socket:
-    """A listening Unix socket for this user alone; one that a dead process left is replaced, a living one's is not."""
-    if len(os.fsencode(path)) > LONGEST_UNIX_BYTES:
-        raise ControllerError(f"--socket {path}: a path of at most {LONGEST_UNIX_BYTES} bytes is allowed")
+    """A listening Unix socket for this user only. It replaces the socket of a process that has ended."""
+    if len(os.fsencode(path)) > MAX_UNIX_PATH_BYTES:
+        raise ControllerError(
+            f"--socket {path}: the path must have at most {MAX_UNIX_PATH_BYTES} bytes; choose a shorter one"
+        )
     if path.is_socket() and _answers(path):
-        raise ControllerError(f"--socket {path}: in use by a process that answers; choose another place")
+        raise ControllerError(f"--socket {path}: another process uses it; choose another path")
     listening = socket.socket(socket.AF_UNIX)
     try:
         if path.is_socket():
@@ -49,12 +51,12 @@ def open_unix(path: Path) -> socket.socket:
         listening.listen()
     except OSError as error:
         listening.close()
-        raise ControllerError(f"--socket {path}: {error.strerror}; choose another place") from None
+        raise ControllerError(f"--socket {path}: {error.strerror}; choose another path") from None
     return listening
 
 
 def _answers(path: Path) -> bool:
-    """Whether anybody listens at a Unix socket."""
+    """Whether a process listens at a Unix socket."""
     with socket.socket(socket.AF_UNIX) as asking:
         try:
             asking.connect(str(path))
@@ -64,7 +66,7 @@ def _answers(path: Path) -> bool:
 
 
 def serve(
-    shell: Shell, sockets: list[socket.socket], *, token: str, names: dict[str, str], picture: dict[str, Any] | None
+    driver: Driver, sockets: list[socket.socket], *, token: str, names: dict[str, str], picture: dict[str, Any] | None
 ) -> None:
     """Serve until SIGTERM or Ctrl-C."""
     hosts = {UNIX_HOST}
@@ -72,7 +74,7 @@ def serve(
         if one.family == socket.AF_INET:
             port = one.getsockname()[1]
             hosts |= {f"{LOOPBACK}:{port}", f"localhost:{port}"}
-    guarded = Guard(make_api(shell, names=names, picture=picture), token=token, hosts=tuple(sorted(hosts)))
+    guarded = Guard(make_api(driver, names=names, picture=picture), token=token, hosts=tuple(sorted(hosts)))
     config = uvicorn.Config(
         guarded,
         lifespan="off",
@@ -80,13 +82,13 @@ def serve(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=1,
-        limit_concurrency=MOST_CONNECTIONS,
+        limit_concurrency=MAX_CONNECTIONS,
         ws="none",
     )
     uvicorn.Server(config).run(sockets=sockets)
 
 
-LARGEST_BODY_BYTES = 256 * 1024
+MAX_BODY_BYTES = 256 * 1024
 READS = ("GET", "HEAD")
 
 Scope = MutableMapping[str, Any]
@@ -96,13 +98,12 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Guard:
-    """Who may ask: an ASGI application in front of another, so that no route can forget it.
+    """An ASGI application in front of another that checks each request, so that no route can forget a check.
 
-    1. The Host header names this server: a page of another name that resolves to loopback gets nothing.
-    2. An Origin header, which browsers send with writes, is this server's.
-    3. A token: in the Authorization header, or for reading also in the query (an event stream of a page has no
-       headers).
-    4. A body of bounded size that says its length.
+    1. The Host header names this server, which excludes pages of another host name that resolves to loopback.
+    2. An Origin header, which browsers send with writes, names this server.
+    3. The token is in the Authorization header, or for reading in the query (a page's event stream has no headers).
+    4. A body states its length, which is bounded.
     """
 
     def __init__(self, application: Application, *, token: str, hosts: tuple[str, ...]) -> None:
@@ -110,7 +111,7 @@ class Guard:
         self._pages = {f"http://{host}" for host in hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or say why not."""
+        """Pass a request on, or answer why not."""
         if scope["type"] == "http" and (problem := self.refuse(scope)) is not None:
             status, reason = problem
             body = f'{{"detail":"{reason}"}}'.encode()
@@ -123,28 +124,28 @@ class Guard:
         await self._application(scope, receive, send)
 
     def refuse(self, scope: Scope) -> tuple[int, str] | None:
-        """Status and reason; None: it may."""
+        """Status and reason of a rejection; None if the request is valid."""
         headers: dict[bytes, bytes] = {}
         for name, value in scope["headers"]:
             if name in headers and name in (b"host", b"origin", b"authorization", b"content-length"):
-                return 400, "a header that says twice what it may say once"
+                return 400, "a header is repeated that may occur once"
             headers[name] = value
         if headers.get(b"host", b"").decode("latin-1") not in self._hosts:
-            return 403, "this server answers to its own name only"
+            return 403, "the Host header must name this server"
         origin = headers.get(b"origin")
         if origin is not None and origin.decode("latin-1") not in self._pages:
-            return 403, "this server answers its own pages only"
+            return 403, "the Origin header must be of this server"
         given = headers.get(b"authorization", b"")
         allowed = hmac.compare_digest(given, b"Bearer " + self._token)
         if not allowed and scope["method"] in READS and not given:
             query = parse_qs(scope["query_string"].decode("latin-1"))
             allowed = hmac.compare_digest(query.get("token", [""])[0].encode(), self._token)
         if not allowed:
-            return 401, "Authorization: Bearer TOKEN; pacelab controller said the token when it started"
+            return 401, "send Authorization: Bearer TOKEN; pacelab controller printed the token when it started"
         if scope["method"] not in READS:
             length = headers.get(b"content-length", b"0" if b"transfer-encoding" not in headers else b"")
             if not length.isdigit():
-                return 411, "a body says its length"
-            if int(length) > LARGEST_BODY_BYTES:
-                return 413, f"a body has at most {LARGEST_BODY_BYTES} bytes"
+                return 411, "send a Content-Length header with the body"
+            if int(length) > MAX_BODY_BYTES:
+                return 413, f"the body must have at most {MAX_BODY_BYTES} bytes"
         return None

@@ -1,4 +1,4 @@
-"""The assignments, by number; a lab is found by its name."""
+"""The assignments by number. A lab is found by its name."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from pacelab import ConfigError
-from pacelab_grading.assignment import Assignment, Number
 from pacelab_grading.assignments.a1_interference.checks import ASSIGNMENT as INTERFERENCE
 from pacelab_grading.assignments.a2_window.checks import ASSIGNMENT as WINDOW
 from pacelab_grading.assignments.a3_gateway_pacer.checks import ASSIGNMENT as GATEWAY_PACER
 from pacelab_grading.assignments.a4_link_red.checks import ASSIGNMENT as LINK_RED
 from pacelab_grading.assignments.a5_voice.checks import ASSIGNMENT as VOICE
 from pacelab_grading.labs.rubrics import LABS
+from pacelab_grading.rubric.assignment import Assignment, Number
 
 ASSIGNMENTS: Mapping[int, Assignment] = MappingProxyType(
     dict(enumerate((INTERFERENCE, WINDOW, GATEWAY_PACER, LINK_RED, VOICE), 1))
@@ -20,12 +20,17 @@ ASSIGNMENTS: Mapping[int, Assignment] = MappingProxyType(
 
 
 def find_assignment(number: Number) -> Assignment:
-    """The assignment of this number, or the lab of this name; ConfigError names the known ones."""
+    """The assignment with this number, or the lab with this name. Raises ConfigError with the valid ones."""
     found = ASSIGNMENTS.get(number) if isinstance(number, int) else LABS.get(number)
     if found is None:
         known = ", ".join(map(str, (*ASSIGNMENTS, *LABS)))
-        raise ConfigError(f"--assignment {number}: allowed is one of {known}")
+        raise ConfigError(f"--assignment must be one of {known}, not {number!r}")
     return found
 
 
-__all__ = ["ASSIGNMENTS", "find_assignment"]
+def number_of(text: str) -> Number:
+    """A number or a name of a lab, as an option gives it."""
+    return int(text) if text.isdecimal() else text
+
+
+__all__ = ["ASSIGNMENTS", "find_assignment", "number_of"]

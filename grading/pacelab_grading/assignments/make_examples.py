@@ -1,4 +1,4 @@
-"""Writes examples to grade: a model solution, six planted mistakes and three hostile files, all of assignment 3.
+"""Writes examples for grading: a model solution, six planted mistakes and three hostile files, for assignment 3.
 
 python -m pacelab_grading.assignments.make_examples FOLDER
 """
@@ -19,11 +19,11 @@ HOSTILE = {
         "import os\n    for descriptor in range(3, 64):\n        try:\n"
         '            os.write(descriptor, b\'\\0\\0\\0\\x15["hello","ok",100.00]\')\n'
         "        except OSError:\n            pass\n    return 100.0",
-        "writes scores into every descriptor that it finds",
+        "writes scores into each file descriptor that it finds",
     ),
     "hostile-vandal": (
         "import os\n    import shutil\n    shutil.rmtree('/', ignore_errors=True)\n    os.kill(os.getppid(), 9)",
-        "deletes what it can and kills the grader",
+        "deletes all files that it can and kills the grader",
     ),
 }
 
@@ -44,7 +44,7 @@ def examples() -> dict[str, str]:
 
 
 def write(folder: Path) -> list[Path]:
-    """The files, in a folder that is made where it is missing."""
+    """Write the files into a folder, which is created if it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     made = {folder / name: text for name, text in examples().items()}
     for path, text in made.items():

@@ -1,1 +1,6 @@
-"""What runs inside the sandbox beside a student's file: the pipe's format and the loop that answers it."""
+"""What runs inside the sandbox with a student's file.
+
+wire    the format of the pipe
+worker  the loop that answers requests
+guards  rights that the process gives up
+"""

@@ -1,11 +1,12 @@
-"""What a process can give up by itself, without any right: system calls (seccomp) and files (Landlock).
+"""Rights that a process can give up by itself, without privileges: system calls (seccomp) and files (Landlock).
 
-With bubblewrap these are a second wall; without it they are the wall. Both need Linux; which of them hold is reported.
+With bubblewrap this is the second line of defence, without it the first. Both need Linux; the report says which work.
 
-Allowed are the system calls that a Python needs to compute, to read its library and to answer over a pipe; all others
-get EPERM, those that no kernel has yet included. Of `fcntl`, `ioctl` and `prlimit64` only what asks, or concerns this
-process alone: no owner of signals, no pipe of another size, no limit of anybody's. Landlock leaves reading below some
-folders, and, where the kernel knows them, no truncation, no device, no TCP, no abstract socket, no signal out of here.
+A process may use the system calls that Python needs to compute, to read its library and to answer over a pipe. All
+other calls get EPERM, also those of future kernels. Of `fcntl`, `ioctl` and `prlimit64` only commands that read, or
+that concern this process alone, are permitted: no owner of signals, no change of a pipe's size, no change of limits.
+Landlock permits reading below some folders, and, if the kernel knows them, forbids truncation, devices, TCP, abstract
+sockets and signals to other processes.
 
 Source: seccomp(2), landlock(7), linux/filter.h, linux/landlock.h; the numbers are of each architecture's unistd.h.
 """
@@ -39,43 +40,43 @@ getrlimit 97 163, getrusage 98 165, times 100 153, uname 63 160, sysinfo 99 179,
 clock_gettime 228 113, clock_getres 229 114, gettimeofday 96 169, time 201 -, getrandom 318 278,
 exit 60 93, exit_group 231 94
 """
-"""Calls with their numbers on x86_64 and on arm64, which lacks some."""
+"""Names and numbers on x86_64 and on arm64, which lacks some."""
 COMMANDS = (((72, 25), (0, 1, 2, 3, 4, 1030)), ((16, 29), (0x5401, 0x5413, 0x5450, 0x5451)))
-"""Calls allowed with some commands only. fcntl: F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC;
-ioctl: TCGETS, TIOCGWINSZ (is this a terminal?), FIONCLEX, FIOCLEX."""
+"""Calls that are permitted with some commands only. fcntl: F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL,
+F_DUPFD_CLOEXEC; ioctl: TCGETS, TIOCGWINSZ (is this a terminal?), FIONCLEX, FIOCLEX."""
 PRLIMIT = (302, 261)
 CLONE3 = 435
-"""Refused as unknown, so that libc does not trust it."""
+"""Refused as unknown, so that libc uses another call."""
 
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
 ASK_VERSION = 1
 FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
-"""From each version on so many rights to files are known: moving between folders, truncating, devices' ioctl."""
+"""Version -> number of known rights to files; later ones are moving between folders, truncating, ioctl on devices."""
 TCP_SINCE, TCP_RIGHTS = 4, 0b11
 SCOPES_SINCE, SCOPES = 6, 0b11
 """Abstract Unix sockets, signals."""
 EXECUTE, READ, LIST = 1 << 0, 1 << 2, 1 << 3
 READ_FILE = EXECUTE | READ
-"""To execute costs nothing, since execve is refused, and older kernels ask for it to map a library."""
+"""Executing is harmless because execve is refused, and older kernels require it to map a library."""
 READ_FOLDER = READ_FILE | LIST
 
 
 def die_with_parent() -> None:
-    """Be killed when the grader ends, however it ends."""
+    """Ask the kernel to kill this process when the grader ends."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
 
 
 def landlock_version() -> int:
-    """Of the running kernel; 0 where there is none."""
+    """Landlock version of the running kernel; 0 if it has none."""
     return max(
         0, int(ctypes.CDLL(None, use_errno=True).syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), ASK_VERSION))
     )
 
 
 def restrict_files(readable: Sequence[str], listable: Sequence[str]) -> bool:
-    """Leave this process nothing but reading below `readable` and listing folders below `listable`, for good.
+    """Permit only reading below `readable` and listing folders below `listable`, permanently.
 
-    False where the kernel has no Landlock.
+    Returns False if the kernel has no Landlock.
     """
     version = landlock_version()
     if version == 0:
@@ -85,7 +86,7 @@ def restrict_files(readable: Sequence[str], listable: Sequence[str]) -> bool:
     files = (1 << max(count for since, count in FILE_RIGHTS.items() if since <= version)) - 1
     tcp = TCP_RIGHTS if version >= TCP_SINCE else 0
     scopes = SCOPES if version >= SCOPES_SINCE else 0
-    size = 24 if scopes else 16 if tcp else 8  # a kernel refuses what it does not know
+    size = 24 if scopes else 16 if tcp else 8  # a kernel refuses fields that it does not know
     handled = ctypes.create_string_buffer(struct.pack("=QQQ", files, tcp, scopes)[:size], size)
     ruleset = libc.syscall(LANDLOCK_CREATE, handled, ctypes.c_size_t(size), 0)
     if ruleset < 0:
@@ -105,13 +106,13 @@ def _allow(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
     except OSError:
         return
     if not stat.S_ISDIR(os.fstat(beneath).st_mode):
-        rights &= READ_FILE  # the kernel refuses to let files be listed
+        rights &= READ_FILE  # the kernel refuses listing rights for files
     libc.syscall(LANDLOCK_ADD, ruleset, 1, struct.pack("=Qi", rights, beneath), 0)
     os.close(beneath)
 
 
 def refuse_calls() -> bool:
-    """Refuse all calls but those of `ALLOWED` to this process for good; False where that cannot be had."""
+    """Refuse all system calls except `ALLOWED`, permanently. Returns False if this machine cannot do that."""
     machine = os.uname().machine
     if machine not in ARCHITECTURES or struct.calcsize("P") != 8:
         return False
@@ -128,7 +129,7 @@ def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
 
 
 def _program(machine: str) -> list[bytes]:
-    """The filter: of another architecture: the end; in the list: passes; x32's numbers are in no list."""
+    """The filter: another architecture kills the process, a listed number passes. The numbers of x32 are not listed."""
     column = list(ARCHITECTURES).index(machine)
     numbers = [entry.split()[1 + column] for entry in ALLOWED.split(",")]
     program = [
@@ -148,7 +149,7 @@ def _program(machine: str) -> list[bytes]:
             commands += [_step(JUMP_EQUAL, command, 0, 1), _step(RETURN, ALLOW)]
         commands.append(_step(RETURN, REFUSE))
         program += [_step(JUMP_EQUAL, calls[column], 0, len(commands)), *commands]
-    asking = []  # prlimit64(0, which, NULL, old): this process's, and nothing new
+    asking = []  # prlimit64(0, which, NULL, old): reads a limit of this process
     for word in (_argument(0), _argument(2), _argument(2) + 4):
         asking += [_step(LOAD_WORD, word), _step(JUMP_EQUAL, 0, 1, 0), _step(RETURN, REFUSE)]
     asking.append(_step(RETURN, ALLOW))
@@ -157,5 +158,5 @@ def _program(machine: str) -> list[bytes]:
 
 
 def _argument(number: int) -> int:
-    """Where its lower half lies; both architectures are little-endian."""
+    """The offset of the lower half of an argument; both architectures are little-endian."""
     return ARGUMENTS_OFFSET + 8 * number

@@ -1,28 +1,28 @@
 """The pipe between the grader and a student's process: frames of JSON, version 3.
 
-    frame     length (4 octets, big endian), then that many octets of JSON in UTF-8
+    frame     length (4 bytes, big endian), then that many bytes of JSON in UTF-8
     request   [nonce, operation, argument...]
     answer    [nonce, "ok", value] or [nonce, "raised", {"type", "kinds", "text", "where"}]
-              kinds: Python's own exceptions that it is one of
-    before an answer, any number of times: [nonce, "asks", [operation, argument...]] of what was borrowed, to which the
-              grader says ["ok", value] or ["raised", {"type", "text"}]
+              kinds: the built-in exceptions in its class hierarchy
+    question  before an answer, any number of times: [nonce, "asks", [operation, argument...]] about borrowed names; the
+              grader replies ["ok", value] or ["raised", {"type", "text"}]
 
-The process says hello first, unasked, with nonce "hello" and the version. Every other answer repeats the nonce of its
-request, which cannot be guessed: an answer made before it was asked for is recognised. Only plain data passes: no
-pickle, no NaN, no object of anybody's own.
+The process first sends a hello without a request, with nonce "hello" and the version. Every other answer repeats the
+nonce of its request. The nonce cannot be guessed, so an answer that was made before its request is recognized. Only
+plain data passes: no pickle, no NaN, no custom objects.
 
 Operations
-    load                                                import the file; the value: its public classes, functions
-    borrow PARTS                                        these names are the reference's from now on (`Lender`):
-                                                        new, call and get are what may be asked of them
+    load                                                import the file; the value is its public classes and functions
+    borrow PARTS                                        replace these names by the reference's (`Lender`); new, call and
+                                                        get may be asked about them
     new CLASS KEYWORDS ARGUMENTS                        make an object; the value is its number
     call OBJECT METHOD ARGUMENTS KEYWORDS               OBJECT None: a function of the module
-    tell OBJECT METHOD ARGUMENTS NAME                   likewise, but the value is that of an attribute thereafter
+    tell OBJECT METHOD ARGUMENTS NAME                   call a method; the value is that of the attribute NAME after it
     get OBJECT NAME                                     an attribute
     mask OBJECT                                         event_mask of a hook
-    seen OBJECT NOW_NS POINT SEGMENT RATES              the contract's handle(SegmentSeen): value [actions, deadline]
-    sent OBJECT NOW_NS SEGMENT ATTEMPTS DELIVERED NEXT  the contract's handle(TransmitResult): likewise
-    timeout OBJECT NOW_NS                               the contract's handle_timeout: likewise
+    seen OBJECT NOW_NS POINT SEGMENT RATES              the contract's handle(SegmentSeen); value [actions, deadline]
+    sent OBJECT NOW_NS SEGMENT ATTEMPTS DELIVERED NEXT  the contract's handle(TransmitResult); value [actions, deadline]
+    timeout OBJECT NOW_NS                               the contract's handle_timeout; value [actions, deadline]
     counters OBJECT                                     the contract's counters
 """
 
@@ -37,31 +37,31 @@ HELLO = "hello"
 HEADER_BYTES = 4
 MAX_REQUEST_BYTES = 1 << 20
 MAX_ANSWER_BYTES = 1 << 18
-"""A hook's answer takes some hundred octets."""
+"""A hook's answer has some hundred bytes."""
 
 
 class MalformedError(Exception):
-    """The other side sent what the protocol does not allow."""
+    """The other side sent a message that the protocol does not permit."""
 
 
 def encode(message: Any, limit_bytes: int) -> bytes:
-    """One frame. Raises ValueError or TypeError for what is no plain data, MalformedError above the limit."""
+    """One frame. Raises ValueError or TypeError if the message is not plain data, MalformedError above the limit."""
     body = _ENCODER.encode(message).encode("utf-8", "backslashreplace")
     if len(body) > limit_bytes:
-        raise MalformedError(f"a message of {len(body)} bytes: allowed are {limit_bytes}")
+        raise MalformedError(f"a message of {len(body)} bytes (at most {limit_bytes} are valid)")
     return len(body).to_bytes(HEADER_BYTES, "big") + body
 
 
 def body_bytes(header: bytes, limit_bytes: int) -> int:
-    """Length of the body that this header announces; MalformedError above the limit."""
+    """Length of the body that this header announces. Raises MalformedError above the limit."""
     length = int.from_bytes(header, "big")
     if length > limit_bytes:
-        raise MalformedError(f"a message of {length} bytes was announced: allowed are {limit_bytes}")
+        raise MalformedError(f"a message that announces {length} bytes (at most {limit_bytes} are valid)")
     return length
 
 
 def decode(body: bytes) -> Any:
-    """The message of one frame; MalformedError for anything that is not JSON."""
+    """The message of one frame. Raises MalformedError if it is not JSON."""
     try:
         return _DECODER.decode(body.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -69,7 +69,7 @@ def decode(body: bytes) -> Any:
 
 
 def read_exactly(descriptor: int, count: int) -> bytes:
-    """Blocking read of `count` octets; EOFError when the other side is gone."""
+    """Blocking read of `count` bytes. Raises EOFError when the other side has ended."""
     parts = []
     while count:
         part = os.read(descriptor, count)

@@ -1,10 +1,10 @@
-"""The loop that runs inside the sandbox: answers requests with the student's objects.
+"""The loop that runs inside the sandbox and answers requests with the student's objects.
 
-Nothing here guards anything: the student's code can change all of it. What it could gain by that is the right to send
-other answers, and answers are all that the grader believes anyway.
+Nothing here protects anything: the student's code can change all of it. All it could gain is to send other answers, and
+the grader checks every answer anyway.
 
-Arguments: file to load, descriptors for requests and answers, limits as JSON (see `sandbox.Limits`), real user to
-become or -, paths to read and to list as JSON, and "count" to count steps (see `session`).
+Arguments: file to load, descriptors for requests and answers, limits as JSON (see `box.Limits`), user to change to or
+-, paths to read and to list as JSON, and "count" to count steps (see `session`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import json
 import os
 import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Sequence, ValuesView
 from importlib.machinery import FileFinder, SourceFileLoader
 from types import CodeType, CoroutineType, GeneratorType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -29,32 +30,35 @@ if TYPE_CHECKING:
     import ast
 
 MODULE_NAME = "submission"
+EXACT_NUMBERS = ("Decimal", "Fraction")
+"""Types whose values are returned as floats."""
 HELPERS = "helpers"
-"""Where modules of the student's own are, beside the graded file."""
+"""The folder of the student's own modules, next to the graded file."""
 TICK = "__pacelab_tick__"
 RAISED = {
     kind.__name__: kind
     for kind in (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError, ZeroDivisionError)
 }
-"""What the reference raises is raised here as well; anything else as a RuntimeError."""
+"""Exceptions of the reference that are raised here as well; all others become a RuntimeError."""
+OUT_OF_MEMORY = {"type": "MemoryError", "kinds": "MemoryError Exception BaseException object", "text": "", "where": ""}
 MAX_ACTIONS = 1000
-"""Actions drained after one event: more is taken for a hook that never ends."""
+"""Actions taken after one event; more means a hook that never ends."""
 MOST_YIELDED = 1000
-"""Values taken of an iterator: nothing asks for as many."""
+"""Values taken from an iterator; no check needs as many."""
 
 
 def main() -> None:
-    """Give up every right, then answer until the pipe closes."""
+    """Give up all rights, then answer until the pipe closes."""
     path, requests, answers, limits, user, readable, mode = sys.argv[1:]
-    if user != "-":  # who the code's folder will be out of reach for, by its path
+    if user != "-":  # this user will not be able to reach the folder by its path
         path = f"{_by_descriptor(os.path.dirname(path))}/{os.path.basename(path)}"
     guards = _confine(json.loads(limits), None if user == "-" else int(user), json.loads(readable))
     worker = Worker(path, int(answers), int(requests))
     if mode == "count":
         worker.steps = StepCount(int(answers), json.loads(limits)["steps_per_call"])
-    for stream in (sys.stdout, sys.stderr):  # what was printed last is shown too, however the process ends
+    for stream in (sys.stdout, sys.stderr):  # so that the last output is shown, however the process ends
         stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
-    seed_alike()
+    make_random_reproducible()
     gc.freeze()
     gc.enable()
     wire.write_all(int(answers), wire.encode([wire.HELLO, "ok", [wire.VERSION, guards]], wire.MAX_ANSWER_BYTES))
@@ -66,27 +70,27 @@ def main() -> None:
     os._exit(0)
 
 
-class Alike(random.Random):
-    """A stream that is the same at each grading, also where no seed is given."""
+class ReproducibleRandom(random.Random):
+    """A stream that is the same at each grading, even without a seed."""
 
     _unseeded = itertools.count()
 
     def seed(self, a: Any = None, version: int = 2) -> None:
-        """As of `random.Random`; without a seed by how many had none before."""
+        """Like `random.Random`; without a seed, the number of earlier streams without a seed is the seed."""
         super().seed(next(self._unseeded) if a is None else a, version)
 
 
-def seed_alike() -> None:
-    """Whoever draws, from the global stream or from one of the own, draws the same at each grading."""
-    Alike._unseeded = itertools.count()
-    shared = Alike()
-    random.Random = Alike  # type: ignore[misc]
+def make_random_reproducible() -> None:
+    """Make all random numbers, of the global stream and of new streams, the same at each grading."""
+    ReproducibleRandom._unseeded = itertools.count()
+    shared = ReproducibleRandom()
+    random.Random = ReproducibleRandom  # type: ignore[misc]
     for name in (name for name in vars(random) if getattr(getattr(random, name), "__self__", None) is random._inst):
         setattr(random, name, getattr(shared, name))
 
 
 class StepCount:
-    """Counts rounds of loops and calls; beyond the budget it says so and ends the process, whatever is caught."""
+    """Counts loop rounds and calls. Above the budget it reports that and ends the process, whatever is caught."""
 
     def __init__(self, answers: int, budget: int) -> None:
         self._answers = answers
@@ -95,12 +99,12 @@ class StepCount:
         self._nonce = ""
 
     def start(self, nonce: str) -> None:
-        """Begin a call."""
+        """Start counting for a call."""
         self._nonce = nonce
         self._left = self._budget
 
     def tick(self) -> None:
-        """One step."""
+        """Count one step."""
         self._left -= 1
         if self._left < 0:
             code = sys._getframe(1)
@@ -109,17 +113,22 @@ class StepCount:
             os._exit(1)
 
     def instrument(self, source: str, name: str) -> ast.Module:
-        """The module with a tick at the start of every loop's body and every function's."""
+        """The module with a tick at the start of each loop body, function body and comprehension element."""
         import ast
 
         setattr(builtins, TICK, self.tick)
         tree = ast.parse(source, name)
         for node in ast.walk(tree):
             if isinstance(node, ast.For | ast.While | ast.AsyncFor | ast.FunctionDef | ast.AsyncFunctionDef):
-                first = node.body[0]
                 call = ast.Expr(ast.Call(ast.Name(TICK, ast.Load()), [], []))
-                ast.copy_location(call, first)
+                ast.copy_location(call, node.body[0])
                 node.body.insert(0, ast.fix_missing_locations(call))
+            elif isinstance(node, ast.comprehension):
+                # tick() returns None, so the first condition holds for each element.
+                call_ = ast.Call(ast.Name(TICK, ast.Load()), [], [])
+                condition = ast.Compare(call_, [ast.Is()], [ast.Constant(None)])
+                ast.copy_location(condition, node.iter)
+                node.ifs.insert(0, ast.fix_missing_locations(condition))
         return tree
 
 
@@ -142,13 +151,13 @@ class Worker:
         wire.write_all(self._answers, frame)
 
     def frame(self, request: Any) -> bytes:
-        """Carry out one request; its answer as a frame, or what is wrong with it as an answer."""
+        """Carry out one request; its answer as a frame, or the error if the answer cannot be encoded."""
         answer = self.reply(request)
         try:
             return wire.encode(answer, wire.MAX_ANSWER_BYTES)
         except Exception as error:
-            told = describe(error, "returning the result")
-            return wire.encode([request[0], "raised", told], wire.MAX_ANSWER_BYTES)
+            described = describe(error, "returning the result")
+            return wire.encode([request[0], "raised", described], wire.MAX_ANSWER_BYTES)
 
     def reply(self, request: Any) -> list[Any]:
         """Carry out one request; its answer."""
@@ -158,6 +167,9 @@ class Worker:
             self.steps.start(nonce)
         try:
             return [nonce, "ok", getattr(self, f"_op_{operation}")(*arguments)]
+        except MemoryError as error:
+            error.__traceback__ = None  # frees the objects of the code, so that there is memory for an answer
+            return [nonce, "raised", OUT_OF_MEMORY]
         except BaseException as error:
             return [nonce, "raised", describe(error)]
 
@@ -173,12 +185,12 @@ class Worker:
         return sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))
 
     def compiled(self, source: str, name: str) -> CodeType:
-        """Of a file of the student's, with steps counted if they are."""
+        """The code of a file of the student, with counted steps if this process counts."""
         _remember(name, source)
         return compile(source if self.steps is None else self.steps.instrument(source, name), name, "exec")
 
     def _find_helpers(self) -> None:
-        """Let the file import the modules beside it, after all of Python's."""
+        """Let the file import the student's own modules; Python's standard library takes precedence."""
         folder = os.path.join(os.path.dirname(self._path), HELPERS)
         if not os.path.isdir(folder) or folder in sys.path:
             return
@@ -197,7 +209,7 @@ class Worker:
         sys.path.append(folder)
 
     def _op_borrow(self, parts: dict[str, list[str] | None]) -> None:
-        """What the student's is built on, and is wrong, as it should be."""
+        """Replace names of the student's module by the reference's."""
         for name, methods in parts.items():
             setattr(self._module, name, self._function(name) if methods is None else self._class(name, methods))
 
@@ -247,14 +259,14 @@ class Worker:
     def _op_call(self, number: int | None, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         owner = self._module if number is None else self._objects[number]
         values = [revive(value) for value in arguments]
-        return plain(getattr(owner, name)(*values, **{key: revive(value) for key, value in keywords.items()}))
+        return json_value(getattr(owner, name)(*values, **{key: revive(value) for key, value in keywords.items()}))
 
     def _op_tell(self, number: int, name: str, arguments: list[Any], attribute: str) -> Any:
-        run(getattr(self._objects[number], name)(*[revive(value) for value in arguments]))
-        return plain(getattr(self._objects[number], attribute))
+        completed(getattr(self._objects[number], name)(*[revive(value) for value in arguments]))
+        return json_value(getattr(self._objects[number], attribute))
 
     def _op_get(self, number: int, name: str) -> Any:
-        return plain(getattr(self._objects[number], name))
+        return json_value(getattr(self._objects[number], name))
 
     def _op_mask(self, number: int) -> int:
         return int(self._objects[number].event_mask)
@@ -274,34 +286,34 @@ class Worker:
         return drain(hook, hook.handle_timeout(now_ns))
 
     def _op_counters(self, number: int) -> Any:
-        return plain(self._objects[number].counters())
+        return json_value(self._objects[number].counters())
 
 
 def drain(hook: Any, returned: Any = None) -> list[Any]:
-    """All actions of a hook with their names, and its deadline; `returned` is what the call before gave.
+    """All actions of a hook with their names, and its deadline. `returned` is the result of the call before.
 
-    Actions that were returned, where nothing else answers, are a TypeError: nobody looks for them there.
+    Raises TypeError if that call returned actions and poll_action() has none: the simulator would not see them.
     """
     actions: list[list[Any]] = []
-    run(returned)
-    while (action := run(hook.poll_action())) is not None:
+    completed(returned)
+    while (action := completed(hook.poll_action())) is not None:
         if len(actions) >= MAX_ACTIONS:
             raise RuntimeError(f"poll_action() returned more than {MAX_ACTIONS} actions after one event, without None")
         actions.append([type(action).__name__, *(action if isinstance(action, tuple) else ())])
-    if not actions and any(isinstance(item, Drop | Forward) for item in (returned, *_several(returned))):
+    if not actions and any(isinstance(item, Drop | Forward) for item in (returned, *_as_sequence(returned))):
         raise TypeError(f"{returned!r:.80} was returned: let poll_action() return it, one action at a time")
-    deadline = run(hook.deadline())
+    deadline = completed(hook.deadline())
     if deadline is not None and not (isinstance(deadline, tuple | list) and len(deadline) > 1):
-        raise TypeError(f"deadline() returned {deadline!r:.80}: (at_ns, reason) or None is asked for")
+        raise TypeError(f"deadline() returned {deadline!r:.80}, not (at_ns, reason) or None")
     return [actions, None if deadline is None else [deadline[0], str(deadline[1])[:80]]]
 
 
-def _several(value: Any) -> list[Any] | tuple[Any, ...]:
+def _as_sequence(value: Any) -> list[Any] | tuple[Any, ...]:
     return value if isinstance(value, list | tuple) else ()
 
 
 def to_segment(fields: list[Any]) -> Segment:
-    """A segment of its fields in their order."""
+    """A segment from its fields."""
     flow, rtp, quality = fields[1], fields[11], fields[12]
     fields[1] = FlowKey(*flow)
     if rtp is not None:
@@ -312,38 +324,38 @@ def to_segment(fields: list[Any]) -> Segment:
 
 
 class Drawn(random.Random):
-    """A stream that always draws the same."""
+    """A stream that always draws the same number."""
 
     def __init__(self, drawn: float) -> None:
         super().__init__(0)
         self._drawn = drawn
 
     def random(self) -> float:
-        """The same."""
+        """The number."""
         return self._drawn
 
 
-def one_by_one(numbers: Sequence[float]) -> Callable[[], float]:
-    """Gives these, one at each call, and says so when there are no more."""
+def drawn_in_order(numbers: Sequence[float]) -> Callable[[], float]:
+    """A function that returns these numbers, one per call, and raises RuntimeError when none is left."""
     left = iter(numbers)
 
     def uniform() -> float:
         for number in left:
             return number
-        raise RuntimeError("a number is drawn where none should be: once for each packet, and only where p > 0")
+        raise RuntimeError("too many random numbers were drawn: draw one for each packet, and only if p > 0")
 
     return uniform
 
 
 def revive(value: Any) -> Any:
-    """An argument as the student's code shall see it: tuples for lists, and the few special ones that JSON lacks."""
+    """An argument for the student's code: tuples for lists, and objects for the special forms that JSON lacks."""
     if isinstance(value, list):
         return tuple(revive(item) for item in value)
     if isinstance(value, dict):
         if "$stream" in value:
             return random.Random(value["$stream"]).random
         if "$draws" in value:
-            return one_by_one(value["$draws"])
+            return drawn_in_order(value["$draws"])
         if "$random" in value:
             return Drawn(value["$random"])
         if "$list" in value:
@@ -363,46 +375,48 @@ def revive(value: Any) -> Any:
 
 
 def passed(value: Any) -> Any:
-    """An argument for the reference, which `revive` makes of it: any sequence is a tuple there."""
+    """An argument for the reference, in the form that `revive` reads; sequences become tuples there."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, dict):
         return {"$map": [[passed(key), passed(item)] for key, item in value.items()]}
     if isinstance(value, set | frozenset):
         return {"$set": [passed(item) for item in value]}
-    item = getattr(value, "tolist", None)  # NumPy's, scalars too
+    item = getattr(value, "tolist", None)  # NumPy's arrays and scalars
     return passed(item()) if item is not None else [passed(item) for item in value]
 
 
-def run(result: Any) -> Any:
-    """What a hook's method returned; TypeError for what is still to run: of `async def`, or of a body with `yield`."""
+def completed(result: Any) -> Any:
+    """The result of a method. Raises TypeError if it has not run yet: of `async def`, or with `yield`."""
     if isinstance(result, CoroutineType | GeneratorType):
-        result.close()  # or Python warns, with a place on the grader's machine
+        result.close()  # otherwise Python warns with a path of the grader's machine
         raise TypeError(f"a {type(result).__name__} was returned where a plain value was asked for")
     return result
 
 
-def plain(value: Any, depth: int = 6) -> Any:
-    """A result as JSON, of what an iterator gives the first `MOST_YIELDED`; TypeError for what is no plain value."""
+def json_value(value: Any, depth: int = 6) -> Any:
+    """A result as JSON; of an iterator, the first `MOST_YIELDED` values. Raises TypeError for other objects."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if depth and isinstance(value, Iterator):  # as the labs' own checks do
-        return [plain(item, depth - 1) for item in itertools.islice(value, MOST_YIELDED)]
-    if depth and isinstance(value, list | tuple):
-        return [plain(item, depth - 1) for item in value]
+    if depth and isinstance(value, Iterator | KeysView | ValuesView | ItemsView | range):  # as in the labs' own checks
+        return [json_value(item, depth - 1) for item in itertools.islice(value, MOST_YIELDED)]
+    if depth and isinstance(value, list | tuple | deque):
+        return [json_value(item, depth - 1) for item in value]
     if depth and isinstance(value, set | frozenset):
-        return sorted((plain(item, depth - 1) for item in value), key=repr)
+        return sorted((json_value(item, depth - 1) for item in value), key=repr)
     if depth and isinstance(value, dict):
-        return [[plain(key, depth - 1), plain(item, depth - 1)] for key, item in value.items()]
+        return [[json_value(key, depth - 1), json_value(item, depth - 1)] for key, item in value.items()]
     item = getattr(value, "item", None)
     if item is not None and depth:
-        return plain(item(), 0)
-    raise TypeError(f"a {type(run(value)).__name__} was returned where a plain value was asked for")
+        return json_value(item(), 0)
+    if type(value).__name__ in EXACT_NUMBERS and hasattr(value, "as_integer_ratio"):
+        return float(value)
+    raise TypeError(f"a {type(completed(value)).__name__} was returned where a plain value was asked for")
 
 
 def describe(error: BaseException, doing: str = "") -> dict[str, str]:
-    """An exception as the student needs it: what, and where in the own file."""
-    import traceback  # a tenth of a process's start, for those that fail
+    """An exception as the student needs it: its text, and the place in the student's file."""
+    import traceback  # takes a tenth of the start of a process, so only processes that fail import it
 
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename.endswith(".py") and os.sep not in frame.filename]
@@ -411,21 +425,21 @@ def describe(error: BaseException, doing: str = "") -> dict[str, str]:
         where = f"line {error.lineno}: {(error.text or '').strip()}"
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     if isinstance(error, ImportError) and error.path:
-        text = text.replace(f" ({error.path})", "")  # a place on the grader's machine
+        text = text.replace(f" ({error.path})", "")  # a path of the grader's machine
     kinds = " ".join(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
-    told = {"type": type(error).__name__[:80], "kinds": kinds, "text": text, "where": where or doing}
-    return {key: value[:600] for key, value in told.items()}
+    described = {"type": type(error).__name__[:80], "kinds": kinds, "text": text, "where": where or doing}
+    return {key: value[:600] for key, value in described.items()}
 
 
 def _remember(name: str, source: str) -> None:
-    """Let tracebacks show the lines of the file."""
+    """Make the lines of the file available to tracebacks."""
     import linecache
 
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
 
 
 def _confine(limits: dict[str, int], user: int | None, readable: list[list[str]]) -> list[str]:
-    """Lower every limit for good, become nobody, and give up what else can be given up; the names of what holds."""
+    """Lower all limits permanently, change the user, and give up all other rights; returns the guards that work."""
     import resource  # not on Windows, where `LocalSession` uses the rest of this module
 
     for name, value in (
@@ -443,11 +457,11 @@ def _confine(limits: dict[str, int], user: int | None, readable: list[list[str]]
     if guards is not None and guards.restrict_files(*readable):
         held.append("landlock")
     if user is not None:
-        _stay_within_reach()
+        _use_descriptors_for_paths()
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
-    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))  # neither processes nor threads
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))  # no processes and no threads
     if guards is not None:
         guards.die_with_parent()
     if guards is not None and guards.refuse_calls():
@@ -458,13 +472,13 @@ def _confine(limits: dict[str, int], user: int | None, readable: list[list[str]]
 def _guards() -> ModuleType | None:
     try:
         from pacelab_grading.inside import guards
-    except ImportError:  # a Python without ctypes: the other walls have to do
+    except ImportError:  # a Python without ctypes: the other protection must suffice
         return None
     return guards
 
 
-def _stay_within_reach() -> None:
-    """Name folders of modules by descriptors: as another user an interpreter in somebody's home has no path."""
+def _use_descriptors_for_paths() -> None:
+    """Name the folders of modules by descriptors: another user cannot reach an interpreter in a home folder by path."""
     known = {path: _by_descriptor(path) for path in sys.path}
     sys.path[:] = known.values()
     for module in list(sys.modules.values()):

@@ -1,4 +1,4 @@
-"""What students extend in labs 3, 4 and 7: driven by hand beside the model's, and in the simulator."""
+"""Checks of the classes that students write in labs 3, 4 and 7: by hand beside the model, and in the simulator."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from typing import Any
 
 import pacelab_labs
 from pacelab import Experiment, PaceLabError, Pacer, Sample, run_pacer
-from pacelab_grading.assignment import Check, Finding, Wrong
-from pacelab_grading.lab import Lab, exactly, near, numeric
 from pacelab_grading.labs.exercises import TOLERANCE, reference
-from pacelab_grading.remote import RemoteObject
-from pacelab_grading.session import AnySession, StudentFailure
+from pacelab_grading.rubric.assignment import Check
+from pacelab_grading.rubric.context import CheckContext
+from pacelab_grading.rubric.expect import exactly, near, numeric
+from pacelab_grading.rubric.findings import Finding, WrongAnswer
+from pacelab_grading.sandbox.failures import StudentFailure
+from pacelab_grading.sandbox.remote import RemoteObject
+from pacelab_grading.sandbox.session import AnySession
 
 Model = Callable[[], str]
 
@@ -24,13 +27,13 @@ LINK_RED, PACER = "MyLinkRed", "MyPacer"
 # Lab 3
 
 CAP = 0.05
-"""max_P for dropping, as the lab gives it."""
+"""max_P for dropping, as in the lab."""
 
 
 def link_red(model: Model) -> tuple[Check, ...]:
-    """Link RED: its average, then what passes."""
-    common: dict[str, Any] = {"needs": (LINK_RED,), "hint": f'`lab.check("lab3.link_red", {LINK_RED})` says more'}
-    above = ("probability",)
+    """Link RED: its average, then its drops."""
+    common: dict[str, Any] = {"needs": (LINK_RED,), "hint": f'`lab.check("lab3.link_red", {LINK_RED})` shows details'}
+    builds_on = ("probability",)
     return (
         Check(
             id="average",
@@ -42,56 +45,56 @@ def link_red(model: Model) -> tuple[Check, ...]:
         ),
         Check(
             id="drops",
-            title="... what it drops on the line, and below",
+            title="... its drops on the line, and below",
             points=24,
             run=partial(_drops, model, False),
-            above=above,
+            builds_on=builds_on,
             **common,
         ),
         Check(
             id="drops-cap",
-            title="... and at the cap",
+            title="... and at the maximum",
             points=16,
             run=partial(_drops, model, True),
-            above=above,
+            builds_on=builds_on,
             **common,
         ),
     )
 
 
-def _average(model: Model, lab: Lab) -> None:
+def _average(model: Model, context: CheckContext) -> None:
     for number in range(2):
-        draw = lab.random(f"average {number}")
+        draw = context.random(f"average {number}")
         attempts = [draw.randrange(1, 8) for _ in range(draw.randrange(4, 12))]
-        (layer,) = lab.several(LINK_RED, [({"$random": 0.5},)])
+        (layer,) = context.objects(LINK_RED, [({"$random": 0.5},)])
         right = _layer(model, 0.5)
         for place, frame in enumerate(attempts, 1):
             delivered = place % 3 != 2
             right.sent(frame, delivered)
-            got = layer.tell("sent", frame, delivered, then="average")
-            told = f"average after frames of {attempts[:place]} attempts" + ", the last given up" * (not delivered)
-            near(right.average, got, what=told)
+            got = layer.call_then_get("sent", frame, delivered, then="average")
+            what = f"average after frames of {attempts[:place]} attempts" + ", the last dropped" * (not delivered)
+            near(right.average, got, what=what)
 
 
-def _drops(model: Model, capped: bool, lab: Lab) -> None:
-    """What follows of the average, by the student's own reckoning: at first, on the line, at the cap."""
+def _drops(model: Model, capped: bool, context: CheckContext) -> None:
+    """Drops by the student's own average: at the start, on the line, at the maximum."""
     for number in range(3):
-        draw = lab.random(f"drops {capped} {number}")
+        draw = context.random(f"drops {capped} {number}")
         frames = [draw.randrange(6, 20) for _ in range(12)] if capped or number else []
-        (layer,) = lab.several(LINK_RED, [({"$random": 0.5},)])
+        (layer,) = context.objects(LINK_RED, [({"$random": 0.5},)])
         average = numeric(layer.get("average"), what="average")
         for frame in frames:
-            average = numeric(layer.tell("sent", frame, True, then="average"), what="average")
+            average = numeric(layer.call_then_get("sent", frame, True, then="average"), what="average")
         below = draw.uniform(0.65, 0.95) * CAP
         while frames and not capped and _probability(model, average) > below and len(frames) < 200:
             frames.append(1)
-            average = numeric(layer.tell("sent", 1, True, then="average"), what="average")
+            average = numeric(layer.call_then_get("sent", 1, True, then="average"), what="average")
         probability = _probability(model, average)
         if frames and not (probability == CAP if capped else 0 < probability <= below):
-            aim = "the cap" if capped else "the line"
-            raise Wrong(f"an average on {aim} after frames of {_runs(frames)} attempts", f"{average:.3f}")
+            aim = "the maximum" if capped else "the line"
+            raise WrongAnswer(f"an average on {aim} after frames of {_runs(frames)} attempts", f"{average:.3f}")
         drawn = (0.0, 0.98 * probability, 1.02 * probability, draw.uniform(0.2, 1))
-        layers = lab.several(LINK_RED, [({"$random": value},) for value in drawn])
+        layers = context.objects(LINK_RED, [({"$random": value},) for value in drawn])
         for layer, value in zip(layers, drawn, strict=True):
             for frame in frames:
                 layer.call("sent", frame, True)
@@ -104,14 +107,14 @@ def _runs(frames: list[int]) -> str:
 
 
 def _layer(model: Model, drawn: float, average: float = 0.0) -> Any:
-    """The model's."""
+    """The model's link layer."""
     layer = reference(model())[LINK_RED](_Fixed(drawn))
     layer.average = average
     return layer
 
 
 def _probability(model: Model, average: float) -> float:
-    """Of a drop, found by asking the model: by halves, 30 times."""
+    """The probability of a drop, found by bisecting the model's answers."""
     low, high = 0.0, 1.0
     for _ in range(30):
         middle = (low + high) / 2
@@ -120,14 +123,14 @@ def _probability(model: Model, average: float) -> float:
 
 
 class _Fixed(Random):
-    """A stream that always draws the same."""
+    """A stream that always draws the same number."""
 
     def __init__(self, drawn: float) -> None:
         super().__init__(0)
         self._drawn = drawn
 
     def random(self) -> float:
-        """The same."""
+        """The number."""
         return self._drawn
 
 
@@ -135,11 +138,11 @@ class _Fixed(Random):
 
 
 def pacer(model: Model) -> tuple[Check, ...]:
-    """TCP-GAP's estimator: over a few round trips, over many, on a short path, in the simulator."""
+    """TCP-GAP's estimator: with few round trips, with many, on a short path, in the simulator."""
     common: dict[str, Any] = {
         "needs": (PACER,),
-        "above": ("queueing_s", "four_hop_delay_s", "cov"),
-        "hint": f'`lab.check("lab4.pacer", {PACER})` says more',
+        "builds_on": ("queueing_s", "four_hop_delay_s", "cov"),
+        "hint": f'`lab.check("lab4.pacer", {PACER})` shows details',
     }
     return (
         Check(
@@ -155,7 +158,7 @@ def pacer(model: Model) -> tuple[Check, ...]:
         ),
         Check(
             id="pacer-run",
-            title="... and in the simulator, at each round trip",
+            title="... and in the simulator, after each round trip",
             points=14,
             run=partial(_simulated, model),
             simulates=True,
@@ -164,16 +167,16 @@ def pacer(model: Model) -> tuple[Check, ...]:
     )
 
 
-def _few(model: Model, lab: Lab) -> None:
+def _few(model: Model, context: CheckContext) -> None:
     for number in range(2):
-        mine, other = lab.several(PACER, [(), ()])
-        other.call("measured", {"$sample": [0.05, 1.0, 4, 2e6, 1500, 40]})  # of another flow: changes nothing
-        _paces(model, mine, lab.random(f"few {number}"), hops=(4, 9), count=5)
+        mine, other = context.objects(PACER, [(), ()])
+        other.call("measured", {"$sample": [0.05, 1.0, 4, 2e6, 1500, 40]})  # of another flow, so it must change nothing
+        _paces(model, mine, context.random(f"few {number}"), hops=(4, 9), count=5)
 
 
-def _many(model: Model, lab: Lab) -> None:
-    _paces(model, lab.new(PACER), lab.random("many"), hops=(4, 9), count=70)
-    _paces(model, lab.new(PACER), lab.random("short"), hops=(1, 3), count=5)
+def _many(model: Model, context: CheckContext) -> None:
+    _paces(model, context.new(PACER), context.random("many"), hops=(4, 9), count=70)
+    _paces(model, context.new(PACER), context.random("short"), hops=(1, 3), count=5)
 
 
 def _paces(model: Model, mine: RemoteObject, draw: Random, *, hops: tuple[int, int], count: int) -> None:
@@ -184,15 +187,15 @@ def _paces(model: Model, mine: RemoteObject, draw: Random, *, hops: tuple[int, i
         usual_s = path[0] * 8 * (path[2] + path[3]) / path[1] * slower
         sample = Sample(place * 0.1, usual_s * draw.uniform(0.8, 1.3), *path)
         right.measured(sample)
-        got = mine.tell("measured", {"$sample": list(sample)}, then="interval_s")
+        got = mine.call_then_get("measured", {"$sample": list(sample)}, then="interval_s")
         what = f"interval_s after {place} round trips over {path[0]} hops, the last of {sample.rtt_s * 1e3:.1f} ms"
         near(right.interval_s, got, what=what, tolerance=TOLERANCE)
 
 
-def _simulated(model: Model, lab: Lab) -> None:
+def _simulated(model: Model, context: CheckContext) -> None:
     right = reference(model())[PACER]
     for direction in ("down", "up"):
-        draw = lab.random(f"simulated {direction}")
+        draw = context.random(f"simulated {direction}")
         experiment = Experiment(
             topology_options={"hops": draw.randrange(4, 8)},
             direction=direction,
@@ -201,25 +204,25 @@ def _simulated(model: Model, lab: Lab) -> None:
             duration_s=6,
             seed=draw.randrange(1, 1_000_000),
         )
-        asked = Asked(lab, beside=right)
-        lab.step(f"simulate a chain, {experiment.topology_options}, {direction}, seed {experiment.seed}")
+        asked = Asked(context, beside=right)
+        context.step(f"simulate a chain, {experiment.topology_options}, {direction}, seed {experiment.seed}")
         asked.run(partial(run_pacer, experiment, watched=False))
 
 
 PROCESSES = 8
-"""Ten networks have some fifty flows, and they all stay to the end of the check."""
+"""Ten networks have about fifty flows, and their processes stay until the end of the check."""
 
 
 class Asked:
-    """Makes a class of pacers that ask the student's, for the simulator; `beside` is the model's, for comparison."""
+    """Makes a class of pacers for the simulator that ask the student's pacers; `beside` is the model to compare."""
 
-    def __init__(self, lab: Lab, beside: type[Pacer] | None = None) -> None:
-        self._lab = lab
+    def __init__(self, context: CheckContext, beside: type[Pacer] | None = None) -> None:
+        self._lab = context
         self._sessions: list[AnySession] = []
         self._made = 0
-        self.failure: StudentFailure | Wrong | None = None
+        self.failure: StudentFailure | WrongAnswer | None = None
         self.waits: list[bool] = []
-        """For each round trip, whether the interval is longer than the air needs for a packet anyway."""
+        """For each round trip, whether the interval is longer than the airtime of a packet."""
         asked = self
 
         class Mine(Pacer):
@@ -233,17 +236,17 @@ class Asked:
         self.pacer: type[Pacer] = Mine
 
     def made(self) -> RemoteObject:
-        """One of the student's, in a process of its own as long as there are not too many."""
+        """A pacer of the student, in a separate process while there are few of them."""
         if self._made < PROCESSES:
             self._sessions.append(self._lab.session())
         self._made += 1
         return RemoteObject(self._sessions[self._made % len(self._sessions)], PACER, {})
 
     def interval(self, mine: RemoteObject, right: Pacer | None, sample: Sample) -> float:
-        """What the student's says after a round trip."""
-        got = mine.tell("measured", {"$sample": list(sample)}, then="interval_s")
+        """The student's interval after a round trip."""
+        got = mine.call_then_get("measured", {"$sample": list(sample)}, then="interval_s")
         if numeric(got, what="interval_s") < 0:
-            raise Wrong("interval_s: 0 or more seconds", repr(got))
+            raise WrongAnswer("interval_s of at least 0 seconds", repr(got))
         if right is not None:
             right.measured(sample)
             what = f"interval_s at {sample.now_s:.3f} s, a round trip of {sample.rtt_s * 1e3:.1f} ms"
@@ -252,23 +255,23 @@ class Asked:
         return float(got)
 
     def guarded(self, ask: Callable[[], Any]) -> Any:
-        """Ask, and remember the first failure: the simulator would tell it otherwise."""
+        """Ask, and keep the first failure, which the simulator would report in other words."""
         if self.failure is not None:
             raise self.failure
         try:
             return ask()
-        except (StudentFailure, Wrong) as failure:
+        except (StudentFailure, WrongAnswer) as failure:
             self.failure = failure
             raise
 
     def must_wait(self) -> None:
-        """Raise `Wrong` for a pacer that hardly ever makes a packet wait."""
+        """Raise `WrongAnswer` for a pacer that hardly ever delays a packet."""
         if sum(self.waits) < PACES * len(self.waits) or not self.waits:
-            told = f"an interval longer than a packet's time on the air after {PACES:.0%} of the round trips"
-            raise Wrong(told, f"after {sum(self.waits)} of {len(self.waits)}")
+            expected = f"an interval longer than a packet's airtime after at least {PACES:.0%} of the round trips"
+            raise WrongAnswer(expected, f"after {sum(self.waits)} of {len(self.waits)}")
 
     def run(self, simulate: Callable[[type[Pacer]], Any]) -> Any:
-        """What `simulate` makes of the pacer. Raises the first failure."""
+        """The result of `simulate` with the pacer. Raises the first failure."""
         try:
             found = simulate(self.pacer)
         except PaceLabError:
@@ -283,94 +286,94 @@ class Asked:
 # Lab 7
 
 KEEPS = 0.8
-"""Of NewReno's goodput, as `lab.check("lab7.pacer")` asks for it."""
+"""Share of NewReno's goodput, as in `lab.check("lab7.pacer")`."""
 PACES = 0.1
-"""Share of the round trips after which it must say more than the air itself does."""
+"""Share of the round trips after which the interval must exceed a packet's airtime."""
 SETS = 2
-"""Of five networks each: one set alone is much luck."""
+"""Sets of five networks; the score of one set depends much on chance."""
 LEAST_LEAD = 10.0
-"""Points of the score that the sample solution is ahead of the hand-out's example on the sets that are drawn: where it
-is not, there is nothing to be shown."""
+"""Minimum lead of the sample solution over the notebook's example on the random sets, in points of the score: without a
+lead, a better pacer could not show it."""
 
 
 class Example(Pacer):
-    """The notebook's `OnePerRoundTrip`: what everybody has."""
+    """The notebook's `OnePerRoundTrip`, which all students have."""
 
     def measured(self, sample: Sample) -> None:
-        """A packet for each round trip."""
+        """One packet per round trip."""
         self.interval_s = sample.rtt_s
 
 
 def capstone(model: Model) -> tuple[Check, ...]:
-    """That it paces at all, and its score."""
+    """Whether it paces at all, and its score."""
     common: dict[str, Any] = {"needs": (PACER,), "simulates": True}
     return (
         Check(
             id="paces",
-            title="it paces, and does not pay for it with silence",
+            title="it paces, and keeps most of the goodput",
             points=20,
             run=_it_paces,
             public=True,
-            hint='`lab.check("lab7.pacer", MyPacer)` tries the same',
+            hint='`lab.check("lab7.pacer", MyPacer)` runs the same test',
             **common,
         ),
         Check(
             id="score",
-            title="its score on networks that you have not seen, up to what the notebook's example has",
+            title="its score on unseen networks, up to the score of the notebook's example",
             points=20,
             run=partial(_score, model, False),
-            hint="`lab.score(MyPacer)` shows where points are left; other words make other networks",
+            hint="`lab.score(MyPacer)` shows where you can gain points; another word gives other networks",
             **common,
         ),
         Check(
             id="score-more",
-            title="... and from there to the sample solution's",
+            title="... and from there to the score of the sample solution",
             points=60,
             run=partial(_score, model, True),
-            hint="what do round trips tell of contention, and what of queues?",
+            hint="what do round trips show about contention, and what about queues?",
             **common,
         ),
     )
 
 
-def _it_paces(lab: Lab) -> None:
+def _it_paces(context: CheckContext) -> None:
     for direction in ("down", "up"):
         experiment = Experiment(
             topology_options={"hops": 5},
             direction=direction,
             window_pkts=64,
             duration_s=10,
-            seed=lab.seed(f"paces {direction}"),
+            seed=context.seed(f"paces {direction}"),
         )
-        asked = Asked(lab)
-        lab.step(f"simulate 5 hops {direction}, 10 s")
+        asked = Asked(context)
+        context.step(f"simulate 5 hops {direction}, 10 s")
         result = asked.run(partial(run_pacer, experiment, watched=False))
         asked.must_wait()
-        plain = lab.baseline(experiment)["totals"]["goodput_bps"]
+        base = context.baseline(experiment)["totals"]["goodput_bps"]
         got = f"{result.goodput_bps / 1e3:.0f} kbit/s, 5 hops {direction}"
-        if result.goodput_bps < KEEPS * plain:
-            raise Wrong(f"at least {KEEPS:.0%} of NewReno's {plain / 1e3:.0f} kbit/s", got)
+        if result.goodput_bps < KEEPS * base:
+            raise WrongAnswer(f"at least {KEEPS:.0%} of NewReno's {base / 1e3:.0f} kbit/s", got)
 
 
-def _score(model: Model, more: bool, lab: Lab) -> Finding:
-    """Points of the capstone's score on drawn sets: from NewReno's 0 to the example's, or from there to the model's."""
-    draw = lab.random("networks")
+def _score(model: Model, more: bool, context: CheckContext) -> Finding:
+    """The capstone's score on random sets: from NewReno's 0 to the example's, or from there to the model's."""
+    draw = context.random("networks")
     while True:
         words = tuple(draw.randbytes(16).hex() for _ in range(SETS))
         example, best = (_mean_score_of_ours(made, words) for made in (Example, reference(model())[PACER]))
         if best >= example + LEAST_LEAD and example > 0:
             break
-    if "score" not in lab.memory:
-        asked = Asked(lab)
-        lab.step(f"score on {SETS} sets of networks")
+    if "score" not in context.memory:
+        asked = Asked(context)
+        context.step(f"score on {SETS} sets of networks")
         mine = asked.run(partial(_mean_score, words=words))
-        asked.must_wait()  # else its points are luck
-        lab.memory["score"] = {"points": mine}
-    points = lab.memory["score"]["points"]
+        asked.must_wait()  # otherwise its points are chance
+        context.memory["score"] = {"points": mine}
+    points = context.memory["score"]["points"]
     low, high = (example, best) if more else (0.0, example)
     return Finding(
         share=min(1.0, max(0.0, (points - low) / (high - low))),
-        expected=f"a score of {high:.1f} points for all, of {low:.1f} for none (NewReno has 0, the sample {best:.1f})",
+        expected=f"a score of {high:.1f} for all points, of {low:.1f} for none (NewReno 0, sample solution {best:.1f})",
         got=f"{points:.1f} points",
     )
 
@@ -380,4 +383,4 @@ def _mean_score(pacer: type[Pacer], words: Sequence[str]) -> float:
 
 
 _mean_score_of_ours = lru_cache(maxsize=64)(_mean_score)
-"""The same for all submissions that this process grades."""
+"""Computed once for all submissions that this process grades."""

@@ -1,4 +1,4 @@
-"""Parameters of the labs' exercises, drawn: what each function is called with."""
+"""Random parameters for the functions of the labs' exercises."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def out_of_sense(draw: Random) -> Arguments:
 
 
 def places(draw: Random, disturb: Callable[[float], float]) -> Arguments:
-    """Two ends and others on a line, none of them just at the end of a range."""
+    """A sender, a receiver and others on a line, none of them exactly at the end of a range."""
     while True:
         sense = draw.uniform(300, 600)
         sender = draw.uniform(-500, 500)
@@ -57,7 +57,9 @@ def places(draw: Random, disturb: Callable[[float], float]) -> Arguments:
         far = [abs(at - sender) <= sense for at in others.values()]
         near = [abs(at - receiver) <= reach for at in others.values()]
         kinds = set(zip(far, near, strict=True))
-        if len(kinds) == 4 or (reach < sense and len(kinds) == 3):  # where capture helps much, nobody may be hidden
+        if len(kinds) == 4 or (
+            reach < sense and len(kinds) == 3
+        ):  # with a strong capture effect there may be no hidden node
             ranges = {"sense_m": sense, "disturb_m": reach}
             return {"sender_m": sender, "receiver_m": receiver, "others_m": others, **ranges}
 
@@ -103,7 +105,7 @@ def one_best(draw: Random) -> Arguments:
 
 
 def plateau(draw: Random) -> Arguments:
-    """The very best lies behind one within a per cent; one just outside lies before them, and another between them."""
+    """The best window comes after one within a per cent; one just outside is before them, another between them."""
     windows = sorted(draw.sample(range(2, 33), 6))
     top, first = draw.uniform(200, 900), draw.randrange(1, 3)
     below = [draw.uniform(0.4, 0.9) for _ in range(first - 1)] + [draw.uniform(0.983, 0.9895)]
@@ -160,7 +162,7 @@ def capped(draw: Random, far: bool) -> Arguments:
 
 
 def path(draw: Random, least: int, most: int, *, usual: bool = False) -> Arguments:
-    """A round trip with some waiting in it."""
+    """A round trip with some waiting time."""
     hops, rate = draw.randrange(least, most + 1), 2e6 if usual else draw.choice(RATES_BPS)
     data, ack = (1500, 40) if usual else (draw.randrange(200, 1501), draw.randrange(40, 80))
     wait = draw.uniform(0.2, 3) * 8 * data / rate
@@ -209,7 +211,7 @@ def two_too_fast(draw: Random) -> Arguments:
 
 
 def from_the_mesh(draw: Random, fast: bool) -> Arguments:
-    """Some flows come from the wire: the fast one among them, or not."""
+    """Some flows come from the wired side, with or without the fast one."""
     given = one_too_fast(draw)
     goodput = given["goodput_kbps"]
     *others, fastest = sorted(goodput, key=lambda name: goodput[name])
@@ -238,7 +240,7 @@ def late_call(draw: Random, most: float) -> Arguments:
 
 
 def bad_call(draw: Random) -> Arguments:
-    """R from 12 to 40, where MOS is below 2: at less than 7 the curve is below 1, of which the lab says nothing."""
+    """R from 12 to 40, where the MOS is below 2. Below 7 the curve is below 1, which the lab does not define."""
     network = draw.uniform(5, 90)
     lost = 94.2 - 0.024 * (network + 85) - 11 - draw.uniform(12, 40)
     return {"network_ms": network, "loss": (math.exp(lost / 40) - 1) / 10}
@@ -279,7 +281,7 @@ GAINS = {"up": (0.01, 1.5), "down": (-0.9, -0.01), "none": (0.0, 0.0)}
 
 
 def gains(draw: Random, kinds: Sequence[str]) -> Arguments:
-    """Of each kind at least one."""
+    """At least one gain of each kind."""
     found = [*kinds, *draw.choices(kinds, k=draw.randrange(1, 4))]
     draw.shuffle(found)
     return {"gains": {name: draw.uniform(*GAINS[kind]) for name, kind in zip("uvwxyz", found, strict=False)}}

@@ -1,9 +1,10 @@
-"""A lab as an assignment, and its exercises: functions called with drawn parameters, each answer must be the model's.
+"""A lab as an assignment, and its exercises: functions called with random parameters, compared with the model's
+answers.
 
-An exercise has parts, each with its points: the first is the thing itself, the others are its corners. A corner counts
-only where the thing itself is right: alone it would be earned by a constant. A lab's text is the master's, its model
-what stands there between BEGIN and END SOLUTION. Lab 0 asks for functions on what a run measured, which must say what
-PaceLab says of the same run.
+An exercise has parts, each with its points: the first is the main part, the others are corner cases. A corner case
+counts only if the main part is right; otherwise a constant could earn its points. A lab's text is the master's, and its
+model the text between BEGIN and END SOLUTION. Lab 0 also asks for functions of a run's measurements, whose results must
+be PaceLab's results for the same run.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from typing import Any
 
 import pacelab_labs
 from pacelab import Experiment, compare
-from pacelab_grading.assignment import Assignment, Check, Wrong
-from pacelab_grading.inside.worker import plain
-from pacelab_grading.lab import Lab, near
+from pacelab_grading.inside.worker import json_value
 from pacelab_grading.receive.notebook import needed
 from pacelab_grading.receive.statements import statements_of
+from pacelab_grading.rubric.assignment import Assignment, Check
+from pacelab_grading.rubric.context import CheckContext
+from pacelab_grading.rubric.expect import near
+from pacelab_grading.rubric.findings import WrongAnswer
 
 MASTERS = Path(pacelab_labs.__file__).parent / "masters"
 SOLUTION = re.compile(r"^( *)# BEGIN SOLUTION\n(.*?)^ *# END SOLUTION\n", re.DOTALL | re.MULTILINE)
@@ -33,7 +36,7 @@ SOLUTION = re.compile(r"^( *)# BEGIN SOLUTION\n(.*?)^ *# END SOLUTION\n", re.DOT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabHandIn(Assignment):
-    """One lab. `file` is its master's name: a student's notebook bears it, too."""
+    """One lab. `file` is the name of its master, which is also the name of a student's notebook."""
 
     @property
     def lean(self) -> bool:
@@ -47,12 +50,12 @@ class LabHandIn(Assignment):
 
     @property
     def model(self) -> str:
-        """The functions and classes asked for, solved, with what they need."""
+        """The requested functions and classes with solutions, and the code that they need."""
         return _taken(self.file, self.names, r"\2")
 
     @property
     def template(self) -> str:
-        """The same as students get it."""
+        """The same, as students get it."""
         return _taken(self.file, self.names, r"\1raise lab.Todo\n")
 
 
@@ -69,7 +72,7 @@ def _taken(file: str, names: tuple[str, ...], instead: str) -> str:
 
 @functools.cache
 def reference(model: str) -> dict[str, Any]:
-    """What a model's text defines, in this process: ours it is."""
+    """The definitions of a model, run in this process because it is our own code."""
     names: dict[str, Any] = {}
     exec(compile(model, "model", "exec"), names)
     return names
@@ -79,7 +82,7 @@ Arguments = dict[str, Any]
 Draw = Callable[[Random], Arguments]
 TIMES = 6
 TOLERANCE = 1e-4
-"""Relative: ten times less than in the notebook, where sizes that are a few octets off must only be told from right."""
+"""Relative, ten times less than in the notebook, which only has to detect sizes that are a few bytes off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,17 +93,17 @@ class Part:
     title: str
     points: float
     draw: Draw | tuple[Draw, ...]
-    """Several take turns."""
+    """Several are used in turn."""
     hint: str = ""
 
     def calls(self, draw: Random) -> list[Arguments]:
-        """What the function is called with."""
+        """The arguments of each call."""
         kinds = self.draw if isinstance(self.draw, tuple) else (self.draw,)
         return [kinds[number % len(kinds)](draw) for number in range(max(TIMES, len(kinds)))]
 
 
 def each(draw: Callable[..., Arguments], **values: Sequence[Any]) -> tuple[Draw, ...]:
-    """One for each of the values of one argument."""
+    """One drawing function for each value of an argument."""
     ((name, choices),) = values.items()
     return tuple(functools.partial(draw, **{name: choice}) for choice in choices)
 
@@ -110,13 +113,13 @@ class Exercise:
     """A function that a lab asks for."""
 
     name: str
-    """As `lab.check` knows it."""
+    """Its name in `lab.check`."""
     function: str
     parts: tuple[Part, ...]
-    above: tuple[str, ...] = ()
-    """Functions of other exercises that the student's may call."""
+    builds_on: tuple[str, ...] = ()
+    """Functions of other exercises that the student's code may call."""
     read: Callable[[Any], Any] = lambda answer: answer
-    """Brings answers that say the same into one form."""
+    """Brings equivalent answers into the same form."""
 
     def checks(self, model: Callable[[], str]) -> tuple[Check, ...]:
         """A check for each part; `model` gives the lab's model solution."""
@@ -128,35 +131,35 @@ class Exercise:
                 points=part.points,
                 run=functools.partial(run, part),
                 needs=(self.function,),
-                above=self.above,
+                builds_on=self.builds_on,
                 public=part is self.parts[0],
-                hint=part.hint or f'`lab.check("{self.name}", {self.function})` says more',
+                hint=part.hint or f'`lab.check("{self.name}", {self.function})` shows details',
             )
             for part in self.parts
         )
 
 
-def _run(exercise: Exercise, model: Callable[[], str], part: Part, lab: Lab) -> None:
-    function, right = lab.function(exercise.function), reference(model())[exercise.function]
+def _run(exercise: Exercise, model: Callable[[], str], part: Part, context: CheckContext) -> None:
+    function, right = context.function(exercise.function), reference(model())[exercise.function]
     for other in dict.fromkeys((exercise.parts[0], part)):
-        for arguments in other.calls(lab.random(other.id)):
-            expected = exercise.read(plain(right(**deepcopy(arguments))))
+        for arguments in other.calls(context.random(other.id)):
+            expected = exercise.read(json_value(right(**deepcopy(arguments))))
             got = function(**{name: packed(value) for name, value in arguments.items()})
             if not agree(expected, _read(exercise, got)):
-                told = ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())
-                first = "" if other is part else "first of all "
-                raise Wrong(f"{first}{exercise.function}({told}) = {_short(expected)}", _short(got))
+                shown = ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())
+                first = "" if other is part else "first of all, "
+                raise WrongAnswer(f"{first}{exercise.function}({shown}) = {_short(expected)}", _short(got))
 
 
 def _read(exercise: Exercise, got: Any) -> Any:
     try:
         return exercise.read(got)
-    except (TypeError, ValueError):  # of another form
+    except (TypeError, ValueError):  # the answer has another form
         return got
 
 
 def packed(value: Any) -> Any:
-    """An argument on its way into the sandbox, where lists stay lists."""
+    """An argument for the sandbox, in the form that keeps lists as lists."""
     if isinstance(value, list):
         return {"$list": [packed(item) for item in value]}
     if isinstance(value, set):
@@ -183,7 +186,7 @@ def _short(value: Any) -> str:
 
 
 T = {3: 4.303, 4: 3.182, 5: 2.776}
-"""Samples -> Student's factor of the 95 % interval, as the lab gives it."""
+"""Number of samples -> Student's t of the 95 % interval, as in the lab."""
 
 
 def _drawn(draw: Random) -> Experiment:
@@ -197,43 +200,43 @@ def _drawn(draw: Random) -> Experiment:
     )
 
 
-def goodput(lab: Lab) -> None:
-    """Of the one flow of a run."""
-    experiment = _drawn(lab.random("goodput of a run"))
-    (flow,) = lab.baseline(experiment)["flows"]
-    mine = lab.function("goodput_bps")(flow["delivered_pkts"], experiment.payload_bytes, experiment.duration_s)
+def goodput(context: CheckContext) -> None:
+    """The goodput of the flow of a run."""
+    experiment = _drawn(context.random("goodput of a run"))
+    (flow,) = context.baseline(experiment)["flows"]
+    mine = context.function("goodput_bps")(flow["delivered_pkts"], experiment.payload_bytes, experiment.duration_s)
     near(flow["goodput_bps"], mine, what="goodput_bps() of a run's packets", tolerance=1e-3)
 
 
-def interval(lab: Lab) -> None:
-    """Of a few seeds."""
-    draw = lab.random("interval of runs")
+def interval(context: CheckContext) -> None:
+    """The confidence interval of a few seeds."""
+    draw = context.random("interval of runs")
     count, found = draw.choice(list(T)), dict[str, Any]()
-    while not found.get("half_width"):  # a window may be too small for seeds to differ
+    while not found.get("half_width"):  # with a small window, all seeds may give the same
         (row,) = compare(_drawn(draw), schemes=["newreno"], seeds=count, jobs=1).rows
         found = row["goodput_bps"]
     samples = {"$list": list(found["samples"])}
-    mine = lab.function("half_width")(samples, T[count])
+    mine = context.function("half_width")(samples, T[count])
     near(found["half_width"], mine, what=f"half_width() of the goodput of {count} seeds", tolerance=2e-3)
 
 
 LAB0 = (
     Check(
         id="goodput-run",
-        title="goodput of a run, as PaceLab has it",
+        title="goodput of a run, compared with PaceLab's",
         points=25,
         run=goodput,
         needs=("goodput_bps",),
-        hint="the lab's own cell does the same with its run",
+        hint="the lab's cell does the same with its run",
         simulates=True,
     ),
     Check(
         id="interval-runs",
-        title="the interval of a few seeds, as PaceLab has it",
+        title="the interval of a few seeds, compared with PaceLab's",
         points=25,
         run=interval,
         needs=("half_width",),
-        hint="the lab's own cell does the same at 7 hops",
+        hint="the lab's cell does the same at 7 hops",
         simulates=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""The rubrics of labs 0 to 7: what is asked, and what it is worth."""
+"""The rubrics of labs 0 to 7: exercises and their points."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from pacelab_grading.assignment import Check
 from pacelab_grading.labs import classes, draws, exercises
 from pacelab_grading.labs.exercises import Exercise, LabHandIn, Part, each
+from pacelab_grading.rubric.assignment import Check
 
 
 def _roles_of(answer: Any) -> list[list[str]]:
@@ -24,12 +24,12 @@ LAB0 = (
     Exercise(
         name="lab0.goodput",
         function="goodput_bps",
-        parts=(Part(id="goodput", title="goodput of numbers drawn", points=25, draw=draws.delivered),),
+        parts=(Part(id="goodput", title="goodput of random numbers", points=25, draw=draws.delivered),),
     ),
     Exercise(
         name="lab0.half_width",
         function="half_width",
-        parts=(Part(id="interval", title="the interval of samples drawn", points=25, draw=draws.samples),),
+        parts=(Part(id="interval", title="the interval of random samples", points=25, draw=draws.samples),),
     ),
 )
 LAB1 = (
@@ -38,7 +38,7 @@ LAB1 = (
         function="advantage_db",
         parts=(
             Part(id="capture", title="how much stronger the nearer sender is", points=13, draw=draws.two_senders),
-            Part(id="capture-weaker", title="... and by how much weaker the farther", points=12, draw=draws.exchanged),
+            Part(id="capture-weaker", title="... and how much weaker the farther one", points=12, draw=draws.exchanged),
         ),
     ),
     Exercise(
@@ -46,7 +46,7 @@ LAB1 = (
         function="interference_m",
         parts=(
             Part(id="range", title="the interference range by power", points=13, draw=draws.captured),
-            Part(id="range-sensed", title="... which ends where nothing is sensed", points=12, draw=draws.out_of_sense),
+            Part(id="range-sensed", title="... which ends at the sense range", points=12, draw=draws.out_of_sense),
         ),
     ),
     Exercise(
@@ -56,7 +56,7 @@ LAB1 = (
         parts=(
             Part(
                 id="roles",
-                title="hidden and exposed nodes, both ranges alike",
+                title="hidden and exposed nodes with equal ranges",
                 points=12,
                 draw=partial(draws.places, disturb=lambda sense: sense),
             ),
@@ -68,7 +68,7 @@ LAB1 = (
             ),
             Part(
                 id="roles-far",
-                title="... and where a link is disturbed from farther than it senses",
+                title="... and with interference from beyond the sense range",
                 points=6,
                 draw=partial(draws.places, disturb=lambda sense: 1.4 * sense),
             ),
@@ -78,7 +78,7 @@ LAB1 = (
         name="lab1.one_queue",
         function="last_through_ms",
         parts=(
-            Part(id="queue", title="one queue that never empties", points=12, draw=draws.busy),
+            Part(id="queue", title="a queue that never empties", points=12, draw=draws.busy),
             Part(id="queue-empty", title="... and one that does", points=13, draw=draws.with_gaps),
         ),
     ),
@@ -88,28 +88,28 @@ LAB2 = (
         name="lab2.busy_at_once",
         function="busy_at_once",
         parts=(
-            Part(id="busy", title="whole groups of hops", points=12, draw=draws.whole_groups),
-            Part(id="busy-begun", title="... and one begun", points=12, draw=draws.begun_groups),
-            Part(id="busy-short", title="... and a chain shorter than one", points=10, draw=draws.less_than_one),
+            Part(id="busy", title="complete groups of hops", points=12, draw=draws.whole_groups),
+            Part(id="busy-begun", title="... and an incomplete group", points=12, draw=draws.begun_groups),
+            Part(id="busy-short", title="... and a chain shorter than a group", points=10, draw=draws.less_than_one),
         ),
     ),
     Exercise(
         name="lab2.best_window",
         function="best_window",
         parts=(
-            Part(id="best", title="one window far above the others", points=12, draw=draws.one_best),
-            Part(id="best-plateau", title="... the smallest of a plateau", points=14, draw=draws.plateau),
-            Part(id="best-order", title="... in whatever order they were measured", points=8, draw=draws.in_no_order),
+            Part(id="best", title="one window much better than the others", points=12, draw=draws.one_best),
+            Part(id="best-plateau", title="... the smallest window of a plateau", points=14, draw=draws.plateau),
+            Part(id="best-order", title="... in any order of measurement", points=8, draw=draws.in_no_order),
         ),
     ),
     Exercise(
         name="lab2.given_up",
         function="given_up",
         parts=(
-            Part(id="given-up", title="a packet that is given up", points=20, draw=draws.failures),
+            Part(id="given-up", title="a packet that is dropped at the retry limit", points=20, draw=draws.failures),
             Part(
                 id="given-up-certain",
-                title="... at once, never, always",
+                title="... with one attempt, with certain success, with certain failure",
                 points=12,
                 draw=(draws.one_attempt, *each(draws.certain, failure=(0.0, 1.0))),
             ),
@@ -124,7 +124,10 @@ LAB3 = (
             Part(id="probability", title="the probability on the line", points=20, draw=draws.on_the_line),
             Part(id="probability-none", title="... below it", points=10, draw=draws.below),
             Part(
-                id="probability-cap", title="... and at its cap", points=10, draw=each(draws.capped, far=(False, True))
+                id="probability-cap",
+                title="... and at its maximum",
+                points=10,
+                draw=each(draws.capped, far=(False, True)),
             ),
         ),
     ),
@@ -135,11 +138,14 @@ LAB4 = (
         function="queueing_s",
         parts=(
             Part(
-                id="queueing", title="t_q, usual sizes", points=6, draw=partial(draws.path, least=1, most=9, usual=True)
+                id="queueing",
+                title="t_q with usual sizes",
+                points=6,
+                draw=partial(draws.path, least=1, most=9, usual=True),
             ),
             Part(
                 id="queueing-sizes",
-                title="... other sizes and rates",
+                title="... with other sizes and rates",
                 points=4,
                 draw=partial(draws.path, least=1, most=9),
             ),
@@ -148,7 +154,7 @@ LAB4 = (
     Exercise(
         name="lab4.four_hop_delay",
         function="four_hop_delay_s",
-        above=("queueing_s",),
+        builds_on=("queueing_s",),
         parts=(
             Part(id="delay", title="the delay of four hops", points=6, draw=partial(draws.path, least=4, most=4)),
             Part(id="delay-long", title="... on longer paths", points=5, draw=partial(draws.path, least=5, most=12)),
@@ -187,16 +193,16 @@ CONTROL = (
         function="throttles",
         read=_sorted_pairs,
         parts=(
-            Part(id="control", title="the fast flow is throttled to the mean", points=6, draw=draws.one_too_fast),
+            Part(id="control", title="the fast flow is limited to the mean", points=6, draw=draws.one_too_fast),
             Part(
                 id="control-mesh",
-                title="... if it comes from the wire",
+                title="... only if it comes from the wired side",
                 points=4,
                 draw=each(draws.from_the_mesh, fast=(False, True)),
             ),
             Part(
                 id="control-threshold",
-                title="... and each that is above the threshold, no other",
+                title="... and so is each flow above the threshold, no other",
                 points=4,
                 draw=(*each(draws.near_the_threshold, by=(0.98, 1.02)), draws.two_too_fast),
             ),
@@ -208,11 +214,11 @@ LAB5 = (
         name="lab5.mos",
         function="mos",
         parts=(
-            Part(id="mos", title="MOS of calls with little delay", points=20, draw=draws.good_call),
+            Part(id="mos", title="MOS of calls with short delay", points=20, draw=draws.good_call),
             Part(id="mos-late", title="... beyond 177.3 ms", points=16, draw=each(draws.late_call, most=(0.0, 0.06))),
             Part(
                 id="mos-worst",
-                title="... of calls that hardly anybody understands",
+                title="... of very bad calls",
                 points=10,
                 draw=(draws.bad_call, draws.hopeless_call),
             ),
@@ -224,13 +230,13 @@ LAB5 = (
         parts=(
             Part(
                 id="controller",
-                title="up while calls are good, down when they are not",
+                title="up while calls are good, down otherwise",
                 points=24,
                 draw=each(draws.step, within=((3.92, 4.4), (1.0, 3.3), (3.4, 3.58))),
             ),
             Part(
                 id="controller-between",
-                title="... by less in between",
+                title="... in smaller steps in between",
                 points=18,
                 draw=each(draws.step, within=((3.72, 3.88), (3.62, 3.68))),
             ),
@@ -251,7 +257,7 @@ LAB6 = (
             Part(id="exchange", title="the time of an exchange", points=15, draw=draws.payload),
             Part(
                 id="exchange-ack",
-                title="... that carries hardly anything",
+                title="... with almost no payload",
                 points=10,
                 draw=each(draws.no_payload, most=(1, 60)),
             ),
@@ -261,10 +267,10 @@ LAB6 = (
         name="lab6.gain",
         function="gain",
         parts=(
-            Part(id="gain", title="the gain over an ACK each", points=12, draw=partial(draws.acked, share=1.0)),
+            Part(id="gain", title="the gain over one ACK per segment", points=12, draw=partial(draws.acked, share=1.0)),
             Part(
                 id="gain-fewer",
-                title="... over fewer",
+                title="... over fewer ACKs",
                 points=13,
                 draw=each(draws.acked, share=(0.5, 0.25, 0.125, 0.0)),
             ),
@@ -274,8 +280,8 @@ LAB6 = (
         name="lab6.pace",
         function="paced_bps",
         parts=(
-            Part(id="pace", title="the rate of a packet per delay", points=12, draw=draws.paced),
-            Part(id="pace-sizes", title="... of other sizes", points=13, draw=draws.other_packets),
+            Part(id="pace", title="the rate of one packet per delay", points=12, draw=draws.paced),
+            Part(id="pace-sizes", title="... of packets of other sizes", points=13, draw=draws.other_packets),
         ),
     ),
     Exercise(
@@ -290,7 +296,7 @@ LAB6 = (
             ),
             Part(
                 id="verdict-naught",
-                title="... and a gain of 0 is none",
+                title="... and a gain of 0 is no gain",
                 points=14,
                 draw=each(draws.gains, kinds=(("none",), ("none", "down"), ("none", "up"))),
             ),
@@ -304,7 +310,7 @@ def _model(name: str) -> str:
 
 
 def _lab(number: int, title: str, file: str, *parts: Sequence[Exercise | Check]) -> LabHandIn:
-    """A lab of exercises and of checks that are no calls of a function."""
+    """A lab of exercises and other checks."""
     name = f"lab{number}"
     rows = [
         check

@@ -1,86 +1,90 @@
-"""Whether a folder or zip holds a class, something for each student, or what one student handed in."""
+"""Decides whether a folder or zip holds a class (one entry for each student) or the hand-in of one student."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
 from pacelab import ConfigError
-from pacelab_grading.assignment import Assignment
-from pacelab_grading.plain import folded, most_bytes, plain
-from pacelab_grading.receive.places import BadPlace, Item, opened_zip, split_name, tops
-from pacelab_grading.receive.submission import defines, guessed
+from pacelab_grading.receive.places import BadPlace, Item, open_zip, split_name, top_level_entries
+from pacelab_grading.receive.submission import defines, stated_number
+from pacelab_grading.rubric.assignment import Assignment
+from pacelab_grading.text.printable import casefolded, printable
+from pacelab_grading.text.source_file import most_bytes
 
 MAX_TOPS = 200
-"""Of these many two tell a class."""
+"""Top-level entries that are compared; two of them show that it is a class."""
 MAX_LOOKS = 200
-"""Files that are looked into, of each."""
+"""Files of each entry that are read."""
 MAX_LOOK_BYTES = 32 << 20
 MAX_ARCHIVE_BYTES = 64 << 20
 
 
 def is_class(place: str, items: Sequence[Item], assignment: Assignment, names: Collection[str], *, alone: bool) -> bool:
-    """Whether these items of a place are a class's. Raises ConfigError where nobody can tell.
+    """Whether these items of a place belong to a class. Raises ConfigError if that cannot be decided.
 
-    With the roster's names there is no doubt. Without, folders, zips and files that hold the same of what is asked for
-    are of several students; so are folders without a file beside them. Beside other places it is one student's.
+    If an entry has a name of the roster, it is a class. Without a roster, it is a class if several folders, zips or
+    files contain the same part of the assignment, or if there are only folders. If `alone` is False, other places were
+    named as well, and this place is one student's.
     """
-    if bears(items, names):
+    if has_roster_name(items, names):
         return True
-    code = _loose(items)
+    code = _top_level_code(items)
     unnamed = _unnamed(code, assignment)
     if unnamed and (names or not alone):
         return False
-    rivals = _rivals(items if alone else code, assignment, unnamed=unnamed)
+    rivals = _two_with_same_part(items if alone else code, assignment, unnamed=unnamed)
     if rivals and not names and (unnamed or not alone):
-        together = "" if alone else "name the folder that all these places are in, or "
+        advice = "" if alone else "name the folder that contains all these places, or "
         raise ConfigError(
-            f"'{plain(place, 200)}' may hold a class, or what one student handed in ({', '.join(rivals)}): "
-            f"{together}give --roster CSV, with the names as they are called here"
+            f"'{printable(place, 200)}' may hold a class or the hand-in of one student ({', '.join(rivals)}); "
+            f"{advice}give --roster CSV with the names used here"
         )
-    return bool(rivals) or (alone and not code and bool(tops(items)))
+    return bool(rivals) or (alone and not code and bool(top_level_entries(items)))
 
 
 def is_wrapped(inner: Sequence[Item], assignment: Assignment, names: Collection[str]) -> bool:
-    """Whether what lies in a place's only folder is a class's: then that folder is nobody's.
+    """Whether the only folder of a place wraps a class, so that it is not a student's folder itself.
 
-    It is a student's where it holds a file that does not say whose it is, or nothing twice.
+    It is a student's folder if it contains a file that does not name its student, or no part of the assignment twice.
     """
-    return bears(inner, names) or (not _unnamed(_loose(inner), assignment) and bool(_rivals(inner, assignment)))
+    if has_roster_name(inner, names):
+        return True
+    return not _unnamed(_top_level_code(inner), assignment) and bool(_two_with_same_part(inner, assignment))
 
 
-def bears(items: Sequence[Item], names: Collection[str]) -> bool:
-    """Whether something on the outermost level is called by one of the roster's names."""
-    outermost = {folded(item.parts[0]) for item in items}
-    known = set(map(folded, names))
+def has_roster_name(items: Sequence[Item], names: Collection[str]) -> bool:
+    """Whether a top-level entry has a name of the roster."""
+    outermost = {casefolded(item.parts[0]) for item in items}
+    known = set(map(casefolded, names))
     return bool(known & outermost or known & {_stem(top) for top in outermost})
 
 
-def _loose(items: Sequence[Item]) -> list[Item]:
-    """The code on the outermost level."""
-    return [item for item in items if len(item.parts) == 1 and item.is_code and not item.odd]
+def _top_level_code(items: Sequence[Item]) -> list[Item]:
+    return [item for item in items if len(item.parts) == 1 and item.is_code and not item.problem]
 
 
 def _unnamed(code: Sequence[Item], assignment: Assignment) -> bool:
-    """Whether there is a file among it that is a student's and does not say whose."""
+    """Whether one of the files has the assignment's name, which does not say whose it is."""
     return any(_stem(item.name) == _stem(assignment.file) for item in code)
 
 
 def _stem(name: str) -> str:
-    return folded(split_name(name)[0])
+    return casefolded(split_name(name)[0])
 
 
-def _rivals(items: Sequence[Item], assignment: Assignment, *, unnamed: bool = False) -> tuple[str, ...]:
-    """Two things of the outermost level that hold the same of what is asked for; nothing where there are none.
+def _two_with_same_part(items: Sequence[Item], assignment: Assignment, *, unnamed: bool = False) -> tuple[str, ...]:
+    """Two top-level entries that contain the same part of the assignment; empty if there are none.
 
-    A notebook and a file of one name are one; so are, beside an `unnamed` file, copies that have its name in theirs.
+    A notebook and a file of the same name are one entry. So are an `unnamed` file and copies whose name contains its
+    name.
     """
     wanted = _stem(assignment.file)
     holders: dict[object, dict[str, str]] = {}
-    for top in tops(items)[:MAX_TOPS]:
+    for top in top_level_entries(items)[:MAX_TOPS]:
         mine = [item for item in items if item.parts[0] == top]
         whose = wanted if unnamed and mine[0].name == top and wanted in _stem(top) else _stem(top)
         for name, text in _texts(mine):
-            for part in _held(name, text, assignment):
+            for part in _parts(name, text, assignment):
                 of_part = holders.setdefault(part, {})
                 of_part.setdefault(whose, top)
                 if len(of_part) > 1:
@@ -88,11 +92,11 @@ def _rivals(items: Sequence[Item], assignment: Assignment, *, unnamed: bool = Fa
     return ()
 
 
-def _held(name: str, text: str, assignment: Assignment) -> Iterator[object]:
-    """What of the assignment a file holds: its name, its stamp, its definitions. A notebook's line ends are escaped."""
+def _parts(name: str, text: str, assignment: Assignment) -> Iterator[object]:
+    """The parts of the assignment in a file: its name, its stamp, its definitions."""
     if _stem(name) == _stem(assignment.file):
         yield "file"
-    if (stamp := guessed(text)) is not None:
+    if (stamp := stated_number(text)) is not None:
         yield "stamp", stamp
     for wanted in assignment.names:
         if defines(text, wanted):
@@ -100,10 +104,10 @@ def _held(name: str, text: str, assignment: Assignment) -> Iterator[object]:
 
 
 def _texts(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
-    """Names and texts of the code in files and zips, as much of it as one student may hand in."""
+    """Names and texts of the code in files and zips, up to what one student may hand in."""
     left = MAX_LOOK_BYTES
     for item in items[:MAX_LOOKS]:
-        if item.odd:
+        if item.problem:
             continue
         if item.is_code:
             content = item.read(min(left, most_bytes(item.name))) or b""
@@ -111,7 +115,7 @@ def _texts(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
             yield item.name, content.decode("utf-8", "replace")
         elif item.is_zip:
             try:
-                with opened_zip(item.read(MAX_ARCHIVE_BYTES) or b"") as inner:
+                with open_zip(item.read(MAX_ARCHIVE_BYTES) or b"") as inner:
                     yield from _texts([member for member in inner if member.is_code])
             except BadPlace:
                 continue

@@ -1,7 +1,8 @@
-"""A notebook's code as a module: definitions, imports and constants; what only runs something is left out.
+"""The code of a notebook as a module: definitions, imports and constants. Statements that only run something are left
+out.
 
-Of a lab, most of whose cells run experiments and draw, only what the exercises need is taken (`needed`). Metadata,
-outputs and cell ids are not looked at: nothing in them can count.
+From a lab, most of whose cells run experiments and draw, only the code that the exercises need is taken (`needed`).
+Metadata, outputs and cell ids are ignored.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pacelab_grading.plain import READER, most_bytes
 from pacelab_grading.receive.statements import (
     CELL_MAGIC,
     FUTURE,
@@ -21,41 +21,43 @@ from pacelab_grading.receive.statements import (
     PACKAGE,
     Statement,
     alias_of,
+    available_aliases,
+    import_text,
     is_future,
     listed,
     outside,
     parsed,
     statements_of,
-    there_of,
     with_changes,
 )
+from pacelab_grading.text.source_file import READER, most_bytes
 
 MAX_CELLS = 1000
 DEFINED = re.compile(r"\b(?:def|class|import)[ \t]+(\w+)|^(\w+)[ \t]*[:=]", re.MULTILINE)
-"""In a text that is no Python."""
+"""Definitions in a text that is not Python."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module:
-    """What a notebook defines."""
+    """The definitions of a notebook."""
 
     source: str | None
     problems: tuple[str, ...]
 
 
 def cells_of(text: str, kind: str) -> list[str]:
-    """The texts of a notebook's cells of a kind, "code" or "markdown". ValueError for what is no notebook."""
+    """The texts of the cells of one kind, "code", "markdown" or "raw". Raises ValueError if it is not a notebook."""
     try:
         notebook = json.loads(text)
         sheets = [notebook] if "cells" in notebook else notebook["worksheets"]  # before nbformat 4
         cells = [cell for sheet in sheets for cell in sheet["cells"] if cell["cell_type"] == kind]
-        return [_joined(cell["source"] if "source" in cell else cell["input"]) for cell in cells[:MAX_CELLS]]
+        return [_joined(cell["source"] if "source" in cell else cell["input"]) for cell in cells]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(type(error).__name__) from None
 
 
 def is_notebook(text: str, name: str = "") -> bool:
-    """Whether it is a notebook's text, whatever the file is called; by its name a broken one, which is no script."""
+    """Whether the text is a notebook, whatever the name of the file. A broken one is recognized by its name."""
     if not text.lstrip().startswith("{"):
         return name.lower().endswith(".ipynb") and not _is_script(text)
     try:
@@ -77,21 +79,21 @@ def _is_script(text: str) -> bool:
 def module_of(
     text: str, name: str, wanted: Collection[str], local: Collection[str] = (), *, lean: bool = False
 ) -> Module:
-    """Collect the definitions of all code cells, in their order, as they were written; a .py is one cell.
+    """Collect the definitions of all code cells in their order; a .py counts as one cell.
 
-    What is left out is named if the names `wanted` need it, be it a cell that is no Python. `local` are modules beside
-    the notebook: to be imported, too. With `lean` only what the names `wanted` need.
+    The problems name each statement or cell that was left out although the names `wanted` need it. `local` are modules
+    beside the notebook that it may import. With `lean`, only code that the names `wanted` need is taken.
     """
     try:
         sources = cells_of(text, "code") if is_notebook(text, name) else [text]
     except ValueError as error:
-        problem = f"{name} is no notebook that can be read ({error}): save it again from Jupyter"
+        problem = f"{name} cannot be read as a notebook ({error}): save it again from Jupyter"
         return Module(source=None, problems=(problem,))
     statements: list[Statement] = []
-    for cell, source in enumerate(sources, 1):
+    for cell, source in enumerate(sources[:MAX_CELLS], 1):
         statements += _statements(source, cell, f"{name}: code cell {cell}", wanted, local, lean=lean)
     statements = with_changes(statements, name)
-    problems: list[str] = []
+    problems = _other_cells(text, name, wanted, sources)
     take = needed if lean else _definitions
     parts = take(statements, name, wanted, problems, local)
     if not parts:
@@ -106,41 +108,56 @@ def _joined(source: Any) -> str:
     return "".join(str(line) for line in source)
 
 
-def _import(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
-    if not names:
-        return ""
-    return ast.unparse(
-        ast.Import(names) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, names, node.level)
-    )
+def _other_cells(text: str, name: str, wanted: Collection[str], sources: Sequence[str]) -> list[str]:
+    """Problems of a notebook: names that only a cell of another kind defines, and cells beyond the limit."""
+    if not is_notebook(text, name):
+        return []
+    problems = []
+    if len(sources) > MAX_CELLS:
+        problems.append(f"{name} has {len(sources):,} code cells; only the first {MAX_CELLS:,} are read: remove some")
+    code = "\n".join(sources[:MAX_CELLS])
+    for kind in ("markdown", "raw"):
+        for number, source in enumerate(cells_of(text, kind), 1):
+            if names := [item for item in wanted if _defines(source, item) and not _defines(code, item)]:
+                title = kind.capitalize() if kind == "markdown" else kind
+                problems.append(
+                    f"{name}: {', '.join(names)} is in {title} cell {number}, which is not code: "
+                    "change it to a code cell"
+                )
+    return problems
+
+
+def _defines(source: str, name: str) -> bool:
+    return re.search(rf"^[ \t]*(?:def|class)\s+{name}\b", source, re.MULTILINE) is not None
 
 
 def _statements(
     source: str, cell: int, place: str, wanted: Collection[str], local: Collection[str], *, lean: bool
 ) -> list[Statement]:
-    """A cell's, in their order, those that are left out with what to say."""
+    """The statements of a cell in their order; those that are left out have a reason."""
     source = source.replace("\r\n", "\n").replace("\r", "\n")  # as Python counts lines; `splitlines` knows more ends
     if magic := KEEPING.match(source):
         source = "\n" * magic[0].count("\n") + source[magic.end() :]
     if magic := CELL_MAGIC.match(source):
-        says = f"{place} was left out ({magic[1]}): take that line out"
-        return [Statement(cell, ast.Pass(), "", _defined(source), says)]
+        reason = f"{place} was left out because of {magic[1]}: remove that line"
+        return [Statement(cell, ast.Pass(), "", _defined(source), reason)]
     try:
         tree, lines = parsed(source)
         return statements_of(tree, lines, cell, place, local, lean=lean)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        says = f"{place}{where}: {type(error).__name__}: {getattr(error, 'msg', error)}: mend this first ({READER})"
+        reason = f"{place}{where}: {type(error).__name__}: {getattr(error, 'msg', error)}: fix this first ({READER})"
         named = [name_ for name_ in wanted if f" {name_}" in source]
-        return [Statement(cell, ast.Pass(), "", (*_defined(source), *named), says)]
+        return [Statement(cell, ast.Pass(), "", (*_defined(source), *named), reason)]
 
 
 def _defined(source: str) -> tuple[str, ...]:
-    """Names that a text which is no Python seems to define."""
+    """Names that a text which is not Python seems to define."""
     return tuple(name for names in DEFINED.findall(source) for name in names if name)
 
 
 def _without_lost(statements: Sequence[Statement], name: str, local: Collection[str]) -> list[Statement]:
-    """The same, those left out, too, that would fail at once for want of what was left out before them."""
+    """The same; statements that would fail because an earlier one was left out are left out as well."""
     future = any(is_future(statement.node) for statement in statements)
     gone: set[str] = set()
     given: set[str] = set()
@@ -149,15 +166,14 @@ def _without_lost(statements: Sequence[Statement], name: str, local: Collection[
     for statement in statements:
         node, gives = statement.node, set(statement.gives)
         if isinstance(node, ast.Import | ast.ImportFrom):
-            gives = set(map(alias_of, there_of(node, local)))
+            gives = set(map(alias_of, available_aliases(node, local)))
             package |= {alias_of(alias) for alias in node.names if alias.name == PACKAGE}
-        elif not statement.says and (lost := (_wants(statement, future=future) & gone) | outside(node, package)):
+        elif not statement.left_out and (lost := (_wants(statement, future=future) & gone) | outside(node, package)):
             place = f"{name}: code cell {statement.cell}, line {node.lineno}"
-            told = (
-                f"{place}: {listed(statement.gives)} left out, for want of {', '.join(sorted(lost))}: mend that first"
-            )
-            statement = replace(statement, says=told, needs=frozenset(lost))
-        gives = set() if statement.says else gives
+            names = ", ".join(sorted(lost))
+            reason = f"{place}: {listed(statement.gives)} left out, because {names} was left out: fix that first"
+            statement = replace(statement, left_out=reason, needs=frozenset(lost))
+        gives = set() if statement.left_out else gives
         given |= gives
         gone -= gives
         gone |= set(statement.gives) - given
@@ -166,11 +182,11 @@ def _without_lost(statements: Sequence[Statement], name: str, local: Collection[
 
 
 def _wants(statement: Statement, *, future: bool) -> set[str]:
-    """Names that it cannot do without when it is run."""
+    """Names without which it fails when it runs."""
     try:
         found = statement.takes(now=True, future=future)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()  # it says so itself when it is imported
+        return set()  # the import of the file reports it
     return found | set(statement.gives) if isinstance(statement.node, ast.AugAssign) else found
 
 
@@ -181,7 +197,7 @@ def needed(
     problems: list[str],
     local: Collection[str] = (),
 ) -> list[str]:
-    """The texts of those that the names `wanted` need, directly or not; of these what is left out is named."""
+    """The texts of the statements that the names `wanted` need, directly or not. Missing ones become problems."""
     looked_up = _looked_up(statements, name, wanted, problems, local)
     if looked_up is None:
         return []
@@ -193,7 +209,7 @@ def needed(
 def _definitions(
     statements: Sequence[Statement], name: str, wanted: Collection[str], problems: list[str], local: Collection[str]
 ) -> list[str]:
-    """The texts of all that defines something, a cell's together; what the names `wanted` lack is named."""
+    """The texts of all definitions, cell by cell. Missing ones that the names `wanted` need become problems."""
     statements = _without_lost(statements, name, local)
     if _looked_up(statements, name, wanted, problems, local) is None:
         return []
@@ -208,7 +224,7 @@ def _definitions(
 def _looked_up(
     statements: Sequence[Statement], name: str, wanted: Collection[str], problems: list[str], local: Collection[str]
 ) -> tuple[list[Statement], set[str]] | None:
-    """Those that the names `wanted` need, directly or not, and all names needed; None if they cannot be read."""
+    """The statements that the names `wanted` need, and all needed names; None if they cannot be read."""
     giving: dict[str, list[int]] = {}
     for number, statement in enumerate(statements):
         for given in statement.gives:
@@ -219,36 +235,39 @@ def _looked_up(
             for number in set(giving.get(waiting.pop(), ())) - numbers:
                 numbers.add(number)
                 statement = statements[number]
-                more = (statement.needs if statement.says else statement.takes()) - names
+                more = (statement.needs if statement.left_out else statement.takes()) - names
                 names |= more
                 waiting += more
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        problems.append(f"{name} cannot be read: {type(error).__name__}: {error}: mend this first")
+        problems.append(f"{name} cannot be read: {type(error).__name__}: {error}: fix this first")
         return None
     found = [statements[number] for number in sorted(numbers)]
-    problems += [statement.says for statement in found if statement.says]
+    problems += [statement.left_out for statement in found if statement.left_out]
     problems += _lacking(found, name, names, local)
     return found, names
 
 
 def _lacking(statements: Sequence[Statement], name: str, names: Collection[str], local: Collection[str]) -> list[str]:
-    """What to say of imported names that are needed and are not there."""
+    """A problem for imported names that are needed and not available."""
     gone = {
         f"{node.module}.*" if alias.name == "*" and isinstance(node, ast.ImportFrom) else alias.name
         for node in (statement.node for statement in statements)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
-        if alias_of(alias) in names and alias not in there_of(node, local)
+        if alias_of(alias) in names and alias not in available_aliases(node, local)
     }
-    told = f"{name} needs {', '.join(sorted(gone))}, which is not there when it is graded: use Python's own modules"
-    return [told] if gone else []
+    names_ = ", ".join(sorted(gone))
+    problem = f"{name} needs {names_}, which is not available when it is graded: use Python's standard library"
+    return [problem] if gone else []
 
 
 def _kept(statement: Statement, names: Collection[str] | None, local: Collection[str]) -> str:
-    """The text of one that is taken; of an import those of the `names` (None: all) that are there."""
+    """The text of a statement that is taken; of an import, the available `names` (None: all)."""
     node = statement.node
-    if statement.says or not statement.gives:
+    if statement.left_out or not statement.gives:
         return ""
     if not isinstance(node, ast.Import | ast.ImportFrom):
         return statement.text
-    return _import(node, [alias for alias in there_of(node, local) if names is None or alias_of(alias) in names])
+    return import_text(
+        node, [alias for alias in available_aliases(node, local) if names is None or alias_of(alias) in names]
+    )

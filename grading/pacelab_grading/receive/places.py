@@ -1,4 +1,4 @@
-"""What lies in a place that an instructor points at: a folder or a zip, read alike; nothing is followed or unpacked."""
+"""The files in a place that an instructor names, a folder or a zip. Links are not followed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from pacelab_grading.plain import plain
+from pacelab_grading.text.printable import printable
 
 MAX_MEMBERS = 100_000
-"""Of one place: a class of hundreds with a few dozen files each."""
+"""Of one place: hundreds of students with a few dozen files each."""
 CROWDED = 5000
-"""Of what lies in one folder of the second level, be it a student's own or of a student's, as deep as it goes."""
+"""Files in one folder of the second level, at any depth."""
 MACHINES = (
     *("__MACOSX", ".ipynb_checkpoints", ".git", ".github", "__pycache__", ".DS_Store", ".idea", ".vscode"),
     *(".venv", "venv", "site-packages", "node_modules", ".mypy_cache", ".pytest_cache", ".ruff_cache"),
@@ -29,17 +29,17 @@ MACHINES = (
 JUNK = re.compile(rf"(^|/)({'|'.join(map(re.escape, MACHINES))})(/|$)|(^|/)\._")
 SYMLINK = 0o120000
 ENCRYPTED, UTF8 = 1 << 0, 1 << 11
-"""Flags of a zip's member."""
+"""Flags of a member of a zip."""
 CODE = (".py", ".ipynb", ".py.txt", ".ipynb.txt")
-"""Endings of what may be graded; some browsers add the last one to what they save."""
+"""Endings of files that may be graded. Some browsers add ".txt"."""
 PACKED = (".tar.gz", ".tar.xz", ".tar.bz2", ".tar.zst")
 EMPTY = "is an empty folder"
-LINK = "is a link: left out; hand in the file itself"
-NO_FILE = "is no file: left out"
+LINK = "is a link and was left out; hand in the file itself"
+NOT_A_FILE = "is not a regular file and was left out"
 
 
 def split_name(path: str) -> tuple[str, str]:
-    """A file's name without its ending, and the ending: of code and packed archives all of it, else the last one."""
+    """A file's name without its ending, and the ending: of code and packed archives the whole, else the last suffix."""
     name = PurePosixPath(path).name
     known = (one for one in (*CODE, *PACKED) if name.lower().endswith(one))
     ending = max(known, key=len, default=PurePosixPath(name).suffix)
@@ -49,20 +49,20 @@ def split_name(path: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One file, or what is in a file's place."""
+    """One file, or something else that has a name like a file."""
 
     name: str
-    """With its folders below the place, by slashes."""
-    odd: str = ""
-    """Why it is not read, if it is not: a link, a device, a name that leads out of here."""
+    """With its folders below the place, separated by slashes."""
+    problem: str = ""
+    """Why it is not read: a link, a device, a name that points outside; empty if it is read."""
     is_folder: bool = False
-    """An empty one, or one that cannot be looked into: `odd` says which. Of all others there is what is in them."""
+    """An empty or unreadable folder; `problem` says which. Other folders appear as the files in them."""
     locked: str = ""
-    """Why `read` has nothing, where that is known."""
+    """Why `read` returns None, if known."""
     denied: bool = False
-    """The machine lets whoever grades not read it: no slip of a student's."""
+    """The grader has no permission to read it, which is not the student's mistake."""
     read: Callable[[int], bytes | None]
-    """At most so many bytes; None for more, and for what cannot be read. What a header claims is not believed."""
+    """Reads at most this many bytes. None if there are more or if reading fails. Sizes in headers are not trusted."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class Item:
 
     @property
     def is_code(self) -> bool:
-        """By its name, in letters of any size."""
+        """By its name; case does not matter."""
         return self.name.lower().endswith(CODE)
 
     @property
@@ -81,24 +81,24 @@ class Item:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[list[Item]]:
+def open_place(path: Path) -> Iterator[list[Item]]:
     """The items of a folder or a zip, sorted by name. Raises BadPlace."""
     if path.is_dir():
         yield _bounded(_of_folder(path), MAX_MEMBERS)
-    elif not path.is_file():  # of a FIFO to open it is to wait
-        raise BadPlace(NO_FILE)
+    elif not path.is_file():  # opening a FIFO would block
+        raise BadPlace(NOT_A_FILE)
     else:
-        with opened_zip(path, most=MAX_MEMBERS) as items:
+        with open_zip(path, most=MAX_MEMBERS) as items:
             yield items
 
 
-def together(places: Iterable[Path]) -> list[Item]:
-    """The items of several places as if these lay in one folder: as a shell's `*` names what does. Raises BadPlace."""
+def items_of_places(places: Iterable[Path]) -> list[Item]:
+    """The items of several places as if they were in one folder, as `*` in a shell names them. Raises BadPlace."""
     return _bounded((item for path in places for item in _of_place(path)), MAX_MEMBERS)
 
 
 class BadPlace(Exception):
-    """It cannot be looked into; the text says why. `denied`: as of an `Item`."""
+    """A place that cannot be read; the text says why. `denied` as in `Item`."""
 
     def __init__(self, why: str, *, denied: bool = False) -> None:
         super().__init__(why)
@@ -106,7 +106,7 @@ class BadPlace(Exception):
 
 
 @contextmanager
-def opened_zip(source: Path | bytes, *, most: int = MAX_MEMBERS) -> Iterator[list[Item]]:
+def open_zip(source: Path | bytes, *, most: int = MAX_MEMBERS) -> Iterator[list[Item]]:
     """The items of a zip. Raises BadPlace."""
     try:
         with zipfile.ZipFile(io.BytesIO(source) if isinstance(source, bytes) else source) as archive:
@@ -114,7 +114,7 @@ def opened_zip(source: Path | bytes, *, most: int = MAX_MEMBERS) -> Iterator[lis
     except BadPlace:
         raise
     except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError, EOFError, RecursionError) as error:
-        why = f"cannot be opened ({plain(str(error), 100)}): hand in a plain zip, or the file itself"
+        why = f"cannot be opened ({printable(str(error), 100)}); hand in a plain zip, or the file itself"
         raise BadPlace(why, denied=_denies(error)) from None
 
 
@@ -123,7 +123,7 @@ def _denies(error: Exception) -> bool:
 
 
 def _bounded(items: Iterable[Item], most: int) -> list[Item]:
-    """Sorted by name, without what machines make, and of what is crowded the first: it costs nobody else. BadPlace."""
+    """Sorted by name, without files that tools create; of a crowded folder, the first files. Raises BadPlace."""
     inside: Counter[tuple[str, ...]] = Counter()
     found = []
     for item in items:
@@ -133,7 +133,7 @@ def _bounded(items: Iterable[Item], most: int) -> list[Item]:
         if inside[item.parts[:2]] <= CROWDED:
             found.append(item)
     if len(found) > most:
-        raise BadPlace(f"it has {len(found):,} members: allowed are {most:,}")
+        raise BadPlace(f"it has {len(found):,} members; at most {most:,} are read")
     return sorted(found, key=lambda item: item.name)
 
 
@@ -144,13 +144,13 @@ def _members(archive: zipfile.ZipFile) -> Iterator[Item]:
         if not info.is_dir():
             yield _member(archive, info, name)
             continue
-        after = bisect_right(names, name)  # where what is in it begins
+        after = bisect_right(names, name)  # the position of the first file in it
         if not names[after : after + 1] or not names[after].startswith(name):
             yield _folder(name.rstrip("/"), EMPTY)
 
 
 def _name(info: zipfile.ZipInfo) -> str:
-    """With slashes. What is not marked as UTF-8 is read as code page 437, though macOS writes UTF-8 all the same."""
+    """The name with slashes. zipfile reads unmarked names as code page 437, but macOS writes unmarked UTF-8."""
     name = info.filename
     if not info.flag_bits & UTF8:
         with contextlib.suppress(UnicodeError):
@@ -160,19 +160,19 @@ def _name(info: zipfile.ZipInfo) -> str:
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> Item:
     path = PurePosixPath(name)
-    odd = ""
+    problem = ""
     if info.external_attr >> 16 & 0o170000 == SYMLINK:
-        odd = LINK
+        problem = LINK
     elif path.is_absolute() or ".." in path.parts or re.match(r"^[A-Za-z]:", name) or not path.parts:
-        odd = "points out of the archive: left out"
+        problem = "points outside the archive and was left out"
     locked = ""
     if info.flag_bits & ENCRYPTED:
         locked = "needs a password"
     elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        locked = "is not packed as plain zips are"
+        locked = "is compressed by a method that plain zips do not use"
     return Item(
-        name=plain(name, 400),
-        odd=odd,
+        name=printable(name, 400),
+        problem=problem,
         locked=locked,
         read=lambda limit: _unpacked(archive, info, 0 if locked else limit),
     )
@@ -184,7 +184,7 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> by
     try:
         with archive.open(info) as member:
             content = member.read(limit + 1)
-    except Exception:  # of zipfile, zlib, struct and codecs: whatever it is, this member is broken
+    except Exception:  # from zipfile, zlib, struct or codecs: this member is broken
         return None
     return content if len(content) <= limit else None
 
@@ -192,19 +192,19 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> by
 def _of_folder(path: Path) -> Iterator[Item]:
     waiting = [""]
     while waiting:
-        below = waiting.pop()
+        folder = waiting.pop()
         try:
-            with os.scandir(os.path.join(path, below)) as found:
+            with os.scandir(os.path.join(path, folder)) as found:
                 entries = list(found)
         except OSError as error:
-            if not below:
-                raise BadPlace(f"cannot be looked into ({error.strerror})", denied=_denies(error)) from None
-            yield _folder(below, f"cannot be looked into ({error.strerror}): left out", denied=_denies(error))
+            if not folder:
+                raise BadPlace(f"cannot be read ({error.strerror})", denied=_denies(error)) from None
+            yield _folder(folder, f"cannot be read ({error.strerror}) and was left out", denied=_denies(error))
             continue
-        if below and not entries:
-            yield _folder(below, EMPTY)
+        if folder and not entries:
+            yield _folder(folder, EMPTY)
         for entry in entries:
-            name = f"{below}/{entry.name}" if below else entry.name
+            name = f"{folder}/{entry.name}" if folder else entry.name
             if not entry.is_dir(follow_symlinks=False):
                 yield file_at(os.path.join(path, name), name)
             elif not JUNK.search(entry.name):
@@ -218,37 +218,43 @@ def _of_place(path: Path) -> Iterator[Item]:
     try:
         items = _bounded(_of_folder(path), MAX_MEMBERS)
     except BadPlace as error:
-        yield _folder(path.name, f"{error}: left out", denied=error.denied)
+        yield _folder(path.name, f"{error} and was left out", denied=error.denied)
         return
     if not items:
         yield _folder(path.name, EMPTY)
     for item in items:
-        yield replace(item, name=plain(f"{path.name}/{item.name}", 400))
+        yield replace(item, name=printable(f"{path.name}/{item.name}", 400))
 
 
-def _folder(name: str, odd: str, *, denied: bool = False) -> Item:
-    return Item(name=plain(name, 400), odd=odd, is_folder=True, denied=denied, read=lambda _limit: None)
+def _folder(name: str, problem: str, *, denied: bool = False) -> Item:
+    return Item(name=printable(name, 400), problem=problem, is_folder=True, denied=denied, read=lambda _limit: None)
 
 
 def file_at(path: str, name: str) -> Item:
-    """What is there, called so from here on."""
-    odd = locked = ""
+    """The item at this path, with this name."""
+    problem = locked = ""
     denied = False
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):
-            odd = LINK
+            problem = LINK
         elif not stat.S_ISREG(mode):
-            odd = NO_FILE
+            problem = NOT_A_FILE
         elif not os.access(path, os.R_OK):
             locked, denied = "cannot be read (Permission denied)", True
     except OSError as error:
-        odd, denied = f"cannot be read ({error.strerror}): left out", _denies(error)
-    return Item(name=plain(name, 400), odd=odd, locked=locked, denied=denied, read=lambda limit: read_file(path, limit))
+        problem, denied = f"cannot be read ({error.strerror}) and was left out", _denies(error)
+    return Item(
+        name=printable(name, 400),
+        problem=problem,
+        locked=locked,
+        denied=denied,
+        read=lambda limit: read_file(path, limit),
+    )
 
 
 def read_file(path: Path | str, limit: int) -> bytes | None:
-    """A regular file's content; None for more than `limit`, and for what cannot be read."""
+    """The content of a regular file; None if it has more than `limit` bytes or cannot be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as file:
@@ -260,19 +266,19 @@ def read_file(path: Path | str, limit: int) -> bytes | None:
     return content if len(content) <= limit else None
 
 
-def below(items: Sequence[Item], top: str) -> list[Item]:
-    """What lies in one of the folders, with names from there on."""
+def items_in_folder(items: Sequence[Item], top: str) -> list[Item]:
+    """The items in one top-level folder, with names relative to it."""
     return [
         replace(item, name="/".join(item.parts[1:])) for item in items if len(item.parts) > 1 and item.parts[0] == top
     ]
 
 
-def tops(items: Sequence[Item]) -> list[str]:
-    """What on the outermost level can be somebody's hand-in: folders, code and zips."""
+def top_level_entries(items: Sequence[Item]) -> list[str]:
+    """The top-level entries that can be hand-ins: folders, code and zips."""
     found = (item for item in items if len(item.parts) > 1 or item.is_code or item.is_zip)
     return list(dict.fromkeys(item.parts[0] for item in found))
 
 
-def beside(name: str, whence: str) -> str:
-    """Another name for a file whose own is taken: it comes after that one, and in no package."""
-    return f"{name} ({whence})/{name.rpartition('/')[2]}"
+def name_of_duplicate(name: str, origin: str) -> str:
+    """Another name for a file whose name is taken. It sorts after that name and belongs to no package."""
+    return f"{name} ({origin})/{name.rpartition('/')[2]}"

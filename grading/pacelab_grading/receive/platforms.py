@@ -1,17 +1,23 @@
-"""How platforms name what they export. A platform says who handed something in; what was handed in says nothing of it.
+"""How platforms name the files that they export. The platform's names identify the student; nothing inside a file does.
 
-    Canvas      flat: NAME[_LATE]_USER_ATTACHMENT_FILE, NAME the sortable name in small letters without spaces; with
-                anonymous grading [LATE_]anon_CODE_ATTACHMENT_FILE; a text that was typed: NAME[_LATE]_USER_text.html
-    Moodle      a folder for each: [GROUP-]FULL NAME_PARTICIPANT_assignsubmission_file_, or, not downloaded in folders,
-                files with that in front; with anonymous grading "Participant" for the name
-    Gradescope  assignment_N_export/: a folder submission_N for each, and submission_metadata.yml, which says whose
-    GitHub      a folder for each, ASSIGNMENT-USERNAME; the roster knows the names (group assignments: the team's)
+    Canvas       flat: NAME[_LATE]_USER_ATTACHMENT_FILE, where NAME is the sortable name in lower case without spaces;
+                 with anonymous grading [LATE_]anon_CODE_ATTACHMENT_FILE; typed text: NAME[_LATE]_USER_text.html
+    Moodle       a folder for each student: [GROUP-]FULL NAME_PARTICIPANT_assignsubmission_file_, or files with that
+                 prefix if not downloaded in folders; with anonymous grading the name is "Participant"
+    Gradescope   assignment_N_export/: a folder submission_N for each hand-in, and submission_metadata.yml with the
+                 students
+    GitHub       a folder for each student, ASSIGNMENT-USERNAME; the roster has the usernames (for group work, the
+                 teams)
+    Blackboard   flat: ASSIGNMENT_USERNAME_attempt_DATE_FILE, and ASSIGNMENT_USERNAME_attempt_DATE.txt about it
+    Brightspace  a folder for each student: USER-ATTEMPT - FULL NAME - DATE
+    Sakai        a folder for each student: LAST, FIRST(USERNAME)/, with the files in "Submission attachment(s)"
 
-Names decide on the outermost level of what the instructor names, and nowhere below; and only where nearly all are a
-platform's: a single one is somebody's slip.
+An instructor may give a pattern for other names (`KnownNames.pattern`). Only top-level names of a place count, and only
+if nearly all of them have the platform's form: a single one is a slip.
 
-Source: Canvas, lib/content_zipper.rb; Moodle, mod/assign (downloader, locallib); Gradescope's exports as their readers
-(otter-grader among them) take them; GitHub's docs, "Using GitHub Classroom with GitHub CLI".
+Source: Canvas, lib/content_zipper.rb; Moodle, mod/assign (downloader, locallib); Gradescope's exports as otter-grader
+and others read them; GitHub's docs, "Using GitHub Classroom with GitHub CLI"; the names of Blackboard, Brightspace and
+Sakai as nbgrader's and CodeGrade's importers read them.
 """
 
 from __future__ import annotations
@@ -21,15 +27,16 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pacelab_grading.plain import plain
-from pacelab_grading.receive.places import Item, below, beside, tops
+from pacelab import ConfigError
+from pacelab_grading.receive.places import Item, items_in_folder, name_of_duplicate, top_level_entries
+from pacelab_grading.text.printable import printable
 
 CANVAS = re.compile(
     r"^(?:(?P<student>[^/]+?)(?P<late>_LATE)?_(?P<id>\d+)|(?P<anonlate>LATE_)?anon_(?P<code>\w+?))"
     r"_(?:(?P<part>\d+)_(?P<name>[^/]+)|(?P<typed>(?:text|link)\.html))$"
 )
 CANVAS_AGAIN = re.compile(r"-\d+(?=\.\w+$)")
-"""Canvas numbers what is handed in again."""
+"""Canvas numbers files that are handed in again."""
 MOODLE = re.compile(r"^(?P<student>.+?)_(?P<id>\d+)_assignsubmission_(?P<kind>\w+?)_?$")
 MOODLE_FLAT = re.compile(r"^(?P<student>.+?)_(?P<id>\d+)_assignsubmission_(?P<kind>file|onlinetext)_(?P<name>[^/]+)$")
 METADATA = "submission_metadata.yml"
@@ -38,53 +45,95 @@ CREATED = re.compile(
 )
 MAX_METADATA_BYTES = 64 << 20
 MAX_BLOCK_CHARACTERS = 20_000
-MOST_STRANGE = 3
-"""For each name that is not the platform's there are at least so many that are."""
+BLACKBOARD = re.compile(
+    r"^(?P<work>.+?)_(?P<student>[^_/]+)_attempt_(?P<time>\d{4}-\d\d-\d\d-\d\d-\d\d-\d\d)(?:_(?P<file>[^/]+)|\.txt)$"
+)
+BRIGHTSPACE = re.compile(r"^(?P<id>\d+)-\d+ - (?P<student>.+?) - (?P<time>[A-Z][a-z]+ \d{1,2}, \d{4} .+)$")
+SAKAI = re.compile(r"^(?P<student>[^/()]+, [^/()]+)\((?P<id>[^/()]+)\)$")
+SAKAI_FILES = "Submission attachment(s)/"
+GROUPS = ("student", "id", "time", "file")
+"""Groups of an instructor's pattern; only `student` is required."""
+MIN_RATIO = 3
+"""For each other name, at least this many names must have the platform's form."""
 
 
 @dataclass(slots=True, kw_only=True)
 class HandIn:
-    """What one student, or one team, handed in, as the platform tells them apart."""
+    """The files of one student or one team, as the platform distinguishes them."""
 
     platform: str
-    """canvas, moodle, gradescope, github; empty for a place of the instructor's own."""
+    """canvas, moodle, gradescope, github, blackboard, brightspace, sakai, names (by pattern); else empty."""
     name: str
     identity: str = ""
-    """The platform's own."""
+    """The platform's number or username of the student."""
     people: list[dict[str, str]] = field(default_factory=list)
     """Gradescope's submitters: name, sid, email."""
     late: bool = False
     submitted: str = ""
-    """ISO 8601, where the platform tells."""
+    """ISO 8601, if the platform records it."""
+    returned_as: str = ""
+    """Start of a file name under which the platform takes feedback for this hand-in."""
     items: list[Item] = field(default_factory=list)
-    """In the order in which they count, where that is known: Canvas's newest first."""
+    """In order of precedence, if known: Canvas's newest first."""
     problems: list[str] = field(default_factory=list)
     """What was odd about the names."""
 
 
-def exported(items: Sequence[Item], usernames: Collection[str] = ()) -> tuple[list[HandIn], list[Item]] | None:
-    """The hand-ins of a platform's export with what belongs to none; None for what is no export.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownNames:
+    """What the instructor tells about the names of hand-ins."""
 
-    An export holds few things that the platform did not name: a model solution, what came by e-mail, the zip itself.
+    names: Collection[str] = ()
+    """Students' names and ids in the roster."""
+    usernames: Collection[str] = ()
+    """Students' GitHub usernames in the roster."""
+    pattern: re.Pattern[str] | None = None
+    """Form of the top-level names, with the groups `student` and optionally `id`, `time`, `file`."""
+
+
+def name_pattern(text: str) -> re.Pattern[str]:
+    """The instructor's pattern. Raises ConfigError."""
+    try:
+        found = re.compile(text)
+    except re.error as error:
+        raise ConfigError(f"--names {text!r} is not a regular expression ({error}); see Python's re") from None
+    if "student" not in found.groupindex or not set(found.groupindex) <= set(GROUPS):
+        raise ConfigError(
+            f"--names {text!r} has the groups {', '.join(found.groupindex) or 'none'}; give (?P<student>...), and "
+            "optionally (?P<id>...), (?P<time>...), (?P<file>...)"
+        )
+    return found
+
+
+NO_NAMES = KnownNames()
+
+
+def read_export(items: Sequence[Item], known: KnownNames = NO_NAMES) -> tuple[list[HandIn], list[Item]] | None:
+    """The hand-ins of a platform's export, and the items that belong to none; None if it is no export.
+
+    An export may contain a few things that the platform did not name: a model solution, a file that came by e-mail.
     """
-    for inner in (items, stripped(items)):
-        for layout in (_gradescope, _moodle, _canvas):
+    if known.pattern is not None:
+        found = _by_pattern(items, known.pattern, "names")
+        return (found, _unclaimed(items, found)) if found else None
+    for inner in (items, without_outer_folder(items)):
+        for layout in (_gradescope, _moodle, _canvas, _blackboard, _brightspace, _sakai):
             found = layout(inner)
             rest = _unclaimed(inner, found)
-            if found and (layout is _gradescope or nearly_all(len(found), len(tops(rest)))):
+            if found and (layout is _gradescope or nearly_all(len(found), len(top_level_entries(rest)))):
                 return found, rest
-    found = _github(items, usernames)
+    found = _github(items, known.usernames)
     rest = _unclaimed(items, found)
-    return (found, rest) if found and nearly_all(len(found), len(tops(rest))) else None
+    return (found, rest) if found and nearly_all(len(found), len(top_level_entries(rest))) else None
 
 
-def nearly_all(named: int, strange: int) -> bool:
-    """Whether a platform named so many, with this many that it did not."""
-    return strange * MOST_STRANGE <= named
+def nearly_all(named: int, other: int) -> bool:
+    """Whether nearly all names have the platform's form."""
+    return other * MIN_RATIO <= named
 
 
 def canvas_name(name: str) -> HandIn | None:
-    """Whose a loose file of Canvas's is."""
+    """The student of a single file with a name in Canvas's form."""
     match = CANVAS.match(name)
     if match is None:
         return None
@@ -97,10 +146,10 @@ def canvas_name(name: str) -> HandIn | None:
     )
 
 
-def stripped(items: Sequence[Item]) -> list[Item]:
-    """Without the folder that all of it lies in."""
+def without_outer_folder(items: Sequence[Item]) -> list[Item]:
+    """The items without the folder that contains all of them; empty if there is no such folder."""
     folders = {item.parts[0] if len(item.parts) > 1 else "" for item in items}
-    return below(items, folders.pop()) if len(folders) == 1 and "" not in folders else []
+    return items_in_folder(items, folders.pop()) if len(folders) == 1 and "" not in folders else []
 
 
 def _unclaimed(items: Sequence[Item], found: Sequence[HandIn]) -> list[Item]:
@@ -120,15 +169,17 @@ def _canvas(items: Sequence[Item]) -> list[HandIn]:
         assert match is not None
         name = match["typed"] or CANVAS_AGAIN.sub("", match["name"])
         if any(other.name == name for other in mine.items):
-            older = beside(name, f"attachment {match['part']}")
+            older = name_of_duplicate(name, f"attachment {match['part']}")
             mine.problems.append(f"{name} was handed in again: the newest is graded, not {older}")
             name = older
+        if match["part"] and not mine.returned_as:
+            mine.returned_as = item.name[: match.start("name")]
         mine.items.append(replace(item, name=name))
     return list(found.values())
 
 
 def _attachment(item: Item) -> int:
-    """Canvas counts up: what came later has the higher number."""
+    """The number of the attachment; Canvas counts up, so a later one has a higher number."""
     match = CANVAS.match(item.name)
     return int(match["part"] or 0) if match else 0
 
@@ -142,12 +193,13 @@ def _moodle(items: Sequence[Item]) -> list[HandIn]:
         hand_in = HandIn(platform="moodle", name=match["student"], identity=match["id"])
         mine = found.setdefault((hand_in.identity, hand_in.name), hand_in)
         name = "/".join(item.parts[1:]) or match.groupdict().get("name", item.name)
+        mine.returned_as = f"{item.parts[0]}/" if match.re is MOODLE else item.name[: match.start("name")]
         mine.items.append(replace(item, name=name))
     return list(found.values())
 
 
 def _gradescope(items: Sequence[Item]) -> list[HandIn]:
-    metadata = next((item for item in items if item.name == METADATA and not item.odd), None)
+    metadata = next((item for item in items if item.name == METADATA and not item.problem), None)
     content = None if metadata is None else metadata.read(MAX_METADATA_BYTES)
     if content is None:
         return []
@@ -155,7 +207,7 @@ def _gradescope(items: Sequence[Item]) -> list[HandIn]:
     for folder, people, submitted in _blocks(content.decode("utf-8", "replace")):
         names = ", ".join(person["name"] or person["email"] for person in people) or folder
         hand_in = HandIn(platform="gradescope", name=names, identity=folder, people=people, submitted=submitted)
-        hand_in.items = below(items, folder)
+        hand_in.items = items_in_folder(items, folder)
         found.append(hand_in)
     return found
 
@@ -163,23 +215,23 @@ def _gradescope(items: Sequence[Item]) -> list[HandIn]:
 def _blocks(text: str) -> Iterator[tuple[str, list[dict[str, str]], str]]:
     """Folder, submitters and time of each submission.
 
-    Only these few lines of each are read as YAML: the rest is results of earlier runs, in them what students printed.
+    Only these few lines are read as YAML. The rest is results of earlier runs, with what students' code printed.
     """
     for block in re.split(r"^(?=submission_\w+:\s*$)", text, flags=re.MULTILINE):
         head, _, rest = block.partition(":")
-        if not re.fullmatch(r"submission_\w+", head):  # a folder's name, and no way out of it
+        if not re.fullmatch(r"submission_\w+", head):  # the name of a folder, which cannot point outside
             continue
         submitters = re.search(r"^  :submitters:\n((?:  [- ] .*\n?)*)", rest, flags=re.MULTILINE)
         created = CREATED.search(rest)
         people = [] if submitters is None else _people(submitters[1][:MAX_BLOCK_CHARACTERS])
-        yield plain(head, 80), people, "" if created is None else f"{created[1]}T{created[2]}{created[3] or ''}"
+        yield printable(head, 80), people, "" if created is None else f"{created[1]}T{created[2]}{created[3] or ''}"
 
 
 def _people(block: str) -> list[dict[str, str]]:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
-    if re.search(r"[&*]\w", re.sub(r"(['\"]).*?\1", "", block)):  # anchors and aliases: no platform writes them
+    if re.search(r"[&*]\w", re.sub(r"(['\"]).*?\1", "", block)):  # anchors and aliases, which no platform writes
         return []
     try:
         found: Any = YAML(typ="safe", pure=True).load(block)
@@ -189,12 +241,12 @@ def _people(block: str) -> list[dict[str, str]]:
         return []
     people = [person for person in found if isinstance(person, dict)]
     return [
-        {key: plain(str(person.get(f":{key}") or ""), 200) for key in ("name", "sid", "email")} for person in people
+        {key: printable(str(person.get(f":{key}") or ""), 200) for key in ("name", "sid", "email")} for person in people
     ]
 
 
 def _github(items: Sequence[Item], usernames: Collection[str]) -> list[HandIn]:
-    """Folders that end in a username of the roster, and share what stands before it."""
+    """Folders that end in a username of the roster and share the text before it."""
     known = {name.casefold(): name for name in usernames if name}
     folders = dict.fromkeys(item.parts[0] for item in items if len(item.parts) > 1)
     owners = {top: [name for name in known if top.casefold().endswith(f"-{name}")] for top in folders}
@@ -206,5 +258,45 @@ def _github(items: Sequence[Item], usernames: Collection[str]) -> list[HandIn]:
     for top in folders:
         if top.startswith(f"{slug}-"):
             username = top[len(slug) + 1 :]
-            found.append(HandIn(platform="github", name=username, identity=username, items=below(items, top)))
+            found.append(HandIn(platform="github", name=username, identity=username, items=items_in_folder(items, top)))
     return found
+
+
+def _blackboard(items: Sequence[Item]) -> list[HandIn]:
+    return _by_pattern(items, BLACKBOARD, "blackboard")
+
+
+def _brightspace(items: Sequence[Item]) -> list[HandIn]:
+    return _by_pattern([item for item in items if len(item.parts) > 1], BRIGHTSPACE, "brightspace")
+
+
+def _sakai(items: Sequence[Item]) -> list[HandIn]:
+    found = _by_pattern([item for item in items if len(item.parts) > 1], SAKAI, "sakai")
+    for hand_in in found:
+        hand_in.items = [replace(item, name=item.name.removeprefix(SAKAI_FILES)) for item in hand_in.items]
+    return found
+
+
+def _by_pattern(items: Sequence[Item], pattern: re.Pattern[str], platform: str) -> list[HandIn]:
+    """Hand-ins whose top-level name matches. Blackboard's older attempts of a student get other file names."""
+    found: dict[tuple[str, str], HandIn] = {}
+    newest: dict[tuple[str, str], str] = {}
+    for item in sorted(items, key=lambda item: _time_in_name(item, pattern), reverse=platform == "blackboard"):
+        match = pattern.fullmatch(item.parts[0])
+        if match is None:
+            continue
+        groups = {name: value or "" for name, value in match.groupdict().items()}
+        student, identity = printable(groups["student"], 200), groups.get("id", "")
+        key = (identity, student)
+        mine = found.setdefault(key, HandIn(platform=platform, name=student, identity=identity))
+        name = "/".join(item.parts[1:]) or groups.get("file") or item.name
+        time = groups.get("time", "")
+        if platform == "blackboard" and time != newest.setdefault(key, time):
+            name = name_of_duplicate(name, f"attempt {time}")
+        mine.items.append(replace(item, name=name))
+    return list(found.values())
+
+
+def _time_in_name(item: Item, pattern: re.Pattern[str]) -> str:
+    match = pattern.fullmatch(item.parts[0])
+    return (match.groupdict().get("time") or "") if match else ""

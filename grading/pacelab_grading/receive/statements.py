@@ -1,7 +1,7 @@
-"""Python of hand-ins: the statements of a cell, what each gives a meaning, what it needs; and which modules it imports.
+"""Statements of hand-ins: which names each one defines and needs, and which modules a file imports.
 
-A cell is read without the statements that IPython alone understands. A statement that is left out says why. Modules of
-a student's own are those of the files beside the graded one that it imports, and that they import in turn.
+A cell is read without the statements that only IPython understands. A statement that is left out has a reason. A
+student's own modules are the files beside the graded one that it imports, directly or through another module.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pacelab_grading.plain import decoded
-from pacelab_grading.sandbox import AVAILABLE
+from pacelab_grading.sandbox.box import AVAILABLE
+from pacelab_grading.text.source_file import decoded
 
-KEEPING = re.compile(r"(?:\s*%%(?:time|timeit|capture)\b[^\n]*)+")
-"""Magics at the top of a cell that run it as it is."""
+KEEPING = re.compile(r"(?:\s*%%(?:time|timeit|capture|writefile|file)\b[^\n]*)+")
+"""Magics at the top of a cell whose text stays Python."""
 CELL_MAGIC = re.compile(r"\s*(%%\w*)")
 REST = r"(?:\\\n|[^\n])*"
 MAGIC = re.compile(rf"([ \t]*)(?:[%!?]{REST}|%{{0,2}}[\w.*]+\?\??[ \t]*(?=\n|\Z))")
 ASSIGNED = re.compile(rf"([ \t]*[^\W\d][\w., \t]*=[ \t]*)[%!]{REST}")
-"""IPython's own statements: `%magic`, `!command`, `?name`, `name?`; `files = !ls`."""
+"""IPython's statements: `%magic`, `!command`, `?name`, `name?`; `files = !ls`."""
 PIECE = re.compile(
     r"""(\"{3}|'{3})(?:\\.|[^\\])*?(?:\1|\Z)|(["'])(?:\\.|[^\\\n])*?(?:\2|(?=\n)|\Z)|\#[^\n]*|\\\n|[^"'\#()\[\]{}\\\n]+""",
     re.DOTALL,
 )
-"""Of Python's text: a string, a comment, a line that goes on, or what is neither these nor a bracket."""
-MAGICIAN = "get_ipython"
-"""What IPython calls in their place."""
+"""A piece of Python: a string, a comment, a continued line, or text without these and without brackets."""
+IPYTHON_CALL = "get_ipython"
+"""The function that IPython calls in their place."""
 
 
 def parsed(source: str) -> tuple[ast.Module, list[str]]:
-    """A cell and its lines; what IPython alone understands is taken out only of what is no Python."""
+    """A cell and its lines. IPython's statements are removed only if the cell is not Python."""
     try:
         return ast.parse(source), source.split("\n")
     except SyntaxError:
@@ -42,12 +42,12 @@ def parsed(source: str) -> tuple[ast.Module, list[str]]:
 
 
 def _without_magics(source: str) -> str:
-    """Without lines of IPython's own, which it looks for where a statement starts; all others stay where they were."""
+    """The text without IPython's statements, which can only start where a statement starts; line numbers stay."""
     made: list[str] = []
     at, depth, starts = 0, 0, True
     while at < len(source):
         if starts and (magic := MAGIC.match(source, at) or ASSIGNED.match(source, at)):
-            instead = f"{MAGICIAN}()" if magic.re is ASSIGNED else "pass"
+            instead = f"{IPYTHON_CALL}()" if magic.re is ASSIGNED else "pass"
             made.append(magic[1] + instead + "\n" * magic[0].count("\n"))
             at, starts = magic.end(), False
             continue
@@ -66,28 +66,28 @@ READING = frozenset(name for kind in (str, tuple, frozenset, float) for name in 
     "keys",
     "values",
 }
-"""Methods that change nothing: those of what never changes, and a dictionary's."""
+"""Methods that change nothing: those of immutable types, and of dictionaries."""
 PACKAGE = "pacelab"
 FUTURE = "from __future__ import annotations"
-"""Before what was taken out: what only types need may have been left behind."""
+"""Precedes the code that was taken: names that only annotations need may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One of the outermost level; or a whole cell that cannot be read."""
+    """A top-level statement, or a whole cell that cannot be read."""
 
     cell: int
     node: ast.stmt
     text: str
     gives: tuple[str, ...]
-    """Names that it gives a meaning, or changes."""
-    says: str = ""
-    """What to tell whoever needs it: it is left out. Empty for what is taken."""
+    """Names that it defines or changes."""
+    left_out: str = ""
+    """Why it is left out, as a problem for the report; empty if it is taken."""
     needs: frozenset[str] = frozenset()
-    """Names for the want of which it is left out."""
+    """Missing names because of which it is left out."""
 
     def takes(self, *, now: bool = False, future: bool = False) -> set[str]:
-        """Names of the module that it refers to, now or when it is called; `future`: annotations are not looked at."""
+        """Names of the module that it uses, now or when it is called. `future`: annotations are not evaluated."""
         if isinstance(self.node, ast.Import | ast.ImportFrom):
             return set()
         text = f"{FUTURE}\n{self.text}" if future else self.text
@@ -110,20 +110,20 @@ def statements_of(
     *,
     lean: bool = True,
 ) -> list[Statement]:
-    """Those of a cell that is Python."""
+    """The statements of a cell that is Python."""
     found = []
     for node in tree.body:
         gives = () if is_future(node) else tuple(dict.fromkeys(_given(node)))
         why = _why_not(node, local, lean=lean)
-        says = f"{place}, line {node.lineno}: {listed(gives)} left out, since {why}" if why else ""
-        found.append(Statement(cell, node, _text(node, lines), gives, says))
+        left_out = f"{place}, line {node.lineno}: {listed(gives)} left out, because {why}" if why else ""
+        found.append(Statement(cell, node, _text(node, lines), gives, left_out))
     return found
 
 
 def with_changes(statements: Sequence[Statement], name: str) -> list[Statement]:
-    """The same; what is left out gives, too, what it changes a part of, itself or by a function that it calls.
+    """The same statements; one that is left out also defines the names that it changes, itself or by a function.
 
-    Only of what is assigned here: `plt.show()` changes nothing that an answer uses.
+    Only names that are assigned here count: `plt.show()` changes nothing that an answer uses.
     """
     functions = {
         item.node.name: set(_changed(item.node)) for item in statements if isinstance(item.node, ast.FunctionDef)
@@ -132,30 +132,31 @@ def with_changes(statements: Sequence[Statement], name: str) -> list[Statement]:
     assigned = {given for item in statements if not isinstance(item.node, apart) for given in item.gives}
     found = []
     for statement in statements:
-        if statement.says:
+        if statement.left_out:
             called = (functions[call] for call in _called(statement.node) if call in functions)
             changed = set(_changed(statement.node)).union(*called) & assigned - set(statement.gives)
             if changed:
                 place = f"{name}: code cell {statement.cell}, line {statement.node.lineno}"
-                told = ", ".join(sorted(changed))
-                says = f"{place}: what changes {told} was left out, since cells are not run: write {told} as it is then"
-                statement = replace(statement, gives=(*statement.gives, *sorted(changed)), says=says)
+                names = ", ".join(sorted(changed))
+                reason = f"{place}: the statement that changes {names} was left out, because cells are not run"
+                reason += f": write {names} with its final value"
+                statement = replace(statement, gives=(*statement.gives, *sorted(changed)), left_out=reason)
         found.append(statement)
     return found
 
 
 def is_future(node: ast.stmt) -> bool:
-    """Whether it must stand at the top of a module."""
+    """Whether it must be at the top of a module."""
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
 def alias_of(alias: ast.alias) -> str:
-    """The name that an import gives a meaning."""
+    """The name that an import defines."""
     return alias.asname or alias.name.split(".")[0]
 
 
-def there_of(node: ast.Import | ast.ImportFrom, local: Collection[str]) -> list[ast.alias]:
-    """Of what it imports that which the sandbox has."""
+def available_aliases(node: ast.Import | ast.ImportFrom, local: Collection[str]) -> list[ast.alias]:
+    """The imported names that the sandbox has."""
     if isinstance(node, ast.Import):
         return [alias for alias in node.names if alias.name == PACKAGE or _importable(alias.name, local)]
     if node.module == PACKAGE:
@@ -164,7 +165,7 @@ def there_of(node: ast.Import | ast.ImportFrom, local: Collection[str]) -> list[
 
 
 def outside(node: ast.stmt, aliases: Collection[str]) -> set[str]:
-    """What a statement takes, when it is run, of the package by these names of it, and the sandbox's has not."""
+    """Names of pacelab that a statement uses when it runs and the sandbox lacks. `aliases`: names for pacelab."""
     found: set[str] = set()
     waiting: list[ast.AST] = [node]
     while waiting:
@@ -181,22 +182,22 @@ def outside(node: ast.stmt, aliases: Collection[str]) -> set[str]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first of them, with the verb that fits."""
+    """The first names, with the matching verb."""
     return f"{', '.join(names[:5])} {'was' if len(names) == 1 else 'were'}"
 
 
 def _text(node: ast.stmt, lines: Sequence[str]) -> str:
-    """As it was written: to write it anew from the tree would fail for long expressions, and lose the comments."""
+    """The original text. Text made from the tree would lose the comments, and fail for long expressions."""
     decorators = [item.lineno for item in getattr(node, "decorator_list", ())]
     first, last = min([node.lineno, *decorators]), node.end_lineno or node.lineno
-    found = [line.encode() for line in lines[first - 1 : last]]  # columns are counted in octets
+    found = [line.encode() for line in lines[first - 1 : last]]  # columns count bytes
     found[-1] = found[-1][: node.end_col_offset]
     found[0] = found[0] if decorators else found[0][node.col_offset :]
     return b"\n".join(found).decode()
 
 
 def _given(node: ast.stmt) -> Iterator[str]:
-    """Names that a statement gives a meaning, or changes a part of, other than those inside functions and classes."""
+    """Names that a statement defines or changes a part of, except inside functions and classes."""
     waiting: list[ast.AST] = [node]
     while waiting:
         match waiting.pop():
@@ -218,7 +219,7 @@ def _given(node: ast.stmt) -> Iterator[str]:
 
 
 def _changed(node: ast.AST) -> Iterator[str]:
-    """Names of what it changes a part of, in functions that it defines, too."""
+    """Names of which it changes a part, also in functions that it defines."""
     for part in ast.walk(node):
         match part:
             case ast.Call(func=ast.Attribute(value=inner, attr=method)) if method not in READING:
@@ -240,28 +241,28 @@ def _changed(node: ast.AST) -> Iterator[str]:
 
 
 def _why_not(node: ast.stmt, local: Collection[str], *, lean: bool) -> str:
-    """Why a statement is left out, and what to do; empty for what defines something. Imports are looked at later."""
+    """Why a statement is left out, and what to do; empty if it is taken. Imports are handled later."""
     if isinstance(node, ast.Import | ast.ImportFrom) or _defines(node, local, lean=lean):
         return ""
     if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
         value = next((f", {name} = ...," for name in _given(node)), "")
-        called = f"{_called(node)[0]} is called, and cells are not run"
+        called = f"it calls {_called(node)[0]}, and cells are not run"
         return f"{called}: write the value itself{value} or call it in a function"
     if isinstance(node, ast.Expr):
-        return "cells are not run: define it in a statement of its own"
-    return f"cells are not run: define it outside of `{type(node).__name__.lower()}`"
+        return "cells are not run: define it in a separate statement"
+    return f"cells are not run: define it outside `{type(node).__name__.lower()}`"
 
 
 def _defines(node: ast.stmt, local: Collection[str], *, lean: bool) -> bool:
-    """Whether a statement does nothing but to define what the sandbox can do with."""
+    """Whether a statement only defines something that works in the sandbox."""
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Pass():
             return True
         case ast.Import() | ast.ImportFrom():
-            return len(there_of(node, local)) == len(node.names)
+            return len(available_aliases(node, local)) == len(node.names)
         case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
             called = _called(node)
-            return not called or (lean and MAGICIAN not in called)
+            return not called or (lean and IPYTHON_CALL not in called)
         case ast.If(test=test, body=body, orelse=orelse):
             return not _called(test) and all(_defines(part, local, lean=lean) for part in (*body, *orelse))
         case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=last):
@@ -273,7 +274,7 @@ def _defines(node: ast.stmt, local: Collection[str], *, lean: bool) -> bool:
 
 
 def _catches_imports(handler: ast.ExceptHandler) -> bool:
-    """Whether it goes on where a module is not there."""
+    """Whether it catches the error of a missing module."""
     caught = (
         {part.id for part in ast.walk(handler.type) if isinstance(part, ast.Name)} if handler.type else {"Exception"}
     )
@@ -281,7 +282,7 @@ def _catches_imports(handler: ast.ExceptHandler) -> bool:
 
 
 def _called(node: ast.AST) -> list[str]:
-    """Names of what a statement calls, the outermost first."""
+    """Names of the functions that a statement calls, the outermost first."""
     calls = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
     return [getattr(call, "id", getattr(call, "attr", "something")) for call in calls]
 
@@ -292,11 +293,11 @@ def _importable(module: str, local: Collection[str]) -> bool:
 
 
 MAX_HELPERS = 50
-OTHERWISE = "use Python's own modules, and what the template imports of pacelab"
+INSTEAD = "use Python's standard library and what the template imports from pacelab"
 
 
 def modules_beside(main: str, files: Mapping[str, bytes]) -> dict[str, str]:
-    """Path below the graded file's folder -> text, of the other Python files there."""
+    """The other Python files in the folder of the graded file: path below it -> text."""
     top = main.rpartition("/")[0]
     found = {}
     for name, content in files.items():
@@ -309,7 +310,7 @@ def modules_beside(main: str, files: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def imported(source: str, beside: Mapping[str, str], problems: list[str]) -> dict[str, str]:
-    """Those of `beside` that the source imports, directly or not. A name of Python's own is never the student's."""
+    """The modules of `beside` that the source imports, directly or not. The standard library takes precedence."""
     found: dict[str, str] = {}
     waiting = [("", source)]
     while waiting:
@@ -319,7 +320,7 @@ def imported(source: str, beside: Mapping[str, str], problems: list[str]) -> dic
                 if path not in beside or path in found:
                     continue
                 if module.split(".")[0] in sys.stdlib_module_names:
-                    note = f"{path} bears the name of one of Python's own modules, which is imported instead: rename it"
+                    note = f"{path} has the name of a module of Python, which is imported instead: rename it"
                     if note not in problems:
                         problems.append(note)
                 elif len(found) < MAX_HELPERS:
@@ -329,19 +330,69 @@ def imported(source: str, beside: Mapping[str, str], problems: list[str]) -> dic
 
 
 def lacking(source: str, local: Collection[str]) -> tuple[str, ...]:
-    """What the outermost level of a file imports, unguarded, that is not there when it is graded."""
+    """Top-level imports, outside `try`, that are not available when the file is graded."""
     found: dict[str, int] = {}
     for node in ast.parse(source).body:
         if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
-            gone = [alias.name for alias in node.names if alias not in there_of(node, local)]
+            gone = [alias.name for alias in node.names if alias not in available_aliases(node, local)]
             found |= dict.fromkeys(
                 gone if isinstance(node, ast.Import) else [f"{node.module}.{name}" for name in gone], node.lineno
             )
-    return tuple(f"line {line}: {name} is not there when it is graded: {OTHERWISE}" for name, line in found.items())
+    return tuple(f"line {line}: {name} is not available when it is graded: {INSTEAD}" for name, line in found.items())
+
+
+def with_available_imports(source: str, local: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """A file without top-level imports that fail in the sandbox, and a problem for each; line numbers stay.
+
+    Code that uses such a module fails only in the checks that call it, as in a notebook. An import of the student's own
+    module by a leading dot loses the dot. Imports within `try` stay: the file handles their failure.
+    """
+    lines, problems = source.split("\n"), []
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.Import | ast.ImportFrom) or is_future(node) or _shares_line(node, lines):
+            continue
+        kept, problem = _available(node, local)
+        if problem:
+            height = (node.end_lineno or node.lineno) - node.lineno
+            lines[node.lineno - 1 : node.end_lineno] = [kept or "pass", *[""] * height]
+            problems.append(f"line {node.lineno}: {problem}")
+    return "\n".join(lines), tuple(problems)
+
+
+def _available(node: ast.Import | ast.ImportFrom, local: Collection[str]) -> tuple[str, str]:
+    """The text of the import that works in the sandbox, and what was changed; no change: an empty problem."""
+    if isinstance(node, ast.ImportFrom) and node.level:
+        top = (node.module or "").split(".")[0]
+        if node.level == 1 and (top in local or f"{top}.py" in local):
+            kept = ast.unparse(ast.ImportFrom(node.module, node.names, 0))
+            return kept, f"your files are not a package: read as `{kept}`"
+        return "", ""
+    names = available_aliases(node, local)
+    if len(names) == len(node.names):
+        return "", ""
+    missing = ", ".join(alias.name for alias in node.names if alias not in names)
+    source = f"{node.module}." if isinstance(node, ast.ImportFrom) and node.module == PACKAGE else ""
+    source = f"{node.module}: " if isinstance(node, ast.ImportFrom) and not source else source
+    return import_text(node, names), f"{source}{missing} is not available when it is graded and was left out: {INSTEAD}"
+
+
+def import_text(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
+    """The import with these names only; empty without names."""
+    if not names:
+        return ""
+    made = ast.Import(names) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, names, node.level)
+    return ast.unparse(made)
+
+
+def _shares_line(node: ast.stmt, lines: Sequence[str]) -> bool:
+    """Whether another statement is on a line of this one."""
+    before, after = lines[node.lineno - 1][: node.col_offset], lines[(node.end_lineno or node.lineno) - 1]
+    rest = after.encode()[node.end_col_offset :].decode().strip()
+    return bool(before.strip()) or bool(rest and not rest.startswith("#"))
 
 
 def _imports(text: str, path: str) -> Iterator[str]:
-    """Dotted names of modules that a text imports; `path` is its own, for relative imports."""
+    """Dotted names of modules that a text imports. `path` is its own path, for relative imports."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -359,7 +410,7 @@ def _imports(text: str, path: str) -> Iterator[str]:
 
 
 def _paths(module: str) -> Iterator[str]:
-    """Files that importing the module reads."""
+    """Files that Python reads to import the module."""
     parts = module.split(".")
     for count in range(1, len(parts) + 1):
         stem = "/".join(parts[:count])

@@ -1,7 +1,7 @@
-"""What a student handed in, as text of one module, with what was odd about it.
+"""One student's hand-in as the text of one module, with problems.
 
-A file that cannot be read, a name that is off, a notebook with junk in it: each is a line that says what to do, and
-whatever can be graded still is.
+A file that cannot be read, a wrong name, a notebook with other cells: each becomes a problem that says what to do, and
+everything that can be graded is graded.
 """
 
 from __future__ import annotations
@@ -16,59 +16,62 @@ from pathlib import Path
 from typing import Any
 
 from pacelab import ConfigError
-from pacelab_grading.assignment import Assignment, Number, label
-from pacelab_grading.plain import READER, decoded, most_bytes, other_kind, plain
 from pacelab_grading.receive.notebook import cells_of, is_notebook, module_of
-from pacelab_grading.receive.places import CODE, BadPlace, Item, file_at, opened
-from pacelab_grading.receive.statements import imported, modules_beside
+from pacelab_grading.receive.places import CODE, BadPlace, Item, file_at, open_place
+from pacelab_grading.receive.statements import imported, modules_beside, parsed, with_available_imports
+from pacelab_grading.rubric.assignment import Assignment, Number, label
+from pacelab_grading.text.printable import printable
+from pacelab_grading.text.source_file import READER, decoded, most_bytes, other_kind
 
 STAMP = re.compile(r"""^PACELAB_ASSIGNMENT\s*=\s*["'](\d+)/(\d+)["']""", re.MULTILINE)
 
 ANYWHERE = re.compile(r"""PACELAB_ASSIGNMENT\s*=\s*\\?["'](\d+)/\d+""")
-"""The same in a notebook's JSON, too, where quotes are escaped."""
+"""The stamp, also in the JSON of a notebook, where quotes are escaped."""
 LAB = re.compile(r"""lab\.check\(\s*\\?["'](lab\d)\.""")
-"""The like in a lab, which says it at each exercise."""
+"""The lab's name in a lab, at each exercise."""
 EXPORTED = re.compile(r"^get_ipython\(\)\.", re.MULTILINE)
-"""What Jupyter makes of `%` and `!` in a notebook that is downloaded as .py."""
+"""Jupyter writes this for `%` and `!` when it exports a notebook as .py."""
 WORKED_IN, UNREADABLE, HANDED_OUT = range(3)
-"""What a file is: of several the first kind goes before the next."""
+"""States of a file, in order of precedence when several could be graded."""
 MAX_ANSWERS, MAX_ANSWER = 40, 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """One student's, ready for the judge."""
+    """One student's submission, ready for the judge."""
 
     student: str
     source: str | None
-    """The module's text; None when there is none to grade."""
+    """The text of the module; None if there is none to grade."""
     unread: bool = False
-    """There may be one, which whoever grades was not let read."""
+    """There may be one, but this machine could not read it (permission, time)."""
     version: int | None = None
-    """Of the assignment, as the file is stamped."""
+    """Version of the assignment in the stamp of the file."""
     problems: tuple[str, ...] = ()
-    """One line each: what was found and what to do."""
+    """One line each: what is wrong and what to do."""
     helpers: tuple[tuple[str, str], ...] = ()
-    """Modules of the student's own that it imports: path beside it, text."""
+    """The student's own modules that it imports: path relative to the file, text."""
     received: tuple[str, ...] = ()
     """Every file that was handed in, and what became of it."""
     answers: tuple[str, ...] = ()
-    """Text cells of a lab that the student wrote or wrote in."""
+    """Text cells of a lab that the student added or edited."""
     late: bool = False
-    """The platform's own word for it."""
+    """The platform marked it as late."""
     submitted: str = ""
-    """When, ISO 8601, where the platform tells."""
+    """Time in ISO 8601, if the platform records it."""
     platform: str = ""
     identity: str = ""
-    """The platform's number of the student."""
+    """The platform's number or username of the student."""
+    returned_as: str = ""
+    """Start of a file name under which the platform takes feedback for it."""
     name: str = ""
-    """As the platform or the place has it; `student` is that, made unlike all others'."""
+    """The name on the platform or in the place; `student` is this name made unique."""
     people: tuple[tuple[str, str, str], ...] = ()
-    """Who handed it in together, where the platform tells: name, id, e-mail."""
+    """The students of a joint hand-in, if the platform records them: name, id, e-mail."""
 
 
 def submission_from_json(document: Mapping[str, Any]) -> Submission:
-    """A submission read back from `asdict`'s JSON."""
+    """Read a submission back from the JSON of `asdict`."""
     values = dict(document)
     for name in ("helpers", "people"):
         values[name] = tuple(tuple(item) for item in values[name])
@@ -85,10 +88,9 @@ def read_submission(
     main: str | None = None,
     others: Sequence[str] = (),
 ) -> Submission:
-    """Choose the file to grade among those handed in (name -> content) and read it; `problems` are known already.
+    """Choose the file to grade among `files` (name -> content) and read it, with the modules that it imports.
 
-    Modules beside it that it imports come along. `main` is the file to grade, where that is known; `others` are the
-    names of what was handed in, too, and is no code.
+    `problems` are already known. `main` is the file to grade, if known. `others` are names of other files handed in.
     """
     problems = list(problems)
     name = main or _choose(files, assignment, problems, others)
@@ -118,7 +120,7 @@ def read_submission(
 def _elsewhere(
     main: str, source: str | None, helpers: Mapping[str, str], files: Mapping[str, bytes], assignment: Assignment
 ) -> Iterator[str]:
-    """What is asked for that is in a file which is not graded, and in none that is."""
+    """Names of the assignment that only a file which is not graded defines."""
     if source is None:
         return
     graded = "\n".join((source, *helpers.values()))
@@ -126,26 +128,28 @@ def _elsewhere(
     for file in sorted(files):
         text = decoded(files[file])[0] if file.lower().endswith(CODE) and file != main else ""
         if there := [name for name in missing if defines(text, name)]:
-            told = f"and {main}, which is graded, does not: put all into one file, or import the other"
-            yield f"{file} defines {', '.join(there)}, {told}"
+            yield (
+                f"{file} defines {', '.join(there)}, but the graded file {main} does not: put everything "
+                "into one file, or import the other one"
+            )
 
 
 def defines(text: str, name: str) -> bool:
-    """Whether a text defines a function or class of this name. In a notebook's JSON line ends are escaped."""
+    """Whether a text defines a function or class of this name, also as JSON, where line ends are escaped."""
     return re.search(rf"(\b|\\n)(def|class)\s+{name}\b", text) is not None
 
 
 def _fate(file: str, main: str | None, top: str, helpers: Mapping[str, str], source: str | None) -> str:
     if file == main:
-        return "graded" if source is not None else "chosen, and cannot be graded"
+        return "graded" if source is not None else "chosen, but cannot be graded"
     below = file[len(top) + 1 :] if top and file.startswith(f"{top}/") else file
-    return "imported" if below in helpers else "left out, nothing that is graded imports it"
+    return "imported" if below in helpers else "left out, the graded file does not import it"
 
 
 def _choose(
     files: Mapping[str, bytes], assignment: Assignment, problems: list[str], others: Sequence[str]
 ) -> str | None:
-    """The file to grade: the right name, the one worked in, else what defines or resembles it most; no empty one."""
+    """The file to grade: of the right name and edited by the student, else the one that defines or resembles most."""
     wanted = assignment.file
     stem = wanted.removesuffix(".py")
     code = {name: name.rsplit("/", 1)[-1] for name in sorted(files) if name.lower().endswith(CODE)}
@@ -162,38 +166,41 @@ def _choose(
         return _one_of(mine, code, problems, worked=WORKED_IN in state.values())
     if not code:
         seen = ", ".join(sorted({*files, *others})[:5]) or "nothing"
-        what = f"no Python file or notebook{' that can be read' if problems else ''}"
-        problems.append(f"{what} was handed in ({seen}): hand in {wanted} or {stem}.ipynb")
+        readable = " that can be read" if problems else ""
+        problems.append(
+            f"no Python file or notebook{readable} was handed in ({seen}): hand in {wanted} or {stem}.ipynb"
+        )
         return None
     best, *others_like = sorted(best_of or code, key=lambda name: (-whole[name], -like[name][0], -like[name][1], name))
     if not any(like[best]):
         problems.append(
-            f"{code[best]} has nothing of {assignment.label} in it (looked for "
-            f"{', '.join(assignment.names)}): is it of another course? Hand in {wanted} or {stem}.ipynb"
+            f"{code[best]} defines nothing that {assignment.label} asks for ({', '.join(assignment.names)}): is it for "
+            f"another course? Hand in {wanted} or {stem}.ipynb"
         )
         return None
     if broken := [name for name in exact if state.get(name) == UNREADABLE]:
-        problems.append(f"{broken[0]} cannot be read: graded is {best}; mend it, or leave it out")
+        problems.append(f"{broken[0]} cannot be read, so {best} is graded: fix it, or do not hand it in")
     if same := [name for name in others_like if like[name][0] == like[best][0] > 0 and whole[name] == whole[best]]:
-        problems.append(f"{', '.join(same[:5])} may be meant as well: graded is {best}; hand in one")
+        problems.append(f"{', '.join(same[:5])} could be meant as well; {best} is graded: hand in one")
     return best
 
 
 def _one_of(mine: Sequence[str], code: Mapping[str, str], problems: list[str], *, worked: bool) -> str:
-    """The first of several with a right name; the other form is in the same folder."""
+    """The first of several files with a right name, such as the file and its notebook."""
     bases = {code[name].lower() for name in mine}
     if len(mine) > 1 and all(any(name in told for told in problems) for name in mine[1:]):
-        return mine[0]  # said where they were collected
+        return mine[0]  # `collect` has reported it
     if len(mine) > 1 and len(bases) == 1:
-        problems.append(f"{bases.pop()} is there {len(mine)} times: graded is {mine[0]}; hand in one")
+        problems.append(f"{bases.pop()} was handed in {len(mine)} times; {mine[0]} is graded: hand in one")
     elif len(mine) > 1 and worked:
-        problems.append(f"{' and '.join(mine)} are no longer as handed out: graded is {mine[0]}; hand in one")
+        problems.append(f"{' and '.join(mine)} were both edited; {mine[0]} is graded: hand in one")
     return mine[0]
 
 
 def _state(name: str, files: Mapping[str, bytes], assignment: Assignment, like: int) -> int:
-    """Whether it defines something of what is asked for otherwise than what was handed out does, or imports a module
-    of the student's own, which does; `like`: how much of what is asked for.
+    """Whether the student edited it: a definition differs from the template, or it imports the student's own module.
+
+    `like`: how many of the assignment's names it defines.
     """
     beside = modules_beside(name, files)
     local = {path.split("/")[0] for path in beside}
@@ -206,11 +213,11 @@ def _state(name: str, files: Mapping[str, bytes], assignment: Assignment, like: 
         given = _definitions(assignment.template, assignment)
         return HANDED_OUT if _definitions(source, assignment) <= given else WORKED_IN
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return WORKED_IN  # nothing like that was handed out
+        return WORKED_IN  # the template can be parsed
 
 
 def untouched(submission: Submission, assignment: Assignment) -> bool:
-    """Whether it defines something of what is asked for, and all of that as it was handed out."""
+    """Whether every definition that the assignment asks for is as in the template, and there is at least one."""
     try:
         found = _definitions(submission.source or "", assignment)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -219,7 +226,7 @@ def untouched(submission: Submission, assignment: Assignment) -> bool:
 
 
 def _definitions(source: str, assignment: Assignment) -> set[str]:
-    """The texts of those of what is asked for."""
+    """The texts of the definitions that the assignment asks for."""
     lines = [line.rstrip() for line in source.splitlines()]
     tree = ast.parse("\n".join(lines))
     asked = [node for node in tree.body if getattr(node, "name", None) in assignment.names]
@@ -227,18 +234,18 @@ def _definitions(source: str, assignment: Assignment) -> set[str]:
 
 
 def _misnamed(name: str, content: bytes, assignment: Assignment) -> list[str]:
-    """What a file that is graded should be called instead: a notebook remains one."""
+    """A problem if the graded file has another name than the assignment's; a notebook stays a notebook."""
     base = name.rsplit("/", 1)[-1]
-    notebook = is_notebook(content.decode("utf-8-sig", "replace"), base)
+    notebook = is_notebook(decoded(content)[0], base)
     right = f"{assignment.file.removesuffix('.py')}{'.ipynb' if notebook else '.py'}"
     if base.lower() == right:
         return []
     odd = " and is a notebook" if notebook and not base.lower().endswith(".ipynb") else ""
-    return [f"the file is called {base}{odd}: graded all the same, but call it {right}"]
+    return [f"the file is called {base}{odd}; it was graded, but call it {right}"]
 
 
 def _resemblance(content: bytes, base: str, assignment: Assignment) -> tuple[int, float]:
-    """How much a file looks like the one wanted: the names that it defines and its stamp, then its own name."""
+    """How much a file resembles the requested one: names that it defines and its stamp, then its own name."""
     text, _ = decoded(content)
     names = sum(defines(text, name) for name in assignment.names)
     close = difflib.SequenceMatcher(None, base, assignment.file).ratio()
@@ -247,7 +254,7 @@ def _resemblance(content: bytes, base: str, assignment: Assignment) -> tuple[int
 
 
 def _with_imported(name: str, files: Mapping[str, bytes], assignment: Assignment) -> int:
-    """How much of what is asked for a file defines together with the student's own modules that it imports."""
+    """How many of the assignment's names a file defines, including the student's own modules that it imports."""
     text = decoded(files[name])[0]
     texts = [text, *imported(text, modules_beside(name, files), []).values()]
     return sum(any(defines(part, asked) for part in texts) for asked in assignment.names)
@@ -257,7 +264,7 @@ def _text_of(
     name: str, content: bytes, assignment: Assignment, problems: list[str], local: Collection[str]
 ) -> str | None:
     if len(content) > most_bytes(name):
-        problems.append(f"{name} has {len(content):,} bytes: allowed are {most_bytes(name):,}; clear the outputs")
+        problems.append(f"{name} has {len(content):,} bytes; at most {most_bytes(name):,} are read: clear the outputs")
         return None
     if not content.strip():
         problems.append(f"{name} is empty: save your work and hand it in again")
@@ -267,56 +274,76 @@ def _text_of(
         return None
     text, problem = decoded(content)
     if "\0" in text:
-        problem = "holds zero bytes, it is no text file: save it as UTF-8"
+        problem = "contains zero bytes and is not a text file: save it as UTF-8"
     if problem:
         problems.append(f"{name} {problem}")
-    if "\0" in text or "UTF-16" in problem:
+    if "\0" in text:
         return None
-    if assignment.lean and (other := guessed(text)) not in (None, assignment.number):
-        problems.append(f"{name} is of {label(other)}, this is {assignment.label}: hand in the other")
+    if assignment.lean and (other := stated_number(text)) not in (None, assignment.number):
+        problems.append(f"{name} is for {label(other)}, and this is {assignment.label}: hand in the right file")
         return None
     if assignment.lean or EXPORTED.search(text) or is_notebook(text, name):
         module = module_of(text, name, assignment.names, local, lean=assignment.lean)
         problems += module.problems
         return module.source
+    return _script(name, text, assignment, problems, local)
+
+
+def _script(name: str, text: str, assignment: Assignment, problems: list[str], local: Collection[str]) -> str | None:
+    """A .py file without imports that the sandbox lacks; with IPython's statements, it is read like a notebook."""
     try:
-        ast.parse(text)
+        source, changes = with_available_imports(text, local)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        if isinstance(error, SyntaxError) and _is_ipython(text):
+            module = module_of(text, name, assignment.names, local)
+            problems += module.problems
+            return module.source
         place = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        problems.append(
-            f"{name}{place}: {error.__class__.__name__}: {getattr(error, 'msg', error)}: mend this first ({READER})"
-        )
+        message = getattr(error, "msg", error)
+        problems.append(f"{name}{place}: {type(error).__name__}: {message}: fix this first ({READER})")
         return None
-    return text
+    problems += [f"{name}, {change}" for change in changes]
+    return source
+
+
+def _is_ipython(text: str) -> bool:
+    """Whether a text is Python once IPython's statements are removed, as some editors save notebooks."""
+    try:
+        parsed(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def _stamped(name: str, source: str, assignment: Assignment, problems: list[str]) -> tuple[str | None, int | None]:
-    """The source and the version that it is stamped with; of another assignment: nothing."""
+    """The source and the version in its stamp; None for a file of another assignment."""
     stamp = STAMP.search(source)
     if stamp is None:
         problems.append(
-            f'{name} has no stamp: put PACELAB_ASSIGNMENT = "{assignment.stamp}" back (the newest version is assumed)'
+            f'{name} has no stamp, so the newest version is assumed: add PACELAB_ASSIGNMENT = "{assignment.stamp}"'
         )
         return source, None
     number, version = int(stamp[1]), int(stamp[2])
     if number != assignment.number:
-        problems.append(f"{name} is of assignment {number}, this is assignment {assignment.number}: hand in the other")
+        problems.append(f"{name} is for assignment {number}, and this is {assignment.label}: hand in the right file")
         return None, None
     if not 1 <= version <= assignment.version:
-        problems.append(f"{name} is of version {version}, known are 1 to {assignment.version}: the newest is assumed")
+        problems.append(
+            f"{name} has version {version}; valid are 1 to {assignment.version}, so the newest version is assumed"
+        )
         return source, None
     return source, version
 
 
-def guessed(text: str) -> Number | None:
-    """The assignment or lab that a file's text says it is of; None where it says none, or several."""
+def stated_number(text: str) -> Number | None:
+    """The assignment or lab that a text states; None if it states none, or several."""
     stamp = ANYWHERE.search(text)
     labs = set(LAB.findall(text))
     return int(stamp[1]) if stamp else labs.pop() if len(labs) == 1 else None
 
 
 def answers_of(content: bytes, assignment: Assignment) -> tuple[str, ...]:
-    """What a notebook's text cells say beyond what was handed out."""
+    """The text that a student added to a notebook's text cells."""
     if not assignment.handed_out:
         return ()
     given = {line.strip("# \t") for line in assignment.handed_out.splitlines()}
@@ -325,19 +352,19 @@ def answers_of(content: bytes, assignment: Assignment) -> tuple[str, ...]:
     except ValueError:  # a .py
         return ()
     own = ["\n".join(line for line in cell.splitlines() if line.strip("# \t") not in given) for cell in cells]
-    return tuple(plain(text.strip(), MAX_ANSWER, lines=True) for text in own if text.strip())[:MAX_ANSWERS]
+    return tuple(printable(text.strip(), MAX_ANSWER, lines=True) for text in own if text.strip())[:MAX_ANSWERS]
 
 
 def stamped_number(places: Sequence[Path]) -> Number:
-    """The assignment that the files among `places` say they are of; ConfigError unless they agree. Zips stay shut."""
+    """The assignment that the files in `places` state. Raises ConfigError unless they agree. Zips are not opened."""
     found: set[Number] = set()
     for place in places:
         for item in _files_of(place):
-            number = guessed(decoded(item.read(most_bytes(item.name)) or b"")[0]) if item.is_code else None
+            number = stated_number(decoded(item.read(most_bytes(item.name)) or b"")[0]) if item.is_code else None
             found |= set() if number is None else {number}
     if len(found) != 1:
-        stamps = ", ".join(sorted(map(str, found))) or "none that can be read from here"
-        raise ConfigError(f"which assignment? the files are stamped with {stamps}: say --assignment N")
+        stamps = ", ".join(sorted(map(str, found))) or "none"
+        raise ConfigError(f"the files do not agree on an assignment (stamps found: {stamps}); give --assignment N")
     return found.pop()
 
 
@@ -345,7 +372,7 @@ def _files_of(place: Path) -> list[Item]:
     if not place.is_dir():
         return [file_at(os.path.realpath(place), place.name)]
     try:
-        with opened(place) as items:
+        with open_place(place) as items:
             return items
     except BadPlace:
         return []

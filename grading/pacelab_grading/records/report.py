@@ -1,20 +1,20 @@
-"""What a student is told: one report as HTML (a file of its own, nothing loaded) and as text."""
+"""A student's report, as HTML (one file that loads nothing) and as text."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict
+import hashlib
+import re
 from html import escape
-from typing import Any
 
-from pacelab_grading.assignment import label
-from pacelab_grading.judge import FAILED, MISSING, NOT_GRADED, PARTIAL, PASSED, Result, Verdict
+from pacelab_grading.rubric.assignment import label
+from pacelab_grading.rubric.verdict import FAILED, MISSING, NOT_GRADED, PARTIAL, PASSED, Result, Verdict
+from pacelab_grading.text.printable import casefolded
 
 MARKS = {PASSED: "+", PARTIAL: "~", FAILED: "-", MISSING: "-", NOT_GRADED: "?"}
-SCHEMA_VERSION = 2
-TEXTS = ("problems", "notes", "received", "answers")
-ANSWERS = "Answers in words, for the instructor to read: no points"
+SHOWN_STEPS = 14
+"""Of the steps before a failure, in the text; the page shows all of them."""
+SHOWN_PRINTED = 8
+ANSWERS = "Answers in words, for the instructor to read (no points)"
 
 STYLE = (
     "body{font:15px/1.5 sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}"
@@ -26,17 +26,25 @@ STYLE = (
 )
 
 
+def file_stem(student: str) -> str:
+    """A file name for a student's report. Names that differ stay different on any disk."""
+    safe = re.sub(r"[^\w-]+", "_", student).strip("_")[:60] or "student"
+    digest = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()
+    # Some disks do not distinguish upper and lower case, or composed and decomposed accents.
+    return safe if safe == student == casefolded(student) else f"{safe}-{digest[:6]}"
+
+
 def headline(verdict: Verdict) -> str:
-    """What was handed in."""
+    """The assignment and its title."""
     return f"{label(verdict.assignment).capitalize()}: {verdict.title}"
 
 
 def text_report(verdict: Verdict, *, hidden: bool = True) -> str:
-    """The report as text. With `hidden` off, checks that are not public show their title and points only."""
+    """The report as text. Without `hidden`, checks that are not public show only their title and points."""
     lines = [
         headline(verdict),
         f"{verdict.student}: {verdict.points:g} of {verdict.total:g} points" + _rerun(verdict),
-        *_stage(verdict),
+        *_next_stage(verdict),
         "",
     ]
     lines += [f"! {problem}" for problem in verdict.problems] + [""] * bool(verdict.problems)
@@ -44,7 +52,7 @@ def text_report(verdict: Verdict, *, hidden: bool = True) -> str:
         score = f"{result.earned:g}/{result.points:g}"
         lines.append(f"[{MARKS[result.status]}] {score}  {result.title} ({result.id}): {result.status}")
         shown = hidden or result.public
-        lines += [f"      {line}" for line in (told(result) if shown else [_noted(result)]) if line]
+        lines += [f"      {line}" for line in (check_lines(result) if shown else [_note(result)]) if line]
     if verdict.answers:
         lines += ["", f"{ANSWERS}:"]
         lines += [f"  {line}" for answer in verdict.answers for line in (*answer.splitlines(), "")]
@@ -52,43 +60,55 @@ def text_report(verdict: Verdict, *, hidden: bool = True) -> str:
     return "\n".join([*lines, *received, "", *verdict.notes, ""])
 
 
-def _stage(verdict: Verdict) -> list[str]:
-    """How far it has come: checks stand in the order in which parts are built on each other."""
+def _next_stage(verdict: Verdict) -> list[str]:
+    """The first check that did not pass. The checks are in the order in which parts build on each other."""
     for done, result in enumerate(verdict.results):
         if result.status != PASSED:
-            return [f"stage {done + 1} of {len(verdict.results)} is next: {result.title} ({result.id})"]
+            return [f"next: stage {done + 1} of {len(verdict.results)}, {result.title} ({result.id})"]
     return []
 
 
-def told(result: Result) -> list[str]:
-    """What a check found, a line each: nothing where it passed but whose part ran, and what was printed."""
-    lines = [_noted(result)]
+def check_lines(result: Result) -> list[str]:
+    """What a check found, as lines. Of a check that passed, only the parts that the reference provided.
+
+    What a passed check printed is shown only for public checks: it may contain values of a hidden check.
+    """
+    lines = [_note(result)]
     if result.status != PASSED:
         lines += [f"{what}: {text}" for what, text in _rows(result) if text]
         if result.steps:
-            lines += ["what was done:", *(f"  {step}" for step in result.steps)]
-    if result.printed:
-        lines += ["printed:", *(f"  {line}" for line in result.printed.splitlines()[:8])]
+            lines += [f"{_steps_title(result, SHOWN_STEPS)}:", *(f"  {step}" for step in result.steps[-SHOWN_STEPS:])]
+    if _shows_output(result):
+        lines += ["printed:", *(f"  {line}" for line in result.printed.splitlines()[:SHOWN_PRINTED])]
     return [line for line in lines if line]
 
 
+def _shows_output(result: Result) -> bool:
+    return bool(result.printed) and (result.public or result.status != PASSED)
+
+
+def _steps_title(result: Result, shown: int) -> str:
+    count = len(result.steps)
+    return "steps" if count <= shown else f"steps (the last {shown} of {count})"
+
+
 def _rows(result: Result) -> list[tuple[str, str]]:
-    return [("expected", result.expected), ("got", result.got), ("think of", result.hint)]
+    return [("expected", result.expected), ("got", result.got), ("hint", result.hint)]
 
 
-def _noted(result: Result) -> str:
+def _note(result: Result) -> str:
     reference = _with_reference(result)
     return f"note: {reference}" if reference else ""
 
 
 def _with_reference(result: Result) -> str:
     names = ", ".join(result.reference)
-    return f"run with the reference's {names} in place of yours, which fails above" if names else ""
+    return f"run with the reference's {names}, because yours fails its own checks" if names else ""
 
 
 def _rerun(verdict: Verdict) -> str:
     unsure = sum(result.status == NOT_GRADED for result in verdict.results)
-    return f"; {unsure} checks NOT GRADED: to be rerun" if unsure else ""
+    return f"; {unsure} checks NOT GRADED: rerun" if unsure else ""
 
 
 def html_report(verdict: Verdict) -> str:
@@ -107,7 +127,7 @@ def html_report(verdict: Verdict) -> str:
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
         f"<h1>{title}</h1><p><strong>{head}</strong></p>"
         + (f"<h2>About your files</h2><ul>{problems}</ul>" if problems else "")
-        + f"<h2>Rubric</h2><table><tr><th>what</th><th>result</th><th>points</th></tr>{rows}</table>"
+        + f"<h2>Rubric</h2><table><tr><th>check</th><th>result</th><th>points</th></tr>{rows}</table>"
         + "".join(
             _section(result)
             for result in verdict.results
@@ -123,37 +143,12 @@ def _section(result: Result) -> str:
     rows = [("note", _with_reference(result)), *_rows(result)]
     table = "".join(f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in rows if text)
     steps = escape("\n".join(result.steps))
-    printed = escape(result.printed)
+    printed = escape(result.printed) if _shows_output(result) else ""
     return (
         f'<section id="{escape(result.id)}" class="{result.status.replace(" ", "-")}" style="padding-left:1rem">'
         f"<h3>{escape(result.title)}: {result.status}, {result.earned:g} of {result.points:g}</h3>"
         f"<table>{table}</table>{result.picture}"
-        + (f"<p>What was done:</p><pre>{steps}</pre>" if steps else "")
+        + (f"<p>Steps:</p><pre>{steps}</pre>" if steps else "")
         + (f"<p>Your code printed:</p><pre>{printed}</pre>" if printed else "")
         + "</section>"
     )
-
-
-def to_json(verdict: Verdict) -> dict[str, Any]:
-    """The verdict as a JSON document, without what differs from run to run."""
-    document = asdict(verdict)
-    document.pop("details")
-    for result in document["results"]:
-        result.pop("seconds")
-    return {"schema_version": SCHEMA_VERSION, **document}
-
-
-def from_json(text: str) -> Verdict:
-    """A verdict read back; ValueError, KeyError or TypeError when it is none."""
-    document = json.loads(text)
-    if document.pop("schema_version") != SCHEMA_VERSION:
-        raise ValueError("another schema version")
-    results = tuple(map(result_from_json, document.pop("results")))
-    texts: dict[str, Sequence[str]] = {name: tuple(document.pop(name)) for name in TEXTS}
-    document |= texts
-    return Verdict(results=results, **document)
-
-
-def result_from_json(document: dict[str, Any]) -> Result:
-    """One check's result read back."""
-    return Result(**{**document, "steps": tuple(document["steps"]), "reference": tuple(document["reference"])})

@@ -1,15 +1,15 @@
-"""The class list: a CSV with a header, your own or a platform's, by commas, semicolons or tabs.
+"""The class list: a CSV with a header, your own or a platform's, separated by commas, semicolons or tabs.
 
-    own          student (required), id, email, github, group, submitted (ISO 8601, without an offset local time),
+    own          student (required), id, email, github, group, submitted (ISO 8601; local time if it has no offset),
                  extension_days
-    Canvas       the exported gradebook: Student, ID, SIS User ID, SIS Login ID, Section, ...
+    Canvas       the exported gradebook: Student (or LastName, FirstName), ID, SIS User ID, SIS Login ID, Section, ...
     Moodle       the grading worksheet: Identifier ("Participant 12"), Full name, Email address, ..., Grade, ...
     Gradescope   the roster: First Name, Last Name (or Full Name), SID, Email, ...
     GitHub       classroom_roster.csv: identifier, github_username, github_id, name
 
-A hand-in is a student's by the platform's number, address or username where the roster has it; by name where it has
-not, and only if nobody else bears it. Your own `id` may be Canvas's number: where it is one student's and the name is
-another's, the hand-in is nobody's. Members of a `group` share one submission.
+A hand-in is matched by the platform's number, address or username if the roster has it; otherwise by name, if only one
+student has that name. Your own `id` may be Canvas's number: if the id is one student's and the name is another's, the
+hand-in matches nobody. Members of a `group` share one submission.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from pacelab import ConfigError
-from pacelab_grading.plain import plain
 from pacelab_grading.receive.submission import Submission
+from pacelab_grading.text.printable import printable
 
 HEADERS = {
     "student": ("student", "full name", "student name", "name"),
@@ -45,25 +45,27 @@ IDS = {
     "email": ("email", "email address"),
     "github": ("github_username", "github"),
 }
-"""Kind of an identity -> columns that hold it."""
-READ = {"first name", "last name"}.union(*HEADERS.values(), *IDS.values())
+"""Kind of an identity -> the columns that hold it."""
+READ = {"first name", "last name", "firstname", "lastname"}.union(*HEADERS.values(), *IDS.values())
 CANVAS_ONLY = {"section", "sis user id", "sis login id"}
-"""Columns that say that `ID` is Canvas's number, not one of your own."""
+"""If the header has one of these, `ID` is Canvas's number, not your own."""
 PLATFORM_IDS = {"canvas": ("canvas",), "moodle": ("moodle",), "github": ("github",)}
 BEFORE_HEADER = re.compile(r"\A(?:[ \t]*\r?\n)*(?:sep=.\r?\n)?(?:[ \t]*\r?\n)*")
-"""Empty lines, and what tells Excel its separator."""
+"""Empty lines, and the line that tells Excel the separator."""
 MOODLE_NUMBER = re.compile(r"(\d+)$")
 AROUND_MARKS = re.compile(r"\s*([^\w\s])\s*")
 BEYOND = "\0beyond"
-"""Of a row, what is beyond the header's last column."""
-STRANGER = "not in the roster"
-APART = "give `id`, each an own, as the hand-in's name or, of a platform's, in the roster"
+"""Cells of a row after the last column of the header."""
+TEST_STUDENTS = ("student, test", "test student")
+"""Canvas exports its test student as a row."""
+NOT_IN_ROSTER = "not in the roster"
+DISTINGUISH = "give each student an `id` in the roster, and name the hand-in by it"
 DAY_S = 86_400
 LONGEST_DAY = len("2026-11-01")
-"""Of ISO 8601's days without a time; the shortest with one has eleven characters, 2026W441T23."""
+"""Of an ISO 8601 day without a time. The shortest form with a time has eleven characters, 2026W441T23."""
 MOST_EXTENSION_DAYS = 36_500
 GRACE_S = 300
-"""Clocks differ: five minutes late are not late."""
+"""Clocks differ: up to five minutes count as in time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,73 +78,75 @@ class Student:
     submitted: str = ""
     extension_days: float = 0.0
     ids: tuple[tuple[str, str], ...] = ()
-    """Kind, value: what platforms know the student by."""
+    """Pairs of kind and value: the student's identities on platforms."""
     line: int = field(default=0, compare=False)
-    """In the file, counted from the first below the header."""
+    """Line in the file, counted from the first line below the header."""
 
     def known_by(self, kind: str) -> str:
-        """The identity of this kind, in small letters."""
+        """The identity of this kind, casefolded."""
         return dict(self.ids).get(kind, "").casefold()
 
     @property
     def pair(self) -> str:
-        """The group, however it is written: capital letters, and spaces at its commas, make no other."""
+        """The name of the group, normalized: case and spaces around its commas do not matter."""
         return AROUND_MARKS.sub(r"\1", " ".join(unicodedata.normalize("NFKC", self.group).casefold().split()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateRule:
-    """What lateness costs: `percent_per_day` of the assignment's points for each day begun, up to `most_days`."""
+    """The late penalty: `percent_per_day` of the assignment's points for each started day, up to `most_days`."""
 
     due: datetime | None = None
     percent_per_day: float = 10.0
     most_days: int = 3
 
     def days(self, submitted: str, extension_days: float = 0.0) -> int | None:
-        """Days begun since the due time; None when one of the times is not known. Raises ConfigError."""
+        """Started days since the due time; None if one of the times is unknown. Raises ConfigError."""
         if self.due is None or not submitted:
             return None
         late_s = _seconds(self.due, parse_time(submitted)) - extension_days * DAY_S - GRACE_S
         return max(0, math.ceil(late_s / DAY_S))
 
     def deduction(self, days: int, total: float) -> float:
-        """Points off. Beyond `most_days` all of them."""
+        """Points off; all points after `most_days`."""
         return total if days > self.most_days else total * self.percent_per_day / 100 * days
 
 
 def parse_time(text: str) -> datetime:
-    """A time of ISO 8601, with its offset where it has one. Raises ConfigError, for a day alone as well."""
-    told = "allowed is ISO 8601 with the time of day, as in 2026-11-01T23:59 or 2026-11-01T23:59-08:00"
+    """A time in ISO 8601, with or without an offset. Raises ConfigError, also for a day without a time."""
+    valid = "give ISO 8601 with the time of day, as in 2026-11-01T23:59 or 2026-11-01T23:59-08:00"
     try:
         found = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise ConfigError(f"time {text!r}: {told}") from None
-    if len(text.strip()) <= LONGEST_DAY:  # read as its first minute, a day before what is meant
-        raise ConfigError(f"time {text!r}: {told}")
+        raise ConfigError(f"{text!r} is not a valid time; {valid}") from None
+    if len(text.strip()) <= LONGEST_DAY:  # Python would read it as the first minute of the day
+        raise ConfigError(f"{text!r} is not a valid time; {valid}")
     return found
 
 
 def _seconds(since: datetime, until: datetime) -> float:
-    """From one to the other. Where only one has an offset, the other is this machine's local time."""
+    """Seconds from one time to the other. If only one has an offset, the other is this machine's local time."""
     if (since.tzinfo is None) != (until.tzinfo is None):
         try:
             since, until = since.astimezone(), until.astimezone()
         except (ValueError, OverflowError, OSError):
-            raise ConfigError(f"times {since} and {until}: give both an offset, as in 2026-11-01T23:59-08:00") from None
+            raise ConfigError(
+                f"the times {since} and {until} cannot be compared; give both an offset, as in 2026-11-01T23:59-08:00"
+            ) from None
     return (until - since).total_seconds()
 
 
 def read_roster(path: Path) -> list[Student]:
-    """The class list. Raises ConfigError with the line."""
+    """The class list. Raises ConfigError with the line of the problem."""
     text = read_table(path)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter(text), restkey=BEYOND, strict=True)
     try:
         found = _students(reader, path)
-    except csv.Error as error:  # a cell of more than 128 KiB, or a quote that nothing closes
-        told = f"{error}: shorten the cell, or close its quotes"
-        raise ConfigError(f"roster {str(path)!r}, line {reader.line_num + 1}: {told}") from None
+    except csv.Error as error:  # a cell of more than 128 KiB, or a quote that is not closed
+        advice = f"{error}; shorten the cell, or close its quotes"
+        raise ConfigError(f"roster {str(path)!r}, line {reader.line_num + 1}: {advice}") from None
     if not found:
-        raise ConfigError(f"roster {str(path)!r}: no student below the header: export it again, or leave --roster out")
+        raise ConfigError(f"roster {str(path)!r} has no student below its header; export it again, or omit --roster")
     return found
 
 
@@ -154,19 +158,22 @@ def _students(reader: csv.DictReader[str], path: Path) -> list[Student]:
     seen: set[Any] = set()
     for line, row in enumerate(reader):
         if any(row.get(BEYOND) or ()):
-            told = 'more cells than the header has: put quotes around what has a separator in it, as in "Smith, Jane"'
-            raise ConfigError(f"roster {str(path)!r}, line {reader.line_num}: {told}")
-        values = {name: plain((row[column] or "").strip(), 200) for name, column in columns.items()}
+            advice = 'more cells than the header; put quotes around a cell with a separator, as in "Smith, Jane"'
+            raise ConfigError(f"roster {str(path)!r}, line {reader.line_num}: {advice}")
+        values = {name: printable((row[column] or "").strip(), 200) for name, column in columns.items()}
         values["student"] = values.get("student") or _name(row, known)
-        if not values["student"] or "points possible" in values["student"].casefold():  # Canvas's second row
-            continue
+        name = values["student"].casefold()
+        if not name or "points possible" in name or (name in TEST_STUDENTS and CANVAS_ONLY & set(known)):
+            continue  # an empty row, Canvas's row of maximum points, or its test student
         extension = _days(values.pop("extension_days", ""))
         if extension is None:
-            told = f"extension_days is no number of at most {MOST_EXTENSION_DAYS:,}"
-            raise ConfigError(f"roster {str(path)!r}, line {reader.line_num}: {told}")
+            raise ConfigError(
+                f"roster {str(path)!r}, line {reader.line_num}: extension_days must be a number up to "
+                f"{MOST_EXTENSION_DAYS:,}"
+            )
         student = Student(**values, extension_days=extension, ids=_ids(row, known), line=line)
         person = (student.student, student.id, student.ids)
-        if person not in seen or not (student.id or student.ids):  # once, though in several sections
+        if person not in seen or not (student.id or student.ids):  # a student in several sections counts once
             found.append(student)
         seen.add(person)
     return found
@@ -177,22 +184,22 @@ def _days(text: str) -> float | None:
         found = float(text.replace(",", ".") or 0)
     except ValueError:
         return None
-    return found if abs(found) <= MOST_EXTENSION_DAYS else None  # no NaN either
+    return found if abs(found) <= MOST_EXTENSION_DAYS else None  # False for NaN
 
 
 def read_table(path: Path) -> str:
-    """A CSV's text from its header on. Raises ConfigError."""
+    """The text of a CSV from its header on. Raises ConfigError."""
     try:
         return BEFORE_HEADER.sub("", path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"roster {str(path)!r}, line {line}: no UTF-8: save it as CSV UTF-8") from None
+        raise ConfigError(f"roster {str(path)!r}, line {line}: not UTF-8; save it as CSV UTF-8") from None
     except OSError as error:
-        raise ConfigError(f"roster {str(path)!r}: {error.strerror or error}") from None
+        raise ConfigError(f"roster {str(path)!r} cannot be read ({error.strerror or error}); give a CSV file") from None
 
 
 def delimiter(text: str) -> str:
-    """What separates the cells of a CSV: where the comma is for decimals, spreadsheets write semicolons."""
+    """The separator of a CSV. Where decimals have a comma, spreadsheets write semicolons."""
     header = text.partition("\n")[0]
     return max(",;\t", key=header.count)
 
@@ -202,26 +209,28 @@ def _columns(header: Sequence[str], path: Path) -> Mapping[str, str]:
     known = dict(zip(titles, header, strict=True))
     for title in READ & known.keys():
         if titles.count(title) > 1:
-            told = f"{titles.count(title)} columns are called {title!r}: rename those that are not it"
-            raise ConfigError(f"roster {str(path)!r}: {told}")
+            raise ConfigError(
+                f"roster {str(path)!r} has {titles.count(title)} columns named {title!r}; rename all but one of them"
+            )
     found = {
         name: next(known[alias] for alias in aliases if alias in known)
         for name, aliases in HEADERS.items()
         if set(aliases) & set(known)
     }
-    if "student" not in found and "last name" not in known and "identifier" not in known:
+    if "student" not in found and not {"last name", "lastname", "identifier"} & set(known):
         raise ConfigError(
-            f"roster {str(path)!r}: no column `student` (columns: {', '.join(header) or 'none'}): "
-            "name one so, or set the platform to English and export it again"
+            f"roster {str(path)!r} has no column `student` (columns: {', '.join(header) or 'none'}); "
+            "rename a column, or set the platform to English and export it again"
         )
     return found
 
 
 def _name(row: Mapping[str, str | None], known: Mapping[str, str]) -> str:
-    """Of a roster that has it in two columns, or knows but an identifier."""
-    parts = [(row[known[column]] or "").strip() for column in ("first name", "last name") if column in known]
+    """The name from a roster that has it in two columns, or that has only an identifier."""
+    columns = [column for column in ("first name", "firstname", "last name", "lastname") if column in known]
+    parts = [(row[known[column]] or "").strip() for column in columns]
     joined = " ".join(part for part in parts if part)
-    return plain(joined or (row[known["identifier"]] or "").strip() if "identifier" in known else joined, 200)
+    return printable(joined or (row[known["identifier"]] or "").strip() if "identifier" in known else joined, 200)
 
 
 def _ids(row: Mapping[str, str | None], known: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -229,47 +238,51 @@ def _ids(row: Mapping[str, str | None], known: Mapping[str, str]) -> tuple[tuple
     for kind, columns in IDS.items():
         for column in columns:
             value = (row[known[column]] or "").strip() if column in known else ""
-            if kind == "moodle":  # "Participant 12", in any language
+            if kind == "moodle":  # "Participant 12" in any language
                 number = MOODLE_NUMBER.search(value) if "github_username" not in known else None
                 value = number[1] if number else ""
             if kind == "canvas" and not CANVAS_ONLY & set(known):
                 value = ""
             if value:
-                found.append((kind, plain(value, 200)))
+                found.append((kind, printable(value, 200)))
                 break
     return tuple(found)
 
 
 def same_person(name: str) -> str:
-    """A name as platforms mangle it: letters and digits, small, in the order of the alphabet by word."""
+    """A name as platforms change it: letters and digits in lower case, with the words in alphabetical order."""
     return "".join(sorted(_words(name)))
 
 
 def _words(name: str) -> list[str]:
-    return re.findall(r"\w+", _small(name).replace("_", " "))
+    return re.findall(r"\w+", _without_accents(name).replace("_", " "))
 
 
-def _small(name: str) -> str:
+def _without_accents(name: str) -> str:
     decomposed = unicodedata.normalize("NFKD", name.casefold())
     return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 
 def claimed_by(submission: Submission, students: Sequence[Student]) -> list[int]:
-    """Places in the roster of those who handed this in; none for somebody who is not there, or not for certain."""
+    """Positions in the roster of the students who handed this in; none if the match is missing or uncertain."""
     return matched(submission, students)[0]
 
 
 def matched(submission: Submission, students: Sequence[Student]) -> tuple[list[int], str]:
-    """`claimed_by`, and where that is nobody, why."""
+    """`claimed_by`, and the reason if it matches nobody."""
     if submission.platform == "gradescope":
         found = [_gradescope(person, students) for person in submission.people]
-        told = "; ".join(dict.fromkeys(why for _, why in found if why))
-        return list(dict.fromkeys(place for places, _ in found for place in places)), told or STRANGER
-    identity = "" if submission.platform == "moodle" else submission.identity  # counted anew for each assignment there
+        reasons = "; ".join(dict.fromkeys(why for _, why in found if why))
+        return list(dict.fromkeys(place for places, _ in found for place in places)), reasons or NOT_IN_ROSTER
+    identity = (
+        "" if submission.platform == "moodle" else submission.identity
+    )  # Moodle numbers participants anew in each assignment
     for kind in PLATFORM_IDS.get(submission.platform, ()):
         if any(student.known_by(kind) for student in students):
             wanted = submission.identity.casefold()
-            return [place for place, student in enumerate(students) if student.known_by(kind) == wanted][:1], STRANGER
+            return [place for place, student in enumerate(students) if student.known_by(kind) == wanted][
+                :1
+            ], NOT_IN_ROSTER
     return _by_name(submission.name or submission.student, identity, students)
 
 
@@ -285,14 +298,14 @@ def _gradescope(person: tuple[str, str, str], students: Sequence[Student]) -> tu
         if found:
             return found[:1], ""
     if any(student.known_by("email") for student in students) and email:
-        return [], STRANGER
+        return [], NOT_IN_ROSTER
     return _by_name(name, sid, students)
 
 
 def _by_name(name: str, identity: str, students: Sequence[Student]) -> tuple[list[int], str]:
-    """By your own id, then by the name as it is, then by the name as platforms mangle it; nobody where it fits two.
+    """Match by your own id, then by the exact name, then by the name as platforms change it; nobody if two match.
 
-    What is called as a group is its first member's, and so the group's.
+    A hand-in that has the name of a group belongs to the first member, and so to the group.
     """
     wanted, mangled = name.strip(), "".join(_words(name))
 
@@ -314,12 +327,12 @@ def _by_name(name: str, identity: str, students: Sequence[Student]) -> tuple[lis
     named = next(filter(None, fitting[1:]), [])
     if len(fitting[0]) == 1 and named and fitting[0][0] not in named:
         one, other = students[fitting[0][0]].student, students[named[0]].student
-        return [], f"its number is the `id` of {one}, its name that of {other}: rename it"
+        return [], f"its number is the `id` of {one}, but its name is {other}: rename it"
     for rule, found in enumerate(fitting):
         if len(found) == 1:
             return found, ""
         if found:
             what = "id" if rule < 2 else "name"
-            return [], f"its {what} fits {len(found)} students: {APART}"
+            return [], f"its {what} matches {len(found)} students: {DISTINGUISH}"
     members = [place for place, student in enumerate(students) if mangled and "".join(_words(student.group)) == mangled]
-    return members[:1], "" if members else STRANGER
+    return members[:1], "" if members else NOT_IN_ROSTER

@@ -1,19 +1,20 @@
 //! The air configuration, version 1, as `medium/README.md` states it: types that are read from JSON, and their checks.
 //!
 //! ```text
-//!   radio       who hears whom, at which rates, by which rules     the engine, the simulator, mediumd
+//!   radio       propagation, rates and preset                      the engine, the simulator, mediumd
 //!   traffic     flows and what they send                           the simulator
-//!   here        a whole run: radio, nodes, wires, flows            the simulator
+//!   lib         a whole run: radio, nodes, wires, flows            the simulator
 //! ```
 //!
-//! Data alone: nothing here knows how a frame is sent. Each word of the configuration has its one type here.
+//! This crate contains only data and checks. Each key of the configuration has exactly one type here.
 
 mod radio;
 mod traffic;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::radio::check;
 use crate::traffic::LONGEST_S;
@@ -21,10 +22,21 @@ use crate::traffic::LONGEST_S;
 pub use radio::{DSSS_RATES_BPS, MacAckRate, OFDM_RATES_BPS, PhyKind, Preset, Propagation, Radio};
 pub use traffic::{Category, Cbr, FewSettings, Flow, Tcp, TcpDefaults, Traffic, Voice};
 
-/// The version this crate understands.
+/// Supported version.
 pub const VERSION: u32 = 1;
-/// Of a wire.
+/// Longest delay of a wired link.
 const LONGEST_DELAY_S: f64 = 3600.0;
+
+/// A node: its place in `Config::nodes`.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[serde(transparent)]
+pub struct NodeId(pub u32);
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
 
 /// One run.
 #[derive(Clone, Debug, Deserialize)]
@@ -47,11 +59,11 @@ pub struct Config {
     pub headers: Headers,
     pub nodes: Vec<Node>,
     #[serde(default)]
-    pub link_rates_bps: Vec<(u32, u32, u32)>,
+    pub link_rates_bps: Vec<(NodeId, NodeId, u32)>,
     #[serde(default)]
-    pub rate_changes: Vec<(f64, u32, u32, u32)>,
+    pub rate_changes: Vec<(f64, NodeId, NodeId, u32)>,
     #[serde(default)]
-    pub moves: Vec<(u32, f64, f64, f64)>,
+    pub moves: Vec<(NodeId, f64, f64, f64)>,
     pub wired: Vec<Wired>,
     #[serde(default)]
     pub host_delay: Option<HostDelay>,
@@ -59,11 +71,11 @@ pub struct Config {
     pub flows: Vec<Flow>,
 }
 
-/// What a capture file is to hold.
+/// Options of a capture file.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capture {
-    /// Bytes kept of each frame, its radiotap header included; 0: all.
+    /// Bytes kept of each frame, including its radiotap header; 0: all.
     pub snap_bytes: u32,
     /// Also frames that a node could not decode because others fell into them.
     pub garbled: bool,
@@ -105,14 +117,14 @@ pub struct Node {
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)]
 pub struct Wired {
-    pub a: u32,
-    pub b: u32,
+    pub a: NodeId,
+    pub b: NodeId,
     pub rate_bps: f64,
     pub delay_s: f64,
     pub queue_pkts: u32,
 }
 
-/// What a packet takes from the link layer to its wireless host, or back, beside what the rules of the radio say.
+/// Delay of a packet between the link layer and its wireless host, in addition to the delay of the radio preset.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[allow(missing_docs)]
@@ -125,7 +137,7 @@ impl Config {
     /// Reads and checks a configuration.
     ///
     /// # Errors
-    /// One line: the key, the value and what is allowed.
+    /// The configuration is invalid. The message is one line with the key, the value and what is valid.
     pub fn from_json(text: &str) -> Result<Self, String> {
         let config: Config = serde_json::from_str(text).map_err(|error| format!("air configuration: {error}"))?;
         config.check()?;
@@ -143,13 +155,13 @@ impl Config {
         check(self.series_interval_s > 0.0 && self.series_interval_s <= 1e6, || {
             format!("series_interval_s {}: must lie in (0, 1000000]", self.series_interval_s)
         })?;
-        check(!self.nodes.is_empty(), || "nodes: there are none".into())?;
+        check(!self.nodes.is_empty(), || "nodes: must not be empty".into())?;
         if let Some(HostDelay::Fixed { s } | HostDelay::Exponential { mean_s: s }) = self.host_delay {
             check((0.0..=1.0).contains(&s), || format!("host_delay {s} s: must lie in [0, 1]"))?;
         }
         self.check_radio()?;
         self.check_nodes()?;
-        self.flows.iter().try_for_each(|flow| flow.check(self.nodes.len() as u32))?;
+        self.flows.iter().try_for_each(|flow| flow.check(NodeId(self.nodes.len() as u32)))?;
         self.check_calls()
     }
 
@@ -161,10 +173,12 @@ impl Config {
             let fits = match ends.insert((call, flow.src), flow.dst) {
                 Some(_) => false,
                 None => ends
-                    .range((call, 0)..=(call, u32::MAX))
+                    .range((call, NodeId(0))..=(call, NodeId(u32::MAX)))
                     .all(|(&(_, src), &dst)| (src, dst) == (flow.src, flow.dst) || (src, dst) == (flow.dst, flow.src)),
             };
-            check(fits, || format!("flow {}: call {call}: has two flows, there and back, at most", flow.id))?;
+            check(fits, || {
+                format!("flow {}: call {call}: must have at most two flows, one in each direction", flow.id)
+            })?;
         }
         Ok(())
     }
@@ -177,26 +191,28 @@ impl Config {
     }
 
     fn check_nodes(&self) -> Result<(), String> {
-        let count = self.nodes.len() as u32;
+        let count = NodeId(self.nodes.len() as u32);
         for node in self.nodes.iter().filter(|node| node.wireless) {
             self.radio.propagation.check_place(&node.name, node.position_m)?;
         }
         for &(node, at_s, x, y) in &self.moves {
-            check(node < count && self.nodes[node as usize].wireless, || {
-                format!("moves: node {node} is not wireless")
+            check(node < count && self.nodes[node.0 as usize].wireless, || {
+                format!("moves: node {node} must be wireless")
             })?;
             check(at_s >= 0.0 && x.is_finite() && y.is_finite(), || {
-                format!("moves: node {node}: time >= 0, finite x, y")
+                format!("moves: node {node}: the time must be >= 0, and x and y finite")
             })?;
         }
         for &(at_s, from, to, _) in &self.rate_changes {
             check((0.0..=LONGEST_S).contains(&at_s) && from < count && to < count, || {
-                format!("rate_changes: {at_s} s, {from} to {to}: time in [0, {LONGEST_S}], nodes below {count}")
+                format!(
+                    "rate_changes: {at_s} s, {from} to {to}: the time must lie in [0, {LONGEST_S}] and the nodes be below {count}"
+                )
             })?;
         }
         for wire in &self.wired {
             check(wire.a < count && wire.b < count && wire.a != wire.b, || {
-                format!("wired link {}-{}: needs two different nodes below {count}", wire.a, wire.b)
+                format!("wired link {}-{}: must join two different nodes below {count}", wire.a, wire.b)
             })?;
             wire.check()?;
         }
@@ -208,7 +224,7 @@ impl Wired {
     fn check(&self) -> Result<(), String> {
         let Wired { a, b, rate_bps, delay_s, queue_pkts } = *self;
         check(rate_bps >= 1.0 && rate_bps.is_finite() && queue_pkts > 0, || {
-            format!("wired link {a}-{b}: rate_bps {rate_bps} >= 1, queue_pkts {queue_pkts} >= 1")
+            format!("wired link {a}-{b}: rate_bps {rate_bps} and queue_pkts {queue_pkts} must be at least 1")
         })?;
         check((0.0..=LONGEST_DELAY_S).contains(&delay_s), || {
             format!("wired link {a}-{b}: delay_s {delay_s}: must lie in [0, {LONGEST_DELAY_S}]")
@@ -237,18 +253,22 @@ mod tests {
     #[test]
     fn a_time_that_does_not_fit_and_a_rate_that_is_none_are_refused() {
         assert!(Config::from_json(TEXT).is_ok());
-        for (old, new, told) in [
+        for (old, new, reported) in [
             ("\"delay_s\": 0.04", "\"delay_s\": 2e10", "wired link 0-1: delay_s 20000000000: must lie in [0, 3600]"),
             ("\"delay_s\": 0.04", "\"delay_s\": -1.0", "must lie in [0, 3600]"),
-            ("\"rate_bps\": 10000000", "\"rate_bps\": 0.1", "wired link 0-1: rate_bps 0.1 >= 1"),
-            ("[[2.0,", "[[2e10,", "time in [0, 1000000000]"),
+            (
+                "\"rate_bps\": 10000000",
+                "\"rate_bps\": 0.1",
+                "wired link 0-1: rate_bps 0.1 and queue_pkts 50 must be at least 1",
+            ),
+            ("[[2.0,", "[[2e10,", "the time must lie in [0, 1000000000]"),
             ("\"start_s\": 0.5, \"stop_s\": 9.0", "\"start_s\": 2e10", "flow 0: start_s must lie in [0, 1000000000]"),
             ("\"stop_s\": 9.0", "\"stop_s\": 2e10", "flow 0: start_s must lie in [0, 1000000000]"),
             ("\"rate_bps\": 100000,", "\"rate_bps\": 1e-9,", "flow 0: rate_bps must be >= 1"),
             ("\"series_interval_s\": 1.0", "\"series_interval_s\": 2e10", "must lie in (0, 1000000]"),
         ] {
             assert!(TEXT.contains(old), "{old}");
-            assert!(Config::from_json(&TEXT.replace(old, new)).expect_err(new).contains(told), "{new}");
+            assert!(Config::from_json(&TEXT.replace(old, new)).expect_err(new).contains(reported), "{new}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The radio that all stations of an air have, the physical layers with their rates, and how a configuration is refused.
+//! The radio that all stations of an air have, the physical layers with their rates, and how a configuration is
+//! refused.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Radio {
-    /// Whose rules.
+    /// The preset.
     pub preset: Preset,
     /// Physical layer.
     #[serde(default)]
@@ -19,7 +20,7 @@ pub struct Radio {
     pub voice_first: bool,
     /// RTS, CTS, broadcasts (and ACKs, see `mac_ack_rate`), bit/s.
     pub basic_rate_bps: u32,
-    /// Of stations that have no rate of their own, bit/s.
+    /// Data rate of stations without their own rate, bit/s.
     pub data_rate_bps: u32,
     /// Frames of at least this size, MAC header included, are protected by RTS/CTS.
     pub rts_threshold_bytes: u32,
@@ -41,7 +42,7 @@ pub struct Radio {
 pub enum Preset {
     /// The papers' simulator.
     Ns2,
-    /// The same as it was in 2001.
+    /// ns-2 as it was in 2001.
     #[serde(rename = "ns2-2001")]
     Ns2Of2001,
     /// IEEE 802.11 as written.
@@ -62,14 +63,14 @@ pub enum MacAckRate {
     Mandatory,
 }
 
-/// How powers and ranges come about; `capture_db`: the power ratio at which the stronger of two frames survives.
+/// The propagation model. `capture_db` is the power ratio at which the stronger of two frames survives.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[allow(missing_docs)] // capture_db, as above
 pub enum Propagation {
     /// Powers decide: the engine's thresholds.
     TwoRay { capture_db: f64 },
-    /// Two-ray powers (for capture), but these distances decide who decodes and who senses.
+    /// Two-ray powers (for capture), but with these ranges for decoding and sensing.
     Range {
         /// Decodable up to here, in m.
         decode_m: f64,
@@ -93,7 +94,7 @@ pub enum Propagation {
         sense_dbm: f64,
         capture_db: f64,
     },
-    /// Received power in W for each listed (from, to); nothing is received where nothing is listed.
+    /// Received power in W for each listed (from, to). Other pairs receive nothing.
     Matrix { capture_db: f64, links: Vec<(u32, u32, f64)> },
 }
 
@@ -101,7 +102,7 @@ impl Radio {
     /// Checks the radio, and that its physical layer has these `further_bps` that stations and links use.
     ///
     /// # Errors
-    /// One line: the key, the value and what is allowed.
+    /// The radio is invalid. The message is one line with the key, the value and what is valid.
     pub fn check(&self, further_bps: impl IntoIterator<Item = u32>) -> Result<(), String> {
         let own_bps = [self.basic_rate_bps, self.data_rate_bps];
         let further_bps: Vec<u32> = further_bps.into_iter().collect();
@@ -156,14 +157,14 @@ impl Propagation {
         libm::pow(10.0, self.capture_db() / 10.0)
     }
 
-    /// Whether a station may be where it is, or nowhere.
+    /// Checks the position of a station, or that it needs none.
     ///
     /// # Errors
     /// One line that names the station.
     pub fn check_place(&self, name: &str, position_m: Option<[f64; 2]>) -> Result<(), String> {
         let placed = position_m.is_some_and(|[x, y]| x.is_finite() && y.is_finite());
         let listed = matches!(self, Propagation::Matrix { .. });
-        check(placed || listed, || format!("node {name}: wireless without a position"))
+        check(placed || listed, || format!("node {name}: a wireless node must have a position_m"))
     }
 }
 
@@ -193,7 +194,7 @@ pub enum PhyKind {
     /// OFDM at 2.4 GHz without 802.11b stations.
     #[serde(rename = "802.11g")]
     G,
-    /// All rates of 802.11b and g, long slots: what Linux does at 2.4 GHz. A configuration does not ask for it.
+    /// All rates of 802.11b and g with long slots, as Linux uses at 2.4 GHz. Not available in a configuration.
     #[serde(skip_deserializing)]
     Bg,
 }
@@ -211,14 +212,16 @@ impl PhyKind {
     /// Whether it has this rate.
     ///
     /// # Errors
-    /// One line that names the rates there are.
+    /// The rate is invalid. The message is one line with the valid rates.
     pub fn check_rate(self, rate_bps: u32) -> Result<(), String> {
         let rates_bps = self.rates_bps();
-        check(rates_bps.contains(&rate_bps), || format!("rate {rate_bps} bit/s: this physical layer has {rates_bps:?}"))
+        check(rates_bps.contains(&rate_bps), || {
+            format!("rate {rate_bps} bit/s: must be one of {rates_bps:?} of this physical layer")
+        })
     }
 }
 
-/// Refuses with one line that names the value and what is allowed.
+/// Returns the message as an error unless the condition holds.
 pub(crate) fn check(good: bool, message: impl FnOnce() -> String) -> Result<(), String> {
     if good { Ok(()) } else { Err(message()) }
 }
@@ -255,35 +258,37 @@ mod tests {
             ..read("", "", &[]).expect("a good radio")
         };
         assert_eq!(good.check([2_000_000]), Ok(()));
-        let told = |change: fn(&mut Radio), further_bps: &[u32]| {
+        let describe = |change: fn(&mut Radio), further_bps: &[u32]| {
             let mut radio = good.clone();
             change(&mut radio);
             radio.check(further_bps.iter().copied()).expect_err("refused")
         };
-        assert!(told(|radio| radio.phy = PhyKind::A, &[]).contains("802.11b alone"));
-        assert!(told(|radio| radio.data_rate_bps = 11_000_000, &[]).contains("delivered nothing at this rate"));
-        assert!(told(|radio| radio.edca = true, &[]).contains("one queue"));
-        assert!(told(|radio| radio.rts_threshold_bytes = 1, &[]).contains("RTS threshold was built in"));
-        assert!(told(|radio| radio.mac_ack_rate = MacAckRate::Mandatory, &[]).contains("basic or data"));
-        assert!(told(|radio| radio.basic_rate_bps = 1_000_000, &[]).contains("rate 1000000 bit/s: all is sent at one"));
-        assert!(told(|_| (), &[11_000_000]).contains("rate 11000000 bit/s: all is sent at one"));
+        assert!(describe(|radio| radio.phy = PhyKind::A, &[]).contains("802.11b alone"));
+        assert!(describe(|radio| radio.data_rate_bps = 11_000_000, &[]).contains("delivered nothing at this rate"));
+        assert!(describe(|radio| radio.edca = true, &[]).contains("one queue"));
+        assert!(describe(|radio| radio.rts_threshold_bytes = 1, &[]).contains("RTS threshold was built in"));
+        assert!(describe(|radio| radio.mac_ack_rate = MacAckRate::Mandatory, &[]).contains("basic or data"));
+        assert!(
+            describe(|radio| radio.basic_rate_bps = 1_000_000, &[]).contains("rate 1000000 bit/s: all is sent at one")
+        );
+        assert!(describe(|_| (), &[11_000_000]).contains("rate 11000000 bit/s: all is sent at one"));
     }
 
     #[test]
     fn what_a_radio_cannot_be_is_refused_with_its_name() {
-        for (old, new, told) in [
+        for (old, new, reported) in [
             ("802.11a", "802.11bg", "unknown variant `802.11bg`, expected one of `802.11b`, `802.11a`, `802.11g`"),
             ("sinr", "ns3", "unknown variant `ns3`"),
             ("\"capture_db\"", "\"links\": [], \"capture_db\"", "links"),
-            ("54000000", "11000000", "rate 11000000 bit/s: this physical layer has [6000000, "),
+            ("54000000", "11000000", "rate 11000000 bit/s: must be one of [6000000, "),
             ("\"queue_pkts\": 50", "\"queue_pkts\": 0", "queue_pkts 0: must be >= 1"),
             ("\"long_retry_limit\": 4", "\"long_retry_limit\": 0", "retry limits: must be >= 1"),
         ] {
-            assert!(read(old, new, &[]).expect_err(new).contains(told), "{new}");
+            assert!(read(old, new, &[]).expect_err(new).contains(reported), "{new}");
         }
         assert!(read("", "", &[1_000_000]).expect_err("a rate of 802.11b").starts_with("rate 1000000 bit/s"));
         let nowhere = Propagation::TwoRay { capture_db: 10.0 }.check_place("n0", None);
-        assert_eq!(nowhere, Err("node n0: wireless without a position".into()));
+        assert_eq!(nowhere, Err("node n0: a wireless node must have a position_m".into()));
         assert_eq!(Propagation::Matrix { capture_db: 10.0, links: Vec::new() }.check_place("n0", None), Ok(()));
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::NodeId;
 use crate::radio::check;
 
 /// IP, UDP and RTP.
@@ -17,8 +18,8 @@ pub(crate) const LONGEST_S: f64 = 1e9;
 #[allow(missing_docs)]
 pub struct Flow {
     pub id: u32,
-    pub src: u32,
-    pub dst: u32,
+    pub src: NodeId,
+    pub dst: NodeId,
     pub start_s: f64,
     #[serde(default)]
     pub stop_s: Option<f64>,
@@ -48,7 +49,7 @@ impl Category {
     pub const ALL: [Category; 4] = [Category::Background, Category::BestEffort, Category::Video, Category::Voice];
 }
 
-/// What a flow sends.
+/// The traffic of a flow.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[allow(missing_docs)]
@@ -87,7 +88,7 @@ pub struct Tcp {
     pub defaults: TcpDefaults,
 }
 
-/// What a sender does where TCPs differ.
+/// The variant of TCP.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum TcpDefaults {
@@ -98,7 +99,7 @@ pub enum TcpDefaults {
     Ns2Of2001,
 }
 
-/// What may be chosen of FeW.
+/// Parameters of FeW.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FewSettings {
@@ -136,15 +137,15 @@ pub struct Voice {
 }
 
 impl Flow {
-    /// Checks the flow of a run with so many nodes.
-    pub(crate) fn check(&self, nodes: u32) -> Result<(), String> {
+    /// Checks the flow against the number of nodes.
+    pub(crate) fn check(&self, nodes: NodeId) -> Result<(), String> {
         let name = format!("flow {}", self.id);
         check(self.src < nodes && self.dst < nodes && self.src != self.dst, || {
             format!("{name}: src {} and dst {} must be two different nodes below {nodes}", self.src, self.dst)
         })?;
         let stops = |stop_s| stop_s > self.start_s && stop_s <= LONGEST_S;
         check((0.0..=LONGEST_S).contains(&self.start_s) && self.stop_s.is_none_or(stops), || {
-            format!("{name}: start_s must lie in [0, {LONGEST_S}] and stop_s be later, at most that")
+            format!("{name}: start_s must lie in [0, {LONGEST_S}], and stop_s after it and not above {LONGEST_S}")
         })?;
         match &self.traffic {
             Traffic::Tcp(tcp) => tcp.check(&name),
@@ -164,9 +165,11 @@ impl Tcp {
         if let Some(few) = self.few {
             check(few.alpha > 0.0 && few.alpha <= 1.0, || format!("{name}: few: alpha must lie in (0, 1]"))?;
             check(few.min_window_pkts >= 1.0, || format!("{name}: few: min_window_pkts must be >= 1"))?;
-            check(self.cc == "few", || format!("{name}: few with cc {:?}: goes with cc \"few\"", self.cc))?;
+            check(self.cc == "few", || format!("{name}: few with cc {:?}: only valid with cc \"few\"", self.cc))?;
         }
-        check(self.ack_schedule.iter().all(|&(_, every)| every >= 1), || format!("{name}: ack_schedule: every >= 1"))?;
+        check(self.ack_schedule.iter().all(|&(_, every)| every >= 1), || {
+            format!("{name}: ack_schedule: each interval must be >= 1")
+        })?;
         check(self.size_bytes.is_none_or(|size| (1..=1 << 30).contains(&size)), || {
             format!("{name}: size_bytes must lie in 1..=1073741824")
         })?;
@@ -176,7 +179,7 @@ impl Tcp {
         })?;
         check(self.initial_window >= 1, || format!("{name}: initial_window 0: must be >= 1"))?;
         check(self.min_rto_s > 0.0 && self.min_rto_s <= 60.0, || format!("{name}: min_rto_s must lie in (0, 60]"))?;
-        check((1..=2).contains(&self.ack_every), || format!("{name}: ack_every {}: 1 or 2", self.ack_every))
+        check((1..=2).contains(&self.ack_every), || format!("{name}: ack_every {}: must be 1 or 2", self.ack_every))
     }
 }
 

@@ -1,11 +1,11 @@
-//! The agenda alone: `bare_loop EVENTS STATIONS` takes so many events out of an agenda in which each station has one, and
-//! for each does no more than note it at its station and put the next one in.
+//! The event queue alone: `bare_loop EVENTS STATIONS` takes EVENTS events out of a queue with one event per station.
+//! Each event only increments a counter and adds the next event of its station.
 //!
-//! What a run of as many events cannot be cheaper than, as long as each is an event of its own (`bench/bench.py`).
+//! The time of this loop is a lower bound for a run with as many events (`bench/bench.py`).
 
-use pacelab_engine::{Agenda, Stream};
+use pacelab_engine::{EventQueue, Stream};
 
-/// Events of a station lie about as far apart as on a busy chain: a slot to a frame.
+/// Longest time between events of a station, about as on a busy chain: from a slot to a frame.
 const LONGEST_WAIT_NS: u32 = 6_000_000;
 
 fn main() {
@@ -15,15 +15,15 @@ fn main() {
         std::process::exit(2);
     };
     let mut stream = Stream::new(1, 0);
-    let mut agenda = Agenda::default();
+    let mut event_queue = EventQueue::default();
     let mut seen = vec![0u64; stations as usize];
     for station in 0..stations as u32 {
-        agenda.push(u64::from(stream.below(LONGEST_WAIT_NS)), station);
+        event_queue.push(u64::from(stream.below(LONGEST_WAIT_NS)), station);
     }
     for _ in 0..events {
-        let Some((at, station)) = agenda.pop() else { break };
+        let Some((at, station)) = event_queue.pop() else { break };
         seen[station as usize] += 1;
-        agenda.push(at + u64::from(stream.below(LONGEST_WAIT_NS)), station);
+        event_queue.push(at + u64::from(stream.below(LONGEST_WAIT_NS)), station);
     }
     println!("{}", seen.iter().sum::<u64>());
 }

@@ -8,11 +8,11 @@ use std::ops::{Index, IndexMut};
 
 use pacelab_air_config::Category;
 
-use crate::agenda::Ns;
+use crate::event_queue::Ns;
 use crate::frame::Packet;
 use crate::phy::Phy;
 
-/// How a category contends.
+/// The contention parameters of an access category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Contention {
     /// Interframe space before its countdown: DIFS, or the category's AIFS.
@@ -40,18 +40,18 @@ impl Contention {
     }
 }
 
-/// The packet being served.
+/// The packet that an access category is trying to send.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Current {
+pub(crate) struct FrameInService {
     pub packet: Packet,
     /// Frame size on the air.
     pub frame_bytes: u32,
     pub rate_bps: u32,
     pub number: u32,
-    /// Uses RTS/CTS at all.
-    pub protected: bool,
-    /// The CTS has come: what is sent next is the data.
-    pub cleared: bool,
+    /// An RTS precedes the data.
+    pub uses_rts: bool,
+    /// The CTS was received, so the data is sent next.
+    pub cts_received: bool,
     pub attempts: u32,
 }
 
@@ -63,35 +63,36 @@ pub(crate) struct Backoff {
     pub started: Ns,
 }
 
-/// What is added to the backoff after a delivered frame.
+/// An addition to the backoff after a delivered frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ExtraBackoff {
     pub slots: u32,
-    /// It passes by the clock, before the countdown; else its slots are counted as the others are, while idle.
+    /// The slots pass by the clock before the countdown, busy or idle. If false, they count down only while idle, as
+    /// the drawn slots do.
     pub wall_clock: bool,
 }
 
-/// In the order of need, as `Station`.
+/// One access category of a station. The fields are in the order in which they are needed, as in `Station`.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub(crate) struct Access {
+pub(crate) struct AccessCategory {
     backoff: Option<Backoff>,
     pub contention: Contention,
     pub cw: u32,
     pub short_retries: u32,
     pub long_retries: u32,
-    /// The served packet is done and the next one has not been taken yet.
+    /// The packet in service is done, and the next packet has not been taken from the queue yet.
     pub wants_refill: bool,
     pub queue: VecDeque<Packet>,
-    pub current: Option<Current>,
+    pub in_service: Option<FrameInService>,
 }
 
-impl Access {
+impl AccessCategory {
     pub fn new(contention: Contention) -> Self {
-        Access {
+        AccessCategory {
             contention,
             queue: VecDeque::new(),
-            current: None,
+            in_service: None,
             wants_refill: false,
             backoff: None,
             cw: contention.cw_min,
@@ -113,19 +114,20 @@ impl Access {
     }
 }
 
-/// The categories of a station, least urgent first. The first, which is the DCF's only one, lies in the station itself.
+/// The access categories of a station, least urgent first. The first one, the only one of the DCF, is stored inside the
+/// station, so that a DCF station needs no further memory access.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub(crate) struct Accesses {
-    first: Access,
-    others: Vec<Access>,
+pub(crate) struct AccessCategories {
+    first: AccessCategory,
+    others: Vec<AccessCategory>,
 }
 
-impl Accesses {
-    /// One for each way to contend, and one at least.
+impl AccessCategories {
+    /// One category for each element, and there must be at least one.
     pub fn new(contentions: &[Contention]) -> Self {
-        let others = contentions[1..].iter().map(|&contention| Access::new(contention)).collect();
-        Accesses { others, first: Access::new(contentions[0]) }
+        let others = contentions[1..].iter().map(|&contention| AccessCategory::new(contention)).collect();
+        AccessCategories { others, first: AccessCategory::new(contentions[0]) }
     }
 
     pub fn len(&self) -> usize {
@@ -133,39 +135,39 @@ impl Accesses {
     }
 
     #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = &Access> {
+    pub fn iter(&self) -> impl Iterator<Item = &AccessCategory> {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// The least urgent, and all others.
+    /// The least urgent category, and all others.
     #[inline]
-    pub fn split_first(&self) -> (&Access, &[Access]) {
+    pub fn split_first(&self) -> (&AccessCategory, &[AccessCategory]) {
         (&self.first, &self.others)
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Access> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut AccessCategory> {
         std::iter::once(&mut self.first).chain(&mut self.others)
     }
 
-    /// Gives a category a backoff, or takes it away; whether a countdown is running or held in one of them now.
+    /// Sets or removes the backoff of a category. Returns whether any category has a backoff afterwards.
     pub fn set_backoff(&mut self, index: usize, backoff: Option<Backoff>) -> bool {
         self[index].backoff = backoff;
-        self.iter().any(|access| access.backoff.is_some())
+        self.iter().any(|category| category.backoff.is_some())
     }
 }
 
-impl Index<usize> for Accesses {
-    type Output = Access;
+impl Index<usize> for AccessCategories {
+    type Output = AccessCategory;
 
     #[inline]
-    fn index(&self, index: usize) -> &Access {
+    fn index(&self, index: usize) -> &AccessCategory {
         if index == 0 { &self.first } else { &self.others[index - 1] }
     }
 }
 
-impl IndexMut<usize> for Accesses {
+impl IndexMut<usize> for AccessCategories {
     #[inline]
-    fn index_mut(&mut self, index: usize) -> &mut Access {
+    fn index_mut(&mut self, index: usize) -> &mut AccessCategory {
         if index == 0 { &mut self.first } else { &mut self.others[index - 1] }
     }
 }

@@ -1,63 +1,64 @@
-//! The one door: the air as its caller sees it.
+//! The public interface of the air.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use pacelab_air_config::{Category, Radio};
 
-use crate::access::{Backoff, Contention, Current, ExtraBackoff};
-use crate::agenda::{Agenda, NEVER, Ns};
+use crate::access::{Backoff, Contention, ExtraBackoff, FrameInService};
+use crate::event_queue::{EventQueue, NEVER, Ns};
 use crate::frame::Packet;
+use crate::ids::{IdVec, PacketId, StationId};
 use crate::phy::Phy;
 use crate::propagation::{Link, Row, link_between, links_from};
 use crate::random::Stream;
 use crate::rules::{Overlap, Rules};
 use crate::station::{Counters, Phase, Station};
-use crate::tap::{Happening, Record, Sent, Tap};
+use crate::trace::{SentFrame, TraceEvent, TraceRecord, Tracer};
 
 const FADING_STREAM: u64 = 4 << 32;
 
-/// What the air needs to know.
+/// Configuration of an air.
 #[derive(Clone, Debug)]
 pub struct AirConfig {
-    /// What all stations have; nodes that it names are stations here.
+    /// The radio of all stations. Node numbers in it are station numbers here.
     pub radio: Radio,
     /// Seed of all stations' backoffs.
     pub seed: u64,
-    /// Station positions in m; their number is the number of stations.
-    pub positions_m: Vec<[f64; 2]>,
-    /// The links themselves, by sender and in the order of receivers, in the place of those that the radio's
-    /// propagation makes: positions say nothing, and only its capture ratio counts.
-    pub links: Option<Vec<Vec<Link>>>,
+    /// Position of each station in m. There are as many stations as positions.
+    pub positions_m: IdVec<StationId, [f64; 2]>,
+    /// The links of each sender in the order of receivers. They replace the links that the propagation model computes
+    /// from positions; of that model only the capture ratio is then used.
+    pub links: Option<IdVec<StationId, Vec<Link>>>,
     /// Data rate of each station, bit/s.
-    pub data_rates_bps: Vec<u32>,
-    /// Exceptions: (from, to, bit/s).
-    pub link_rates_bps: Vec<(u32, u32, u32)>,
-    /// What the MAC adds to a packet, in the place of the preset's, bytes.
+    pub data_rates_bps: IdVec<StationId, u32>,
+    /// Links with another data rate: (from, to, bit/s).
+    pub link_rates_bps: Vec<(StationId, StationId, u32)>,
+    /// Bytes that the MAC adds to a packet, if not those of the preset.
     pub overhead_bytes: Option<u32>,
-    /// Collect `Record`s.
-    pub tap: bool,
+    /// Collect `TraceRecord`s.
+    pub trace: bool,
 }
 
 impl AirConfig {
-    /// The links that leave station `from`; stations that do not sense it are left out.
-    fn links_from(&self, from: u32) -> Vec<Link> {
+    /// The links from station `from` to the stations that sense it.
+    fn links_from(&self, from: StationId) -> Vec<Link> {
         match &self.links {
-            Some(rows) => rows.get(from as usize).cloned().unwrap_or_default(),
+            Some(rows) => rows.get(from).cloned().unwrap_or_default(),
             None => links_from(&self.radio.propagation, &self.positions_m, self.seed, from),
         }
     }
 
-    /// The link from one station to another, or None where nothing is sensed.
-    fn link_between(&self, from: u32, to: u32) -> Option<Link> {
+    /// The link from one station to another, or None if the other does not sense it.
+    fn link_between(&self, from: StationId, to: StationId) -> Option<Link> {
         match &self.links {
-            Some(rows) => rows.get(from as usize)?.iter().find(|link| link.to == to).copied(),
+            Some(rows) => rows.get(from)?.iter().find(|link| link.to == to).copied(),
             None => link_between(&self.radio.propagation, &self.positions_m, self.seed, from, to),
         }
     }
 }
 
-/// Why the link layer gave a packet up.
+/// Why the MAC dropped a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// No CTS after the last RTS.
@@ -66,24 +67,24 @@ pub enum Failure {
     Data,
 }
 
-/// What the air reports upwards.
+/// An event that the air reports to the layer above.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Notice {
+pub enum MacEvent {
     /// `station` received this packet from the neighbour `from`.
     Received {
         /// The receiver.
-        station: u32,
+        station: StationId,
         /// The transmitter of this hop.
-        from: u32,
-        /// The upper layer's name of the packet.
-        packet: u32,
+        from: StationId,
+        /// The packet, as the sender numbers it.
+        packet: PacketId,
         /// Received power.
         power_w: f64,
     },
-    /// `station` is done with this packet: acknowledged, broadcast, or given up.
+    /// `station` is done with this packet: it was acknowledged, broadcast, or dropped.
     Done {
         /// The transmitter.
-        station: u32,
+        station: StationId,
         /// The packet.
         packet: Packet,
         /// Transmission attempts, RTS and data together.
@@ -93,66 +94,68 @@ pub enum Notice {
     },
 }
 
-/// What is due at stations that hear no others, in their own time.
+/// Pending events and present time of a group of stations that hear no others; see `Air::swap_timeline`.
 #[derive(Clone, Debug, Default)]
-pub struct Due {
-    agenda: Agenda,
+pub struct Timeline {
+    event_queue: EventQueue,
     now: Ns,
 }
 
 /// The stations and the medium between them.
 #[derive(Clone, Debug)]
 pub struct Air {
-    /// Of the preset; each station has them with its own physical layer.
+    /// The rules of the preset. Each station has a copy with its own physical layer.
     pub(crate) rules: Rules,
     pub(crate) config: AirConfig,
-    pub(crate) stations: Vec<Station>,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) stations: IdVec<StationId, Station>,
+    pub(crate) rows: IdVec<StationId, Row>,
     /// Power ratio (not dB) at which the stronger of two frames survives.
     pub(crate) capture_ratio: f64,
-    /// The channel of each station; 0: hears all.
-    pub(crate) channels: Vec<u32>,
-    pub(crate) agenda: Agenda,
+    /// The channel of each station. 0: the station hears all channels.
+    pub(crate) channels: IdVec<StationId, u32>,
+    pub(crate) event_queue: EventQueue,
     pub(crate) now: Ns,
-    pub(crate) notices: VecDeque<Notice>,
-    pub(crate) tap: Tap,
-    /// A frame that met no other is locked on and ended at once (`reception`). Not where its energy counts on in a sum,
-    /// and not where the tap is to be told of each step.
+    pub(crate) mac_events: VecDeque<MacEvent>,
+    pub(crate) tracer: Tracer,
+    /// A frame that met no other frame is applied in one step (see `reception`). Not possible if energies are summed,
+    /// or if the tracer records each step.
     pub(crate) overhears: bool,
-    /// Not all stations have the same physical layer any more.
+    /// Some stations have different physical layers.
     pub(crate) phys_differ: bool,
-    /// Of links that fade.
+    /// Random numbers for links that fade.
     pub(crate) fading: Stream,
-    /// Stations whose served packet is done; refilled once the caller has seen the notice (it may drop packets
-    /// queued for a broken link first).
-    pub(crate) refills: Vec<(u32, usize)>,
+    /// Categories whose packet in service is done. The next packet is taken when the caller has seen the MAC event,
+    /// because the caller may first recall packets that wait for a broken link.
+    pub(crate) refills: Vec<(StationId, usize)>,
     steps: u64,
 }
 
 impl Air {
-    /// The air at time 0, silent.
+    /// An idle air at time 0.
     pub fn new(config: AirConfig) -> Self {
         let mut rules = Rules::of(&config.radio);
         rules.overhead_bytes = config.overhead_bytes.unwrap_or(rules.overhead_bytes);
         let contentions = contentions(&rules.phy, config.radio.edca);
         let count = config.positions_m.len() as u32;
         let shared = Arc::new(rules);
-        let station = |i| Station::new(Arc::clone(&shared), &contentions, Stream::new(config.seed, u64::from(i)));
-        let stations = (0..count).map(station).collect();
-        // First all links, then what is made of them, so that the latter lies together.
-        let links: Vec<_> = (0..count).map(|i| config.links_from(i)).collect();
+        let ids = || (0..count).map(StationId);
+        let station =
+            |id: StationId| Station::new(Arc::clone(&shared), &contentions, Stream::new(config.seed, u64::from(id.0)));
+        let stations = ids().map(station).collect();
+        // Compute all links before the rows, so that the rows are adjacent in memory.
+        let links: Vec<_> = ids().map(|id| config.links_from(id)).collect();
         let rows = links.into_iter().map(Row::new).collect();
         Air {
             rules,
             stations,
             rows,
             capture_ratio: config.radio.propagation.capture_ratio(),
-            channels: vec![0; count as usize],
-            agenda: Agenda::default(),
+            channels: IdVec::filled(0, count as usize),
+            event_queue: EventQueue::default(),
             now: 0,
-            notices: VecDeque::new(),
-            tap: Tap::new(config.tap),
-            overhears: rules.overlap == Overlap::PairwiseFirstLock && rules.eifs_as_nav && !config.tap,
+            mac_events: VecDeque::new(),
+            tracer: Tracer::new(config.trace),
+            overhears: rules.overlap == Overlap::PairwiseFirstLock && rules.eifs_as_nav && !config.trace,
             phys_differ: false,
             fading: Stream::new(config.seed, FADING_STREAM),
             refills: Vec::new(),
@@ -166,51 +169,51 @@ impl Air {
         &self.rules
     }
 
-    /// The rules as they hold for `station`.
-    pub(crate) fn rules_of(&self, station: u32) -> &Rules {
-        &self.stations[station as usize].rules
+    /// The rules of one station.
+    pub(crate) fn rules_of(&self, id: StationId) -> &Rules {
+        &self.stations[id].rules
     }
 
-    /// The physical layer of `station`.
-    pub(crate) fn phy(&self, station: u32) -> &Phy {
-        &self.stations[station as usize].rules.phy
+    /// The physical layer of one station.
+    pub(crate) fn phy(&self, id: StationId) -> &Phy {
+        &self.stations[id].rules.phy
     }
 
-    /// The links that leave `station`.
-    pub fn links(&self, station: u32) -> &[Link] {
-        self.rows[station as usize].links()
+    /// The links from a station to those that sense it.
+    pub fn links(&self, id: StationId) -> &[Link] {
+        self.rows[id].links()
     }
 
     /// Rate of data frames from one station to another (None: broadcast), bit/s.
-    pub fn data_rate_bps(&self, from: u32, to: Option<u32>) -> u32 {
+    pub fn data_rate_bps(&self, from: StationId, to: Option<StationId>) -> u32 {
         let Some(to) = to else { return self.basic_rate_bps(from) };
         let exception = self.config.link_rates_bps.iter().find(|&&(a, b, _)| (a, b) == (from, to));
-        exception.map_or(self.config.data_rates_bps[from as usize], |&(_, _, rate)| rate)
+        exception.map_or(self.config.data_rates_bps[from], |&(_, _, rate)| rate)
     }
 
-    /// The basic rate; where the station's own physical layer lacks it, the lowest that it has.
-    fn basic_rate_bps(&self, station: u32) -> u32 {
-        let (phy, basic_bps) = (self.phy(station), self.config.radio.basic_rate_bps);
+    /// The basic rate, or the lowest rate of the station's physical layer if that lacks the basic rate.
+    fn basic_rate_bps(&self, id: StationId) -> u32 {
+        let (phy, basic_bps) = (self.phy(id), self.config.radio.basic_rate_bps);
         if phy.has(basic_bps) { basic_bps } else { phy.rates_bps()[0] }
     }
 
     /// Rate of the packet's first attempt, bit/s.
-    pub(crate) fn first_rate_bps(&self, station: u32, packet: &Packet) -> u32 {
-        packet.rates.map_or_else(|| self.data_rate_bps(station, packet.to), |chain| chain.rate_bps(0))
+    pub(crate) fn first_rate_bps(&self, id: StationId, packet: &Packet) -> u32 {
+        packet.rates.map_or_else(|| self.data_rate_bps(id, packet.to), |chain| chain.rate_bps(0))
     }
 
-    /// When `step` is wanted, or `NEVER`.
+    /// When to call `step` next, or `NEVER`.
     #[inline]
     pub fn next_at(&self) -> Ns {
-        if self.refills.is_empty() { self.agenda.next_at() } else { self.now }
+        if self.refills.is_empty() { self.event_queue.next_at() } else { self.now }
     }
 
-    /// Goes on with what is due elsewhere, at its time; `due` keeps what was due here. Nothing that waits to be told or
-    /// refilled may be left.
-    pub fn change_places(&mut self, due: &mut Due) {
-        debug_assert!(self.refills.is_empty() && self.notices.is_empty());
-        std::mem::swap(&mut self.agenda, &mut due.agenda);
-        std::mem::swap(&mut self.now, &mut due.now);
+    /// Exchanges pending events and time with `other`. Call this only when all MAC events have been polled and no
+    /// category waits for its next packet.
+    pub fn swap_timeline(&mut self, other: &mut Timeline) {
+        debug_assert!(self.refills.is_empty() && self.mac_events.is_empty());
+        std::mem::swap(&mut self.event_queue, &mut other.event_queue);
+        std::mem::swap(&mut self.now, &mut other.now);
     }
 
     /// Steps taken so far.
@@ -218,120 +221,125 @@ impl Air {
         self.steps
     }
 
-    /// Carries out what is due first. Late calls are harmless: the exchange happens in its own time.
+    /// Executes the first pending event. Late calls are harmless: the event happens at its own time.
     pub fn step(&mut self) {
         self.step_before(NEVER);
     }
 
-    /// Carries out what is due first, if that is before `limit`; whether it was.
+    /// Executes the first pending event if it is before `limit`. Returns whether it was.
     fn step_before(&mut self, limit: Ns) -> bool {
         if !self.refills.is_empty() {
             if self.now >= limit {
                 return false;
             }
-            if let Some((station, index)) = self.refills.pop() {
-                self.refill(station, index, false);
+            if let Some((id, index)) = self.refills.pop() {
+                self.refill(id, index, false);
             }
         } else {
-            let Some((at, station)) = self.agenda.pop_before(limit) else { return false };
+            let Some((at, number)) = self.event_queue.pop_before(limit) else { return false };
+            let id = StationId(number);
             self.now = at;
-            let here = &mut self.stations[station as usize];
-            if here.agenda_at == at {
-                here.agenda_at = NEVER;
-                self.attend(station);
+            let station = &mut self.stations[id];
+            if station.wakeup_at == at {
+                station.wakeup_at = NEVER;
+                self.on_wakeup(id);
             }
         }
         self.steps += 1;
         true
     }
 
-    /// Steps until there is something to tell, or until nothing is due before `before` and by `end`. How many steps.
+    /// Steps until there is a MAC event, or until no event is left before `before` and up to `end`. Returns the number
+    /// of steps.
     pub fn advance(&mut self, before: Ns, end: Ns) -> u64 {
         let (first, limit) = (self.steps, before.min(end.saturating_add(1)));
-        while self.notices.is_empty() && self.step_before(limit) {}
+        while self.mac_events.is_empty() && self.step_before(limit) {}
         self.steps - first
     }
 
-    /// What has happened, in order; None when all has been told.
+    /// The next MAC event in order of time, or None.
     #[inline]
-    pub fn poll(&mut self) -> Option<Notice> {
-        self.notices.pop_front()
+    pub fn poll(&mut self) -> Option<MacEvent> {
+        self.mac_events.pop_front()
     }
 
-    /// Queues a packet at `station`; `front` puts it before all that wait (ns-2 does so with routing packets).
-    /// Err: the queue is full, and this packet had to go: the new one, or the last one waiting that `front` or
-    /// `voice_first` lets it push out.
-    pub fn enqueue(&mut self, now: Ns, station: u32, packet: Packet, front: bool) -> Result<(), Packet> {
+    /// Queues a packet at a station. `front` puts it before all waiting packets, as ns-2 does with routing packets.
+    ///
+    /// # Errors
+    /// The queue is full. The error is the dropped packet: the new one, or the last waiting packet if `front` or
+    /// `voice_first` lets the new one displace it.
+    pub fn enqueue(&mut self, now: Ns, id: StationId, packet: Packet, front: bool) -> Result<(), Packet> {
         debug_assert!(now >= self.now);
         self.now = now;
         let limit = self.config.radio.queue_pkts as usize;
-        let here = &mut self.stations[station as usize];
-        here.note_queue(now);
-        let index = here.index_of(packet.category);
-        let access = &mut here.accesses[index];
+        let station = &mut self.stations[id];
+        station.note_queue(now);
+        let index = station.index_of(packet.category);
+        let category = &mut station.categories[index];
         let mut refused = None;
         let urgent = self.config.radio.voice_first && packet.category == Category::Voice;
-        if access.queue.len() >= limit {
-            let yields = front || (urgent && access.queue.back().is_some_and(|last| last.category != Category::Voice));
-            let victim = if yields { access.queue.pop_back().unwrap_or(packet) } else { packet };
-            here.counters.drops_queue += 1;
-            self.tap.note(now, station, Happening::DropQueue, packet.to, u64::from(victim.id));
+        if category.queue.len() >= limit {
+            let yields =
+                front || (urgent && category.queue.back().is_some_and(|last| last.category != Category::Voice));
+            let victim = if yields { category.queue.pop_back().unwrap_or(packet) } else { packet };
+            station.counters.drops_queue += 1;
+            self.tracer.note(now, id, TraceEvent::DropQueue, packet.to, u64::from(victim.id.0));
             if victim == packet {
                 return Err(packet);
             }
             refused = Some(victim);
         }
-        let access = &mut here.accesses[index];
+        let category = &mut station.categories[index];
         if front {
-            access.queue.push_front(packet)
+            category.queue.push_front(packet)
         } else if urgent {
-            let place = access.queue.iter().position(|waiting| waiting.category != Category::Voice);
-            access.queue.insert(place.unwrap_or(access.queue.len()), packet);
+            let place = category.queue.iter().position(|waiting| waiting.category != Category::Voice);
+            category.queue.insert(place.unwrap_or(category.queue.len()), packet);
         } else {
-            access.queue.push_back(packet)
+            category.queue.push_back(packet)
         }
-        let idle = access.current.is_none() && !access.wants_refill;
-        let waiting = here.waiting_pkts() as u64 - u64::from(idle);
-        here.counters.queue_max_pkts = here.counters.queue_max_pkts.max(waiting);
+        let idle = category.in_service.is_none() && !category.wants_refill;
+        let waiting = station.waiting_pkts() as u64 - u64::from(idle);
+        station.counters.queue_max_pkts = station.counters.queue_max_pkts.max(waiting);
         if idle {
-            self.catch_up(station, now);
-            self.refill(station, index, true);
+            self.catch_up(id, now);
+            self.refill(id, index, true);
         }
         refused.map_or(Ok(()), Err)
     }
 
-    /// Takes back the packets that wait at `station` for the next hop `to`.
-    pub fn recall(&mut self, now: Ns, station: u32, to: u32) -> Vec<Packet> {
-        let here = &mut self.stations[station as usize];
-        here.note_queue(now);
+    /// Removes and returns the packets that wait at a station for the next hop `to`.
+    pub fn recall(&mut self, now: Ns, id: StationId, to: StationId) -> Vec<Packet> {
+        let station = &mut self.stations[id];
+        station.note_queue(now);
         let mut back = Vec::new();
-        for access in here.accesses.iter_mut() {
-            back.extend(access.queue.iter().filter(|packet| packet.to == Some(to)));
-            access.queue.retain(|packet| packet.to != Some(to));
+        for category in station.categories.iter_mut() {
+            back.extend(category.queue.iter().filter(|packet| packet.to == Some(to)));
+            category.queue.retain(|packet| packet.to != Some(to));
         }
         back
     }
 
-    /// Packets that wait at `station`, the one in service not counted.
-    pub fn queue_pkts(&self, station: u32) -> usize {
-        self.stations[station as usize].waiting_pkts()
+    /// Packets waiting at a station, without the one in service.
+    pub fn queue_pkts(&self, id: StationId) -> usize {
+        self.stations[id].waiting_pkts()
     }
 
-    /// Adds so many slots to the backoff after each frame that `station` delivers, until set again. Backoffs before a
-    /// retry, after a frame given up and before a frame that finds the station idle stay as they are. With
-    /// `wall_clock` the slots pass before the countdown, busy or not; else they are counted while the medium is idle.
-    pub fn set_extra_backoff(&mut self, station: u32, slots: u32, wall_clock: bool) {
-        self.stations[station as usize].extra_backoff = ExtraBackoff { slots, wall_clock };
+    /// Adds `slots` to the backoff after each frame that a station delivers, until this is set again. Backoffs before a
+    /// retry, after a dropped packet, and before a packet that finds the station idle do not change. If `wall_clock` is
+    /// set, the slots pass before the countdown, busy or idle; otherwise they count down while the medium is idle.
+    pub fn set_extra_backoff(&mut self, id: StationId, slots: u32, wall_clock: bool) {
+        self.stations[id].extra_backoff = ExtraBackoff { slots, wall_clock };
     }
 
-    /// Counters of `station` up to `now`.
-    pub fn counters(&mut self, now: Ns, station: u32) -> &Counters {
-        let here = &mut self.stations[station as usize];
-        here.note_queue(now);
-        &here.counters
+    /// Counters of a station up to `now`.
+    pub fn counters(&mut self, now: Ns, id: StationId) -> &Counters {
+        let station = &mut self.stations[id];
+        station.note_queue(now);
+        &station.counters
     }
 
-    /// Starts all counters anew.
+    /// Sets all counters to zero.
     pub fn reset_counters(&mut self, now: Ns) {
         for station in &mut self.stations {
             station.note_queue(now);
@@ -339,133 +347,135 @@ impl Air {
         }
     }
 
-    /// The records of the tap so far, by time.
-    pub fn take_records(&mut self) -> Vec<Record> {
-        // What idle bystanders have heard is told too (they are evaluated lazily).
-        (0..self.stations.len() as u32).for_each(|station| self.catch_up(station, self.now));
-        self.tap.take()
+    /// The trace records so far, by time.
+    pub fn take_records(&mut self) -> Vec<TraceRecord> {
+        // Stations are evaluated lazily: add what idle bystanders have heard.
+        self.stations.ids().for_each(|id| self.catch_up(id, self.now));
+        self.tracer.take()
     }
 
-    /// The frames that the tap has seen so far, by time.
-    pub fn take_frames(&mut self) -> Vec<Sent> {
-        self.tap.take_frames()
+    /// The traced frames so far, by time.
+    pub fn take_frames(&mut self) -> Vec<SentFrame> {
+        self.tracer.take_frames()
     }
 
-    /// Puts the station into the agenda if it is due earlier than its entry there.
+    /// Adds an event for the station unless an earlier one is in the queue.
     #[inline(always)]
-    pub(crate) fn ensure(&mut self, station: u32, at: Ns) {
-        let here = &mut self.stations[station as usize];
-        if at < here.agenda_at {
-            here.agenda_at = at;
-            self.agenda.push(at, station);
+    pub(crate) fn ensure(&mut self, id: StationId, at: Ns) {
+        let station = &mut self.stations[id];
+        if at < station.wakeup_at {
+            station.wakeup_at = at;
+            self.event_queue.push(at, id.0);
         }
     }
 
-    /// Agenda entry for the next moment at which the station must act by itself.
+    /// Adds an event for the next time at which the station must be evaluated.
     #[inline(always)]
-    pub(crate) fn reschedule(&mut self, station: u32) {
-        let backoff_ends = self.stations[station as usize].first_backoff_ends();
-        self.await_next(station, backoff_ends);
+    pub(crate) fn reschedule(&mut self, id: StationId) {
+        let backoff_ends = self.stations[id].first_backoff_ends();
+        self.await_next(id, backoff_ends);
     }
 
-    /// The same, where it is known when the first backoff ends.
+    /// The same, if it is known when the first backoff ends.
     #[inline(always)]
-    pub(crate) fn await_next(&mut self, station: u32, backoff_ends: Ns) {
-        let due = self.stations[station as usize].due_at(backoff_ends);
-        self.ensure(station, due.max(self.now));
+    pub(crate) fn await_next(&mut self, id: StationId, backoff_ends: Ns) {
+        let due = self.stations[id].due_at(backoff_ends);
+        self.ensure(id, due.max(self.now));
     }
 
-    /// Takes a category's next packet into service and sees to its access; `fresh`: it has just come to an idle station.
-    pub(crate) fn refill(&mut self, station: u32, index: usize, fresh: bool) {
+    /// Takes the next packet of a category into service and starts its medium access. `fresh`: the packet has just
+    /// arrived at an idle station.
+    pub(crate) fn refill(&mut self, id: StationId, index: usize, fresh: bool) {
         let now = self.now;
-        let here = &mut self.stations[station as usize];
-        here.note_queue(now);
-        let access = &mut here.accesses[index];
-        access.wants_refill = false;
-        if access.current.is_some() {
+        let station = &mut self.stations[id];
+        station.note_queue(now);
+        let category = &mut station.categories[index];
+        category.wants_refill = false;
+        if category.in_service.is_some() {
             return;
         }
-        if let Some(packet) = access.queue.pop_front() {
-            self.take_into_service(station, index, packet, fresh);
+        if let Some(packet) = category.queue.pop_front() {
+            self.take_into_service(id, index, packet, fresh);
         }
-        if self.stations[station as usize].phase == Phase::Idle {
-            self.reschedule(station);
+        if self.stations[id].phase == Phase::Idle {
+            self.reschedule(id);
         }
     }
 
-    fn take_into_service(&mut self, station: u32, index: usize, packet: Packet, fresh: bool) {
+    fn take_into_service(&mut self, id: StationId, index: usize, packet: Packet, fresh: bool) {
         let now = self.now;
         let frame_bytes = packet.bytes + self.rules.overhead_bytes;
-        let rate_bps = self.first_rate_bps(station, &packet);
-        let here = &mut self.stations[station as usize];
-        here.next_number += 1;
-        let idle = (self.rules.immediate_access || (self.rules.defer_timer && fresh)) && here.is_idle(now);
-        here.accesses[index].current = Some(Current {
+        let rate_bps = self.first_rate_bps(id, &packet);
+        let station = &mut self.stations[id];
+        station.next_number += 1;
+        let idle = (self.rules.immediate_access || (self.rules.defer_timer && fresh)) && station.is_idle(now);
+        station.categories[index].in_service = Some(FrameInService {
             packet,
             frame_bytes,
             rate_bps,
-            number: here.next_number,
-            protected: packet.to.is_some() && frame_bytes >= self.config.radio.rts_threshold_bytes,
-            cleared: false,
+            number: station.next_number,
+            uses_rts: packet.to.is_some() && frame_bytes >= self.config.radio.rts_threshold_bytes,
+            cts_received: false,
             attempts: 0,
         });
-        if here.accesses[index].backoff().is_some() {
+        if station.categories[index].backoff().is_some() {
             return;
         }
         if idle && self.rules.defer_timer {
-            if here.response.is_none() {
-                here.defer_at = now + self.rules.phy.difs_ns(); // else once the response has been sent
+            if station.response.is_none() {
+                station.defer_at = now + self.rules.phy.difs_ns(); // otherwise after the response
             }
         } else if idle {
-            here.set_backoff(index, Some(Backoff { slots: 0, started: 0 }));
+            station.set_backoff(index, Some(Backoff { slots: 0, started: 0 }));
         } else {
-            let slots = here.draw_backoff(index, now, ExtraBackoff::default());
-            self.tap.note(now, station, Happening::Backoff, None, u64::from(slots));
+            let slots = station.draw_backoff(index, now, ExtraBackoff::default());
+            self.tracer.note(now, id, TraceEvent::Backoff, None, u64::from(slots));
         }
     }
 
-    /// Moves a station: its links and all links to it are drawn anew. Frames under way keep their course.
-    pub fn move_station(&mut self, station: u32, position_m: [f64; 2]) {
-        self.config.positions_m[station as usize] = position_m;
-        self.redraw_links(station);
+    /// Moves a station and recomputes its links. Frames on the air are not affected.
+    pub fn move_station(&mut self, id: StationId, position_m: [f64; 2]) {
+        self.config.positions_m[id] = position_m;
+        self.redraw_links(id);
     }
 
-    /// The station sends and hears on this channel from now on; a station of channel 0, as all are at first, hears all.
-    pub fn set_channel(&mut self, station: u32, channel: u32) {
-        if self.channels[station as usize] != channel {
-            self.channels[station as usize] = channel;
-            self.redraw_links(station);
+    /// Sets the channel on which a station sends and hears. A station on channel 0, the initial value, hears all
+    /// channels.
+    pub fn set_channel(&mut self, id: StationId, channel: u32) {
+        if self.channels[id] != channel {
+            self.channels[id] = channel;
+            self.redraw_links(id);
         }
     }
 
-    pub(crate) fn redraw_links(&mut self, station: u32) {
-        for other in 0..self.rows.len() as u32 {
-            if other == station {
-                self.rows[other as usize] = self.row_on_channel(other);
+    pub(crate) fn redraw_links(&mut self, id: StationId) {
+        for other in self.rows.ids() {
+            if other == id {
+                self.rows[other] = self.row_on_channel(other);
             } else {
-                let link = self.config.link_between(other, station);
-                let link = link.filter(|_| hears(&self.channels, other, station));
-                self.rows[other as usize].replace(station, link);
+                let link = self.config.link_between(other, id);
+                let link = link.filter(|_| hears(&self.channels, other, id));
+                self.rows[other].replace(id, link);
             }
         }
     }
 
-    /// The links that leave `station` to those that hear its channel.
-    pub(crate) fn row_on_channel(&self, station: u32) -> Row {
-        let mut links = self.config.links_from(station);
-        links.retain(|link| hears(&self.channels, station, link.to));
+    /// The links from a station to those that hear its channel.
+    pub(crate) fn row_on_channel(&self, id: StationId) -> Row {
+        let mut links = self.config.links_from(id);
+        links.retain(|link| hears(&self.channels, id, link.to));
         Row::new(links)
     }
 
-    /// Sets the data rate of one directed link from now on.
-    pub fn set_link_rate(&mut self, from: u32, to: u32, rate_bps: u32) {
+    /// Sets the data rate of one directed link.
+    pub fn set_link_rate(&mut self, from: StationId, to: StationId, rate_bps: u32) {
         let rates = &mut self.config.link_rates_bps;
         rates.retain(|&(a, b, _)| (a, b) != (from, to));
         rates.push((from, to, rate_bps));
     }
 }
 
-/// How each category of a station contends.
+/// Contention parameters of each access category of a station.
 pub(crate) fn contentions(phy: &Phy, edca: bool) -> Vec<Contention> {
     if edca {
         Category::ALL.map(|category| Contention::edca(phy, category)).to_vec()
@@ -474,7 +484,7 @@ pub(crate) fn contentions(phy: &Phy, edca: bool) -> Vec<Contention> {
     }
 }
 
-fn hears(channels: &[u32], from: u32, to: u32) -> bool {
-    let there = channels[to as usize];
-    there == 0 || there == channels[from as usize]
+fn hears(channels: &IdVec<StationId, u32>, from: StationId, to: StationId) -> bool {
+    let channel = channels[to];
+    channel == 0 || channel == channels[from]
 }

@@ -1,33 +1,35 @@
-//! Frames: what the upper layer hands over, what travels, and what is under way to a station.
+//! Frames: packets of the layer above, frame headers, and frames on their way to a station.
 
 use pacelab_air_config::Category;
 
-use crate::agenda::Ns;
+use crate::event_queue::Ns;
+use crate::ids::{PacketId, StationId};
 
-/// A packet that the upper layer wants on the air.
+/// A packet that the layer above wants to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// The upper layer's name for it.
-    pub id: u32,
-    /// Receiving station; None is a broadcast, sent once at the basic rate without ACK.
-    pub to: Option<u32>,
+    /// The number that the layer above gave to the packet.
+    pub id: PacketId,
+    /// The receiving station. None is a broadcast, which is sent once at the basic rate without an ACK.
+    pub to: Option<StationId>,
     /// Size without MAC header.
     pub bytes: u32,
-    /// Which queue it takes where there are four.
+    /// Its access category, if the stations have four.
     pub category: Category,
-    /// Rates of its attempts; None: the link's.
+    /// Data rate of each attempt. None: the rate of the link.
     pub rates: Option<RateChain>,
 }
 
-/// Data rates of one packet's attempts, as a rate control above asks for them.
+/// Data rates of the attempts of one packet, set by a rate control in the layer above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateChain {
-    /// (bit/s, attempts), in this order; the last one used holds for all attempts that follow. Unused: 0 attempts.
+    /// (bit/s, attempts), in this order. The last used stage holds for all further attempts. Unused stages have 0
+    /// attempts.
     pub stages: [(u32, u8); 4],
 }
 
 impl RateChain {
-    /// Place of the stage that makes the attempt after `made` others.
+    /// Index of the stage for the attempt that follows `made` attempts.
     pub fn stage(&self, made: u32) -> usize {
         let mut until = 0;
         let mut place = 0;
@@ -41,7 +43,7 @@ impl RateChain {
         place
     }
 
-    /// Rate of the attempt after `made` others, bit/s.
+    /// Rate of the attempt that follows `made` attempts, bit/s.
     pub fn rate_bps(&self, made: u32) -> u32 {
         self.stages[self.stage(made)].0
     }
@@ -60,41 +62,40 @@ pub enum Kind {
     Ack,
 }
 
-/// What a receiver may learn from a frame once it is decoded.
+/// What a receiver reads from a decoded frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header {
     pub kind: Kind,
-    pub from: u32,
-    /// `u32::MAX` is broadcast.
-    pub to: u32,
-    /// Duration field: how long the exchange goes on after this frame. A real one ends at 33 ms.
+    pub from: StationId,
+    /// `StationId::BROADCAST` for all stations.
+    pub to: StationId,
+    /// Duration field: the rest of the exchange after this frame. In the standard the field cannot exceed 33 ms.
     pub duration_ns: u32,
-    /// Data: the upper layer's name, the sender's frame number (for duplicates) and whether RTS protected it.
-    pub packet: u32,
+    /// RTS and data: the packet, the sender's frame number (to detect duplicates), and whether an RTS precedes the
+    /// data.
+    pub packet: PacketId,
     pub number: u32,
-    pub protected: bool,
+    pub uses_rts: bool,
     pub rate_bps: u32,
 }
 
-pub(crate) const BROADCAST: u32 = u32::MAX;
-
 impl Header {
     #[inline]
-    pub fn is_for(&self, station: u32) -> bool {
-        (self.to == station) | (self.to == BROADCAST)
+    pub fn is_for(&self, station: StationId) -> bool {
+        (self.to == station) | (self.to == StationId::BROADCAST)
     }
 }
 
-/// A frame as it reaches one station: a line of the processor's cache.
+/// A frame as it reaches one station. Fits in one cache line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub start: Ns,
     pub airtime_ns: u32,
-    /// NAV that it leaves behind at its end, if nothing happens to it: what it announces, or EIFS.
+    /// NAV that the frame sets at its end if it does not collide: its duration field, or EIFS.
     pub hold_ns: u32,
     pub power_w: f64,
     pub decodable: bool,
-    /// The station decodes it, if nothing happens to it, and is whom it is meant for.
+    /// The frame is for this station, which decodes it unless it collides.
     pub addressed: bool,
     /// See `Link`.
     pub loss: f64,
@@ -110,17 +111,17 @@ impl Arrival {
 
 /// The frames under way to a station, by start.
 ///
-/// Mostly it is one, which lies in the station itself: so hundreds of stations are told of a frame and little memory is
-/// touched.
+/// Usually there is one, which is stored inside the station, so that adding a frame at hundreds of stations touches
+/// little memory.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Pending {
     first: Option<Arrival>,
-    /// None if there is no first.
+    /// The frames after the first. None if there is no first.
     next: Option<Box<Waiting>>,
 }
 
-/// A frame behind the first.
+/// A frame after the first.
 #[derive(Clone, Debug)]
 struct Waiting {
     arrival: Arrival,
@@ -138,7 +139,7 @@ impl Pending {
         self.first.as_ref()
     }
 
-    /// Another one begins before `end`.
+    /// Whether another frame begins before `end`.
     #[inline]
     pub fn meets_another(&self, end: Ns) -> bool {
         self.next.as_ref().is_some_and(|next| next.arrival.start < end)
@@ -149,7 +150,7 @@ impl Pending {
         self.first.iter().chain(others.map(|waiting| &waiting.arrival))
     }
 
-    /// One more is on its way; behind those that begin in the same moment. It is made where it is to lie.
+    /// Adds a frame after those that begin at the same time. The closure constructs it in place.
     #[inline]
     pub fn add(&mut self, arrival: impl FnOnce() -> Arrival) {
         if self.first.is_none() {
@@ -169,7 +170,7 @@ impl Pending {
         }
     }
 
-    /// The first is here.
+    /// Removes the first frame.
     #[inline]
     pub fn drop_first(&mut self) {
         self.first = None;
@@ -187,7 +188,7 @@ impl Pending {
     }
 }
 
-/// Puts a frame behind those that begin before it or with it.
+/// Inserts a frame after those that begin before it or at the same time.
 fn insert(place: &mut Option<Box<Waiting>>, arrival: Arrival) {
     match place {
         Some(waiting) if waiting.arrival.start <= arrival.start => insert(&mut waiting.next, arrival),
@@ -207,14 +208,15 @@ mod tests {
     }
 
     fn arrival(start: Ns, from: u32) -> Arrival {
+        let from = StationId(from);
         let header = Header {
             kind: Kind::Data,
             from,
-            to: 9,
+            to: StationId(9),
             duration_ns: 0,
-            packet: 0,
+            packet: PacketId(0),
             number: 0,
-            protected: false,
+            uses_rts: false,
             rate_bps: 1,
         };
         Arrival {
@@ -237,7 +239,7 @@ mod tests {
         }
         let mut order = Vec::new();
         while let Some(first) = pending.first() {
-            order.push((first.start, first.header.from));
+            order.push((first.start, first.header.from.0));
             pending.drop_first();
         }
         assert_eq!(order, [(10, 4), (10, 6), (20, 1), (20, 3), (20, 5), (30, 2)]);

@@ -1,11 +1,11 @@
-//! Physical layer timing: how long a frame occupies the air, and the intervals of the DCF.
+//! Physical layer timing: the airtime of frames, and the intervals of the DCF.
 //!
 //! 802.11b DSSS with the long preamble (IEEE 802.11-2016 Sec. 15.3, Table 15-2), 802.11a OFDM (Sec. 17.4.3,
 //! Table 17-21) and 802.11g ERP-OFDM without 802.11b stations (Sec. 18.4.4: short slots, signal extension).
 
 use pacelab_air_config::{DSSS_RATES_BPS, OFDM_RATES_BPS, PhyKind};
 
-use crate::agenda::Ns;
+use crate::event_queue::Ns;
 
 /// Thermal noise at 290 K, W/Hz, and a receiver's noise figure of 7 dB.
 const THERMAL_W_PER_HZ: f64 = 1.380_649e-23 * 290.0;
@@ -14,7 +14,7 @@ pub(crate) const DSSS_BANDWIDTH_HZ: f64 = 22.0e6;
 const OFDM_BANDWIDTH_HZ: f64 = 20.0e6;
 
 const NS_PER_BYTE_AT_1_BPS: u64 = 8_000_000_000;
-/// Of 802.11b, 144 bits, with its PLCP header, 48.
+/// Preamble of 802.11b (144 bits) and PLCP header (48 bits).
 const PREAMBLE_BYTES: u32 = 24;
 
 const fn is_dsss(rate_bps: u32) -> bool {
@@ -34,11 +34,11 @@ pub mod frame_bytes {
     pub const ACK: u32 = 14;
 }
 
-/// How bits become airtime.
+/// The modulation, which determines the airtime of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modulation {
-    /// A preamble and header of fixed length, then bits at the rate. `whole_us`: rounded up to whole microseconds, as
-    /// the standard's TXTIME does; ns-2 keeps the fraction.
+    /// A preamble and header of fixed length, then bits at the rate. With `whole_us` the airtime is rounded up to whole
+    /// microseconds, as TXTIME of the standard; ns-2 keeps the fraction.
     Dsss {
         /// Round up.
         whole_us: bool,
@@ -49,7 +49,7 @@ pub enum Modulation {
         /// The signal extension.
         extension_ns: Ns,
     },
-    /// Each rate as the standard that it comes from sends it.
+    /// Each rate with the modulation of its standard.
     DsssAndOfdm,
 }
 
@@ -60,15 +60,15 @@ pub struct Phy {
     pub slot_ns: Ns,
     /// Short interframe space.
     pub sifs_ns: Ns,
-    /// Preamble and header; the longer one where there are two.
+    /// Preamble and header; the longer one if there are two.
     pub preamble_ns: Ns,
     /// Smallest contention window, as the standard counts it (31: slots 0..=31).
     pub cw_min: u32,
     /// Largest contention window.
     pub cw_max: u32,
-    /// Airtime that EIFS has for an ACK, where it is not that of an ACK at the lowest rate.
+    /// Airtime of an ACK in EIFS, if it is not that of an ACK at the lowest rate.
     pub eifs_ack_ns: Option<Ns>,
-    /// Bits to airtime.
+    /// The modulation.
     pub modulation: Modulation,
 }
 
@@ -86,7 +86,7 @@ impl Phy {
         }
     }
 
-    /// 802.11b as ns-2 had it until March 2002: the preamble goes at the data rate, and EIFS counts it twice.
+    /// 802.11b in ns-2 until March 2002: the preamble is sent at the data rate, and EIFS counts it twice.
     pub const fn dsss_of_2001(rate_bps: u32) -> Self {
         let preamble_ns = ns_at(PREAMBLE_BYTES, rate_bps);
         Phy { preamble_ns, eifs_ack_ns: Some(2 * preamble_ns + ns_at(frame_bytes::ACK, rate_bps)), ..Phy::dsss(false) }
@@ -116,7 +116,7 @@ impl Phy {
         Phy { cw_min: 15, modulation: Modulation::DsssAndOfdm, ..Phy::dsss(true) }
     }
 
-    /// By kind; `whole_us`: see `Modulation::Dsss`.
+    /// The physical layer of this kind. For `whole_us` see `Modulation::Dsss`.
     pub const fn of(kind: PhyKind, whole_us: bool) -> Self {
         match kind {
             PhyKind::B => Phy::dsss(whole_us),
@@ -126,7 +126,7 @@ impl Phy {
         }
     }
 
-    /// That of 802.11b or g whose frame of this rate it is.
+    /// The physical layer, 802.11b or g, to which a frame of this rate belongs.
     const fn single(&self, rate_bps: u32) -> Self {
         match self.modulation {
             Modulation::DsssAndOfdm if is_dsss(rate_bps) => Phy::dsss(true),
@@ -140,7 +140,7 @@ impl Phy {
         self.single(rate_bps).preamble_ns
     }
 
-    /// Rate at which the preamble and header of such a frame are taken to be sent.
+    /// Rate at which the preamble and header of such a frame count as sent.
     pub(crate) const fn preamble_rate_bps(&self, rate_bps: u32) -> u32 {
         self.single(rate_bps).rates_bps()[0]
     }
@@ -154,7 +154,7 @@ impl Phy {
         THERMAL_W_PER_HZ * bandwidth_hz * NOISE_FACTOR
     }
 
-    /// Rates that this physical layer has, ascending, bit/s.
+    /// Rates of this physical layer, ascending, bit/s.
     pub const fn rates_bps(&self) -> &'static [u32] {
         match self.modulation {
             Modulation::Dsss { .. } => &DSSS_RATES_BPS,
@@ -163,7 +163,7 @@ impl Phy {
         }
     }
 
-    /// Whether it has this rate.
+    /// Whether the physical layer has this rate.
     pub fn has(&self, rate_bps: u32) -> bool {
         self.rates_bps().contains(&rate_bps)
     }
@@ -182,7 +182,7 @@ impl Phy {
         }
     }
 
-    /// Where a frame takes whole microseconds or symbols.
+    /// Airtime in whole microseconds or symbols.
     #[inline(never)]
     fn rounded_airtime_ns(&self, bytes: u32, rate_bps: u32) -> Ns {
         let rate = u64::from(rate_bps);
@@ -218,7 +218,7 @@ impl Phy {
     }
 }
 
-/// To the nearest ns. By a divisor that the compiler knows it divides several times faster.
+/// Rounds to the nearest ns. Division by a constant divisor is several times faster.
 #[inline(always)]
 const fn ns_at(bytes: u32, rate_bps: u32) -> Ns {
     match rate_bps {

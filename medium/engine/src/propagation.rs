@@ -1,4 +1,4 @@
-//! Who receives whom, how strongly and how much later; and each sender's row of those who hear it.
+//! Links: which stations receive a sender, at which power and delay. `Row` holds the links of one sender.
 //!
 //! Two-ray ground reflection with ns-2's constants: 914 MHz, Pt 0.28183815 W, unity gains, antennas 1.5 m high, no
 //! system loss; Friis below the crossover 4 pi ht hr / lambda (86.14 m).
@@ -6,7 +6,8 @@
 
 use pacelab_air_config::Propagation;
 
-use crate::agenda::Ns;
+use crate::event_queue::Ns;
+use crate::ids::{IdVec, StationId};
 use crate::random::Stream;
 
 /// Speed of light as ns-2 has it, m/s.
@@ -24,21 +25,21 @@ pub const SENSE_THRESHOLD_W: f64 = 1.559e-11;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
     /// The receiving station.
-    pub to: u32,
+    pub to: StationId,
     /// Propagation delay.
     pub delay_ns: Ns,
     /// Received power.
     pub power_w: f64,
     /// Strong enough to be decoded.
     pub decodable: bool,
-    /// Probability that a frame is lost for a reason other than noise and interference.
+    /// Probability that a frame is lost for reasons other than noise and interference.
     pub loss: f64,
-    /// What each frame's power differs from `power_w` by; None: by nothing.
+    /// Variation of the power from frame to frame. None: the power is constant.
     pub fading: Option<Fading>,
 }
 
-/// Fading that each frame has its own draw of, at each receiver. A link that has it is there for as long as a lucky
-/// frame can be sensed over it.
+/// Fading with a separate draw for each frame at each receiver. Such a link exists if a frame with a favourable draw
+/// can be sensed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fading {
     /// Standard deviation of the normal distribution, dB.
@@ -50,7 +51,7 @@ pub struct Fading {
 }
 
 impl Fading {
-    /// One frame's power over a link of `power_w`, and whether it can be decoded; None: it is not sensed.
+    /// The power of one frame over a link of `power_w`, and whether the frame can be decoded. None: it is not sensed.
     pub(crate) fn draw(&self, power_w: f64, stream: &mut Stream) -> Option<(f64, bool)> {
         let power_w = power_w * libm::pow(10.0, self.sigma_db * stream.normal() / 10.0);
         (power_w >= self.sense_w).then_some((power_w, power_w >= self.decode_w))
@@ -71,22 +72,27 @@ pub fn two_ray_power_w(distance_m: f64) -> f64 {
     }
 }
 
-/// The links that leave station `from`, by number; stations that do not sense it are left out.
-pub(crate) fn links_from(propagation: &Propagation, positions_m: &[[f64; 2]], seed: u64, from: u32) -> Vec<Link> {
-    let others = (0..positions_m.len() as u32).filter(|&to| to != from);
+/// The links from station `from` to the stations that sense it, by station number.
+pub(crate) fn links_from(
+    propagation: &Propagation,
+    positions_m: &IdVec<StationId, [f64; 2]>,
+    seed: u64,
+    from: StationId,
+) -> Vec<Link> {
+    let others = positions_m.ids().filter(|&to| to != from);
     others.filter_map(|to| link_between(propagation, positions_m, seed, from, to)).collect()
 }
 
-/// The link from one station to another, or None where nothing is sensed.
+/// The link from one station to another, or None if the other does not sense it.
 pub(crate) fn link_between(
     propagation: &Propagation,
-    positions_m: &[[f64; 2]],
+    positions_m: &IdVec<StationId, [f64; 2]>,
     seed: u64,
-    from: u32,
-    to: u32,
+    from: StationId,
+    to: StationId,
 ) -> Option<Link> {
     if let Propagation::Matrix { links, .. } = propagation {
-        let entry = links.iter().find(|&&(source, sink, _)| (source, sink) == (from, to));
+        let entry = links.iter().find(|&&(source, sink, _)| (source, sink) == (from.0, to.0));
         let &(_, _, power_w) = entry.filter(|&&(_, _, power_w)| power_w >= SENSE_THRESHOLD_W)?;
         return Some(Link {
             to,
@@ -97,9 +103,9 @@ pub(crate) fn link_between(
             fading: None,
         });
     }
-    let (here, there) = (positions_m[from as usize], positions_m[to as usize]);
-    // Most pairs of a large network, at the cost of a comparison.
-    let (x_m, y_m) = (there[0] - here[0], there[1] - here[1]);
+    let (sender_m, receiver_m) = (positions_m[from], positions_m[to]);
+    // Rejects most pairs of a large network by one comparison.
+    let (x_m, y_m) = (receiver_m[0] - sender_m[0], receiver_m[1] - sender_m[1]);
     if x_m.abs().max(y_m.abs()) > surely_out_of_reach_m(propagation) {
         return None;
     }
@@ -130,7 +136,7 @@ pub(crate) fn link_between(
     sensed.then_some(Link { to, delay_ns, power_w, decodable, loss: 0.0, fading: None })
 }
 
-/// From here on nothing is sensed; not the least such distance.
+/// A distance beyond which nothing is sensed. Not the smallest such distance.
 fn surely_out_of_reach_m(propagation: &Propagation) -> f64 {
     match propagation {
         Propagation::TwoRay { .. } => 600.0, // 550 m, see SENSE_THRESHOLD_W
@@ -144,23 +150,23 @@ pub fn w_from_dbm(dbm: f64) -> f64 {
     libm::pow(10.0, dbm / 10.0 - 3.0)
 }
 
-/// A standard normal draw that belongs to a pair of stations, the same in both directions.
-fn pair_normal(seed: u64, a: u32, b: u32) -> f64 {
+/// A standard normal draw for a pair of stations, the same in both directions.
+fn pair_normal(seed: u64, a: StationId, b: StationId) -> f64 {
     const SHADOWING_STREAM: u64 = 3 << 32;
-    let pair = (u64::from(a.min(b)) << 16) | u64::from(a.max(b));
+    let pair = (u64::from(a.min(b).0) << 16) | u64::from(a.max(b).0);
     Stream::new(seed, SHADOWING_STREAM + pair).normal()
 }
 
-/// What a frame needs of a link. A frame goes through the row of its sender: what it mostly asks for is half of a link,
-/// and so is the memory that rows of a large network take of the processor's caches.
+/// The part of a link that sending a frame needs. It is half as large as a link, so the rows of a large network need
+/// half the cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hearer {
     pub delay_ns: Ns,
     pub power_w: f64,
     pub loss: f64,
-    pub to: u32,
+    pub to: StationId,
     pub decodable: bool,
-    /// The link has a draw of its own for each frame.
+    /// The link fades: each frame needs a draw.
     pub fades: bool,
 }
 
@@ -180,7 +186,7 @@ impl Row {
         &self.links
     }
 
-    /// Lends the hearers, in the order of the links, until they are given back.
+    /// Takes the hearers out, in the order of the links, until `give_back`.
     #[inline]
     pub fn lend(&mut self) -> Vec<Hearer> {
         std::mem::take(&mut self.hearers)
@@ -191,8 +197,8 @@ impl Row {
         self.hearers = hearers;
     }
 
-    /// Puts the link to `to` in its place, or takes it away.
-    pub fn replace(&mut self, to: u32, link: Option<Link>) {
+    /// Replaces or removes the link to `to`.
+    pub fn replace(&mut self, to: StationId, link: Option<Link>) {
         replace_link(&mut self.links, to, link);
         self.hearers.clear();
         self.hearers.extend(self.links.iter().map(hearer));
@@ -204,8 +210,8 @@ fn hearer(link: &Link) -> Hearer {
     Hearer { delay_ns, power_w, loss, to, decodable, fades: fading.is_some() }
 }
 
-/// Puts the link to `to` in its place, or takes it away.
-pub(crate) fn replace_link(links: &mut Vec<Link>, to: u32, link: Option<Link>) {
+/// Replaces or removes the link to `to`.
+pub(crate) fn replace_link(links: &mut Vec<Link>, to: StationId, link: Option<Link>) {
     links.retain(|old| old.to != to);
     if let Some(link) = link {
         let place = links.partition_point(|other| other.to < to);
@@ -234,15 +240,15 @@ mod tests {
 
     #[test]
     fn a_chain_of_200_m_decodes_one_hop_and_senses_two() {
-        let positions: Vec<[f64; 2]> = (0..5).map(|i| [200.0 * f64::from(i), 0.0]).collect();
-        let links = links_from(&Propagation::TwoRay { capture_db: 10.0 }, &positions, 1, 2);
-        let summary: Vec<_> = links.iter().map(|link| (link.to, link.decodable, link.delay_ns)).collect();
+        let positions: IdVec<StationId, [f64; 2]> = (0..5).map(|i| [200.0 * f64::from(i), 0.0]).collect();
+        let links = links_from(&Propagation::TwoRay { capture_db: 10.0 }, &positions, 1, StationId(2));
+        let summary: Vec<_> = links.iter().map(|link| (link.to.0, link.decodable, link.delay_ns)).collect();
         assert_eq!(summary, [(0, false, 1333), (1, true, 667), (3, true, 667), (4, false, 1333)]);
     }
 
     #[test]
     fn log_distance_loses_ten_times_the_exponent_per_decade() {
-        let positions = [[0.0, 0.0], [10.0, 0.0], [100.0, 0.0]];
+        let positions = vec![[0.0, 0.0], [10.0, 0.0], [100.0, 0.0]].into();
         let propagation = |shadowing_db| Propagation::LogDistance {
             exponent: 3.0,
             reference_loss_db: 40.0,
@@ -253,19 +259,22 @@ mod tests {
             capture_db: 10.0,
         };
         // 20 - 40 - 30 = -50 dBm at 10 m, -80 dBm at 100 m
-        let links = links_from(&propagation(0.0), &positions, 1, 0);
-        let summary: Vec<_> = links.iter().map(|link| (link.to, link.decodable)).collect();
+        let links = links_from(&propagation(0.0), &positions, 1, StationId(0));
+        let summary: Vec<_> = links.iter().map(|link| (link.to.0, link.decodable)).collect();
         assert_eq!(summary, [(1, true), (2, false)]);
         assert!((links[0].power_w / 1e-8 - 1.0).abs() < 1e-9 && (links[1].power_w / 1e-11 - 1.0).abs() < 1e-9);
-        let shadowed = |seed, a, b| link_between(&propagation(6.0), &positions, seed, a, b).map(|link| link.power_w);
+        let shadowed = |seed, a, b| {
+            let link = link_between(&propagation(6.0), &positions, seed, StationId(a), StationId(b));
+            link.map(|link| link.power_w)
+        };
         assert_eq!(shadowed(1, 0, 1), shadowed(1, 1, 0));
         assert_ne!(shadowed(1, 0, 1), shadowed(2, 0, 1));
     }
 
     #[test]
     fn own_ranges_override_powers() {
-        let positions = [[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]];
+        let positions = vec![[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]].into();
         let range = Propagation::Range { decode_m: 250.0, sense_m: 250.0, capture_db: 10.0 };
-        assert_eq!(links_from(&range, &positions, 1, 0).len(), 1);
+        assert_eq!(links_from(&range, &positions, 1, StationId(0)).len(), 1);
     }
 }

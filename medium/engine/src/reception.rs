@@ -1,252 +1,259 @@
-//! Receiving: who locks on what, what collides, what is captured, what a frame's end means for NAV and EIFS; and the
-//! error model: how likely bits survive at a given ratio of signal to interference and noise.
+//! Reception: which frame a station locks on, what collides, what is captured, and what the end of a frame means for
+//! NAV and EIFS. Also the error model: the probability that bits survive at a ratio of signal to interference and
+//! noise.
 
 use pacelab_air_config::DSSS_RATES_BPS;
 
-use crate::agenda::{Ns, SAME_MOMENT_NS};
 use crate::air::Air;
+use crate::event_queue::{Ns, SAME_MOMENT_NS};
 use crate::frame::{Arrival, Header};
+use crate::ids::StationId;
 use crate::phy::{DSSS_BANDWIDTH_HZ, Modulation, Phy};
 use crate::rules::{Overlap, Rules};
 use crate::station::{Lock, Station};
-use crate::tap::Happening;
+use crate::trace::TraceEvent;
 
 impl Air {
-    /// Brings a station up to `now`: frames that arrived before, and the end of a lock that has passed.
+    /// Brings a station up to `now`: applies the frames that arrived before, and the end of a lock that is over.
     #[inline]
-    pub(crate) fn catch_up(&mut self, station: u32, now: Ns) {
-        let here = &self.stations[station as usize];
-        if here.lock.is_some() | !here.pending.is_empty() {
-            self.catch_up_on(station, now);
+    pub(crate) fn catch_up(&mut self, id: StationId, now: Ns) {
+        let station = &self.stations[id];
+        if station.lock.is_some() | !station.pending.is_empty() {
+            self.catch_up_on(id, now);
         }
     }
 
     #[inline(never)]
-    fn catch_up_on(&mut self, station: u32, now: Ns) {
-        let here = &mut self.stations[station as usize];
-        if let Some(&frame) = here.pending.first().filter(|first| self.overhears && here.is_first_over(first, now)) {
-            if overhear(here) && frame.addressed {
-                self.receive(station, frame.end(), frame.header, frame.power_w);
+    fn catch_up_on(&mut self, id: StationId, now: Ns) {
+        let station = &mut self.stations[id];
+        if let Some(&frame) =
+            station.pending.first().filter(|first| self.overhears && station.is_first_over(first, now))
+        {
+            if overhear(station) && frame.addressed {
+                self.receive(id, frame.end(), frame.header, frame.power_w);
             }
         }
-        let here = &mut self.stations[station as usize];
-        if !overhear_all(here, self.overhears, now) {
-            self.apply(station, now);
+        let station = &mut self.stations[id];
+        if !overhear_all(station, self.overhears, now) {
+            self.apply(id, now);
         }
-        let ended = self.stations[station as usize].lock.as_ref().is_some_and(|lock| lock.arrival.end() <= now);
+        let ended = self.stations[id].lock.as_ref().is_some_and(|lock| lock.arrival.end() <= now);
         if ended {
-            self.end_lock(station);
+            self.end_lock(id);
         }
     }
 
-    /// Applies the frames that began to arrive before `now`, and not in the same moment.
+    /// Applies the frames that began to arrive before `now`, but not those that began at the same instant.
     #[inline(never)]
-    pub(crate) fn apply(&mut self, station: u32, now: Ns) {
+    pub(crate) fn apply(&mut self, id: StationId, now: Ns) {
         loop {
-            let here = &mut self.stations[station as usize];
-            let Some(first) = here.pending.first().filter(|first| first.start + SAME_MOMENT_NS < now) else { return };
-            if here.lock.as_ref().is_some_and(|lock| lock.arrival.end() <= first.start) {
-                self.end_lock(station);
+            let station = &mut self.stations[id];
+            let Some(first) = station.pending.first().filter(|first| first.start + SAME_MOMENT_NS < now) else {
+                return;
+            };
+            if station.lock.as_ref().is_some_and(|lock| lock.arrival.end() <= first.start) {
+                self.end_lock(id);
                 continue;
             }
-            if self.overhears && !first.addressed && here.is_first_over(first, now) {
-                overhear(here);
+            if self.overhears && !first.addressed && station.is_first_over(first, now) {
+                overhear(station);
                 continue;
             }
             match self.rules.overlap {
-                Overlap::PairwiseFirstLock => self.arrive_pairwise(station),
+                Overlap::PairwiseFirstLock => self.arrive_pairwise(id),
                 Overlap::CumulativeSinr | Overlap::ErrorModel => {
                     let first = *first;
-                    here.pending.drop_first();
-                    self.arrive_cumulative(station, first);
+                    station.pending.drop_first();
+                    self.arrive_cumulative(id, first);
                 }
             }
         }
     }
 
-    /// The first of the frames under way is here. It is moved where it must be, and no further.
-    fn arrive_pairwise(&mut self, station: u32) {
-        let here = &mut self.stations[station as usize];
-        let Some(arrival) = here.pending.first() else { return };
+    /// Applies the first pending frame. An `Arrival` is a cache line long, so it is copied only where that is needed.
+    fn arrive_pairwise(&mut self, id: StationId) {
+        let station = &mut self.stations[id];
+        let Some(arrival) = station.pending.first() else { return };
         let (end, &Arrival { start, power_w, header: Header { from, .. }, .. }) = (arrival.end(), arrival);
-        let Some(lock) = &mut here.lock else {
-            here.freeze(start);
-            let spoiled = here.is_sending(start + SAME_MOMENT_NS);
-            here.lock = here.pending.first().map(|&arrival| Lock::new(arrival, false, spoiled));
-            here.pending.drop_first();
-            self.tap.note(start, station, Happening::Lock, Some(from), end);
+        let Some(lock) = &mut station.lock else {
+            station.freeze(start);
+            let spoiled = station.is_sending(start + SAME_MOMENT_NS);
+            station.lock = station.pending.first().map(|&arrival| Lock::new(arrival, false, spoiled));
+            station.pending.drop_first();
+            self.tracer.note(start, id, TraceEvent::Lock, Some(from), end);
             return;
         };
         if lock.arrival.power_w >= self.capture_ratio * power_w {
-            here.pending.drop_first();
-            let nav = start + self.rules.nav_ns(here.eifs_ns + (end - start));
-            here.nav = here.nav.max(nav);
-            self.tap.note(start, station, Happening::Capture, Some(from), 0);
-            self.tap.note(start, station, Happening::Nav, None, nav);
+            station.pending.drop_first();
+            let nav = start + self.rules.nav_ns(station.eifs_ns + (end - start));
+            station.nav = station.nav.max(nav);
+            self.tracer.note(start, id, TraceEvent::Capture, Some(from), 0);
+            self.tracer.note(start, id, TraceEvent::Nav, None, nav);
             return;
         }
         lock.collided = true;
         if end > lock.arrival.end() {
             lock.arrival = *arrival;
         }
-        here.pending.drop_first();
-        self.tap.note(start, station, Happening::Collide, Some(from), 0);
-        if here.is_contending() {
-            // What was projected from the lock's NAV no longer holds and may have been too late.
-            self.reschedule(station);
+        station.pending.drop_first();
+        self.tracer.note(start, id, TraceEvent::Collide, Some(from), 0);
+        if station.is_contending() {
+            // The scheduled wake-up assumed the NAV of the locked frame, and may now be too late.
+            self.reschedule(id);
         }
     }
 
-    fn arrive_cumulative(&mut self, station: u32, arrival: Arrival) {
+    fn arrive_cumulative(&mut self, id: StationId, arrival: Arrival) {
         let ratio = self.capture_ratio;
-        let here = &mut self.stations[station as usize];
-        let rules = *here.rules;
+        let station = &mut self.stations[id];
+        let rules = *station.rules;
         let by_model = rules.overlap == Overlap::ErrorModel;
         let from = arrival.header.from;
-        here.freeze(arrival.start);
+        station.freeze(arrival.start);
         if by_model {
-            judge(here, &rules, arrival.start);
+            judge(station, &rules, arrival.start);
         }
-        here.signals.retain(|&(end, _)| end > arrival.start);
-        let others_w: f64 = here.signals.iter().map(|&(_, power_w)| power_w).sum();
-        here.signals.push((arrival.end(), arrival.power_w));
-        here.energy_until = here.energy_until.max(arrival.end());
-        let sending = here.is_sending(arrival.start + SAME_MOMENT_NS);
-        let what = match here.lock {
+        station.signals.retain(|&(end, _)| end > arrival.start);
+        let others_w: f64 = station.signals.iter().map(|&(_, power_w)| power_w).sum();
+        station.signals.push((arrival.end(), arrival.power_w));
+        station.energy_until = station.energy_until.max(arrival.end());
+        let sending = station.is_sending(arrival.start + SAME_MOMENT_NS);
+        let what = match station.lock {
             Some(lock) if by_model && arrival.decodable && takes_over(&rules, &lock, &arrival, ratio) => {
-                here.lock = Some(Lock::new(arrival, false, false));
-                Happening::Lock
+                station.lock = Some(Lock::new(arrival, false, false));
+                TraceEvent::Lock
             }
             Some(mut lock) => {
                 let interference_w = others_w - lock.arrival.power_w + arrival.power_w;
                 let survives = lock.arrival.power_w >= ratio * interference_w;
                 lock.collided |= !survives && !by_model;
-                here.lock = Some(lock);
-                if survives { Happening::Capture } else { Happening::Collide }
+                station.lock = Some(lock);
+                if survives { TraceEvent::Capture } else { TraceEvent::Collide }
             }
-            // Too weak for its preamble to be found: energy, and nothing to learn from.
+            // The station sends, or the frame is too weak for its preamble to be found: the frame is energy only.
             None if sending || (by_model && !arrival.decodable) => return,
             None => {
                 let collided = arrival.power_w < ratio * others_w && !by_model;
-                here.lock = Some(Lock::new(arrival, collided, false));
-                Happening::Lock
+                station.lock = Some(Lock::new(arrival, collided, false));
+                TraceEvent::Lock
             }
         };
-        let value = if what == Happening::Lock { arrival.end() } else { 0 };
-        self.tap.note(arrival.start, station, what, Some(from), value);
-        if self.stations[station as usize].is_contending() {
-            self.reschedule(station);
+        let value = if what == TraceEvent::Lock { arrival.end() } else { 0 };
+        self.tracer.note(arrival.start, id, what, Some(from), value);
+        if self.stations[id].is_contending() {
+            self.reschedule(id);
         }
     }
 
-    /// The locked frame has ended: what the station learns from it.
+    /// Handles the end of the locked frame.
     #[inline(always)]
-    fn end_lock(&mut self, station: u32) {
-        let here = &mut self.stations[station as usize];
+    fn end_lock(&mut self, id: StationId) {
+        let station = &mut self.stations[id];
         let by_model = self.rules.overlap == Overlap::ErrorModel;
         if by_model {
-            let end = here.lock.as_ref().map_or(0, |lock| lock.arrival.end());
-            let rules = *here.rules;
-            judge(here, &rules, end);
+            let end = station.lock.as_ref().map_or(0, |lock| lock.arrival.end());
+            let rules = *station.rules;
+            judge(station, &rules, end);
         }
-        let Some(lock) = &here.lock else { return };
+        let Some(lock) = &station.lock else { return };
         let (end, Arrival { decodable, header, power_w, loss, .. }) = (lock.arrival.end(), lock.arrival);
         let ruined = lock.collided || lock.spoiled;
-        let readable = if by_model { here.random.unit() < libm::exp(lock.log_success) } else { decodable };
-        let readable = readable && here.gets_through(loss);
-        here.lock = None;
-        here.idle_since = here.idle_since.max(end);
-        if here.is_sending(end) {
-            return; // never heard
+        let readable = if by_model { station.random.unit() < libm::exp(lock.log_success) } else { decodable };
+        let readable = readable && station.gets_through(loss);
+        station.lock = None;
+        station.idle_since = station.idle_since.max(end);
+        if station.is_sending(end) {
+            return; // the station was sending and heard nothing
         }
         if ruined || !readable {
-            self.tap.note(end, station, Happening::Garbled, Some(header.from), 0);
-            self.hold_eifs(station, end);
+            self.tracer.note(end, id, TraceEvent::Garbled, Some(header.from), 0);
+            self.hold_eifs(id, end);
             return;
         }
-        here.garbled_at = 0;
-        self.tap.note(end, station, Happening::Decode, Some(header.from), 0);
-        if header.is_for(station) {
-            self.receive(station, end, header, power_w);
+        station.garbled_at = 0;
+        self.tracer.note(end, id, TraceEvent::Decode, Some(header.from), 0);
+        if header.is_for(id) {
+            self.receive(id, end, header, power_w);
             return;
         }
         let duration_ns = self.rules.nav_ns(header.duration_ns.into());
-        if duration_ns > 0 && end + duration_ns > here.nav {
-            here.nav = end + duration_ns;
-            self.tap.note(end, station, Happening::Nav, None, end + duration_ns);
+        if duration_ns > 0 && end + duration_ns > station.nav {
+            station.nav = end + duration_ns;
+            self.tracer.note(end, id, TraceEvent::Nav, None, end + duration_ns);
         }
     }
 
-    fn hold_eifs(&mut self, station: u32, end: Ns) {
-        let here = &mut self.stations[station as usize];
-        let until = end + here.eifs_nav_ns;
+    fn hold_eifs(&mut self, id: StationId, end: Ns) {
+        let station = &mut self.stations[id];
+        let until = end + station.eifs_nav_ns;
         if self.rules.eifs_as_nav {
-            here.nav = here.nav.max(until);
+            station.nav = station.nav.max(until);
         } else {
-            here.garbled_at = end;
+            station.garbled_at = end;
         }
-        self.tap.note(end, station, Happening::Eifs, None, until);
+        self.tracer.note(end, id, TraceEvent::Eifs, None, until);
     }
 }
 
-/// What `Air::apply` would do, where that is to overhear one frame or nothing, as it mostly is; false: it is more, which
-/// remains to be done.
+/// The fast path of `Air::apply` for the common case of no pending frame or one that is only overheard. Returns false
+/// if frames remain for `Air::apply`.
 #[inline(always)]
-pub(crate) fn overhear_all(here: &mut Station, overhears: bool, now: Ns) -> bool {
-    let Some(first) = here.pending.first().filter(|first| first.start + SAME_MOMENT_NS < now) else { return true };
-    if !overhears || first.addressed || !here.is_first_over(first, now) {
+pub(crate) fn overhear_all(station: &mut Station, overhears: bool, now: Ns) -> bool {
+    let Some(first) = station.pending.first().filter(|first| first.start + SAME_MOMENT_NS < now) else { return true };
+    if !overhears || first.addressed || !station.is_first_over(first, now) {
         return false;
     }
-    overhear(here);
-    here.pending.is_empty()
+    overhear(station);
+    station.pending.is_empty()
 }
 
-/// The first frame under way is over and has met no other: what locking on it and its end come to (`arrive_pairwise`,
-/// `end_lock`), at once. True: it was decoded. For `Air::overhears` alone.
+/// Applies the first pending frame, which is over and met no other frame: the effects of `arrive_pairwise` and
+/// `end_lock` in one step. Returns whether it was decoded. Only valid if `Air::overhears` is set.
 #[inline(always)]
-fn overhear(here: &mut Station) -> bool {
-    let Some(&frame) = here.pending.first() else { return false };
-    here.freeze(frame.start);
-    here.idle_since = here.idle_since.max(frame.end());
-    let decoded = if here.send_end > frame.start || frame.loss > 0.0 {
-        overhear_or_not(here)
+fn overhear(station: &mut Station) -> bool {
+    let Some(&frame) = station.pending.first() else { return false };
+    station.freeze(frame.start);
+    station.idle_since = station.idle_since.max(frame.end());
+    let decoded = if station.send_end > frame.start || frame.loss > 0.0 {
+        overhear_or_not(station)
     } else {
-        here.nav = here.nav.max(frame.end() + Ns::from(frame.hold_ns));
+        station.nav = station.nav.max(frame.end() + Ns::from(frame.hold_ns));
         frame.decodable
     };
-    here.pending.drop_first();
+    station.pending.drop_first();
     decoded
 }
 
-/// What `overhear` does where the station has sent since the frame began, or the link has losses of its own.
+/// The part of `overhear` for a station that has sent since the frame began, and for links with losses of their own.
 #[inline(never)]
-fn overhear_or_not(here: &mut Station) -> bool {
-    let Some(&frame) = here.pending.first() else { return false };
-    let intact = frame.decodable && here.gets_through(frame.loss) && !here.is_sending(frame.start + SAME_MOMENT_NS);
-    if here.is_sending(frame.end()) {
+fn overhear_or_not(station: &mut Station) -> bool {
+    let Some(&frame) = station.pending.first() else { return false };
+    let intact =
+        frame.decodable && station.gets_through(frame.loss) && !station.is_sending(frame.start + SAME_MOMENT_NS);
+    if station.is_sending(frame.end()) {
         return false;
     }
-    let hold_ns = if intact { frame.hold_ns.into() } else { here.eifs_nav_ns };
-    here.nav = here.nav.max(frame.end() + hold_ns);
+    let hold_ns = if intact { frame.hold_ns.into() } else { station.eifs_nav_ns };
+    station.nav = station.nav.max(frame.end() + hold_ns);
     intact
 }
 
-/// Preamble capture: the newcomer is stronger by `ratio` and the locked frame still in its preamble.
+/// Preamble capture: the newcomer is stronger by `ratio`, and the locked frame is still in its preamble.
 fn takes_over(rules: &Rules, lock: &Lock, newcomer: &Arrival, ratio: f64) -> bool {
     newcomer.start < lock.arrival.start + rules.phy.preamble_of_ns(lock.arrival.header.rate_bps)
         && newcomer.power_w >= ratio * lock.arrival.power_w
 }
 
-/// Brings the chance of the locked frame up to `until`, stretch by stretch of constant interference.
-fn judge(here: &mut Station, rules: &Rules, until: Ns) {
-    let Some(mut lock) = here.lock else { return };
+/// Updates the success probability of the locked frame up to `until`, one interval of constant interference at a time.
+fn judge(station: &mut Station, rules: &Rules, until: Ns) {
+    let Some(mut lock) = station.lock else { return };
     let (frame, rate_bps) = (lock.arrival, lock.arrival.header.rate_bps);
     let noise_w = rules.phy.noise_w();
-    // The preamble and header are taken as sent at the lowest rate.
+    // The preamble and the header count as sent at the lowest rate.
     let body_starts = frame.start + rules.phy.preamble_of_ns(rate_bps);
     while lock.judged_until < until.min(frame.end()) {
         let from = lock.judged_until;
-        let others = here.signals.iter().filter(|&&(end, _)| end > from);
+        let others = station.signals.iter().filter(|&&(end, _)| end > from);
         let change = others.clone().map(|&(end, _)| end).min().unwrap_or(Ns::MAX);
         let in_preamble = from < body_starts;
         let border = if in_preamble { body_starts } else { Ns::MAX };
@@ -258,7 +265,7 @@ fn judge(here: &mut Station, rules: &Rules, until: Ns) {
         lock.log_success += log_success(&rules.phy, rate_bps, sinr, bits);
         lock.judged_until = to;
     }
-    here.lock = Some(lock);
+    station.lock = Some(lock);
 }
 
 // The error model.
@@ -268,14 +275,14 @@ fn judge(here: &mut Station, rules: &Rules, until: Ns) {
 // Source: G. Pei and T. Henderson, "Validation of ns-3 802.11b PHY model" (2009) and "Validation of OFDM error rate
 // model in ns-3" (2010); distance spectra: P. Frenger et al., IEEE Commun. Lett. 3(11), 1999.
 
-/// Outside these ratios the fitted CCK curves are not used: beyond doubt good, beyond doubt lost.
+/// The fitted CCK curves hold between these ratios. Above, all bits survive; below, the frame is lost.
 const CCK_PERFECT: f64 = 10.0;
 const CCK_IMPOSSIBLE: f64 = 0.1;
 
-/// A bit error rate of 1/2 says nothing: no need to go below this logarithm.
+/// Logarithm for a bit error rate of 1/2, at which nothing is received.
 const LOST: f64 = -1e6;
 
-/// Natural logarithm of the chance that `bits` bits at `rate_bps` survive at this power ratio.
+/// Natural logarithm of the probability that `bits` bits at `rate_bps` survive at this power ratio.
 fn log_success(phy: &Phy, rate_bps: u32, sinr: f64, bits: f64) -> f64 {
     let error = match phy.modulation {
         Modulation::Dsss { .. } => dsss_bit_error(rate_bps, sinr),
@@ -306,7 +313,7 @@ fn dqpsk_bit_error(ebn0: f64) -> f64 {
     (scale / libm::sqrt(ebn0) * libm::exp(-(2.0 - root2) * ebn0)).min(0.5)
 }
 
-/// Rate 1/2, 2/3, 3/4: first exponent of D and the weights from there on.
+/// Distance spectra of code rates 1/2, 2/3 and 3/4: first exponent of D, step between exponents, and weights.
 const HALF: (u32, u32, &[f64]) =
     (10, 2, &[36.0, 211.0, 1404.0, 11_633.0, 77_433.0, 502_690.0, 3_322_763.0, 21_292_910.0, 134_365_911.0]);
 const TWO_THIRDS: (u32, u32, &[f64]) =

@@ -1,57 +1,62 @@
-//! Where the radio presets differ. One DCF serves both; each difference is one field here.
+//! The differences between the four radio presets. All presets run the same DCF; each difference is one field here.
 //!
-//! `ns2` is the papers' simulator (ns-2.35's Mac/802_11 and WirelessPhy, facts checked against runs of it),
-//! `ns2-2001` the same as it was in 2001 (ns-2.1b8a, checked in the same way), `standard` is IEEE 802.11 as written,
-//! with the same ranges.
+//! * `ns2` is the papers' simulator: Mac/802_11 and WirelessPhy of ns-2.35, checked against runs of ns-2.
+//! * `ns2-2001` is ns-2 as it was in 2001 (ns-2.1b8a), checked in the same way.
+//! * `standard` is IEEE 802.11 as written, with the ranges of ns-2.
+//! * `sinr` is `standard` with a receiver that follows an error model.
 
 use pacelab_air_config::{PhyKind, Preset, Radio};
 
-use crate::agenda::Ns;
+use crate::event_queue::Ns;
 use crate::phy::Phy;
 
 const US: Ns = 1_000;
 
-/// How a receiver treats frames that overlap.
+/// How a receiver treats frames that overlap in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overlap {
-    /// ns-2: the first frame sensed holds the lock. A later one weaker by the capture ratio is ignored, but sets the
-    /// NAV to its airtime + EIFS; any other destroys both, and the longer remainder becomes the reference.
+    /// ns-2: the receiver locks on the first frame that it senses. A later frame that is weaker by the capture ratio is
+    /// ignored, but it sets the NAV to its airtime and EIFS. Any other later frame destroys both; the receiver then
+    /// stays locked on the frame that ends later.
     PairwiseFirstLock,
-    /// The first frame sensed while idle holds the lock and survives while its power exceeds the capture ratio times
-    /// the sum of all others, at every moment. Nothing locks while the receiver is locked or sending.
+    /// The receiver locks on the first frame that it senses while idle. The frame survives if its power is at all times
+    /// at least the capture ratio times the sum of all others. A receiver that is locked or sending locks on no other
+    /// frame.
     CumulativeSinr,
-    /// As above, but only frames above the decode threshold lock (their preamble is found); weaker ones are energy
-    /// that keeps the medium busy. What decides is the chance of the bits: each stretch of constant interference adds its share of
-    /// the error model, and the end of the frame draws. A frame stronger by the capture ratio takes the lock over
-    /// while the first is still in its preamble.
+    /// Like `CumulativeSinr`, but the receiver locks only on frames above the decode threshold, because it does not
+    /// find the preamble of a weaker one. A weaker frame is energy that keeps the medium busy. The error model decides
+    /// whether the frame survives: each interval of constant interference adds its bit errors, and a random draw at the
+    /// end of the frame decides. While the locked frame is still in its preamble, a frame that is stronger by the
+    /// capture ratio takes over the lock.
     ErrorModel,
 }
 
-/// When a sender gives up waiting for a CTS or an ACK.
+/// How long a station waits for the frame that must follow its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
-    /// SIFS, the whole response and this much more, whatever is heard meanwhile (ns-2: twice 2 us).
+pub enum ResponseTimeout {
+    /// SIFS, the airtime of the response, and this much more, whatever the station hears meanwhile (ns-2: twice 2 us).
     WholeResponse(Ns),
-    /// SIFS, the whole response and this much more for a CTS or for an ACK; for data as long as the CTS announced.
+    /// For a CTS or an ACK: SIFS, the airtime of the response, and the time given here. For data: the duration that the
+    /// CTS announced.
     Announced {
         /// For a CTS.
         cts_ns: Ns,
         /// For an ACK.
         ack_ns: Ns,
     },
-    /// SIFS, a slot and the preamble; while a frame is being received then, until it ends
+    /// SIFS, a slot and the preamble. If the station is receiving a frame at that time, it waits until the frame ends
     /// (IEEE 802.11-2016 Sec. 10.3.2.9: aSIFSTime + aSlotTime + aRxPHYStartDelay).
     ReceptionStart,
 }
 
-/// What becomes of a duration field, and of EIFS where it is a NAV: ns-2 counts both in whole microseconds.
+/// The unit of duration fields, and of EIFS if the preset holds EIFS as a NAV. ns-2 counts both in whole microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NavUnit {
-    /// As it is.
+    /// No rounding.
     Exact,
     /// The receiver rounds to the nearest microsecond.
     Nearest,
-    /// Each who writes or sets it rounds up.
+    /// The sender rounds up when it writes the field, and the receiver when it sets its NAV.
     Up,
 }
 
@@ -62,43 +67,45 @@ pub struct Rules {
     pub phy: Phy,
     /// MAC header, FCS and LLC around a packet, bytes.
     pub overhead_bytes: u32,
-    /// Overlapping frames.
+    /// How a receiver treats overlapping frames.
     pub overlap: Overlap,
-    /// Waiting for a response.
-    pub patience: Patience,
-    /// Draw the backoff from 0..=CW (the standard) or 0..CW (ns-2).
+    /// How long a station waits for a response.
+    pub response_timeout: ResponseTimeout,
+    /// The backoff is drawn from 0..=CW (the standard), or from 0..CW (ns-2).
     pub cw_inclusive: bool,
-    /// A packet that finds the medium idle is given no backoff: it leaves once DIFS has passed, now or, when the
-    /// medium turns busy first, after that (as ns-3 has it; forwarding a frame between its end and the own ACK falls
-    /// under this, and makes a window of 1 on a chain 5 % faster). ns-2 always draws a backoff first.
+    /// A packet that finds the medium idle gets no backoff: it is sent when the medium has been idle for DIFS. If the
+    /// medium turns busy first, it is sent DIFS after the medium turns idle again. This follows ns-3. It also covers a
+    /// packet that is forwarded between the end of the received frame and the station's own ACK, which makes a window
+    /// of 1 on a chain 5 % faster. ns-2 always draws a backoff first.
     pub immediate_access: bool,
-    /// ns-2 until 2002: a packet that finds the medium idle waits DIFS by a timer that a busy medium does not stop, only
-    /// a received RTS does; if the medium is busy at its end, the window is doubled and a backoff drawn. So does data
-    /// after its CTS, and a packet whose timer an RTS stopped, once that exchange is over.
+    /// ns-2 until 2002: a packet that finds the medium idle waits DIFS by a timer. Only a received RTS stops the timer;
+    /// a busy medium does not. If the medium is busy when the timer ends, the window doubles and a backoff is drawn.
+    /// The same holds for data after its CTS. A packet whose timer was stopped by an RTS waits again after that
+    /// exchange.
     pub defer_timer: bool,
-    /// From a CTS to the data, where it is not SIFS.
+    /// Time from the CTS to the data, if it is not SIFS.
     pub data_after_cts_ns: Option<Ns>,
-    /// A CTS, and data after the own CTS, reset the window, and the data the short retry counter too (ns-2 until 2003:
-    /// "premature re-setting").
+    /// A received CTS resets the window; data received after the station's own CTS resets the window and the short
+    /// retry counter (ns-2 until 2003: "premature re-setting").
     pub early_reset: bool,
-    /// Data is given up at so many failures more than the limit says.
+    /// Attempts to send data beyond the retry limit.
     pub more_data_attempts: u32,
-    /// ns-2 holds EIFS as a NAV, then waits a full DIFS, and a good frame does not end it. The standard waits EIFS
-    /// in the place of DIFS, until a good frame ends it.
+    /// ns-2 sets the NAV to EIFS and then waits DIFS; a good frame does not end the NAV. The standard waits EIFS
+    /// instead of DIFS, and a good frame ends EIFS.
     pub eifs_as_nav: bool,
-    /// CTS and DATA leave only when physically idle, not sending and NAV zero (ns-2). The standard asks the NAV
-    /// alone for a CTS, and nothing for DATA after a CTS.
+    /// ns-2 sends a CTS, and data after a CTS, only if the station is idle, is not sending, and its NAV is zero. The
+    /// standard checks only the NAV before a CTS, and nothing before data after a CTS.
     pub response_needs_idle: bool,
-    /// Duration fields.
+    /// How duration fields are rounded.
     pub nav_unit: NavUnit,
-    /// The long retry counter survives the loss of a packet for failed RTSs into the next packet (ns-2).
+    /// ns-2: when a packet is dropped after its last RTS, the long retry counter keeps its value for the next packet.
     pub long_retries_survive: bool,
     /// Time a packet spends between routing and the MAC, each way (ns-2's link layer).
     pub link_layer_delay_ns: Ns,
 }
 
 impl Rules {
-    /// Those of the radio's preset, over its physical layer.
+    /// The rules of the radio's preset, with its physical layer.
     pub fn of(radio: &Radio) -> Self {
         let phy = Rules::phy_of(radio, radio.phy);
         match radio.preset {
@@ -109,7 +116,7 @@ impl Rules {
         }
     }
 
-    /// How the radio's preset times a physical layer.
+    /// The timing of a physical layer under the radio's preset.
     pub fn phy_of(radio: &Radio, kind: PhyKind) -> Phy {
         match radio.preset {
             Preset::Ns2 => Phy::of(kind, false),
@@ -124,7 +131,7 @@ impl Rules {
             phy,
             overhead_bytes: 34,
             overlap: Overlap::PairwiseFirstLock,
-            patience: Patience::WholeResponse(4_000),
+            response_timeout: ResponseTimeout::WholeResponse(4_000),
             cw_inclusive: false,
             immediate_access: false,
             defer_timer: false,
@@ -139,11 +146,11 @@ impl Rules {
         }
     }
 
-    /// ns-2.1b8a, of 2001. Its frames are 28 bytes longer than the packet; the preamble is `Phy::dsss_of_2001`'s.
+    /// ns-2.1b8a of 2001. A frame is 28 bytes longer than its packet. `Phy::dsss_of_2001` has the preamble.
     pub const fn ns2_of_2001(phy: Phy) -> Self {
         Rules {
             overhead_bytes: 28,
-            patience: Patience::Announced { cts_ns: phy.sifs_ns, ack_ns: phy.difs_ns() },
+            response_timeout: ResponseTimeout::Announced { cts_ns: phy.sifs_ns, ack_ns: phy.difs_ns() },
             defer_timer: true,
             data_after_cts_ns: Some(phy.difs_ns()),
             early_reset: true,
@@ -159,7 +166,7 @@ impl Rules {
             phy,
             overhead_bytes: 36,
             overlap: Overlap::CumulativeSinr,
-            patience: Patience::ReceptionStart,
+            response_timeout: ResponseTimeout::ReceptionStart,
             cw_inclusive: true,
             immediate_access: true,
             defer_timer: false,
@@ -174,12 +181,12 @@ impl Rules {
         }
     }
 
-    /// A duration as it is written into a frame.
-    pub(crate) fn written_ns(&self, duration_ns: Ns) -> Ns {
+    /// The duration as the sender writes it into a frame.
+    pub(crate) fn duration_field_ns(&self, duration_ns: Ns) -> Ns {
         if self.nav_unit == NavUnit::Up { duration_ns.div_ceil(US) * US } else { duration_ns }
     }
 
-    /// What a NAV is set to for a duration that was read or reckoned.
+    /// The NAV that a receiver sets for a duration that it read or computed.
     pub(crate) fn nav_ns(&self, duration_ns: Ns) -> Ns {
         match self.nav_unit {
             NavUnit::Exact => duration_ns,
@@ -188,7 +195,7 @@ impl Rules {
         }
     }
 
-    /// The standard's DCF over a receiver that is judged by its error model.
+    /// The DCF of the standard over a receiver that follows an error model.
     pub const fn sinr(phy: Phy) -> Self {
         Rules { overlap: Overlap::ErrorModel, ..Rules::standard(phy) }
     }

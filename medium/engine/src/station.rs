@@ -1,29 +1,33 @@
-//! One station: its radio, its backoff, its place in a frame exchange, and what it counts.
+//! One station: its radio, its backoff, its phase in a frame exchange, and its counters.
 //!
-//! A station is evaluated lazily. Frames on their way are noted in `pending` and applied when the station is next
-//! looked at; NAV, EIFS and idle times are moments, not events. So an overheard frame costs a few comparisons and no
-//! heap operation, and the cost of a run grows with the activity around a station, not with the number of stations.
+//! A station is evaluated lazily. Frames on their way are added to `pending` and are applied when the station is next
+//! evaluated. NAV, EIFS and idle times are stored as times, not as events. An overheard frame therefore costs a few
+//! comparisons and no queue operation. The cost of a run grows with the activity around a station, not with the number
+//! of stations.
 //!
 //! Invariants
-//! 1. Between two looks nothing at the station can have happened: whatever must happen at a moment of its own (its
-//!    timers, the end of a frame for it) has an entry in the agenda at or before that moment.
-//! 2. A backoff counts down from `max(idle_since, nav) + DIFS` while the medium is idle. It is settled (`freeze`) at
-//!    each idle-to-busy transition and is otherwise not touched.
-//! 3. An event at a station at time t sees the frames that arrived before t, not those that arrive at t: two stations
-//!    whose countdowns end so that neither can have heard the other both send.
+//! 1. Everything that must happen at a station at a certain time (its timers, the end of a frame for it) has an entry
+//!    in
+//!    the event queue at or before that time. Nothing else can happen between two evaluations.
+//! 2. A backoff counts down from `max(idle_since, nav) + DIFS` while the medium is idle. Its remaining slots are
+//!    updated
+//!    (`freeze`) at each transition from idle to busy, and at no other time.
+//! 3. An event at a station at time t sees the frames that arrived before t, not those that arrive at t. If the
+//!    countdowns of two stations end before either can hear the other, both send.
 
 use std::sync::Arc;
 
 use pacelab_air_config::Category;
 
-use crate::access::{Access, Accesses, Backoff, Contention, Current, ExtraBackoff};
-use crate::agenda::{NEVER, Ns, SAME_MOMENT_NS};
+use crate::access::{AccessCategories, AccessCategory, Backoff, Contention, ExtraBackoff, FrameInService};
+use crate::event_queue::{NEVER, Ns, SAME_MOMENT_NS};
 use crate::frame::{Arrival, Kind, Pending};
+use crate::ids::StationId;
 use crate::phy::Modulation;
 use crate::random::Stream;
 use crate::rules::Rules;
 
-/// Where a station is in a frame exchange.
+/// The phase of a station in a frame exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Not in an exchange.
@@ -41,7 +45,7 @@ pub(crate) enum Phase {
 }
 
 impl Phase {
-    /// The frame that the station waits for. Another one is none of its exchange's business.
+    /// The kind of frame that the station waits for. Other frames do not belong to its exchange.
     pub fn awaited(self) -> Option<Kind> {
         match self {
             Phase::WaitCts => Some(Kind::Cts),
@@ -56,13 +60,13 @@ impl Phase {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Lock {
-    /// Overlapped by a frame that it did not survive. First, so that a cache line of `Station` tells whether there is a
-    /// lock.
+    /// The frame was overlapped by one that it did not survive. This field is first so that one cache line of `Station`
+    /// shows whether there is a lock.
     pub collided: bool,
-    /// Cannot be received for another reason: the station was or began sending.
+    /// The frame cannot be received because the station was sending or began to send.
     pub spoiled: bool,
     pub arrival: Arrival,
-    /// Error model: natural logarithm of the chance that all bits until `judged_until` are right.
+    /// Error model: natural logarithm of the probability that all bits until `judged_until` are correct.
     pub log_success: f64,
     pub judged_until: Ns,
 }
@@ -73,65 +77,65 @@ impl Lock {
     }
 }
 
-/// A CTS or ACK to be sent a SIFS after what asked for it.
+/// A CTS or ACK that is to be sent a SIFS after the frame that it answers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Response {
     pub is_cts: bool,
-    pub to: u32,
+    pub to: StationId,
     pub duration_ns: Ns,
     pub rate_bps: u32,
-    /// `NEVER`: behind the running wait for an ACK (ns-2).
+    /// When to send it. `NEVER`: after the running wait for an ACK (ns-2).
     pub at: Ns,
 }
 
-/// In the order in which a frame's hearers need it, then what a look at the station does, so that either touches few of
-/// the processor's cache lines: hundreds of stations are looked at in turn. A hearer mostly touches the first two.
+/// The state of one station. A frame updates hundreds of hearers in turn, so the fields that a hearer needs come first,
+/// then those that a wake-up needs. Each then touches few cache lines; a hearer usually touches the first two.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Station {
-    // the radio, and the medium as the station sees it
+    // the radio, and the medium as the station perceives it
     /// Frames under way to this station.
     pub pending: Pending,
     pub idle_since: Ns,
     pub nav: Ns,
     pub send_end: Ns,
-    /// EIFS as a NAV is set to it, which is asked for at every frame that the station cannot decode.
+    /// EIFS, rounded as a NAV. Needed at every frame that the station cannot decode.
     pub eifs_nav_ns: Ns,
-    /// A countdown is running or held: what `accesses` say, here for the hearer.
+    /// Some category has a backoff. A copy of what `categories` know, stored here for the hearers.
     contends: bool,
     pub lock: Option<Lock>,
     /// Latest end of a sensed signal; cumulative presets only.
     pub energy_until: Ns,
-    // what the station does by itself, and when
+    // what the station does next, and when
     pub phase: Phase,
-    /// Earliest entry of this station in the agenda, `NEVER` if none.
-    pub agenda_at: Ns,
+    /// Earliest entry of this station in the event queue; `NEVER`: none.
+    pub wakeup_at: Ns,
     pub timeout_at: Ns,
     /// When the data follows the CTS.
     pub data_at: Ns,
-    /// When a packet that found the medium idle leaves (`Rules::defer_timer`).
+    /// When a packet that found the medium idle is sent (`Rules::defer_timer`).
     pub defer_at: Ns,
     pub response: Option<Response>,
     /// End of the last frame that could not be decoded, 0 after a good one; standard EIFS only.
     pub garbled_at: Ns,
-    pub accesses: Accesses,
+    pub categories: AccessCategories,
     pub send_start: Ns,
     /// The category whose exchange is under way, or was last.
     pub serving: usize,
-    // what is needed more rarely
+    // what is rarely needed
     /// EIFS of its physical layer.
     pub eifs_ns: Ns,
-    /// The preset's, with the physical layer of this station: mostly everybody's, and then held once.
+    /// The rules of the preset with the physical layer of this station. Stations with the same layer share one copy.
     pub rules: Arc<Rules>,
     /// Signals above the sense threshold, (end, power); cumulative presets only.
     pub signals: Vec<(Ns, f64)>,
     pub random: Stream,
-    /// Of the backoff after a delivered frame.
+    /// Addition to the backoff after a delivered frame.
     pub extra_backoff: ExtraBackoff,
     pub queue_changed_at: Ns,
     pub next_number: u32,
     /// Last frame number delivered from each sender, for duplicates.
-    pub last_numbers: Vec<(u32, u32)>,
+    pub last_numbers: Vec<(StationId, u32)>,
     pub counters: Counters,
 }
 
@@ -157,7 +161,7 @@ impl Station {
             data_at: NEVER,
             defer_at: NEVER,
             contends: false,
-            accesses: Accesses::new(contentions),
+            categories: AccessCategories::new(contentions),
             serving: 0,
             extra_backoff: ExtraBackoff::default(),
             queue_changed_at: 0,
@@ -165,24 +169,24 @@ impl Station {
             last_numbers: Vec::new(),
             random,
             counters: Counters::default(),
-            agenda_at: NEVER,
+            wakeup_at: NEVER,
         }
     }
 
-    /// Whether the physical layer has the rate of a frame of this modulation.
+    /// Whether the physical layer can demodulate a frame of this modulation and rate.
     #[inline]
     pub fn understands(&self, modulation: Modulation, rate_bps: u32) -> bool {
         self.rules.phy.modulation == modulation || self.rules.phy.has(rate_bps)
     }
 
-    /// `first` of the frames under way is over by `now` and has met no other.
+    /// Whether `first`, the first pending frame, is over by `now` and met no other frame.
     #[inline]
     pub fn is_first_over(&self, first: &Arrival, now: Ns) -> bool {
         self.lock.is_none() && first.end() <= now && !self.pending.meets_another(first.end())
     }
 
-    /// Whether a frame survives what noise and interference do not explain. Drawn only where a link asks for it, so
-    /// that other runs keep their draws.
+    /// Whether a frame survives the losses of its link beyond noise and interference. Draws only for links with such
+    /// losses, so that other runs keep their draws.
     #[inline]
     pub fn gets_through(&mut self, loss: f64) -> bool {
         loss == 0.0 || self.random.unit() >= loss
@@ -193,19 +197,19 @@ impl Station {
         at < self.send_end && self.send_start <= at
     }
 
-    /// The frame that was waited for is here: the exchange goes on, or is over.
+    /// Ends the wait for a frame that has arrived.
     pub fn stop_waiting(&mut self, now: Ns) {
         self.phase = Phase::Idle;
         self.idle_since = now;
         self.timeout_at = NEVER;
     }
 
-    /// Physically and virtually idle at `at`, which must not lie before the last look.
+    /// Whether the medium is physically and virtually idle at `at`, which must not be before the last evaluation.
     pub fn is_idle(&self, at: Ns) -> bool {
         self.phase == Phase::Idle && self.lock.is_none() && self.energy_until <= at && self.nav <= at
     }
 
-    /// When the medium turned or will turn idle, as far as is known; only meaningful in `Phase::Idle`.
+    /// When the medium turned idle or will turn idle, as far as is known. Only meaningful in `Phase::Idle`.
     fn free_at(&self) -> Ns {
         let heard = self.lock.as_ref().map_or(0, |lock| lock.arrival.end());
         self.idle_since.max(self.nav).max(self.energy_until).max(heard)
@@ -221,21 +225,21 @@ impl Station {
     }
 
     /// When the backoff of a category ends if nothing else is heard, or `NEVER`.
-    pub fn backoff_ends(&self, access: &Access) -> Ns {
-        if self.counts_down() { self.backoff_ends_at(access) } else { NEVER }
+    pub fn backoff_ends(&self, category: &AccessCategory) -> Ns {
+        if self.counts_down() { self.backoff_ends_at(category) } else { NEVER }
     }
 
-    /// Not in an exchange: what backoffs there are count down, or are held by the medium.
+    /// The station is in no exchange, so its backoffs count down or are frozen by a busy medium.
     #[inline]
     fn counts_down(&self) -> bool {
         self.phase == Phase::Idle && self.response.is_none() && self.data_at == NEVER
     }
 
     #[inline]
-    fn backoff_ends_at(&self, access: &Access) -> Ns {
-        let Some(backoff) = access.backoff() else { return NEVER };
-        let from = self.countdown_from(access.contention.space_ns, backoff.started);
-        from + Ns::from(backoff.slots) * access.contention.slot_ns
+    fn backoff_ends_at(&self, category: &AccessCategory) -> Ns {
+        let Some(backoff) = category.backoff() else { return NEVER };
+        let from = self.countdown_from(category.contention.space_ns, backoff.started);
+        from + Ns::from(backoff.slots) * category.contention.slot_ns
     }
 
     /// When the first backoff ends if nothing else is heard, or `NEVER`.
@@ -244,22 +248,22 @@ impl Station {
         if !self.contends || !self.counts_down() {
             return NEVER;
         }
-        let (first, others) = self.accesses.split_first();
-        others.iter().fold(self.backoff_ends_at(first), |ends, access| ends.min(self.backoff_ends_at(access)))
+        let (first, others) = self.categories.split_first();
+        others.iter().fold(self.backoff_ends_at(first), |ends, category| ends.min(self.backoff_ends_at(category)))
     }
 
-    /// A countdown is running or held.
+    /// Whether some category has a backoff.
     pub fn is_contending(&self) -> bool {
         self.contends
     }
 
-    /// Gives a category a backoff, or takes it away.
+    /// Sets or removes the backoff of a category.
     pub fn set_backoff(&mut self, index: usize, backoff: Option<Backoff>) {
-        self.contends = self.accesses.set_backoff(index, backoff);
+        self.contends = self.categories.set_backoff(index, backoff);
     }
 
-    /// When the station must act by itself, or be there for the end of a frame for it, if nothing else is heard.
-    /// `backoff_ends`: see `first_backoff_ends`.
+    /// When the station must be evaluated next if it hears nothing else: for one of its timers, or for the end of a
+    /// frame for it. `backoff_ends`: see `first_backoff_ends`.
     #[inline]
     pub fn due_at(&self, backoff_ends: Ns) -> Ns {
         let response_at = self.response.as_ref().map_or(NEVER, |response| response.at);
@@ -274,31 +278,32 @@ impl Station {
         arrivals.filter(|arrival| arrival.addressed).map(|arrival| arrival.end()).min().unwrap_or(NEVER)
     }
 
-    /// The medium turns busy at `at`: settles the countdowns (invariant 2). Call before the change is noted.
+    /// Updates the countdowns because the medium turns busy at `at` (invariant 2). Call this before recording the
+    /// change.
     #[inline(always)]
     pub fn freeze(&mut self, at: Ns) {
         if self.contends && self.is_idle(at) {
-            self.settle(at);
+            self.count_elapsed_slots(at);
         }
     }
 
     #[inline(never)]
-    fn settle(&mut self, at: Ns) {
-        for index in 0..self.accesses.len() {
-            let access = &self.accesses[index];
-            let Some(backoff) = access.backoff() else { continue };
-            let from = self.countdown_from(access.contention.space_ns, backoff.started);
+    fn count_elapsed_slots(&mut self, at: Ns) {
+        for index in 0..self.categories.len() {
+            let category = &self.categories[index];
+            let Some(backoff) = category.backoff() else { continue };
+            let from = self.countdown_from(category.contention.space_ns, backoff.started);
             if at + SAME_MOMENT_NS > from {
-                let elapsed = ((at + SAME_MOMENT_NS - from) / access.contention.slot_ns) as u32;
+                let elapsed = ((at + SAME_MOMENT_NS - from) / category.contention.slot_ns) as u32;
                 let slots = backoff.slots.saturating_sub(elapsed);
                 self.set_backoff(index, Some(Backoff { slots, ..backoff }));
             }
         }
     }
 
-    /// Draws a new backoff for a category from its present contention window, longer by `extra`.
+    /// Draws a new backoff for a category from its contention window, and adds `extra`.
     pub fn draw_backoff(&mut self, index: usize, now: Ns, extra: ExtraBackoff) -> u32 {
-        let cw = self.accesses[index].cw;
+        let cw = self.categories[index].cw;
         let slots = self.random.below(if self.rules.cw_inclusive { cw + 1 } else { cw });
         self.counters.backoffs += 1;
         self.counters.backoff_slots += u64::from(slots);
@@ -311,28 +316,28 @@ impl Station {
         slots
     }
 
-    /// Place of a category among the accesses.
+    /// Place of a category among the categories that the station has.
     pub fn index_of(&self, category: Category) -> usize {
-        if self.accesses.len() == 1 { 0 } else { category as usize }
+        if self.categories.len() == 1 { 0 } else { category as usize }
     }
 
-    /// The category whose exchange is under way.
-    pub fn access(&mut self) -> &mut Access {
-        &mut self.accesses[self.serving]
+    /// The category whose exchange is under way, or was last.
+    pub fn category(&mut self) -> &mut AccessCategory {
+        &mut self.categories[self.serving]
     }
 
     /// The packet whose exchange is under way.
-    pub fn current(&self) -> Option<Current> {
-        self.accesses[self.serving].current
+    pub fn frame_in_service(&self) -> Option<FrameInService> {
+        self.categories[self.serving].in_service
     }
 
-    /// Packets that wait, in all categories.
+    /// Packets waiting in all categories.
     pub fn waiting_pkts(&self) -> usize {
-        let (first, others) = self.accesses.split_first();
-        others.iter().fold(first.queue.len(), |pkts, access| pkts + access.queue.len())
+        let (first, others) = self.categories.split_first();
+        others.iter().fold(first.queue.len(), |pkts, category| pkts + category.queue.len())
     }
 
-    /// Notes that the queue is about to change, for its time average.
+    /// Updates the time averages of the queue. Call this before the queue changes.
     pub fn note_queue(&mut self, now: Ns) {
         let (waiting, lasted) = (self.waiting_pkts() as u128, u128::from(now - self.queue_changed_at));
         if waiting > 0 {
@@ -362,9 +367,9 @@ pub struct Counters {
     pub rts_failures: u64,
     /// Data frames without ACK.
     pub data_failures: u64,
-    /// Packets given up after the last RTS.
+    /// Packets dropped after the last RTS.
     pub drops_rts: u64,
-    /// Packets given up after the last data frame.
+    /// Packets dropped after the last data frame.
     pub drops_data: u64,
     /// Packets refused by the full interface queue.
     pub drops_queue: u64,
@@ -372,7 +377,7 @@ pub struct Counters {
     pub queue_max_pkts: u64,
     /// Integral of the queue's length over time, packets times ns.
     pub queue_pkt_ns: u128,
-    /// Integral of its square, for the deviation over time: packets squared times ns.
+    /// Integral of the squared queue length, for its standard deviation over time: packets squared times ns.
     pub queue_pkt2_ns: u128,
     /// Backoff slots drawn.
     pub backoff_slots: u64,
@@ -396,7 +401,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_queues_deviation_is_over_time() {
+    fn the_deviation_of_the_queue_is_over_time() {
         // 1 s with none, 1 s with two: mean 1, and always 1 away from it; 3 s with two: no deviation
         let second = 1_000_000_000;
         let counters = |mean: u128, square: u128| Counters {

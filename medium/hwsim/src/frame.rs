@@ -1,4 +1,4 @@
-//! What a medium reads of an 802.11 frame.
+//! The parts of an 802.11 frame that a medium reads.
 
 use crate::Mac;
 
@@ -28,7 +28,7 @@ pub enum Class {
 }
 
 impl Head {
-    /// Reads a frame without FCS; None if it is no frame with two addresses.
+    /// Reads a frame without FCS. None if it is not a frame with two addresses.
     ///
     /// Source: IEEE 802.11-2020 Sec. 9.2.4 (frame control), 9.3.2.1 (data), 9.2.4.5.2 (TID).
     pub fn read(frame: &[u8]) -> Option<Head> {
@@ -50,13 +50,13 @@ impl Head {
         })
     }
 
-    /// The frame is for a group.
+    /// Whether the receiver address is a group address.
     pub fn is_broadcast(&self) -> bool {
         self.receiver[0] & 1 == 1
     }
 }
 
-/// Which kinds of legacy rates a station has: 802.11b's, and those of OFDM.
+/// The kinds of legacy rates that a station has: those of 802.11b and those of OFDM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Rates {
@@ -64,11 +64,11 @@ pub struct Rates {
     pub ofdm: bool,
 }
 
-/// What the sender of a beacon or an association request says of its rates; None for other frames. (A probe request
-/// tells what the radio could do, not what its network allows.)
+/// The rates that the sender of a beacon or an association request announces. None for other frames. A probe request
+/// does not count, because it lists the rates of the radio and not those of its network.
 ///
 /// Source: IEEE 802.11-2020 Sec. 9.3.3.2, 9.3.3.5, 9.3.3.7 (frame bodies), 9.4.2.3, 9.4.2.13 (supported rates).
-pub fn told_rates(frame: &[u8]) -> Option<Rates> {
+pub fn announced_rates(frame: &[u8]) -> Option<Rates> {
     const HEADER_BYTES: usize = 24;
     let fixed_bytes = match frame.first()? {
         0x80 => 12, // beacon: timestamp, interval, capabilities
@@ -91,7 +91,7 @@ pub fn told_rates(frame: &[u8]) -> Option<Rates> {
     (rates.dsss || rates.ofdm).then_some(rates)
 }
 
-/// Whether this is a channel at 5 GHz or above, where there is no 802.11b.
+/// Whether this is a channel at 5 GHz or above, where 802.11b does not exist.
 pub fn is_above_2_4_ghz(frequency_mhz: u32) -> bool {
     frequency_mhz > BAND_EDGE_MHZ
 }
@@ -105,21 +105,22 @@ const FIRST_OFDM: usize = 4;
 /// Channels above are in the 5 GHz band.
 const BAND_EDGE_MHZ: u32 = 4_000;
 
-/// The rate at this place among the band's; None for a place that no legacy rate has.
+/// The legacy rate with this index in the band, or None.
 pub fn rate_bps(frequency_mhz: u32, index: i8) -> Option<u32> {
     RATES_BPS.get(first_of_band(frequency_mhz) + usize::try_from(index).ok()?).copied()
 }
 
-/// The place of this rate among the band's.
+/// The index of this rate in the band.
 pub fn rate_index(frequency_mhz: u32, rate_bps: u32) -> Option<u32> {
     let band = RATES_BPS.get(first_of_band(frequency_mhz)..)?;
     band.iter().position(|&rate| rate == rate_bps).map(|place| place as u32)
 }
 
-/// The legacy rate with the modulation and coding of an MCS, whatever its streams and width; None for no MCS.
+/// The legacy rate with the modulation and coding of an MCS, for any number of streams and any width. None for an
+/// invalid MCS.
 ///
 /// Source: IEEE 802.11-2020 Tables 17-4, 19-27 (eight per number of streams) and 21-29 (mac80211: streams less one in
-/// the upper four bits). 64-QAM 5/6 and 256-QAM have no legacy rate: the highest stands for them.
+/// the upper four bits). 64-QAM 5/6 and 256-QAM have no legacy rate and map to the highest one.
 pub fn mcs_rate_bps(index: i8, is_vht: bool) -> Option<u32> {
     const MBPS: [u32; 10] = [6, 12, 18, 24, 36, 48, 54, 54, 54, 54];
     let index = usize::try_from(index).ok()?;
@@ -171,14 +172,14 @@ mod tests {
             }
             frame
         };
-        let told = |dsss, ofdm| Some(Rates { dsss, ofdm });
+        let describe = |dsss, ofdm| Some(Rates { dsss, ofdm });
         let b = [0x82, 0x84, 11, 22]; // 1 and 2 Mbit/s are basic
-        assert_eq!(told_rates(&frame(0x80, 12, &b, &[])), told(true, false));
-        assert_eq!(told_rates(&frame(0x00, 4, &b, &[12, 108])), told(true, true));
-        assert_eq!(told_rates(&frame(0x20, 10, &[0x8c, 18, 255], &[])), told(false, true)); // 255: a selector, no rate
-        assert_eq!((told_rates(&frame(0x40, 0, &b, &[])), told_rates(&QOS_DATA)), (None, None));
+        assert_eq!(announced_rates(&frame(0x80, 12, &b, &[])), describe(true, false));
+        assert_eq!(announced_rates(&frame(0x00, 4, &b, &[12, 108])), describe(true, true));
+        assert_eq!(announced_rates(&frame(0x20, 10, &[0x8c, 18, 255], &[])), describe(false, true)); // 255: a selector, no rate
+        assert_eq!((announced_rates(&frame(0x40, 0, &b, &[])), announced_rates(&QOS_DATA)), (None, None));
         let whole = frame(0x80, 12, &b, &[12]);
-        (0..24 + 12 + 5 + 6).for_each(|length| assert_eq!(told_rates(&whole[..length]), None, "{length}"));
+        (0..24 + 12 + 5 + 6).for_each(|length| assert_eq!(announced_rates(&whole[..length]), None, "{length}"));
     }
 
     #[test]

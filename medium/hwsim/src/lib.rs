@@ -1,8 +1,8 @@
-//! What a medium under `mac80211_hwsim` hears and says, without I/O.
+//! The messages of a medium for `mac80211_hwsim`, without I/O.
 //!
 //! # Messages of the kernel (`message`, `frame`)
-//! Generic netlink, family MAC80211_HWSIM, version 1. A medium registers; from then on every frame that a simulated radio
-//! sends comes to it, and it alone decides who receives the frame, when, and what the sender is told.
+//! Generic netlink, family MAC80211_HWSIM, version 1. After a medium has registered, it gets every frame that a
+//! simulated radio sends. It alone decides which radios receive the frame and when, and which status the sender gets.
 //!
 //! # Files and socket of wmediumd (`libconfig`, `wmediumd_config`, `wmediumd_socket`, `mesh`)
 //! Mininet-WiFi starts its medium with a libconfig file and changes it through packed messages on a Unix socket.

@@ -35,7 +35,7 @@ impl Value {
         })
     }
 
-    /// A number, integer or not: an integer where a float is meant is one.
+    /// A number. An integer is valid where a float is expected.
     pub fn number(&self) -> Option<f64> {
         match *self {
             Value::Integer(number) => Some(number as f64),
@@ -49,18 +49,18 @@ impl Value {
         if let Value::Text(text) = self { Some(text) } else { None }
     }
 
-    /// A list's or array's items.
+    /// The items of a list or array.
     pub fn items(&self) -> Option<&[Value]> {
         if let Value::List(items) = self { Some(items) } else { None }
     }
 
-    /// A boolean; numbers count as C has it.
+    /// A boolean. Numbers count as in C.
     pub fn truth(&self) -> Option<bool> {
         if let Value::Bool(truth) = *self { Some(truth) } else { self.number().map(|number| number != 0.0) }
     }
 }
 
-/// As a file has it, for people; a group without its settings.
+/// The notation of a file, for messages. A group is shown without its settings.
 impl Display for Value {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         match self {
@@ -129,11 +129,11 @@ impl Reader<'_> {
                 return self.fail("a setting's name is expected");
             }
             if !(self.take(b'=') || self.take(b':')) {
-                return self.fail(&format!("'=' is expected after {name:?}"));
+                return self.fail(&format!("expected '=' after {name:?}"));
             }
             let value = self.value()?;
             if settings.contains_key(&name) {
-                return self.fail(&format!("{name:?} stands there twice"));
+                return self.fail(&format!("{name:?} is given twice"));
             }
             settings.insert(name, value);
             let _ = self.take(b';') || self.take(b',');
@@ -167,7 +167,7 @@ impl Reader<'_> {
         while !self.take(end) {
             items.push(self.value()?);
             if !self.take(b',') && self.peek() != Some(end) {
-                return self.fail(&format!("',' or {:?} is expected", char::from(end)));
+                return self.fail(&format!("expected ',' or {:?}", char::from(end)));
             }
         }
         Ok(Value::List(items))
@@ -204,7 +204,7 @@ impl Reader<'_> {
         };
         match value {
             Some(value) => Ok(value),
-            None => self.fail(&format!("a value is expected, not {word:?}")),
+            None => self.fail(&format!("expected a value, not {word:?}")),
         }
     }
 }
@@ -234,9 +234,9 @@ mod tests {
 
     #[test]
     fn errors_name_the_line() {
-        assert_eq!(Value::read("a = 1;\nb 2;").unwrap_err(), "line 2: '=' is expected after \"b\"");
-        assert_eq!(Value::read("a = ;").unwrap_err(), "line 1: a value is expected, not \"\"");
-        assert_eq!(Value::read("a = (1").unwrap_err(), "line 1: ',' or ')' is expected");
+        assert_eq!(Value::read("a = 1;\nb 2;").unwrap_err(), "line 2: expected '=' after \"b\"");
+        assert_eq!(Value::read("a = ;").unwrap_err(), "line 1: expected a value, not \"\"");
+        assert_eq!(Value::read("a = (1").unwrap_err(), "line 1: expected ',' or ')'");
         assert_eq!(Value::read("a = \"x").unwrap_err(), "line 1: a string does not end");
         assert!(Value::read(&"a = (".repeat(100)).is_err());
         assert!(Value::read(&format!("a = {}", "(".repeat(100))).unwrap_err().contains("too deeply"));

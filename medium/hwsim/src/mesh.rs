@@ -1,27 +1,32 @@
-//! The network that wmediumd's file describes and its socket changes: who is where, and how strongly each hears each.
+//! The network of a wmediumd configuration, which the socket can change: interfaces, positions and link qualities.
 //!
 //! Source: wmediumd (branch mininet-wifi), config.c, for the laws. Deviates:
-//! 1. Powers are computed in floating point; there they are cut to whole dB.
-//! 2. two_ray_ground: there, beyond the crossover the received power stands in the place of the loss; here the loss is
-//!    the law's, 40 lg d - 20 lg(ht hr). Antenna heights 1 m unless message 19 sets them.
-//! 3. The carrier is that of the frame; there it is that of the last frame that the station had sent when powers were
-//!    computed (at the start and whenever something moves), channel 1 if none (by itu: in Hz, 120 dB too much).
-//! 4. A fading coefficient is the standard deviation of a normal distribution, unrounded, drawn for each transmission
-//!    (ACKs and attempts too) and receiver; there once a frame, from a sum of twelve uniform numbers, cut to whole dB.
-//! 5. A whole number among the file's tx_powers is that power; there it is 0 dBm until the socket says more.
+//! 1. Powers are computed in floating point. wmediumd truncates them to whole dB.
+//! 2. two_ray_ground: beyond the crossover wmediumd uses the received power as the loss. Here the loss is that of the
+//!    model,
+//!    40 lg d - 20 lg(ht hr). Antennas are 1 m high unless message 19 sets their heights.
+//! 3. The carrier is that of the frame. wmediumd uses the carrier of the last frame that the station had sent when
+//!    powers
+//!    were computed (at the start and after each move), or channel 1 (with itu in Hz, which is 120 dB too much).
+//! 4. A fading coefficient is the standard deviation of a normal distribution, drawn for each transmission (attempts
+//!    and
+//!    ACKs) and receiver, without rounding. wmediumd draws once per frame from a sum of twelve uniform numbers, truncated to
+//!    whole dB.
+//! 5. An integer among the tx_powers of the file is that power. In wmediumd it is 0 dBm until the socket sets another
+//!    value.
 
 use crate::Mac;
 use crate::wmediumd_config::{Config, Law, Model};
 use crate::wmediumd_socket::{Outcome, Request};
 
 const SPEED_OF_LIGHT: f64 = 2.997_924_58e8;
-/// Closer than this the laws have no meaning.
+/// Smallest distance of the models.
 const NEAREST_M: f64 = 0.1;
-/// Strength of a link that only an error probability is known of, above noise.
+/// Signal-to-noise ratio of a link for which only an error probability is given.
 const GOOD_SNR_DB: f64 = 40.0;
-/// Of a pair that no link names: wmediumd's SNR_DEFAULT.
+/// Ratio of a pair without a link: SNR_DEFAULT of wmediumd.
 const UNNAMED_SNR_DB: f64 = 30.0;
-/// Of an antenna until the socket says otherwise: wmediumd's GAIN_DEFAULT, in the fork that Mininet-WiFi installs.
+/// Antenna gain until the socket sets another: GAIN_DEFAULT of the wmediumd that Mininet-WiFi installs.
 const GAIN_DB: f64 = 5.0;
 const NOISE_DBM: f64 = -91.0;
 
@@ -30,9 +35,9 @@ const NOISE_DBM: f64 = -91.0;
 pub struct Interface {
     /// Hardware address.
     pub mac: Mac,
-    /// Those on different mediums never hear each other.
+    /// Interfaces on different mediums never hear each other.
     pub medium: i32,
-    /// In m; (0, 0, 0) unless the model knows positions.
+    /// Position in m; (0, 0, 0) if the model has no positions.
     pub position_m: [f64; 3],
     tx_power_dbm: f64,
     gain_db: f64,
@@ -41,7 +46,7 @@ pub struct Interface {
     is_access_point: bool,
 }
 
-/// What decides over a link.
+/// The model of the links.
 #[derive(Clone, Debug, PartialEq)]
 enum Rule {
     Law {
@@ -72,7 +77,7 @@ pub struct Quality {
     pub snr_db: f64,
     /// Probability that a frame is lost for a reason other than noise and interference.
     pub loss: f64,
-    /// Standard deviation of what a single frame's power differs by, dB.
+    /// Standard deviation of the power of single frames, dB.
     pub fading_db: f64,
 }
 
@@ -108,7 +113,7 @@ impl Mesh {
         &self.interfaces
     }
 
-    /// Carries a request out; with the number of an interface it added. Unknown addresses change nothing.
+    /// Executes a request. Returns the number of an interface that it added. Unknown addresses change nothing.
     pub fn apply(&mut self, request: &Request) -> (Outcome, i32) {
         let done = match *request {
             Request::Shutdown => Ok(()),
@@ -146,7 +151,7 @@ impl Mesh {
         (done.err().unwrap_or(Outcome::Done), 0)
     }
 
-    /// How `to` hears what `from` sends at this frequency; None: not at all.
+    /// The quality at which `to` hears `from` at this frequency. None: it hears nothing.
     pub fn quality(&self, from: usize, to: usize, carrier_mhz: u32) -> Option<Quality> {
         let (a, b) = (self.interfaces.get(from)?.as_ref()?, self.interfaces.get(to)?.as_ref()?);
         if a.medium != b.medium {
@@ -170,7 +175,7 @@ impl Mesh {
         }
     }
 
-    /// Noise in dBm, to make a signal strength of a ratio.
+    /// Noise in dBm, to convert a ratio to a signal strength.
     pub fn noise_dbm(&self) -> f64 {
         if let Rule::Law { noise_dbm, .. } = self.rule { noise_dbm } else { NOISE_DBM }
     }
@@ -195,7 +200,7 @@ impl Mesh {
         self.interfaces[index].as_mut().map(change).ok_or(Outcome::NotFound)
     }
 
-    /// Changes what only a path loss law looks at.
+    /// Changes a parameter of the path loss model.
     fn under_law(&mut self, mac: Mac, change: impl FnOnce(&mut Interface)) -> Result<(), Outcome> {
         self.find(mac)?;
         if !matches!(self.rule, Rule::Law { .. }) {
@@ -234,7 +239,7 @@ impl Interface {
     }
 }
 
-/// A table of links; each holds both ways until the other way is named.
+/// A table of links. A link applies to both directions unless the other direction is given.
 fn mirrored(links: &[(usize, usize, f64)], count: usize) -> Vec<Vec<Option<f64>>> {
     let mut table = vec![vec![None; count]; count];
     for &(from, to, value) in links {
@@ -276,15 +281,16 @@ fn path_loss_db(law: Law, a: &Interface, b: &Interface, carrier_mhz: u32) -> f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wmediumd_config::Own;
+    use crate::wmediumd_config::PacelabSettings;
     use pacelab_air_config::Preset;
 
     const A: Mac = [2, 0, 0, 0, 0, 0];
     const B: Mac = [2, 0, 0, 0, 1, 0];
 
     fn mesh(model: Model) -> Mesh {
-        let own = Own { preset: Preset::Sinr, phy: None, rts_threshold_bytes: None, ranges_m: None, seed: 1 };
-        Mesh::new(&Config { interfaces: vec![A, B], mediums: vec![0, 0], model, fading_db: 3.0, own })
+        let settings =
+            PacelabSettings { preset: Preset::Sinr, phy: None, rts_threshold_bytes: None, ranges_m: None, seed: 1 };
+        Mesh::new(&Config { interfaces: vec![A, B], mediums: vec![0, 0], model, fading_db: 3.0, settings })
     }
 
     fn at_distance(m: f64, law: Law) -> Mesh {
@@ -309,7 +315,7 @@ mod tests {
         // 40.10 dB over the first metre, 3 x 10 dB over the decade
         let mesh = at_distance(10.0, Law::LogDistance { exponent: 3.0, xg_db: 0.0 });
         assert!((mesh.quality(0, 1, 2412).unwrap().snr_db - 44.90).abs() < 0.01);
-        assert!((mesh.quality(1, 0, 2412).unwrap().snr_db - 50.90).abs() < 0.01); // its own 20 dBm
+        assert!((mesh.quality(1, 0, 2412).unwrap().snr_db - 50.90).abs() < 0.01); // its settings 20 dBm
     }
 
     #[test]

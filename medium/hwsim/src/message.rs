@@ -7,7 +7,7 @@ use netlink_packet_generic::{GenlFamily, GenlHeader};
 
 use crate::Mac;
 
-/// The sender wants to know how it went (HWSIM_TX_CTL_REQ_TX_STATUS).
+/// The sender requests the transmission status (HWSIM_TX_CTL_REQ_TX_STATUS).
 pub const WANTS_STATUS: u32 = 1;
 /// No acknowledgement is expected (HWSIM_TX_CTL_NO_ACK).
 pub const NO_ACK: u32 = 2;
@@ -46,9 +46,9 @@ pub const STAGES: usize = 4;
 /// A stage of the retry chain: index into the band's rates (or an MCS), -1 when unused, and attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// Place in the band's rates.
+    /// Index into the rates of the band.
     pub rate_index: i8,
-    /// Attempts, made or allowed.
+    /// Attempts made or permitted.
     pub count: u8,
 }
 
@@ -66,20 +66,20 @@ pub struct Sent {
     pub frame: Vec<u8>,
     /// `WANTS_STATUS`, `NO_ACK`.
     pub flags: u32,
-    /// Centre of the channel in MHz, where the kernel says it.
+    /// Centre of the channel in MHz, if the kernel gives it.
     pub frequency_mhz: Option<u32>,
-    /// The retry chain that rate control asks for.
+    /// The retry chain of the rate control.
     pub chain: [Stage; STAGES],
-    /// What the index of each stage is: `STAGE_IS_HT`, `STAGE_IS_VHT`, or neither.
+    /// The kind of each stage's index: `STAGE_IS_HT`, `STAGE_IS_VHT`, or neither.
     pub stage_flags: [u16; STAGES],
-    /// Names the frame to the kernel.
+    /// The kernel's identifier of the frame.
     pub cookie: u64,
 }
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// The sender of this message is the medium from now on.
+    /// Registers the sender of this message as the medium.
     Register,
     /// A radio sends.
     Sent(Sent),
@@ -93,10 +93,10 @@ pub enum Message {
         rate_index: u32,
         /// Received signal strength in dBm.
         signal_dbm: i32,
-        /// Channel it came on, in MHz.
+        /// Channel in MHz.
         frequency_mhz: u32,
     },
-    /// How a transmission went (medium to kernel).
+    /// Transmission status (medium to kernel).
     Status {
         /// As in `Sent`.
         transmitter: Mac,
@@ -109,7 +109,7 @@ pub enum Message {
         /// As in `Sent`.
         cookie: u64,
     },
-    /// A radio also answers to this address now (true), or no longer (false).
+    /// A radio gets (true) or loses (false) a further address.
     Address {
         /// The radio's hardware address.
         transmitter: Mac,
@@ -118,7 +118,7 @@ pub enum Message {
         /// It is added.
         added: bool,
     },
-    /// A command that is no business of a medium.
+    /// A command that does not concern a medium.
     Other(u8),
 }
 
@@ -271,7 +271,7 @@ impl<'a> Attributes<'a> {
         Ok(chain)
     }
 
-    /// Of each stage; kernels before 5.10 send none.
+    /// Flags of each stage. Kernels before 5.10 do not send them.
     fn stage_flags(&self) -> [u16; STAGES] {
         let mut flags = [0; STAGES];
         for (flag, entry) in flags.iter_mut().zip(self.get(attribute::TX_INFO_FLAGS).unwrap_or(&[]).chunks_exact(3)) {

@@ -1,13 +1,14 @@
-//! wmediumd's configuration file, as Mininet-WiFi writes it, with keys of our own in a group `pacelab`.
+//! wmediumd's configuration file, as Mininet-WiFi writes it, with PaceLab's settings in a group `pacelab`.
 //!
 //! ```text
 //! ifaces: { ids = ["02:00:..", ...]; medium_array = ((0, 1), (2)); enable_interference = true; };
 //! model: { type = "path_loss"; positions = ((x, y, z), ...); tx_powers = (14.0, ...); ... };   or "snr", "prob"
-//! pacelab: { preset = "standard"; phy = "802.11bg"; rts_threshold = 2347; decode_m = 250.0; sense_m = 550.0; seed = 1; };
+//! pacelab: { preset = "standard"; phy = "802.11bg"; rts_threshold = 2347; decode_m = 250.0; sense_m = 550.0; seed = 1;
+//! };
 //! ```
 //!
-//! Source: wmediumd (branch mininet-wifi), config.c. Deviates: an integer is taken where a float is meant (there it
-//! silently becomes 0); a missing `medium_array` puts all on one medium; what nobody reads is refused by its name.
+//! Source: wmediumd (branch mininet-wifi), config.c. Deviates: an integer is valid where a float is expected (wmediumd
+//! reads it as 0). Without `medium_array` all interfaces share one medium. Unknown keys are refused by name.
 
 use pacelab_air_config::{PhyKind, Preset};
 use serde::Deserialize;
@@ -18,12 +19,12 @@ use crate::libconfig::Value;
 
 /// Noise floor of wmediumd in dBm.
 const NOISE_DBM: f64 = -91.0;
-/// More would be none of the fading that there is.
+/// Larger values do not occur in real fading.
 const MOST_FADING_DB: f64 = 40.0;
-/// Settings of our own for files that others write: an environment variable.
-pub const OWN_VARIABLE: &str = "PACELAB_WMEDIUMD";
-/// The groups of a file and what stands in them: all that wmediumd's branches read, and `count` and `band`, which their
-/// examples have although nobody reads them.
+/// Environment variable with PaceLab's settings, for files that other programs write.
+pub const SETTINGS_VARIABLE: &str = "PACELAB_WMEDIUMD";
+/// The groups of a file and their keys: all keys that the branches of wmediumd read, and the unused `count` and `band`
+/// of their examples.
 const GROUPS: [(&str, &str); 3] = [
     ("ifaces", "ids count links medium_array enable_interference"),
     (
@@ -33,25 +34,25 @@ const GROUPS: [(&str, &str); 3] = [
     ),
     ("pacelab", "preset phy rts_threshold decode_m sense_m seed"),
 ];
-/// wmediumd's interfaces are at most so many here.
+/// Most interfaces.
 const MOST_INTERFACES: usize = 1000;
 
-/// A whole configuration.
+/// A configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Hardware addresses; interfaces are numbered by their place.
+    /// Hardware addresses. An interface's number is its index.
     pub interfaces: Vec<Mac>,
-    /// The medium of each interface: those on different ones never hear each other.
+    /// The medium of each interface. Interfaces on different mediums never hear each other.
     pub mediums: Vec<i32>,
-    /// Who hears whom, and how well.
+    /// The model of the links.
     pub model: Model,
-    /// Standard deviation of what a single frame's power differs by, dB.
+    /// Standard deviation of the power of single frames, dB.
     pub fading_db: f64,
-    /// Keys that wmediumd does not know.
-    pub own: Own,
+    /// PaceLab's settings, which wmediumd does not know.
+    pub settings: PacelabSettings,
 }
 
-/// How the quality of a link is found.
+/// The model of link qualities.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Model {
     /// From positions.
@@ -67,13 +68,14 @@ pub enum Model {
         /// The law.
         law: Law,
     },
-    /// (from, to, dB); other pairs have wmediumd's default. Each holds both ways until the other way is named.
+    /// (from, to, dB). Other pairs have wmediumd's default. A link applies to both directions unless the other one is
+    /// given.
     Snr(Vec<(usize, usize, f64)>),
-    /// (from, to, probability of loss), and that of all other pairs.
+    /// (from, to, probability of loss), and the probability of all other pairs.
     ErrorProbability {
-        /// As listed.
+        /// The listed pairs.
         links: Vec<(usize, usize, f64)>,
-        /// Of pairs not listed.
+        /// The probability of all other pairs.
         otherwise: f64,
     },
 }
@@ -111,55 +113,55 @@ pub enum Law {
     },
 }
 
-/// Keys of our own.
+/// PaceLab's settings.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Own {
+pub struct PacelabSettings {
     /// Radio preset.
     pub preset: Preset,
-    /// Physical layer of all stations; None: as their channels and rates say.
+    /// Physical layer of all stations. None: it follows their channels and rates.
     pub phy: Option<PhyKind>,
     /// Frames of at least this size use RTS; None: never.
     pub rts_threshold_bytes: Option<u32>,
-    /// Ranges in m that take the place of the model's powers: (decode, sense).
+    /// Ranges in m that replace the powers of the model: (decode, sense).
     pub ranges_m: Option<(f64, f64)>,
     /// Seed of all backoffs.
     pub seed: u64,
 }
 
 impl Config {
-    /// Reads a file. `own`: the settings of its group `pacelab`, when they come from elsewhere.
+    /// Reads a file. `settings_text` has the settings of the group `pacelab` if they are not in the file.
     ///
     /// # Errors
-    /// One line: the key, the value and what is allowed.
-    pub fn read(text: &str, own_text: Option<&str>) -> Result<Config, String> {
+    /// The file is invalid. The message is one line with the key, the value and what is valid.
+    pub fn read(text: &str, settings_text: Option<&str>) -> Result<Config, String> {
         let mut file = Value::read(text)?;
-        if let (Some(own_text), Value::Group(settings)) = (own_text, &mut file) {
-            let group = Value::read(own_text).map_err(|error| format!("{OWN_VARIABLE}: {error}"))?;
+        if let (Some(settings_text), Value::Group(settings)) = (settings_text, &mut file) {
+            let group = Value::read(settings_text).map_err(|error| format!("{SETTINGS_VARIABLE}: {error}"))?;
             if settings.insert("pacelab".to_owned(), group).is_some() {
-                return Err(format!("pacelab: both the file and {OWN_VARIABLE} have such settings"));
+                return Err(format!("pacelab: set both in the file and in {SETTINGS_VARIABLE}; remove one of them"));
             }
         }
         known(&file)?;
-        let ids =
-            file.at("ifaces.ids").and_then(Value::items).ok_or("ifaces.ids: a list of MAC addresses is needed")?;
+        let ids = file.at("ifaces.ids").and_then(Value::items).ok_or("ifaces.ids: must be a list of MAC addresses")?;
         let interfaces = ids.iter().map(mac).collect::<Result<Vec<_>, _>>()?;
         if interfaces.is_empty() || interfaces.len() > MOST_INTERFACES {
-            return Err(format!("ifaces.ids: {} addresses: allowed are 1 to {MOST_INTERFACES}", interfaces.len()));
+            return Err(format!("ifaces.ids: {} addresses; must be 1 to {MOST_INTERFACES}", interfaces.len()));
         }
         if let Some(twice) = interfaces.iter().enumerate().find(|(i, mac)| interfaces[..*i].contains(mac)) {
-            return Err(format!("ifaces.ids: {} stands there twice", written(*twice.1)));
+            return Err(format!("ifaces.ids: {} is given twice", written(*twice.1)));
         }
         Ok(Config {
             mediums: mediums(&file, interfaces.len())?,
             model: model(&file, interfaces.len())?,
             fading_db: fading_db(&file)?,
-            own: own(&file)?,
+            settings: pacelab_settings(&file)?,
             interfaces,
         })
     }
 }
 
-/// Refuses what nobody reads: a slip of the pen, or a key of an old wmediumd, would leave the perfect medium in silence.
+/// Refuses unknown keys. If a typing error or a key of an old wmediumd were ignored, the medium would be perfect
+/// without a message.
 fn known(file: &Value) -> Result<(), String> {
     let Value::Group(groups) = file else { return Ok(()) };
     for (name, value) in groups {
@@ -168,18 +170,18 @@ fn known(file: &Value) -> Result<(), String> {
                 "path_loss" => {
                     "path_loss: of an old wmediumd; today it is a group model with type = \"path_loss\"".into()
                 }
-                _ => format!("{name}: allowed are {}", GROUPS.map(|group| group.0).join(", ")),
+                _ => format!("{name}: unknown group; must be one of {}", GROUPS.map(|group| group.0).join(", ")),
             });
         };
-        let Value::Group(settings) = value else { return Err(format!("{name}: {value}: a group {{ }} is needed")) };
+        let Value::Group(settings) = value else { return Err(format!("{name}: {value}: must be a group {{ }}")) };
         if let Some(key) = settings.keys().find(|key| !keys.split(' ').any(|known| known == *key)) {
-            return Err(format!("{name}.{key}: allowed are {}", keys.replace(' ', ", ")));
+            return Err(format!("{name}.{key}: unknown setting; must be one of {}", keys.replace(' ', ", ")));
         }
     }
     Ok(())
 }
 
-/// An address as people write it.
+/// The usual notation of an address.
 pub fn written(mac: Mac) -> String {
     mac.map(|octet| format!("{octet:02x}")).join(":")
 }
@@ -190,33 +192,33 @@ fn mac(value: &Value) -> Result<Mac, String> {
     let octets: Option<Vec<u8>> = text.split(':').map(octet).collect();
     octets
         .and_then(|octets| Mac::try_from(octets).ok())
-        .ok_or_else(|| format!("ifaces.ids: {text:?}: allowed is an address such as 02:00:00:00:00:00"))
+        .ok_or_else(|| format!("ifaces.ids: {text:?}: must be an address such as 02:00:00:00:00:00"))
 }
 
 fn mediums(file: &Value, count: usize) -> Result<Vec<i32>, String> {
     let mut medium_of = vec![0; count];
     for (number, members) in list_or_none(file, "ifaces.medium_array")?.iter().enumerate() {
-        for member in members.items().ok_or("ifaces.medium_array: a list of lists is needed")? {
-            // Those that are listed nowhere share the medium 0; listed ones start at 1.
+        for member in members.items().ok_or("ifaces.medium_array: must be a list of lists")? {
+            // Interfaces that are not listed share medium 0; the listed mediums start at 1.
             medium_of[place(member, count, "ifaces.medium_array")?] = number as i32 + 1;
         }
     }
     Ok(medium_of)
 }
 
-/// The list under `key`; empty when there is no such key.
+/// The list under `key`, or an empty one if the key is missing.
 fn list_or_none<'a>(file: &'a Value, key: &str) -> Result<&'a [Value], String> {
     let Some(value) = file.at(key) else { return Ok(&[]) };
-    value.items().ok_or_else(|| format!("{key}: {value}: a list is needed"))
+    value.items().ok_or_else(|| format!("{key}: {value}: must be a list"))
 }
 
-/// The number under `key`, or what stands for it when there is no such key.
+/// The number under `key`, or the default if the key is missing.
 fn number_or(file: &Value, key: &str, otherwise: f64) -> Result<f64, String> {
     let Some(value) = file.at(key) else { return Ok(otherwise) };
-    value.number().ok_or_else(|| format!("{key}: {value}: a number is needed"))
+    value.number().ok_or_else(|| format!("{key}: {value}: must be a number"))
 }
 
-/// What the file says under `key`.
+/// The value under `key` for a message.
 fn said(file: &Value, key: &str) -> String {
     file.at(key).map_or("nothing".to_owned(), Value::to_string)
 }
@@ -224,12 +226,12 @@ fn said(file: &Value, key: &str) -> String {
 fn place(value: &Value, count: usize, key: &str) -> Result<usize, String> {
     match value {
         Value::Integer(number) if (0..count as i64).contains(number) => Ok(*number as usize),
-        _ => Err(format!("{key}: {value}: allowed is an interface, 0 to {}", count - 1)),
+        _ => Err(format!("{key}: {value}: must be an interface, 0 to {}", count - 1)),
     }
 }
 
 fn model(file: &Value, count: usize) -> Result<Model, String> {
-    // As in wmediumd: links of the interfaces are signal-to-noise ratios, whatever the model is.
+    // As in wmediumd: the links of `ifaces` are signal-to-noise ratios with every model.
     if file.at("ifaces.links").is_some() {
         return Ok(Model::Snr(links(file, "ifaces.links", count)?));
     }
@@ -241,11 +243,11 @@ fn model(file: &Value, count: usize) -> Result<Model, String> {
             let links = links(file, "model.links", count)?;
             let mut all = links.iter().map(|link| link.2).chain([otherwise]);
             if let Some(wrong) = all.find(|probability| !(0.0..=1.0).contains(probability)) {
-                return Err(format!("model.links, default_prob: probability {wrong}: allowed is 0 to 1"));
+                return Err(format!("model.links, default_prob: probability {wrong}: must be from 0 to 1"));
             }
             Ok(Model::ErrorProbability { links, otherwise })
         }
-        _ => Err(format!("model.type: {}: allowed is path_loss, snr, prob", said(file, "model.type"))),
+        _ => Err(format!("model.type: {}: must be path_loss, snr or prob", said(file, "model.type"))),
     }
 }
 
@@ -254,19 +256,19 @@ fn links(file: &Value, key: &str, count: usize) -> Result<Vec<(usize, usize, f64
         .iter()
         .map(|row| match row.items() {
             Some([from, to, value]) => {
-                let number = value.number().ok_or_else(|| format!("{key}: {value}: a number is needed"))?;
+                let number = value.number().ok_or_else(|| format!("{key}: {value}: must be a number"))?;
                 Ok((place(from, count, key)?, place(to, count, key)?, number))
             }
-            _ => Err(format!("{key}: {row}: allowed is (from, to, value)")),
+            _ => Err(format!("{key}: {row}: must be (from, to, value)")),
         })
         .collect()
 }
 
 fn path_loss(file: &Value, count: usize) -> Result<Model, String> {
     if file.at("model.directions").is_some() {
-        return Err("model.directions: nobody moves by the file here; move interfaces by the socket (-s)".to_owned());
+        return Err("model.directions: not supported; move interfaces through the socket (-s)".to_owned());
     }
-    let rows = of_all(file, "model.positions", count)?.ok_or("model.positions: needed with path_loss")?;
+    let rows = of_all(file, "model.positions", count)?.ok_or("model.positions: missing; type path_loss needs it")?;
     let positions_m = rows
         .iter()
         .map(|row| match numbers(row)?.as_slice() {
@@ -274,15 +276,15 @@ fn path_loss(file: &Value, count: usize) -> Result<Model, String> {
             _ => None,
         })
         .collect::<Option<Vec<_>>>()
-        .ok_or("model.positions: allowed is (x, y, z) for each interface")?;
-    let powers = of_all(file, "model.tx_powers", count)?.ok_or("model.tx_powers: needed with path_loss")?;
+        .ok_or("model.positions: must be (x, y, z) for each interface")?;
+    let powers = of_all(file, "model.tx_powers", count)?.ok_or("model.tx_powers: missing; type path_loss needs it")?;
     let tx_powers_dbm = powers.iter().map(Value::number).collect::<Option<Vec<_>>>();
     let access_points = of_all(file, "model.isnodeaps", count)?
         .map(|items| items.iter().map(|item| item.truth().unwrap_or(false)).collect())
         .unwrap_or(vec![false; count]);
     Ok(Model::PathLoss {
         positions_m,
-        tx_powers_dbm: tx_powers_dbm.ok_or("model.tx_powers: numbers in dBm are needed")?,
+        tx_powers_dbm: tx_powers_dbm.ok_or("model.tx_powers: must be numbers in dBm")?,
         access_points,
         noise_dbm: number_or(file, "model.noise_threshold", NOISE_DBM)?,
         law: law(file)?,
@@ -293,7 +295,7 @@ fn fading_db(file: &Value) -> Result<f64, String> {
     match file.at("model.fading_coefficient") {
         None => Ok(0.0),
         Some(value) => value.number().filter(|db| (0.0..=MOST_FADING_DB).contains(db)).ok_or_else(|| {
-            format!("model.fading_coefficient: {value}: allowed is a number of dB, 0 to {MOST_FADING_DB}")
+            format!("model.fading_coefficient: {value}: must be a number of dB from 0 to {MOST_FADING_DB}")
         }),
     }
 }
@@ -301,7 +303,7 @@ fn fading_db(file: &Value) -> Result<f64, String> {
 fn law(file: &Value) -> Result<Law, String> {
     let number = |key: &str| {
         let value = file.at(&format!("model.{key}")).and_then(Value::number);
-        value.ok_or_else(|| format!("model.{key}: a number is needed with this model_name"))
+        value.ok_or_else(|| format!("model.{key}: must be a number; this model_name needs it"))
     };
     match file.at("model.model_name").and_then(Value::text) {
         Some("free_space") => Ok(Law::FreeSpace { system_loss: number("sL")? }),
@@ -312,7 +314,7 @@ fn law(file: &Value) -> Result<Law, String> {
             Ok(Law::Itu { floors: number("nFLOORS")?, floor_loss_db: number("lF")?, coefficient: number("pL")? })
         }
         _ => Err(format!(
-            "model.model_name: {}: allowed is free_space, log_distance, log_normal_shadowing, two_ray_ground, itu",
+            "model.model_name: {}: must be free_space, log_distance, log_normal_shadowing, two_ray_ground or itu",
             said(file, "model.model_name")
         )),
     }
@@ -323,7 +325,7 @@ fn of_all<'a>(file: &'a Value, key: &str, count: usize) -> Result<Option<&'a [Va
     let Some(value) = file.at(key) else { return Ok(None) };
     match value.items() {
         Some(items) if items.len() == count => Ok(Some(items)),
-        _ => Err(format!("{key}: a list of {count} is needed, one for each interface")),
+        _ => Err(format!("{key}: must be a list of {count}, one value for each interface")),
     }
 }
 
@@ -331,31 +333,31 @@ fn numbers(value: &Value) -> Option<Vec<f64>> {
     value.items()?.iter().map(Value::number).collect()
 }
 
-fn own(file: &Value) -> Result<Own, String> {
+fn pacelab_settings(file: &Value) -> Result<PacelabSettings, String> {
     if let Some(Value::Group(settings)) = file.at("pacelab") {
         let wordless = |key: &&&str| settings.get(**key).is_some_and(|value| value.number().is_none());
         if let Some(key) = ["rts_threshold", "decode_m", "sense_m", "seed"].iter().find(wordless) {
-            return Err(format!("pacelab.{key}: a number is needed"));
+            return Err(format!("pacelab.{key}: must be a number"));
         }
         let counts = |key: &&str| !matches!(settings.get(*key), None | Some(Value::Integer(0..)));
         if let Some(key) = ["rts_threshold", "seed"].into_iter().find(counts) {
-            return Err(format!("pacelab.{key}: {}: allowed is a whole number from 0 on", settings[key]));
+            return Err(format!("pacelab.{key}: {}: must be a whole number from 0 on", settings[key]));
         }
     }
     let number = |key: &str| file.at(&format!("pacelab.{key}")).and_then(Value::number);
     let preset = file.at("pacelab.preset").map_or(Some("sinr"), Value::text).unwrap_or_default();
-    let preset = named(preset).ok_or_else(|| format!("pacelab.preset: {preset:?}: allowed is ns2, standard, sinr"))?;
+    let preset = named(preset).ok_or_else(|| format!("pacelab.preset: {preset:?}: must be ns2, standard or sinr"))?;
     let phy = file.at("pacelab.phy").map(|value| value.text().unwrap_or_default());
     let phy = phy.map(|name| {
         let found = if name == "802.11bg" { Some(PhyKind::Bg) } else { named(name) };
-        found.ok_or_else(|| format!("pacelab.phy: {name:?}: allowed is 802.11a, 802.11b, 802.11g, 802.11bg"))
+        found.ok_or_else(|| format!("pacelab.phy: {name:?}: must be 802.11a, 802.11b, 802.11g or 802.11bg"))
     });
     let ranges_m = match (number("decode_m"), number("sense_m")) {
         (None, None) => None,
         (Some(decode), Some(sense)) if decode > 0.0 && sense >= decode => Some((decode, sense)),
-        _ => return Err("pacelab.decode_m, sense_m: both are needed, 0 < decode_m <= sense_m".to_owned()),
+        _ => return Err("pacelab.decode_m, sense_m: must both be given, with 0 < decode_m <= sense_m".to_owned()),
     };
-    Ok(Own {
+    Ok(PacelabSettings {
         preset,
         phy: phy.transpose()?,
         rts_threshold_bytes: number("rts_threshold").map(|bytes| bytes.clamp(0.0, f64::from(u32::MAX)) as u32),
@@ -364,7 +366,7 @@ fn own(file: &Value) -> Result<Own, String> {
     })
 }
 
-/// What the air configuration calls so.
+/// The value with this name in the air configuration.
 fn named<'a, T: Deserialize<'a>>(name: &'a str) -> Option<T> {
     T::deserialize(StrDeserializer::<Error>::new(name)).ok()
 }
@@ -373,7 +375,7 @@ fn named<'a, T: Deserialize<'a>>(name: &'a str) -> Option<T> {
 mod tests {
     use super::*;
 
-    /// As an unmodified Mininet-WiFi writes it in interference mode.
+    /// The file of an unmodified Mininet-WiFi in interference mode.
     const INTERFERENCE: &str = r#"ifaces:
 {
 	ids = [
@@ -413,8 +415,8 @@ model:
         assert_eq!(noise_dbm, -91.0);
         assert_eq!(law, Law::LogDistance { exponent: 4.0, xg_db: 0.0 });
         assert_eq!(
-            config.own,
-            Own { preset: Preset::Sinr, phy: None, rts_threshold_bytes: None, ranges_m: None, seed: 1 }
+            config.settings,
+            PacelabSettings { preset: Preset::Sinr, phy: None, rts_threshold_bytes: None, ranges_m: None, seed: 1 }
         );
     }
 
@@ -427,14 +429,14 @@ model:
         let config = Config::read(text, None).unwrap();
         assert_eq!(config.mediums, [1, 0, 1]);
         assert_eq!(config.model, Model::Snr(vec![(0, 1, 20.0)]));
-        let own = Own {
+        let settings = PacelabSettings {
             preset: Preset::Ns2,
             phy: Some(PhyKind::B),
             rts_threshold_bytes: Some(0),
             ranges_m: Some((250.0, 550.0)),
             seed: 7,
         };
-        assert_eq!(config.own, own);
+        assert_eq!(config.settings, settings);
     }
 
     #[test]
@@ -461,53 +463,58 @@ model:
     }
 
     #[test]
-    fn own_keys_come_from_elsewhere_where_others_write_the_file() {
+    fn the_settings_of_pacelab_can_come_from_the_environment() {
         let config = Config::read(INTERFERENCE, Some("rts_threshold = 0; seed = 7;")).unwrap();
-        assert_eq!((config.own.rts_threshold_bytes, config.own.seed), (Some(0), 7));
-        let wrong = |own: &str| Config::read(INTERFERENCE, Some(own)).unwrap_err();
-        assert!(wrong("rts_treshold = 0").starts_with("pacelab.rts_treshold: allowed are preset, phy"));
-        assert!(wrong("rts_threshold = \"0\"").starts_with("pacelab.rts_threshold: a number"));
+        assert_eq!((config.settings.rts_threshold_bytes, config.settings.seed), (Some(0), 7));
+        let wrong = |settings: &str| Config::read(INTERFERENCE, Some(settings)).unwrap_err();
+        assert!(
+            wrong("rts_treshold = 0").starts_with("pacelab.rts_treshold: unknown setting; must be one of preset, phy")
+        );
+        assert!(wrong("rts_threshold = \"0\"").starts_with("pacelab.rts_threshold: must be a number"));
         assert!(wrong("= 0").starts_with("PACELAB_WMEDIUMD: line 1"));
         let both = format!("{INTERFERENCE} pacelab: {{ seed = 1; }};");
         assert!(Config::read(&both, Some("seed = 2")).unwrap_err().contains("both"));
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn a_wrong_value_is_named() {
         let wrong = |from: &str, to: &str| Config::read(&INTERFERENCE.replace(from, to), None).unwrap_err();
         assert!(wrong("path_loss\"", "magic\"").starts_with("model.type"));
-        assert!(wrong("(10.0, 10.0, 0.0),", "").starts_with("model.positions: a list of 2"));
+        assert!(wrong("(10.0, 10.0, 0.0),", "").starts_with("model.positions: must be a list of 2"));
         assert!(wrong("\"02:00:00:00:01:00\"", "\"02:00\"").contains("\"02:00\""));
         assert!(wrong("02:00:00:00:01:00", "02:00:00:00:00:00").contains("twice"));
-        assert!(wrong("log_distance", "magic").starts_with("model.model_name: \"magic\": allowed is free_space"));
-        assert!(wrong("model_name = \"log_distance\";", "").starts_with("model.model_name: nothing: allowed is"));
+        assert!(wrong("log_distance", "magic").starts_with("model.model_name: \"magic\": must be free_space"));
+        assert!(wrong("model_name = \"log_distance\";", "").starts_with("model.model_name: nothing: must be"));
         assert!(wrong("02:00:00:00:01:00", "02:00:00:00:+1:00").contains("+1"));
-        assert!(wrong("-91;", "\"x\";").starts_with("model.noise_threshold: \"x\": a number"));
+        assert!(wrong("-91;", "\"x\";").starts_with("model.noise_threshold: \"x\": must be a number"));
         assert!(wrong("xg = 0.0;", "xg = 0.0; directions = ((1.0, 0.0), (0.0, 0.0));").starts_with("model.directions"));
-        assert!(wrong("xg = 0.0;", "xg = 0.0; xg = 1.0;").ends_with("\"xg\" stands there twice"));
+        assert!(wrong("xg = 0.0;", "xg = 0.0; xg = 1.0;").ends_with("\"xg\" is given twice"));
         for (settings, said) in [
-            ("medium_array = 5", "ifaces.medium_array: 5: a list"),
-            ("links = 5", "ifaces.links: 5: a list"),
-            ("links = ((0, 7, 20))", "ifaces.links: 7: allowed is an interface, 0 to 1"),
-            ("links = ((0, \"x\"))", "ifaces.links: (0, \"x\"): allowed is (from, to, value)"),
-            ("}; model: { type = \"prob_asymmetric\"", "model.type: \"prob_asymmetric\": allowed is path_loss"),
-            ("}; model: { type = 5", "model.type: 5: allowed is path_loss"),
-            ("error_probs = ((0, 1, 0.5))", "ifaces.error_probs: allowed are ids, count, links"),
-            ("}; model: { defualt_prob = 1.0", "model.defualt_prob: allowed are type, band, links, default_prob"),
+            ("medium_array = 5", "ifaces.medium_array: 5: must be a list"),
+            ("links = 5", "ifaces.links: 5: must be a list"),
+            ("links = ((0, 7, 20))", "ifaces.links: 7: must be an interface, 0 to 1"),
+            ("links = ((0, \"x\"))", "ifaces.links: (0, \"x\"): must be (from, to, value)"),
+            ("}; model: { type = \"prob_asymmetric\"", "model.type: \"prob_asymmetric\": must be path_loss"),
+            ("}; model: { type = 5", "model.type: 5: must be path_loss"),
+            ("error_probs = ((0, 1, 0.5))", "ifaces.error_probs: unknown setting; must be one of ids, count, links"),
+            (
+                "}; model: { defualt_prob = 1.0",
+                "model.defualt_prob: unknown setting; must be one of type, band, links, default_prob",
+            ),
             ("}; path_loss: { positions = ((0.0, 0.0), (9.0, 0.0))", "path_loss: of an old wmediumd; today"),
-            ("}; modle: { type = \"snr\"", "modle: allowed are ifaces, model, pacelab"),
-            ("}; model = 5; pacelab: { seed = 1", "model: 5: a group"),
+            ("}; modle: { type = \"snr\"", "modle: unknown group; must be one of ifaces, model, pacelab"),
+            ("}; model = 5; pacelab: { seed = 1", "model: 5: must be a group"),
             ("}; model: { type = \"prob\"; default_prob = 7", "model.links, default_prob: probability 7"),
-            ("}; model: { type = \"prob\"; default_prob = true", "model.default_prob: true: a number"),
-            ("}; pacelab = 5; model: { type = \"snr\"", "pacelab: 5: a group"),
-            ("}; pacelab: { seed = -5", "pacelab.seed: -5: allowed is a whole number"),
-            ("}; pacelab: { rts_threshold = 1.5", "pacelab.rts_threshold: 1.5: allowed is a whole number"),
+            ("}; model: { type = \"prob\"; default_prob = true", "model.default_prob: true: must be a number"),
+            ("}; pacelab = 5; model: { type = \"snr\"", "pacelab: 5: must be a group"),
+            ("}; pacelab: { seed = -5", "pacelab.seed: -5: must be a whole number"),
+            ("}; pacelab: { rts_threshold = 1.5", "pacelab.rts_threshold: 1.5: must be a whole number"),
         ] {
             let ids = "ids = [\"02:00:00:00:00:00\", \"02:00:00:00:01:00\"]";
-            let told = Config::read(&format!("ifaces: {{ {ids}; {settings}; }};"), None).unwrap_err();
-            assert!(told.starts_with(said), "{told}");
+            let reported = Config::read(&format!("ifaces: {{ {ids}; {settings}; }};"), None).unwrap_err();
+            assert!(reported.starts_with(said), "{reported}");
         }
         assert!(Config::read("", None).unwrap_err().starts_with("ifaces.ids"));
-        assert!(Config::read("ifaces: { ids = []; };", None).unwrap_err().contains("allowed are 1 to"));
+        assert!(Config::read("ifaces: { ids = []; };", None).unwrap_err().contains("must be 1 to"));
     }
 }

@@ -1,16 +1,16 @@
 //! The socket protocol of wmediumd's server: packed, big-endian, one octet of type first.
 //!
-//! A response is its type, the whole request, and a result; three differ (`Request::response`). A client reads exactly the
-//! size it expects. Source: wmediumd (branch mininet-wifi), wserver_messages.h.
+//! A response is its type, the whole request, and a result; three differ (`Request::response`). A client reads exactly
+//! the size it expects. Source: wmediumd (branch mininet-wifi), wserver_messages.h.
 
 use crate::Mac;
 
-/// Where the client looks for it.
+/// Path of the socket.
 pub const SOCKET_PATH: &str = "/var/run/wmediumd.sock";
 /// Rows and columns of a per-rate error matrix (message 11).
 const MATRIX: usize = 12 * 12;
 
-/// What a request came to.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Outcome {
@@ -20,7 +20,7 @@ pub enum Outcome {
     WrongMode = 3,
 }
 
-/// What a client asks for.
+/// A request.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum Request {
@@ -38,7 +38,7 @@ pub enum Request {
         to: Mac,
         probability: f64,
     },
-    /// Per size and rate; only known here, not acted upon.
+    /// Per size and rate. Accepted without an effect.
     ErrorMatrix {
         from: Mac,
         to: Mac,
@@ -73,7 +73,7 @@ pub enum Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownType(pub u8);
 
-/// Octets of a request of this type, its type included.
+/// Size of a request of this type, including the type.
 pub fn request_bytes(kind: u8) -> Result<usize, UnknownType> {
     Ok(1 + match kind {
         0 => 0,
@@ -88,7 +88,7 @@ pub fn request_bytes(kind: u8) -> Result<usize, UnknownType> {
 }
 
 impl Request {
-    /// Reads a request at the head of what has come so far: the request and its size, or None while more must come.
+    /// Parses the first request of the received bytes. Returns the request and its size, or None if it is incomplete.
     pub fn read(buffer: &[u8]) -> Result<Option<(Request, usize)>, UnknownType> {
         let Some(&kind) = buffer.first() else { return Ok(None) };
         let size = request_bytes(kind)?;
@@ -119,7 +119,7 @@ impl Request {
     }
 }
 
-/// The answer to a request of these octets. `id` is that of an interface added. None: no answer (shutdown).
+/// The response to a request of these octets. `id` is the number of an added interface. None: no response (shutdown).
 pub fn response(request: &[u8], outcome: Outcome, id: i32) -> Option<Vec<u8>> {
     let kind = *request.first()?;
     if kind == 0 {
@@ -138,7 +138,7 @@ pub fn response(request: &[u8], outcome: Outcome, id: i32) -> Option<Vec<u8>> {
     Some(answer)
 }
 
-/// N octets at `at`; the caller knows that they are there.
+/// N octets at `at`. The caller has checked the length.
 fn bytes<const N: usize>(body: &[u8], at: usize) -> [u8; N] {
     let mut out = [0; N];
     out.copy_from_slice(&body[at..at + N]);

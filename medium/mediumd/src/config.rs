@@ -1,4 +1,4 @@
-//! The configuration, version 1, as PROTOCOL.md states it. The radio is that of an air configuration.
+//! The configuration, version 1; see PROTOCOL.md. Its radio is the radio of an air configuration.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use pacelab_air_config::{Propagation, Radio as RadioSettings};
-use pacelab_engine::AirConfig;
+use pacelab_engine::{AirConfig, StationId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The version of configuration and protocol that this crate understands.
+/// Supported version of configuration and protocol.
 pub const VERSION: u32 = 1;
 
-/// Bounds the pool, and the work of one broadcast.
+/// Limits the size of the pool and the work of one broadcast.
 const STATIONS_MAX: usize = 64;
 const QUEUE_PKTS_MAX: u32 = 10_000;
 /// IEEE 802.11-2016 Sec. 9.2.4.7.1: 2304 bytes of MSDU, less LLC and SNAP, rounded down.
@@ -52,7 +52,7 @@ pub struct Station {
     pub hwsim: Option<Radio>,
 }
 
-/// Where a station's TAP device is to be.
+/// The place of a station's TAP device.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)]
@@ -77,7 +77,7 @@ impl Config {
     /// Reads and checks a configuration.
     ///
     /// # Errors
-    /// One line: the key, the value and what is allowed.
+    /// The configuration is invalid. The message is one line with the key, the value and what is valid.
     pub fn from_json(text: &str) -> Result<Self, String> {
         let config: Config = serde_json::from_str(text).map_err(|error| format!("configuration: {error}"))?;
         config.check()?;
@@ -106,17 +106,17 @@ impl Config {
         let count = self.stations.len() as u32;
         let is_none = |&&(from, to, _): &&(u32, u32, u32)| from.max(to) >= count || from == to;
         if let Some((from, to, _)) = self.link_rates_bps.iter().find(is_none) {
-            return Err(format!("link_rates_bps: {from} to {to}: two different stations of 0..{count}"));
+            return Err(format!("link_rates_bps: {from} to {to}: must be two different stations of 0..{count}"));
         }
         let link_rates = self.link_rates_bps.iter().map(|&(_, _, rate_bps)| rate_bps);
         self.check_propagation(&self.radio.propagation)?;
         self.radio.check(self.stations.iter().filter_map(|station| station.data_rate_bps).chain(link_rates))
     }
 
-    /// Checks what is to be put in the place of the radio's propagation, or is there.
+    /// Checks a propagation model against the stations.
     ///
     /// # Errors
-    /// One line that names the value and what is allowed.
+    /// The model is invalid. The message is one line with the value and what is valid.
     pub fn check_propagation(&self, propagation: &Propagation) -> Result<(), String> {
         check_numbers(propagation, self.stations.len() as u32)?;
         self.stations.iter().try_for_each(|station| propagation.check_place(&station.name, station.position_m))
@@ -125,15 +125,17 @@ impl Config {
     /// The engine's configuration.
     pub fn air(&self) -> AirConfig {
         let rate_bps = |station: &Station| station.data_rate_bps.unwrap_or(self.radio.data_rate_bps);
+        let link_rates =
+            self.link_rates_bps.iter().map(|&(from, to, rate_bps)| (StationId(from), StationId(to), rate_bps));
         AirConfig {
             radio: self.radio.clone(),
             seed: self.seed,
             positions_m: self.stations.iter().map(|station| station.position_m.unwrap_or([0.0, 0.0])).collect(),
             links: None,
             data_rates_bps: self.stations.iter().map(rate_bps).collect(),
-            link_rates_bps: self.link_rates_bps.clone(),
+            link_rates_bps: link_rates.collect(),
             overhead_bytes: None,
-            tap: false,
+            trace: false,
         }
     }
 }
@@ -147,29 +149,32 @@ impl Station {
             return Err(format!("station {:?}: mac {}: must not be a group address", self.name, self.mac));
         }
         if self.mac == Mac([0; 6]) {
-            return Err(format!("station {:?}: mac {}: no interface takes it", self.name, self.mac));
+            return Err(format!("station {:?}: mac {}: must not be zero", self.name, self.mac));
         }
         if self.tap.is_some() == self.hwsim.is_some() {
-            return Err(format!("station {:?}: one of \"tap\" and \"hwsim\" is needed", self.name));
+            return Err(format!("station {:?}: must have \"tap\" or \"hwsim\"", self.name));
         }
         let Some(Tap { name, .. }) = &self.tap else { return Ok(()) };
         let spelled = name.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'/' | b':' | b'%'));
         if !spelled || !(1..=INTERFACE_NAME_MAX).contains(&name.len()) || name == "." || name == ".." {
-            return Err(format!("station {:?}: tap name {name:?}: no name of an interface", self.name));
+            return Err(format!("station {:?}: tap name {name:?}: must be a valid interface name", self.name));
         }
         Ok(())
     }
 
     fn check_beside(&self, other: &Station) -> Result<(), String> {
         if self.name == other.name {
-            return Err(format!("station {:?}: there are two of this name", self.name));
+            return Err(format!("station {:?}: the name is used twice", self.name));
         }
         if self.mac == other.mac {
-            return Err(format!("station {:?}: mac {} is station {:?}'s too", self.name, self.mac, other.name));
+            return Err(format!("station {:?}: mac {}: already used by station {:?}", self.name, self.mac, other.name));
         }
         match (&self.tap, &other.tap) {
             (Some(tap), Some(others)) if tap.netns == others.netns && tap.name == others.name => {
-                return Err(format!("station {:?}: tap {:?} is station {:?}'s too", self.name, tap.name, other.name));
+                return Err(format!(
+                    "station {:?}: tap {:?}: already used by station {:?}",
+                    self.name, tap.name, other.name
+                ));
             }
             (Some(_), None) | (None, Some(_)) => {
                 return Err(format!("station {:?}: \"tap\" and \"hwsim\" do not go together", self.name));
@@ -178,7 +183,7 @@ impl Station {
         }
         let radio = self.hwsim.map(|radio| radio.mac);
         if radio.is_some() && radio == other.hwsim.map(|radio| radio.mac) {
-            return Err(format!("station {:?}: its radio is station {:?}'s too", self.name, other.name));
+            return Err(format!("station {:?}: its radio is already used by station {:?}", self.name, other.name));
         }
         Ok(())
     }
@@ -191,10 +196,10 @@ fn check_numbers(propagation: &Propagation, stations: u32) -> Result<(), String>
             let mut named = BTreeSet::new();
             for &(from, to, power_w) in links {
                 if !named.insert((from, to)) {
-                    return Err(format!("matrix: {from} to {to}: this link stands there twice"));
+                    return Err(format!("matrix: {from} to {to}: this link is given twice"));
                 }
                 if from.max(to) >= stations || from == to {
-                    return Err(format!("matrix: {from} to {to}: two different stations of 0..{stations}"));
+                    return Err(format!("matrix: {from} to {to}: must be two different stations of 0..{stations}"));
                 }
                 check_number("matrix: power_w", power_w, 0.0, 1e3)?;
             }
@@ -215,7 +220,7 @@ fn check_number(name: &str, value: f64, low: f64, high: f64) -> Result<(), Strin
     if (low..=high).contains(&value) { Ok(()) } else { Err(format!("{name} {value}: must lie in [{low}, {high}]")) }
 }
 
-/// An Ethernet address: six bytes, as on the wire.
+/// An Ethernet address: six bytes, in the order in which they are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mac(pub [u8; 6]);
 
@@ -242,7 +247,7 @@ impl FromStr for Mac {
 }
 
 fn refusal(text: &str) -> String {
-    format!("mac {text:?}: six pairs of hexadecimal digits with colons between")
+    format!("mac {text:?}: must be six pairs of hexadecimal digits separated by colons")
 }
 
 impl fmt::Display for Mac {
@@ -302,20 +307,20 @@ pub mod tests {
     #[test]
     fn a_good_configuration_is_the_engines() {
         let air = line(3, 200.0, "ns2").air();
-        assert_eq!(air.positions_m, [[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]]);
-        assert_eq!((air.data_rates_bps, air.radio.queue_pkts, air.tap), (vec![2_000_000; 3], 50, false));
+        assert_eq!(air.positions_m, vec![[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]].into());
+        assert_eq!((air.data_rates_bps, air.radio.queue_pkts, air.trace), (vec![2_000_000; 3].into(), 50, false));
     }
 
     #[test]
     fn bad_values_are_refused_with_one_line_that_names_them() {
         let good = line_json(2, 200.0, "ns2");
-        for (old, new, told) in [
+        for (old, new, reported) in [
             ("\"version\": 1", "\"version\": 2", "version 2"),
             ("\"seed\": 1", "\"seed\": 1, \"sed\": 1", "sed"),
-            ("\"name\": \"n1\"", "\"name\": \"n0\"", "two of this name"),
+            ("\"name\": \"n1\"", "\"name\": \"n0\"", "the name is used twice"),
             ("00:02", "00:01", "02:00:00:00:00:01"),
             ("02:00:00:00:00:02", "03:00:00:00:00:02", "group"),
-            ("02:00:00:00:00:02", "00:00:00:00:00:00", "no interface takes it"),
+            ("02:00:00:00:00:02", "00:00:00:00:00:00", "must not be zero"),
             ("02:00:00:00:00:02", "02:00", "02:00"),
             ("\"air1\"", "\"a/b\"", "a/b"),
             ("\"air1\"", "\"air0\"", "air0"),
@@ -326,17 +331,13 @@ pub mod tests {
             ("\"queue_pkts\": 50", "\"queue_pkts\": 1000000", "queue_pkts 1000000"),
             ("\"seed\": 1", "\"seed\": 1, \"mtu_bytes\": 9000", "mtu_bytes 9000"),
             ("\"seed\": 1", "\"seed\": 1, \"link_rates_bps\": [[0, 2, 1000000]]", "0 to 2"),
-            ("\"seed\": 1", "\"seed\": 1, \"link_rates_bps\": [[1, 1, 1000000]]", "1 to 1: two different"),
-            (
-                "\"two-ray\"",
-                "\"matrix\", \"links\": [[0, 1, 1e-9], [0, 1, 1e-6]]",
-                "0 to 1: this link stands there twice",
-            ),
+            ("\"seed\": 1", "\"seed\": 1, \"link_rates_bps\": [[1, 1, 1000000]]", "1 to 1: must be two different"),
+            ("\"two-ray\"", "\"matrix\", \"links\": [[0, 1, 1e-9], [0, 1, 1e-6]]", "0 to 1: this link is given twice"),
             ("\"two-ray\"", "\"range\", \"decode_m\": 550, \"sense_m\": 250", "decode_m 550"),
         ] {
             assert!(good.contains(old), "{old}");
             let error = Config::from_json(&good.replace(old, new)).expect_err(new);
-            assert!(error.contains(told) && !error.contains('\n'), "{new}: {error}");
+            assert!(error.contains(reported) && !error.contains('\n'), "{new}: {error}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Start and end: everything is made in an order in which its failure leaves nothing behind.
+//! Start and end of the daemon. The order of the steps ensures that a failed step leaves nothing behind.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -14,15 +14,15 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::getppid;
 use pacelab_engine::Phy;
-use pacelab_hwsim::wmediumd_config::OWN_VARIABLE;
+use pacelab_hwsim::wmediumd_config::SETTINGS_VARIABLE;
 use pacelab_hwsim::wmediumd_socket::SOCKET_PATH;
 
-use crate::air::pump::{Ledger, Pump, clock_ns};
-use crate::air::{AirHandle, Order, Shared, Work, ring};
+use crate::air::pump::{Pump, Telemetry, clock_ns};
+use crate::air::{AirCommand, AirHandle, Shared, Work, ring};
 use crate::config::{Config, Mac};
 use crate::frames::carrier::Carrier;
 use crate::frames::ethernet::Ethernet;
-use crate::frames::radio::{Radios, with_nobody};
+use crate::frames::radio::{Radios, with_null_station};
 use crate::options::{self, Command, Options, WmediumdCommand};
 use crate::radio_hosts::{RadioHosts, RadioSocket};
 use crate::socket::report::Reporter;
@@ -30,32 +30,32 @@ use crate::socket::wmediumd_server::WmediumdServer;
 use crate::socket::{Server, SocketFile};
 use crate::syscalls;
 use crate::tap_hosts::{Tap, TapHosts, TapInfo};
-use crate::world::World;
+use crate::wmediumd_network::WmediumdNetwork;
 
-/// The other name.
+/// The name under which the program acts as wmediumd.
 const WMEDIUMD: &str = "wmediumd";
 
 /// Descriptors of a station: its TAP and the counters of its namespace.
 const OF_A_STATION: u64 = 2;
-/// All others: clients, what there is one of, and what the caller left open.
+/// Other descriptors: clients, single descriptors, and those that the caller left open.
 const OF_ALL: u64 = 128;
 
-/// Why it ends before its time: whose fault it is, and one line.
-enum Trouble {
+/// Why the daemon cannot run: the cause, and a message of one line.
+enum FatalError {
     Usage(String),
     Host(String),
     Bug(String),
 }
 
-/// The program.
+/// Runs the program.
 pub fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(trouble) => {
             let (code, message) = match trouble {
-                Trouble::Usage(message) => (2, message),
-                Trouble::Host(message) => (3, message),
-                Trouble::Bug(message) => (4, message),
+                FatalError::Usage(message) => (2, message),
+                FatalError::Host(message) => (3, message),
+                FatalError::Bug(message) => (4, message),
             };
             eprintln!("{}: {message}", if is_wmediumd() { WMEDIUMD } else { "mediumd" });
             ExitCode::from(code)
@@ -63,29 +63,29 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Whether it is called, or told as its first argument, to be wmediumd.
+/// Whether the program name or the first argument is `wmediumd`.
 fn is_wmediumd() -> bool {
     let mut arguments = std::env::args_os();
     let called = arguments.next().is_some_and(|path| Path::new(&path).file_name() == Some(WMEDIUMD.as_ref()));
     called || arguments.next().is_some_and(|first| first == WMEDIUMD)
 }
 
-fn run() -> Result<(), Trouble> {
+fn run() -> Result<(), FatalError> {
     if is_wmediumd() {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let options = arguments.strip_prefix(&[WMEDIUMD.to_owned()]).unwrap_or(&arguments).to_vec();
-        return match options::parse_wmediumd(options).map_err(Trouble::Usage)? {
+        return match options::parse_wmediumd(options).map_err(FatalError::Usage)? {
             WmediumdCommand::Help => print_line(options::WMEDIUMD_USAGE),
             WmediumdCommand::Version => print_line(concat!("wmediumd of mediumd ", env!("CARGO_PKG_VERSION"))),
             WmediumdCommand::Run { config, serves } => serve_as_wmediumd(&config, serves),
         };
     }
-    let options = match options::parse(std::env::args().skip(1)).map_err(Trouble::Usage)? {
+    let options = match options::parse(std::env::args().skip(1)).map_err(FatalError::Usage)? {
         Command::Help => return print_line(options::USAGE),
         Command::Version => return print_line(concat!("mediumd ", env!("CARGO_PKG_VERSION"))),
         Command::Run(options) => options,
     };
-    let config = Config::from_json(&read_config(&options.config)?).map_err(Trouble::Usage)?;
+    let config = Config::from_json(&read_config(&options.config)?).map_err(FatalError::Usage)?;
     if options.check {
         return Ok(());
     }
@@ -95,143 +95,143 @@ fn run() -> Result<(), Trouble> {
     serve(&options, config)
 }
 
-fn print_line(line: &str) -> Result<(), Trouble> {
-    let _ = writeln!(std::io::stdout(), "{line}"); // a reader that is gone misses nothing
+fn print_line(line: &str) -> Result<(), FatalError> {
+    let _ = writeln!(std::io::stdout(), "{line}"); // nobody may be reading
     Ok(())
 }
 
-fn read_config(path: &Path) -> Result<String, Trouble> {
+fn read_config(path: &Path) -> Result<String, FatalError> {
     let mut text = String::new();
     let result = if path == Path::new("-") {
         std::io::stdin().read_to_string(&mut text).map(|_| ())
     } else {
         std::fs::read_to_string(path).map(|content| text = content)
     };
-    result.map(|()| text).map_err(|error| Trouble::Usage(format!("--config {}: {error}", path.display())))
+    result.map(|()| text).map_err(|error| FatalError::Usage(format!("--config {}: {error}", path.display())))
 }
 
-fn die_with_parent() -> Result<(), Trouble> {
+fn die_with_parent() -> Result<(), FatalError> {
     let parent = getppid();
-    let bug = |error: nix::Error| Trouble::Bug(format!("--die-with-parent: {error}"));
+    let bug = |error: nix::Error| FatalError::Bug(format!("--die-with-parent: {error}"));
     prctl::set_pdeathsig(Signal::SIGTERM).map_err(bug)?;
-    // It may have ended before it was watched.
+    // The parent may have ended before the call above.
     if getppid() != parent {
-        return Err(Trouble::Host("--die-with-parent: the parent has ended".into()));
+        return Err(FatalError::Host("--die-with-parent: the parent has ended".into()));
     }
     Ok(())
 }
 
-/// Raises the limit of open files where that is too low: one that could not be opened later would be a client's.
-fn allow_descriptors(needed: u64) -> Result<(), Trouble> {
-    let told = |error: nix::Error| Trouble::Host(format!("limit of open files: {error}"));
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(told)?;
+/// Raises the limit of open files if it is too low. Otherwise a client's connection could fail later.
+fn allow_descriptors(needed: u64) -> Result<(), FatalError> {
+    let describe = |error: nix::Error| FatalError::Host(format!("limit of open files: {error}"));
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(describe)?;
     if hard < needed {
-        return Err(Trouble::Host(format!(
+        return Err(FatalError::Host(format!(
             "limit of open files: {hard}, and {needed} are needed; try: ulimit -n {needed}"
         )));
     }
-    if soft < needed { setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(told) } else { Ok(()) }
+    if soft < needed { setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(describe) } else { Ok(()) }
 }
 
-fn serve(options: &Options, config: Config) -> Result<(), Trouble> {
-    let kernel = |what: &'static str| move |error: nix::Error| Trouble::Host(format!("{what}: {error}"));
+fn serve(options: &Options, config: Config) -> Result<(), FatalError> {
+    let kernel = |what: &'static str| move |error: nix::Error| FatalError::Host(format!("{what}: {error}"));
     let signals = watch_signals().map_err(kernel("watching signals"))?;
     allow_descriptors(OF_ALL + OF_A_STATION * config.stations.len() as u64)?;
     let path = options.socket.as_deref();
     let socket = path.map(|path| SocketFile::listen(path, options.socket_group.as_deref())).transpose();
-    let socket = socket.map_err(Trouble::Host)?;
+    let socket = socket.map_err(FatalError::Host)?;
 
-    let (air_bell, server_bell) = (bell()?, bell()?);
+    let (air_wakeup, server_wakeup) = (wakeup()?, wakeup()?);
     let shared = Arc::new(Shared::default());
-    let (teller, events) = ring(shared.clone(), server_bell.clone());
-    let (orders, to_obey) = channel();
+    let (event_sender, events) = ring(shared.clone(), server_wakeup.clone());
+    let (commands, command_receiver) = channel();
     let memory_locked = options.realtime && mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).is_ok();
     let t0 = clock_ns();
-    let host = |error: std::io::Error| Trouble::Host(format!("starting the air: {error}"));
-    let (work, infos) = work(&config, Ledger::new(t0, teller), to_obey, air_bell.clone())?;
-    let air = AirHandle::start(work, orders, air_bell, server_bell.clone(), options.realtime).map_err(host)?;
+    let host = |error: std::io::Error| FatalError::Host(format!("starting the air: {error}"));
+    let (work, infos) = work(&config, Telemetry::new(t0, event_sender), command_receiver, air_wakeup.clone())?;
+    let air = AirHandle::start(work, commands, air_wakeup, server_wakeup.clone(), options.realtime).map_err(host)?;
 
     let reporter = Reporter::new(config, infos, t0);
     print_line(&reporter.ready(path, air.realtime, memory_locked).to_string())?;
     let listener = socket.as_ref().map(|socket| socket.listener.try_clone()).transpose().map_err(host)?;
-    let mut server = Server::new(listener, signals, server_bell, events, shared, reporter);
+    let mut server = Server::new(listener, signals, server_wakeup, events, shared, reporter);
     let served = server.run(&air);
-    air.stop().map_err(Trouble::Bug)?;
-    served.map_err(|error| Trouble::Bug(format!("the server has ended: {error}")))
+    air.stop().map_err(FatalError::Bug)?;
+    served.map_err(|error| FatalError::Bug(format!("the server has ended: {error}")))
 }
 
-/// The same air behind wmediumd's file and socket.
-fn serve_as_wmediumd(config: &Path, serves: bool) -> Result<(), Trouble> {
-    let kernel = |what: &'static str| move |error: nix::Error| Trouble::Host(format!("{what}: {error}"));
-    let told = |error: String| Trouble::Usage(format!("-c {}: {error}", config.display()));
-    let host = |error: std::io::Error| Trouble::Host(format!("starting the air: {error}"));
-    let text = std::fs::read_to_string(config).map_err(|error| told(error.to_string()))?;
-    let own = std::env::var(OWN_VARIABLE).ok();
-    let world = World::new(&text, own.as_deref()).map_err(told)?;
+/// Serves the air with the configuration file and socket of wmediumd.
+fn serve_as_wmediumd(config: &Path, serves: bool) -> Result<(), FatalError> {
+    let kernel = |what: &'static str| move |error: nix::Error| FatalError::Host(format!("{what}: {error}"));
+    let describe = |error: String| FatalError::Usage(format!("-c {}: {error}", config.display()));
+    let host = |error: std::io::Error| FatalError::Host(format!("starting the air: {error}"));
+    let text = std::fs::read_to_string(config).map_err(|error| describe(error.to_string()))?;
+    let settings = std::env::var(SETTINGS_VARIABLE).ok();
+    let network = WmediumdNetwork::new(&text, settings.as_deref()).map_err(describe)?;
     let _ = prctl::set_name(c"wmediumd"); // for pkill
     let signals = watch_signals().map_err(kernel("watching signals"))?;
     allow_descriptors(OF_ALL)?;
     let path = serves.then_some(Path::new(SOCKET_PATH));
-    let socket = path.map(|path| SocketFile::listen(path, None)).transpose().map_err(Trouble::Host)?;
+    let socket = path.map(|path| SocketFile::listen(path, None)).transpose().map_err(FatalError::Host)?;
 
     let mut macs: Vec<Option<Mac>> =
-        world.mesh.interfaces().iter().flatten().map(|known| Some(Mac(known.mac))).collect();
-    macs.resize(world.capacity, None);
+        network.mesh.interfaces().iter().flatten().map(|known| Some(Mac(known.mac))).collect();
+    macs.resize(network.capacity, None);
     let permanent = macs.iter().map(|mac| mac.unwrap_or(Mac([0; 6])));
-    let (air_bell, server_bell) = (bell()?, bell()?);
-    let (teller, _events) = ring(Arc::new(Shared::default()), server_bell.clone());
-    let (orders, to_obey) = channel();
-    let radio_socket = RadioSocket::open().map_err(Trouble::Host)?;
-    let _ = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE); // helps where it is allowed
-    let wire = Radios::new(macs.clone(), Phy::of(world.phy(0), true).rates_bps());
-    let carrier = Carrier::new(with_nobody(world.air()), wire);
-    let (mesh, capacity) = (world.mesh.clone(), world.capacity);
-    let hosts = RadioHosts::new(radio_socket, permanent, Some(world), Ledger::new(clock_ns(), teller));
-    let mut pump = Pump::new(carrier, hosts, to_obey, air_bell.clone()).map_err(host)?;
-    let air =
-        AirHandle::start(Box::new(move || pump.run()), orders, air_bell, server_bell.clone(), true).map_err(host)?;
+    let (air_wakeup, server_wakeup) = (wakeup()?, wakeup()?);
+    let (event_sender, _events) = ring(Arc::new(Shared::default()), server_wakeup.clone());
+    let (commands, command_receiver) = channel();
+    let radio_socket = RadioSocket::open().map_err(FatalError::Host)?;
+    let _ = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE); // optional: needs a privilege
+    let format = Radios::new(macs.clone(), Phy::of(network.phy(0), true).rates_bps());
+    let carrier = Carrier::new(with_null_station(network.air()), format);
+    let (mesh, capacity) = (network.mesh.clone(), network.capacity);
+    let hosts = RadioHosts::new(radio_socket, permanent, Some(network), Telemetry::new(clock_ns(), event_sender));
+    let mut pump = Pump::new(carrier, hosts, command_receiver, air_wakeup.clone()).map_err(host)?;
+    let air = AirHandle::start(Box::new(move || pump.run()), commands, air_wakeup, server_wakeup.clone(), true)
+        .map_err(host)?;
 
     let listener = socket.as_ref().map(|socket| socket.listener.try_clone()).transpose().map_err(host)?;
-    let served = WmediumdServer::new(listener, signals, server_bell, mesh, capacity).run(&air);
-    air.stop().map_err(Trouble::Bug)?;
-    served.map_err(|error| Trouble::Bug(format!("the server has ended: {error}")))
+    let served = WmediumdServer::new(listener, signals, server_wakeup, mesh, capacity).run(&air);
+    air.stop().map_err(FatalError::Bug)?;
+    served.map_err(|error| FatalError::Bug(format!("the server has ended: {error}")))
 }
 
-/// The air between the configuration's hosts, and what is known of their TAPs.
+/// The work of the air thread for the configured hosts, and information on their TAPs.
 fn work(
     config: &Config,
-    ledger: Ledger,
-    orders: Receiver<Order>,
-    bell: Arc<EventFd>,
-) -> Result<(Work, Vec<TapInfo>), Trouble> {
-    let host = |error: std::io::Error| Trouble::Host(format!("starting the air: {error}"));
+    telemetry: Telemetry,
+    commands: Receiver<AirCommand>,
+    wakeup: Arc<EventFd>,
+) -> Result<(Work, Vec<TapInfo>), FatalError> {
+    let host = |error: std::io::Error| FatalError::Host(format!("starting the air: {error}"));
     let macs = config.stations.iter().map(|station| station.mac);
     let radios: Vec<Mac> = config.stations.iter().filter_map(|station| station.hwsim).map(|radio| radio.mac).collect();
     if !radios.is_empty() {
-        let air = with_nobody(config.air());
-        let wire = Radios::new(macs.map(Some), Phy::of(air.radio.phy, true).rates_bps());
-        let socket = RadioSocket::open().map_err(Trouble::Host)?;
-        let hosts = RadioHosts::new(socket, radios, None, ledger);
-        let mut pump = Pump::new(Carrier::new(air, wire), hosts, orders, bell).map_err(host)?;
+        let air = with_null_station(config.air());
+        let format = Radios::new(macs.map(Some), Phy::of(air.radio.phy, true).rates_bps());
+        let socket = RadioSocket::open().map_err(FatalError::Host)?;
+        let hosts = RadioHosts::new(socket, radios, None, telemetry);
+        let mut pump = Pump::new(Carrier::new(air, format), hosts, commands, wakeup).map_err(host)?;
         return Ok((Box::new(move || pump.run()), Vec::new()));
     }
     let created = config.stations.iter().filter_map(|station| {
         let made = Tap::create(station.tap.as_ref()?, station.mac, config.mtu_bytes);
         Some(made.map_err(|error| format!("station {:?}: {error}", station.name)))
     });
-    let (taps, infos) = created.collect::<Result<(Vec<_>, Vec<_>), String>>().map_err(Trouble::Host)?;
+    let (taps, infos) = created.collect::<Result<(Vec<_>, Vec<_>), String>>().map_err(FatalError::Host)?;
     let carrier = Carrier::new(config.air(), Ethernet::new(macs.collect(), config.mtu_bytes));
-    let hosts = TapHosts::new(taps, config.radio.queue_pkts, ledger);
-    let mut pump = Pump::new(carrier, hosts, orders, bell).map_err(host)?;
+    let hosts = TapHosts::new(taps, config.radio.queue_pkts, telemetry);
+    let mut pump = Pump::new(carrier, hosts, commands, wakeup).map_err(host)?;
     Ok((Box::new(move || pump.run()), infos))
 }
 
-/// SIGTERM, SIGINT and SIGHUP (but not under `nohup`) come as a descriptor; call while there is one thread.
+/// Delivers SIGTERM, SIGINT and SIGHUP (but not under `nohup`) through a descriptor. Call this before starting threads.
 fn watch_signals() -> nix::Result<SignalFd> {
     let mut mask = SigSet::empty();
     mask.add(Signal::SIGTERM);
     mask.add(Signal::SIGINT);
-    // A blocked signal would come to the descriptor although it is ignored.
+    // The descriptor would also deliver a blocked signal that is ignored.
     if !syscalls::ignores(Signal::SIGHUP as i32) {
         mask.add(Signal::SIGHUP);
     }
@@ -239,7 +239,7 @@ fn watch_signals() -> nix::Result<SignalFd> {
     SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
 }
 
-fn bell() -> Result<Arc<EventFd>, Trouble> {
-    let fd = EventFd::new().map_err(|error| Trouble::Host(format!("eventfd: {error}")))?;
+fn wakeup() -> Result<Arc<EventFd>, FatalError> {
+    let fd = EventFd::new().map_err(|error| FatalError::Host(format!("eventfd: {error}")))?;
     Ok(Arc::new(fd))
 }

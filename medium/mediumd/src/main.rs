@@ -1,14 +1,16 @@
-//! mediumd: the engine in real time, the air between real Linux hosts. PROTOCOL.md says how to talk to it.
+//! mediumd runs the engine in real time as the air between real Linux hosts. PROTOCOL.md describes its protocol.
 //!
 //! ```text
 //!   hosts' TAPs,
 //!   radios      <--> pump, one real-time thread            server, the main thread <--> Unix socket, signals
-//!                     carrier: frames over the air   <--   orders (changes, snapshots)
+//!                     carrier: frames over the air   <--   commands (changes, snapshots)
 //!                     lateness                       -->   ring of events, dropped when full
 //! ```
 //!
-//! `frames`, `socket::request`, `options`, `world` and `air::lateness` have no I/O. `air::pump` with its two kinds of
-//! hosts (`tap_hosts`, `radio_hosts`) and the servers in `socket` are the shell; `syscalls` has the unsafe code.
+//! `frames`, `socket::request`, `options`, `wmediumd_network` and `air::lateness` do no I/O. The drivers that do I/O
+//! are
+//! `air::pump` with its two kinds of hosts (`tap_hosts`, `radio_hosts`) and the servers in `socket`. `syscalls` has the
+//! unsafe code.
 
 #[cfg(target_os = "linux")]
 mod air;
@@ -29,7 +31,7 @@ mod syscalls;
 #[cfg(target_os = "linux")]
 mod tap_hosts;
 #[cfg(target_os = "linux")]
-mod world;
+mod wmediumd_network;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {

@@ -1,12 +1,12 @@
-//! The command lines: mediumd's own, and wmediumd's where mediumd is called so.
+//! The command lines of mediumd and, if mediumd acts as wmediumd, of wmediumd.
 
 use std::path::PathBuf;
 
-/// What is printed for mediumd's `--help`.
+/// Output of `mediumd --help`.
 pub const USAGE: &str =
     "usage: mediumd --config FILE [--socket PATH] [--socket-group GROUP] [--die-with-parent] [--no-realtime] [--check]";
 
-/// What was asked for.
+/// Options of mediumd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // PROTOCOL.md documents the options
 pub struct Options {
@@ -18,7 +18,7 @@ pub struct Options {
     pub check: bool,
 }
 
-/// The command line as it was understood.
+/// A parsed command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Run.
@@ -55,10 +55,10 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, Str
     Ok(Command::Run(Options { config, socket, socket_group, die_with_parent, realtime, check }))
 }
 
-/// What is printed for wmediumd's `-h`.
+/// Output of `wmediumd -h`.
 pub const WMEDIUMD_USAGE: &str = "usage: wmediumd [-h] [-V] [-l LEVEL] [-s] [-d] [-x FILE] -c FILE";
 
-/// What was asked for in wmediumd's place.
+/// A parsed command line of wmediumd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum WmediumdCommand {
@@ -67,8 +67,8 @@ pub enum WmediumdCommand {
     Version,
 }
 
-/// Reads wmediumd's arguments after the program's name, as getopt("hVc:l:x:sd") does; and the two words that people try
-/// first.
+/// Parses wmediumd's arguments after the program's name like getopt("hVc:l:x:sd"). Also accepts `--help` and
+/// `--version`.
 ///
 /// # Errors
 /// One line that names the argument.
@@ -127,10 +127,10 @@ mod tests {
         };
         assert_eq!(read("--config air.json --socket s --die-with-parent --no-realtime"), Ok(Command::Run(expected)));
         assert_eq!(read("--help"), Ok(Command::Help));
-        for (line, told) in
+        for (line, reported) in
             [("", "--config is missing"), ("--config", "needs a value"), ("--confg x", "no such option")]
         {
-            assert!(read(line).expect_err(line).contains(told));
+            assert!(read(line).expect_err(line).contains(reported));
         }
     }
 
@@ -152,14 +152,14 @@ mod tests {
             (read_wmediumd("--help"), read_wmediumd("--version")),
             (Ok(WmediumdCommand::Help), Ok(WmediumdCommand::Version))
         );
-        for (line, told) in [
+        for (line, reported) in [
             ("", "-c is missing"),
             ("-s -d", "-d: no start without a file"),
             ("-c", "needs a value"),
             ("-z", "no such"),
             ("x", "no such"),
         ] {
-            assert!(read_wmediumd(line).expect_err(line).contains(told));
+            assert!(read_wmediumd(line).expect_err(line).contains(reported));
         }
     }
 }

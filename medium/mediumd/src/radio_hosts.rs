@@ -1,4 +1,4 @@
-//! Hosts with radios of mac80211_hwsim: frames come and go by one netlink socket.
+//! Hosts with radios of mac80211_hwsim: one netlink socket carries all frames.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,61 +14,66 @@ use netlink_sys::{Socket, SocketAddr};
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use nix::sys::socket::{setsockopt, sockopt};
-use pacelab_engine::{Ns, Phy};
+use pacelab_engine::{Id, IdVec, Ns, Phy, StationId};
 use pacelab_hwsim::frame::{Head, rate_index};
 use pacelab_hwsim::mesh::Mesh;
 use pacelab_hwsim::message::{Message, Sent};
 
-use crate::air::pump::{Hosts, Ledger};
+use crate::air::pump::{Hosts, Telemetry};
 use crate::config::Mac;
 use crate::frames::carrier::Carrier;
 use crate::frames::radio::{Radios, Tag, carried_out};
-use crate::frames::{Cause, Delivery, Event, Fate, Surroundings};
-use crate::world::World;
+use crate::frames::{CarrierHandler, Delivery, DropCause, Event, TxStatus};
+use crate::wmediumd_network::WmediumdNetwork;
 
-/// Messages read in a row, before the air has its turn.
+/// Messages read in a row before the air continues.
 const BATCH: usize = 32;
-/// Set-ups were seen to lose the registration without a word.
+/// Interval of repeated registrations. Some set-ups lose the registration without a message.
 const REGISTRATION_NS: Ns = 2_000_000_000;
-/// hwsim's hardware address is the permanent one with this bit set.
+/// The hardware address in hwsim is the permanent address with this bit set.
 const HARDWARE_BIT: u8 = 0x40;
-/// Of an ACK whose sender's link is not known any more.
+/// Signal strength of an ACK if the link of its sender is no longer known.
 const ACK_DBM: i32 = -50;
 
 /// The hosts, by station.
 pub struct RadioHosts {
     socket: RadioSocket,
     /// Hardware addresses.
-    hardware: Vec<Mac>,
-    /// wmediumd's network; None: the configuration has said all.
-    world: Option<World>,
+    hardware: IdVec<StationId, Mac>,
+    /// The network of wmediumd's configuration. None: the configuration is mediumd's own.
+    network: Option<WmediumdNetwork>,
     register_at: Ns,
-    ledger: Ledger,
+    telemetry: Telemetry,
 }
 
 impl RadioHosts {
-    /// With these permanent addresses.
-    pub fn new(socket: RadioSocket, macs: impl IntoIterator<Item = Mac>, world: Option<World>, ledger: Ledger) -> Self {
+    /// Hosts with these permanent addresses.
+    pub fn new(
+        socket: RadioSocket,
+        macs: impl IntoIterator<Item = Mac>,
+        network: Option<WmediumdNetwork>,
+        telemetry: Telemetry,
+    ) -> Self {
         let hardware = macs.into_iter().map(hardware_of).collect();
-        RadioHosts { socket, hardware, world, register_at: REGISTRATION_NS, ledger }
+        RadioHosts { socket, hardware, network, register_at: REGISTRATION_NS, telemetry }
     }
 
-    /// The station that sends: by the frame's second address, else by the radio; learns the radio of the station.
-    fn sender(&mut self, carrier: &Carrier<Radios>, sent: &Sent) -> Option<u32> {
+    /// The sending station, by the frame's second address or else by the radio. Learns the radio of the station.
+    fn sender(&mut self, carrier: &Carrier<Radios>, sent: &Sent) -> Option<StationId> {
         let transmitter = Mac(sent.transmitter);
-        let by_frame = Head::read(&sent.frame).and_then(|head| carrier.wire.station_of(Mac(head.transmitter)));
+        let by_frame = Head::read(&sent.frame).and_then(|head| carrier.format.station_of(Mac(head.transmitter)));
         if let Some(station) = by_frame {
-            self.hardware[station as usize] = transmitter;
+            self.hardware[station] = transmitter;
         }
         by_frame.or_else(|| self.with_hardware(transmitter))
     }
 
-    fn with_hardware(&self, address: Mac) -> Option<u32> {
-        self.hardware.iter().position(|&hardware| hardware == address).map(|place| place as u32)
+    fn with_hardware(&self, address: Mac) -> Option<StationId> {
+        self.hardware.iter().position(|&hardware| hardware == address).map(StationId::from_index)
     }
 
     fn sent(&mut self, sent: &Sent, carrier: &mut Carrier<Radios>) {
-        let now = self.ledger.now();
+        let now = self.telemetry.now();
         carrier.advance(now, self);
         let tag = Tag {
             transmitter: Mac(sent.transmitter),
@@ -79,12 +84,13 @@ impl RadioHosts {
             cookie: sent.cookie,
         };
         let Some(station) = self.sender(carrier, sent) else {
-            carrier.count_drop(Cause::NoStation);
-            self.finish(0, now, &tag, 0, Fate::Failed);
+            carrier.count_drop(DropCause::NoStation);
+            self.finish(StationId(0), now, &tag, 0, TxStatus::Failed);
             return;
         };
         carrier.set_channel(station, tag.frequency_mhz);
-        let changed = self.world.as_mut().map(|world| world.heard(station as usize, sent.frequency_mhz, &sent.frame));
+        let changed =
+            self.network.as_mut().map(|network| network.heard(station.index(), sent.frequency_mhz, &sent.frame));
         if changed == Some(true) {
             self.tune(station, carrier);
         }
@@ -95,32 +101,32 @@ impl RadioHosts {
         space[..length].copy_from_slice(&sent.frame[..length]);
         carrier.arrive(now, station, slot, length, tag, self);
         if !told_before && carrier.traffic(station).substituted > 0 {
-            let stands = carrier.wire.rates(station, &tag).map_or(0, |chain| chain.rate_bps(0));
+            let stands = carrier.format.rates(station, &tag).map_or(0, |chain| chain.rate_bps(0));
             eprintln!(
                 "mediumd: {} sends at {}: the air has 802.11a, b and g without such a rate there: it counts as {} Mbit/s. \
                  Told once; the statistics count further ones",
-                self.hardware[station as usize],
+                self.hardware[station],
                 tag.wanted(),
                 f64::from(stands) / 1e6
             );
         }
     }
 
-    /// The station is on another channel, or has told of other rates.
-    fn tune(&self, station: u32, carrier: &mut Carrier<Radios>) {
-        let Some(world) = &self.world else { return };
-        let phy = world.phy(station as usize);
+    /// Updates a station that changed its channel or announced other rates.
+    fn tune(&self, station: StationId, carrier: &mut Carrier<Radios>) {
+        let Some(network) = &self.network else { return };
+        let phy = network.phy(station.index());
         carrier.set_phy(station, phy);
-        carrier.wire.set_rates(station, Phy::of(phy, true).rates_bps());
-        carrier.set_links(station, world.leaving(station as usize), world.arriving(station as usize));
+        carrier.format.set_rates(station, Phy::of(phy, true).rates_bps());
+        carrier.set_links(station, network.leaving(station.index()), network.arriving(station.index()));
     }
 
-    fn address(&self, hardware: Mac, address: Mac, added: bool, wire: &mut Radios) {
+    fn address(&self, hardware: Mac, address: Mac, added: bool, format: &mut Radios) {
         let Some(station) = self.with_hardware(hardware) else { return };
         if !added {
-            wire.remove(station, address);
-        } else if wire.station_of(address).is_none() {
-            wire.add(station, address);
+            format.remove(station, address);
+        } else if format.station_of(address).is_none() {
+            format.add(station, address);
         }
     }
 }
@@ -130,45 +136,45 @@ fn hardware_of(mut mac: Mac) -> Mac {
     mac
 }
 
-impl Surroundings<Tag> for RadioHosts {
-    fn deliver(&mut self, station: u32, delivery: Delivery<'_, Tag>) -> bool {
+impl CarrierHandler<Tag> for RadioHosts {
+    fn deliver(&mut self, station: StationId, delivery: Delivery<'_, Tag>) -> bool {
         let Delivery { due, frame, tag, power_w } = delivery;
         let rate_bps = tag.rate_bps(0).unwrap_or(0);
-        let shift_db = self.world.as_ref().map_or(0.0, |world| world.shift_db(station as usize));
+        let shift_db = self.network.as_ref().map_or(0.0, |network| network.shift_db(station.index()));
         let message = Message::Deliver {
-            receiver: self.hardware[station as usize].0,
+            receiver: self.hardware[station].0,
             frame: frame.to_vec(),
             rate_index: rate_index(tag.frequency_mhz, rate_bps).unwrap_or(0),
             signal_dbm: (10.0 * power_w.max(1e-16).log10() + 30.0 + shift_db).clamp(-100.0, 20.0) as i32,
             frequency_mhz: tag.frequency_mhz,
         };
-        let taken = self.socket.tell(message).is_ok();
-        self.ledger.delivered(due, taken);
+        let taken = self.socket.send_message(message).is_ok();
+        self.telemetry.delivered(due, taken);
         taken
     }
 
-    fn finish(&mut self, _: u32, _: Ns, tag: &Tag, attempts: u32, fate: Fate) {
+    fn finish(&mut self, _: StationId, _: Ns, tag: &Tag, attempts: u32, fate: TxStatus) {
         let status = Message::Status {
             transmitter: tag.transmitter.0,
-            flags: tag.told(fate),
+            flags: tag.status_flags(fate),
             signal_dbm: ACK_DBM,
             chain: carried_out(&tag.chain, attempts),
             cookie: tag.cookie,
         };
-        let _ = self.socket.tell(status); // a radio that is gone waits for nothing
+        let _ = self.socket.send_message(status); // the radio may be gone
     }
 
     fn listens(&self, kind: u32) -> bool {
-        self.ledger.teller.listens(kind)
+        self.telemetry.event_sender.listens(kind)
     }
 
-    fn tell(&mut self, event: Event) {
-        self.ledger.teller.tell(event);
+    fn send_event(&mut self, event: Event) {
+        self.telemetry.event_sender.send(event);
     }
 }
 
 impl Hosts for RadioHosts {
-    type Wire = Radios;
+    type FrameFormat = Radios;
 
     fn watch(&self, epoll: &Epoll) -> io::Result<()> {
         Ok(epoll.add(&self.socket, EpollEvent::new(EpollFlags::EPOLLIN, 0))?)
@@ -183,14 +189,14 @@ impl Hosts for RadioHosts {
             match self.socket.read() {
                 Ok(Heard::Message(Message::Sent(sent))) => self.sent(&sent, carrier),
                 Ok(Heard::Message(Message::Address { transmitter, address, added })) => {
-                    self.address(Mac(transmitter), Mac(address), added, &mut carrier.wire);
+                    self.address(Mac(transmitter), Mac(address), added, &mut carrier.format);
                 }
                 Ok(Heard::Registered(Ok(()))) => eprintln!("mediumd: the registration was lost; registered again"),
-                Ok(Heard::Malformed) => carrier.count_drop(Cause::Malformed),
+                Ok(Heard::Malformed) => carrier.count_drop(DropCause::Malformed),
                 Ok(_) => {}
                 Err(error) if error.raw_os_error() == Some(Errno::ENOBUFS as i32) => {
-                    let now = self.ledger.now();
-                    self.ledger.lateness.lost(now);
+                    let now = self.telemetry.now();
+                    self.telemetry.lateness.lost(now);
                 }
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(()),
                 Err(error) => return Err(error),
@@ -199,35 +205,36 @@ impl Hosts for RadioHosts {
         Ok(())
     }
 
-    fn mind(&mut self, _: &mut Carrier<Radios>, _: &Epoll) -> io::Result<()> {
-        let now = self.ledger.now();
+    fn on_timer(&mut self, _: &mut Carrier<Radios>, _: &Epoll) -> io::Result<()> {
+        let now = self.telemetry.now();
         if now >= self.register_at {
             self.register_at = now + REGISTRATION_NS;
-            let _ = self.socket.register(); // tried again
+            let _ = self.socket.register(); // repeated after the interval
         }
         Ok(())
     }
 
     fn set_mesh(&mut self, carrier: &mut Carrier<Radios>, mesh: Mesh) {
-        let Some(world) = &mut self.world else { return };
-        let changed = world.replace(mesh);
+        let Some(network) = &mut self.network else { return };
+        let changed = network.replace(mesh);
         for &station in &changed {
-            let (before, now) = (carrier.wire.address_of(station as u32), world.address(station).map(Mac));
+            let (before, now) =
+                (carrier.format.address_of(StationId::from_index(station)), network.address(station).map(Mac));
             if before != now {
-                carrier.wire.set(station as u32, now);
-                self.hardware[station] = now.map_or(Mac([0; 6]), hardware_of);
+                carrier.format.set(StationId::from_index(station), now);
+                self.hardware[StationId::from_index(station)] = now.map_or(Mac([0; 6]), hardware_of);
             }
         }
-        // Most requests move one station, and many a second may come.
+        // Most requests move one station, and there may be many per second.
         if let &[station] = &changed[..] {
-            carrier.set_links(station as u32, world.leaving(station), world.arriving(station));
+            carrier.set_links(StationId::from_index(station), network.leaving(station), network.arriving(station));
         } else {
-            carrier.set_all_links(world.links());
+            carrier.set_all_links(network.links());
         }
     }
 
-    fn ledger(&mut self) -> &mut Ledger {
-        &mut self.ledger
+    fn telemetry(&mut self) -> &mut Telemetry {
+        &mut self.telemetry
     }
 }
 
@@ -236,21 +243,21 @@ impl Hosts for RadioHosts {
 /// Frames of a second at 20 Mbit/s.
 const KERNEL_BUFFER_BYTES: usize = 4 << 20;
 const MESSAGE_BYTES: usize = 16_384;
-/// Above all process numbers (22 bits), below those that the kernel counts down from the top.
-const OWN_PORTS: u32 = 1 << 30;
+/// First netlink port: above all process numbers (22 bits), and below the ports that the kernel assigns from the top.
+const FIRST_PORT: u32 = 1 << 30;
 const PORT_ATTEMPT_SHIFT: u32 = 22;
 const PORT_ATTEMPTS: u32 = 16;
 
-/// What the kernel says.
+/// A message from the kernel.
 #[derive(Debug)]
 pub enum Heard {
     /// A message of a radio.
     Message(Message),
-    /// The answer to a registration: Ok, or the error number.
+    /// The reply to a registration: Ok, or the error number.
     Registered(Result<(), i32>),
-    /// Not understood.
+    /// A message that could not be decoded.
     Malformed,
-    /// An answer that nobody waits for.
+    /// A reply that nothing waits for.
     Other,
 }
 
@@ -264,21 +271,21 @@ pub struct RadioSocket {
 }
 
 impl RadioSocket {
-    /// Opens it and makes it the medium of all radios of this network namespace.
+    /// Opens the socket and registers it as the medium of all radios in this network namespace.
     ///
     /// # Errors
-    /// One line: what the host lacks.
+    /// The host lacks something. The message is one line.
     pub fn open() -> Result<Self, String> {
-        let told = |error: io::Error| format!("netlink: {error}");
-        let mut socket = Socket::new(NETLINK_GENERIC).map_err(told)?;
-        bind(&mut socket).map_err(told)?;
-        socket.connect(&SocketAddr::new(0, 0)).map_err(told)?;
+        let describe = |error: io::Error| format!("netlink: {error}");
+        let mut socket = Socket::new(NETLINK_GENERIC).map_err(describe)?;
+        bind(&mut socket).map_err(describe)?;
+        socket.connect(&SocketAddr::new(0, 0)).map_err(describe)?;
         let family = resolve(&socket)?;
         let (sequence, registration) = (1, 0);
         let mut opened = RadioSocket { socket, family, sequence, registration, buffer: vec![0; MESSAGE_BYTES] };
-        opened.register().map_err(told)?;
+        opened.register().map_err(describe)?;
         loop {
-            match opened.read().map_err(told)? {
+            match opened.read().map_err(describe)? {
                 Heard::Registered(Ok(())) => break,
                 Heard::Registered(Err(code)) => {
                     return Err(format!("registering with mac80211_hwsim: {}", refusal(code)));
@@ -286,25 +293,25 @@ impl RadioSocket {
                 _ => {}
             }
         }
-        let _ = setsockopt(&opened.socket, sockopt::RcvBufForce, &KERNEL_BUFFER_BYTES); // else what there is must do
-        opened.socket.set_non_blocking(true).map_err(told)?;
+        let _ = setsockopt(&opened.socket, sockopt::RcvBufForce, &KERNEL_BUFFER_BYTES); // optional: needs a privilege
+        opened.socket.set_non_blocking(true).map_err(describe)?;
         Ok(opened)
     }
 
-    /// Asks to be the medium; `Heard::Registered` is the answer, EBUSY if it is already.
+    /// Registers as the medium. The reply is `Heard::Registered`; EBUSY means that this process is registered already.
     ///
     /// # Errors
-    /// When the kernel takes no message.
+    /// The kernel accepts no message.
     pub fn register(&mut self) -> io::Result<()> {
         self.registration = self.sequence;
         self.put(Message::Register, NLM_F_REQUEST | NLM_F_ACK)
     }
 
-    /// Tells the kernel something.
+    /// Sends a message to the kernel.
     ///
     /// # Errors
-    /// When the kernel takes no message.
-    pub fn tell(&mut self, message: Message) -> io::Result<()> {
+    /// The kernel accepts no message.
+    pub fn send_message(&mut self, message: Message) -> io::Result<()> {
         self.put(message, NLM_F_REQUEST)
     }
 
@@ -319,7 +326,7 @@ impl RadioSocket {
     /// Reads one message.
     ///
     /// # Errors
-    /// `WouldBlock` when there is none; ENOBUFS when the kernel had to lose some.
+    /// `WouldBlock` if there is none; ENOBUFS if the kernel dropped messages.
     pub fn read(&mut self) -> io::Result<Heard> {
         let mut space = self.buffer.as_mut_slice();
         let (length, from) = self.socket.recv_from(&mut space, 0)?;
@@ -345,14 +352,14 @@ impl AsFd for RadioSocket {
     }
 }
 
-/// Takes a port that nobody gets by itself. hwsim takes the end of *any* netlink socket with its medium's port number for
-/// the medium's end, whatever that socket's protocol is; and what the kernel gives is the process's number, to one socket
-/// of each protocol, and in each namespace of processes.
+/// Binds the socket to a port that the kernel does not assign. hwsim treats the close of *any* netlink socket with the
+/// port number of its medium as the end of the medium, whatever the protocol of that socket. The kernel assigns the
+/// process number as port, to one socket of each protocol and in each PID namespace.
 fn bind(socket: &mut Socket) -> io::Result<()> {
-    let own = std::process::id();
+    let process = std::process::id();
     let mut result = Ok(());
     for attempt in 0..PORT_ATTEMPTS {
-        result = socket.bind(&SocketAddr::new(OWN_PORTS | attempt << PORT_ATTEMPT_SHIFT | own, 0));
+        result = socket.bind(&SocketAddr::new(FIRST_PORT | attempt << PORT_ATTEMPT_SHIFT | process, 0));
         if !result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse) {
             break;
         }
@@ -370,18 +377,18 @@ fn refusal(code: i32) -> String {
     format!("{}{advice}", io::Error::from_raw_os_error(code))
 }
 
-/// The number that the kernel gave to the family.
+/// The number of the netlink family.
 fn resolve(socket: &Socket) -> Result<u16, String> {
     let name = Message::family_name();
     let nlas = vec![GenlCtrlAttrs::FamilyName(name.into())];
     let request = GenlMessage::from_payload(GenlCtrl { cmd: GenlCtrlCmd::GetFamily, nlas });
-    let told = |error: io::Error| format!("netlink: looking for {name}: {error}");
-    send(socket, request, NLM_F_REQUEST, 0).map_err(told)?;
-    let (answer, _) = socket.recv_from_full().map_err(told)?;
+    let describe = |error: io::Error| format!("netlink: looking for {name}: {error}");
+    send(socket, request, NLM_F_REQUEST, 0).map_err(describe)?;
+    let (answer, _) = socket.recv_from_full().map_err(describe)?;
     let answer = NetlinkMessage::<GenlMessage<GenlCtrl>>::deserialize(&answer);
     let attributes = match answer.map_err(|error| format!("netlink: looking for {name}: {error}"))?.payload {
         NetlinkPayload::InnerMessage(message) => message.payload.nlas,
-        _ => return Err("there is no mac80211_hwsim here; try: modprobe mac80211_hwsim radios=3".into()),
+        _ => return Err("mac80211_hwsim is not loaded; try: modprobe mac80211_hwsim radios=3".into()),
     };
     let number = attributes.iter().find_map(|attribute| match attribute {
         GenlCtrlAttrs::FamilyId(number) => Some(*number),

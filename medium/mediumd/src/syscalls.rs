@@ -1,6 +1,5 @@
-//! System calls that no safe wrapper covers: the ioctls of TAP devices and interfaces, the scheduling class,
-//! and what is done about a signal.
-//! The only module with unsafe code.
+//! System calls without a safe wrapper: the ioctls of TAP devices and interfaces, the scheduling class, and signal
+//! dispositions. The only module with unsafe code.
 
 #![allow(unsafe_code)]
 #![allow(clippy::unnecessary_cast)] // the codes' type differs between C libraries
@@ -10,8 +9,8 @@ use std::{io, mem};
 
 use crate::config::Mac;
 
-/// Makes the open /dev/net/tun a new TAP device of this name in the present network namespace: no packet information
-/// before the frames, and not a device that exists already.
+/// Turns the open /dev/net/tun into a new TAP device of this name in the present network namespace. Frames have no
+/// packet information header. Fails if the device exists.
 pub fn create_tap(tun: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     let mut request = request_for(name)?;
     let flags = libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_TUN_EXCL;
@@ -39,7 +38,7 @@ pub fn set_mtu(socket: BorrowedFd<'_>, name: &str, bytes: u32) -> io::Result<()>
     call(socket, libc::SIOCSIFMTU as u64, &mut request)
 }
 
-/// Sets the length of an interface's queue; of a TAP it is the ring that frames are read from.
+/// Sets the length of an interface's queue. For a TAP this is the ring from which frames are read.
 pub fn set_queue_length(socket: BorrowedFd<'_>, name: &str, packets: u32) -> io::Result<()> {
     let mut request = request_for(name)?;
     request.ifr_ifru.ifru_metric = packets as libc::c_int; // ifr_qlen is the same integer
@@ -75,7 +74,7 @@ pub fn schedule_first(priority: i32) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Whether the process ignores this signal, as `nohup` arranges for SIGHUP.
+/// Whether the process ignores this signal. `nohup` makes it ignore SIGHUP.
 pub fn ignores(signal: libc::c_int) -> bool {
     // SAFETY: sigaction is plain data, for which all zeros are valid.
     let mut present: libc::sigaction = unsafe { mem::zeroed() };

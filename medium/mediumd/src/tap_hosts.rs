@@ -1,5 +1,5 @@
-//! Hosts with TAP devices: a flood of one costs the others and the daemon little; and the devices, in the hosts'
-//! namespaces.
+//! Hosts with TAP devices, and the devices in the hosts' namespaces. A flood from one host costs the other hosts and
+//! the daemon little.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -11,32 +11,32 @@ use std::path::Path;
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, setns};
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
-use pacelab_engine::{NEVER, Ns};
+use pacelab_engine::{Id, NEVER, Ns, StationId};
 use pacelab_hwsim::mesh::Mesh;
 
-use crate::air::pump::{Hosts, Ledger};
+use crate::air::pump::{Hosts, Telemetry};
 use crate::config::{Mac, Tap as Place};
 use crate::frames::carrier::Carrier;
 use crate::frames::ethernet::Ethernet;
-use crate::frames::{Cause, Delivery, Event, Fate, Surroundings, Verdict};
+use crate::frames::{CarrierHandler, Delivery, DropCause, Event, TxStatus, Verdict};
 use crate::syscalls;
 
-/// Frames read of one TAP in a row, before the others and the air have their turn.
+/// Frames read from one TAP in a row before the others and the air continue.
 const BATCH: usize = 16;
-/// A host whose frames are dropped so many times in a row is not read for a while: a flood must not cost the daemon
-/// more than the air does.
+/// After this many dropped frames in a row the daemon pauses reading from a host, so that a flood does not cost more
+/// than the air.
 const REFUSALS: u32 = 8;
 const PAUSE_NS: Ns = 1_000_000;
-/// A TAP that cannot be read (its interface is down, or gone) is tried again after this.
+/// Pause before a TAP that cannot be read (its interface is down or gone) is tried again.
 const ERROR_PAUSE_NS: Ns = 100_000_000;
 
-/// How far a host may be read.
+/// Whether a host is read.
 #[derive(Clone, Copy, Default)]
 struct Reading {
     refusals: u32,
-    /// Not read until then; 0: read.
+    /// The host is not read before this time. 0: it is read.
     paused_until: Ns,
-    /// Paused for its full queue: room there ends the pause.
+    /// The pause is due to a full queue and ends when there is room.
     ends_with_room: bool,
 }
 
@@ -45,13 +45,13 @@ pub struct TapHosts {
     taps: Vec<Tap>,
     readings: Vec<Reading>,
     queue_pkts: usize,
-    ledger: Ledger,
+    telemetry: Telemetry,
 }
 
 impl TapHosts {
-    /// Behind these devices.
-    pub fn new(taps: Vec<Tap>, queue_pkts: u32, ledger: Ledger) -> Self {
-        TapHosts { readings: vec![Reading::default(); taps.len()], taps, queue_pkts: queue_pkts as usize, ledger }
+    /// Hosts behind these devices.
+    pub fn new(taps: Vec<Tap>, queue_pkts: u32, telemetry: Telemetry) -> Self {
+        TapHosts { readings: vec![Reading::default(); taps.len()], taps, queue_pkts: queue_pkts as usize, telemetry }
     }
 
     fn pause(&mut self, station: usize, until: Ns, ends_with_room: bool, epoll: &Epoll) -> io::Result<()> {
@@ -62,26 +62,26 @@ impl TapHosts {
     }
 }
 
-impl Surroundings<()> for TapHosts {
-    fn deliver(&mut self, station: u32, Delivery { due, frame, .. }: Delivery<'_, ()>) -> bool {
-        let taken = self.taps[station as usize].write(frame).is_ok();
-        self.ledger.delivered(due, taken);
+impl CarrierHandler<()> for TapHosts {
+    fn deliver(&mut self, station: StationId, Delivery { due, frame, .. }: Delivery<'_, ()>) -> bool {
+        let taken = self.taps[station.index()].write(frame).is_ok();
+        self.telemetry.delivered(due, taken);
         taken
     }
 
-    fn finish(&mut self, _: u32, _: Ns, (): &(), _: u32, _: Fate) {}
+    fn finish(&mut self, _: StationId, _: Ns, (): &(), _: u32, _: TxStatus) {}
 
     fn listens(&self, kind: u32) -> bool {
-        self.ledger.teller.listens(kind)
+        self.telemetry.event_sender.listens(kind)
     }
 
-    fn tell(&mut self, event: Event) {
-        self.ledger.teller.tell(event);
+    fn send_event(&mut self, event: Event) {
+        self.telemetry.event_sender.send(event);
     }
 }
 
 impl Hosts for TapHosts {
-    type Wire = Ethernet;
+    type FrameFormat = Ethernet;
 
     fn watch(&self, epoll: &Epoll) -> io::Result<()> {
         for (station, tap) in self.taps.iter().enumerate() {
@@ -99,7 +99,7 @@ impl Hosts for TapHosts {
         for _ in 0..BATCH {
             let slot = carrier.slot();
             let result = self.taps[station].read(carrier.space(slot));
-            let now = self.ledger.now();
+            let now = self.telemetry.now();
             let length = match result {
                 Ok(length) => length,
                 Err(error) => {
@@ -109,19 +109,19 @@ impl Hosts for TapHosts {
                 }
             };
             carrier.advance(now, self);
-            let verdict = carrier.arrive(now, station as u32, slot, length, (), self);
+            let verdict = carrier.arrive(now, StationId::from_index(station), slot, length, (), self);
             let reading = &mut self.readings[station];
             reading.refusals = if verdict == Verdict::Taken { 0 } else { reading.refusals + 1 };
             if reading.refusals >= REFUSALS {
                 reading.refusals = 0;
-                return self.pause(station, now + PAUSE_NS, verdict == Verdict::Dropped(Cause::Queue), epoll);
+                return self.pause(station, now + PAUSE_NS, verdict == Verdict::Dropped(DropCause::Queue), epoll);
             }
         }
         Ok(())
     }
 
     /// Ends the pauses that are over.
-    fn mind(&mut self, carrier: &mut Carrier<Ethernet>, epoll: &Epoll) -> io::Result<()> {
+    fn on_timer(&mut self, carrier: &mut Carrier<Ethernet>, epoll: &Epoll) -> io::Result<()> {
         let mut now = 0;
         for station in 0..self.readings.len() {
             let Reading { paused_until, ends_with_room, .. } = self.readings[station];
@@ -129,9 +129,9 @@ impl Hosts for TapHosts {
                 continue;
             }
             if now == 0 {
-                now = self.ledger.now();
+                now = self.telemetry.now();
             }
-            let has_room = ends_with_room && carrier.queue_pkts(station as u32) < self.queue_pkts;
+            let has_room = ends_with_room && carrier.queue_pkts(StationId::from_index(station)) < self.queue_pkts;
             if has_room || paused_until <= now {
                 self.readings[station].paused_until = 0;
                 let wanted = EpollEvent::new(EpollFlags::EPOLLIN, station as u64);
@@ -143,24 +143,24 @@ impl Hosts for TapHosts {
 
     fn set_mesh(&mut self, _: &mut Carrier<Ethernet>, _: Mesh) {}
 
-    fn ledger(&mut self) -> &mut Ledger {
-        &mut self.ledger
+    fn telemetry(&mut self) -> &mut Telemetry {
+        &mut self.telemetry
     }
 }
 
 // The devices.
 
-/// Frames that the kernel holds until they are read. Large enough for a burst while the daemon sleeps, so that the
-/// interface queue that drops is the engine's.
+/// Frames that the kernel holds until they are read. Large enough for a burst while the daemon sleeps, so that frames
+/// are dropped in the engine's interface queue.
 const RING_FRAMES: u32 = 256;
 
-/// One station's TAP device: it lives as long as this value, and no longer than the process.
+/// The TAP device of one station. It exists as long as this value and the process.
 #[derive(Debug)]
 pub struct Tap {
     device: File,
 }
 
-/// What is known of a TAP besides.
+/// Further information on a TAP.
 #[derive(Debug)]
 pub struct TapInfo {
     /// Its number in its namespace.
@@ -174,7 +174,7 @@ impl Tap {
     /// Creates the device in its station's namespace and brings it up.
     ///
     /// # Errors
-    /// One line: what the host lacks.
+    /// The host lacks something. The message is one line.
     pub fn create(place: &Place, mac: Mac, mtu_bytes: u32) -> Result<(Self, TapInfo), String> {
         inside(place.netns.as_deref(), || create_here(&place.name, mac, mtu_bytes))
     }
@@ -184,7 +184,7 @@ impl Tap {
         (&self.device).read(space)
     }
 
-    /// Hands a frame to the host.
+    /// Passes a frame to the host.
     pub fn write(&self, frame: &[u8]) -> io::Result<()> {
         (&self.device).write(frame).map(|_| ())
     }
@@ -197,18 +197,18 @@ impl AsFd for Tap {
 }
 
 fn create_here(name: &str, mac: Mac, mtu_bytes: u32) -> Result<(Tap, TapInfo), String> {
-    let told = |what: &str, error: io::Error| format!("{what} TAP {name:?}: {error}{}", advice(&error));
+    let describe = |what: &str, error: io::Error| format!("{what} TAP {name:?}: {error}{}", advice(&error));
     let device = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun");
     let device = device.map_err(|error| format!("opening /dev/net/tun: {error}{}", advice(&error)))?;
-    syscalls::create_tap(device.as_fd(), name).map_err(|error| told("creating", error))?;
-    // Any socket serves as the door for interface ioctls.
-    let socket = UdpSocket::bind("0.0.0.0:0").map_err(|error| told("opening a socket for", error))?;
+    syscalls::create_tap(device.as_fd(), name).map_err(|error| describe("creating", error))?;
+    // Any socket can be used for interface ioctls.
+    let socket = UdpSocket::bind("0.0.0.0:0").map_err(|error| describe("opening a socket for", error))?;
     let door = socket.as_fd();
-    syscalls::set_mac(door, name, mac).map_err(|error| told("setting the address of", error))?;
-    syscalls::set_mtu(door, name, mtu_bytes).map_err(|error| told("setting the MTU of", error))?;
-    syscalls::set_queue_length(door, name, RING_FRAMES).map_err(|error| told("setting the queue of", error))?;
-    syscalls::bring_up(door, name).map_err(|error| told("bringing up", error))?;
-    let ifindex = if_nametoindex(name).map_err(|error| told("finding", error.into()))?;
+    syscalls::set_mac(door, name, mac).map_err(|error| describe("setting the address of", error))?;
+    syscalls::set_mtu(door, name, mtu_bytes).map_err(|error| describe("setting the MTU of", error))?;
+    syscalls::set_queue_length(door, name, RING_FRAMES).map_err(|error| describe("setting the queue of", error))?;
+    syscalls::bring_up(door, name).map_err(|error| describe("bringing up", error))?;
+    let ifindex = if_nametoindex(name).map_err(|error| describe("finding", error.into()))?;
     let counters = File::open("/proc/thread-self/net/dev").ok();
     Ok((Tap { device }, TapInfo { ifindex, name: name.into(), counters }))
 }
@@ -225,7 +225,7 @@ fn advice(error: &io::Error) -> &'static str {
 }
 
 impl TapInfo {
-    /// Frames that the kernel dropped since the start, its ring being full; None where that cannot be read.
+    /// Frames that the kernel dropped since the start because its ring was full. None if that cannot be read.
     pub fn ring_drops(&mut self) -> Option<u64> {
         let file = self.counters.as_mut()?;
         let mut text = String::new();
@@ -243,20 +243,20 @@ fn dropped_on_send(table: &str, name: &str) -> Option<u64> {
     row.split_whitespace().nth(PLACE)?.parse().ok()
 }
 
-/// Does `work` inside the network namespace that `path` names (None: the present one). Only the calling thread goes there.
+/// Does `work` inside the network namespace at `path` (None: the present one). Only the calling thread enters it.
 ///
 /// # Errors
-/// That the namespace cannot be entered, as one line; then what `work` returns.
+/// The namespace cannot be entered, or `work` fails. The message is one line.
 fn inside<T>(path: Option<&Path>, work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     let Some(path) = path else { return work() };
-    let told = |what: &str, error: io::Error| {
+    let describe = |what: &str, error: io::Error| {
         format!("{what} network namespace {}: {error}{}", path.display(), entry_advice(&error))
     };
-    let home = File::open("/proc/thread-self/ns/net").map_err(|error| told("remembering the own", error))?;
-    let there = File::open(path).map_err(|error| told("opening", error))?;
-    setns(&there, CloneFlags::CLONE_NEWNET).map_err(|error| told("entering", error.into()))?;
+    let home = File::open("/proc/thread-self/ns/net").map_err(|error| describe("remembering the own", error))?;
+    let there = File::open(path).map_err(|error| describe("opening", error))?;
+    setns(&there, CloneFlags::CLONE_NEWNET).map_err(|error| describe("entering", error.into()))?;
     let result = work();
-    setns(&home, CloneFlags::CLONE_NEWNET).map_err(|error| told("coming back from", error.into()))?;
+    setns(&home, CloneFlags::CLONE_NEWNET).map_err(|error| describe("coming back from", error.into()))?;
     result
 }
 

@@ -1,8 +1,9 @@
-//! What went over the air in a run: what each wireless hop did, by class of packet; and the log for captures.
+//! The traffic of a run on the air: counts for each wireless hop and class of packet, and the log for captures.
 
 use pacelab_air_config::PhyKind;
-use pacelab_engine::{Failure, Ns, Record, Sent};
+use pacelab_engine::{Failure, Ns, SentFrame, TraceRecord};
 
+use crate::ids::{IdVec, NodeId, PacketId, StationId};
 use crate::packet::{Body, Packet};
 
 /// A packet as it was handed to a station's queue.
@@ -10,33 +11,33 @@ use crate::packet::{Body, Packet};
 pub struct Enqueued {
     /// When.
     pub at: Ns,
-    /// Its number in the pool, which frames bear. Numbers are used again: the latest one before a frame is meant.
-    pub id: u32,
-    /// What it was then.
+    /// Its number in the pool, which frames carry. Numbers are reused: a frame carries the packet that was enqueued
+    /// last under its number.
+    pub id: PacketId,
+    /// A copy of the packet at that time.
     pub packet: Packet,
 }
 
-/// The log for captures: the tap's records, the frames, and the packets inside them, each list by time. Stations are
-/// numbered as in the engine.
+/// The log for captures: trace records, frames, and the packets inside the frames. Each list is ordered by time.
 #[derive(Clone, Debug, Default)]
 pub struct AirLog {
     /// The physical layer.
     pub phy: PhyKind,
     /// Name of each node, by node number.
-    pub names: Vec<String>,
+    pub names: IdVec<NodeId, String>,
     /// Node number of each station.
-    pub node_of: Vec<u32>,
+    pub node_of: IdVec<StationId, NodeId>,
     /// What happened.
-    pub records: Vec<Record>,
+    pub records: Vec<TraceRecord>,
     /// What was sent.
-    pub frames: Vec<Sent>,
+    pub frames: Vec<SentFrame>,
     /// What the frames carry.
     pub packets: Vec<Enqueued>,
     /// When the run ended.
     pub end: Ns,
 }
 
-/// What a packet is to the link statistics.
+/// The class of a packet in the link statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
     TcpData,
@@ -77,26 +78,29 @@ pub(crate) struct LinkCounts {
     pub delivered: u64,
     pub drops_rts: u64,
     pub drops_data: u64,
-    /// Taken back from the queue since routing took the link for broken.
+    /// Removed from the queue because routing considered the link broken.
     pub drops_recalled: u64,
     pub attempts: u64,
 }
 
-/// The counts of all hops. A node has few neighbours: a short list of each is found through sooner than a tree.
+/// The receiver of a hop, and a class of packets.
+type Hop = (NodeId, Class);
+
+/// The counts of all hops. A node has few neighbours, so searching a short list is faster than a tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Links {
     /// By sender, in the order of first use.
-    from: Vec<Vec<((u32, Class), LinkCounts)>>,
+    from: IdVec<NodeId, Vec<(Hop, LinkCounts)>>,
 }
 
 impl Links {
     pub fn new(nodes: usize) -> Self {
-        Links { from: vec![Vec::new(); nodes] }
+        Links { from: IdVec::filled(Vec::new(), nodes) }
     }
 
     /// The counts of this hop and class.
-    pub fn at(&mut self, from: u32, to: u32, class: Class) -> &mut LinkCounts {
-        let hops = &mut self.from[from as usize];
+    pub fn at(&mut self, from: NodeId, to: NodeId, class: Class) -> &mut LinkCounts {
+        let hops = &mut self.from[from];
         let place = hops.iter().position(|&(hop, _)| hop == (to, class)).unwrap_or_else(|| {
             hops.push(((to, class), LinkCounts::default()));
             hops.len() - 1
@@ -104,11 +108,11 @@ impl Links {
         &mut hops[place].1
     }
 
-    /// All that were used: (from, to, class) in ascending order, and their counts.
-    pub fn sorted(&self) -> Vec<((u32, u32, Class), LinkCounts)> {
-        let from = self.from.iter().enumerate();
-        let all = from
-            .flat_map(|(from, hops)| hops.iter().map(move |&((to, class), counts)| ((from as u32, to, class), counts)));
+    /// All hops that were used: (from, to, class) in ascending order, with their counts.
+    pub fn sorted(&self) -> Vec<((NodeId, NodeId, Class), LinkCounts)> {
+        let from = self.from.iter_with_ids();
+        let all =
+            from.flat_map(|(from, hops)| hops.iter().map(move |&((to, class), counts)| ((from, to, class), counts)));
         let mut all: Vec<_> = all.collect();
         all.sort_unstable_by_key(|&(hop, _)| hop);
         all
@@ -131,18 +135,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hops_are_told_in_order_whatever_was_used_first() {
+    fn hops_are_sorted_in_any_order_of_use() {
         let mut links = Links::new(3);
-        links.at(2, 0, Class::TcpAck).count(1, None);
-        links.at(0, 2, Class::TcpAck).count(3, Some(Failure::Rts));
-        links.at(0, 1, Class::TcpData).count(2, None);
-        links.at(0, 2, Class::TcpAck).count(1, None);
+        links.at(NodeId(2), NodeId(0), Class::TcpAck).count(1, None);
+        links.at(NodeId(0), NodeId(2), Class::TcpAck).count(3, Some(Failure::Rts));
+        links.at(NodeId(0), NodeId(1), Class::TcpData).count(2, None);
+        links.at(NodeId(0), NodeId(2), Class::TcpAck).count(1, None);
         let counts =
             |delivered, drops_rts, attempts| LinkCounts { delivered, drops_rts, attempts, ..Default::default() };
         let expected = [
-            ((0, 1, Class::TcpData), counts(1, 0, 2)),
-            ((0, 2, Class::TcpAck), counts(1, 1, 4)),
-            ((2, 0, Class::TcpAck), counts(1, 0, 1)),
+            ((NodeId(0), NodeId(1), Class::TcpData), counts(1, 0, 2)),
+            ((NodeId(0), NodeId(2), Class::TcpAck), counts(1, 1, 4)),
+            ((NodeId(2), NodeId(0), Class::TcpAck), counts(1, 0, 1)),
         ];
         assert_eq!(links.sorted(), expected);
     }

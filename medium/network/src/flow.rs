@@ -1,8 +1,9 @@
-//! A flow: its two ends, and its meter with the time series.
+//! A flow: its two endpoints, and its measurements with the time series.
 
 use pacelab_air_config::{Cbr, Flow as FlowConfig, Tcp, Traffic, Voice};
 use pacelab_engine::Ns;
 
+use crate::ids::FlowId;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use crate::voice::{Codec, Playout};
@@ -11,8 +12,8 @@ use crate::voice::{Codec, Playout};
 pub(crate) const FIRST_CLIENT_PORT: u32 = 49_152;
 const SERVER_PORT: u32 = 5_001;
 
-/// The ends of a flow.
-pub enum Ends {
+/// The endpoints of a flow.
+pub enum Endpoints {
     /// A TCP connection, one-way data.
     Tcp {
         /// At the source.
@@ -43,18 +44,18 @@ pub struct Flow {
     /// As configured.
     pub config: FlowConfig,
     /// Sender and receiver.
-    pub ends: Ends,
+    pub endpoints: Endpoints,
     /// Payload of a full packet.
     pub payload_bytes: u32,
     /// Datagrams sent so far.
     pub datagrams: u64,
     /// Segments of the sender that the hook at its own node holds.
     pub held_pkts: u32,
-    /// Started and not stopped.
+    /// The flow was started and has not been stopped.
     pub active: bool,
     /// Measurements.
     pub meter: FlowMeter,
-    /// Earliest agenda entries of sender and receiver.
+    /// Earliest timer events of sender and receiver in the event queue.
     pub timers_at: [Ns; 2],
 }
 
@@ -69,7 +70,7 @@ impl Flow {
         }
     }
 
-    /// Its kind, as the configuration spells it.
+    /// Its kind, as in the configuration.
     pub fn kind(&self) -> &'static str {
         match self.config.traffic {
             Traffic::Tcp(_) => "tcp",
@@ -80,9 +81,9 @@ impl Flow {
     }
 }
 
-/// Ports of a flow: each has a client port of its own.
-pub fn ports(flow: u32) -> (u32, u32) {
-    (FIRST_CLIENT_PORT + flow, SERVER_PORT)
+/// Client and server port of a flow. Each flow has its own client port.
+pub fn ports(flow: FlowId) -> (u32, u32) {
+    (FIRST_CLIENT_PORT + flow.0, SERVER_PORT)
 }
 
 /// Sums of one flow since the end of the warm-up.
@@ -166,7 +167,7 @@ impl FlowMeter {
         self.interval_bytes = 0;
     }
 
-    /// The warm-up is over: sums start anew, series and totals go on.
+    /// Ends the warm-up: sets the sums to zero. Series and totals continue.
     pub fn reset(&mut self, now: Ns, sent_pkts: u64, retransmitted: u64, timeouts: u64) {
         *self = FlowMeter {
             total_bytes: self.total_bytes,

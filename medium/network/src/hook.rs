@@ -1,9 +1,10 @@
-//! Where algorithms sit: the Rust side of `pacelab_pacer.core.contract`, and the shell around each of them.
+//! Hooks of algorithms: the Rust side of `pacelab_pacer.core.contract`, and the driver of each hook.
 
 use std::collections::BTreeMap;
 
 use pacelab_engine::{NEVER, Ns};
 
+use crate::ids::{NodeId, PacketId};
 use crate::packet::{Packet, TcpHeader, VoiceQuality};
 
 /// Where a segment was seen; the numbers are the contract's `Point`.
@@ -17,12 +18,12 @@ pub enum Point {
     Link = 4,
 }
 
-/// Where a hook sits at its node.
+/// The place of a hook at its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Between transport and routing, or between the wired and the air side of a gateway.
     Node,
-    /// Between routing and the interface queue: all that the node sends by air, its own and what it forwards.
+    /// Between routing and the interface queue: all packets that the node sends by air, its own and forwarded ones.
     Link,
 }
 
@@ -37,7 +38,7 @@ pub mod mask {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Segment {
-    pub handle: u32,
+    pub handle: PacketId,
     /// (src, dst, sport, dport)
     pub flow: (u32, u32, u32, u32),
     /// None: UDP.
@@ -49,7 +50,7 @@ pub struct Segment {
     pub quality: Option<VoiceQuality>,
 }
 
-/// What a voice packet says of itself.
+/// RTP header fields of a voice packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Rtp {
@@ -57,28 +58,29 @@ pub struct Rtp {
     pub sent_ns: Ns,
 }
 
-/// What a hook is told.
+/// An event for a hook.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum Event<'a> {
     Seen { point: Point, segment: Segment, path_rates_bps: &'a [u32] },
-    Transmit { segment: Segment, attempts: u32, delivered: bool, next_hop: Option<u32> },
+    Transmit { segment: Segment, attempts: u32, delivered: bool, next_hop: Option<NodeId> },
 }
 
-/// What a hook wants done.
+/// An action that a hook requests.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum Action {
-    Forward { handle: u32, keep: bool },
-    Drop { handle: u32, reason: String },
-    Resend { handle: u32 },
-    Release { handle: u32 },
-    Rewrite { handle: u32, window_bytes: Option<u32>, rtt_wired_ns: Option<u64>, mark: bool },
+    Forward { handle: PacketId, keep: bool },
+    Drop { handle: PacketId, reason: String },
+    Resend { handle: PacketId },
+    Release { handle: PacketId },
+    Rewrite { handle: PacketId, window_bytes: Option<u32>, rtt_wired_ns: Option<u64>, mark: bool },
     Inject { segment: Segment },
     SetExtraBackoff { slots: u32, wall_clock: bool },
 }
 
-/// An algorithm at one node. Implementations never fail outwards: one that breaks goes silent (`failure`).
+/// An algorithm at one node. Implementations do not return errors: a hook that fails stops acting and reports
+/// `failure`.
 pub trait Hook {
     /// Events wanted.
     fn event_mask(&self) -> u32;
@@ -86,42 +88,42 @@ pub trait Hook {
     fn handle(&mut self, now: Ns, event: &Event<'_>);
     /// Next action, or None.
     fn poll_action(&mut self) -> Option<Action>;
-    /// When `handle_timeout` is wanted, or `NEVER`.
+    /// When to call `handle_timeout`, or `NEVER`.
     fn deadline(&mut self) -> Ns;
     /// The clock has reached the deadline.
     fn handle_timeout(&mut self, now: Ns);
-    /// Why the algorithm is out of order, if it is: from then on it is bypassed.
+    /// Why the algorithm has failed, if it has. A failed hook is bypassed.
     fn failure(&self) -> Option<&str>;
     /// The algorithm's counters as JSON.
     fn counters_json(&mut self) -> String;
 }
 
-/// Where a segment was seen; at the link also where it was going.
+/// Where a segment was seen, and its next hop if it was seen at the link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub point: Point,
-    pub next_hop: Option<u32>,
+    pub next_hop: Option<NodeId>,
 }
 
-/// A hook at its node, and what it holds.
-pub(crate) struct HookShell {
-    pub node: u32,
+/// A hook at its node, and the segments that it holds.
+pub(crate) struct HookDriver {
+    pub node: NodeId,
     pub hook: Box<dyn Hook>,
     pub mask: u32,
-    /// Segments the algorithm has not decided on: handle -> where it was seen.
-    pub held: BTreeMap<u32, Seen>,
-    /// Copies kept for `Resend`: the handle they were seen under -> (where, packet).
-    pub kept: BTreeMap<u32, (Seen, Packet)>,
+    /// Segments that the algorithm has not decided on: handle -> where the segment was seen.
+    pub held: BTreeMap<PacketId, Seen>,
+    /// Copies kept for `Resend`: handle of the segment -> (where it was seen, packet).
+    pub kept: BTreeMap<PacketId, (Seen, Packet)>,
     pub timer_at: Ns,
     /// Actions on handles that are not held or kept.
     pub errors: u64,
     pub bypassed: bool,
 }
 
-impl HookShell {
-    pub fn new(node: u32, hook: Box<dyn Hook>) -> Self {
+impl HookDriver {
+    pub fn new(node: NodeId, hook: Box<dyn Hook>) -> Self {
         let mask = hook.event_mask();
-        HookShell {
+        HookDriver {
             node,
             hook,
             mask,

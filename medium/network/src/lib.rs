@@ -8,14 +8,15 @@
 //!   air | wire  pacelab_engine::Air | wire       wire
 //! ```
 //!
-//! `network::Network` owns it all and the one loop: earliest first among the link layers' delay line, the agenda and
-//! the air; what its parts do to each other is in `network/`, which alone touches its fields. The result is a pure
-//! function of configuration and hooks.
+//! `network::Network` owns all parts and the event loop. The loop takes the earliest event of the link layers' delay
+//! line, the event queue and the air. Only the modules in `network/` access the fields of `Network`; they contain the
+//! interactions between the parts. The result is a pure function of configuration and hooks.
 
 pub mod airlog;
 pub mod aodv;
 pub mod flow;
 pub mod hook;
+pub mod ids;
 pub mod network;
 pub mod packet;
 mod routes;

@@ -3,8 +3,9 @@
 use pacelab_engine::Ns;
 
 use crate::aodv::Message;
+use crate::ids::{FlowId, IdVec, NodeId, PacketId};
 
-/// TCP flag bits as on the wire.
+/// TCP flag bits as in the header.
 #[allow(missing_docs)]
 pub mod flag {
     pub const FIN: u8 = 0x01;
@@ -14,7 +15,7 @@ pub mod flag {
     pub const CWR: u8 = 0x80;
 }
 
-/// What matters of a TCP header.
+/// The fields of a TCP header that the network uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpHeader {
     /// First sequence number.
@@ -44,7 +45,7 @@ pub struct VoiceQuality {
     pub delay_ns: u64,
 }
 
-/// What a packet carries.
+/// Contents of a packet.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// A TCP segment; `forward` is from the flow's source to its destination.
@@ -82,11 +83,11 @@ pub enum Body {
 #[derive(Clone, Debug)]
 pub struct Packet {
     /// Originating node.
-    pub src: u32,
+    pub src: NodeId,
     /// Final node.
-    pub dst: u32,
-    /// Place of its flow in the configuration; `u32::MAX` for routing messages.
-    pub flow: u32,
+    pub dst: NodeId,
+    /// Its flow; `FlowId::NONE` for routing messages.
+    pub flow: FlowId,
     /// Size of the IP packet.
     pub bytes: u32,
     /// Hops it may still take.
@@ -94,45 +95,44 @@ pub struct Packet {
     /// Wireless hops taken.
     pub forwards: u8,
     /// Node that the packet came from on its last wireless hop.
-    pub previous: u32,
+    pub previous: NodeId,
     /// ECN's CE codepoint; only set on packets of ECN-capable flows.
     pub congestion_experienced: bool,
     /// Contents.
     pub body: Body,
 }
 
-/// A slab of packets: a packet's number is stable while it lives, and is used again later.
+/// A slab of packets. The number of a packet is constant while the packet exists, and is reused afterwards.
 #[derive(Debug, Default)]
 pub struct Pool {
-    slots: Vec<Option<Packet>>,
-    free: Vec<u32>,
+    slots: IdVec<PacketId, Option<Packet>>,
+    free: Vec<PacketId>,
 }
 
 impl Pool {
-    /// Takes a packet in; returns its number.
-    pub fn add(&mut self, packet: Packet) -> u32 {
+    /// Adds a packet and returns its number.
+    pub fn add(&mut self, packet: Packet) -> PacketId {
         if let Some(id) = self.free.pop() {
-            self.slots[id as usize] = Some(packet);
+            self.slots[id] = Some(packet);
             id
         } else {
-            self.slots.push(Some(packet));
-            (self.slots.len() - 1) as u32
+            self.slots.push(Some(packet))
         }
     }
 
-    /// The packet of this number; None if it is gone.
-    pub fn get(&self, id: u32) -> Option<&Packet> {
-        self.slots.get(id as usize)?.as_ref()
+    /// The packet with this number, or None if it was removed.
+    pub fn get(&self, id: PacketId) -> Option<&Packet> {
+        self.slots.get(id)?.as_ref()
     }
 
-    /// The packet of this number, to change it.
-    pub fn get_mut(&mut self, id: u32) -> Option<&mut Packet> {
-        self.slots.get_mut(id as usize)?.as_mut()
+    /// The same, for a change.
+    pub fn get_mut(&mut self, id: PacketId) -> Option<&mut Packet> {
+        self.slots.get_mut(id)?.as_mut()
     }
 
-    /// Takes the packet out.
-    pub fn remove(&mut self, id: u32) -> Option<Packet> {
-        let packet = self.slots.get_mut(id as usize)?.take();
+    /// Removes the packet.
+    pub fn remove(&mut self, id: PacketId) -> Option<Packet> {
+        let packet = self.slots.get_mut(id)?.take();
         if packet.is_some() {
             self.free.push(id);
         }

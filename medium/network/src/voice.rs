@@ -1,14 +1,16 @@
-//! Voice calls: what the codec of one direction sends, and when its receiver plays it.
+//! Voice calls: the packets of one direction's codec, and when the receiver plays them.
 //!
-//! The playout rule. A packet is played at `sent + aligned delay + playout buffer`; one that arrives later is late: it
-//! is lost to the ear (jitter loss). The receiver aligns itself to the delay of the first packet that it gets. From then
-//! on, with the first arrival a talk spurt after the last alignment, it aligns itself to the mean delay of the packets
-//! that arrived since, as a phone does in the pause between two spurts; that packet is judged by the new alignment.
+//! Playout rule: a packet is played at `sent + aligned delay + playout buffer`. A packet that arrives later is late and
+//! counts as lost to the listener (jitter loss). The receiver first aligns itself to the delay of the first packet.
+//! Later, at the first arrival more than one talk spurt after the last alignment, the receiver aligns itself to the
+//! mean delay of the packets since that alignment, as a phone does in the pause between two spurts. The new alignment
+//! already applies to that packet.
 //!
 //! Invariants
-//! 1. A packet that was sent is played, late, lost, or not yet due. It is due once its playout moment has come by the
-//!    last alignment, or once it has arrived.
-//! 2. A packet counts in the interval in which it was sent; what arrives twice counts once.
+//! 1. A packet that was sent is played, late, lost, or not yet due. It is due at its playout time by the last
+//!    alignment, or
+//!    when it arrives.
+//! 2. A packet counts in the interval in which it was sent. A packet that arrives twice counts once.
 
 use pacelab_engine::Ns;
 
@@ -16,12 +18,12 @@ const FIRST_PORT: u32 = 16_384;
 /// Mean talk spurt. Source: ITU-T P.59 Table 1 (1.004 s).
 const SPURT_NS: Ns = 1_000_000_000;
 
-/// RTP port of a call at both of its ends: even, and the next one is for its reports (RFC 3550 Sec. 11).
+/// RTP port of a call at both endpoints. It is even, and the next port is for reports (RFC 3550 Sec. 11).
 pub fn port(call: u32) -> u16 {
     (FIRST_PORT + 2 * call) as u16
 }
 
-/// What a codec sends.
+/// The packets that a codec sends.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct Codec {
@@ -34,7 +36,7 @@ pub struct Codec {
     pub first_sequence: u16,
 }
 
-/// What became of a packet.
+/// The outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     UnderWay,
@@ -46,7 +48,7 @@ enum Fate {
 #[derive(Clone, Debug)]
 pub struct Playout {
     playout_ns: Ns,
-    /// By number: when it was sent, and its fate with its network delay.
+    /// By number: when the packet was sent, and its outcome with its network delay.
     packets: Vec<(Ns, Fate)>,
     /// None before the first arrival: (when, delay).
     aligned: Option<(Ns, Ns)>,
@@ -69,13 +71,13 @@ impl Playout {
         self.playout_ns as f64 / 1e9
     }
 
-    /// A packet leaves the codec; returns its number.
+    /// Adds a packet that leaves the codec. Returns its number.
     pub fn expect(&mut self, sent_at: Ns) -> u32 {
         self.packets.push((sent_at, Fate::UnderWay));
         (self.packets.len() - 1) as u32
     }
 
-    /// A packet arrives; true when it is in time and the first of its number.
+    /// Handles the arrival of a packet. Returns whether it is in time and the first with its number.
     pub fn arrive(&mut self, now: Ns, number: u32, sent_at: Ns) -> bool {
         let Some((_, fate)) = self.packets.get_mut(number as usize) else { return false };
         if *fate != Fate::UnderWay {
@@ -124,7 +126,7 @@ impl Playout {
     }
 }
 
-/// What became of the packets of an interval.
+/// Outcomes of the packets of an interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets due.
@@ -185,8 +187,8 @@ mod tests {
 
     #[test]
     fn the_receiver_aligns_itself_to_the_mean_of_the_last_spurt() {
-        // 10 ms, then 110 ms: late. Packet 45 leaves at 900 ms and arrives exactly 1000 ms after packet 0 did: from it on
-        // the aligned delay is the mean of packets 0 to 44, (10 + 44 * 110) / 45 = 107.8 ms.
+        // 10 ms, then 110 ms: late. Packet 45 leaves at 900 ms and arrives exactly 1000 ms after packet 0 did: from it
+        // on the aligned delay is the mean of packets 0 to 44, (10 + 44 * 110) / 45 = 107.8 ms.
         let mut playout = receiver(60);
         assert!(arrive(&mut playout, 0, 10));
         for number in 1..45 {

@@ -4,28 +4,30 @@ use std::collections::VecDeque;
 
 use pacelab_engine::Ns;
 
+use crate::ids::{NodeId, PacketId};
+
 /// One direction of a full-duplex link.
 #[derive(Clone, Debug)]
 pub struct Wire {
     /// The node at the far end.
-    pub to: u32,
+    pub to: NodeId,
     rate_bps: f64,
     delay_ns: Ns,
     queue_pkts: usize,
     /// When the transmitter has sent all it holds.
     free_at: Ns,
     /// Packets not yet arrived: (transmission begins, arrives, packet). First in, first out.
-    under_way: VecDeque<(Ns, Ns, u32)>,
+    under_way: VecDeque<(Ns, Ns, PacketId)>,
 }
 
 impl Wire {
     /// An idle link.
-    pub fn new(to: u32, rate_bps: f64, delay_ns: Ns, queue_pkts: u32) -> Self {
+    pub fn new(to: NodeId, rate_bps: f64, delay_ns: Ns, queue_pkts: u32) -> Self {
         Wire { to, rate_bps, delay_ns, queue_pkts: queue_pkts as usize, free_at: 0, under_way: VecDeque::new() }
     }
 
     /// Takes a packet; returns when it arrives, or None when the queue is full.
-    pub fn send(&mut self, now: Ns, packet: u32, bytes: u32) -> Option<Ns> {
+    pub fn send(&mut self, now: Ns, packet: PacketId, bytes: u32) -> Option<Ns> {
         let waiting = self.under_way.iter().rev().take_while(|&&(begins, _, _)| begins > now).count();
         if waiting >= self.queue_pkts {
             return None;
@@ -43,7 +45,7 @@ impl Wire {
     }
 
     /// The packet that arrives now.
-    pub fn arrive(&mut self) -> Option<u32> {
+    pub fn arrive(&mut self) -> Option<PacketId> {
         self.under_way.pop_front().map(|(_, _, packet)| packet)
     }
 }
@@ -55,12 +57,12 @@ mod tests {
     #[test]
     fn packets_queue_behind_each_other_and_overflow() {
         // 1000 B at 8 Mbit/s take 1 ms; 5 ms of delay; two may wait
-        let mut wire = Wire::new(1, 8e6, 5_000_000, 2);
-        assert_eq!(wire.send(0, 10, 1000), Some(6_000_000));
-        assert_eq!(wire.send(0, 11, 1000), Some(7_000_000));
-        assert_eq!(wire.send(0, 12, 1000), Some(8_000_000));
-        assert_eq!(wire.send(0, 13, 1000), None);
-        assert_eq!(wire.send(1_000_001, 14, 1000), Some(9_000_000));
-        assert_eq!(wire.arrive(), Some(10));
+        let mut wire = Wire::new(NodeId(1), 8e6, 5_000_000, 2);
+        assert_eq!(wire.send(0, PacketId(10), 1000), Some(6_000_000));
+        assert_eq!(wire.send(0, PacketId(11), 1000), Some(7_000_000));
+        assert_eq!(wire.send(0, PacketId(12), 1000), Some(8_000_000));
+        assert_eq!(wire.send(0, PacketId(13), 1000), None);
+        assert_eq!(wire.send(1_000_001, PacketId(14), 1000), Some(9_000_000));
+        assert_eq!(wire.arrive(), Some(PacketId(10)));
     }
 }

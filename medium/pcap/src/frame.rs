@@ -3,9 +3,10 @@
 //!
 //! Packets bear no identification: they are never fragmented (RFC 6864 Sec. 4.1).
 
-use pacelab_engine::{Kind, Ns, Sent};
+use pacelab_engine::{Kind, Ns, SentFrame};
 use pacelab_network::aodv::Message;
 use pacelab_network::flow::ports;
+use pacelab_network::ids::{FlowId, NodeId};
 use pacelab_network::packet::{Body, Packet, TcpHeader, VoiceQuality, flag};
 
 // The packet.
@@ -131,25 +132,25 @@ fn udp(source: u16, destination: u16, payload_bytes: usize) -> Vec<u8> {
 }
 
 /// RFC 3550 Sec. 5.1, at G.729's clock of 8 kHz; the flow is the source.
-fn rtp(flow: u32, sequence: u16, sent_at: Ns) -> Vec<u8> {
+fn rtp(flow: FlowId, sequence: u16, sent_at: Ns) -> Vec<u8> {
     const VERSION: u8 = 2 << 6;
     const G729: u8 = 18; // RFC 3551 Table 4
     const NS_PER_TICK: u64 = 125_000;
     let mut bytes = vec![VERSION, G729];
     bytes.extend(sequence.to_be_bytes());
     bytes.extend(((sent_at / NS_PER_TICK) as u32).to_be_bytes());
-    bytes.extend(flow.to_be_bytes());
+    bytes.extend(flow.0.to_be_bytes());
     bytes
 }
 
 /// RFC 3611 Sec. 2 and 4.7 with the fields that the model knows; the others are zero or "unavailable" (127).
-fn extended_report(flow: u32, quality: &VoiceQuality) -> Vec<u8> {
+fn extended_report(flow: FlowId, quality: &VoiceQuality) -> Vec<u8> {
     let share = |count: u32| (u64::from(count) * 256 / u64::from(quality.expected.max(1))).min(255) as u8;
     let mut bytes = vec![2 << 6, 207];
     bytes.extend((XR_BYTES as u16 / 4 - 1).to_be_bytes());
-    bytes.extend(flow.to_be_bytes());
+    bytes.extend(flow.0.to_be_bytes());
     bytes.extend([7, 0, 0, 8]);
-    bytes.extend(flow.to_be_bytes());
+    bytes.extend(flow.0.to_be_bytes());
     bytes.extend([share(quality.lost), share(quality.late), 0, 0]);
     bytes.extend([0; 4]); // burst and gap duration
     bytes.extend((2 * quality.delay_ns / 1_000_000).min(65_535).to_be_bytes()[6..].iter()); // round trip, ms
@@ -212,18 +213,18 @@ const FCS_BYTES: usize = 4;
 /// The duration field has 15 bits.
 const LONGEST_DURATION_US: u64 = 32_767;
 
-/// What a frame needs besides what the engine noted.
+/// The data of a frame that the engine does not record.
 pub struct Content<'a> {
     /// Node numbers of transmitter and receiver.
-    pub from: u32,
-    pub to: Option<u32>,
+    pub from: NodeId,
+    pub to: Option<NodeId>,
     pub retry: bool,
-    /// Of data; None if it is not known.
+    /// The packet in a data frame; None if it is not known.
     pub packet: Option<&'a IpPacket>,
 }
 
 /// Appends up to `limit` bytes of the frame to `out`; returns its full length.
-pub fn append(out: &mut Vec<u8>, sent: &Sent, content: &Content<'_>, limit: usize, spoiled: bool) -> usize {
+pub fn append(out: &mut Vec<u8>, sent: &SentFrame, content: &Content<'_>, limit: usize, spoiled: bool) -> usize {
     let start = out.len();
     let duration_us = sent.duration_ns.div_ceil(1_000).min(LONGEST_DURATION_US) as u16;
     let receiver = content.to.map_or(BROADCAST_MAC, mac);
@@ -260,7 +261,7 @@ pub fn append(out: &mut Vec<u8>, sent: &Sent, content: &Content<'_>, limit: usiz
     } else {
         let kept = (full - FCS_BYTES).min(limit);
         out.resize(start + kept, 0);
-        // What is left of the check sequence is of no use, but its place is.
+        // The rest of the check sequence is useless, but it must keep its place.
         out.resize(start + limit, 0);
     }
     full
@@ -274,18 +275,20 @@ pub const BROADCAST_MAC: [u8; 6] = [0xff; 6];
 pub const BSSID: [u8; 6] = [0x02, 0x50, 0x61, 0x63, 0x65, 0x00];
 pub const BROADCAST_IP: [u8; 4] = [255; 4];
 
-pub fn mac(node: u32) -> [u8; 6] {
-    let [.., high, low] = node.to_be_bytes();
+pub fn mac(node: NodeId) -> [u8; 6] {
+    let [.., high, low] = node.0.to_be_bytes();
     [0x02, 0, 0, 0, high, low]
 }
 
-pub fn ip(node: u32) -> [u8; 4] {
-    let [.., high, low] = (node + 1).to_be_bytes();
+pub fn ip(node: NodeId) -> [u8; 4] {
+    let [.., high, low] = (node.0 + 1).to_be_bytes();
     [10, 0, high, low]
 }
 
 #[cfg(test)]
 mod tests {
+    use pacelab_engine::{PacketId, StationId};
+
     use super::*;
 
     #[test]
@@ -295,13 +298,13 @@ mod tests {
 
     fn packet(body: Body) -> Packet {
         Packet {
-            src: 0,
-            dst: 1,
-            flow: 0,
+            src: NodeId(0),
+            dst: NodeId(1),
+            flow: FlowId(0),
             bytes: 0,
             ttl: 64,
             forwards: 0,
-            previous: 0,
+            previous: NodeId(0),
             congestion_experienced: false,
             body,
         }
@@ -338,24 +341,31 @@ mod tests {
 
     #[test]
     fn route_request_is_rfc_3561s() {
-        let message =
-            Message::Request { id: 5, hops: 2, origin: 0, origin_seq: 4, target: 8, target_seq: 6, sent_at: 0 };
+        let message = Message::Request {
+            id: 5,
+            hops: 2,
+            origin: NodeId(0),
+            origin_seq: 4,
+            target: NodeId(8),
+            target_seq: 6,
+            sent_at: 0,
+        };
         let found = encode(&packet(Body::Aodv(message)), true).headers;
         assert_eq!(found.len(), 20 + 8 + 24);
         assert_eq!(found[16..20], [255; 4]);
         assert_eq!(found[28..], [1, 0, 0, 1, 0, 0, 0, 5, 10, 0, 0, 9, 0, 0, 0, 6, 10, 0, 0, 1, 0, 0, 0, 4]);
     }
 
-    fn sent(kind: Kind) -> Sent {
-        Sent {
+    fn sent(kind: Kind) -> SentFrame {
+        SentFrame {
             at: 0,
-            station: 0,
-            to: Some(1),
+            station: StationId(0),
+            to: Some(StationId(1)),
             kind,
             airtime_ns: 0,
             duration_ns: 1_999_637,
             rate_bps: 1_000_000,
-            packet: 0,
+            packet: PacketId(0),
             number: 4_097,
         }
     }
@@ -363,7 +373,7 @@ mod tests {
     #[test]
     fn rts_is_twenty_bytes_with_its_duration_rounded_up() {
         let mut out = Vec::new();
-        let content = Content { from: 0, to: Some(1), retry: false, packet: None };
+        let content = Content { from: NodeId(0), to: Some(NodeId(1)), retry: false, packet: None };
         assert_eq!(append(&mut out, &sent(Kind::Rts), &content, 1_000, false), 20);
         assert_eq!(out[..16], [0xb4, 0, 0xd0, 0x07, 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0]);
         assert_eq!(crc32fast::hash(&out), 0x2144_df1c, "the residue of CRC-32");
@@ -372,7 +382,7 @@ mod tests {
     #[test]
     fn data_carries_sequence_number_retry_bit_and_ip() {
         let packet = IpPacket { headers: vec![0x45; 40], zeros: 1_460 };
-        let content = Content { from: 0, to: Some(1), retry: true, packet: Some(&packet) };
+        let content = Content { from: NodeId(0), to: Some(NodeId(1)), retry: true, packet: Some(&packet) };
         let mut out = Vec::new();
         assert_eq!(append(&mut out, &sent(Kind::Data), &content, usize::MAX, false), 24 + 8 + 1_500 + 4);
         assert_eq!(out.len(), 1_536);
@@ -386,9 +396,9 @@ mod tests {
 
     #[test]
     fn addresses_count_up_with_the_node() {
-        assert_eq!(mac(7), [2, 0, 0, 0, 0, 7]);
-        assert_eq!(mac(300), [2, 0, 0, 0, 1, 44]);
-        assert_eq!(ip(0), [10, 0, 0, 1]);
-        assert_eq!(ip(299), [10, 0, 1, 44]);
+        assert_eq!(mac(NodeId(7)), [2, 0, 0, 0, 0, 7]);
+        assert_eq!(mac(NodeId(300)), [2, 0, 0, 0, 1, 44]);
+        assert_eq!(ip(NodeId(0)), [10, 0, 0, 1]);
+        assert_eq!(ip(NodeId(299)), [10, 0, 1, 44]);
     }
 }

@@ -1,27 +1,29 @@
-//! Capture files of the air: one pcapng for a run, an interface per station, 802.11 with radiotap. And `join`: such a file
-//! of what tcpdump wrote at each host of a guest.
+//! Capture files of the air: one pcapng file per run with one interface per station, 802.11 with radiotap. `join` makes
+//! such a file from the captures that tcpdump wrote at each host of a guest.
 //!
 //! ```text
-//!   AirLog  --->  story    who received what, what became of each frame, in words
-//!                 frame    bytes of the 802.11 frame and of the packet inside
-//!                 here     blocks, radiotap, options
+//!   AirLog  --->  annotate    which stations received a frame, and its outcome, as text
+//!                 frame       bytes of the 802.11 frame and of the packet inside
+//!                 lib         blocks, radiotap, options
 //! ```
 //!
 //! Invariants
 //! 1. The bytes are a pure function of the log and the options.
 //! 2. Times are those of a frame's first bit: at its sender, and a propagation delay later at its receivers.
-//! 3. Frames are as the standard has them, check sequence included, also where a preset counts fewer or more bytes
-//!    on the air (`ns2`: 34 around a packet where the standard has 36, and no UDP header).
+//! 3. Frames follow the standard, including the frame check sequence, also if a preset counts other sizes on the air
+//!    (`ns2`
+//!    adds 34 bytes to a packet instead of 36, and has no UDP header).
 
+mod annotate;
 mod frame;
-mod story;
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use pacelab_air_config::{Capture, PhyKind};
-use pacelab_engine::{Kind, Sent};
+use pacelab_engine::{Kind, SentFrame};
 use pacelab_network::airlog::AirLog;
+use pacelab_network::ids::NodeId;
 use pcap_file::pcap::{PcapParser, RawPcapPacket};
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
@@ -29,8 +31,8 @@ use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::{DataLink, Endianness, PcapResult, TsResolution};
 
+use crate::annotate::{Annotation, Observation, ObservationKind, annotate};
 use crate::frame::{Content, append, ip, mac};
-use crate::story::{Fate, How, Seen, tell};
 
 const TIMES_IN_NS: u8 = 9;
 const WHOLE_FRAMES: u32 = 262_144;
@@ -57,7 +59,7 @@ mod radiotap {
 
 /// The capture file of a run.
 pub fn pcapng(log: &AirLog, options: Capture) -> Vec<u8> {
-    let story = tell(log, options.garbled);
+    let annotated = annotate(log, options.garbled);
     let snap_bytes = if options.snap_bytes == 0 { WHOLE_FRAMES } else { options.snap_bytes };
     let section = SectionHeaderBlock {
         endianness: Endianness::Little,
@@ -67,33 +69,33 @@ pub fn pcapng(log: &AirLog, options: Capture) -> Vec<u8> {
     // A Vec takes all that is written to it: the results need no looking at.
     let Ok(mut writer) = PcapNgWriter::with_section_header(Vec::new(), section) else { return Vec::new() };
     for &node in &log.node_of {
-        let _ = writer.write_pcapng_block(interface(node, &log.names[node as usize], snap_bytes));
+        let _ = writer.write_pcapng_block(interface(node, &log.names[node], snap_bytes));
     }
     let mut data = Vec::new();
-    for seen in &story.seen {
-        let (sent, fate) = (&log.frames[seen.frame], &story.fates[seen.frame]);
+    for seen in &annotated.observations {
+        let (sent, annotation) = (&log.frames[seen.frame], &annotated.annotations[seen.frame]);
         let content = Content {
-            from: log.node_of[sent.station as usize],
-            to: sent.to.map(|to| log.node_of[to as usize]),
-            retry: fate.retry,
-            packet: fate.packet.map(|place| &story.packets[place]),
+            from: log.node_of[sent.station],
+            to: sent.to.map(|to| log.node_of[to]),
+            retry: annotation.retry,
+            packet: annotation.packet.map(|place| &annotated.packets[place]),
         };
         data.clear();
-        radiotap(&mut data, seen, sent, fate, log);
+        radiotap(&mut data, seen, sent, annotation, log);
         let header_bytes = data.len();
         let limit = (snap_bytes as usize).saturating_sub(header_bytes);
-        let frame_bytes = append(&mut data, sent, &content, limit, seen.how == How::Garbled);
-        let direction = match seen.how {
-            How::Sent => OUTBOUND,
-            How::Decoded => INBOUND,
-            How::Garbled => INBOUND | CRC_ERROR,
+        let frame_bytes = append(&mut data, sent, &content, limit, seen.kind == ObservationKind::Garbled);
+        let direction = match seen.kind {
+            ObservationKind::Sent => OUTBOUND,
+            ObservationKind::Decoded => INBOUND,
+            ObservationKind::Garbled => INBOUND | CRC_ERROR,
         };
         let mut options = vec![EnhancedPacketOption::Flags(direction)];
         if !seen.comment.is_empty() {
             options.push(EnhancedPacketOption::Comment(Cow::Borrowed(&seen.comment)));
         }
         let _ = writer.write_pcapng_block(EnhancedPacketBlock {
-            interface_id: seen.station,
+            interface_id: seen.station.0,
             timestamp: Duration::from_nanos(seen.at),
             original_len: (header_bytes + frame_bytes) as u32,
             data: Cow::Borrowed(&data),
@@ -103,7 +105,7 @@ pub fn pcapng(log: &AirLog, options: Capture) -> Vec<u8> {
     writer.into_inner()
 }
 
-fn interface(node: u32, name: &str, snap_bytes: u32) -> InterfaceDescriptionBlock<'static> {
+fn interface(node: NodeId, name: &str, snap_bytes: u32) -> InterfaceDescriptionBlock<'static> {
     let [a, b, c, d] = ip(node);
     InterfaceDescriptionBlock {
         linktype: DataLink::IEEE802_11_RADIOTAP,
@@ -119,16 +121,16 @@ fn interface(node: u32, name: &str, snap_bytes: u32) -> InterfaceDescriptionBloc
 
 /// Radiotap header (radiotap.org): fields in the order of their bits, each aligned to its size.
 ///
-/// Deviates: TSFT is the end of the frame, for which Wireshark takes it unless told otherwise, so that the durations,
-/// starts and gaps that it shows are right.
-fn radiotap(data: &mut Vec<u8>, seen: &Seen, sent: &Sent, fate: &Fate, log: &AirLog) {
-    let is_sent = seen.how == How::Sent;
+/// Deviates: TSFT is the end of the frame, as Wireshark assumes by default, so that Wireshark shows correct durations,
+/// starts and gaps.
+fn radiotap(data: &mut Vec<u8>, seen: &Observation, sent: &SentFrame, annotation: &Annotation, log: &AirLog) {
+    let is_sent = seen.kind == ObservationKind::Sent;
     let length: u16 = if is_sent { 24 } else { 22 };
     data.extend([0, 0]);
     data.extend(length.to_le_bytes());
     data.extend((if is_sent { radiotap::SENT } else { radiotap::RECEIVED }).to_le_bytes());
     data.extend(((seen.at + sent.airtime_ns) / 1_000).to_le_bytes());
-    let spoiled = if seen.how == How::Garbled { radiotap::BAD_FCS } else { 0 };
+    let spoiled = if seen.kind == ObservationKind::Garbled { radiotap::BAD_FCS } else { 0 };
     data.extend([radiotap::FCS_AT_END | spoiled, (sent.rate_bps / radiotap::RATE_UNIT_BPS) as u8]);
     let (megahertz, flags) = match log.phy {
         PhyKind::B => radiotap::CHANNEL_B,
@@ -139,7 +141,7 @@ fn radiotap(data: &mut Vec<u8>, seen: &Seen, sent: &Sent, fate: &Fate, log: &Air
     data.extend(flags.to_le_bytes());
     if is_sent {
         let mut flags = 0;
-        if fate.given_up {
+        if annotation.given_up {
             flags |= radiotap::TX_FAILED;
         }
         if sent.kind == Kind::Data && follows_rts(seen.frame, log) {
@@ -166,8 +168,8 @@ struct Packet<'a> {
     record: RawPcapPacket<'a>,
 }
 
-/// Joins pcap files of nanoseconds, each with its interface's name, to one pcapng file: an interface per host; packets of
-/// the same time in the order of interfaces.
+/// Joins pcap files of nanoseconds, each with its interface's name, to one pcapng file: an interface per host; packets
+/// of the same time in the order of interfaces.
 ///
 /// A record that was cut off at a file's end is left out. The error is one line.
 pub fn join(captures: &[(&str, &[u8])]) -> Result<Vec<u8>, String> {
@@ -175,14 +177,16 @@ pub fn join(captures: &[(&str, &[u8])]) -> Result<Vec<u8>, String> {
     for (interface, (name, content)) in (0..).zip(captures) {
         let read = PcapParser::new(content).ok();
         let read = read.filter(|(_, parser)| parser.header().ts_resolution == TsResolution::NanoSecond);
-        let Some((mut rest, parser)) = read else { return Err(format!("{name}: no pcap file of nanoseconds")) };
+        let Some((mut rest, parser)) = read else {
+            return Err(format!("{name}: must be a pcap file with nanosecond timestamps"));
+        };
         let name = InterfaceDescriptionOption::IfName(Cow::Owned((*name).to_owned()));
         interfaces.push(InterfaceDescriptionBlock {
             linktype: parser.header().datalink,
             snaplen: parser.header().snaplen,
             options: vec![name, InterfaceDescriptionOption::IfTsResol(TIMES_IN_NS)],
         });
-        // Raw: the crate's checked packets may not have been longer on the air than what is kept of each.
+        // Raw packets, because the checked packets of the crate cannot be longer than their snap length.
         while let Ok((after, record)) = parser.next_raw_packet(rest) {
             rest = after;
             packets.push(Packet { at: Duration::new(record.ts_sec.into(), record.ts_frac), interface, record });
@@ -217,7 +221,7 @@ mod tests {
     /// Nanoseconds, little endian, version 2.4, 8 bytes kept of each packet, Ethernet.
     const HEADER: [u8; 24] = [0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0];
 
-    /// At so many seconds and nanoseconds (below 256), `length` on the air.
+    /// A record at the given seconds and nanoseconds (below 256), with `length` bytes on the air.
     fn record(seconds: u8, ns: u8, length: u8, kept: &[u8]) -> Vec<u8> {
         let numbers = [seconds, ns, kept.len() as u8, length].map(|number| [number, 0, 0, 0]);
         [&numbers.concat(), kept].concat()
@@ -266,7 +270,10 @@ mod tests {
     fn a_file_that_is_none_of_nanoseconds_is_named() {
         let micro = [&[0xd4, 0xc3, 0xb2, 0xa1], &HEADER[4..]].concat();
         for content in [&b""[..], &HEADER[..23], &[0; 64], &micro] {
-            assert_eq!(join(&[("n0", &HEADER), ("n1", content)]), Err("n1: no pcap file of nanoseconds".to_owned()));
+            assert_eq!(
+                join(&[("n0", &HEADER), ("n1", content)]),
+                Err("n1: must be a pcap file with nanosecond timestamps".to_owned())
+            );
         }
     }
 

@@ -10,6 +10,7 @@ use pacelab_air_config::Config;
 use pacelab_engine::Ns;
 use pacelab_network::Network;
 use pacelab_network::hook::{Hook, Place};
+use pacelab_network::ids::NodeId;
 use pacelab_network::tcp::congestion::{self, Ack, CongestionControl, Recovery};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -22,7 +23,8 @@ use python_hook::{Contract, PythonHook};
 ///
 /// Raises ValueError, with one line, for a configuration that cannot be accepted. Exceptions of `on_progress` and
 /// KeyboardInterrupt pass through. `make_control(name, initial_window, window_limit)`, when given,
-/// makes the congestion controls (see `pacelab.congestion`). With the key `capture`, `on_capture` is given the bytes of a pcapng file.
+/// makes the congestion controls (see `pacelab.congestion`). With the key `capture`, `on_capture` is given the bytes of
+/// a pcapng file.
 #[pyfunction]
 #[pyo3(signature = (config_json, hooks, on_progress = None, on_capture = None, make_control = None))]
 fn run(
@@ -37,7 +39,7 @@ fn run(
     let capture = config.capture;
     let contract = Contract::load(py)?;
     let hooks = hooks.into_iter().map(|(node, object, place)| {
-        Ok((node, place_named(&place)?, Box::new(PythonHook::new(py, &contract, object)?) as Box<dyn Hook>))
+        Ok((NodeId(node), place_named(&place)?, Box::new(PythonHook::new(py, &contract, object)?) as Box<dyn Hook>))
     });
     let hooks = hooks.collect::<PyResult<Vec<_>>>()?;
     let mut failure = None;
@@ -62,8 +64,8 @@ fn run(
             interrupted = Some(error);
             return ControlFlow::Break(());
         }
-        let told = on_progress.as_ref().map_or(Ok(()), |call| call.call1((fraction,)).map(drop));
-        match told.and_then(|()| py.check_signals()) {
+        let reported = on_progress.as_ref().map_or(Ok(()), |call| call.call1((fraction,)).map(drop));
+        match reported.and_then(|()| py.check_signals()) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 interrupted = Some(error);
@@ -85,13 +87,13 @@ fn place_named(name: &str) -> PyResult<Place> {
     match name {
         "node" => Ok(Place::Node),
         "link" => Ok(Place::Link),
-        other => Err(PyValueError::new_err(format!("hook place {other:?}: \"node\" or \"link\""))),
+        other => Err(PyValueError::new_err(format!("hook place {other:?}: must be \"node\" or \"link\""))),
     }
 }
 
 /// Joins pcap files of nanoseconds, each with its interface's name, to one pcapng file in the order of time.
 ///
-/// Raises ValueError, with one line that names the interface, for what is no such file.
+/// Raises ValueError if a file is invalid. The message is one line with the name of the interface.
 #[pyfunction]
 fn join_captures<'py>(py: Python<'py>, captures: Vec<(String, PyBackedBytes)>) -> PyResult<Bound<'py, PyBytes>> {
     let files: Vec<(&str, &[u8])> = captures.iter().map(|(name, content)| (name.as_str(), &**content)).collect();
@@ -108,7 +110,7 @@ fn pacelab_medium(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// A Python congestion control, the counterpart of `pacelab.congestion.CongestionControl`: its `window` is read after
-/// each call. What it raises ends the run.
+/// each call. An exception in it ends the run.
 pub struct PythonControl {
     contract: Rc<Contract>,
     object: Py<PyAny>,
@@ -124,7 +126,7 @@ impl PythonControl {
             "newreno" => Recovery::NewReno,
             "reno" => Recovery::Reno,
             "go-back-n" => Recovery::GoBackN,
-            _ => return Err(PyValueError::new_err(format!("recovery {name:?}: newreno, reno or go-back-n"))),
+            _ => return Err(PyValueError::new_err(format!("recovery {name:?}: must be newreno, reno or go-back-n"))),
         };
         let window = read_window(&object)?;
         Ok(PythonControl { contract: Rc::clone(contract), object: object.unbind(), window, recovery })
@@ -149,7 +151,7 @@ fn read_window(object: &Bound<'_, PyAny>) -> PyResult<f64> {
     if window.is_finite() && window > 0.0 {
         return Ok(window);
     }
-    Err(PyValueError::new_err(format!("its window is {window}: must be a number of segments above 0")))
+    Err(PyValueError::new_err(format!("window is {window}: must be a finite number of segments above 0")))
 }
 
 impl CongestionControl for PythonControl {

@@ -1,10 +1,11 @@
-//! A Python algorithm as a hook: events become the contract's tuples, actions are read back by their class.
+//! A Python algorithm as a hook: events become tuples of the contract, and actions are recognised by their class.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use pacelab_network::hook::{Action, Event, Hook, Rtp, Segment};
+use pacelab_network::ids::PacketId;
 use pacelab_network::packet::{TcpHeader, VoiceQuality};
 use pyo3::exceptions::{PyException, PySystemExit};
 use pyo3::prelude::*;
@@ -26,9 +27,9 @@ pub struct Contract {
     rewrite: Py<PyType>,
     inject: Py<PyType>,
     extra_backoff: Py<PyType>,
-    /// `tuple.__new__`: makes a named tuple without running its class's own, which is Python.
+    /// `tuple.__new__`: makes a named tuple faster than the `__new__` of its class, which is Python code.
     new_tuple: Py<PyAny>,
-    /// What a hook raised that is no mere failure of it: KeyboardInterrupt.
+    /// An exception in a hook that must end the run: KeyboardInterrupt.
     pub interrupt: RefCell<Option<PyErr>>,
 }
 
@@ -74,7 +75,7 @@ impl Contract {
     }
 }
 
-/// So many actions and calls back at one moment are taken for no end of them.
+/// Most actions and callbacks at one time. More count as an endless loop.
 const MOST_AT_ONCE: u32 = 100_000;
 
 /// A Python object that follows the contract.
@@ -85,15 +86,15 @@ pub struct PythonHook {
     poll: Py<PyAny>,
     deadline: Py<PyAny>,
     timeout: Py<PyAny>,
-    /// The object's `react`, if it offers one: what it gave last stands below.
+    /// The object's `react`, if it has one. Its last result is in the next two fields.
     react: Option<Py<PyAny>>,
     actions: VecDeque<Action>,
     wanted_at: Option<u64>,
     event_mask: u32,
     failure: Option<String>,
-    /// The last moment that the hook was told of, and what it wanted at that moment: actions and calls back.
-    told_at: u64,
-    wants: u32,
+    /// The time of the last call into the hook, and the number of actions and callbacks at that time.
+    called_at: u64,
+    requests: u32,
     /// Flow keys and path tuples are few and immutable: made once.
     flow_keys: BTreeMap<(u32, u32, u32, u32), Py<PyAny>>,
     paths: BTreeMap<Vec<u32>, Py<PyAny>>,
@@ -114,8 +115,8 @@ impl PythonHook {
             event_mask: object.getattr("event_mask")?.extract()?,
             object: object.unbind(),
             failure: None,
-            told_at: 0,
-            wants: 0,
+            called_at: 0,
+            requests: 0,
             flow_keys: BTreeMap::new(),
             paths: BTreeMap::new(),
         })
@@ -138,17 +139,17 @@ impl PythonHook {
     }
 
     /// Notes the time of a call into the hook.
-    fn told(&mut self, now: u64) {
-        if now > self.told_at {
-            (self.told_at, self.wants) = (now, 0);
+    fn note_time(&mut self, now: u64) {
+        if now > self.called_at {
+            (self.called_at, self.requests) = (now, 0);
         }
     }
 
-    /// Counts what the hook wants at one moment; without an end to it virtual time would stand still.
-    fn wants_more(&mut self, what: &str) -> PyResult<()> {
-        self.wants += 1;
-        if self.wants > MOST_AT_ONCE {
-            let message = format!("{what} ({MOST_AT_ONCE} times at {} s)", self.told_at as f64 / 1e9);
+    /// Counts actions and callbacks at one time. An endless loop of them would stop virtual time.
+    fn count_request(&mut self, what: &str) -> PyResult<()> {
+        self.requests += 1;
+        if self.requests > MOST_AT_ONCE {
+            let message = format!("{what} ({MOST_AT_ONCE} times at {} s)", self.called_at as f64 / 1e9);
             return Err(pyo3::exceptions::PyRuntimeError::new_err(message));
         }
         Ok(())
@@ -180,7 +181,7 @@ impl PythonHook {
         };
         let number = |value: u32| value.into_pyobject(py).map(Bound::into_any);
         let fields = [
-            number(segment.handle)?,
+            number(segment.handle.0)?,
             flow.into_bound(py),
             number(protocol)?,
             number(header.flags.into())?,
@@ -206,13 +207,12 @@ impl PythonHook {
         Ok(path)
     }
 
-    /// What `react` gave: all actions, and when the clock is wanted.
+    /// Reads the result of `react`: all actions, and the next deadline.
     fn take(&mut self, py: Python<'_>, reaction: &Bound<'_, PyAny>) -> PyResult<()> {
         let (actions, at): (Bound<'_, PyList>, Option<u64>) = reaction.extract()?;
         for object in actions {
-            self.wants_more(
-                "react() gives actions without an end: what an action brings about must not bring about the same action \
-                 again at once",
+            self.count_request(
+                "react() returns actions without an end: an action must not cause the same action again at once",
             )?;
             let action = self.action(py, &object)?;
             self.actions.push_back(action);
@@ -221,7 +221,7 @@ impl PythonHook {
         Ok(())
     }
 
-    /// The action that an object stands for; TypeError, with the object, where a field is none that it can have.
+    /// Converts an object to an action. Raises TypeError with the object if a field has an invalid type.
     fn action(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Action> {
         self.read_action(py, object).map_err(|error| {
             let shown = object.repr().map_or_else(|_| "an action".into(), |shown| shown.to_string());
@@ -232,30 +232,30 @@ impl PythonHook {
     fn read_action(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Action> {
         let contract = &self.contract;
         if let Ok(handle) = object.downcast_exact::<PyInt>() {
-            return Ok(Action::Forward { handle: handle.extract()?, keep: false });
+            return Ok(Action::Forward { handle: PacketId(handle.extract()?), keep: false });
         }
         let kind = object.get_type();
         let is = |class: &Py<PyType>| kind.is(class.bind(py));
         if is(&contract.forward) {
             let (handle, keep) = object.extract()?;
-            Ok(Action::Forward { handle, keep })
+            Ok(Action::Forward { handle: PacketId(handle), keep })
         } else if is(&contract.rewrite) {
             let (handle, window_bytes, rtt_wired_ns, mark): (u32, _, _, Option<bool>) = object.extract()?;
-            Ok(Action::Rewrite { handle, window_bytes, rtt_wired_ns, mark: mark == Some(true) })
+            Ok(Action::Rewrite { handle: PacketId(handle), window_bytes, rtt_wired_ns, mark: mark == Some(true) })
         } else if is(&contract.drop) {
             let (handle, reason) = object.extract()?;
-            Ok(Action::Drop { handle, reason })
+            Ok(Action::Drop { handle: PacketId(handle), reason })
         } else if is(&contract.resend) {
-            Ok(Action::Resend { handle: object.get_item(0)?.extract()? })
+            Ok(Action::Resend { handle: PacketId(object.get_item(0)?.extract()?) })
         } else if is(&contract.release) {
-            Ok(Action::Release { handle: object.get_item(0)?.extract()? })
+            Ok(Action::Release { handle: PacketId(object.get_item(0)?.extract()?) })
         } else if is(&contract.extra_backoff) {
             let (slots, wall_clock) = object.extract()?;
             Ok(Action::SetExtraBackoff { slots, wall_clock })
         } else if is(&contract.inject) {
             Ok(Action::Inject { segment: read_segment(&object.get_item(0)?)? })
         } else {
-            Err(pyo3::exceptions::PyTypeError::new_err("no action of the contract"))
+            Err(pyo3::exceptions::PyTypeError::new_err("not an action of the contract"))
         }
     }
 }
@@ -276,7 +276,7 @@ fn read_segment(object: &Bound<'_, PyAny>) -> PyResult<Segment> {
     let rtp: Option<(u16, u64)> = object.get_item(11)?.extract()?;
     let quality: Option<Quality> = object.get_item(12)?.extract()?;
     Ok(Segment {
-        handle: object.get_item(0)?.extract()?,
+        handle: PacketId(object.get_item(0)?.extract()?),
         flow: object.get_item(1)?.extract()?,
         tcp: tcp.then_some(header),
         payload_bytes: header.payload_bytes,
@@ -300,7 +300,7 @@ impl Hook for PythonHook {
     }
 
     fn handle(&mut self, now: u64, event: &Event<'_>) {
-        self.told(now);
+        self.note_time(now);
         self.guarded((), |this, py| {
             let object = match event {
                 Event::Seen { point, segment, path_rates_bps } => {
@@ -311,7 +311,7 @@ impl Hook for PythonHook {
                 }
                 Event::Transmit { segment, attempts, delivered, next_hop } => {
                     let segment = this.segment(py, segment)?;
-                    let fields = (segment, *attempts, *delivered, *next_hop).into_pyobject(py)?;
+                    let fields = (segment, *attempts, *delivered, next_hop.map(|node| node.0)).into_pyobject(py)?;
                     this.contract.make(py, &this.contract.transmit, fields)?
                 }
             };
@@ -334,9 +334,9 @@ impl Hook for PythonHook {
             if object.is_none() {
                 return Ok(None);
             }
-            this.wants_more(
-                "poll_action() gives actions without an end: when all are given it must give None, and what an action \
-                 brings about must not bring about the same action again at once",
+            this.count_request(
+                "poll_action() returns actions without an end: it must return None when there are no more, and an action \
+                 must not cause the same action again at once",
             )?;
             this.action(py, &object).map(Some)
         })
@@ -353,9 +353,9 @@ impl Hook for PythonHook {
     }
 
     fn handle_timeout(&mut self, now: u64) {
-        self.told(now);
+        self.note_time(now);
         self.guarded((), |this, py| {
-            this.wants_more("deadline() stays in the past: after handle_timeout(now) it must be None or later")?;
+            this.count_request("deadline() stays in the past: after handle_timeout(now) it must be None or later")?;
             match &this.react {
                 Some(react) => {
                     let reaction = react.bind(py).call1((now, py.None()))?;

@@ -7,10 +7,11 @@
 //!   read it; give_back(answer, 4 + length)
 //! ```
 //!
-//! `places` is asked as `run` is, and answers where the nodes that move are: `{"step_s": 0.1, "places": {"0": [[x, y], ...]}}`.
+//! `places` is called like `run` and returns the positions of the moving nodes: `{"step_s": 0.1, "places": {"0": [[x,
+//! y], ...]}}`.
 //!
-//! The answer is `{"result": {...}}` or `{"error": "one line"}`. Everything that decides an event is computed in software
-//! (`libm`), so that a page gets the bytes that the native engine gives.
+//! The answer is `{"result": {...}}` or `{"error": "one line"}`. Everything that decides an event is computed in
+//! software (`libm`), so that a page gets the bytes that the native engine gives.
 
 use std::ops::ControlFlow;
 
@@ -22,7 +23,7 @@ use serde_json::json;
 /// Places of a node that a page is given, at most.
 const MOST_PLACES: u64 = 1000;
 
-/// Runs an air configuration. Schemes need Python and are not here: a configuration runs without hooks.
+/// Runs an air configuration without hooks, because schemes need Python.
 pub fn answer(config_json: &str) -> String {
     let ran = Config::from_json(config_json).and_then(|config| Network::new(config, Vec::new())).map(|mut network| {
         network.run(&mut |_| ControlFlow::Continue(()));
@@ -34,8 +35,8 @@ pub fn answer(config_json: &str) -> String {
     }
 }
 
-/// Where the nodes of an air configuration that move are, from the begin of a run to its end.
-pub fn whereabouts(config_json: &str) -> String {
+/// Positions of the moving nodes of an air configuration during a run.
+pub fn positions(config_json: &str) -> String {
     let found = Config::from_json(config_json).map(|config| {
         let step = motion::STEP_NS.max(ns_from_s(config.duration_s).div_ceil(MOST_PLACES));
         json!({"step_s": step as f64 / 1e9, "places": motion::places(&config, step)})
@@ -46,9 +47,9 @@ pub fn whereabouts(config_json: &str) -> String {
     }
 }
 
-/// What a page calls.
+/// The functions that a page calls.
 #[allow(unsafe_code)]
-pub mod door {
+pub mod exports {
     /// Room for `length` octets.
     #[unsafe(no_mangle)]
     pub extern "C" fn take(length: usize) -> *mut u8 {
@@ -72,7 +73,7 @@ pub mod door {
     #[unsafe(no_mangle)]
     pub unsafe extern "C" fn places(at: *mut u8, length: usize) -> *mut u8 {
         // SAFETY: the caller's promise.
-        unsafe { asked(at, length, super::whereabouts) }
+        unsafe { asked(at, length, super::positions) }
     }
 
     /// The answer to the text at `at`.
@@ -122,7 +123,7 @@ mod tests {
             )
         };
         let read = |text: &str| -> serde_json::Value { serde_json::from_str(text).unwrap() };
-        let found = read(&whereabouts(&walk(3.0)));
+        let found = read(&positions(&walk(3.0)));
         assert_eq!(found["result"]["step_s"], 0.1);
         let places = found["result"]["places"].as_object().unwrap();
         assert_eq!(places.keys().collect::<Vec<_>>(), ["1"]);
@@ -131,23 +132,23 @@ mod tests {
         let far = |step: usize, wanted: f64| (x[step] - wanted).abs() < 1e-9;
         assert!(far(0, 0.0) && far(10, 0.0) && far(13, 30.0) && far(20, 100.0) && far(30, 100.0), "{x:?}");
         // A long run's places are further apart.
-        let found = read(&whereabouts(&walk(3600.0)));
+        let found = read(&positions(&walk(3600.0)));
         assert_eq!(found["result"]["step_s"], 3.6);
         assert_eq!(found["result"]["places"]["1"].as_array().unwrap().len(), 1001);
-        assert!(whereabouts("{}").starts_with("{\"error\":\""));
+        assert!(positions("{}").starts_with("{\"error\":\""));
     }
 
     #[test]
     fn text_goes_in_and_out_through_the_door() {
-        let at = door::take(2);
+        let at = exports::take(2);
         #[allow(unsafe_code)]
         // SAFETY: as a page does it.
         let text = unsafe {
             std::ptr::copy_nonoverlapping(b"{}".as_ptr(), at, 2);
-            let out = door::run(at, 2);
+            let out = exports::run(at, 2);
             let length = u32::from_le_bytes([*out, *out.add(1), *out.add(2), *out.add(3)]) as usize;
             let text = String::from_utf8_lossy(std::slice::from_raw_parts(out.add(4), length)).into_owned();
-            door::give_back(out, 4 + length);
+            exports::give_back(out, 4 + length);
             text
         };
         assert_eq!(text, answer("{}"));

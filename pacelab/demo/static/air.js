@@ -17,12 +17,20 @@ const APPLY_CONTROL = {
     range.sense_m = value;
     range.decode_m = Math.min(range.decode_m, value);
   },
+  routing: (air, value) => {
+    air.routing = value;
+  },
+  hops: () => {}, // `shapeOf` has the nodes and flows for the number of hops.
   gap: () => {}, // The component moves the nodes itself.
 };
 
+/** The nodes with their labels, the wires and the flows for these control values. */
+export const shapeOf = (demo, values) => demo.shapes?.[values.hops] ?? { ...demo.air, labels: demo.labels };
+
 /** The configuration for these control values and positions ([[x, y], ...] in m). */
 export function configure(demo, values, places, seed) {
-  const air = structuredClone(demo.air);
+  const { nodes, wired, flows } = shapeOf(demo, values);
+  const air = structuredClone({ ...demo.air, nodes, wired, flows });
   for (const control of demo.controls) APPLY_CONTROL[control.what](air, values[control.what]);
   air.nodes.forEach((node, index) => {
     if (node.wireless) node.position_m = places[index];

@@ -124,10 +124,10 @@ export class SweepCurve {
     const fontPx = legibleSize(scale, 15);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const known = points.map(([at, bps]) => [at, bps / 1e3]).sort((a, b) => a[0] - b[0]);
-    const top = niceCeiling(Math.max(...known.map(([, kbps]) => kbps), 1));
+    const [low, top] = axisRange(known.map(([, kbps]) => kbps));
     const [left, right, bottom] = [EDGE_PX.left, width - RIGHT_PX, height - EDGE_PX.bottom];
     const x = (at) => left + ((at - control.low) / (control.high - control.low)) * (right - left);
-    const y = (kbps) => bottom - (kbps / top) * (bottom - EDGE_PX.top);
+    const y = (kbps) => bottom - ((kbps - low) / (top - low)) * (bottom - EDGE_PX.top);
     Object.assign(context, {
       fillStyle: "#222",
       font: `${fontPx}px sans-serif`,
@@ -142,7 +142,7 @@ export class SweepCurve {
       right,
       EDGE_PX.top / 2,
     );
-    for (const value of [0, top / 2, top]) {
+    for (const value of tickValues(low, top, 3)) {
       context.fillStyle = "#ddd";
       context.fillRect(left, y(value), right - left, 1);
       context.fillStyle = "#222";
@@ -202,6 +202,17 @@ function spreadLabels(ends, bottom) {
     limit = end.at - LABEL_GAP_PX;
   }
   return sorted;
+}
+
+/**
+ * The ends of the goodput axis. It starts at 0 if the values then fill at least half of it. Else it starts below the
+ * lowest value, but it is never shorter than a quarter of the highest value, so that it does not magnify noise.
+ */
+function axisRange(values) {
+  const [lowest, highest] = [Math.min(...values), Math.max(...values, 1)];
+  if (lowest < highest / 2) return [0, niceCeiling(highest)];
+  const room = Math.max(0.15 * (highest - lowest), (0.25 * highest - (highest - lowest)) / 2);
+  return [lowest - room, highest + room];
 }
 
 const niceCeiling = (value) => {

@@ -1,12 +1,12 @@
 // The component for one demonstration: the network, its controls, the air in slow motion, and the goodput.
 //
 //   const element = document.createElement("pacelab-demo");
-//   element.start(demo, run)      demo: the document from catalog.py; run: a back end (view.js)
+//   element.start(demo, run)      demo: the document from model.py; run: a back end (view.js)
 //
 // If the engine is in the page, each change causes two runs: one of some seconds for the goodput, and a short one with
 // a trace of every event for the slow motion. If Python runs the schemes, curves over time replace the slow motion.
 
-import { logAsText } from "./air.js";
+import { logAsText, shapeOf } from "./air.js";
 import { Curves, SweepCurve } from "./curves.js";
 import { Scene } from "./scene.js";
 import { makeLegend, Timeline } from "./timeline.js";
@@ -120,6 +120,11 @@ export class PacelabDemo extends HTMLElement {
     requestAnimationFrame(frame);
   }
 
+  /** The nodes with their labels, the wires and the flows of the current settings. */
+  get shape() {
+    return shapeOf(this.demo, this.values);
+  }
+
   get spanNs() {
     return this.demo.watch_s * 1e9;
   }
@@ -138,7 +143,7 @@ export class PacelabDemo extends HTMLElement {
           <p class="trouble" role="alert" hidden></p>
           <div class="bars" role="img"></div>
           <p class="numbers" aria-live="${demo.live ? "off" : "polite"}"></p>
-          <details><summary>What to look for</summary><p class="answer"></p></details>
+          <details><summary>What to look for</summary><ul class="answer"></ul></details>
         </div>
       </div>
       <div class="transport">
@@ -160,7 +165,8 @@ export class PacelabDemo extends HTMLElement {
     };
     put("h1", demo.title);
     put(".question", demo.question);
-    put(".answer", demo.answer);
+    const sentences = demo.answer.map((textContent) => Object.assign(document.createElement("li"), { textContent }));
+    this.querySelector(".answer").append(...sentences);
     this.makeScene();
     if (demo.python) {
       this.querySelector(this.scene.flat ? ".view" : ".side").append(this.querySelector(".air"));
@@ -169,7 +175,7 @@ export class PacelabDemo extends HTMLElement {
       for (const part of this.querySelectorAll(".play, .speed, .clock, .log")) (part.closest("label") ?? part).remove();
     } else {
       this.timeline = new Timeline(this.querySelector(".air"), {
-        names: demo.labels,
+        names: this.shape.labels,
         onSeek: (at) => {
           this.pause();
           this.seek(at);
@@ -200,9 +206,9 @@ export class PacelabDemo extends HTMLElement {
     const { demo } = this;
     this.scene?.svg.remove();
     this.scene = new Scene(this.querySelector(".view"), {
-      names: demo.labels,
+      names: this.shape.labels,
       places: this.places,
-      radios: demo.air.nodes.map((node) => node.wireless),
+      radios: this.shape.nodes.map((node) => node.wireless),
       gateway: demo.gateway,
       wired: demo.wired,
       low: Boolean(demo.sweep),
@@ -256,6 +262,7 @@ export class PacelabDemo extends HTMLElement {
       this.fitPending = true;
     }
     this.values[control.what] = value;
+    if (control.what === "hops") this.resetShape();
     this.scheduleRefresh();
   }
 
@@ -282,10 +289,22 @@ export class PacelabDemo extends HTMLElement {
     this.showValue(input, input.closest("label").querySelector("output"), `${apart} m`);
   }
 
+  /** Puts the nodes of the current settings to their initial positions. */
+  resetShape() {
+    const { labels, nodes } = this.shape;
+    const sameNodes = nodes.length === this.places.length;
+    this.places.splice(0, this.places.length, ...nodes.map((node) => [...(node.position_m ?? [0, 0])]));
+    if (sameNodes) return;
+    clearTimeout(this.sweepTimer);
+    Object.assign(this, { view: undefined, log: undefined }); // They belong to the nodes that have gone.
+    this.makeScene();
+    this.timeline.names = labels;
+  }
+
   reset() {
     const { demo } = this;
     this.values = Object.fromEntries(demo.controls.map((control) => [control.what, control.value]));
-    this.places.splice(0, this.places.length, ...demo.air.nodes.map((node) => [...(node.position_m ?? [0, 0])]));
+    this.resetShape();
     this.seed = demo.air.seed;
     this.querySelector(".controls").replaceChildren(...demo.controls.map((control) => this.makeControl(control)));
     this.fitPending = true;
@@ -392,7 +411,8 @@ export class PacelabDemo extends HTMLElement {
     }
     this.draw();
     this.continueSweep();
-    if (!this.demo.wired) showBars(this.querySelector(".bars"), view, this.demo.full_bps ?? view.full_bps);
+    const fullBps = this.demo.full_bps ?? view.full_bps;
+    if (!this.demo.wired && !this.sweep) showBars(this.querySelector(".bars"), view, fullBps);
     this.querySelector(".numbers").textContent = view.numbers;
     this.writeLog();
   }
@@ -422,6 +442,7 @@ export class PacelabDemo extends HTMLElement {
     const { what } = this.demo.sweep;
     const control = this.demo.controls.find((candidate) => candidate.what === what);
     this.sweep.show({ points: [...this.sweepPoints], control, now: this.values[what] });
+    showBars(this.querySelector(".bars"), this.view, Math.max(...this.sweepPoints.values()));
   }
 
   /** Sets the positions of nodes that move by themselves. */
@@ -458,7 +479,7 @@ export class PacelabDemo extends HTMLElement {
   writeLog() {
     const box = this.querySelector(".log");
     if (!box?.open || !this.log) return;
-    const lines = logAsText(this.log, this.demo.labels);
+    const lines = logAsText(this.log, this.shape.labels);
     const more = lines.length > MAX_LOG_LINES ? `\n… and ${lines.length - MAX_LOG_LINES} more` : "";
     box.querySelector("pre").textContent = lines.slice(0, MAX_LOG_LINES).join("\n") + more;
   }

@@ -33,13 +33,14 @@ export function fromAir(air, file) {
       ...row,
     ]),
     rts: air.radio.rts_threshold_bytes === 0,
+    routing: air.routing,
   };
 }
 
 /** An air configuration of this network, with the other settings of `air`. */
 export function toAir(network, air, seed) {
-  const { nodes, wires, flows, moves, rates, rts } = network;
-  const made = { ...air, seed, radio: { ...air.radio, rts_threshold_bytes: rts ? 0 : NEVER_RTS } };
+  const { nodes, wires, flows, moves, rates, rts, routing } = network;
+  const made = { ...air, seed, routing, radio: { ...air.radio, rts_threshold_bytes: rts ? 0 : NEVER_RTS } };
   made.nodes = nodes.map(({ name, wireless, at }) => ({ name, wireless, position_m: at }));
   made.wired = wires;
   made.flows = flows.map(({ src, dst, start_s, stop_s, like }, id) => {
@@ -64,13 +65,13 @@ const number = (value) => String(Number(value.toFixed(6)));
 
 /** The network as a topology file (docs/own-code.md). */
 export function toYaml(network) {
-  const { name, description, ranges, area_m, nodes, wires, flows, moves, rates, defaults, rts } = network;
+  const { name, description, ranges, area_m, nodes, wires, flows, moves, rates, defaults, rts, routing } = network;
   const text = JSON.stringify; // JSON strings are valid YAML
   const place = ([x, y]) => `[${number(x)} m, ${number(y)} m]`;
   const named = (node) => text(nodes[node].name);
   const part = (title, rows) => (rows.length ? `\n${title}:\n${rows.map((row) => `  - {${row}}\n`).join("")}` : "");
   const loss = ranges.exponent ? `, exponent: ${ranges.exponent}, shadowing: ${number(ranges.shadowing_db)} dB` : "";
-  const options = { ...defaults, rts: rts ? "on" : "off" };
+  const options = { ...defaults, rts: rts ? "on" : "off", routing };
   return (
     `version: 1\nname: ${text(name)}\ndescription: ${text(description)}\n` +
     `ranges: {decode: ${number(ranges.decode_m)} m, sense: ${number(ranges.sense_m)} m${loss}}\n` +
@@ -114,11 +115,20 @@ export function toYaml(network) {
  * The network with a description that is still true: once changed, it is not the built-in network that it started as.
  */
 export function withDescription(network, page) {
-  const initial = fromAir(page.schemes[0].air, page.file);
   const shape = ({ nodes, wires, flows }) => JSON.stringify([nodes, wires, flows]);
-  return shape(network) === shape(initial)
-    ? network
-    : { ...network, description: page.file.drawn ?? network.description };
+  const builtIn = [fromAir(page.schemes[0].air, page.file), ...Object.values(page.chains ?? {}).map(ofChain(page))];
+  const same = builtIn.find((candidate) => shape(candidate) === shape(network));
+  return { ...network, description: (same ?? { description: page.file.drawn }).description ?? network.description };
+}
+
+/** A function from the chain of a number of hops to its network. */
+const ofChain = (page) => (chain) =>
+  fromAir({ ...page.schemes[0].air, ...chain }, { ...page.file, description: chain.description });
+
+/** The number of hops of the chain that this network is, or undefined. */
+export function hopsOf(network, page) {
+  const description = withDescription(network, page).description;
+  return Object.keys(page.chains ?? {}).find((hops) => page.chains[hops].description === description);
 }
 
 /** The network without a node, and without the wires, flows, moves and rates of this node. */
@@ -155,7 +165,7 @@ export function editorBackend(page) {
   const seedCount = Object.values(page.recorded ?? {})[0]?.length ?? Infinity;
   const worker = new EngineWorker(page);
   const serverRun = async (scheme, network, seed) => {
-    const body = JSON.stringify({ scheme: scheme.name, file: toYaml(network), rts: network.rts, seed });
+    const body = JSON.stringify({ scheme: scheme.name, file: toYaml(network), seed });
     const request = { method: "POST", headers: { "Content-Type": "application/json" }, body };
     const response = await fetch(`/editor/run${location.search}`, request).catch(() => null);
     if (!response)
@@ -340,6 +350,12 @@ export class PacelabEditor extends HTMLElement {
             <ul class="ends" aria-label="Flows"></ul>
             <div><button type="button" class="flow">Add flow</button></div>
             <label><input type="checkbox" name="rts"> RTS/CTS</label>
+            <label>Routes
+              <select name="routing"><option value="static">static</option><option value="aodv">AODV</option></select>
+            </label>
+            <label class="hops" hidden>Hops <output></output>
+              <input type="range" name="hops" aria-label="Hops" step="1">
+            </label>
             <div><button type="button" class="save">Save as YAML</button></div>
           </form>
         </div>
@@ -395,6 +411,8 @@ export class PacelabEditor extends HTMLElement {
     );
     on("[name='name']", "change", (event) => this.rename(event.target.value.trim()));
     on("[name='rts']", "change", (event) => this.change({ ...this.network, rts: event.target.checked }));
+    on("[name='routing']", "change", (event) => this.change({ ...this.network, routing: event.target.value }));
+    on("[name='hops']", "input", (event) => this.setHops(event.target.value));
     on(".views", "focusin", (event) => this.select(Number(event.target.closest("[data-node]")?.dataset.node)));
     new ResizeObserver(() => {
       for (const { scene } of this.views) scene?.draw();
@@ -447,6 +465,23 @@ export class PacelabEditor extends HTMLElement {
     for (const view of this.views) Object.assign(view, { view: null, log: null, peakGoodput: null });
     this.draw();
     this.refresh();
+  }
+
+  /** Replaces the nodes, wires and flows by those of a chain with this number of hops. */
+  setHops(hops) {
+    const { name, rts, routing } = this.network;
+    this.change({ ...ofChain(this.page)(this.page.chains[hops]), name, rts, routing });
+  }
+
+  /** Shows the slider of hops, as long as the network is a chain. */
+  showHops() {
+    const hops = hopsOf(this.network, this.page);
+    this.querySelector(".hops").hidden = hops === undefined;
+    if (hops === undefined) return;
+    const known = Object.keys(this.page.chains).map(Number);
+    const slider = this.querySelector("[name='hops']");
+    Object.assign(slider, { min: Math.min(...known), max: Math.max(...known), value: hops });
+    this.querySelector(".hops output").textContent = hops;
   }
 
   freeName(stem) {
@@ -502,6 +537,8 @@ export class PacelabEditor extends HTMLElement {
     this.querySelector("h1").textContent = network.name;
     this.querySelector("[name='network']").value = network.name;
     this.querySelector("[name='rts']").checked = network.rts;
+    this.querySelector("[name='routing']").value = network.routing;
+    this.showHops();
     this.querySelector("textarea").value = this.file;
     this.places = network.nodes.map(({ at }) => at);
     for (const part of this.querySelectorAll(".motion")) part.hidden = !network.moves.length;

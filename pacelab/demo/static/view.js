@@ -4,38 +4,40 @@
 //   { flows: [{ label, src, dst, goodput_bps, alone_bps? }], calls: [{ label, mos }], ranges: { decode_m, sense_m },
 //     numbers: "one line", log?: the events on the air, curves?: { what, unit, t_s, lines: [{ label, values }] } }
 
-import { clipLog, configure, readRecords, recordsFrom, withTrace } from "./air.js";
+import { clipLog, configure, readRecords, recordsFrom, shapeOf, withTrace } from "./air.js";
 
 /** Runs the engine in this page. It answers at once, and its views have a log of the interval shown in slow motion. */
 export function engineBackend(demo, engine) {
-  const simulate = (air) => {
+  const simulate = (air, labels) => {
     try {
       return engine(air);
     } catch (error) {
-      throw new Error(explainError(error.message, demo, air));
+      throw new Error(explainError(error.message, labels, air));
     }
   };
   const run = ({ values, places, seed }) => {
     const air = configure(demo, values, places, seed);
-    const result = simulate(air);
+    const { labels } = shapeOf(demo, values);
+    const result = simulate(air, labels);
     const fromNs = demo.watch_from_s * 1e9;
     const untilS = demo.watch_from_s + demo.watch_s;
     const log = clipLog(readRecords(recordsFrom(engine(withTrace(air, untilS)).tap, fromNs), untilS * 1e9), fromNs);
     const alone =
       air.flows.length > 1 ? air.flows.map((flow) => engine({ ...air, flows: [flow] }).flows[0].goodput_bps) : [];
-    return { ...engineView(demo, air, result, alone), log, air, result };
+    return { ...engineView(labels, air, result, alone), log, air, result };
   };
   /** Only the goodput of all flows together, which needs no trace. */
-  run.goodput = ({ values, places, seed }) => totalGoodput(simulate(configure(demo, values, places, seed)).flows);
+  run.goodput = ({ values, places, seed }) =>
+    totalGoodput(simulate(configure(demo, values, places, seed), shapeOf(demo, values).labels).flows);
   run.memoryBytes = engine.memoryBytes;
   return run;
 }
 
 /** An error message of the engine, with the names that the picture uses. */
-function explainError(message, demo, air) {
+function explainError(message, labels, air) {
   const flow = air.flows[/^flow (\d+): no path/.exec(message)?.[1]];
   if (!flow) return message;
-  const [from, to] = [demo.labels[flow.src], demo.labels[flow.dst]];
+  const [from, to] = [labels[flow.src], labels[flow.dst]];
   const { decode_m: range } = air.radio.propagation;
   return (
     `There is no path from ${from} to ${to}: a radio decodes frames from at most ${range} m. ` +
@@ -45,8 +47,7 @@ function explainError(message, demo, air) {
 
 export const totalGoodput = (flows) => flows.reduce((total, flow) => total + flow.goodput_bps, 0);
 
-function engineView(demo, air, result, alone) {
-  const names = demo.labels;
+function engineView(names, air, result, alone) {
   const flows = result.flows.map(({ goodput_bps }, index) => {
     const { src, dst } = air.flows[index];
     return { label: `${names[src]} → ${names[dst]}`, src, dst, goodput_bps, alone_bps: alone[index] };

@@ -150,7 +150,7 @@ def _serve(task: Task, config: AgentConfig, hook: Hook, lead: Lead | None) -> No
             kind(config, hook, say=say, on_status=feed.send).run()
         else:
             orders = _follow(lead, config)
-            Agent(config, hook, say=say, on_status=_both(feed.send, orders.report), orders=orders).run()
+            Agent(config, hook, say=say, on_status=_both(feed.send, orders.report), controller=orders).run()
     except AgentError as error:
         raise HostError(f"pacelab {config.role.name}: {error}") from None
     finally:

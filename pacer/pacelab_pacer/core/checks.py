@@ -1,9 +1,9 @@
-"""Validation of configurations: one helper, so that every message names the field, the value and what is allowed."""
+"""Validation of settings: one helper, so that every message has the same form."""
 
 from __future__ import annotations
 
 
-def require(ok: bool, name: str, value: object, allowed: str) -> None:
-    """Raise ValueError unless `ok`, saying what `name` was and what is `allowed`."""
+def require(ok: bool, name: str, value: object, valid: str) -> None:
+    """Raise ValueError unless `ok`: setting `name` must be `valid`, not `value`."""
     if not ok:
-        raise ValueError(f"{name} is {value!r}: allowed is {allowed}")
+        raise ValueError(f"{name} must be {valid}, not {value!r}")

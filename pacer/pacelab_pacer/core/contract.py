@@ -1,24 +1,32 @@
-"""The contract between an algorithm and the shell that runs it.
+"""The contract between an algorithm and the driver that runs it.
 
-An algorithm is a state machine without I/O, clock or global randomness. A shell (the simulator, a TAP host, an
-NFQUEUE agent) tells it what happened and when, drains its actions, and calls it back at its deadline:
+An algorithm is a state machine without I/O, clock or global randomness. A driver (the simulator, a TAP host, an
+NFQUEUE agent) reports what happened and when, drains the algorithm's actions, and calls it back at its deadline:
 
     handle(now_ns, event)      something happened
     poll_action()              drain until None, after every handle and handle_timeout
     deadline()                 (at_ns, reason) when the algorithm next wants the clock, or None
     handle_timeout(now_ns)     the clock has reached the deadline
 
-A hook may offer all of it in one call, which shells that serve many packets then make in place of the others:
+A hook may offer all of this in one call, which a driver that serves many packets then uses instead of the others:
 
     react(now_ns, event)       handle, or for None handle_timeout; then all actions, and when the clock is wanted
 
 Invariants
-1. Every segment that a `SegmentSeen` event hands over is held by the shell until the algorithm names its handle in
-   `Forward` or `Drop`. An algorithm that does neither has queued it.
+1. The driver holds every segment of a `SegmentSeen` event until the algorithm names its handle in `Forward` or `Drop`.
+   An algorithm that does neither has queued the segment.
 2. Time never runs backwards between calls. Early, late and repeated timeouts are harmless.
-3. Unknown handles in actions are errors of the algorithm; a shell counts them and carries on.
-4. When an algorithm raises, the shell forwards all that it holds and bypasses it from then on (fail open).
-5. State is soft: an algorithm that is started in the middle of a flow rebuilds what it needs.
+3. Unknown handles in actions are errors of the algorithm; a driver counts them and continues.
+4. When an algorithm raises, the driver forwards all that it holds and bypasses the algorithm from then on (fail open).
+5. State is soft: an algorithm that starts in the middle of a flow rebuilds what it needs.
+
+What happens to a packet that a full queue refuses
+6. The packet is lost, as at the tail of a router's queue. An algorithm whose own queue is full answers with `Drop`, and
+   never sends a packet ahead of its pace to make room: the pace is what the algorithm promises to everybody else. The
+   driver counts the drop by its reason.
+7. After `Forward` the interface queue of the link layer may refuse the packet. Nobody reports that: `TransmitResult`
+   tells only the fate of frames that the link layer has taken. An algorithm that waits for the result of a packet
+   needs a timeout of its own, or its queue would stop for ever.
 """
 
 # No `from __future__ import annotations`: a NamedTuple compiles strings at each import, and each sandbox imports this.
@@ -29,22 +37,22 @@ from pacelab_pacer.core.segment import Segment
 
 
 class Point(IntEnum):
-    """Where a segment was seen, as the hook's node sees it."""
+    """Where the hook's node saw a segment."""
 
     WIRED_TO_AIR = 0
-    """At a gateway, arrived from the wired side, bound for the air."""
+    """At a gateway: from the wired side, bound for the air."""
     AIR_TO_WIRED = 1
-    """At a gateway, arrived from the air, bound for the wired side."""
+    """At a gateway: from the air, bound for the wired side."""
     LOCAL_OUT = 2
-    """At a wireless host, leaving its own transport."""
+    """At a wireless host: from its own transport."""
     LOCAL_IN = 3
-    """At a wireless host, addressed to its own transport."""
+    """At a wireless host: for its own transport."""
     LINK = 4
-    """At any wireless node, bound for the interface queue: its own packets and those it forwards."""
+    """At any wireless node: bound for the interface queue, the node's own packets and those that it forwards."""
 
 
 class EventMask(IntFlag):
-    """Which events a hook wants; the shell spares it the rest."""
+    """Which events a hook wants; the driver does not report others."""
 
     SEGMENT = 1
     TRANSMIT = 2
@@ -56,34 +64,34 @@ class SegmentSeen(NamedTuple):
     point: Point
     segment: Segment
     path_rates_bps: tuple[int, ...]
-    """Link rates of the wireless hops between this node and the other end of the packet's wireless path (seen from a
-    gateway the wireless host, from a wireless host the gateway or its wireless peer), nearest first, whichever way the
-    packet goes. Their number is the paper's h. Empty while routing knows no path."""
+    """Link rates of the wireless hops between this node and the other end of the packet's wireless path, nearest first,
+    whichever way the packet goes. For a gateway the other end is the wireless host; for a wireless host it is the
+    gateway or the wireless peer. The number of rates is the paper's h. Empty while routing knows no path."""
 
 
 class TransmitResult(NamedTuple):
-    """The link layer is done with one frame (needs `EventMask.TRANSMIT`)."""
+    """The link layer has delivered one frame or given up (needs `EventMask.TRANSMIT`); see invariant 7."""
 
     segment: Segment
     attempts: int
-    """Transmission attempts made, RTS and data together, first included."""
+    """Transmission attempts, RTS and data together, the first one included."""
     delivered: bool
     next_hop: int | None = None
-    """The neighbour it was for; None for a broadcast."""
+    """The neighbour that the frame was for; None for a broadcast."""
 
 
 Event = SegmentSeen | TransmitResult
 
 
 class Forward(NamedTuple):
-    """Send the held segment on its way. With `keep` the shell retains a copy for `Resend` until `Release`."""
+    """Send the held segment on its way. With `keep` the driver keeps a copy for `Resend` until `Release`."""
 
     handle: int
     keep: bool = False
 
 
 class Drop(NamedTuple):
-    """Discard the held segment; `reason` is counted."""
+    """Discard the held segment. The driver counts `reason`."""
 
     handle: int
     reason: str
@@ -102,7 +110,7 @@ class Release(NamedTuple):
 
 
 class Rewrite(NamedTuple):
-    """Change a held segment before its `Forward`; None leaves a field as it is. Shells mend sizes and checksums."""
+    """Change a held segment before its `Forward`; None leaves a field as it is. Drivers correct sizes and checksums."""
 
     handle: int
     window_bytes: int | None = None
@@ -113,7 +121,7 @@ class Rewrite(NamedTuple):
 class Inject(NamedTuple):
     """Send a new segment made by the algorithm (its `handle` is ignored): a generated ACK, a voice report.
 
-    It goes to the node's own transport if it is addressed to this node. It passes no hook of this node but the link's.
+    A segment addressed to this node goes to the node's own transport. It passes no hook of this node but the link's.
     """
 
     segment: Segment
@@ -134,8 +142,8 @@ Action = Forward | Drop | Resend | Release | Rewrite | Inject | SetExtraBackoff
 
 
 Reaction = tuple[list[Action | int], int | None]
-"""What `react` returns: all actions in their order, and the deadline's time or None. What most packets get is there in
-its shortest form: a number stands for the plain `Forward` of that handle."""
+"""What `react` returns: all actions in their order, and the deadline's time or None. The most frequent action has the
+shortest form: a number stands for the plain `Forward` of that handle."""
 
 
 class Hook(Protocol):
@@ -156,4 +164,4 @@ class Hook(Protocol):
         """The clock has reached (or passed) the deadline."""
 
     def counters(self) -> dict[str, int]:
-        """How often the hook acted, by action; goes into run.json as `hooks`."""
+        """How often the hook acted, by action; written to run.json as `hooks`."""

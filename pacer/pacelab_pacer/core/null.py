@@ -1,4 +1,4 @@
-"""The null scheme: forwards everything at once. The baseline that shares the contract of every scheme."""
+"""The null scheme: forwards everything at once. It is the baseline with the same contract as every scheme."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class NullHook:
         self._actions: deque[Action] = deque()
 
     def handle(self, now_ns: int, event: Event) -> None:
-        """Forward what was seen."""
+        """Forward the segment."""
         if isinstance(event, SegmentSeen):
             self._actions.append(Forward(event.segment.handle))
 

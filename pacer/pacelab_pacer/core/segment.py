@@ -1,10 +1,10 @@
 """What one TCP or UDP packet is to an algorithm.
 
-Shells build a `Segment` from bytes (Linux) or from an engine record (simulator); algorithms never see either.
-A NamedTuple, not a dataclass: the simulator builds one per packet and hook, and a tuple costs a third.
+Drivers build a `Segment` from bytes (Linux) or from an engine record (simulator); algorithms never see either.
+`Segment` is a NamedTuple because the simulator builds one per packet and hook; a dataclass costs three times as much.
 """
 
-# Annotations are no strings here: see `contract`.
+# No `from __future__ import annotations`: see `contract`.
 from typing import Final, NamedTuple
 
 FIN: Final = 0x01
@@ -21,7 +21,7 @@ UDP: Final = 17
 
 SEQUENCE_SPACE: Final = 1 << 32
 HALF_SPACE: Final = SEQUENCE_SPACE // 2
-"""A number that is less than this ahead of another is later (RFC 1982)."""
+"""A number that is less than this ahead of another one is later (RFC 1982)."""
 
 
 class FlowKey(NamedTuple):
@@ -38,36 +38,36 @@ class FlowKey(NamedTuple):
 
 
 class Rtp(NamedTuple):
-    """What an RTP packet says of itself (RFC 3550 Sec. 5.1)."""
+    """The header fields of an RTP packet (RFC 3550 Sec. 5.1)."""
 
     sequence: int
     """0..65535, wraps."""
     sent_ns: int
-    """When the codec handed it over, by the sender's clock. All clocks of a run agree: one simulator, or one host."""
+    """When the codec sent it, by the sender's clock. All clocks of a run agree: one simulator, or one host."""
 
 
 class VoiceQuality(NamedTuple):
     """What the receiver of a call measured over its last window: the content of an RTCP XR report (RFC 3611 Sec. 4.7).
 
-    The receiver sends it to its peer as a datagram of its own, from its RTP port + 1 to the peer's; the gateway reads
-    it on its way.
+    The receiver sends the report to its peer as a datagram from its RTP port + 1 to the peer's. The gateway reads the
+    report as it passes.
     """
 
     call: FlowKey
-    """The direction that was measured, as its RTP packets name it."""
+    """The direction that was measured: the flow of its RTP packets."""
     window_ns: int
     expected: int
     """RTP packets due in the window."""
     lost: int
-    """Of these, not arrived."""
+    """Those of them that have not arrived."""
     late: int
-    """Of these, arrived after their moment of playout."""
+    """Those of them that arrived after their playout time."""
     delay_ns: int
-    """Mean network delay of those that arrived; 0 when none did."""
+    """Mean network delay of the packets that arrived; 0 if none did."""
 
 
 class Segment(NamedTuple):
-    """One packet. `handle` names it to the shell that owns its bytes; everything else is header content."""
+    """One packet. `handle` names it to the driver that owns its bytes; everything else is header content."""
 
     handle: int
     flow: FlowKey
@@ -85,13 +85,13 @@ class Segment(NamedTuple):
     window_bytes: int
     """Advertised window, window scaling already applied."""
     rtt_wired_ns: int | None
-    """TCP-GAP's RTT_wired option, if the packet carries it."""
+    """TCP-GAP's RTT_wired option, if the packet has it."""
     ecn_capable: bool = False
     """The packet may be marked instead of dropped (ECT, RFC 3168)."""
     rtp: Rtp | None = None
-    """Of a voice packet."""
+    """Set for a voice packet."""
     quality: VoiceQuality | None = None
-    """Of a voice report."""
+    """Set for a voice report."""
 
     @property
     def end_seq(self) -> int:

@@ -6,10 +6,11 @@
     relay      POSTROUTING  anything -> air                 LINK
 
 Invariants
-1. What the start does is undone when it fails half-way, and at the end: rules first, then what is held, then queues.
-2. After kill -9 the rules stay and let everything pass (--queue-bypass); the next start removes them. While it stands
-   still a guard takes them out (`watchdog`).
-3. A hook that fails, or a link layer gone, is said once; packets go on.
+1. The steps of the start are undone if the start fails half-way, and at the end: first the rules, then the held
+   packets, then the queues.
+2. After kill -9 the rules stay and let all packets pass (--queue-bypass); the next start removes them. While the agent
+   hangs, `watchdog` removes them.
+3. A hook that fails and a link layer that ends are reported once; packets continue.
 """
 
 from __future__ import annotations
@@ -44,20 +45,20 @@ from pacelab_pacer.linux.write import RawSender
 TICK_NS = NS_PER_S
 NEVER_NS = 1 << 63
 BEGIN = signal.SIGUSR1
-"""A run's measuring begins: what the algorithm drops counts from now on."""
-LEFT_BEHIND = "removed what an agent that was killed left behind: {}"
+"""The measured part of a run begins: the algorithm's drops count from now on."""
+LEFT_BEHIND = "removed what a killed agent left behind: {}"
 _COLLECT_TICKS = 30
 _LATENESS_KEPT = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
-    """Where an agent sits. Its queues are `first_queue` and those after it, unless chosen otherwise."""
+    """The place of an agent. Its queues are `first_queue` and the numbers after it, unless chosen otherwise."""
 
     name: str
     first_queue: int
     mark: int
-    """Bit of the packet mark that says: sent by this agent."""
+    """Bit of the packet mark on packets sent by this agent."""
     taps: tuple[tuple[Point, str], ...]
     """Points with their netfilter hooks, one queue each."""
     paces: bool = False
@@ -99,29 +100,29 @@ class AgentConfig:
 
     role: Role
     scheme: str
-    """Name, for status reports only."""
+    """Its name, for status reports only."""
     air: str
     wired: str | None = None
-    """Of a gateway."""
+    """The wired interface of a gateway."""
     first_queue: int | None = None
     paths: PathTable = field(default_factory=PathTable)
     mediumd: str | None = None
-    """Path of its socket; hooks that want transmit results or set a backoff need it, unless `kernel_counts`."""
+    """Path of mediumd's socket, for hooks that want transmit results or set a backoff, unless `kernel_counts`."""
     station: str | None = None
-    """This node's name there."""
+    """This node's name in mediumd."""
     kernel_counts: bool = False
-    """Transmit results are what the kernel counts of its neighbours, none in particular (see `link_layer`)."""
+    """Transmit results are the kernel's counts for each neighbour, not for single packets (see `link_layer`)."""
     clamp_mss: bool = False
     realtime: bool = True
     seconds: float | None = None
-    """End after so long; None: until told to."""
+    """When to end; None: at a signal."""
 
 
-class Orders(Protocol):
-    """Somebody who may change the algorithm while it runs."""
+class ControllerLink(Protocol):
+    """A controller's link, by which it may change the algorithm while the agent runs."""
 
     closed: bool
-    """Nothing more will come."""
+    """No more orders will arrive."""
 
     def fileno(self) -> int:
         """Readable when there is an order."""
@@ -130,10 +131,10 @@ class Orders(Protocol):
         """Names of schemes, for status reports, and their hooks."""
 
     def accepted(self, scheme: str) -> None:
-        """It is at work."""
+        """Report that the scheme runs."""
 
     def refuse(self, reason: str) -> None:
-        """It is not, and why."""
+        """Report that the scheme does not run, and why."""
 
 
 class Agent:
@@ -146,12 +147,12 @@ class Agent:
         *,
         say: Callable[[str], None],
         on_status: Callable[[Line], None],
-        orders: Orders | None = None,
+        controller: ControllerLink | None = None,
     ) -> None:
         """`say` gets lines for people, `on_status` a JSON document when ready, each second and at the end."""
         self._config = config
         self._scheme = config.scheme
-        self._orders = orders
+        self._controller = controller
         self._say = say
         self._on_status = on_status
         self._hook = hook
@@ -165,7 +166,7 @@ class Agent:
     # What the driver needs of the kernel.
 
     def accept(self, packet: Queued, changed: bytes | bytearray | None = None) -> None:
-        """Let a packet go."""
+        """Let a packet pass."""
         self._queue.accept(packet, changed)
 
     def drop(self, packet: Queued) -> None:
@@ -173,11 +174,11 @@ class Agent:
         self._queue.drop(packet)
 
     def send(self, data: bytes | bytearray) -> bool:
-        """Send a packet of the algorithm's."""
+        """Send a packet that the algorithm has made."""
         return self._raw.send(data)
 
     def set_extra_backoff(self, slots: int, wall_clock: bool) -> bool:
-        """Ask mediumd for it."""
+        """Send the request to mediumd."""
         done = self._link is not None and self._link.set_extra_backoff(slots, wall_clock)
         self._backoff_lost += not done
         return done
@@ -215,7 +216,7 @@ class Agent:
         elif self._hook.event_mask & EventMask.TRANSMIT:
             if config.mediumd is None or config.station is None:
                 raise AgentError(
-                    f"scheme {config.scheme!r}: it needs the link layer's transmit results; give --mediumd SOCKET and "
+                    f"scheme {config.scheme!r} needs the link layer's transmit results: give --mediumd SOCKET and "
                     "--station NAME"
                 )
             self._link = MediumdLink(config.mediumd, config.station)
@@ -252,8 +253,8 @@ class Agent:
         queue, driver, clock, points = self._queue, self._driver, time.monotonic_ns, self._points
         queue_fd = queue.fileno()
         link_fd = self._link.fileno() if isinstance(self._link, MediumdLink) else -1
-        orders_fd = -1 if self._orders is None else self._orders.fileno()
-        watched = [queue_fd, stop.fileno(), *(fd for fd in (link_fd, orders_fd) if fd >= 0)]
+        controller_fd = -1 if self._controller is None else self._controller.fileno()
+        watched = [queue_fd, stop.fileno(), *(fd for fd in (link_fd, controller_fd) if fd >= 0)]
         end_ns = None if self._config.seconds is None else clock() + round(self._config.seconds * NS_PER_S)
         tick_ns, ticks = clock() + TICK_NS, 0
         while not stop.given:
@@ -276,29 +277,29 @@ class Agent:
                 queue.flush()
             if link_fd in ready or now_ns >= self._counts_ns():
                 self._hear_link(watched, link_fd)
-            if orders_fd in ready:
-                self._obey(watched, orders_fd)
+            if controller_fd in ready:
+                self._hear_controller(watched, controller_fd)
             if now_ns >= tick_ns:
                 tick_ns, ticks = max(tick_ns + TICK_NS, now_ns), ticks + 1
                 self._tick(now_ns, ticks)
                 if end_ns is not None and now_ns >= end_ns:
                     return
 
-    def _obey(self, watched: list[int], orders_fd: int) -> None:
-        orders = self._orders
-        assert orders is not None
-        for scheme, hook in orders.receive():
+    def _hear_controller(self, watched: list[int], controller_fd: int) -> None:
+        controller = self._controller
+        assert controller is not None
+        for scheme, hook in controller.receive():
             if hook.event_mask & EventMask.TRANSMIT and self._link is None:
-                orders.refuse(f"scheme {scheme}: it needs the link layer's results, and this agent began without")
+                controller.refuse(f"scheme {scheme} needs the link layer's results, and this agent was started without")
                 continue
             self._driver.change_hook(hook)
             self._queue.flush()
             self._hook, self._scheme = hook, scheme
-            orders.accepted(scheme)
-            self._say(f"scheme {scheme} from now on, by the controller")
-        if orders.closed:
-            watched.remove(orders_fd)
-            self._once("no more orders from the controller: its subscriber has ended")
+            controller.accepted(scheme)
+            self._say(f"the controller has set scheme {scheme}")
+        if controller.closed:
+            watched.remove(controller_fd)
+            self._once("no more orders from the controller: the connection has ended")
 
     def _hear_link(self, watched: list[int], link_fd: int) -> None:
         assert self._link is not None
@@ -314,7 +315,7 @@ class Agent:
         return link.due_ns if isinstance(link, KernelLink) and not link.closed else NEVER_NS
 
     def _end(self) -> None:
-        """Nothing more comes; what is here goes."""
+        """Accept no more packets, and let those that are here pass."""
         self._watchdog.close()
         self._rules.remove()
         self._driver.let_go()
@@ -326,10 +327,10 @@ class Agent:
     def _tick(self, now_ns: int, ticks: int) -> None:
         self._on_status(self._status(now_ns))
         driver = self._driver
-        with suppress(AgentError):  # it has gone, which `look_at_interfaces` says
+        with suppress(AgentError):  # the interface is missing, which `look_at_interfaces` reports
             driver.fit(mtu_of(self._config.air))
         if driver.failure is not None:
-            self._once(f"the algorithm failed and is bypassed ({driver.failure}): packets pass as if there were none")
+            self._once(f"the algorithm failed and is bypassed ({driver.failure}): packets pass unpaced")
         counters = driver.counters()
         if counters.get("unpaced_flows", 0) or counters.get("unpaced_segments", 0):
             self._once("some packets pass unpaced: see the hook's counters")
@@ -339,11 +340,11 @@ class Agent:
             fate = "were dropped" if self._config.role.paces else "passed unseen"
             self._once(f"packets arrived faster than the agent could read them: some {fate}")
         if self._link is not None and self._link.closed:
-            self._once("the link layer has gone: no more transmit results, no extra backoff")
+            self._once("the link layer has ended: no more transmit results, no extra backoff")
         if self._watchdog.released:
-            self._once("it stood still for a while, and packets passed unseen meanwhile")
+            self._once("the agent hung for a while, and packets passed unseen meanwhile")
         if self._watchdog.taken:
-            self._once(f"somebody took its rules out of the firewall ({self._watchdog.taken}): they are in again")
+            self._once(f"somebody removed the firewall rules ({self._watchdog.taken} times): they are installed again")
         self._traffic.look(now_ns, seen=driver.done["seen"], unseen=driver.unseen, two_way=len(self._points) > 1)
         self._traffic.look_at_interfaces()
         if ticks % _COLLECT_TICKS == 0 and not driver.held:
@@ -357,7 +358,7 @@ class Agent:
     # Status documents.
 
     def _say_released(self) -> None:
-        """In the guard's process."""
+        """Called in the watchdog's process."""
         stalled: Stalled = {
             "event": "released",
             "version": STATUS_VERSION,

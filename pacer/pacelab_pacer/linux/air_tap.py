@@ -1,4 +1,4 @@
-"""What the air interface sends and receives, headers only, with the kernel's own times; a sample when it is too much.
+"""The headers of what the air interface sends and receives, with the kernel's times; a sample of them under load.
 
 Packets that leave are seen behind the queueing discipline: their time is that of the release. The sample is taken by
 sequence number, in the kernel: data that starts in the first 2 KiB of every 2^k octets, and the ACKs that may be the
@@ -25,7 +25,7 @@ MOST_SAMPLED = 24
 _LEAST_SAMPLED = 14
 
 _ETH_P_IP, _ETH_P_ALL = 0x0800, 0x0003
-"""Only a socket for all protocols sees what leaves."""
+"""Only a socket for all protocols sees outgoing packets."""
 _OUTGOING = 4
 _SO_ATTACH_FILTER = 26
 _SO_TIMESTAMPNS = 35
@@ -36,7 +36,7 @@ _RECEIVE_BUFFER_BYTES = 4 << 20
 
 
 class Tapped(NamedTuple):
-    """Headers of a packet."""
+    """The headers of a packet."""
 
     at_ns: int
     """By CLOCK_MONOTONIC."""
@@ -65,7 +65,7 @@ class AirTap:
         return self._socket.fileno()
 
     def receive(self) -> list[Tapped]:
-        """What has come, in order, at most a burst."""
+        """Packets that have arrived, in order, at most a burst."""
         found = []
         behind_ns = time.time_ns() - time.monotonic_ns()
         for _ in range(_BURST):
@@ -80,11 +80,11 @@ class AirTap:
         return found
 
     def sample_more(self) -> None:
-        """Halve what is seen."""
+        """Halve the sample."""
         self._set(min(MOST_SAMPLED, max(_LEAST_SAMPLED, self.sampling + 1)))
 
     def sample_less(self) -> None:
-        """Double what is seen, up to everything."""
+        """Double the sample, up to all packets."""
         self._set(NO_SAMPLE if self.sampling <= _LEAST_SAMPLED else self.sampling - 1)
 
     def close(self) -> None:

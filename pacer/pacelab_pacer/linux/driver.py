@@ -1,10 +1,10 @@
-"""The real-time shell around one hook of the core: packets in, verdicts out. No socket or clock of its own.
+"""Drives one hook of the core in real time: packets in, verdicts out. It has no socket or clock of its own.
 
-Invariants, those of `pacelab_pacer.core.contract` as the simulator's has them (medium/network/src/network/hooks.rs)
-1. Every packet shown to the hook is held until the hook names its handle in Forward or Drop.
-2. An action on a handle that is not held or kept is an error of the algorithm: counted, and all goes on.
-3. A hook that raises is bypassed from then on, and all that it held goes on its way (fail open).
-4. What the reader cannot make a segment of passes at once and is counted by its reason.
+Invariants, those of `pacelab_pacer.core.contract`, as in the simulator's driver (medium/network/src/network/hooks.rs)
+1. Every packet that the hook has seen is held until the hook names its handle in Forward or Drop.
+2. An action on a handle that is not held or kept is an error of the algorithm: the driver counts it and continues.
+3. A hook that raises is bypassed from then on, and all packets that it held leave (fail open).
+4. A packet that the reader cannot turn into a segment passes at once and is counted by its reason.
 """
 
 from __future__ import annotations
@@ -47,29 +47,29 @@ from pacelab_pacer.linux.write import (
 )
 
 OUTWARD = frozenset({Point.WIRED_TO_AIR, Point.LOCAL_OUT, Point.LINK})
-"""Points whose packets go into the air: their destination is at the other end of the path."""
+"""Points whose packets enter the air: their destination is at the other end of the path."""
 MAX_REPORTABLE = 4096
 """Packets whose transmission may be reported; the oldest is forgotten first."""
 
 
 class Port(Protocol):
-    """What a shell needs of the kernel."""
+    """What a driver needs of the kernel."""
 
     def accept(self, packet: Queued, changed: bytes | bytearray | None = None) -> None:
-        """Let a packet go, with other bytes if given."""
+        """Let a packet pass, with other bytes if given."""
 
     def drop(self, packet: Queued) -> None:
         """Discard a packet."""
 
     def send(self, data: bytes | bytearray) -> bool:
-        """Send a packet of one's own; whether that was possible."""
+        """Send a new packet; whether that was possible."""
 
     def set_extra_backoff(self, slots: int, wall_clock: bool) -> bool:
-        """Tell the link layer; whether there is one that can be told."""
+        """Set the link layer's extra backoff; whether there is a link layer that can do so."""
 
 
 class FrameName(NamedTuple):
-    """What a link layer's report says of a packet, enough to know it again."""
+    """The fields of a link layer's report that identify a packet."""
 
     flow: FlowKey
     protocol: int
@@ -88,7 +88,7 @@ class _Held:
 
 
 class HookDriver:
-    """Shows packets to a hook and carries its actions out."""
+    """Passes packets to a hook and carries out its actions."""
 
     def __init__(
         self,
@@ -116,19 +116,19 @@ class HookDriver:
         self._reports = bool(hook.event_mask & EventMask.TRANSMIT)
         self._recent: OrderedDict[FrameName, deque[Segment]] = OrderedDict()
         self.failure: str | None = None
-        """Why the hook is bypassed, if it is."""
+        """Why the hook is bypassed; None if it is not."""
         self.errors = 0
-        """Actions that could not be carried out as the contract has them."""
+        """Actions that the contract does not permit."""
         self.unseen: Counter[str] = Counter()
-        """Packets that passed the hook by, by reason."""
+        """Packets that bypassed the hook, by reason."""
         self.dropped: Counter[str] = Counter()
         """Packets that the hook dropped, by its reason."""
         self.done: Counter[str] = Counter()
-        """Everything else that happened."""
+        """Other events, by kind."""
 
     @property
     def held(self) -> int:
-        """Packets that wait for the hook's word."""
+        """Packets that wait for the hook's decision."""
         return len(self._held)
 
     @property
@@ -137,9 +137,10 @@ class HookDriver:
         return len(self._kept)
 
     def see(self, now_ns: int, point: Point, packet: Queued) -> None:
-        """A packet has come."""
+        """A packet has arrived."""
         self.done["seen"] += 1
         if self.failure is not None:
+            self.done["bypassed"] += 1
             self._port.accept(packet)
             return
         self._handle = handle = self._handle + 1
@@ -162,7 +163,7 @@ class HookDriver:
         self._run(now_ns, SegmentSeen(point, segment, rates))
 
     def transmitted(self, now_ns: int, name: FrameName, result: TransmitResult) -> None:
-        """The link layer is done with a frame; `result.segment` is what its report says of it."""
+        """The link layer has finished a frame; `result.segment` is what its report says of the packet."""
         if not self._reports or self.failure is not None:
             return
         known = self._recent.get(name)
@@ -195,7 +196,7 @@ class HookDriver:
             self._run(now_ns, None)
 
     def counters(self) -> dict[str, int]:
-        """The hook's own; empty when it cannot tell."""
+        """The hook's own counters; empty if it fails."""
         try:
             return _whole_counts(self.hook.counters())
         except (Exception, SystemExit) as error:
@@ -204,13 +205,13 @@ class HookDriver:
             return {}
 
     def change_hook(self, hook: Hook) -> None:
-        """Another algorithm from now on. What the old one held goes; the new one begins in the middle of flows."""
+        """Use another algorithm from now on. Packets held by the old one leave; the new one starts in mid-flow."""
         self.let_go()
         self.hook, self.failure = hook, None
         self._reports = bool(hook.event_mask & EventMask.TRANSMIT)
 
     def let_go(self) -> None:
-        """Let all that is held go, in the order in which it came."""
+        """Let all held packets pass, in the order of their arrival."""
         for held in self._held.values():
             self._port.accept(held.packet, held.changed)
         self._held.clear()
@@ -237,7 +238,7 @@ class HookDriver:
         self.let_go()
 
     def _carry_out(self, now_ns: int, action: Action) -> bool:
-        """False if the action names a handle that is not there, or asks for what cannot be."""
+        """False if the action names an unknown handle, or cannot be carried out."""
         match action:
             case Forward(handle, keep):
                 return self._forward(now_ns, handle, keep=keep)
@@ -264,7 +265,7 @@ class HookDriver:
                 self.done["backoff_set"] += 1
                 return self._port.set_extra_backoff(slots, wall_clock)
             case _:
-                raise TypeError(f"poll_action() gave {action!r:.80}, which is none of the actions")
+                raise TypeError(f"poll_action() must return an action or None, not {action!r:.80}")
 
     def _forward(self, now_ns: int, handle: int, *, keep: bool) -> bool:
         held = self._held.pop(handle, None)
@@ -278,7 +279,7 @@ class HookDriver:
         return True
 
     def _send(self, what: str, data: bytes | bytearray) -> bool:
-        """A packet that the kernel does not take is lost as on a wire; no error of the algorithm."""
+        """A packet that the kernel refuses is lost as on a wire, which is no error of the algorithm."""
         self.done[what if self._port.send(data) else f"{what}_lost"] += 1
         return True
 
@@ -330,18 +331,17 @@ def _whole_ns(wanted: tuple[int, str]) -> int:
     try:
         return operator.index(wanted[0])
     except (TypeError, LookupError):
-        raise TypeError(f"deadline() gave {wanted!r:.80}: allowed is None, or a whole number of ns and why") from None
+        raise TypeError(f"deadline() must return None or (whole number of ns, reason), not {wanted!r:.80}") from None
 
 
 def _whole_counts(counters: dict[str, int]) -> dict[str, int]:
     try:
         return {name: operator.index(count) for name, count in counters.items()}
     except (TypeError, AttributeError):
-        allowed = "allowed is a mapping of names to whole numbers"
-        raise TypeError(f"counters() gave {counters!r:.80}: {allowed}") from None
+        raise TypeError(f"counters() must return whole numbers by name, not {counters!r:.80}") from None
 
 
 def _place_of(error: BaseException) -> str:
-    """File, line and function that raised it."""
+    """File, line and function where the error was raised."""
     frame = extract_tb(error.__traceback__)[-1]
     return f"{PurePath(frame.filename).name}, line {frame.lineno}, in {frame.name}"

@@ -1,4 +1,4 @@
-"""What this host has and lets an agent do: capabilities, network interfaces; and the error when it lacks something."""
+"""What this host has and permits: capabilities and network interfaces; and the error if something is missing."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _BITS = {"CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13, "CAP_SYS_ADMIN": 21}
 
 
 def lacking(*names: str) -> str:
-    """Those of these capabilities that this process is without; empty when it has all."""
+    """The capabilities among these that this process lacks; empty if it has all."""
     lines = Path("/proc/self/status").read_text().splitlines()
     held = next(int(line.split()[1], 16) for line in lines if line.startswith("CapEff:"))
     return " and ".join(name for name in names if not held >> _BITS[name] & 1)
 
 
 def check_permitted() -> None:
-    """AgentError when this process may not have packets of this host, or send its own."""
+    """AgentError if this process may not receive packets of this host, or send its own."""
     if lacks := lacking("CAP_NET_ADMIN", "CAP_NET_RAW"):
         raise AgentError(f"not permitted without {lacks}; run as root, in a container with {in_container(lacks)}")
 
 
 def in_container(lacks: str) -> str:
-    """What gives a container the capabilities that `lacking` named."""
+    """The options that give a container the capabilities that `lacking` named."""
     return " ".join(f"--cap-add {name.removeprefix('CAP_')}" for name in lacks.split(" and "))
 
 
@@ -45,7 +45,7 @@ _UP = 0x1
 
 
 def mtu_of(interface: str) -> int:
-    """MTU in bytes; AgentError when there is no such interface."""
+    """MTU in bytes; AgentError if there is no such interface."""
     if not 0 < len(interface.encode()) <= _NAME_BYTES:
         raise AgentError(f"interface {interface!r}: no such interface; {_present()}")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
@@ -57,13 +57,13 @@ def mtu_of(interface: str) -> int:
 
 
 def check_wired(interface: str | None) -> None:
-    """AgentError when there is no such interface; `wire+` is iptables' own for all whose names begin so."""
+    """AgentError if there is no such interface; `wire+` is iptables' form for all names that begin with `wire`."""
     if interface is not None and not interface.endswith("+"):
         mtu_of(interface)
 
 
 def is_up(interface: str) -> bool | None:
-    """Whether it is switched on, None when there is none. (Of its carrier the kernel tells up to a second later.)"""
+    """Whether an interface is switched on; None if it is missing. (The kernel reports its carrier up to 1 s later.)"""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         try:
             answer = fcntl.ioctl(asked, _SIOCGIFFLAGS, struct.pack("16sH14x", interface.encode(), 0))
@@ -73,7 +73,7 @@ def is_up(interface: str) -> bool | None:
 
 
 def address_of(interface: str) -> str:
-    """Its IPv4 address; AgentError when it has none, or there is no such interface."""
+    """An interface's IPv4 address; AgentError if it has none, or there is no such interface."""
     mtu_of(interface)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         try:

@@ -1,4 +1,4 @@
-"""What became of frames on the air: as mediumd tells of one station's, or as the kernel counts them for each neighbour.
+"""What happened to frames in the air: mediumd's reports for one station, or the kernel's counts for each neighbour.
 
 mediumd     every transmit result, and extra backoff can be asked for. Source: medium/mediumd/PROTOCOL.md, version 1
 the kernel  `iw station dump`, by nl80211: how many attempts packets took, not which packet took which. Enough for
@@ -29,14 +29,14 @@ _CHUNK = 1 << 16
 
 
 class LinkReport(NamedTuple):
-    """The link layer is done with a frame."""
+    """The link layer has finished a frame."""
 
     name: FrameName
     result: TransmitResult
 
 
 class MediumdLink:
-    """A subscription to the transmit results of `station`. Raises AgentError when it cannot be had."""
+    """A subscription to the transmit results of `station`. Raises AgentError if mediumd refuses it."""
 
     def __init__(self, path: str, station: str) -> None:
         self._attempt = f"mediumd at {path}"
@@ -44,9 +44,9 @@ class MediumdLink:
         self._rest = b""
         self._number = 0
         self.missed = 0
-        """Reports that mediumd had no room for."""
+        """Reports for which mediumd had no room."""
         self.refused = 0
-        """Requests that it did not carry out."""
+        """Requests that mediumd did not carry out."""
         self.closed = False
         try:
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
@@ -73,7 +73,7 @@ class MediumdLink:
         return self._socket.fileno()
 
     def receive(self) -> list[LinkReport]:
-        """Reports that have come; sets `closed` when mediumd has gone."""
+        """Reports that have arrived; sets `closed` when mediumd has ended."""
         try:
             chunk = self._socket.recv(_CHUNK)
         except BlockingIOError:
@@ -87,7 +87,7 @@ class MediumdLink:
         return [report for line in lines if (report := self._digest(line)) is not None]
 
     def set_extra_backoff(self, slots: int, wall_clock: bool) -> bool:
-        """Ask for it; whether the request could be sent."""
+        """Request the backoff; whether the request could be sent."""
         if self.closed:
             return False
         wanted = {"station": self._station, "slots": min(slots, 0xFFFF), "wall_clock": wall_clock}
@@ -162,11 +162,11 @@ _DUMP = 0x301
 
 
 class Station(NamedTuple):
-    """A neighbour, and what was sent to it since it is known."""
+    """A neighbour, and the counts of packets sent to it so far."""
 
     mac: str
     qos: bool
-    """Its beacons have been heard, and say that it knows categories."""
+    """Its beacons were heard, and announce access categories."""
     packets: int
     retries: int
     """Attempts beyond each packet's first one."""
@@ -178,7 +178,7 @@ class Stations:
     """A socket for reading them, in the network namespace of the thread that makes it."""
 
     def __init__(self, interface: str) -> None:
-        """Raises AgentError when there is no such wireless interface."""
+        """Raises AgentError if there is no such wireless interface."""
         attempt = f"neighbours of {interface} over nl80211"
         try:
             self._index = socket.if_nametoindex(interface)
@@ -193,7 +193,7 @@ class Stations:
             raise
 
     def read(self) -> list[Station]:
-        """All neighbours; raises AgentError when the interface has gone."""
+        """All neighbours; raises AgentError if the interface is missing."""
         message = nl80211cmd()
         message["cmd"] = NL80211_NAMES["NL80211_CMD_GET_STATION"]
         message["attrs"] = [["NL80211_ATTR_IFINDEX", self._index]]
@@ -209,7 +209,7 @@ class Stations:
 
 
 def open_nl80211() -> NL80211:
-    """A socket in the network namespace of the calling thread; OSError when the kernel has no Wi-Fi."""
+    """A socket in the network namespace of the calling thread; OSError if the kernel has no Wi-Fi."""
     opened = NL80211()
     opened.asyncore.module_err_level = "debug"  # else it prints lines of its own
     try:
@@ -252,7 +252,7 @@ takes about 1 ms."""
 _NOBODY = FlowKey(0, 0, 0, 0)
 _NAME = FrameName(_NOBODY, UDP, 0, 0, 0)
 _SEGMENT = Segment(0, _NOBODY, UDP, 0, 0, 0, 0, 0, 0, None, False)
-"""Of a report that is of no packet in particular."""
+"""The name in a report that belongs to no particular packet."""
 
 
 class Shares:
@@ -265,13 +265,13 @@ class Shares:
     """
 
     def __init__(self, seen: list[Station]) -> None:
-        """What had been counted before does not count."""
+        """Counts from before the start are ignored."""
         self._last = {station.mac: station for station in seen}
         self._retries_left: dict[str, int] = {}
         self._numbers: dict[str, int] = {}
 
     def reports(self, seen: list[Station]) -> list[LinkReport]:
-        """What has come since."""
+        """Reports for what the counters have gained."""
         found: list[LinkReport] = []
         for now in seen:
             then = self._last.get(now.mac)
@@ -292,15 +292,15 @@ class Shares:
 
 
 class KernelLink:
-    """The counters of a Wi-Fi interface, read every `INTERVAL_NS`. Raises AgentError when it is none."""
+    """The counters of a Wi-Fi interface, read every `INTERVAL_NS`. Raises AgentError if it is no Wi-Fi interface."""
 
     def __init__(self, interface: str) -> None:
         self._stations = Stations(interface)
         self._shares = Shares(self._stations.read())
         self.closed = False
-        """The interface has gone."""
+        """The interface is missing."""
         self.due_ns = time.monotonic_ns() + INTERVAL_NS
-        """When to look again."""
+        """When to read the counters again."""
 
     def receive(self) -> list[LinkReport]:
         """Reports since the last time."""
@@ -312,7 +312,7 @@ class KernelLink:
             return []
 
     def set_extra_backoff(self, slots: int, wall_clock: bool) -> bool:
-        """The kernel has none."""
+        """The kernel has no extra backoff."""
         return False
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """NFQUEUE over a raw netlink socket: packets from the kernel, verdicts back. Standard library only.
 
-A packet waits in the kernel until its verdict, which may come in any order. Verdicts are collected and sent together
+A packet waits in the kernel for its verdict; verdicts may be sent in any order. They are collected and sent together
 when the burst that caused them has been read: one system call for many packets.
 
 Invariants
@@ -54,7 +54,7 @@ MAX_WAITING = 16_384
 """Packets that wait for a verdict: twice as many as a pacer's own queues hold."""
 _FLUSH_BYTES = 60_000
 _BURST = 64
-"""Packets read before anything else gets its turn."""
+"""Packets read before anything else is done."""
 _COPY_BYTES = 0xFFFF
 _BUSY_PATIENCE_S = 2.0
 _TABLE = "/proc/self/net/netfilter/nfnetlink_queue"
@@ -88,7 +88,7 @@ class NfQueue:
         self.overruns = 0
         """Times the receive buffer was too small; what became of the packets depends on `fail_open`."""
         self.refused = 0
-        """Verdicts that the kernel did not take: the packet had gone."""
+        """Verdicts that the kernel refused because the packet was gone."""
         try:
             self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_NETFILTER)
         except OSError as error:
@@ -108,7 +108,7 @@ class NfQueue:
         return self._socket.fileno()
 
     def receive(self) -> list[Queued]:
-        """What has come, at most a burst; empty when there is nothing."""
+        """Packets that have arrived, at most a burst; empty if there are none."""
         found: list[Queued] = []
         view, receive_into = self._view, self._socket.recv_into
         while len(found) < _BURST:
@@ -136,7 +136,7 @@ class NfQueue:
         return found
 
     def accept(self, packet: Queued, changed: bytes | bytearray | None = None) -> None:
-        """Let a packet go on its way, with other bytes if given."""
+        """Let a packet pass, with other bytes if given."""
         if changed is None:
             self._push(self._accept[packet.queue] + _TWO.pack(_ACCEPT, packet.number))
             return
@@ -157,7 +157,7 @@ class NfQueue:
         try:
             self._socket.send(b"".join(messages))
         except OSError as error:
-            # Out of memory for so many at once: one by one, or not at all (the packets stay queued).
+            # The kernel lacks memory for so many at once: send them one by one. Packets without a verdict stay queued.
             if error.errno not in (errno.ENOBUFS, errno.EMSGSIZE, errno.EAGAIN):
                 raise
             for message in messages:
@@ -167,12 +167,12 @@ class NfQueue:
                     self.refused += 1
 
     def lost(self) -> int:
-        """Packets that the kernel dropped because they could not be queued or told."""
+        """Packets that the kernel dropped because they could not be queued or delivered."""
         rows = _table()
         return sum(sum(rows[queue][5:7]) for queue in self.queues if queue in rows)
 
     def close(self) -> None:
-        """Send what is left and let go of the queues. The kernel drops what still waits for a verdict."""
+        """Send the remaining verdicts and close the queues. The kernel drops packets that still wait."""
         self.flush()
         self._socket.close()
 
@@ -201,7 +201,7 @@ class NfQueue:
     def _enlarge(self) -> None:
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, RECEIVE_BUFFER_BYTES)
-        except PermissionError:  # binding is going to say so
+        except PermissionError:  # binding will report it
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
 
     def _set_up(self, queue: int) -> None:
@@ -213,7 +213,7 @@ class NfQueue:
             except OSError as error:
                 if error.errno not in (errno.EPERM, errno.EBUSY):
                     raise AgentError(f"NFQUEUE number {queue}: {error.strerror}; the kernel lacks it") from None
-                # A process that was just killed holds it for a moment yet.
+                # A process that was just killed holds the queue for another moment.
                 if time.monotonic() > patience:
                     raise AgentError(f"NFQUEUE number {queue}: in use by another process; choose --queue N") from None
                 time.sleep(0.05)
@@ -241,9 +241,9 @@ class NfQueue:
 
 
 def accept_waiting(process: int, descriptor: int, queues: Iterable[int]) -> None:
-    """Let go all that waits in the queues that another process has, by its own socket, held for this moment alone.
+    """Accept all packets that wait in the queues of another process, through a copy of that process's socket.
 
-    The kernel takes verdicts from nobody else. A process that has ended, or may not be traced, is left as it is.
+    The kernel takes verdicts through no other socket. Nothing happens if the process has ended or may not be traced.
     """
     rows = _table()
     verdicts = [

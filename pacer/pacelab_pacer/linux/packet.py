@@ -1,4 +1,4 @@
-"""From the bytes of an IP packet to the core's `Segment`, or to the reason why not.
+"""Turns the bytes of an IP packet into the core's `Segment`, or into the reason why they are none.
 
 Invariants
 1. No bytes raise an exception, and none are changed here.
@@ -23,19 +23,19 @@ Bytes = bytes | bytearray | memoryview
 
 
 class Reason(StrEnum):
-    """Why a packet passes unseen."""
+    """Why a packet bypasses the algorithm."""
 
     TRUNCATED = "truncated"
-    """Shorter than its headers say."""
+    """Shorter than its headers claim."""
     MALFORMED = "malformed"
-    """Lengths, options or flags that contradict themselves."""
+    """Lengths, options or flags contradict each other."""
     FRAGMENT = "fragment"
     IPV6 = "ipv6"
     NOT_TCP_UDP = "not-tcp-udp"
     JUMBO = "jumbo"
-    """Longer than the air carries."""
+    """Longer than the air's MTU."""
     CHECKSUM = "checksum"
-    """Damaged on the way here: its end host is going to drop it."""
+    """Damaged on the way here: its destination will drop it."""
 
 
 LARGEST_PACKET_BYTES = 2304
@@ -58,7 +58,7 @@ RTT_WIRED = Struct("!BBHQ")
 
 
 class Options:
-    """What a TCP header's options say, as far as anyone here wants to know."""
+    """The options of a TCP header that are used here."""
 
     __slots__ = ("mss_at", "rtt_wired_at", "rtt_wired_ns", "well_formed", "window_shift")
 
@@ -66,10 +66,10 @@ class Options:
         """Read `packet[at:end]`; positions are those in the packet."""
         self.well_formed = True
         self.mss_at: int | None = None
-        """Of the 16-bit value."""
+        """Position of the 16-bit value."""
         self.window_shift: int | None = None
         self.rtt_wired_at: int | None = None
-        """Of the option."""
+        """Position of the option."""
         self.rtt_wired_ns: int | None = None
         while at < end and (kind := packet[at]) != END:
             if kind == NOP:
@@ -97,14 +97,14 @@ class PacketReader:
     """Reads packets; learns window scales on the way."""
 
     def __init__(self, *, largest_bytes: int = LARGEST_PACKET_BYTES, whole: bool = True) -> None:
-        """`whole`: packets come with all their bytes, else with their headers only, and no checksum is looked at."""
+        """`whole`: packets arrive with all their bytes; otherwise with headers only, and checksums are not verified."""
         self.scales = WindowScales()
         self.largest_bytes = largest_bytes
-        """Larger ones are no segments."""
+        """A larger packet is no segment."""
         self._whole = whole
 
     def read(self, handle: int, packet: Bytes) -> Segment | Reason:
-        """The segment that an IP packet holds, or why it is none."""
+        """The segment in an IP packet, or why there is none."""
         size = len(packet)
         if size and packet[0] >> 4 == 6:
             return Reason.IPV6
@@ -207,7 +207,7 @@ class _Direction:
 
 
 class WindowScales:
-    """What is known of every direction's window scale: a TCP header names its window in units that only the SYNs told.
+    """Window scales by direction: a TCP header gives its window in a unit that only the SYNs contain.
 
     Invariants
     1. A scale counts only when both SYNs offered one (RFC 7323 Sec. 2.2), and never in a SYN itself.
@@ -230,7 +230,7 @@ class WindowScales:
         direction.inferred = 0
 
     def shift(self, flow: FlowKey) -> int | None:
-        """Shift of the windows that `flow`'s segments advertise; None when not both SYNs were seen."""
+        """Shift of the windows that `flow`'s segments advertise; None unless both SYNs were seen."""
         own = self._known.get(flow)
         other = self._known.get(flow.reversed())
         if own is None or other is None or not (own.syn_seen and other.syn_seen):
@@ -238,13 +238,13 @@ class WindowScales:
         return 0 if own.offered is None or other.offered is None else own.offered
 
     def unit(self, flow: FlowKey) -> int:
-        """The shift that `window_bytes` reads by: for a segment made up from what was read."""
+        """The shift that `window_bytes` uses; for segments that an algorithm has made."""
         shift = self.shift(flow)
         known = self._known.get(flow)
         return shift if shift is not None else 0 if known is None else known.inferred
 
     def window_bytes(self, flow: FlowKey, raw: int, *, ack: int | None, end_seq: int | None) -> int:
-        """The window of a segment that is no SYN; `end_seq` if it carries data, `ack` if it acknowledges."""
+        """The window of a segment that is no SYN; give `end_seq` for data and `ack` for an acknowledgement."""
         shift = self.shift(flow)
         if shift is not None:
             return raw << shift
@@ -343,7 +343,7 @@ def voice_packet(*, sequence: int, sent_ns: int, stream: int, payload_bytes: int
 
 
 def read_voice_packet(payload: bytes | memoryview) -> Rtp | None:
-    """What an RTP packet of ours says; None for anything else."""
+    """The header of one of our RTP packets; None for any other packet."""
     if len(payload) < _RTP.size:
         return None
     version, kind, sequence, _timestamp, _stream, magic, sent_ns = _RTP.unpack_from(payload)
@@ -354,14 +354,14 @@ def read_voice_packet(payload: bytes | memoryview) -> Rtp | None:
 
 
 def voice_report(quality: VoiceQuality, *, stream: int) -> bytes:
-    """The RTCP XR packet that tells the sender of `quality.call` how it was heard; `stream` is the reporter's SSRC."""
+    """The RTCP XR packet that reports `quality` to the sender of the call; `stream` is the reporter's SSRC."""
     counts = (quality.expected, quality.lost, quality.late, quality.window_ns, quality.delay_ns)
     block = _BLOCK.pack(_BLOCK_TYPE, 0, _BLOCK.size // _WORD - 1, stream, *counts)
     return _XR.pack(_VERSION, XR_PACKET_TYPE, REPORT_BYTES // _WORD - 1, stream) + block
 
 
 def read_voice_report(payload: bytes | memoryview, flow: FlowKey) -> VoiceQuality | None:
-    """The measurement in a report that travels in `flow`; None for anything else."""
+    """The measurement in a report in `flow`; None for any other packet."""
     if len(payload) < _XR.size or payload[0] & 0xC0 != _VERSION or payload[1] != XR_PACKET_TYPE:
         return None
     at = _XR.size

@@ -1,4 +1,4 @@
-"""What the routes over the air look like from here: link rates towards each address."""
+"""The routes over the air from this host: link rates towards each address."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class PathTable:
     """
 
     default_bps: tuple[int, ...] = ()
-    """Where no prefix matches; empty: no path known."""
+    """Rates if no prefix matches; empty: no path known."""
     by_network: tuple[tuple[IPv4Network, tuple[int, ...]], ...] = ()
     _cache: dict[int, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
 

@@ -1,12 +1,13 @@
-"""The firewall rules that bring packets to the queues: put in as one, taken out as one.
+"""The firewall rules that bring packets to the queues, installed and removed as one.
 
-Every agent has chains of its own in the table `mangle`, named PACELAB-PID-START-N after its process and the moment this
-one started. So no state is kept anywhere: the next start of any agent removes the chains of processes that are no more.
+Every agent has chains of its own in the table `mangle`, named PACELAB-PID-START-N after its process and the start time
+of the process. So no state has to be stored: the next start of any agent removes the chains of processes that have
+ended.
 
 Invariants
-1. --queue-bypass: while nobody listens packets go on as if there were no rule.
-2. A half-done installation is undone before the error is raised.
-3. No two agents have the same packets: an accepted one does not come to the rules behind.
+1. --queue-bypass: while no process listens, packets pass as if there were no rule.
+2. An incomplete installation is undone before the error is raised.
+3. No two agents have the same packets: an accepted packet does not reach the rules behind.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ _COMMANDS = ("iptables", "ip6tables")
 _PREFIX = "PACELAB"
 _CHAIN = re.compile(rf"^:({_PREFIX}-(\d+)-(\w+)-\d+) ", re.MULTILINE)
 _OWN_PASS = frozenset({"OUTPUT", "POSTROUTING"})
-"""Hooks that a packet of the agent's own comes by; at others its mark is somebody else's."""
+"""Hooks that the agent's own packets pass; at other hooks the mark belongs to somebody else."""
 _WAIT_S = "5"
 _LISTED_S = 0.5
-"""What takes longer to be listed is not waited for."""
+"""A listing that takes longer is given up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,28 +43,28 @@ class Capture:
 
     @property
     def jump(self) -> str:
-        """The rule that finds them, as iptables-save writes it, up to where they go."""
+        """The rule that matches the packets, as iptables-save writes it, without its target."""
         into = f" -i {self.in_interface}" if self.in_interface else ""
         out_of = f" -o {self.out_interface}" if self.out_interface else ""
         return f"-A {self.hook}{into}{out_of}"
 
 
 class Rules:
-    """The rules of this process. Raises AgentError when they cannot be put in."""
+    """The rules of this process. Raises AgentError if they cannot be installed."""
 
     def __init__(self, captures: tuple[Capture, ...], *, own_mark: int) -> None:
-        """Packets with `own_mark` are this agent's own and pass by its queues."""
+        """Packets with `own_mark` are this agent's own and bypass its queues."""
         self._captures = captures
         self._mark = own_mark
         self._chains = [f"{own_name(_PREFIX)}-{index}" for index in range(len(captures))]
 
     @property
     def queues(self) -> list[int]:
-        """Where they bring packets to."""
+        """The queues to which the rules bring packets."""
         return [capture.queue for capture in self._captures]
 
     def install(self) -> list[str]:
-        """Put them in, after removing what dead agents left; returns the chains removed."""
+        """Install the rules, after removing those of dead agents; the chains removed."""
         listings = _listings()
         removed = remove_stale(listings)
         self._check_free(listings[_COMMANDS[0]])
@@ -76,7 +77,7 @@ class Rules:
         return removed
 
     def remove(self) -> None:
-        """Take them out; harmless when they are not in."""
+        """Remove the rules; harmless if they are not installed."""
         for command in _COMMANDS:
             listing = _save(command)
             present = [chain for chain in self._chains if f":{chain} " in listing]
@@ -84,7 +85,7 @@ class Rules:
                 _restore(command, _removing(present, listing))
 
     def are_in(self) -> bool:
-        """False where somebody has taken them out: a firewall that was loaded anew. True where nobody can tell."""
+        """False if somebody has removed the rules, as by reloading the firewall. True if that cannot be found out."""
         try:
             done = subprocess.run(
                 [f"{_COMMANDS[0]}-save", "-t", "mangle"], capture_output=True, text=True, check=True, timeout=_LISTED_S
@@ -97,14 +98,14 @@ class Rules:
         return jumps.issubset(lines) and full == self._chains
 
     def _check_free(self, listing: str) -> None:
-        """Refuse packets that a living agent has: they end in its queue, and none would come to the second."""
+        """Refuse packets that a living agent has: they end in its queue, and none would reach this one."""
         living = {chain: pid for chain, pid, start in _CHAIN.findall(listing) if is_alive(int(pid), start)}
         wanted = {capture.jump: capture.hook for capture in self._captures}
         for line in listing.splitlines():
             jump, _, chain = line.partition(" -j ")
             if jump in wanted and chain in living and chain not in self._chains:
                 attempt = f"firewall rules: {wanted[jump]} by these interfaces"
-                raise AgentError(f"{attempt}: process {living[chain]}, an agent too, has the packets; end it first")
+                raise AgentError(f"{attempt}: the agent with process id {living[chain]} has the packets; end it first")
 
     def _adding(self) -> list[str]:
         lines = []
@@ -120,23 +121,23 @@ class Rules:
 
 
 def own_name(prefix: str) -> str:
-    """A name that says which process it belongs to: PREFIX-PID-START."""
+    """A name that identifies this process: PREFIX-PID-START."""
     pid = os.getpid()
     return f"{prefix}-{pid}-{_start_of(pid)}"
 
 
 def is_alive(pid: int, start: str) -> bool:
-    """Whether the process that such a name tells of still runs."""
+    """Whether the process that such a name identifies still runs."""
     return _start_of(pid) == start
 
 
 def _listings() -> dict[str, str]:
-    """Of each command, what its table holds."""
+    """The content of each command's table."""
     return {command: _save(command) for command in _COMMANDS}
 
 
 def remove_stale(listings: Mapping[str, str] | None = None) -> list[str]:
-    """Remove the chains of agents that are no more; returns their names, those of IPv4 and IPv6 once."""
+    """Remove the chains of agents that have ended; their names, those of IPv4 and IPv6 once."""
     removed: list[str] = []
     for command, listing in (listings or _listings()).items():
         dead = [chain for chain, pid, start in _CHAIN.findall(listing) if not is_alive(int(pid), start)]
@@ -146,7 +147,7 @@ def remove_stale(listings: Mapping[str, str] | None = None) -> list[str]:
 
 
 def _removing(chains: list[str], listing: str) -> list[str]:
-    """Lines that delete these chains, and the jumps to them that the table's listing shows."""
+    """Lines that delete these chains and the jumps to them in the table's listing."""
     jumps = [line for line in listing.splitlines() if line.startswith("-A ") and line.split("-j ")[-1] in chains]
     return [
         *("-D " + line.removeprefix("-A ") for line in jumps),
@@ -156,7 +157,7 @@ def _removing(chains: list[str], listing: str) -> list[str]:
 
 
 def _start_of(pid: int) -> str:
-    """When a process started, in clock ticks since boot, base 36; empty when there is no such process."""
+    """When a process started, in clock ticks since boot, base 36; empty if there is no such process."""
     try:
         # The name, in parentheses, may hold anything.
         ticks = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
@@ -177,7 +178,7 @@ def _save(command: str) -> str:
 
 
 def _restore(command: str, lines: list[str]) -> str | None:
-    """Apply lines as one; None or what went wrong."""
+    """Apply lines as one; None, or what went wrong."""
     program = f"{command}-restore"
     if shutil.which(program) is None:
         return f"{program} not found; install iptables"

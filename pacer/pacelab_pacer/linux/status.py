@@ -1,6 +1,6 @@
-"""What an agent says on standard output with --json, a document a line (docs/agent-status.schema.json).
+"""What an agent writes to standard output with --json, one document per line (docs/agent-status.schema.json).
 
-`FlowMonitor` is where its lines on flows come from.
+`FlowMonitor` makes the lines on flows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NEW = 1 / 8
 
 
 class Head(TypedDict):
-    """Of every document."""
+    """The head of every document."""
 
     version: Literal[1]
     agent: str
@@ -31,32 +31,32 @@ class Head(TypedDict):
 
 
 class Ready(Head):
-    """It has taken its place; packets meet it from now on."""
+    """The agent is in place; packets reach it from now on."""
 
     event: Literal["ready"]
     pid: int
     sched_fifo: bool
     queues: NotRequired[list[int]]
-    """Numbers of the kernel's queues that packets wait in; none with `--datapath tc`."""
+    """Numbers of the kernel's queues where packets wait; absent with `--datapath tc`."""
     datapath: NotRequired[Literal["tc"]]
 
 
 class Stalled(Head):
-    """Its guard lets packets pass: the agent of this process id stands still."""
+    """The watchdog lets packets pass: the agent with this process id hangs."""
 
     event: Literal["released"]
     pid: int
 
 
 class Released(TypedDict):
-    """How often and how long packets passed since the agent stood still."""
+    """How often and for how long packets passed because the agent hung."""
 
     times: int
     seconds: float
 
 
 class Queue(TypedDict):
-    """What the kernel's queue did to packets."""
+    """What happened to packets in the kernel's queue."""
 
     lost: int
     overruns: int
@@ -64,7 +64,7 @@ class Queue(TypedDict):
 
 
 class Lateness(TypedDict):
-    """Of releases behind their time, us; None before the first."""
+    """Lateness of releases, us; None before the first release."""
 
     p50: int | None
     p99: int | None
@@ -79,28 +79,28 @@ class FlowStatus(TypedDict):
     rate_bps: int
     packets_per_s: float
     rtt_s: float | None
-    """Beyond this host, smoothed."""
+    """Round trip beyond this host, smoothed."""
     mos: float | None
 
 
 class Status(Head):
-    """Each second, and at the end."""
+    """Written each second and at the end."""
 
     event: Literal["status", "end"]
     uptime_s: float
     packets: dict[str, int]
-    """By what became of them."""
+    """Packets by what happened to them."""
     held_pkts: int
     kept_pkts: int
     """Copies for local retransmission."""
     passed_unseen: dict[str, int]
-    """By reason."""
+    """Packets that bypassed the algorithm, by reason."""
     drops: dict[str, int]
-    """The algorithm's own, by reason."""
+    """The algorithm's drops, by reason."""
     hook: dict[str, int]
     """The algorithm's counters."""
     failed: str | None
-    """Why it is bypassed."""
+    """Why the algorithm is bypassed; None if it is not."""
     released: Released
     errors: int
     release_lateness_us: Lateness
@@ -108,9 +108,9 @@ class Status(Head):
     queue: NotRequired[Queue]
     datapath: NotRequired[Literal["tc"]]
     sampled_octets: NotRequired[int]
-    """`--datapath tc`: one packet is looked at in so many octets; 0: all."""
+    """`--datapath tc`: one packet in so many octets is examined; 0: all packets."""
     not_carried_out: NotRequired[dict[str, int]]
-    """`--datapath tc`: actions that it cannot do."""
+    """`--datapath tc`: actions that this data path cannot carry out."""
 
 
 Line = Ready | Status | Stalled
@@ -132,14 +132,14 @@ class _Watched:
 
 
 class FlowMonitor:
-    """What an observer of packets can say of each flow: rate, round trip, loss of voice. For people, not for pacing.
+    """What an observer of packets can measure of each flow: rate, round trip, MOS. For display, not for pacing.
 
-    Watches what passes; `report` sums up the time since the last one.
+    `report` covers the time since the last report.
 
     Invariants
     1. At most `MAX_FLOWS` flows; further ones are not watched. A flow that is silent for `IDLE_NS` is forgotten.
-    2. A round trip starts when a data segment is let go and ends with the ACK that covers it; one at a time per flow,
-       and none of what was sent twice (Karn).
+    2. A round trip starts when a data segment leaves and ends with the ACK that covers it: one at a time per flow, and
+       none of a segment that was sent twice (Karn).
     """
 
     def __init__(self) -> None:
@@ -147,7 +147,7 @@ class FlowMonitor:
         self._since_ns: int | None = None
 
     def passed(self, now_ns: int, segment: Segment) -> None:
-        """A segment was let go."""
+        """A segment has left."""
         flow = self._flows.get(segment.flow)
         if flow is None:
             if len(self._flows) >= MAX_FLOWS:
@@ -183,7 +183,7 @@ class FlowMonitor:
     def _start(self, now_ns: int, flow: _Watched, segment: Segment) -> None:
         end = segment.end_seq
         if flow.highest_end is not None and seq_diff(end, flow.highest_end) <= 0:
-            flow.probe_end = None  # sent again: what comes back may belong to either
+            flow.probe_end = None  # sent again: the ACK may belong to either copy
             return
         flow.highest_end = end
         if flow.probe_end is None:

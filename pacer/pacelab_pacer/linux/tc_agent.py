@@ -1,14 +1,15 @@
 """`--datapath tc`: the algorithm watches and computes, the kernel paces. No packet waits for Python.
 
-The hook runs as ever, on what an `AirTap` saw, in the time of the packets: each event comes with the moment that the
-kernel noted, and every deadline before it is served first. It holds nothing up (`leave_pacing_to_driver`); its paces
-become the rates of HTB classes, which bring the packets about in that rhythm. Any `PacingHook` of the core will do.
+The hook runs unchanged on the packets that an `AirTap` has seen, in their time: each event has the time that the kernel
+noted, and every earlier deadline is served first. The hook holds nothing back (`leave_pacing_to_driver`). Its paces
+become the rates of HTB classes, which release the packets in that rhythm. This works with any `PacingHook` of the core.
 
-What a watcher cannot do: resend, absorb, rewrite. TCP-GAP's local retransmission and RTT_wired are off, and counted.
+A watcher cannot resend, absorb or rewrite. TCP-GAP's local retransmission and RTT_wired are off, and are counted.
 
 Invariants
-1. Fail open: a hook that raises is taken off, its classes go, and packets pass unshaped.
+1. Fail open: if a hook raises, its classes are removed, and packets pass unpaced.
 2. Python's share of a core is bounded: beyond `BUSY_PPS` the tap gives a sample (see `AirTap`).
+3. All flows are paced: those for which no class is left share one (see `kernel_pacing`).
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ from pacelab_pacer.linux.status import STATUS_VERSION, FlowMonitor, Line, Ready,
 from pacelab_pacer.linux.stop_signal import StopSignal
 
 BATCH_NS = 5 * NS_PER_MS
-"""The socket is read this often: pacing does not wait for it, round trips are timed by the kernel."""
+"""How often the socket is read. Pacing does not wait for this, and the kernel measures the times of packets."""
 BUSY_PPS, IDLE_PPS = 600, 120
 """Packets seen per second beyond which the sample is halved, and below which it is doubled."""
 LOAD_NS = 100 * NS_PER_MS
-"""The load is looked at this often."""
+"""How often the load is checked."""
 YOUNG_NS = 20 * NS_PER_MS
-"""So long after a packet of a flow without a pace each packet is looked at as it comes: meanwhile all of it passes."""
+"""For so long after a packet of a flow without a pace each packet is processed at once, since the flow is unpaced."""
 SETTLED = 0.02
-"""A rate is set anew when it changed by this share,"""
+"""A rate is set again if it has changed by this share,"""
 SETTLED_NS = 20 * NS_PER_MS
-"""and this long after the last change at the earliest."""
+"""and at the earliest so long after the last change."""
 IDLE_NS = 120 * NS_PER_S
 HALF_OPEN_NS = 5 * NS_PER_S
 """A flow without data keeps its class this long."""
@@ -70,10 +71,10 @@ class _Paced:
 
     def __init__(self) -> None:
         self.full = False
-        """The last packet was as large as any: the pace told now is the one of such packets."""
+        """The last packet had the largest size: the current pace is that of such packets."""
         self.interval_ns = 0
         self.interval_bytes = 0
-        """The last pace, and the size of packets that it is for: a small one may have measured it."""
+        """The last pace, and the packet size that it belongs to: a small packet may have measured it."""
         self.largest_bytes = 0
         self.set_ns = 0
         self.told_bps = 0
@@ -94,7 +95,7 @@ class TcAgent:
     ) -> None:
         """As `Agent`. Raises AgentError for a hook without `pace_ns`."""
         if not isinstance(hook, PacingHook) or hook.shares_pace:
-            raise AgentError(f"scheme {config.scheme!r}: it does more than pace single flows; use --datapath nfqueue")
+            raise AgentError(f"scheme {config.scheme!r} does more than pace single flows: use --datapath nfqueue")
         self._config = config
         hook.leave_pacing_to_driver()
         self._hook: PacingHook[Any] = hook
@@ -175,7 +176,7 @@ class TcAgent:
                     return
 
     def _may_wait(self, batch: list[Tapped], now_ns: int) -> bool:
-        """Whether packets may gather: a flow without a pace is answered at once, a busy one in batches."""
+        """Whether packets may collect: those of a flow without a pace are processed at once, others in batches."""
         return bool(batch) and now_ns > self._young_until_ns
 
     # The hook, in the time of the packets.
@@ -203,14 +204,14 @@ class TcAgent:
             self._note(segment)
 
     def _first_of(self, segment: Segment) -> Segment:
-        """Of a super-packet of segmentation offload its first packet: a pace is the time between such ones."""
+        """The first packet of a super-packet of segmentation offload: a pace is the time between such packets."""
         over = segment.packet_bytes - self._mtu_bytes
         if over <= 0:
             return segment
         return segment._replace(packet_bytes=self._mtu_bytes, payload_bytes=segment.payload_bytes - over)
 
     def _note(self, segment: Segment) -> None:
-        """Remember who is to be paced, and by which size of packets. A SYN already gets a class, for the first data."""
+        """Remember a flow and its packet size. A SYN already creates the class, for the first data."""
         flow = self._flows.get(segment.flow)
         if flow is None:
             if len(self._flows) >= MAX_FLOWS:
@@ -226,7 +227,7 @@ class TcAgent:
             flow.largest_bytes = max(flow.largest_bytes, segment.packet_bytes)
 
     def _advance(self, now_ns: int) -> None:
-        """Serve every deadline up to now; the kernel's times may run a little ahead of a reading of the clock."""
+        """Serve every deadline up to now; the kernel's times may be slightly ahead of our clock."""
         while self._failure is None:
             wanted = self._guard(self._hook.deadline)
             if wanted is None or wanted[0] > now_ns:
@@ -236,11 +237,11 @@ class TcAgent:
             self._guard(lambda: self._hook.handle_timeout(self._now_ns))
             again = None if self._failure else self._guard(self._hook.deadline)
             if again == wanted and self._now_ns == before:
-                break  # no progress: not again before time moves
+                break  # no progress: try again when time has passed
         self._now_ns = max(self._now_ns, now_ns)
 
     def _guard(self, call: Callable[[], Any]) -> Any:
-        """Call the hook and drain its actions; a hook that raises is out."""
+        """Call the hook and drain its actions; a hook that raises is not called again."""
         try:
             result = call()
             while (action := self._hook.poll_action()) is not None:
@@ -254,7 +255,7 @@ class TcAgent:
 
     def _fail(self, error: Exception) -> None:
         self._failure = f"{type(error).__name__}: {error}"
-        self._say(f"the algorithm failed ({self._failure}): its flows pass unshaped")
+        self._say(f"the algorithm failed ({self._failure}): its flows pass unpaced")
         for flow in self._flows:
             self._kernel.forget(flow)
         self._flows.clear()
@@ -330,7 +331,7 @@ class TcAgent:
             "not_carried_out": dict(self._watched_only),
             "hook": counters or {},
             "failed": self._failure,
-            "released": {"times": 0, "seconds": 0.0},  # packets do not wait for it
+            "released": {"times": 0, "seconds": 0.0},  # packets do not wait for this agent
             "errors": 0,
             "release_lateness_us": {"p50": None, "p99": None, "max": None},
             "flows": self._monitor.report(now_ns),

@@ -1,4 +1,4 @@
-"""Packets that are not passed on as they came: changed in place, made from an algorithm's `Inject`, and sent from here.
+"""Packets that leave with other bytes: changed in place, made from an algorithm's `Inject`, and sent from here.
 
 Changes are to window, ECN mark, RTT_wired option and MSS. They work on packets that `PacketReader.read` has taken for a
 segment: their headers are sound. Checksums are mended incrementally, so that a wrong one stays wrong by as much: a
@@ -33,12 +33,12 @@ _LARGEST_TCP_HEADER = 60
 _IP_SUM, _TCP_SUM = 10, 16
 _TOTAL, _OFFSET, _WINDOW = 2, 12, 14
 LEAST_MSS_BYTES = 536
-"""What every host takes (RFC 9293 Sec. 3.7.1): clamped no lower."""
+"""The size that every host accepts (RFC 9293 Sec. 3.7.1); the MSS is never clamped below it."""
 MAX_RAW_WINDOW = 0xFFFF
 
 
 def raw_window(window_bytes: int, shift: int) -> int:
-    """Header field for a window: never more than asked for, but an open one stays open."""
+    """Header field for a window: never more than requested, but an open window stays open."""
     return min(max(window_bytes >> shift, 1 if window_bytes > 0 else 0), MAX_RAW_WINDOW)
 
 
@@ -79,7 +79,7 @@ def set_rtt_wired(packet: bytearray, rtt_wired_ns: int, *, largest_bytes: int) -
 
 
 def clamp_mss(packet: bytearray, mss_bytes: int) -> bool:
-    """Lower the MSS that a SYN offers to this; True if that changed it."""
+    """Lower the MSS in a SYN to this value; True if that changed it."""
     at = _ip_header(packet)
     place = Options(packet, at + TCP_HEADER_BYTES, at + 4 * (packet[at + _OFFSET] >> 4)).mss_at
     wanted = max(mss_bytes, LEAST_MSS_BYTES)
@@ -94,7 +94,7 @@ def _ip_header(packet: Bytes) -> int:
 
 
 def _patch(packet: bytearray, at: int, new: bytes, sum_at: int) -> None:
-    """Overwrite bytes and mend the checksum at `sum_at`, which covers the 16-bit words that they lie in."""
+    """Overwrite bytes and update the checksum at `sum_at`, which covers the 16-bit words that contain them."""
     start, end = at & ~1, (at + len(new) + 1) & ~1
     old_sum = words_sum(packet[start:end])
     packet[at : at + len(new)] = new
@@ -174,7 +174,7 @@ class RawSender:
         self._socket.setblocking(False)
 
     def send(self, packet: bytes | bytearray) -> bool:
-        """Whether the kernel took it (it may have no route, no room, or rules against it)."""
+        """Whether the kernel took the packet (it may have no route, no room, or rules against it)."""
         destination = socket.inet_ntoa(bytes(packet[16:20]))
         try:
             self._socket.sendto(packet, (destination, 0))

@@ -1,15 +1,15 @@
-"""The algorithms compiled: what mypyc made of `pacelab_pacer.core`, in this folder, and when that is used.
+"""The algorithms compiled: what mypyc has made of `pacelab_pacer.core` is in this folder, and this module finds it.
 
-`make build` compiles where it can (`tools/native`). A process takes what was compiled if all of this holds; else it
-takes the .py files, with the same results, only slower:
+`make build` compiles where it can (`tools/native`). A process uses the compiled modules if all of this holds. Otherwise
+it uses the .py files, with the same results, only slower:
 
 1. `PACELAB_INTERPRETED` is not set, or empty.
-2. It was compiled for this very Python.
-3. No .py file of the core has changed since: what was edited is never shadowed by what it was. All modules or none,
-   since compiled ones call each other without asking.
+2. The modules were compiled for this very Python.
+3. No .py file of the core has changed since: a compiled module never shadows an edited file. All modules are used or
+   none, since compiled modules call each other directly.
 
-`made.txt`: the ending of the files' names, then a line per source file: its hash, its path in the source tree, and
-`compiled` if it is.
+`made.txt` has the ending of the files' names, then a line per source file: its hash, its path below the folder of its
+package, and `compiled` if it is.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ VARIABLE = "PACELAB_INTERPRETED"
 HERE = os.path.dirname(__file__)
 CORE = "pacelab_pacer.core"
 LIBRARY = "core__mypyc"
-"""Holds all code; each module has a small file of its own besides."""
+"""Has all code; each module has a small file of its own as well."""
 
 
 class Finder:
-    """Finds the compiled modules of the core; looks at files when the first module of the core is imported."""
+    """Finds the compiled modules of the core; reads files when the first module of the core is imported."""
 
     def __init__(self) -> None:
         self._found: dict[str, str] | None = None
@@ -45,14 +45,14 @@ class Finder:
 
     @property
     def found(self) -> dict[str, str]:
-        """Module -> its file; empty where the core is interpreted."""
+        """Module -> its file; empty if the core is interpreted."""
         if self._found is None:
             self._found = {} if os.environ.get(VARIABLE) else compiled()
         return self._found
 
 
 def compiled(here: str = HERE) -> dict[str, str]:
-    """Module -> its compiled file, if they are for this Python and of the source as it is."""
+    """Module -> its compiled file, if these are for this Python and from the present source."""
     try:
         with open(os.path.join(here, "made.txt"), encoding="utf-8") as file:
             suffix, *lines = file.read().splitlines()
@@ -60,25 +60,31 @@ def compiled(here: str = HERE) -> dict[str, str]:
             return {}
         found = {}
         for digest, path, *how in map(str.split, lines):
-            with open(os.path.join(here, "..", "..", "..", path), "rb") as source:
+            with open(_source(here, path), "rb") as source:
                 if source_hash(source.read()).hex() != digest:
                     return {}
             if how:
-                module = path.removeprefix("pacer/pacelab_pacer/").removesuffix(".py").replace("/", ".")
+                module = path.removeprefix("pacelab_pacer/").removesuffix(".py").replace("/", ".")
                 found[f"pacelab_pacer.{module}"] = os.path.join(here, module + suffix)
-        __import__(f"pacelab_pacer.native.{LIBRARY}")  # a C library older than the compiler's fails here
+        __import__(f"pacelab_pacer.native.{LIBRARY}")  # this fails with an older C library than the compiler's
     except (OSError, ValueError, ImportError):
         return {}
     return found
 
 
+def _source(here: str, path: str) -> str:
+    """A source file: beside this package when installed; in the source tree `pacelab` is one folder further up."""
+    beside = os.path.join(here, "..", "..", path)
+    return beside if os.path.exists(beside) else os.path.join(here, "..", "..", "..", path)
+
+
 def mypyc_attr(**_settings: bool) -> Callable[[type], type]:
-    """What the compiled modules import in place of mypyc's decorator: that speaks to the compiler alone."""
+    """Replaces mypyc's decorator in compiled modules: only the compiler needs the decorator itself."""
     return lambda decorated: decorated
 
 
 def is_compiled() -> bool:
-    """Whether this process takes the compiled modules."""
+    """Whether this process uses the compiled modules."""
     return bool(_FINDER.found)
 
 
@@ -86,6 +92,6 @@ _FINDER = Finder()
 
 
 def install() -> None:
-    """From now on the core's modules are found here first."""
+    """Make Python look here first for the core's modules."""
     if _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)

@@ -301,7 +301,7 @@ def test_data_pacing_refuses_a_flow_only_if_all_flows_of_a_full_table_hold_packe
 
 @pytest.mark.parametrize(("name", "value"), [("rate_bps", 0.0), ("queue_limit_bytes", 0)])
 def test_config_names_what_is_wrong(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=f"{name} is {value}: allowed is a positive number"):
+    with pytest.raises(ValueError, match=f"{name} must be a positive number .*, not {value}"):
         DataPacingConfig(**{"rate_bps": 1e6, name: value})  # type: ignore[arg-type]
 
 

@@ -7,16 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab_pacer.core.segment import FlowKey
-from pacelab_pacer.core.vagp.bandwidth_controller import (
-    AlertBy,
-    BandwidthConfig,
-    BandwidthController,
-    ExpectConfig,
-    ExpectController,
-    FixedConfig,
-)
+from pacelab_pacer.core.vagp.bandwidth_controller import AlertBy, BandwidthConfig, BandwidthController
 from pacelab_pacer.core.vagp.e_model import loss_for, mos
 from pacelab_pacer.core.vagp.equations import Reading, start_rate_bps
+from pacelab_pacer.core.vagp.expect_controller import ExpectConfig, ExpectController
+from pacelab_pacer.core.vagp.fixed_rate import FixedConfig
 from pacelab_pacer.core.vagp.quality_evaluator import VoiceCounts, VoiceState
 from tests.pacer.hook_driver import CALM, MS
 
@@ -178,7 +173,7 @@ def test_start_is_a_packet_per_round_trip() -> None:
     ],
 )
 def test_config_names_what_is_wrong(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=f"{name}.* is .*: allowed is"):
+    with pytest.raises(ValueError, match=f"{name}.* must be .*, not "):
         BandwidthConfig(**{name: value})  # type: ignore[arg-type]
 
 
@@ -209,16 +204,38 @@ def heard_state(*losses: float, packets: int = 1000, delay_ms: int = 20) -> Voic
 
 
 def our_controller(rate_bps: float = 100_000, **settings: float) -> ExpectController:
-    made = ExpectConfig(**settings).controller()  # type: ignore[arg-type]
+    """One that grows from its start no faster than later; what it does at the start has tests of its own."""
+    growth = settings.get("growth", ExpectConfig().growth)
+    made = ExpectConfig(**{"first_growth": growth, **settings}).controller()  # type: ignore[arg-type]
     made.start(rate_bps)
     return made
+
+
+def test_rate_grows_fast_until_losses_hold_it_back_and_slowly_from_then_on() -> None:
+    made = our_controller(first_growth=0.25, growth=0.05, haste=100)
+    made.adjust(heard_state(0.0), used=True, sent_bps=100_000)
+    assert made.rate_bps == pytest.approx(125_000)
+    made.adjust(heard_state(0.2), used=True, sent_bps=125_000)
+    held_back = made.rate_bps
+    assert held_back < 125_000
+    for _ in range(200):  # the losses are forgotten
+        made.adjust(heard_state(0.0), used=False, sent_bps=125_000)
+    before = made.rate_bps
+    made.adjust(heard_state(0.0), used=True, sent_bps=125_000)
+    assert made.rate_bps == pytest.approx(1.05 * before)
+
+
+def test_a_round_trip_over_one_idle_hop_sets_no_rate() -> None:
+    made = our_controller()
+    made.first_round_trip(10_000_000)
+    assert made.rate_bps == 100_000
 
 
 def test_budget_is_the_loss_of_a_mos() -> None:
     assert mos(network_delay_ns=20 * MS, loss=loss_for(3.6, network_delay_ns=20 * MS)) == pytest.approx(3.6, abs=1e-6)
     assert loss_for(3.6, network_delay_ns=104 * MS) == pytest.approx(0.02, abs=0.0005)  # [vagp] Fig. 2
     assert loss_for(3.6, network_delay_ns=500 * MS) == 0
-    with pytest.raises(ValueError, match=r"target_mos is 4\.5"):
+    with pytest.raises(ValueError, match=r"target_mos must be above .*, not 4\.5"):
         loss_for(4.5, network_delay_ns=0)
 
 
@@ -322,13 +339,13 @@ def test_fixed_rate_is_deaf() -> None:
     ],
 )
 def test_our_config_names_what_is_wrong(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=f"{name}.* is .*: allowed is"):
+    with pytest.raises(ValueError, match=f"{name}.* must be .*, not "):
         ExpectConfig(**{name: value})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["rate_bps", "period_ns"])
 def test_fixed_config_names_what_is_wrong(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name} is 0: allowed is"):
+    with pytest.raises(ValueError, match=f"{name} must be .*, not 0"):
         FixedConfig(**({"rate_bps": 1.0} | {name: 0}))  # type: ignore[arg-type]
 
 

@@ -13,6 +13,7 @@ from pacelab_pacer.core.vagp.bandwidth_controller import BandwidthConfig
 from pacelab_pacer.core.vagp.equations import window_pkts
 from pacelab_pacer.core.vagp.flow import QueueConfig
 from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
+from pacelab_pacer.core.vagp.quality_evaluator import QualityConfig
 from tests.pacer.hook_driver import CALM, DOWN, MS, UP, Driver, S, data, pure_ack, voice, voice_report
 
 OUT, IN = Point.WIRED_TO_AIR, Point.AIR_TO_WIRED
@@ -528,7 +529,7 @@ def test_full_table_without_a_flow_to_forget_refuses_data_and_passes_control() -
     ],
 )
 def test_config_names_what_is_wrong(make: type, name: str, value: int) -> None:
-    with pytest.raises(ValueError, match=f"{name} is {value}: allowed is"):
+    with pytest.raises(ValueError, match=f"{name} must be .*, not {value}"):
         make(**{name: value})
 
 
@@ -585,3 +586,11 @@ def test_application_gets_each_octet_once_in_order_and_the_source_no_deadlock(
             source_next = source_una  # timeout: go back
     assert delivered == list(range(start, start + 1460 * len(delivered), 1460))
     assert len(delivered) >= 30  # in sixty rounds without loss
+
+
+def test_calls_beyond_those_that_are_measured_are_counted() -> None:
+    driver = gateway(quality=QualityConfig(max_calls=1))
+    assert "calls_unmeasured" not in hook(driver).counters()
+    for number in range(3):
+        driver.see(IN, voice(CALL._replace(sport=number).reversed(), 0, 0))
+    assert hook(driver).counters()["calls_unmeasured"] == 2

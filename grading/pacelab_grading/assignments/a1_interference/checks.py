@@ -8,36 +8,38 @@ from math import cos, dist, sin
 from typing import Any
 
 from pacelab import Experiment
-from pacelab_grading.assignment import Assignment, Check, Finding, Wrong
-from pacelab_grading.figures import bars
-from pacelab_grading.lab import Lab, RemoteFunction, exactly, near
+from pacelab_grading.rubric.assignment import Assignment, Check
+from pacelab_grading.rubric.context import CheckContext, RemoteFunction
+from pacelab_grading.rubric.expect import exactly, near
+from pacelab_grading.rubric.figures import bars
+from pacelab_grading.rubric.findings import Finding, WrongAnswer
 
 SENSE_M = 550.0
 APART_FROM_EDGE_M = 40
 LONE = 0.9
-"""Share of its goodput alone that a link must keep to count as independent."""
+"""Share of its goodput without the other link that a link must keep to count as independent."""
 Link = tuple[tuple[float, float], tuple[float, float]]
 
 
-def ranges(lab: Lab) -> None:
+def ranges(context: CheckContext) -> None:
     """250 m and 550 m, edges included, in the plane."""
     for name, edge in (("decodes", 250), ("senses", 550)):
-        near_enough = lab.function(name)
+        near_enough = context.function(name)
         for metres, wanted in ((edge, True), (edge + 0.4, False), (1, True)):
             exactly(wanted, near_enough((0, 0), (metres, 0)), what=f"{name} at {metres} m")
         exactly(True, near_enough((0, 0), (0.6 * edge, -0.8 * edge)), what=f"{name} at {edge} m across")
         exactly(False, near_enough((0, 0), (0.8 * edge, 0.8 * edge)), what=f"{name} at {1.131 * edge:.0f} m across")
-        draw = lab.random(name)
+        draw = context.random(name)
         for apart in (draw.uniform(0.5, 0.999) * edge, draw.uniform(1.001, 1.4) * edge):
             angle, x, y = draw.uniform(0, 6.3), draw.randrange(-900, 900), draw.randrange(-900, 900)
             there = (x + apart * cos(angle), y + apart * sin(angle))
             exactly(apart < edge, near_enough((x, y), there), what=f"{name} from ({x}, {y}), {apart:.1f} m away")
 
 
-def capture(lab: Lab) -> None:
+def capture(context: CheckContext) -> None:
     """10 dB are a factor of 1.778 in distance."""
-    survives = lab.function("captured")
-    draw = lab.random("scale")
+    survives = context.function("captured")
+    draw = context.random("scale")
     scale = draw.randrange(80, 240)
     drawn = ((draw.uniform(1.0, 1.777), False), (draw.uniform(1.779, 3.0), True))
     for factor, wanted in ((1.0, False), (1.77, False), (1.79, True), (3.0, True), (0.5, False), *drawn):
@@ -50,9 +52,9 @@ def _line(sender: float, receiver: float, y: float = 0.0) -> Link:
     return (sender, y), (receiver, y)
 
 
-def _turned(lab: Lab, topic: str) -> Callable[[Link], Link]:
-    """The same links in another place and direction: what counts is who is how far from whom."""
-    draw = lab.random(topic)
+def _turned(context: CheckContext, topic: str) -> Callable[[Link], Link]:
+    """The same links, moved and rotated: only the distances count."""
+    draw = context.random(topic)
     angle, x, y = draw.uniform(0, 6.3), draw.randrange(-900, 900), draw.randrange(-900, 900)
 
     def turn(point: tuple[float, float]) -> tuple[float, float]:
@@ -64,46 +66,46 @@ def _turned(lab: Lab, topic: str) -> Callable[[Link], Link]:
     return lambda link: (turn(link[0]), turn(link[1]))
 
 
-def _related(lab: Lab, wanted: str, cases: Sequence[tuple[Link, Link, str]]) -> None:
-    """Each case as it is, with the links exchanged, and turned."""
-    relate, turn = lab.function("relation"), _turned(lab, wanted)
+def _related(context: CheckContext, wanted: str, cases: Sequence[tuple[Link, Link, str]]) -> None:
+    """Each case as it is, with the links exchanged, and rotated."""
+    relate, turn = context.function("relation"), _turned(context, wanted)
     apart = 100 if wanted == "independent" else 5000
-    said = relate(_line(0, 200), _line(apart, apart + 200))
-    if said == wanted:  # always? What else it should be is another check's
-        raise Wrong(f"first of all relation, {apart} m apart: not {wanted!r}", repr(said))
+    answer = relate(_line(0, 200), _line(apart, apart + 200))
+    if answer == wanted:  # a constant answer; another check tests what it should be here
+        raise WrongAnswer(f"first of all, relation at a distance of {apart} m is not {wanted!r}", repr(answer))
     for first, second, what in cases:
         exactly(wanted, relate(first, second), what=f"relation, {what}")
         exactly(wanted, relate(second, first), what=f"relation, {what}, the links exchanged")
-        if "550" not in what:  # the very edge does not survive the turn's rounding
-            exactly(wanted, relate(turn(first), turn(second)), what=f"relation, {what}, turned")
+        if "550" not in what:  # rounding after the rotation would move the exact edge
+            exactly(wanted, relate(turn(first), turn(second)), what=f"relation, {what}, rotated")
 
 
-def sharing(lab: Lab) -> None:
-    """Senders that sense each other take turns, whether they would disturb or not."""
-    apart = lab.random("sharing").randrange(260, 540)
+def sharing(context: CheckContext) -> None:
+    """Senders that sense each other share the medium, whether they would interfere or not."""
+    apart = context.random("sharing").randrange(260, 540)
     cases = (
         (_line(0, 200), _line(400, 600), "400 m between the senders"),
         (_line(0, 200), _line(550, 750), "550 m between the senders"),
         (_line(0, 200), _line(-300, -500), "back to back: exposed"),
         (_line(0, 240), _line(-apart, -apart - 240), f"back to back, {apart} m apart"),
     )
-    _related(lab, "share", cases)
+    _related(context, "share", cases)
 
 
-def hiding(lab: Lab) -> None:
-    """Senders that do not, but reach the other's receiver, either way."""
-    apart = lab.random("hiding").randrange(560, 740)
+def hiding(context: CheckContext) -> None:
+    """Senders that do not sense each other, but one is sensed at the other's receiver."""
+    apart = context.random("hiding").randrange(560, 740)
     cases = (
         (_line(0, 200), _line(700, 500), "senders 700 m apart, receivers between"),
         (_line(0, 200), _line(700, 900), "the second sender 500 m from the first receiver"),
         (_line(0, 200), _line(apart, apart + 200), f"the second sender {apart - 200} m from the first receiver"),
     )
-    _related(lab, "hidden", cases)
+    _related(context, "hidden", cases)
 
 
-def independence(lab: Lab) -> None:
-    """Far enough from each other."""
-    apart = lab.random("independence").randrange(760, 1500)
+def independence(context: CheckContext) -> None:
+    """Links that are far enough from each other."""
+    apart = context.random("independence").randrange(760, 1500)
     cases = (
         (_line(0, 200), _line(800, 1000), "600 m from receiver to sender"),
         (_line(0, -200), _line(600, 800), "back to back, senders 600 m apart"),
@@ -111,7 +113,7 @@ def independence(lab: Lab) -> None:
         (_line(0, 200), _line(0, 200, 560), "side by side, 560 m apart"),
         (_line(0, 200), _line(apart, apart + 200), f"{apart - 200} m from receiver to sender"),
     )
-    _related(lab, "independent", cases)
+    _related(context, "independent", cases)
 
 
 def _sensed(a: tuple[float, float], b: tuple[float, float]) -> bool:
@@ -128,26 +130,28 @@ def _slots_of(schedule: RemoteFunction, links: list[Link]) -> list[list[int]]:
     shaped = isinstance(slots, list) and all(isinstance(slot, list) for slot in slots)
     whole = shaped and all(type(number) is int for slot in slots for number in slot)
     if not whole or sorted(number for slot in slots for number in slot) != list(range(len(links))):
-        raise Wrong(f"a list of lists, in them each number of {list(range(len(links)))} once", repr(slots)[:120])
+        raise WrongAnswer(
+            f"a list of lists that contain each number of {list(range(len(links)))} once", repr(slots)[:120]
+        )
     for slot in slots:
         for one, other in combinations(slot, 2):
             if not _independent(links[one], links[other]):
-                raise Wrong("links of a slot that are independent of each other", f"{one} and {other} in one slot")
+                raise WrongAnswer("slots whose links are independent of each other", f"{one} and {other} in one slot")
     return [list(slot) for slot in slots]
 
 
-def chain_schedule(lab: Lab) -> None:
+def chain_schedule(context: CheckContext) -> None:
     """A chain of 200 m hops needs four slots, however long it is."""
-    schedule = lab.function("schedule")
+    schedule = context.function("schedule")
     for hops in (1, 3, 4, 9):
         links = [_line(200.0 * hop, 200.0 * (hop + 1)) for hop in range(hops)]
         slots = _slots_of(schedule, links)
         exactly(min(hops, 4), len(slots), what=f"slots of a chain of {hops} hops")
 
 
-def any_schedule(lab: Lab) -> None:
-    """Links strewn over fields: as few slots as first fit needs."""
-    draw, schedule = lab.random("field"), lab.function("schedule")
+def any_schedule(context: CheckContext) -> None:
+    """Random links: as few slots as first fit needs."""
+    draw, schedule = context.random("field"), context.function("schedule")
     _slots_of(schedule, [])
     for _ in range(3):
         links: list[Link] = []
@@ -157,7 +161,7 @@ def any_schedule(lab: Lab) -> None:
         wanted = _first_fit(links)
         found = len(_slots_of(schedule, links))
         if found > wanted:
-            raise Wrong(f"at most {wanted} slots for {len(links)} links, as first fit needs", f"{found} slots")
+            raise WrongAnswer(f"at most {wanted} slots for {len(links)} links, as first fit needs", f"{found} slots")
 
 
 def _first_fit(links: Sequence[Link]) -> int:
@@ -171,42 +175,42 @@ def _first_fit(links: Sequence[Link]) -> int:
     return len(greedy)
 
 
-def airtime(lab: Lab) -> None:
-    """192 us and the bits."""
-    takes = lab.function("airtime_us")
+def airtime(context: CheckContext) -> None:
+    """192 us, and the time of the bits."""
+    takes = context.function("airtime_us")
     near(304, takes(14, 1_000_000), what="14 bytes at 1 Mbit/s, in us")
     near(192 + 6136, takes(1534, 2_000_000), what="1534 bytes at 2 Mbit/s, in us")
-    size = 11 * lab.random("size").randrange(10, 130) + 3  # no whole number of us
+    size = 11 * context.random("size").randrange(10, 130) + 3  # not a whole number of us
     near(192 + size * 8 / 11, takes(size, 11_000_000), what=f"{size} bytes at 11 Mbit/s, in us")
     near(192 + size * 8 / 5.5, takes(size, 5_500_000), what=f"{size} bytes at 5.5 Mbit/s, in us")
 
 
-def _frames(lab: Lab, topic: str) -> list[tuple[int, int, float]]:
-    """Sizes, rates, and what the data takes, in us."""
-    draw = lab.random(topic)
+def _frames(context: CheckContext, topic: str) -> list[tuple[int, int, float]]:
+    """Sizes, rates, and the airtime of the data, in us."""
+    draw = context.random(topic)
     known = [(1534, 2_000_000), (1100, 11_000_000)]
     drawn = [(draw.randrange(100, 1500), draw.choice((1_000_000, 5_500_000, 11_000_000))) for _ in range(2)]
     return [(size, rate, 192 + size * 8e6 / rate) for size, rate in (*known, *drawn)]
 
 
-def rts_nav(lab: Lab) -> None:
+def rts_nav(context: CheckContext) -> None:
     """3 SIFS, CTS 304, data, ACK 304 us."""
-    nav = lab.function("rts_nav_us")
-    for size, rate, takes_us in _frames(lab, "rts"):
+    nav = context.function("rts_nav_us")
+    for size, rate, takes_us in _frames(context, "rts"):
         near(30 + 304 + takes_us + 304, nav(size, rate), what=f"NAV of an RTS for {size} bytes at {rate} bit/s, in us")
 
 
-def cts_nav(lab: Lab) -> None:
-    """What the RTS announced, less a SIFS and the CTS."""
-    nav = lab.function("cts_nav_us")
-    for size, rate, takes_us in _frames(lab, "cts"):
+def cts_nav(context: CheckContext) -> None:
+    """The NAV of the RTS, minus a SIFS and the CTS."""
+    nav = context.function("cts_nav_us")
+    for size, rate, takes_us in _frames(context, "cts"):
         near(20 + takes_us + 304, nav(size, rate), what=f"NAV of a CTS for {size} bytes at {rate} bit/s, in us")
 
 
-def predictions(lab: Lab) -> Finding:
-    """Whether two links disturb each other: said beforehand, then simulated."""
-    draw = lab.random("pairs")
-    relate = lab.function("relation")
+def predictions(context: CheckContext) -> Finding:
+    """Whether two links interfere: first predicted, then simulated."""
+    draw = context.random("pairs")
+    relate = context.function("relation")
     right, shown = 0, {}
     low, high = SENSE_M + APART_FROM_EDGE_M, SENSE_M + 200 - APART_FROM_EDGE_M
     far = (SENSE_M + 200 + APART_FROM_EDGE_M, 1100)
@@ -217,40 +221,40 @@ def predictions(lab: Lab) -> Finding:
         ("back-to-back", draw.uniform(low, 1100), True),
     ]
     for layout, apart, wanted in cases:
-        run = lab.baseline(
+        run = context.baseline(
             Experiment(
                 topology="pairs",
                 topology_options={"layout": layout, "apart": round(apart, 1)},
                 rate_bps=2_000_000,
                 duration_s=5.0,
-                seed=lab.seed(f"{layout} {apart}"),
+                seed=context.seed(f"{layout} {apart}"),
             )
         )
         places = [tuple(node["position_m"]) for node in run["topology"]["nodes"]]
         nodes = {node["name"]: place for node, place in zip(run["topology"]["nodes"], places, strict=True)}
         first, second = ((nodes[flow["src"]], nodes[flow["dst"]]) for flow in run["flows"])
         rates = [flow["goodput_bps"] for flow in run["flows"]]
-        calm = min(rates) >= LONE * lab.baseline(_lone(lab))["totals"]["goodput_bps"] / 2
-        said = relate(first, second)
-        shown[f"{layout} {apart:.0f} m: {said}"[:40]] = tuple(rate / 1e3 for rate in rates)
-        right += (said == "independent") == calm and calm == wanted
+        calm = min(rates) >= LONE * context.baseline(_lone(context))["totals"]["goodput_bps"] / 2
+        answer = relate(first, second)
+        shown[f"{layout} {apart:.0f} m: {answer}"[:40]] = tuple(rate / 1e3 for rate in rates)
+        right += (answer == "independent") == calm and calm == wanted
     share = max(0.0, 2 * right / len(cases) - 1)
     return Finding(
         share=share,
-        expected="four pairs of links said right: independent where both keep nine tenths of their goodput",
-        got=f"{right} of {len(cases)} right (half of them is guessing: no points)",
+        expected="four correct predictions: two links are independent if both keep nine tenths of their goodput",
+        got=f"{right} of {len(cases)} correct (half of them could be guessed: no points)",
         picture=bars(shown, ("first link", "second link"), "goodput in kbit/s"),
     )
 
 
-def _lone(lab: Lab) -> Experiment:
-    """Two links with nothing between them to disturb: twice the goodput of one alone."""
+def _lone(context: CheckContext) -> Experiment:
+    """Two links without interference: twice the goodput of one."""
     return Experiment(
         topology="pairs",
         topology_options={"layout": "in-line", "apart": 5000.0},
         rate_bps=2_000_000,
         duration_s=5.0,
-        seed=lab.seed("alone"),
+        seed=context.seed("alone"),
     )
 
 
@@ -263,12 +267,12 @@ ASSIGNMENT = Assignment(
     checks=(
         Check(
             id="ranges",
-            title="who decodes and who senses whom",
+            title="decode and sense ranges",
             points=8,
             run=ranges,
             needs=("decodes", "senses"),
             public=True,
-            hint="the distance in the plane; the edge belongs to the range",
+            hint="use the distance in the plane; the edge belongs to the range",
         ),
         Check(
             id="capture",
@@ -280,13 +284,13 @@ ASSIGNMENT = Assignment(
         ),
         Check(
             id="sharing",
-            title="links that take turns",
+            title="links that share the medium",
             points=9,
             run=sharing,
             needs=("relation",),
-            above=("senses",),
+            builds_on=("senses",),
             public=True,
-            hint="senders decide: an exposed sender waits, too",
+            hint="only the senders decide: an exposed sender waits as well",
         ),
         Check(
             id="hiding",
@@ -294,8 +298,8 @@ ASSIGNMENT = Assignment(
             points=12,
             run=hiding,
             needs=("relation",),
-            above=("senses",),
-            hint="look from both receivers",
+            builds_on=("senses",),
+            hint="check both receivers",
         ),
         Check(
             id="independence",
@@ -303,8 +307,8 @@ ASSIGNMENT = Assignment(
             points=9,
             run=independence,
             needs=("relation",),
-            above=("senses",),
-            hint="the harm that CTS and ACKs can do is left out here: receivers may hear each other",
+            builds_on=("senses",),
+            hint="collisions of CTS and ACKs are ignored here: receivers may sense each other",
         ),
         Check(
             id="chain-schedule",
@@ -312,18 +316,18 @@ ASSIGNMENT = Assignment(
             points=10,
             run=chain_schedule,
             needs=("schedule",),
-            above=("senses", "relation"),
+            builds_on=("senses", "relation"),
             public=True,
-            hint="in their order, each into the first slot where it fits",
+            hint="take the links in order and put each into the first slot where it fits",
         ),
         Check(
             id="any-schedule",
-            title="links strewn over a field",
+            title="random links",
             points=10,
             run=any_schedule,
             needs=("schedule",),
-            above=("senses", "relation"),
-            hint="a link must fit with all of a slot, and an earlier slot comes first",
+            builds_on=("senses", "relation"),
+            hint="a link must fit with all links of a slot; try earlier slots first",
         ),
         Check(
             id="airtime",
@@ -332,7 +336,7 @@ ASSIGNMENT = Assignment(
             run=airtime,
             needs=("airtime_us",),
             public=True,
-            hint="bytes are 8 bits; the preamble is always there",
+            hint="a byte has 8 bits; each frame has a preamble",
         ),
         Check(
             id="rts-nav",
@@ -340,8 +344,8 @@ ASSIGNMENT = Assignment(
             points=8,
             run=rts_nav,
             needs=("rts_nav_us",),
-            above=("airtime_us",),
-            hint="what comes after the RTS, with a SIFS before each of three frames",
+            builds_on=("airtime_us",),
+            hint="the time after the RTS: three frames, with a SIFS before each",
         ),
         Check(
             id="cts-nav",
@@ -349,8 +353,8 @@ ASSIGNMENT = Assignment(
             points=6,
             run=cts_nav,
             needs=("cts_nav_us",),
-            above=("airtime_us",),
-            hint="what comes after the CTS",
+            builds_on=("airtime_us",),
+            hint="the time after the CTS",
         ),
         Check(
             id="predictions",
@@ -358,8 +362,8 @@ ASSIGNMENT = Assignment(
             points=12,
             run=predictions,
             needs=("relation",),
-            above=("senses",),
-            hint="if all above is right, this is too; if not, mend those first",
+            builds_on=("senses",),
+            hint="this passes if all checks above pass; fix those first",
             simulates=True,
         ),
     ),

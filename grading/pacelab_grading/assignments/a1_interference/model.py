@@ -26,7 +26,7 @@ def captured(sender_m, other_m):
 
 
 def relation(first, second):
-    """Senders first, then who is heard at the receivers."""
+    """First the senders, then the receivers."""
     (sender, receiver), (other_sender, other_receiver) = first, second
     if senses(sender, other_sender):
         return "share"

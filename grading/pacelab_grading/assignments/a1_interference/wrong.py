@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pacelab_grading.assignment import Planted
+from pacelab_grading.rubric.assignment import PlantedMistake
 
 WRONG = (
-    Planted(
+    PlantedMistake(
         name="along-the-line",
         misconception="only the x coordinate counts",
         changes=(
@@ -14,19 +14,19 @@ WRONG = (
         ),
         loses=("ranges",),
     ),
-    Planted(
+    PlantedMistake(
         name="edge-excluded",
         misconception="up to 550 m does not include 550 m",
         changes=(("return dist(a, b) <= SENSE_M", "return dist(a, b) < SENSE_M"),),
         loses=("ranges",),
     ),
-    Planted(
+    PlantedMistake(
         name="free-space",
         misconception="power falls with the square of the distance",
         changes=(("** 4 >= 10", "** 2 >= 10"),),
         loses=("capture",),
     ),
-    Planted(
+    PlantedMistake(
         name="no-exposed",
         misconception="senders back to back do not wait for each other",
         changes=(
@@ -38,9 +38,9 @@ WRONG = (
         ),
         loses=("sharing",),
     ),
-    Planted(
+    PlantedMistake(
         name="one-receiver",
-        misconception="only the first link's receiver can be disturbed",
+        misconception="only the first link's receiver can be interfered with",
         changes=(
             (
                 "if senses(sender, other_receiver) or senses(other_sender, receiver):",
@@ -49,9 +49,9 @@ WRONG = (
         ),
         loses=("hiding", "predictions"),
     ),
-    Planted(
+    PlantedMistake(
         name="receivers-too",
-        misconception="receivers that hear each other disturb each other",
+        misconception="receivers that sense each other interfere",
         changes=(
             (
                 "or senses(other_sender, receiver):",
@@ -60,9 +60,9 @@ WRONG = (
         ),
         loses=("independence",),
     ),
-    Planted(
+    PlantedMistake(
         name="hidden-first",
-        misconception="who is sensed at the other's receiver is hidden, though its sender is heard",
+        misconception="a sender that is sensed at the other's receiver is hidden, even if the senders sense each other",
         changes=(
             (
                 '    if senses(sender, other_sender):\n        return "share"\n'
@@ -73,31 +73,31 @@ WRONG = (
         ),
         loses=("sharing",),
     ),
-    Planted(
+    PlantedMistake(
         name="neither-unsaid",
-        misconception="a function that comes to its end says what is left",
+        misconception="a function without a return statement returns the remaining case",
         changes=(('    return "independent"\n', ""),),
         loses=("independence", "predictions"),
     ),
-    Planted(
+    PlantedMistake(
         name="one-slot-each",
         misconception="a schedule without conflicts is good enough",
         changes=(("        for slot in slots:\n", "        for slot in []:\n"),),
         loses=("chain-schedule", "any-schedule"),
     ),
-    Planted(
+    PlantedMistake(
         name="no-preamble",
-        misconception="a frame is its bits",
+        misconception="a frame consists of its bits only",
         changes=(("return PREAMBLE_US + frame_bytes", "return frame_bytes"),),
         loses=("airtime",),
     ),
-    Planted(
+    PlantedMistake(
         name="two-sifs",
         misconception="an RTS is followed by two gaps",
         changes=(("return 3 * SIFS_US", "return 2 * SIFS_US"),),
         loses=("rts-nav",),
     ),
-    Planted(
+    PlantedMistake(
         name="same-nav",
         misconception="a CTS announces what the RTS announced",
         changes=(
@@ -108,18 +108,18 @@ WRONG = (
         ),
         loses=("cts-nav",),
     ),
-    Planted(
+    PlantedMistake(
         name="fills-on",
-        misconception="a list among the parameters is a new one at each call",
+        misconception="a default list is a new list at each call",
         changes=(
             ("def schedule(links):", "def schedule(links, slots=[]):"),
             ("    slots = []\n", ""),
         ),
         loses=("chain-schedule", "any-schedule"),
     ),
-    Planted(
+    PlantedMistake(
         name="there-is-a-link",
-        misconception="the first slot holds the first link, which is always there",
+        misconception="there is always a first link, for the first slot",
         changes=(
             (
                 "    slots = []\n    for number, link in enumerate(links):",
@@ -128,21 +128,21 @@ WRONG = (
         ),
         loses=("any-schedule",),
     ),
-    Planted(
+    PlantedMistake(
         name="whole-metres",
         misconception="550.4 m are 550 m",
         changes=(("    return dist(a, b) <= SENSE_M", "    return int(dist(a, b)) <= SENSE_M"),),
         loses=("ranges",),
     ),
-    Planted(
+    PlantedMistake(
         name="whole-megabits",
         misconception="rates are whole numbers of Mbit/s",
         changes=(("frame_bytes * 8e6 / rate_bps", "frame_bytes * 8 / (int(rate_bps) // 1_000_000)"),),
         loses=("airtime",),
     ),
-    Planted(
+    PlantedMistake(
         name="all-share",
-        misconception="everybody waits for everybody",
+        misconception="all senders wait for each other",
         changes=(("    if senses(sender, other_sender):", "    if True:"),),
         loses=("sharing", "hiding", "independence", "predictions"),
     ),

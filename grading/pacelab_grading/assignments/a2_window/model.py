@@ -8,12 +8,12 @@ REUSE_HOPS = 4
 
 
 def packets_in_the_air(hops):
-    """A packet for every four hops begun."""
+    """One packet for each started group of four hops."""
     return ceil(hops / REUSE_HOPS)
 
 
 def goodput_bound_bps(hops, payload_bytes, exchange_ns):
-    """One packet per time that it takes to get out of the way."""
+    """One packet per time until it no longer interferes."""
     return payload_bytes * 8e9 / (min(hops, REUSE_HOPS) * exchange_ns)
 
 
@@ -26,7 +26,7 @@ def best_window(goodput_bps, tolerance=0.05):
 
 
 class SlidingWindow:
-    """What a sender may have on its way."""
+    """The packets that a sender may have in flight."""
 
     def __init__(self, limit):
         self._next = 0
@@ -34,7 +34,7 @@ class SlidingWindow:
         self.set_limit(limit)
 
     def can_send(self):
-        """Whether one more packet may go now."""
+        """Whether one more packet may be sent now."""
         return self.in_flight() < self._limit
 
     def send(self):
@@ -64,5 +64,5 @@ class SlidingWindow:
 
 
 def choose_window(hops):
-    """One more than the air carries: the ACKs on their way back count as well."""
+    """One more than the chain carries, because ACKs use the air as well."""
     return packets_in_the_air(hops) + 1

@@ -2,70 +2,70 @@
 
 from __future__ import annotations
 
-from pacelab_grading.assignment import Planted
+from pacelab_grading.rubric.assignment import PlantedMistake
 
 WRONG = (
-    Planted(
+    PlantedMistake(
         name="rounds-down",
         misconception="only whole groups of four hops carry a packet",
         changes=(("return ceil(hops / REUSE_HOPS)", "return max(1, hops // REUSE_HOPS)"),),
         loses=("reuse",),
     ),
-    Planted(
+    PlantedMistake(
         name="bytes-for-bits",
         misconception="goodput in bytes",
         changes=(("payload_bytes * 8e9", "payload_bytes * 1e9"),),
         loses=("bound",),
     ),
-    Planted(
+    PlantedMistake(
         name="always-four",
-        misconception="a chain of one hop shares the air with three that are not there",
+        misconception="a chain of one hop shares the air with three hops that do not exist",
         changes=(("min(hops, REUSE_HOPS)", "REUSE_HOPS"),),
         loses=("short-bound",),
     ),
-    Planted(
+    PlantedMistake(
         name="largest-number",
-        misconception="W* is where the largest number was measured",
+        misconception="W* is the window with the largest measured number",
         changes=(("rate >= (1 - tolerance) * best", "rate >= best"),),
         loses=("plateau",),
     ),
-    Planted(
+    PlantedMistake(
         name="nothing-is-one",
         misconception="without a measurement the window is 1",
         changes=(('raise ValueError("no measurement")', "return 1"),),
         loses=("no-measurement",),
     ),
-    Planted(
+    PlantedMistake(
         name="one-too-many",
-        misconception="the window is full when more than the limit is on its way",
+        misconception="the window is full when more packets than the limit are in flight",
         changes=(("return self.in_flight() < self._limit", "return self.in_flight() <= self._limit"),),
         loses=("fills", "shrinks"),
     ),
-    Planted(
+    PlantedMistake(
         name="one-by-one",
         misconception="an ACK frees one packet",
         changes=(("        self._acknowledged = number\n", "        self._acknowledged += 1\n"),),
         loses=("cumulative",),
     ),
-    Planted(
+    PlantedMistake(
         name="covers-its-own",
-        misconception="an ACK covers the packet of its number, too",
+        misconception="an ACK also covers the packet with its number",
         changes=(("        freed = number", "        number = min(number + 1, self._next)\n        freed = number"),),
         loses=("cumulative",),
     ),
-    Planted(
+    PlantedMistake(
         name="counts-from-one",
         misconception="the first packet is number 1",
         changes=(("return self._next - 1", "return self._next"),),
         loses=("fills",),
     ),
-    Planted(
+    PlantedMistake(
         name="believes-every-ack",
-        misconception="an ACK cannot be of what was never sent",
+        misconception="no ACK is for a packet that was never sent",
         changes=(("if not self._acknowledged < number <= self._next:", "if not self._acknowledged < number:"),),
         loses=("strange-acks",),
     ),
-    Planted(
+    PlantedMistake(
         name="recalls",
         misconception="a smaller window takes packets back",
         changes=(
@@ -76,27 +76,27 @@ WRONG = (
         ),
         loses=("shrinks",),
     ),
-    Planted(
+    PlantedMistake(
         name="as-large-as-it-gets",
         misconception="a larger window is never slower",
         changes=(("return packets_in_the_air(hops) + 1", "return 32"),),
         loses=("quick",),
     ),
-    Planted(
+    PlantedMistake(
         name="stop-and-wait",
         misconception="one packet at a time avoids all contention",
         changes=(("return packets_in_the_air(hops) + 1", "return 1"),),
         loses=("chosen", "quick"),
     ),
-    Planted(
+    PlantedMistake(
         name="whole-milliseconds",
         misconception="an exchange takes whole milliseconds",
         changes=(("* exchange_ns)", "* (exchange_ns // 1_000_000) * 1_000_000)"),),
         loses=("bound",),
     ),
-    Planted(
+    PlantedMistake(
         name="down-from-the-peak",
-        misconception="the plateau ends where a window below the peak's falls short",
+        misconception="the plateau has no gaps",
         changes=(
             (
                 "    return min(window for window, rate in goodput_bps.items() if rate >= (1 - tolerance) * best)",
@@ -110,15 +110,15 @@ WRONG = (
         ),
         loses=("plateau",),
     ),
-    Planted(
+    PlantedMistake(
         name="always-an-error",
-        misconception="there is never a measurement",
+        misconception="every input is an error",
         changes=(("    if not goodput_bps:\n", "    if True:\n"),),
         loses=("plateau", "no-measurement"),
     ),
-    Planted(
+    PlantedMistake(
         name="one-for-all",
-        misconception="what a class holds is each window's own",
+        misconception="class attributes belong to each window",
         changes=(
             ("class SlidingWindow:\n", "class SlidingWindow:\n    sent = [0]\n"),
             (
@@ -128,23 +128,23 @@ WRONG = (
         ),
         loses=("fills",),
     ),
-    Planted(
+    PlantedMistake(
         name="not-nothing",
         misconception="only 0 is below 1",
         changes=(("if limit < 1:", "if not limit:"),),
         loses=("shrinks",),
     ),
-    Planted(
+    PlantedMistake(
         name="never-grows",
-        misconception="a window that was made smaller stays so",
+        misconception="a smaller window stays small",
         changes=(
             ("        self._limit = limit\n", '        self._limit = min(limit, getattr(self, "_limit", limit))\n'),
         ),
         loses=("shrinks",),
     ),
-    Planted(
+    PlantedMistake(
         name="takes-then-refuses",
-        misconception="an error undoes what was done before it",
+        misconception="an exception undoes earlier assignments",
         changes=(
             (
                 "        if limit < 1:\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pacelab import Experiment
-from pacelab_grading.assignment import Assignment, Check, Finding
 from pacelab_grading.assignments.a3_gateway_pacer.estimates import (
     equal_rates,
     idle_path,
@@ -24,30 +23,32 @@ from pacelab_grading.assignments.a3_gateway_pacer.hook import (
     per_flow,
     spacing,
 )
-from pacelab_grading.figures import bars
-from pacelab_grading.lab import Lab
+from pacelab_grading.rubric.assignment import Assignment, Check
+from pacelab_grading.rubric.context import CheckContext
+from pacelab_grading.rubric.figures import bars
+from pacelab_grading.rubric.findings import Finding
 
 MARGIN = 1.15
-"""Goodput over NewReno's that earns all points; equality earns none. Model: 1.6 and more, see docs/grading.md."""
+"""Ratio to NewReno's goodput that earns all points; 1 earns none. The model has 1.6 and more, see docs/grading.md."""
 FAIR, UNFAIR = 0.93, 0.5
 """Jain's index that earns all points, and none."""
 
 
-def goodput(lab: Lab) -> Finding:
-    """More than NewReno, on chains that nobody has seen, where routing takes contention for broken links (AODV)."""
+def goodput(context: CheckContext) -> Finding:
+    """More than NewReno, on unseen chains where routing (AODV) mistakes contention for broken links."""
     shown, ours, theirs = {}, 0.0, 0.0
     for hops in (7, 8, 9):
         chain = Experiment(
             topology="chain",
-            topology_options={"hops": hops, "spacing": float(lab.random(f"spacing {hops}").randrange(195, 206))},
+            topology_options={"hops": hops, "spacing": float(context.random(f"spacing {hops}").randrange(195, 206))},
             direction="down",
             rate_bps=2_000_000,
             routing="aodv",
             duration_s=20.0,
-            seed=lab.seed(f"goodput {hops}"),
+            seed=context.seed(f"goodput {hops}"),
         )
-        with_hook = lab.simulate(chain, "gateway", PACER, allowed=ALLOWED)["totals"]["goodput_bps"]
-        without = lab.baseline(chain)["totals"]["goodput_bps"]
+        with_hook = context.simulate(chain, "gateway", PACER, allowed=ALLOWED)["totals"]["goodput_bps"]
+        without = context.baseline(chain)["totals"]["goodput_bps"]
         shown[f"{hops} hops"] = (without / 1e3, with_hook / 1e3)
         ours, theirs = ours + with_hook, theirs + without
     ratio = ours / theirs
@@ -55,27 +56,27 @@ def goodput(lab: Lab) -> Finding:
     share = min(1.0, max(0.0, (ratio - 1) / (MARGIN - 1)))
     return Finding(
         share=share,
-        expected=f"at least {MARGIN:.2f} times NewReno's goodput over chains of 7, 8 and 9 hops (below: a part)",
+        expected=f"at least {MARGIN:.2f} times NewReno's goodput over chains of 7 to 9 hops (less: part of the points)",
         got=f"{ratio:.2f} times ({ours / 3e3:.0f} against {theirs / 3e3:.0f} kbit/s)",
         picture=picture,
     )
 
 
-def fairness(lab: Lab) -> Finding:
+def fairness(context: CheckContext) -> Finding:
     """Four flows through one gateway."""
     cross = Experiment(
         topology="cross-gateway",
-        topology_options={"hops": lab.random("arms").randrange(4, 6)},
+        topology_options={"hops": context.random("arms").randrange(4, 6)},
         direction="down",
         rate_bps=2_000_000,
         duration_s=20.0,
-        seed=lab.seed("fairness"),
+        seed=context.seed("fairness"),
     )
-    run = lab.simulate(cross, "gateway", PACER, allowed=ALLOWED)
-    without = lab.baseline(cross)
+    run = context.simulate(cross, "gateway", PACER, allowed=ALLOWED)
+    without = context.baseline(cross)
     index = run["totals"]["jain"] or 0.0
     total = run["totals"]["goodput_bps"] / without["totals"]["goodput_bps"]
-    idle = run["totals"] == without["totals"]  # what changes nothing is NewReno's
+    idle = run["totals"] == without["totals"]  # a hook without effect has NewReno's index
     flows = {
         f"{flow['src']}-{flow['dst']}": (base["goodput_bps"] / 1e3, flow["goodput_bps"] / 1e3)
         for flow, base in zip(run["flows"], without["flows"], strict=True)
@@ -83,8 +84,8 @@ def fairness(lab: Lab) -> Finding:
     picture = bars(flows, ("NewReno", "yours"), "goodput in kbit/s")
     return Finding(
         share=min(1.0, max(0.0, (index - UNFAIR) / (FAIR - UNFAIR))) if total > 0.7 and not idle else 0.0,
-        expected=f"Jain's index of {FAIR} or more over four flows that are paced, at 0.7 of NewReno's total or more",
-        got=f"index {index:.2f}, {total:.2f} of NewReno's total" + ", as without your hook" * idle,
+        expected=f"Jain's index of at least {FAIR} over four paced flows, with at least 0.7 of NewReno's total",
+        got=f"index {index:.2f}, {total:.2f} of NewReno's total" + ", the same as without your hook" * idle,
         picture=picture,
     )
 
@@ -105,15 +106,15 @@ ASSIGNMENT = Assignment(
             run=equal_rates,
             needs=DELAY,
             public=True,
-            hint="solve eq. (3) for t_q first: both directions wait, and the ACK takes time too; bytes are 8 bits",
+            hint="first solve eq. (3) for t_q: packets wait in both directions, the ACK takes time, a byte has 8 bits",
         ),
         Check(
             id="unequal-rates",
-            title="... of links of different rates",
+            title="... of links with different rates",
             points=6,
             run=unequal_rates,
             needs=DELAY,
-            hint="the round trip sums over all links, the delay over the first four",
+            hint="the round-trip time sums over all links, the delay over the first four",
         ),
         Check(
             id="short-path",
@@ -125,7 +126,7 @@ ASSIGNMENT = Assignment(
         ),
         Check(
             id="idle-path",
-            title="... never of negative waiting",
+            title="... never with negative waiting time",
             points=3,
             run=idle_path,
             needs=DELAY,
@@ -137,9 +138,9 @@ ASSIGNMENT = Assignment(
             points=7,
             run=smoothing,
             needs=ESTIMATOR,
-            above=DELAY,
+            builds_on=DELAY,
             public=True,
-            hint="alpha weighs the old value; the first sample is taken as it is",
+            hint="alpha is the weight of the old value; the first sample is the initial value",
         ),
         Check(
             id="variation",
@@ -147,8 +148,8 @@ ASSIGNMENT = Assignment(
             points=7,
             run=variation,
             needs=ESTIMATOR,
-            above=DELAY,
-            hint="N - 1 below the sum of squares; deviation over mean; the newest 50 only",
+            builds_on=DELAY,
+            hint="divide the sum of squares by N - 1; divide the deviation by the mean; use the newest 50 only",
         ),
         Check(
             id="interval",
@@ -156,27 +157,27 @@ ASSIGNMENT = Assignment(
             points=6,
             run=interval,
             needs=ESTIMATOR,
-            above=DELAY,
+            builds_on=DELAY,
             hint="T grows with the variation: it is the reciprocal of eq. (1)",
         ),
         Check(
             id="others-pass",
-            title="only data from the wire is paced",
+            title="only data from the wired side is paced",
             points=5,
             run=others_pass,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
-            hint="look at event.point and at segment.is_data",
+            builds_on=(*DELAY, *ESTIMATOR),
+            hint="use event.point and segment.is_data",
         ),
         Check(
             id="spacing",
-            title="a burst leaves T apart",
+            title="packets of a burst leave T apart",
             points=8,
             run=spacing,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
+            builds_on=(*DELAY, *ESTIMATOR),
             public=True,
-            hint="after a release the next one is T later, and deadline() says when",
+            hint="the next release is T after the last one, and deadline() returns its time",
         ),
         Check(
             id="order",
@@ -184,7 +185,7 @@ ASSIGNMENT = Assignment(
             points=5,
             run=order,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
+            builds_on=(*DELAY, *ESTIMATOR),
             hint="one queue per flow, first in, first out",
         ),
         Check(
@@ -193,8 +194,8 @@ ASSIGNMENT = Assignment(
             points=7,
             run=from_release,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
-            hint="a segment that waited in your queue was not in the air yet",
+            builds_on=(*DELAY, *ESTIMATOR),
+            hint="while a segment waits in your queue, it is not in the air",
         ),
         Check(
             id="karn",
@@ -202,26 +203,26 @@ ASSIGNMENT = Assignment(
             points=6,
             run=karn,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
-            hint="of which of the two transmissions is the ACK?",
+            builds_on=(*DELAY, *ESTIMATOR),
+            hint="which of the two transmissions does the ACK acknowledge?",
         ),
         Check(
             id="per-flow",
-            title="flows are paced apart",
+            title="flows are paced separately",
             points=5,
             run=per_flow,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
-            hint="segment.flow is the key of everything you keep",
+            builds_on=(*DELAY, *ESTIMATOR),
+            hint="keep all state by segment.flow",
         ),
         Check(
             id="timeouts",
-            title="early, late and repeated timeouts do no harm",
+            title="early, late and repeated timeouts are harmless",
             points=5,
             run=harmless_timeouts,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
-            hint="in handle_timeout compare with now_ns before you release",
+            builds_on=(*DELAY, *ESTIMATOR),
+            hint="in handle_timeout, compare the release time with now_ns",
         ),
         Check(
             id="goodput",
@@ -230,8 +231,8 @@ ASSIGNMENT = Assignment(
             run=goodput,
             simulates=True,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
-            hint="if all above is right, this is too; if not, mend those first",
+            builds_on=(*DELAY, *ESTIMATOR),
+            hint="this passes if all checks above pass; fix those first",
         ),
         Check(
             id="fairness",
@@ -240,8 +241,8 @@ ASSIGNMENT = Assignment(
             run=fairness,
             simulates=True,
             needs=HOOK,
-            above=(*DELAY, *ESTIMATOR),
-            hint="state that flows share makes one of them pay for another",
+            builds_on=(*DELAY, *ESTIMATOR),
+            hint="shared state makes one flow slow down another",
         ),
     ),
 )

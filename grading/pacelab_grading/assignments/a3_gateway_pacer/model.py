@@ -13,7 +13,7 @@ MAX_INTERVAL_NS = 500_000_000
 
 
 def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):
-    """Eqs. (3) and (4), link by link; on a path of fewer than four hops, the delay of those there are."""
+    """Eqs. (3) and (4), link by link; on a path of fewer than four hops, the delay of all hops."""
     per_byte = [8e9 / rate for rate in rates_bps]
     waiting_ns = max(0.0, (rtt_ns - (data_bytes + ack_bytes) * sum(per_byte)) / (2 * len(per_byte)))
     ahead = per_byte[:4]
@@ -21,14 +21,14 @@ def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):
 
 
 class PaceEstimator:
-    """Eqs. (1), (2) and (5): from round trips to the time between two packets."""
+    """Eqs. (1), (2) and (5): the time between two packets from round trips."""
 
     def __init__(self):
         self.four_hop_delay_ns = None
         self._samples = deque(maxlen=SAMPLES)
 
     def sample(self, rtt_ns, data_bytes, ack_bytes, rates_bps):
-        """Take in one wireless round trip."""
+        """Add a wireless round trip."""
         delay_ns = four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps)
         old = self.four_hop_delay_ns
         self.four_hop_delay_ns = delay_ns if old is None else SMOOTHING * old + (1 - SMOOTHING) * delay_ns
@@ -50,7 +50,7 @@ class PaceEstimator:
 
 
 class Flow:
-    """What the gateway knows of one wired-to-wireless flow."""
+    """The state of one wired-to-wireless flow."""
 
     def __init__(self):
         self.estimator = PaceEstimator()
@@ -61,7 +61,7 @@ class Flow:
         self.tainted_to = None
 
     def release(self, now_ns, segment):
-        """Note when a segment left; a repeated one spoils the samples up to its end (Karn)."""
+        """Note when a segment left. A retransmission makes samples up to its end invalid (Karn)."""
         end = segment.end_seq
         if self.highest_end is not None and seq_diff(segment.seq, self.highest_end) < 0:
             if self.tainted_to is None or seq_diff(end, self.tainted_to) > 0:
@@ -72,7 +72,7 @@ class Flow:
         self.next_ns = now_ns + self.estimator.interval_ns()
 
     def acknowledged(self, now_ns, segment, rates_bps):
-        """Take the sample that an ACK gives, if any."""
+        """Add the sample of an ACK, if it gives one."""
         newest = None
         while self.released and seq_diff(segment.ack, self.released[0][0]) >= 0:
             newest = self.released.popleft()
@@ -85,7 +85,7 @@ class Flow:
 
 
 class GatewayPacer:
-    """The hook: data from the wire waits in the queue of its flow, all else passes at once."""
+    """The hook: data from the wired side waits in the queue of its flow, everything else passes at once."""
 
     event_mask = EventMask.SEGMENT
 
@@ -95,7 +95,7 @@ class GatewayPacer:
         self._delayed = 0
 
     def handle(self, now_ns, event):
-        """Queue data, measure by ACKs."""
+        """Queue data, take samples from ACKs."""
         if not isinstance(event, SegmentSeen):
             return
         segment = event.segment

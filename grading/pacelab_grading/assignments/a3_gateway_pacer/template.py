@@ -1,9 +1,9 @@
 """Assignment 3: a gateway that paces by the four-hop delay.        Source: [tcp-gap] Sec. 4.1-4.4, eqs. (1)-(5)
 
-Fill in what says `raise NotImplementedError`. `pacelab check gateway_pacer.py` runs the public checks.
+Replace each `raise NotImplementedError`. `pacelab check gateway_pacer.py` runs the public checks.
 
-Units: time in ns, sizes in bytes (of IP packets), rates in bit/s. What the simulator sees of time is whole numbers.
-You may use Python's standard library. There is no clock, no file and no network: all you need comes with the events.
+Units: time in ns, sizes in bytes (of IP packets), rates in bit/s. Times for the simulator are whole numbers.
+You may use Python's standard library. There is no clock, no file and no network: the events contain all you need.
 """
 
 from collections import deque
@@ -11,15 +11,15 @@ from math import sqrt
 
 from pacelab import Drop, EventMask, Forward, Point, SegmentSeen, seq_diff
 
-PACELAB_ASSIGNMENT = "3/1"  # which assignment, which version: leave it as it is
+PACELAB_ASSIGNMENT = "3/1"  # which assignment, which version: do not change
 
 SMOOTHING = 0.7  # alpha of eq. (2)
-SAMPLES = 50  # N of eq. (5): the newest so many round trips
-MAX_INTERVAL_NS = 500_000_000  # T is never longer
+SAMPLES = 50  # N of eq. (5): the number of newest round trips
+MAX_INTERVAL_NS = 500_000_000  # the longest T
 
 
 def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):
-    """The four-hop delay FHD, from one round trip between the gateway and the wireless host (a float, in ns).
+    """The four-hop delay FHD from one round trip between the gateway and the wireless host (a float, in ns).
 
     `rates_bps` are the rates of the h wireless links on the path, nearest first; they may differ. The data packet
     crosses each of them, its ACK crosses each of them back, and both wait t_q at every node:
@@ -27,25 +27,25 @@ def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):
         RTT = 2 h t_q + sum over all h links of (data + ACK) / rate            which gives t_q, at least 0      (3)
         FHD = 4 t_q   + sum over the first 4 links of data / rate                                               (4)
 
-    On a path of fewer than four hops: the h-hop delay, that is h in the place of 4.
+    On a path of fewer than four hops, use h instead of 4: the h-hop delay.
     """
     raise NotImplementedError
 
 
 class PaceEstimator:
-    """From round trips to T, the time between two packets of a flow."""
+    """Estimates T, the time between two packets of a flow, from round trips."""
 
     def __init__(self):
         self.four_hop_delay_ns = None  # FHD_hat, None before the first sample
 
     def sample(self, rtt_ns, data_bytes, ack_bytes, rates_bps):
-        """Take in one round trip: FHD_hat = alpha FHD_hat_old + (1 - alpha) FHD; the first sample starts it.   (2)"""
+        """Add a round trip: FHD_hat = alpha FHD_hat_old + (1 - alpha) FHD; the first sample is the start.  (2)"""
         raise NotImplementedError
 
     def cov(self):
         """COV_RTT: standard deviation (with N - 1) of the newest N round trips over their mean; 0 below two.   (5)
 
-        While there are fewer than N samples, those there are make N.
+        With fewer samples, N is their number.
         """
         raise NotImplementedError
 
@@ -57,14 +57,15 @@ class PaceEstimator:
 class GatewayPacer:
     """The hook at the gateway, between the wired side and the air.
 
-    1. TCP data from the wired side waits in the queue of its flow (first in, first out) and leaves at least T after the
-       release before; the first one leaves at once. Every flow has its own queue, pace and round trips.
-    2. Everything else passes at once: ACKs, SYN and FIN, whatever comes from the air.
-    3. A pure ACK from the air gives a round trip: from the moment at which you released the data segment (the newest
-       one that it covers) to now, with the sizes of these two packets and the event's `path_rates_bps`.
-    4. Karn's rule: a segment that starts before the end of the highest one released so far is a retransmission. From
-       then on no ACK gives a sample until one has covered it; that one does not either.
-    5. `deadline()` names the time of the next release over all flows. `handle_timeout` may come early, late or twice.
+    1. TCP data from the wired side waits in the queue of its flow (first in, first out). Each segment leaves at least T
+       after the last release; the first one leaves at once. Each flow has its own queue, pace and round trips.
+    2. Everything else passes at once: ACKs, SYN and FIN, and all packets from the air.
+    3. A pure ACK from the air gives a round trip: from the release of the newest data segment that it covers until now,
+       with the sizes of these two packets and the event's `path_rates_bps`.
+    4. Karn's rule: a segment that starts before the end of the highest segment released so far is a retransmission.
+       From then on, no ACK gives a sample until one has covered the retransmission; that ACK gives no sample either.
+    5. `deadline()` returns the time of the next release of all flows. `handle_timeout` may be called early, late or
+       twice.
     """
 
     event_mask = EventMask.SEGMENT
@@ -81,13 +82,13 @@ class GatewayPacer:
         return self._actions.popleft() if self._actions else None
 
     def deadline(self):
-        """(at_ns, reason) when handle_timeout is wanted, or None."""
+        """(at_ns, reason) of the next handle_timeout, or None."""
         raise NotImplementedError
 
     def handle_timeout(self, now_ns):
-        """The time has come, or so."""
+        """The deadline is reached, approximately."""
         raise NotImplementedError
 
     def counters(self):
-        """Whatever you like to count, {name: number}."""
+        """Your own counters, {name: number}."""
         return {}

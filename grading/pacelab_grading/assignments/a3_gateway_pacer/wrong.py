@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pacelab_grading.assignment import Planted
+from pacelab_grading.rubric.assignment import PlantedMistake
 
 HOOK = (
     "others-pass",
@@ -17,13 +17,13 @@ HOOK = (
 )
 """All checks of the hook."""
 WRONG = (
-    Planted(
+    PlantedMistake(
         name="one-way-waiting",
         misconception="a packet waits at h nodes in a round trip, not at 2 h",
         changes=(("/ (2 * len(per_byte))", "/ len(per_byte)"),),
         loses=("equal-rates", "unequal-rates", "short-path"),
     ),
-    Planted(
+    PlantedMistake(
         name="one-rate-for-all",
         misconception="all links have the rate of the first",
         changes=(
@@ -31,15 +31,15 @@ WRONG = (
         ),
         loses=("unequal-rates",),
     ),
-    Planted(
+    PlantedMistake(
         name="negative-waiting",
-        misconception="what the formula gives is right, a negative time too",
+        misconception="the formula is right even if it gives a negative time",
         changes=(("waiting_ns = max(0.0, (rtt_ns", "waiting_ns = max(-1e18, (rtt_ns"),),
         loses=("idle-path",),
     ),
-    Planted(
+    PlantedMistake(
         name="four-hops-always",
-        misconception="a path of two hops has a four-hop delay too",
+        misconception="a path of two hops has a four-hop delay",
         changes=(
             (
                 "return len(ahead) * waiting_ns + data_bytes * sum(ahead)",
@@ -48,13 +48,13 @@ WRONG = (
         ),
         loses=("short-path",),
     ),
-    Planted(
+    PlantedMistake(
         name="error-on-short-paths",
         misconception="there are always four hops",
         changes=(("    ahead = per_byte[:4]\n", "    ahead = [per_byte[hop] for hop in range(4)]\n"),),
         loses=("short-path",),
     ),
-    Planted(
+    PlantedMistake(
         name="first-rate-on-short-paths",
         misconception="on a path of fewer than four hops all links have the rate of the first",
         changes=(
@@ -65,31 +65,31 @@ WRONG = (
         ),
         loses=("unequal-rates",),
     ),
-    Planted(
+    PlantedMistake(
         name="alpha-swapped",
         misconception="alpha weighs the new sample",
         changes=(("SMOOTHING * old + (1 - SMOOTHING) * delay_ns", "(1 - SMOOTHING) * old + SMOOTHING * delay_ns"),),
         loses=("smoothing", "interval"),
     ),
-    Planted(
+    PlantedMistake(
         name="population-deviation",
         misconception="the deviation divides by N",
         changes=(("for rtt in self._samples) / (n - 1))", "for rtt in self._samples) / n)"),),
         loses=("variation", "interval"),
     ),
-    Planted(
+    PlantedMistake(
         name="rate-for-interval",
         misconception="eq. (1) gives the interval: more variation, shorter T",
         changes=(("self.four_hop_delay_ns * (1 + 2 * self.cov())", "self.four_hop_delay_ns / (1 + 2 * self.cov())"),),
         loses=("interval",),
     ),
-    Planted(
+    PlantedMistake(
         name="acks-paced",
-        misconception="everything from the wire is paced, ACKs too",
+        misconception="everything from the wired side is paced, including ACKs",
         changes=(("event.point == Point.WIRED_TO_AIR and segment.is_data", "event.point == Point.WIRED_TO_AIR"),),
         loses=("others-pass",),
     ),
-    Planted(
+    PlantedMistake(
         name="from-arrival",
         misconception="the round trip starts when the segment arrives at the gateway",
         changes=(
@@ -108,13 +108,13 @@ WRONG = (
         ),
         loses=("from-release", "goodput", "fairness"),
     ),
-    Planted(
+    PlantedMistake(
         name="no-karn",
-        misconception="an ACK of a segment sent twice is as good as any other",
+        misconception="the ACK of a segment that was sent twice gives a sample",
         changes=(("if self.highest_end is not None and seq_diff(segment.seq, self.highest_end) < 0:", "if False:"),),
         loses=("karn",),
     ),
-    Planted(
+    PlantedMistake(
         name="one-queue",
         misconception="one pace and one queue for all flows",
         changes=(
@@ -123,9 +123,9 @@ WRONG = (
         ),
         loses=("per-flow", "fairness"),
     ),
-    Planted(
+    PlantedMistake(
         name="timeout-releases",
-        misconception="handle_timeout means that the time has come",
+        misconception="handle_timeout is always punctual",
         changes=(
             (
                 "        for flow in self._flows.values():\n",
@@ -134,15 +134,15 @@ WRONG = (
         ),
         loses=("timeouts", "per-flow"),
     ),
-    Planted(
+    PlantedMistake(
         name="silent",
-        misconception="a pacer that lets nothing through disturbs nobody",
+        misconception="a pacer that sends nothing causes no contention",
         changes=(("        while flow.queue and flow.next_ns <= now_ns:", "        while False:"),),
         loses=HOOK,
     ),
-    Planted(
+    PlantedMistake(
         name="pace-per-host",
-        misconception="flows to one host have one pace",
+        misconception="all flows to a host have the same pace",
         changes=(
             ("        self._flows = {}\n", "        self._flows = {}\n        self._paces = {}\n"),
             (
@@ -153,9 +153,9 @@ WRONG = (
         ),
         loses=("per-flow",),
     ),
-    Planted(
+    PlantedMistake(
         name="acks-by-host",
-        misconception="an ACK belongs to the flow to its sender, whichever that is",
+        misconception="an ACK belongs to any flow to its sender",
         changes=(
             (
                 "flow = self._flows.get(segment.flow.reversed())",
@@ -164,9 +164,9 @@ WRONG = (
         ),
         loses=("per-flow",),
     ),
-    Planted(
+    PlantedMistake(
         name="payload-for-packet",
-        misconception="a packet is as long as what it carries",
+        misconception="a packet is as long as its payload",
         changes=(
             (
                 "self.released.append((end, now_ns, segment.packet_bytes))",
@@ -175,15 +175,15 @@ WRONG = (
         ),
         loses=("spacing", "from-release", "karn"),
     ),
-    Planted(
+    PlantedMistake(
         name="round-trips-in-us",
         misconception="a round trip is in microseconds",
         changes=(("self.estimator.sample(now_ns - at_ns,", "self.estimator.sample((now_ns - at_ns) // 1000,"),),
         loses=("spacing", "from-release", "karn"),
     ),
-    Planted(
+    PlantedMistake(
         name="from-the-last-release",
-        misconception="a round trip begins where a segment was last released",
+        misconception="a round trip starts at the last release of any segment",
         changes=(
             ("            _, at_ns, data_bytes = newest\n", "            _, at_ns, data_bytes = self.last\n"),
             (
@@ -194,9 +194,9 @@ WRONG = (
         ),
         loses=("from-release",),
     ),
-    Planted(
+    PlantedMistake(
         name="exact-acks",
-        misconception="an ACK ends where a segment does",
+        misconception="an ACK number is always the end of a segment",
         changes=(
             (
                 "            newest = self.released.popleft()",
@@ -206,15 +206,15 @@ WRONG = (
         ),
         loses=("from-release",),
     ),
-    Planted(
+    PlantedMistake(
         name="data-acknowledges",
-        misconception="data from the air carries an ACK, too",
+        misconception="the ACK number in data from the air gives a round trip",
         changes=((" and flow is not None and segment.is_pure_ack:", " and flow is not None:"),),
         loses=("from-release",),
     ),
-    Planted(
+    PlantedMistake(
         name="the-datas-path",
-        misconception="the path is that which the data was seen with",
+        misconception="the path is that of the data, not of the ACK",
         changes=(
             (
                 "        if event.point == Point.AIR_TO_WIRED and flow",
@@ -225,9 +225,9 @@ WRONG = (
         ),
         loses=("from-release",),
     ),
-    Planted(
+    PlantedMistake(
         name="same-number-again",
-        misconception="a retransmission begins at the number of a segment sent before",
+        misconception="a retransmission starts where an earlier segment started",
         changes=(
             (
                 "if self.highest_end is not None and seq_diff(segment.seq, self.highest_end) < 0:",
@@ -240,21 +240,21 @@ WRONG = (
         ),
         loses=("karn",),
     ),
-    Planted(
+    PlantedMistake(
         name="up-to-the-highest",
-        misconception="Karn's rule holds until all that was sent is covered",
+        misconception="Karn's rule applies until everything sent is covered",
         changes=(("                self.tainted_to = end", "                self.tainted_to = self.highest_end"),),
         loses=("karn",),
     ),
-    Planted(
+    PlantedMistake(
         name="numbers-do-not-wrap",
         misconception="a retransmission has the smaller number",
         changes=(("seq_diff(segment.seq, self.highest_end) < 0", "segment.seq < self.highest_end"),),
         loses=("karn",),
     ),
-    Planted(
+    PlantedMistake(
         name="karn-for-all",
-        misconception="one flow's retransmission spoils the samples of all",
+        misconception="one flow's retransmission makes the samples of all flows invalid",
         changes=(
             ("class Flow:\n", "class Flow:\n    spoilt = {}\n"),
             (
@@ -274,9 +274,9 @@ WRONG = (
         ),
         loses=("per-flow",),
     ),
-    Planted(
+    PlantedMistake(
         name="any-payload",
-        misconception="what carries data is TCP's",
+        misconception="all packets with payload are TCP",
         changes=(
             (
                 "event.point == Point.WIRED_TO_AIR and segment.is_data",
@@ -285,24 +285,24 @@ WRONG = (
         ),
         loses=("others-pass",),
     ),
-    Planted(
+    PlantedMistake(
         name="passes-all",
-        misconception="a gateway that does nothing holds nothing up",
+        misconception="a gateway without pacing is good enough",
         changes=(("event.point == Point.WIRED_TO_AIR and segment.is_data", "False"),),
         loses=HOOK,
     ),
-    Planted(
+    PlantedMistake(
         name="whichever-side",
-        misconception="data is data and an ACK an ACK, from whichever side it comes",
+        misconception="the side from which a packet comes does not matter",
         changes=(
             ("if event.point == Point.WIRED_TO_AIR and segment.is_data:", "if segment.is_data:"),
             ("if event.point == Point.AIR_TO_WIRED and flow is not None and", "if flow is not None and"),
         ),
         loses=("others-pass",),
     ),
-    Planted(
+    PlantedMistake(
         name="every-flow-known",
-        misconception="before an ACK its data came by",
+        misconception="the data of each ACK was seen before",
         changes=(
             (
                 "if event.point == Point.AIR_TO_WIRED and flow is not None and",
@@ -311,9 +311,9 @@ WRONG = (
         ),
         loses=("others-pass",),
     ),
-    Planted(
+    PlantedMistake(
         name="starts-below-the-highest",
-        misconception="the highest segment sent again starts where it started, which is not below",
+        misconception="the retransmission of the highest segment is a new segment",
         changes=(("            self.highest_end = end\n", "            self.highest_end = segment.seq\n"),),
         loses=("karn",),
     ),

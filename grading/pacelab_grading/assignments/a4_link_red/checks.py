@@ -1,4 +1,4 @@
-"""Assignment 4's rubric. A check hands the hook its random numbers, so that each decision is known beforehand."""
+"""Assignment 4's rubric. The checks give the hook its random numbers, so each decision is known in advance."""
 
 from __future__ import annotations
 
@@ -6,36 +6,38 @@ from collections.abc import Sequence
 from typing import Any
 
 from pacelab import EventMask, Experiment, HookSettings, Point
-from pacelab_grading.assignment import Assignment, Check, Finding, Wrong
-from pacelab_grading.figures import bars
-from pacelab_grading.lab import Lab, Shell, near
+from pacelab_grading.rubric.assignment import Assignment, Check
+from pacelab_grading.rubric.context import CheckContext, HookDriver
+from pacelab_grading.rubric.expect import near
+from pacelab_grading.rubric.figures import bars
+from pacelab_grading.rubric.findings import Finding, WrongAnswer
 
 HOOK = "LinkRed"
 ALLOWED = ("Forward", "Drop")
 MOST = 0.75
-"""The largest probability of a hook whose thresholds are drawn: above all that `_Contended` gives."""
+"""Maximum probability of a hook with random thresholds: above all probabilities of `_Contended`."""
 QUICKER, FEWER, KEPT = 0.92, 0.85, 0.5
-"""Shares of NewReno's round trip and of its losses that earn all points, and of its goodput that must be kept."""
+"""Shares of NewReno's round-trip time and losses that earn all points, and of its goodput that must be kept."""
 
 
-def average(lab: Lab) -> None:
-    """By hand: nine attempts are eight retries, an eighth of which is one."""
-    average_ = lab.new("RetryAverage")
+def average(context: CheckContext) -> None:
+    """By hand: nine attempts are eight retransmissions, and an eighth of that is one."""
+    average_ = context.new("RetryAverage")
     near(0, average_.get("value"), what="the average before any packet")
     for attempts, wanted in ((1, 0.0), (9, 1.0), (1, 0.875), (5, 0.875 * 7 / 8 + 0.5)):
         average_.call("update", attempts)
         near(wanted, average_.get("value"), what=f"the average after {attempts} attempts")
-    draw = lab.random("attempts")
+    draw = context.random("attempts")
     for _ in range(6):
         attempts = draw.randrange(1, 9)
         average_.call("update", attempts)
         wanted += (attempts - 1 - wanted) / 8
-        near(wanted, average_.get("value"), what=f"the average after {attempts} attempts more")
+        near(wanted, average_.get("value"), what=f"the average after {attempts} more attempts")
 
 
-def probability(lab: Lab) -> None:
+def probability(context: CheckContext) -> None:
     """Below, within and above the thresholds."""
-    chance = lab.function("drop_probability")
+    chance = context.function("drop_probability")
     for value, wanted in (
         (0.0, 0.0),
         (0.99, 0.0),
@@ -47,20 +49,20 @@ def probability(lab: Lab) -> None:
         (99.0, 0.5),
     ):
         near(wanted, chance(value, 1.0, 5.0, 0.5), what=f"p at an average of {value}, thresholds 1 and 5, at most 0.5")
-    draw = lab.random("low")
+    draw = context.random("low")
     for _ in range(4):
         low, wide, most = draw.randrange(1, 40) / 10, draw.randrange(2, 30), draw.randrange(2, 9) / 10
-        above = draw.uniform(0, wide)
-        what = f"p at {above:.3f} above a threshold of {low}, the other {wide} higher, at most {most}"
-        near(min(above / wide, most), chance(low + above, low, low + wide, most), what=what)
+        builds_on = draw.uniform(0, wide)
+        what = f"p at {builds_on:.3f} above a threshold of {low}, the other {wide} higher, at most {most}"
+        near(min(builds_on / wide, most), chance(low + builds_on, low, low + wide, most), what=what)
         near(0, chance(low * draw.uniform(0, 0.99), low, low + wide, most), what=f"p below a threshold of {low}")
 
 
 class _Contended:
-    """A hook's thresholds, and frames whose average lies between them: drawn, of binary fractions, so p is exact."""
+    """Random thresholds, and frames with an average between them; binary fractions, so that p is exact."""
 
-    def __init__(self, lab: Lab, topic: str) -> None:
-        draw = lab.random(topic)
+    def __init__(self, context: CheckContext, topic: str) -> None:
+        draw = context.random(topic)
         self.low, self.wide = draw.randrange(2, 6) / 4, draw.choice((4, 8))
         self.attempts = draw.randrange(8, 13)
         self.average = (self.attempts - 1) * 15 / 64  # after two frames
@@ -70,52 +72,54 @@ class _Contended:
         """At this average; it is below `MOST`."""
         return (average - self.low) / self.wide
 
-    def shell(self, lab: Lab, draws: Sequence[float], *, delivered: Sequence[bool] = (True, True)) -> Shell:
+    def drive(
+        self, context: CheckContext, draws: Sequence[float], *, delivered: Sequence[bool] = (True, True)
+    ) -> HookDriver:
         """A hook with these random numbers, after two frames."""
         edges = {"min_retries": self.low, "max_retries": self.low + self.wide, "max_probability": MOST}
-        shell = lab.shell(HOOK, allowed=ALLOWED, uniform={"$draws": list(draws)}, **edges)
+        driver = context.drive(HOOK, allowed=ALLOWED, uniform={"$draws": list(draws)}, **edges)
         for arrived in delivered:
-            shell.transmitted(shell.data(), self.attempts, delivered=arrived)
-        return shell
+            driver.transmitted(driver.data(), self.attempts, delivered=arrived)
+        return driver
 
 
-def _fate(shell: Shell, segment: Any, *, dropped: bool, why: str) -> None:
-    shell.see(Point.LINK, segment)
-    if segment.handle in shell.held:
-        raise Wrong("a decision at once, Forward or Drop", "the segment is held")
-    was_dropped = any(item.handle == segment.handle for item, _ in shell.dropped)
+def _fate(driver: HookDriver, segment: Any, *, dropped: bool, why: str) -> None:
+    driver.see(Point.LINK, segment)
+    if segment.handle in driver.held:
+        raise WrongAnswer("an immediate decision, Forward or Drop", "the segment is held")
+    was_dropped = any(item.handle == segment.handle for item, _ in driver.dropped)
     if was_dropped != dropped:
-        raise Wrong(f"{'Drop' if dropped else 'Forward'}: {why}", "Drop" if was_dropped else "Forward")
+        raise WrongAnswer(f"{'Drop' if dropped else 'Forward'}: {why}", "Drop" if was_dropped else "Forward")
 
 
-def idle(lab: Lab) -> None:
-    """Nothing was ever repeated: all pass, undrawn."""
-    shell = _Contended(lab, "idle").shell(lab, (), delivered=())
+def idle(context: CheckContext) -> None:
+    """Without retransmissions all packets pass, and no number is drawn."""
+    driver = _Contended(context, "idle").drive(context, (), delivered=())
     for index in range(10):
-        _fate(shell, shell.data(seq=1460 * index), dropped=False, why="no frame was ever repeated")
-        shell.transmitted(shell.data(), 1)
+        _fate(driver, driver.data(seq=1460 * index), dropped=False, why="no frame was retransmitted")
+        driver.transmitted(driver.data(), 1)
 
 
-def draws(lab: Lab) -> None:
-    """No number is drawn at p = 0, one for each packet above."""
-    case, draw = _Contended(lab, "draws"), lab.random("numbers")
+def draws(context: CheckContext) -> None:
+    """At p = 0 no number is drawn, above it one for each packet."""
+    case, draw = _Contended(context, "draws"), context.random("numbers")
     numbers = [0.0, 0.99, *(draw.choice((0.0, 0.99)) for _ in range(3))]
     draw.shuffle(numbers)
     numbers += [case.chance, case.chance * 0.9999]
-    shell = case.shell(lab, numbers, delivered=())
-    if shell.hook.event_mask != EventMask.SEGMENT | EventMask.TRANSMIT:
-        raise Wrong("an event_mask of SEGMENT | TRANSMIT, to be told of both", str(shell.hook.event_mask))
-    _fate(shell, shell.data(), dropped=False, why="p = 0")
+    driver = case.drive(context, numbers, delivered=())
+    if driver.hook.event_mask != EventMask.SEGMENT | EventMask.TRANSMIT:
+        raise WrongAnswer("an event_mask of SEGMENT | TRANSMIT, to receive both events", str(driver.hook.event_mask))
+    _fate(driver, driver.data(), dropped=False, why="p = 0")
     for _ in range(2):
-        shell.transmitted(shell.data(), case.attempts)
+        driver.transmitted(driver.data(), case.attempts)
     for number in numbers:
-        why = f"p = {case.chance:g}, and the number drawn for this packet is {number:g}"
-        _fate(shell, shell.data(), dropped=number < case.chance, why=why)
-    _defaults(lab)
+        why = f"p = {case.chance:g}, and the random number for this packet is {number:g}"
+        _fate(driver, driver.data(), dropped=number < case.chance, why=why)
+    _defaults(context)
 
 
-def _defaults(lab: Lab) -> None:
-    """Thresholds 0.4 and 20, at most 0.05, where none are given: averages of 0.375, 1 and 2.64 meet them all."""
+def _defaults(context: CheckContext) -> None:
+    """The defaults are thresholds 0.4 and 20 and a maximum of 0.05: averages of 0.375, 1 and 2.64 test all of them."""
     chance = 0.6 / 19.6
     for frames, drawn, dropped in (
         ((4,), None, False),
@@ -124,61 +128,68 @@ def _defaults(lab: Lab) -> None:
         ((9, 9, 9), 0.0501, False),
         ((9, 9, 9), 0.0499, True),
     ):
-        shell = lab.shell(HOOK, allowed=ALLOWED, uniform={"$draws": [] if drawn is None else [drawn]})
+        driver = context.drive(HOOK, allowed=ALLOWED, uniform={"$draws": [] if drawn is None else [drawn]})
         for attempts in frames:
-            shell.transmitted(shell.data(), attempts)
+            driver.transmitted(driver.data(), attempts)
         _fate(
-            shell, shell.data(), dropped=dropped, why=f"default thresholds, frames of {frames} attempts, drawn {drawn}"
+            driver,
+            driver.data(),
+            dropped=dropped,
+            why=f"default thresholds, frames of {frames} attempts, drawn {drawn}",
         )
 
 
-def learns(lab: Lab) -> None:
-    """The average follows the frames, delivered or not; a draw on either side of p tells."""
-    case = _Contended(lab, "learns")
+def learns(context: CheckContext) -> None:
+    """The average follows the frames, delivered or not; random numbers on both sides of p show it."""
+    case = _Contended(context, "learns")
     later = case.probability(case.average * 7 / 8)
-    given_up = lab.random("given up").randrange(2)
+    given_up = context.random("given up").randrange(2)
     numbers = [chance + aside for chance in (case.chance, later) for aside in (0.01, -0.01)]
-    shell = case.shell(lab, numbers, delivered=(given_up != 0, given_up != 1))
-    _fate(shell, shell.data(), dropped=False, why=f"drawn {numbers[0]:.4f}, p = {case.chance:.4f}")
-    _fate(shell, shell.data(), dropped=True, why=f"drawn {numbers[1]:.4f}, p = {case.chance:.4f}")
-    shell.transmitted(shell.data(), 1, to=0)
-    after = f"p = {later:.4f} after a frame that got through"
-    _fate(shell, shell.data(), dropped=False, why=f"drawn {numbers[2]:.4f}, {after}")
-    _fate(shell, shell.data(), dropped=True, why=f"drawn {numbers[3]:.4f}, {after}")
-    other = lab.beside(shell, HOOK, allowed=ALLOWED, uniform={"$draws": [0.0]})
-    _fate(other, other.data(), dropped=False, why="no frame of this node was ever repeated, though another node's were")
+    driver = case.drive(context, numbers, delivered=(given_up != 0, given_up != 1))
+    _fate(driver, driver.data(), dropped=False, why=f"drawn {numbers[0]:.4f}, p = {case.chance:.4f}")
+    _fate(driver, driver.data(), dropped=True, why=f"drawn {numbers[1]:.4f}, p = {case.chance:.4f}")
+    driver.transmitted(driver.data(), 1, to=0)
+    after = f"p = {later:.4f} after a delivered frame"
+    _fate(driver, driver.data(), dropped=False, why=f"drawn {numbers[2]:.4f}, {after}")
+    _fate(driver, driver.data(), dropped=True, why=f"drawn {numbers[3]:.4f}, {after}")
+    other = context.drive_in_same_process(driver, HOOK, allowed=ALLOWED, uniform={"$draws": [0.0]})
+    _fate(
+        other, other.data(), dropped=False, why="no frame of this node was retransmitted, only frames of another node"
+    )
 
 
-def broadcasts(lab: Lab) -> None:
-    """They are sent once, which says nothing."""
-    case = _Contended(lab, "broadcasts")
+def broadcasts(context: CheckContext) -> None:
+    """They are sent once, so they give no information."""
+    case = _Contended(context, "broadcasts")
     number = case.chance * 0.9
-    shell = case.shell(lab, (number,))
+    driver = case.drive(context, (number,))
     for _ in range(20):
-        shell.transmitted(shell.data(), 1, to=None)
+        driver.transmitted(driver.data(), 1, to=None)
     why = f"drawn {number:.4f}, p = {case.chance:.4f} as before the broadcasts"
-    _fate(shell, shell.data(), dropped=True, why=why)
+    _fate(driver, driver.data(), dropped=True, why=why)
 
 
-def alike(lab: Lab) -> None:
-    """TCP's ACKs and other packets are judged too."""
-    case, draw = _Contended(lab, "alike"), lab.random("sides")
+def alike(context: CheckContext) -> None:
+    """ACKs and other packets are treated like data."""
+    case, draw = _Contended(context, "alike"), context.random("sides")
     kinds = ["an ACK", "a datagram", "a SYN"]
     fates = [(kind, dropped) for kind in kinds for dropped in (True, False)]
     draw.shuffle(fates)
-    shell = case.shell(lab, [case.chance * (0.9 if dropped else 1.1) for _, dropped in fates])
+    driver = case.drive(context, [case.chance * (0.9 if dropped else 1.1) for _, dropped in fates])
     for kind, dropped in fates:
-        why = f"{kind}, drawn {'below' if dropped else 'above'} p = {case.chance:.4f}"
-        _fate(shell, _packet(shell, kind), dropped=dropped, why=why)
+        why = f"{kind}, random number {'below' if dropped else 'above'} p = {case.chance:.4f}"
+        _fate(driver, _packet(driver, kind), dropped=dropped, why=why)
 
 
-def _packet(shell: Shell, kind: str) -> Any:
+def _packet(driver: HookDriver, kind: str) -> Any:
     if kind == "an ACK":
-        return shell.ack()
-    return shell.data(payload=0, flags=0x02) if kind == "a SYN" else shell.data()._replace(protocol=17)
+        return driver.ack()
+    return driver.data(payload=0, flags=0x02) if kind == "a SYN" else driver.data()._replace(protocol=17)
 
 
-def _compare(lab: Lab) -> tuple[dict[str, tuple[float, float]], list[tuple[dict[str, Any], dict[str, Any]]]]:
+def _compare(
+    context: CheckContext,
+) -> tuple[dict[str, tuple[float, float]], list[tuple[dict[str, Any], dict[str, Any]]]]:
     pairs = []
     for hops in (6, 7):
         chain = Experiment(
@@ -187,14 +198,14 @@ def _compare(lab: Lab) -> tuple[dict[str, tuple[float, float]], list[tuple[dict[
             rate_bps=2_000_000,
             min_rto_s=1.0,
             duration_s=20.0,
-            seed=lab.seed(f"chain {hops}"),
+            seed=context.seed(f"chain {hops}"),
         )
 
         def stream(settings: HookSettings) -> dict[str, str]:
-            return {"$stream": f"{lab.seed('stream')}/{settings.node}"}
+            return {"$stream": f"{context.seed('stream')}/{settings.node}"}
 
-        ours = lab.simulate(chain, "link", HOOK, allowed=ALLOWED, uniform=stream)
-        pairs.append((ours, lab.baseline(chain)))
+        ours = context.simulate(chain, "link", HOOK, allowed=ALLOWED, uniform=stream)
+        pairs.append((ours, context.baseline(chain)))
     shown = {
         f"{hops} hops": (base["totals"]["goodput_bps"] / 1e3, run["totals"]["goodput_bps"] / 1e3)
         for hops, (run, base) in zip((6, 7), pairs, strict=True)
@@ -207,27 +218,27 @@ def _kept(pairs: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> float:
     return float(ours / sum(base["totals"]["goodput_bps"] for _, base in pairs))
 
 
-def delay(lab: Lab) -> Finding:
+def delay(context: CheckContext) -> Finding:
     """A smaller window means shorter queues."""
-    shown, pairs = _compare(lab)
+    shown, pairs = _compare(context)
     kept = _kept(pairs)
-    expected = f"a round trip of at most {QUICKER} of NewReno's, with at least {KEPT} of its goodput"
+    expected = f"a round-trip time of at most {QUICKER} of NewReno's, with at least {KEPT} of its goodput"
     picture = bars(shown, ("NewReno", "yours"), "goodput in kbit/s")
     trips_s = [run["flows"][0]["rtt_mean_s"] for run, _ in pairs]
     if None in trips_s:
-        raise Wrong(expected, f"not one round trip, {kept:.2f} of its goodput", picture)
+        raise WrongAnswer(expected, f"no round trip, {kept:.2f} of its goodput", picture)
     ratio = sum(trips_s) / sum(base["flows"][0]["rtt_mean_s"] for _, base in pairs)
     return Finding(
         share=min(1.0, max(0.0, (1 - ratio) / (1 - QUICKER))) if kept >= KEPT else 0.0,
         expected=expected,
-        got=f"{ratio:.2f} of its round trip, {kept:.2f} of its goodput",
+        got=f"{ratio:.2f} of its round-trip time, {kept:.2f} of its goodput",
         picture=picture,
     )
 
 
-def losses(lab: Lab) -> Finding:
-    """Early drops spare those at the retry limit."""
-    shown, pairs = _compare(lab)
+def losses(context: CheckContext) -> Finding:
+    """Early drops avoid losses at the retry limit."""
+    shown, pairs = _compare(context)
     kept = _kept(pairs)
     ours = sum(run["totals"]["link_dropped_pkts"] for run, _ in pairs)
     ratio = ours / max(1, sum(base["totals"]["link_dropped_pkts"] for _, base in pairs))
@@ -256,7 +267,7 @@ ASSIGNMENT = Assignment(
             run=average,
             needs=AVERAGE,
             public=True,
-            hint="the first attempt is no retransmission; the old value weighs 7/8",
+            hint="the first attempt is not a retransmission; the old value has the weight 7/8",
         ),
         Check(
             id="probability",
@@ -265,53 +276,53 @@ ASSIGNMENT = Assignment(
             run=probability,
             needs=CHANCE,
             public=True,
-            hint="the line starts at 0 at the lower threshold; max_probability caps it",
+            hint="the line is 0 at the lower threshold; max_probability is its limit",
         ),
         Check(
             id="idle",
-            title="without contention all passes",
+            title="without contention all packets pass",
             points=8,
             run=idle,
             needs=RED,
-            above=(*AVERAGE, *CHANCE),
+            builds_on=(*AVERAGE, *CHANCE),
             public=True,
-            hint="at p = 0 nothing is drawn and nothing is dropped",
+            hint="at p = 0, draw no number and drop nothing",
         ),
         Check(
             id="draws",
-            title="one random number per packet, where p > 0",
+            title="one random number per packet if p > 0",
             points=10,
             run=draws,
             needs=RED,
-            above=(*AVERAGE, *CHANCE),
-            hint="a number drawn in vain shifts all later ones; a packet is dropped where its number is below p",
+            builds_on=(*AVERAGE, *CHANCE),
+            hint="an unnecessary number shifts all later ones; drop a packet if its number is below p",
         ),
         Check(
             id="learns",
-            title="the average follows the frames' ends",
+            title="the average follows the transmitted frames",
             points=12,
             run=learns,
             needs=RED,
-            above=(*AVERAGE, *CHANCE),
-            hint="delivered or not, attempts count: frames given up needed some, too; each node has its own average",
+            builds_on=(*AVERAGE, *CHANCE),
+            hint="count attempts of delivered and dropped frames; each node has its own average",
         ),
         Check(
             id="broadcasts",
-            title="broadcasts say nothing",
+            title="broadcasts do not change the average",
             points=8,
             run=broadcasts,
             needs=RED,
-            above=(*AVERAGE, *CHANCE),
-            hint="next_hop is None: such a frame is never repeated",
+            builds_on=(*AVERAGE, *CHANCE),
+            hint="next_hop is None: such a frame is never retransmitted",
         ),
         Check(
             id="alike",
-            title="all packets are judged alike",
+            title="all packets are treated the same",
             points=8,
             run=alike,
             needs=RED,
-            above=(*AVERAGE, *CHANCE),
-            hint="as printed, ACKs are dropped too",
+            builds_on=(*AVERAGE, *CHANCE),
+            hint="as the paper prints it, ACKs are dropped as well",
         ),
         Check(
             id="delay",
@@ -319,8 +330,8 @@ ASSIGNMENT = Assignment(
             points=14,
             run=delay,
             needs=RED,
-            above=(*AVERAGE, *CHANCE),
-            hint="if all above is right, this is too; if not, mend those first",
+            builds_on=(*AVERAGE, *CHANCE),
+            hint="this passes if all checks above pass; fix those first",
             simulates=True,
         ),
         Check(
@@ -329,8 +340,8 @@ ASSIGNMENT = Assignment(
             points=14,
             run=losses,
             needs=RED,
-            above=(*AVERAGE, *CHANCE),
-            hint="if all above is right, this is too; if not, mend those first",
+            builds_on=(*AVERAGE, *CHANCE),
+            hint="this passes if all checks above pass; fix those first",
             simulates=True,
         ),
     ),

@@ -10,13 +10,13 @@ NEW_WEIGHT = 1 / 8
 
 
 class RetryAverage:
-    """The moving average of the retransmissions that a packet needed."""
+    """The moving average of the retransmissions per packet."""
 
     def __init__(self):
         self.value = 0.0
 
     def update(self, attempts):
-        """One packet is done."""
+        """A packet is finished."""
         retries = max(0, attempts - 1)
         self.value = (1 - NEW_WEIGHT) * self.value + NEW_WEIGHT * retries
 
@@ -41,7 +41,7 @@ class LinkRed:
         self._dropped = 0
 
     def handle(self, now_ns, event):
-        """Judge what is seen, learn from what was sent."""
+        """Decide about packets, learn from transmitted frames."""
         if isinstance(event, TransmitResult):
             if event.next_hop is not None:
                 self._average.update(event.attempts)

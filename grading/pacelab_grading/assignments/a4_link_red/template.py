@@ -1,7 +1,7 @@
 """Assignment 4: Link RED.        Source: [fu] Sec. 6.1, Algorithm 1
 
-The link layer of a multihop network drops too few packets to tell TCP that its window is too large. Link RED drops some
-more, early, by how hard it is to get frames through. Fill in what says `raise NotImplementedError`;
+The link layer of a multihop network drops too few packets to show TCP that its window is too large. Link RED drops more
+packets, and earlier, when frames need many retransmissions. Replace each `raise NotImplementedError`.
 `pacelab check link_red.py` runs the public checks.
 """
 
@@ -9,41 +9,41 @@ from collections import deque
 
 from pacelab import Drop, EventMask, Forward, SegmentSeen, TransmitResult
 
-PACELAB_ASSIGNMENT = "4/1"  # which assignment, which version: leave it as it is
+PACELAB_ASSIGNMENT = "4/1"  # which assignment, which version: do not change
 
-NEW_WEIGHT = 1 / 8  # share of the newest packet in the average
+NEW_WEIGHT = 1 / 8  # weight of the newest packet in the average
 
 
 class RetryAverage:
-    """The moving average of the retransmissions that a packet needed: avg <- 7/8 avg + 1/8 retries, from 0 on."""
+    """The moving average of the retransmissions per packet: avg <- 7/8 avg + 1/8 retries, starting at 0."""
 
     def __init__(self):
         self.value = 0.0
 
     def update(self, attempts):
-        """One packet is done after so many attempts, the first included: a retransmission is what came after it."""
+        """A packet is finished after this many attempts. All attempts after the first one are retransmissions."""
         raise NotImplementedError
 
 
 def drop_probability(average, min_retries, max_retries, max_probability):
-    """0 while average < min_retries; from there (average - min) / (max - min), but never more than max_probability."""
+    """0 if average < min_retries; else (average - min) / (max - min), at most max_probability."""
     raise NotImplementedError
 
 
 class LinkRed:
     """The hook at the link layer of one node.
 
-    1. `TransmitResult` tells of a frame's end: update the average. Broadcasts (`next_hop` is None) are never repeated
-       and say nothing.
-    2. `SegmentSeen` shows a packet on its way to the interface queue: decide at once, Forward or Drop (reason "lred").
-       All packets are judged alike, ACKs too.
-    3. A random number is drawn only where the probability is above 0, one for each packet: drop if uniform() < p.
+    1. `TransmitResult` reports that a frame is finished: update the average. Ignore broadcasts (`next_hop` is None),
+       which are never retransmitted.
+    2. `SegmentSeen` shows a packet before the interface queue: decide at once, Forward or Drop (reason "lred"). Treat
+       all packets the same, including ACKs.
+    3. Draw a random number only if the probability is above 0, one for each packet, and drop if uniform() < p.
     """
 
     event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
 
     def __init__(self, uniform, min_retries=0.4, max_retries=20.0, max_probability=0.05):
-        self._uniform = uniform  # uniform() gives a random number from 0 to 1
+        self._uniform = uniform  # uniform() returns a random number from 0 to 1
         self._actions = deque()
 
     def handle(self, now_ns, event):
@@ -55,12 +55,12 @@ class LinkRed:
         return self._actions.popleft() if self._actions else None
 
     def deadline(self):
-        """Link RED never wants the clock."""
+        """Link RED needs no timeout."""
         return None
 
     def handle_timeout(self, now_ns):
         """Nothing to do."""
 
     def counters(self):
-        """Whatever you like to count, {name: number}."""
+        """Your own counters, {name: number}."""
         return {}

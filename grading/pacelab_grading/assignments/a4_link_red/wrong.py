@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pacelab_grading.assignment import Planted
+from pacelab_grading.rubric.assignment import PlantedMistake
 
 WRONG = (
-    Planted(
+    PlantedMistake(
         name="attempts-for-retries",
         misconception="the first attempt is a retransmission",
         changes=(("retries = max(0, attempts - 1)", "retries = attempts"),),
         loses=("average",),
     ),
-    Planted(
+    PlantedMistake(
         name="weights-swapped",
         misconception="the newest packet weighs 7/8",
         changes=(
@@ -22,7 +22,7 @@ WRONG = (
         ),
         loses=("average",),
     ),
-    Planted(
+    PlantedMistake(
         name="no-cap",
         misconception="max_probability is reached at max_retries by itself",
         changes=(
@@ -33,25 +33,25 @@ WRONG = (
         ),
         loses=("probability",),
     ),
-    Planted(
+    PlantedMistake(
         name="line-from-zero",
         misconception="the line starts at an average of 0",
         changes=(("(average - min_retries) / (max_retries - min_retries)", "average / max_retries"),),
         loses=("probability",),
     ),
-    Planted(
+    PlantedMistake(
         name="draws-always",
-        misconception="a number drawn in vain does no harm",
+        misconception="an unnecessary random number is harmless",
         changes=(("if probability > 0 and self._uniform() < probability:", "if self._uniform() < probability:"),),
         loses=("idle", "draws"),
     ),
-    Planted(
+    PlantedMistake(
         name="broadcasts-count",
-        misconception="a broadcast that is sent once is a frame that got through",
+        misconception="a broadcast is a frame without retransmissions",
         changes=(("if event.next_hop is not None:", "if True:"),),
         loses=("broadcasts",),
     ),
-    Planted(
+    PlantedMistake(
         name="acks-spared",
         misconception="only data is dropped",
         changes=(
@@ -62,27 +62,27 @@ WRONG = (
         ),
         loses=("alike",),
     ),
-    Planted(
+    PlantedMistake(
         name="delivered-only",
-        misconception="a frame given up has no number of retransmissions",
+        misconception="a dropped frame has no retransmissions",
         changes=(("if event.next_hop is not None:", "if event.next_hop is not None and event.delivered:"),),
         loses=("learns",),
     ),
-    Planted(
+    PlantedMistake(
         name="never-drops",
-        misconception="an average that is kept but never used",
+        misconception="the average has no effect on drops",
         changes=(("self._uniform() < probability:", "self._uniform() < 0:"),),
         loses=("draws", "learns", "broadcasts", "alike", "delay", "losses"),
     ),
-    Planted(
+    PlantedMistake(
         name="drops-all",
-        misconception="silence has no contention",
+        misconception="dropping all packets avoids contention",
         changes=(("self._uniform() < probability:", "True:"), ("if probability > 0 and", "if probability >= 0 and")),
         loses=("idle", "draws", "learns", "alike", "delay", "losses"),
     ),
-    Planted(
+    PlantedMistake(
         name="average-of-all-nodes",
-        misconception="what a class holds is each hook's own",
+        misconception="class attributes belong to each hook",
         changes=(
             ("        self._average = RetryAverage()\n", ""),
             (
@@ -92,9 +92,9 @@ WRONG = (
         ),
         loses=("learns",),
     ),
-    Planted(
+    PlantedMistake(
         name="one-neighbour",
-        misconception="only frames to the first neighbour tell",
+        misconception="only frames to the first neighbour count",
         changes=(
             (
                 "self._average.update(event.attempts)",
@@ -103,9 +103,9 @@ WRONG = (
         ),
         loses=("learns",),
     ),
-    Planted(
+    PlantedMistake(
         name="zero-is-nobody",
-        misconception="what is not None is true",
+        misconception="a value that is not None is true",
         changes=(("if event.next_hop is not None:", "if event.next_hop:"),),
         loses=("learns",),
     ),

@@ -1,4 +1,4 @@
-"""The trusted half of assignment 5's gateway: it queues and counts, a student's objects judge and decide the rate."""
+"""The trusted part of assignment 5's gateway: it queues packets; a student's objects measure calls and set the rate."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections import deque
 from typing import Any
 
 from pacelab import EventMask, Forward, Point, Segment, SegmentSeen, TransmitResult
-from pacelab_grading.remote import RemoteObject
-from pacelab_grading.session import Malformed, StudentFailure
+from pacelab_grading.sandbox.failures import Malformed, StudentFailure
+from pacelab_grading.sandbox.remote import RemoteObject
 
 ROUND_NS = 100_000_000
 NS_PER_S = 1_000_000_000
 
 
 class VoiceGate:
-    """A hook at a gateway: TCP data from the wire leaves at the controller's rate, voice passes and is looked at."""
+    """A hook at a gateway: TCP data from the wired side leaves at the controller's rate, voice passes at once."""
 
     event_mask = EventMask.SEGMENT
 
@@ -52,7 +52,7 @@ class VoiceGate:
         return self._round_ns, "round"
 
     def handle_timeout(self, now_ns: int) -> None:
-        """Hold a round, release what is due."""
+        """Run a round, release data that is due."""
         while self._round_ns <= now_ns:
             quality = self._ask(self._evaluator, "evaluate", self._round_ns)
             self._rate_bps = self._checked(self._ask(self._controller, "adjust", quality))
@@ -74,9 +74,7 @@ class VoiceGate:
 
     def _checked(self, rate: Any) -> float:
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 1 <= rate <= 1e12:
-            self.failure = Malformed(
-                f"BandwidthController.adjust() returned {str(rate)[:60]}: a rate in bit/s is asked for"
-            )
+            self.failure = Malformed(f"BandwidthController.adjust() returned {str(rate)[:60]}, not a rate in bit/s")
             raise self.failure
         return float(rate)
 

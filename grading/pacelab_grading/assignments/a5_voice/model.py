@@ -26,14 +26,15 @@ def mos(network_delay_ms, loss):
 
 
 class QualityEvaluator:
-    """Judges all calls together."""
+    """Measures all calls together."""
 
     def __init__(self):
         self._packets = deque()
 
     def packet(self, now_ns, call, sequence, sent_ns):
-        """Keep what arrived."""
-        self._packets.append((now_ns, call, sequence, now_ns - sent_ns))
+        """Keep each packet once."""
+        if all((call, sequence) != kept[1:3] for kept in self._packets):
+            self._packets.append((now_ns, call, sequence, now_ns - sent_ns))
 
     def evaluate(self, now_ns):
         """The MOS of the window."""
@@ -69,7 +70,7 @@ class BandwidthController:
             factor = 1.05
         elif quality >= FAIR:
             factor = 1.03
-        elif quality >= POOR:
+        elif quality > POOR:
             factor = 0.9
         else:
             factor = 0.5

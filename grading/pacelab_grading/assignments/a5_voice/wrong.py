@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pacelab_grading.assignment import Planted
+from pacelab_grading.rubric.assignment import PlantedMistake
 
 WRONG = (
-    Planted(
+    PlantedMistake(
         name="network-delay-alone",
         misconception="codec and playout buffer take no time",
         changes=(("d = CODEC_MS + network_delay_ms + PLAYOUT_MS", "d = network_delay_ms"),),
         loses=("hand-values",),
     ),
-    Planted(
+    PlantedMistake(
         name="no-clamp",
         misconception="the polynomial holds everywhere",
         changes=(
@@ -20,21 +20,21 @@ WRONG = (
         ),
         loses=("collapse",),
     ),
-    Planted(
+    PlantedMistake(
         name="arrived-is-expected",
-        misconception="what did not arrive was not expected",
+        misconception="packets that did not arrive were not expected",
         changes=(("sum(max(numbers) - min(numbers) + 1 for numbers in calls.values())", "len(self._packets)"),),
         loses=("losses", "calls", "window"),
     ),
-    Planted(
+    PlantedMistake(
         name="one-less",
         misconception="from 100 to 109 there are nine packets",
         changes=(("max(numbers) - min(numbers) + 1 for", "max(1, max(numbers) - min(numbers)) for"),),
         loses=("losses", "late", "window", "calls"),
     ),
-    Planted(
+    PlantedMistake(
         name="late-is-slow",
-        misconception="a late packet is played all the same",
+        misconception="a late packet is still played",
         changes=(
             (
                 "            if delay_ns <= LATE_NS:\n                delays",
@@ -43,49 +43,49 @@ WRONG = (
         ),
         loses=("late",),
     ),
-    Planted(
+    PlantedMistake(
         name="never-forgets",
-        misconception="quality is that of the whole call",
+        misconception="the quality is that of the whole call",
         changes=(("self._packets[0][0] < now_ns - WINDOW_NS:", "False:"),),
         loses=("window", "silence"),
     ),
-    Planted(
+    PlantedMistake(
         name="one-call",
-        misconception="sequence numbers are of the gateway",
+        misconception="all calls share their sequence numbers",
         changes=(("calls.setdefault(call, [])", "calls.setdefault(0, [])"),),
         loses=("calls",),
     ),
-    Planted(
+    PlantedMistake(
         name="silence-is-bad",
-        misconception="no packet is the worst quality",
+        misconception="no packet means the worst quality",
         changes=(("            return None\n", "            return 1.0\n"),),
         loses=("silence",),
     ),
-    Planted(
+    PlantedMistake(
         name="no-poor-step",
         misconception="a MOS of 3.6 to 3.7 is fair",
         changes=(("            factor = 0.9\n", "            factor = 1.03\n"),),
         loses=("steps", "recovery"),
     ),
-    Planted(
+    PlantedMistake(
         name="down-to-nothing",
-        misconception="a rate may be halved for ever",
+        misconception="a rate may be halved without end",
         changes=(("min(max(self.rate_bps * factor, MIN_RATE_BPS), MAX_RATE_BPS)", "self.rate_bps * factor"),),
         loses=("bounds",),
     ),
-    Planted(
+    PlantedMistake(
         name="no-way-back",
-        misconception="five per cent a round is quick enough",
+        misconception="five per cent per round is fast enough",
         changes=(("max(self.rate_bps, self._best / 2)", "self.rate_bps"),),
         loses=("recovery",),
     ),
-    Planted(
+    PlantedMistake(
         name="never-slower",
-        misconception="TCP takes what it needs",
+        misconception="TCP may use all it needs",
         changes=(("            factor = 0.5\n", "            factor = 1.05\n"),),
         loses=("steps", "bounds", "recovery"),
     ),
-    Planted(
+    PlantedMistake(
         name="always-slower",
         misconception="the slower TCP, the better",
         changes=(
@@ -94,51 +94,51 @@ WRONG = (
         ),
         loses=("steps", "bounds", "recovery"),
     ),
-    Planted(
+    PlantedMistake(
         name="packets-of-all",
-        misconception="what a class holds is each evaluator's own",
+        misconception="class attributes belong to each evaluator",
         changes=(("    def __init__(self):\n        self._packets = deque()\n", "    _packets = deque()\n"),),
         loses=("silence",),
     ),
-    Planted(
+    PlantedMistake(
         name="begins-anew",
-        misconception="a window is what came since the last verdict",
+        misconception="a window contains the packets since the last evaluation",
         changes=(("        expected = sum(", "        self._packets.clear()\n        expected = sum("),),
         loses=("window",),
     ),
-    Planted(
+    PlantedMistake(
         name="first-to-last",
         misconception="packets arrive in the order of their numbers",
         changes=(("max(numbers) - min(numbers) + 1 for", "abs(numbers[-1] - numbers[0]) + 1 for"),),
         loses=("losses",),
     ),
-    Planted(
+    PlantedMistake(
         name="a-call-per-host",
         misconception="a host has one call",
         changes=(("calls.setdefault(call, [])", 'calls.setdefault(call.split(":")[0], [])'),),
         loses=("calls",),
     ),
-    Planted(
+    PlantedMistake(
         name="hears-nothing",
-        misconception="no verdict is no error",
+        misconception="returning None is always valid",
         changes=(("        if not self._packets:\n", "        if True:\n"),),
         loses=("losses", "late", "window", "calls", "silence"),
     ),
-    Planted(
+    PlantedMistake(
         name="always-the-worst",
-        misconception="MOS is 1 where a call is bad",
+        misconception="the MOS of each call is 1",
         changes=(("    if r <= 0:\n", "    if True:\n"),),
         loses=("hand-values", "collapse"),
     ),
-    Planted(
+    PlantedMistake(
         name="leaps-down",
         misconception="after five good rounds the rate is half of R_max",
         changes=(("max(self.rate_bps, self._best / 2)", "self._best / 2"),),
         loses=("recovery",),
     ),
-    Planted(
+    PlantedMistake(
         name="silence-does-not-count",
-        misconception="a round without a call is none of the good ones",
+        misconception="a round without a call is not a good round",
         changes=(
             (
                 "        quality = 5.0 if quality is None else quality\n",
@@ -149,15 +149,15 @@ WRONG = (
         ),
         loses=("recovery",),
     ),
-    Planted(
+    PlantedMistake(
         name="forgiven",
-        misconception="a round from POOR to FAIR ends what a poor one began",
+        misconception="a round from POOR to FAIR cancels the poor round",
         changes=(("            factor = 0.9\n", "            factor = 0.9\n            self._was_poor = False\n"),),
         loses=("recovery",),
     ),
-    Planted(
+    PlantedMistake(
         name="two-parts-wrong",
-        misconception="sequence numbers are of the gateway; the slower TCP, the better",
+        misconception="all calls share their sequence numbers; the slower TCP, the better",
         changes=(
             ("calls.setdefault(call, [])", "calls.setdefault(0, [])"),
             ("            factor = 1.05\n", "            factor = 0.95\n"),

@@ -1,7 +1,7 @@
 //! One saturated sender, 150 m (500 ns) from its receiver: every cycle less its backoff is a sum made by hand.
 
 use pacelab_air_config::{MacAckRate, Preset, Propagation};
-use pacelab_engine::{AirConfig, Happening, Notice, Ns};
+use pacelab_engine::{AirConfig, IdVec, MacEvent, Ns, StationId, TraceEvent};
 
 use crate::{M1, NEVER_RTS, Rig, plain, tuned, unicast};
 
@@ -10,31 +10,31 @@ const CYCLES: usize = 2_000;
 /// Cycles less backoffs, all of which must be equal, and the backoffs.
 fn saturate(preset: Preset, rate_bps: u32, rts: bool, mac_ack_rate: MacAckRate, bytes: u32) -> (Ns, Vec<u64>) {
     let mut rig = Rig::new(AirConfig {
-        positions_m: vec![[0.0, 0.0], [150.0, 0.0]],
-        data_rates_bps: vec![rate_bps; 2],
+        positions_m: vec![[0.0, 0.0], [150.0, 0.0]].into(),
+        data_rates_bps: IdVec::filled(rate_bps, 2),
         ..tuned(plain(preset, &[]), |radio| {
             radio.propagation = Propagation::TwoRay { capture_db: 10.0 };
             radio.rts_threshold_bytes = if rts { 0 } else { NEVER_RTS };
             radio.mac_ack_rate = mac_ack_rate;
         })
     });
-    (0..2).for_each(|id| rig.air.enqueue(0, 0, unicast(id, 1, bytes), false).unwrap());
+    (0..2).for_each(|id| rig.air.enqueue(0, StationId(0), unicast(id, 1, bytes), false).unwrap());
     let mut sent = 2;
     while sent < CYCLES as u32 + 2 {
         let now = rig.air.next_at();
         rig.air.step();
         while let Some(notice) = rig.air.poll() {
-            if let Notice::Done { attempts, failure, .. } = notice {
+            if let MacEvent::Done { attempts, failure, .. } = notice {
                 assert_eq!((attempts, failure), (1, None));
-                rig.air.enqueue(now, 0, unicast(sent, 1, bytes), false).unwrap();
+                rig.air.enqueue(now, StationId(0), unicast(sent, 1, bytes), false).unwrap();
                 sent += 1;
             }
         }
     }
     rig.run(rig.air.next_at());
-    let first = if rts { Happening::SendRts } else { Happening::SendData };
+    let first = if rts { TraceEvent::SendRts } else { TraceEvent::SendData };
     let starts = rig.times(0, first);
-    let backoffs = rig.seen(0, Happening::Backoff);
+    let backoffs = rig.seen(0, TraceEvent::Backoff);
     assert!(starts.len() >= CYCLES);
     let mut slots = Vec::new();
     let mut fixed = Vec::new();

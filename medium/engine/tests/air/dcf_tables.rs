@@ -7,8 +7,8 @@
 //! Station 0 sends to station 1. A script names the fate of each attempt:
 //! `R` the RTS is lost, `D` the data is lost, `A` the ACK is lost, `k` the attempt succeeds.
 
-use pacelab_air_config::{PhyKind, Preset};
-use pacelab_engine::{Air, AirConfig, Failure, Happening, Ns, Packet, Stream};
+use pacelab_air_config::{Category, PhyKind, Preset};
+use pacelab_engine::{Air, AirConfig, Failure, IdVec, Ns, Packet, StationId, Stream, TraceEvent};
 
 use crate::{M1, MS, NEVER_RTS, Rig, STRONG, both_ways, broadcast, matrix, plain, tuned, unicast};
 
@@ -32,7 +32,7 @@ fn with_phy(config: AirConfig, phy: PhyKind) -> AirConfig {
     let config = tuned(config, |radio| {
         (radio.phy, radio.basic_rate_bps, radio.data_rate_bps) = (phy, rate_bps, rate_bps);
     });
-    AirConfig { data_rates_bps: vec![rate_bps; config.data_rates_bps.len()], ..config }
+    AirConfig { data_rates_bps: IdVec::filled(rate_bps, config.data_rates_bps.len()), ..config }
 }
 
 /// Runs the packets, queued at station 0 at 5 ms, through the attempts of a script. After the script all attempts
@@ -43,14 +43,15 @@ fn run_script(config: AirConfig, packets: &[Packet], script: &str) -> Rig {
     packets.iter().zip(0..).for_each(|(&packet, place)| rig.arrive_at(5 * MS + place, 0, packet));
     let (mut attempt, mut connected, mut cts_before, mut data_before) = (usize::MAX, true, 0, 0);
     rig.run_with(20_000 * MS, |air: &mut Air, now: Ns| {
-        let cts_sent = air.counters(now, 1).cts_sent;
-        let sender = air.counters(now, 0);
+        let cts_sent = air.counters(now, StationId(1)).cts_sent;
+        let sender = air.counters(now, StationId(0));
         let ended = (sender.rts_failures + sender.data_failures + sender.delivered_frames) as usize;
         let data_sent = sender.data_sent;
         if ended != attempt {
             (attempt, cts_before, data_before) = (ended, cts_sent, data_sent);
         }
-        // A frame on its way keeps its course: cutting the link loses the frames that begin afterwards.
+        // Frames on the air are not affected by a change of links: cutting the link loses the frames that begin
+        // afterwards.
         let connect = match script.as_bytes().get(attempt) {
             Some(b'R') => false,
             Some(b'D') => uses_rts && cts_sent == cts_before,
@@ -71,14 +72,14 @@ fn packets(count: u32) -> Vec<Packet> {
 
 /// Checks each backoff of station 0 against the largest number of slots that it may draw.
 ///
-/// The draws of a station come from its stream, so the window shows exactly: another window gives other slots for one
-/// of 20 seeds. The error model of `sinr` draws from the same stream. There the draws must stay within the window, and
+/// The draws of a station come from its random stream, so a wrong window gives a wrong draw for at least one of 20
+/// seeds. The error model of `sinr` draws from the same stream. With `sinr` the draws must stay within the window, and
 /// one of 20 must lie in its upper half.
 fn assert_windows(config: &AirConfig, packets: &[Packet], script: &str, largest: &[u32]) {
     let mut maxima = vec![0; largest.len()];
     for seed in 1..=20 {
         let rig = run_script(AirConfig { seed, ..config.clone() }, packets, script);
-        let drawn: Vec<u64> = rig.seen(0, Happening::Backoff).into_iter().map(|(_, slots)| slots).collect();
+        let drawn: Vec<u64> = rig.seen(0, TraceEvent::Backoff).into_iter().map(|(_, slots)| slots).collect();
         if config.radio.preset == SINR {
             assert_eq!(drawn.len(), largest.len());
             maxima.iter_mut().zip(drawn).for_each(|(most, slots)| *most = slots.max(*most));
@@ -119,6 +120,24 @@ fn the_window_doubles_and_adds_one_after_each_failure_and_is_reset_by_success() 
 }
 
 #[test]
+fn an_access_category_keeps_its_window_between_its_own_limits() {
+    // IEEE 802.11-2016 Table 9-137 with CWmin 31 and CWmax 1023 of 802.11b: background and best effort have these
+    // limits, video 15 and 31, voice 7 and 15.
+    let cases: [(Category, &[u32]); 4] = [
+        (Category::Background, &[63, 127, 255, 511, 1023, 1023, 31]),
+        (Category::BestEffort, &[63, 127, 255, 511, 1023, 1023, 31]),
+        (Category::Video, &[31, 31, 31, 31, 31, 31, 15]),
+        (Category::Voice, &[15, 15, 15, 15, 15, 15, 7]),
+    ];
+    for (category, largest) in cases {
+        for (threshold, script) in [(RTS, "RRRRRRk"), (NEVER_RTS, "DDDDDDk")] {
+            let config = tuned(pair(STANDARD, threshold), |radio| radio.edca = true);
+            assert_windows(&config, &[Packet { category, ..unicast(1, 1, 500) }], script, largest);
+        }
+    }
+}
+
+#[test]
 fn a_cts_resets_the_window_in_ns2_of_2001_alone() {
     let cases: [(Preset, &[u32]); 4] = [
         (NS2, &[30, 62, 126, 254, 510, 30]),
@@ -133,7 +152,7 @@ fn a_cts_resets_the_window_in_ns2_of_2001_alone() {
 
 #[test]
 fn the_window_is_reset_when_a_packet_is_given_up_and_by_a_broadcast() {
-    // Packet 1 is given up after 7 RTSs; packet 2 fails once; then come a broadcast and packet 4, which fails once.
+    // Packet 1 is dropped after 7 RTSs, packet 2 fails once. Then a broadcast and packet 4, which fails once.
     let cases: [(Preset, &[u32]); 3] = [
         (NS2, &[30, 62, 126, 254, 510, 1022, 1022, 30, 62, 30, 30, 62, 30]),
         (NS2_2001, &[62, 126, 254, 510, 1022, 1022, 30, 62, 30, 30, 62, 30]),
@@ -155,12 +174,12 @@ const DATA_LIMIT: Option<Failure> = Some(Failure::Data);
 fn assert_ends(config: &AirConfig, packets: &[Packet], script: &str, retries: &[u64], ends: Ends) {
     let rig = run_script(config.clone(), packets, script);
     let context = format!("{:?} {script}", config.radio.preset);
-    let unicasts: Vec<u32> = packets.iter().filter(|packet| packet.to.is_some()).map(|packet| packet.id).collect();
+    let unicasts: Vec<u32> = packets.iter().filter(|packet| packet.to.is_some()).map(|packet| packet.id.0).collect();
     let found: Vec<_> = rig.done(0).into_iter().filter(|(id, _, _)| unicasts.contains(id)).collect();
     let expected: Vec<_> =
         unicasts.iter().zip(ends).map(|(&id, &(attempts, failure))| (id, attempts, failure)).collect();
     assert_eq!(found, expected, "{context}");
-    let counted: Vec<u64> = rig.seen(0, Happening::Retry).into_iter().map(|(_, count)| count).collect();
+    let counted: Vec<u64> = rig.seen(0, TraceEvent::Retry).into_iter().map(|(_, count)| count).collect();
     assert_eq!(counted, retries, "{context}");
 }
 
@@ -250,22 +269,26 @@ fn data_after_the_own_cts_resets_the_receivers_counter_and_window_in_ns2_of_2001
     // Station 1 sends RTSs that nobody answers. In between it receives data after its CTS from station 0.
     for (preset, resets) in [(NS2, false), (NS2_2001, true), (STANDARD, false), (SINR, false)] {
         let config = tuned(pair(preset, RTS), |radio| radio.short_retry_limit = 12);
-        let mut rig = Rig::new(AirConfig { positions_m: vec![[0.0, 0.0]; 3], data_rates_bps: vec![M1; 3], ..config });
+        let mut rig = Rig::new(AirConfig {
+            positions_m: IdVec::filled([0.0, 0.0], 3),
+            data_rates_bps: IdVec::filled(M1, 3),
+            ..config
+        });
         rig.arrive_at(5 * MS, 1, unicast(1, 2, 10));
         let mut queued = false;
         rig.run_with(500 * MS, |air, now| {
-            if !queued && air.counters(now, 1).rts_failures == 3 {
+            if !queued && air.counters(now, StationId(1)).rts_failures == 3 {
                 queued = true;
-                air.enqueue(now, 0, unicast(2, 1, 10), false).unwrap();
+                air.enqueue(now, StationId(0), unicast(2, 1, 10), false).unwrap();
             }
         });
-        let received_at = rig.times(1, Happening::SendAck)[0];
-        let retries = rig.seen(1, Happening::Retry);
+        let received_at = rig.times(1, TraceEvent::SendAck)[0];
+        let retries = rig.seen(1, TraceEvent::Retry);
         let before = retries.iter().filter(|(at, _)| *at < received_at).count() as u64;
         assert!((3..10).contains(&before));
         let after = retries.iter().find(|(at, _)| *at > received_at).unwrap().1;
         assert_eq!(after, if resets { 1 } else { before + 1 }, "{preset:?}");
-        let drawn_after = rig.seen(1, Happening::Backoff).into_iter().find(|(at, _)| *at > received_at).unwrap().1;
+        let drawn_after = rig.seen(1, TraceEvent::Backoff).into_iter().find(|(at, _)| *at > received_at).unwrap().1;
         assert!(!resets || drawn_after <= 62, "CW 63 after one failure: {drawn_after}");
     }
 }
@@ -278,7 +301,7 @@ fn a_repeat_after_a_lost_ack_is_acknowledged_and_not_delivered_again() {
         for (script, acks, attempts) in [("AAAk", 5, 4), ("DAk", 3, 3), ("k", 2, 1)] {
             for threshold in [RTS, NEVER_RTS] {
                 let rig = run_script(pair(preset, threshold), &packets(2), script);
-                assert_eq!(rig.times(1, Happening::SendAck).len(), acks, "{preset:?} {script}");
+                assert_eq!(rig.times(1, TraceEvent::SendAck).len(), acks, "{preset:?} {script}");
                 assert_eq!(rig.received(1), [1, 2], "{preset:?} {script}");
                 assert_eq!(rig.done(0), [(1, attempts, None), (2, 1, None)], "{preset:?} {script}");
             }

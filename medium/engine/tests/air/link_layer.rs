@@ -1,8 +1,8 @@
-//! What the presets have in common: attempts, queue, broadcasts, duplicates, rates, the link matrix; and below it the
-//! standard as written, where ns-2 differs.
+//! Behaviour that all presets share: attempts, queue, broadcasts, duplicates, rates, the link matrix. The second part
+//! covers the standard as written, where ns-2 differs.
 
 use pacelab_air_config::Preset;
-use pacelab_engine::{AirConfig, Failure, Happening};
+use pacelab_engine::{AirConfig, Failure, IdVec, StationId, TraceEvent};
 
 use crate::{FAINT, FAIR, M1, MS, NEVER_RTS, Rig, STRONG, US, both_ways, broadcast, plain, tuned, unicast, voice};
 
@@ -11,7 +11,7 @@ const PRESETS: [Preset; 2] = [Preset::Ns2, Preset::Standard];
 #[test]
 fn an_rts_and_data_without_rts_are_tried_7_times() {
     for preset in PRESETS {
-        let cases = [(0, Failure::Rts, Happening::SendRts), (NEVER_RTS, Failure::Data, Happening::SendData)];
+        let cases = [(0, Failure::Rts, TraceEvent::SendRts), (NEVER_RTS, Failure::Data, TraceEvent::SendData)];
         for (rts_threshold_bytes, failure, sent) in cases {
             let mut rig = Rig::new(tuned(plain(preset, &[(0, 2, STRONG)]), |radio| {
                 radio.rts_threshold_bytes = rts_threshold_bytes
@@ -20,7 +20,7 @@ fn an_rts_and_data_without_rts_are_tried_7_times() {
             rig.run(2_000 * MS);
             assert_eq!(rig.done(0), [(1, 7, Some(failure))]);
             assert_eq!(rig.times(0, sent).len(), 7);
-            assert_eq!(rig.times(0, Happening::Retry).len(), 6);
+            assert_eq!(rig.times(0, TraceEvent::Retry).len(), 6);
         }
     }
 }
@@ -34,7 +34,7 @@ fn frames_of_the_threshold_use_rts_and_smaller_ones_do_not() {
             let mut rig = Rig::new(tuned(plain(preset, &links), |radio| radio.rts_threshold_bytes = threshold));
             rig.start_at(5 * MS, 0, unicast(1, 1, 500));
             rig.run(100 * MS);
-            assert_eq!((rig.times(0, Happening::SendRts).len(), rig.received(1)), (rts, vec![1]));
+            assert_eq!((rig.times(0, TraceEvent::SendRts).len(), rig.received(1)), (rts, vec![1]));
         }
     }
 }
@@ -43,15 +43,16 @@ fn frames_of_the_threshold_use_rts_and_smaller_ones_do_not() {
 fn the_interface_queue_holds_50_and_drops_the_last() {
     for preset in PRESETS {
         let mut rig = Rig::new(plain(preset, &both_ways(&[(0, 1, STRONG)])));
-        let taken: Vec<u32> = (0..60).filter(|&id| rig.air.enqueue(0, 0, unicast(id, 1, 100), false).is_ok()).collect();
+        let taken: Vec<u32> =
+            (0..60).filter(|&id| rig.air.enqueue(0, StationId(0), unicast(id, 1, 100), false).is_ok()).collect();
         assert_eq!(taken, (0..51).collect::<Vec<u32>>()); // one in service
-        assert_eq!(rig.air.enqueue(0, 0, unicast(60, 1, 100), false), Err(unicast(60, 1, 100)));
-        // A routing packet goes before all others; the last one leaves for it.
-        assert_eq!(rig.air.enqueue(0, 0, unicast(61, 1, 100), true), Err(unicast(50, 1, 100)));
+        assert_eq!(rig.air.enqueue(0, StationId(0), unicast(60, 1, 100), false), Err(unicast(60, 1, 100)));
+        // A routing packet goes before all others and displaces the last one.
+        assert_eq!(rig.air.enqueue(0, StationId(0), unicast(61, 1, 100), true), Err(unicast(50, 1, 100)));
         rig.run(1_000 * MS);
         assert_eq!(rig.received(1)[..3], [0, 61, 1]);
         assert_eq!(rig.received(1).len(), 51);
-        assert_eq!(rig.seen(0, Happening::DropQueue).len(), 9 + 1 + 1);
+        assert_eq!(rig.seen(0, TraceEvent::DropQueue).len(), 9 + 1 + 1);
     }
 }
 
@@ -62,15 +63,15 @@ fn voice_goes_first_in_its_own_order_and_the_others_give_way() {
         let mut rig = Rig::new(tuned(plain(preset, &links), |radio| (radio.voice_first, radio.queue_pkts) = (true, 4)));
         // 0 is served at once; 1 and 2 wait, 10 and 11 pass them; 12 and 13 push out 2, then 1
         for id in 0..3 {
-            rig.air.enqueue(0, 0, unicast(id, 1, 100), false).unwrap();
+            rig.air.enqueue(0, StationId(0), unicast(id, 1, 100), false).unwrap();
         }
         for id in [10, 11] {
-            rig.air.enqueue(0, 0, voice(id, 1, 100), false).unwrap();
+            rig.air.enqueue(0, StationId(0), voice(id, 1, 100), false).unwrap();
         }
-        assert_eq!(rig.air.enqueue(0, 0, unicast(3, 1, 100), false), Err(unicast(3, 1, 100)));
-        assert_eq!(rig.air.enqueue(0, 0, voice(12, 1, 100), false), Err(unicast(2, 1, 100)));
-        assert_eq!(rig.air.enqueue(0, 0, voice(13, 1, 100), false), Err(unicast(1, 1, 100)));
-        assert_eq!(rig.air.enqueue(0, 0, voice(14, 1, 100), false), Err(voice(14, 1, 100)));
+        assert_eq!(rig.air.enqueue(0, StationId(0), unicast(3, 1, 100), false), Err(unicast(3, 1, 100)));
+        assert_eq!(rig.air.enqueue(0, StationId(0), voice(12, 1, 100), false), Err(unicast(2, 1, 100)));
+        assert_eq!(rig.air.enqueue(0, StationId(0), voice(13, 1, 100), false), Err(unicast(1, 1, 100)));
+        assert_eq!(rig.air.enqueue(0, StationId(0), voice(14, 1, 100), false), Err(voice(14, 1, 100)));
         rig.run(1_000 * MS);
         assert_eq!(rig.received(1), [0, 10, 11, 12, 13]);
     }
@@ -80,7 +81,7 @@ fn voice_goes_first_in_its_own_order_and_the_others_give_way() {
 fn voice_waits_its_turn_where_it_has_no_priority() {
     let mut rig = Rig::new(plain(Preset::Standard, &both_ways(&[(0, 1, STRONG)])));
     for packet in [unicast(0, 1, 100), unicast(1, 1, 100), voice(10, 1, 100)] {
-        rig.air.enqueue(0, 0, packet, false).unwrap();
+        rig.air.enqueue(0, StationId(0), packet, false).unwrap();
     }
     rig.run(1_000 * MS);
     assert_eq!(rig.received(1), [0, 1, 10]);
@@ -91,15 +92,15 @@ fn a_broadcast_is_sent_once_at_the_basic_rate_and_not_acknowledged() {
     for (preset, airtime_us) in [(Preset::Ns2, 192 + 134 * 8), (Preset::Standard, 192 + 136 * 8)] {
         let links = [(0, 1, STRONG), (0, 2, STRONG), (0, 3, FAINT)];
         let mut rig = Rig::new(AirConfig {
-            data_rates_bps: vec![11 * M1; 4],
+            data_rates_bps: IdVec::filled(11 * M1, 4),
             ..tuned(plain(preset, &links), |radio| radio.rts_threshold_bytes = 0)
         });
         rig.start_at(5 * MS, 0, broadcast(1, 100));
         rig.run(100 * MS);
         assert_eq!((rig.received(1), rig.received(2), rig.received(3)), (vec![1], vec![1], vec![]));
-        assert_eq!(rig.seen(0, Happening::SendData), [(5 * MS, airtime_us * US)]);
+        assert_eq!(rig.seen(0, TraceEvent::SendData), [(5 * MS, airtime_us * US)]);
         assert_eq!(rig.done(0), [(1, 1, None)]);
-        assert!((1..4).all(|station| rig.times(station, Happening::SendAck).is_empty()));
+        assert!((1..4).all(|station| rig.times(station, TraceEvent::SendAck).is_empty()));
     }
 }
 
@@ -110,8 +111,8 @@ fn repeats_are_acknowledged_but_delivered_once() {
         rig.start_at(5 * MS, 0, unicast(1, 1, 100));
         rig.arrive_at(6 * MS, 0, unicast(2, 1, 100));
         rig.run(3_000 * MS);
-        assert_eq!(rig.times(1, Happening::Decode).len(), 14);
-        assert_eq!(rig.times(1, Happening::SendAck).len(), 14);
+        assert_eq!(rig.times(1, TraceEvent::Decode).len(), 14);
+        assert_eq!(rig.times(1, TraceEvent::SendAck).len(), 14);
         assert_eq!(rig.received(1), [1, 2]);
     }
 }
@@ -120,8 +121,8 @@ fn repeats_are_acknowledged_but_delivered_once() {
 fn each_link_has_its_own_rate() {
     let links = both_ways(&[(0, 1, STRONG), (0, 2, STRONG), (1, 2, STRONG)]);
     let mut rig = Rig::new(AirConfig {
-        data_rates_bps: vec![11 * M1, 2 * M1, M1],
-        link_rates_bps: vec![(0, 2, 2 * M1)],
+        data_rates_bps: vec![11 * M1, 2 * M1, M1].into(),
+        link_rates_bps: vec![(StationId(0), StationId(2), 2 * M1)],
         ..plain(Preset::Ns2, &links)
     });
     rig.start_at(5 * MS, 0, unicast(1, 1, 516)); // 550 B: 192 + 400 us at 11 Mbit/s
@@ -129,7 +130,7 @@ fn each_link_has_its_own_rate() {
     rig.start_at(40 * MS, 1, unicast(3, 0, 516)); // the sender's own rate: 192 + 2200
     rig.start_at(60 * MS, 2, unicast(4, 0, 516)); // 192 + 4400
     rig.run(100 * MS);
-    let airtimes = |station| rig.seen(station, Happening::SendData).iter().map(|&(_, ns)| ns / US).collect::<Vec<_>>();
+    let airtimes = |station| rig.seen(station, TraceEvent::SendData).iter().map(|&(_, ns)| ns / US).collect::<Vec<_>>();
     assert_eq!((airtimes(0), airtimes(1), airtimes(2)), (vec![592, 2392], vec![2392], vec![4392 + 200]));
 }
 
@@ -141,7 +142,7 @@ fn the_matrix_says_who_decodes_and_who_senses_in_each_direction() {
         rig.start_at(5 * MS, 0, broadcast(1, 100));
         rig.start_at(20 * MS, 4, broadcast(2, 100));
         rig.run(50 * MS);
-        let locks: Vec<usize> = (0..5).map(|station| rig.times(station, Happening::Lock).len()).collect();
+        let locks: Vec<usize> = (0..5).map(|station| rig.times(station, TraceEvent::Lock).len()).collect();
         assert_eq!(locks, [1, 1, 1, 1, 0]);
         let received: Vec<Vec<u32>> = (0..5).map(|station| rig.received(station)).collect();
         assert_eq!(received, [vec![2], vec![1], vec![], vec![], vec![]]);
@@ -156,7 +157,7 @@ fn a_bystander_holds_the_nav_that_the_rts_announces() {
     rig.start_at(5 * MS, 0, unicast(1, 1, 100));
     rig.run(50 * MS);
     let rts_end = 5_352 * US;
-    assert_eq!(rig.seen(2, Happening::Nav)[0], (rts_end, rts_end + (30 + 304 + 1264 + 304) * US));
+    assert_eq!(rig.seen(2, TraceEvent::Nav)[0], (rts_end, rts_end + (30 + 304 + 1264 + 304) * US));
 }
 
 #[test]
@@ -164,11 +165,11 @@ fn an_extra_backoff_follows_a_delivered_frame_and_no_other() {
     for preset in PRESETS {
         let starts = |links: &[(u32, u32, f64)], slots: u32| {
             let mut rig = Rig::new(plain(preset, links));
-            rig.air.set_extra_backoff(0, slots, false);
+            rig.air.set_extra_backoff(StationId(0), slots, false);
             rig.start_at(5 * MS, 0, unicast(1, 1, 100));
             rig.arrive_at(5 * MS + US, 0, unicast(2, 1, 100));
             rig.run(2_000 * MS);
-            rig.times(0, Happening::SendData)
+            rig.times(0, TraceEvent::SendData)
         };
         // Delivered: the second frame starts 100 slots of 20 us later, the first when it would anyway.
         let heard = both_ways(&[(0, 1, STRONG)]);
@@ -186,14 +187,14 @@ fn an_extra_backoff_by_the_clock_passes_on_a_busy_medium_too() {
     for preset in PRESETS {
         let second = |slots: u32, wall_clock: bool, between: bool| {
             let mut rig = Rig::new(plain(preset, &both_ways(&[(0, 1, STRONG), (0, 2, STRONG), (1, 2, STRONG)])));
-            rig.air.set_extra_backoff(0, slots, wall_clock);
+            rig.air.set_extra_backoff(StationId(0), slots, wall_clock);
             rig.start_at(5 * MS, 0, unicast(1, 1, 100));
             rig.arrive_at(5 * MS + US, 0, unicast(2, 1, 100));
             if between {
                 rig.start_at(12 * MS, 2, unicast(3, 1, 100));
             }
             rig.run(200 * MS);
-            rig.times(0, Happening::SendData)[1]
+            rig.times(0, TraceEvent::SendData)[1]
         };
         let plainly = second(0, false, false);
         for wall_clock in [false, true] {
@@ -213,9 +214,9 @@ fn a_packet_that_finds_the_medium_idle_for_difs_leaves_at_once() {
         let mut rig = Rig::new(plain(Preset::Standard, &[(0, 1, STRONG)]));
         rig.arrive_at(arrives, 0, broadcast(1, 100));
         rig.run(50 * MS);
-        assert_eq!(rig.times(0, Happening::SendData), [leaves]);
-        // The backoff after it is drawn when it has gone, not before.
-        assert_eq!(rig.times(0, Happening::Backoff), [leaves + (192 + 8 * 136) * US]);
+        assert_eq!(rig.times(0, TraceEvent::SendData), [leaves]);
+        // The backoff after it is drawn when it has been sent, not before.
+        assert_eq!(rig.times(0, TraceEvent::Backoff), [leaves + (192 + 8 * 136) * US]);
     }
 }
 
@@ -225,8 +226,8 @@ fn a_packet_that_finds_the_medium_busy_waits_difs_and_a_backoff() {
     rig.start_at(5 * MS, 1, broadcast(1, 100)); // until 6.280
     rig.arrive_at(6 * MS, 0, broadcast(2, 100));
     rig.run(50 * MS);
-    let slots = rig.seen(0, Happening::Backoff)[0].1;
-    assert_eq!(rig.times(0, Happening::SendData), [6_280 * US + 50 * US + slots * 20 * US]);
+    let slots = rig.seen(0, TraceEvent::Backoff)[0].1;
+    assert_eq!(rig.times(0, TraceEvent::SendData), [6_280 * US + 50 * US + slots * 20 * US]);
 }
 
 #[test]
@@ -235,8 +236,8 @@ fn a_garbled_frame_is_followed_by_eifs() {
     rig.start_at(5 * MS, 1, broadcast(1, 100));
     rig.arrive_at(6 * MS, 0, broadcast(2, 100));
     rig.run(50 * MS);
-    let slots = rig.seen(0, Happening::Backoff)[0].1;
-    assert_eq!(rig.times(0, Happening::SendData), [6_280 * US + 364 * US + slots * 20 * US]);
+    let slots = rig.seen(0, TraceEvent::Backoff)[0].1;
+    assert_eq!(rig.times(0, TraceEvent::SendData), [6_280 * US + 364 * US + slots * 20 * US]);
 }
 
 #[test]
@@ -249,12 +250,12 @@ fn a_good_frame_ends_eifs() {
     rig.start_at(6_254 * US - 1264 * US, 3, broadcast(3, 98));
     rig.arrive_at(6 * MS, 0, broadcast(4, 98));
     rig.run(50 * MS);
-    assert_eq!(rig.times(0, Happening::Decode), [6_578 * US]);
-    let slots = rig.seen(0, Happening::Backoff)[0].1;
-    assert_eq!(rig.times(0, Happening::SendData), [6_578 * US + 50 * US + slots * 20 * US]);
+    assert_eq!(rig.times(0, TraceEvent::Decode), [6_578 * US]);
+    let slots = rig.seen(0, TraceEvent::Backoff)[0].1;
+    assert_eq!(rig.times(0, TraceEvent::SendData), [6_578 * US + 50 * US + slots * 20 * US]);
 }
 
-/// 1 asks 0 for leave; 2 is heard by 0 alone.
+/// Station 1 sends an RTS to station 0. Only station 0 hears station 2.
 fn with_rts(power_w: f64) -> Rig {
     let mut links = both_ways(&[(0, 1, STRONG)]);
     links.push((2, 0, power_w));
@@ -263,13 +264,13 @@ fn with_rts(power_w: f64) -> Rig {
 
 #[test]
 fn a_cts_asks_the_nav_alone_not_the_energy_on_the_air() {
-    // 2's frame begins during the RTS, which survives it, and lasts beyond; ns-2 refuses here.
+    // The frame of 2 begins during the RTS, which survives, and ends after it. ns-2 sends no CTS here.
     let mut rig = with_rts(FAIR);
     rig.start_at(5 * MS, 1, unicast(1, 0, 100));
     rig.start_at(5 * MS + 100 * US, 2, broadcast(2, 2000));
     rig.run(50 * MS);
-    assert_eq!(rig.times(0, Happening::SendCts), [5_362 * US]);
-    assert!(rig.times(0, Happening::RefuseCts).is_empty());
+    assert_eq!(rig.times(0, TraceEvent::SendCts), [5_362 * US]);
+    assert!(rig.times(0, TraceEvent::RefuseCts).is_empty());
     assert_eq!(rig.received(0), [1]);
 }
 
@@ -284,8 +285,8 @@ fn a_cts_is_refused_while_the_nav_is_set() {
     rig.start_at(6 * MS, 1, unicast(1, 0, 100));
     rig.run(7 * MS);
     let nav_until = (5_666 + 10 + 192 + 8 * 1036 + 10 + 304) * US;
-    assert_eq!(rig.seen(0, Happening::Nav), [(5_666 * US, nav_until)]);
-    assert_eq!(rig.times(0, Happening::RefuseCts), [6_362 * US]);
+    assert_eq!(rig.seen(0, TraceEvent::Nav), [(5_666 * US, nav_until)]);
+    assert_eq!(rig.times(0, TraceEvent::RefuseCts), [6_362 * US]);
 }
 
 #[test]
@@ -311,5 +312,5 @@ fn a_missing_ack_is_noticed_after_sifs_a_slot_and_the_preamble() {
     rig.start_at(5 * MS, 0, unicast(1, 2, 98));
     rig.run(50 * MS);
     // data 1264, then 10 + 20 + 192
-    assert_eq!(rig.times(0, Happening::Retry)[0], 5 * MS + (1264 + 222) * US);
+    assert_eq!(rig.times(0, TraceEvent::Retry)[0], 5 * MS + (1264 + 222) * US);
 }

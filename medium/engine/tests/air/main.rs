@@ -1,5 +1,5 @@
-//! The engine from outside: scenes of a few stations, told by the tap. Expected times are sums made by hand, in
-//! microseconds, from IEEE 802.11b's intervals and, where it differs, from what ns-2 was seen to do.
+//! The engine through its public interface: scenes of a few stations, checked by the trace. Expected times are sums by
+//! hand, in microseconds, from the intervals of IEEE 802.11b, or from observed behaviour of ns-2 where ns-2 differs.
 //!
 //! ```text
 //! long preamble 192   RTS 20 B at 1 Mbit/s: 192 + 160 = 352   CTS, ACK 14 B: 192 + 112 = 304
@@ -8,6 +8,7 @@
 
 mod closed_forms;
 mod dcf_tables;
+mod edca;
 mod link_layer;
 mod ns2_rules;
 mod properties;
@@ -15,22 +16,24 @@ mod radios;
 mod rules_table;
 
 use pacelab_air_config::{Category, MacAckRate, PhyKind, Preset, Propagation, Radio};
-use pacelab_engine::{Air, AirConfig, Failure, Happening, NEVER, Notice, Ns, Packet, Record, Stream};
+use pacelab_engine::{
+    Air, AirConfig, Failure, IdVec, MacEvent, NEVER, Ns, Packet, PacketId, StationId, Stream, TraceEvent, TraceRecord,
+};
 
-// The rig: a few stations, frames that start when a test wants them to, and what the tap and the notices tell.
+// The rig: a few stations, frames that start at given times, and the records of the trace and the MAC events.
 
 pub(crate) const US: Ns = 1_000;
 pub(crate) const MS: Ns = 1_000_000;
 pub(crate) const M1: u32 = 1_000_000;
 pub(crate) const NEVER_RTS: u32 = u32::MAX;
 
-/// Powers for matrices, in W: 10 dB and more apart where it matters.
+/// Powers for matrices, in W. They are at least 10 dB apart.
 pub(crate) const STRONG: f64 = 1e-7;
 pub(crate) const FAIR: f64 = 1e-9;
 /// Sensed (1.559e-11), not decodable (3.652e-10).
 pub(crate) const FAINT: f64 = 1e-10;
 
-/// 1 Mbit/s everywhere, no RTS, limits 7 and 4, tap on; stations at the origin unless the propagation is told.
+/// 1 Mbit/s everywhere, no RTS, limits 7 and 4, trace on. All stations are at the origin.
 pub(crate) fn plain(preset: Preset, links: &[(u32, u32, f64)]) -> AirConfig {
     let stations = links.iter().map(|&(a, b, _)| a.max(b) + 1).max().unwrap_or(1) as usize;
     AirConfig {
@@ -49,12 +52,12 @@ pub(crate) fn plain(preset: Preset, links: &[(u32, u32, f64)]) -> AirConfig {
             propagation: matrix(links),
         },
         seed: 1,
-        positions_m: vec![[0.0, 0.0]; stations],
+        positions_m: IdVec::filled([0.0, 0.0], stations),
         links: None,
-        data_rates_bps: vec![M1; stations],
+        data_rates_bps: IdVec::filled(M1, stations),
         link_rates_bps: Vec::new(),
         overhead_bytes: None,
-        tap: true,
+        trace: true,
     }
 }
 
@@ -75,7 +78,7 @@ pub(crate) fn both_ways(pairs: &[(u32, u32, f64)]) -> Vec<(u32, u32, f64)> {
 }
 
 pub(crate) fn unicast(id: u32, to: u32, bytes: u32) -> Packet {
-    Packet { id, to: Some(to), bytes, category: Category::default(), rates: None }
+    Packet { id: PacketId(id), to: Some(StationId(to)), bytes, category: Category::default(), rates: None }
 }
 
 pub(crate) fn voice(id: u32, to: u32, bytes: u32) -> Packet {
@@ -83,22 +86,22 @@ pub(crate) fn voice(id: u32, to: u32, bytes: u32) -> Packet {
 }
 
 pub(crate) fn broadcast(id: u32, bytes: u32) -> Packet {
-    Packet { id, to: None, bytes, category: Category::default(), rates: None }
+    Packet { id: PacketId(id), to: None, bytes, category: Category::default(), rates: None }
 }
 
 pub(crate) struct Rig {
     pub air: Air,
     preset: Preset,
     seed: u64,
-    pub notices: Vec<Notice>,
-    pub records: Vec<Record>,
+    pub mac_events: Vec<MacEvent>,
+    pub records: Vec<TraceRecord>,
     plan: Vec<(Ns, u32, Packet)>,
 }
 
 impl Rig {
     pub fn new(config: AirConfig) -> Self {
         let (preset, seed) = (config.radio.preset, config.seed);
-        Rig { air: Air::new(config), preset, seed, notices: Vec::new(), records: Vec::new(), plan: Vec::new() }
+        Rig { air: Air::new(config), preset, seed, mac_events: Vec::new(), records: Vec::new(), plan: Vec::new() }
     }
 
     /// Plans the first packet of `station` so that its frame starts at `at`, on a medium that it finds idle: ns-2 lets
@@ -113,17 +116,17 @@ impl Rig {
         self.plan.push((at - wait, station, packet));
     }
 
-    /// Plans that a packet comes to the station's queue at `at`.
+    /// Plans the arrival of a packet at the station's queue at `at`.
     pub fn arrive_at(&mut self, at: Ns, station: u32, packet: Packet) {
         self.plan.push((at, station, packet));
     }
 
-    /// Runs all that happens until `end`.
+    /// Runs all events until `end`.
     pub fn run(&mut self, end: Ns) {
         self.run_with(end, |_, _| {});
     }
 
-    /// The same, asking `each` after every step.
+    /// The same, and calls `each` after every step.
     pub fn run_with(&mut self, end: Ns, mut each: impl FnMut(&mut Air, Ns)) {
         let mut plan = std::mem::take(&mut self.plan);
         plan.sort_by_key(|&(at, _, _)| std::cmp::Reverse(at));
@@ -135,12 +138,12 @@ impl Rig {
             }
             if planned <= self.air.next_at() {
                 let (at, station, packet) = plan.pop().unwrap();
-                self.air.enqueue(at, station, packet, false).unwrap();
+                self.air.enqueue(at, StationId(station), packet, false).unwrap();
             } else {
                 self.air.step();
             }
-            while let Some(notice) = self.air.poll() {
-                self.notices.push(notice);
+            while let Some(event) = self.air.poll() {
+                self.mac_events.push(event);
             }
             each(&mut self.air, at);
         }
@@ -148,33 +151,33 @@ impl Rig {
         self.records.sort_by_key(|record| (record.at, record.station));
     }
 
-    /// When this happened at the station, and the records' values.
-    pub fn seen(&self, station: u32, what: Happening) -> Vec<(Ns, u64)> {
-        let here = self.records.iter().filter(|record| record.station == station && record.what == what);
-        here.map(|record| (record.at, record.value)).collect()
+    /// Times and values of the records of this kind at the station.
+    pub fn seen(&self, station: u32, what: TraceEvent) -> Vec<(Ns, u64)> {
+        let records = self.records.iter().filter(|record| record.station.0 == station && record.what == what);
+        records.map(|record| (record.at, record.value)).collect()
     }
 
-    pub fn times(&self, station: u32, what: Happening) -> Vec<Ns> {
+    pub fn times(&self, station: u32, what: TraceEvent) -> Vec<Ns> {
         self.seen(station, what).into_iter().map(|(at, _)| at).collect()
     }
 
-    /// Packets that came to `station`.
+    /// Packets that `station` received.
     pub fn received(&self, station: u32) -> Vec<u32> {
-        let mine = |notice: &Notice| match *notice {
-            Notice::Received { station: at, packet, .. } if at == station => Some(packet),
+        let mine = |event: &MacEvent| match *event {
+            MacEvent::Received { station: at, packet, .. } if at.0 == station => Some(packet.0),
             _ => None,
         };
-        self.notices.iter().filter_map(mine).collect()
+        self.mac_events.iter().filter_map(mine).collect()
     }
 
-    /// (packet, attempts, failure) of all that `station` is done with.
+    /// (packet, attempts, failure) of all packets that `station` has finished.
     pub fn done(&self, station: u32) -> Vec<(u32, u32, Option<Failure>)> {
-        let mine = |notice: &Notice| match *notice {
-            Notice::Done { station: at, packet, attempts, failure } if at == station => {
-                Some((packet.id, attempts, failure))
+        let mine = |event: &MacEvent| match *event {
+            MacEvent::Done { station: at, packet, attempts, failure } if at.0 == station => {
+                Some((packet.id.0, attempts, failure))
             }
             _ => None,
         };
-        self.notices.iter().filter_map(mine).collect()
+        self.mac_events.iter().filter_map(mine).collect()
     }
 }

@@ -1,9 +1,9 @@
-//! What holds for any stations, packets and seed.
+//! Properties for any stations, packets and seed.
 
 use std::collections::BTreeMap;
 
 use pacelab_air_config::{Category, MacAckRate, Preset, Propagation};
-use pacelab_engine::{AirConfig, Happening, Notice, Ns, Packet, Record};
+use pacelab_engine::{Air, AirConfig, Id, IdVec, MacEvent, Ns, Packet, PacketId, StationId, TraceEvent, TraceRecord};
 use proptest::prelude::*;
 
 use crate::{M1, MS, NEVER_RTS, plain, tuned};
@@ -14,7 +14,7 @@ const STATIONS: u32 = 6;
 struct Scene {
     config: AirConfig,
     /// (at, station, packet)
-    plan: Vec<(Ns, u32, Packet)>,
+    plan: Vec<(Ns, StationId, Packet)>,
 }
 
 fn scenes() -> impl Strategy<Value = Scene> {
@@ -27,8 +27,8 @@ fn scenes() -> impl Strategy<Value = Scene> {
         let [standard, rts, data_acks] = choices;
         let config = AirConfig {
             seed,
-            positions_m: places,
-            data_rates_bps: vec![rate; STATIONS as usize],
+            positions_m: places.into(),
+            data_rates_bps: IdVec::filled(rate, STATIONS as usize),
             ..tuned(plain(if standard { Preset::Standard } else { Preset::Ns2 }, &[]), |radio| {
                 radio.propagation = Propagation::TwoRay { capture_db: 10.0 };
                 radio.rts_threshold_bytes = if rts { 0 } else { NEVER_RTS };
@@ -40,8 +40,9 @@ fn scenes() -> impl Strategy<Value = Scene> {
             .into_iter()
             .enumerate()
             .map(|(id, (at, station, offset, bytes))| {
-                let to = offset.map(|offset| (station + offset) % STATIONS);
-                (at, station, Packet { id: id as u32, to, bytes, category: Category::default(), rates: None })
+                let to = offset.map(|offset| StationId((station + offset) % STATIONS));
+                let id = PacketId(id as u32);
+                (at, StationId(station), Packet { id, to, bytes, category: Category::default(), rates: None })
             })
             .collect();
         plan.sort_by_key(|&(at, _, packet)| (at, packet.id));
@@ -49,10 +50,10 @@ fn scenes() -> impl Strategy<Value = Scene> {
     })
 }
 
-/// Plays the scene and asks for the outlook at each step: (the latest "not before" since anything came from outside, the
-/// reception that followed).
+/// Plays the scene and asks for the outlook at each step: (the latest "not before" since anything came from outside,
+/// the reception that followed).
 fn outlooks(scene: &Scene, end: Ns) -> Vec<(Ns, Ns)> {
-    let mut air = pacelab_engine::Air::new(scene.config.clone());
+    let mut air = Air::new(scene.config.clone());
     let mut plan = scene.plan.iter().peekable();
     let (mut not_before, mut found) = (0, Vec::new());
     loop {
@@ -67,8 +68,8 @@ fn outlooks(scene: &Scene, end: Ns) -> Vec<(Ns, Ns)> {
         } else {
             air.step();
         }
-        while let Some(notice) = air.poll() {
-            if matches!(notice, Notice::Received { .. }) {
+        while let Some(event) = air.poll() {
+            if matches!(event, MacEvent::Received { .. }) {
                 found.push((not_before, air.now()));
             }
         }
@@ -80,19 +81,19 @@ fn outlooks(scene: &Scene, end: Ns) -> Vec<(Ns, Ns)> {
 }
 
 struct Outcome {
-    records: Vec<Record>,
-    notices: Vec<Notice>,
-    /// When each of them came.
+    records: Vec<TraceRecord>,
+    mac_events: Vec<MacEvent>,
+    /// When each of them occurred.
     told_at: Vec<Ns>,
     steps: u64,
-    refused: Vec<u32>,
+    refused: Vec<PacketId>,
     /// Packets that wait in queues; whether each station serves one cannot be seen from outside.
     waiting: usize,
 }
 
 fn play(scene: &Scene, end: Ns) -> Outcome {
-    let mut air = pacelab_engine::Air::new(scene.config.clone());
-    let (mut notices, mut told_at, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+    let mut air = Air::new(scene.config.clone());
+    let (mut mac_events, mut told_at, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     let mut plan = scene.plan.iter().peekable();
     loop {
         let planned = plan.peek().map_or(Ns::MAX, |&&(at, _, _)| at);
@@ -105,22 +106,22 @@ fn play(scene: &Scene, end: Ns) -> Outcome {
         } else {
             air.step();
         }
-        while let Some(notice) = air.poll() {
-            notices.push(notice);
+        while let Some(event) = air.poll() {
+            mac_events.push(event);
             told_at.push(air.now());
         }
     }
-    let waiting = (0..STATIONS).map(|station| air.queue_pkts(station)).sum();
-    Outcome { records: air.take_records(), notices, told_at, steps: air.steps(), refused, waiting }
+    let waiting = (0..STATIONS).map(StationId).map(|station| air.queue_pkts(station)).sum();
+    Outcome { records: air.take_records(), mac_events, told_at, steps: air.steps(), refused, waiting }
 }
 
-/// How often each packet was done, and how often received by whom.
-fn fates(notices: &[Notice]) -> (BTreeMap<u32, u32>, BTreeMap<(u32, u32), u32>) {
+/// How often each packet was finished, and how often each station received it.
+fn fates(mac_events: &[MacEvent]) -> (BTreeMap<PacketId, u32>, BTreeMap<(PacketId, StationId), u32>) {
     let (mut done, mut received) = (BTreeMap::new(), BTreeMap::new());
-    for notice in notices {
-        match *notice {
-            Notice::Done { packet, .. } => *done.entry(packet.id).or_default() += 1,
-            Notice::Received { packet, station, .. } => *received.entry((packet, station)).or_default() += 1,
+    for event in mac_events {
+        match *event {
+            MacEvent::Done { packet, .. } => *done.entry(packet.id).or_default() += 1,
+            MacEvent::Received { packet, station, .. } => *received.entry((packet, station)).or_default() += 1,
         }
     }
     (done, received)
@@ -140,16 +141,16 @@ proptest! {
     fn same_seed_same_records(scene in scenes()) {
         let (first, again) = (play(&scene, 300 * MS), play(&scene, 300 * MS));
         prop_assert_eq!(first.records, again.records);
-        prop_assert_eq!(first.notices, again.notices);
+        prop_assert_eq!(first.mac_events, again.mac_events);
     }
 
     /// Without a tap, frames that met no other are locked on and ended at once.
     #[test]
     fn without_a_tap_all_goes_the_same_way(scene in scenes()) {
-        let mut untapped = scene.clone();
-        untapped.config.tap = false;
-        let (first, again) = (play(&scene, 300 * MS), play(&untapped, 300 * MS));
-        prop_assert_eq!(first.notices, again.notices);
+        let mut untraced = scene.clone();
+        untraced.config.trace = false;
+        let (first, again) = (play(&scene, 300 * MS), play(&untraced, 300 * MS));
+        prop_assert_eq!(first.mac_events, again.mac_events);
         prop_assert_eq!(first.told_at, again.told_at);
         prop_assert_eq!(first.steps, again.steps);
     }
@@ -158,20 +159,20 @@ proptest! {
     fn every_packet_ends_exactly_once(scene in scenes()) {
         // 30 s: seven attempts of all 120 packets take less.
         let outcome = play(&scene, 30_000 * MS);
-        let (done, received) = fates(&outcome.notices);
+        let (done, received) = fates(&outcome.mac_events);
         prop_assert_eq!(outcome.waiting, 0);
         for &(_, station, packet) in &scene.plan {
             let refused = outcome.refused.iter().filter(|&&id| id == packet.id).count() as u32;
             let ended = done.get(&packet.id).copied().unwrap_or(0);
-            prop_assert_eq!(refused + ended, 1, "packet {}", packet.id);
-            for other in 0..STATIONS {
+            prop_assert_eq!(refused + ended, 1, "packet {:?}", packet.id);
+            for other in (0..STATIONS).map(StationId) {
                 let times = received.get(&(packet.id, other)).copied().unwrap_or(0);
                 let wanted = other != station && refused == 0 && packet.to.is_none_or(|to| to == other);
-                prop_assert!(times <= u32::from(wanted), "packet {} at {}", packet.id, other);
+                prop_assert!(times <= u32::from(wanted), "packet {:?} at {:?}", packet.id, other);
             }
         }
-        for notice in &outcome.notices {
-            if let Notice::Done { packet: Packet { id, to: Some(to), .. }, failure: None, .. } = *notice {
+        for event in &outcome.mac_events {
+            if let MacEvent::Done { packet: Packet { id, to: Some(to), .. }, failure: None, .. } = *event {
                 prop_assert_eq!(received.get(&(id, to)), Some(&1), "acknowledged, so received");
             }
         }
@@ -181,7 +182,7 @@ proptest! {
     fn what_is_not_done_yet_still_waits(scene in scenes(), end in 1..60 * MS) {
         let outcome = play(&scene, end);
         let offered = scene.plan.iter().filter(|&&(at, _, _)| at <= end).count();
-        let left = offered - outcome.refused.len() - fates(&outcome.notices).0.len();
+        let left = offered - outcome.refused.len() - fates(&outcome.mac_events).0.len();
         // Waiting, and at most one in service at each station.
         prop_assert!(outcome.waiting <= left && left <= outcome.waiting + STATIONS as usize);
     }
@@ -191,9 +192,9 @@ proptest! {
         let outcome = play(&scene, 300 * MS);
         let mut free_at = [0; STATIONS as usize];
         for record in &outcome.records {
-            let sends = [Happening::SendRts, Happening::SendCts, Happening::SendData, Happening::SendAck];
+            let sends = [TraceEvent::SendRts, TraceEvent::SendCts, TraceEvent::SendData, TraceEvent::SendAck];
             if sends.contains(&record.what) {
-                let free_at = &mut free_at[record.station as usize];
+                let free_at = &mut free_at[record.station.index()];
                 prop_assert!(*free_at <= record.at);
                 *free_at = record.at + record.value;
             }

@@ -14,7 +14,9 @@
 //! ```
 
 use pacelab_air_config::{PhyKind, Preset};
-use pacelab_engine::{Air, AirConfig, Failure, Happening, Ns, Overlap, Packet, Patience, Rules, Stream};
+use pacelab_engine::{
+    Air, AirConfig, Failure, IdVec, Ns, Overlap, Packet, ResponseTimeout, Rules, StationId, Stream, TraceEvent,
+};
 
 use crate::{FAINT, FAIR, M1, MS, NEVER_RTS, Rig, STRONG, US, both_ways, broadcast, matrix, plain, tuned, unicast};
 
@@ -36,7 +38,7 @@ fn at_rate(config: AirConfig, phy: PhyKind, rate_bps: u32) -> AirConfig {
     let config = tuned(config, |radio| {
         (radio.phy, radio.basic_rate_bps, radio.data_rate_bps) = (phy, rate_bps, rate_bps);
     });
-    AirConfig { data_rates_bps: vec![rate_bps; config.data_rates_bps.len()], ..config }
+    AirConfig { data_rates_bps: IdVec::filled(rate_bps, config.data_rates_bps.len()), ..config }
 }
 
 #[test]
@@ -49,7 +51,7 @@ fn the_table_of_rules_is_the_one_written_here() {
             phy,
             overhead_bytes,
             overlap,
-            patience,
+            response_timeout,
             cw_inclusive,
             immediate_access,
             defer_timer,
@@ -70,9 +72,9 @@ fn the_table_of_rules_is_the_one_written_here() {
         assert_eq!(overhead_bytes, [34, 28, 36, 36][place]);
         let (pairwise, sum, model) = (Overlap::PairwiseFirstLock, Overlap::CumulativeSinr, Overlap::ErrorModel);
         assert_eq!(overlap, [pairwise, pairwise, sum, model][place]);
-        let of_2001 = Patience::Announced { cts_ns: 10_000, ack_ns: 50_000 };
-        let (whole, start) = (Patience::WholeResponse(4_000), Patience::ReceptionStart);
-        assert_eq!(patience, [whole, of_2001, start, start][place]);
+        let of_2001 = ResponseTimeout::Announced { cts_ns: 10_000, ack_ns: 50_000 };
+        let (whole, start) = (ResponseTimeout::WholeResponse(4_000), ResponseTimeout::ReceptionStart);
+        assert_eq!(response_timeout, [whole, of_2001, start, start][place]);
         assert_eq!(cw_inclusive, [false, false, true, true][place]);
         assert_eq!(immediate_access, [false, false, true, true][place]);
         assert_eq!(defer_timer, [false, true, false, false][place]);
@@ -96,7 +98,7 @@ fn a_data_frame_lasts_as_long_as_the_headers_of_its_preset_say() {
             let mut rig = Rig::new(at_rate(plain(preset, &[(0, 1, STRONG)]), PhyKind::B, rate_bps));
             rig.start_at(5 * MS, 0, unicast(1, 1, 100));
             rig.run(6 * MS);
-            assert_eq!(rig.seen(0, Happening::SendData)[0], (5 * MS, airtime_ns), "{preset:?}");
+            assert_eq!(rig.seen(0, TraceEvent::SendData)[0], (5 * MS, airtime_ns), "{preset:?}");
         }
     });
 }
@@ -129,14 +131,14 @@ fn a_missing_response_is_noticed_after_the_timeout_of_the_preset() {
     let (cts, ack) = ([318, 324, 222, 222], [318, 364, 222, 222]);
     each(|place, preset| {
         for (config, sent, wait_us) in [
-            (with_rts(preset, &[(0, 1, STRONG)]), Happening::SendRts, cts[place]),
-            (plain(preset, &[(0, 1, STRONG)]), Happening::SendData, ack[place]),
+            (with_rts(preset, &[(0, 1, STRONG)]), TraceEvent::SendRts, cts[place]),
+            (plain(preset, &[(0, 1, STRONG)]), TraceEvent::SendData, ack[place]),
         ] {
             let mut rig = Rig::new(config);
             rig.start_at(5 * MS, 0, unicast(1, 1, 100)); // 1 is not heard
             rig.run(10 * MS);
             let (at, airtime_ns) = rig.seen(0, sent)[0];
-            assert_eq!(rig.times(0, Happening::Retry)[0], at + airtime_ns + wait_us * US, "{preset:?}");
+            assert_eq!(rig.times(0, TraceEvent::Retry)[0], at + airtime_ns + wait_us * US, "{preset:?}");
         }
     });
 }
@@ -154,8 +156,8 @@ fn ofdm_has_the_timeouts_of_its_own_preamble() {
         let mut rig = Rig::new(at_rate(plain(preset, &[(0, 1, STRONG)]), phy, 6 * M1));
         rig.arrive_at(5 * MS, 0, unicast(1, 1, 100));
         rig.run(10 * MS);
-        let (at, airtime_ns) = rig.seen(0, Happening::SendData)[0];
-        assert_eq!(rig.times(0, Happening::Retry)[0], at + airtime_ns + wait_us * US, "{preset:?} {phy:?}");
+        let (at, airtime_ns) = rig.seen(0, TraceEvent::SendData)[0];
+        assert_eq!(rig.times(0, TraceEvent::Retry)[0], at + airtime_ns + wait_us * US, "{preset:?} {phy:?}");
     }
 }
 
@@ -170,16 +172,16 @@ fn a_station_that_sent_a_cts_waits_for_the_data_as_the_preset_says() {
         rig.start_at(5 * MS, 1, unicast(1, 0, 100));
         let mut cut = false;
         rig.run_with(20 * MS, |air, now| {
-            if !cut && air.counters(now, 0).cts_sent == 1 {
+            if !cut && air.counters(now, StationId(0)).cts_sent == 1 {
                 cut = true;
                 air.set_propagation(matrix(&[(0, 1, STRONG)])); // the data is lost
-                air.enqueue(now, 0, broadcast(2, 100), false).unwrap();
+                air.enqueue(now, StationId(0), broadcast(2, 100), false).unwrap();
             }
         });
-        let (at, airtime_ns) = rig.seen(0, Happening::SendCts)[0];
-        let slots = rig.seen(0, Happening::Backoff)[0].1;
+        let (at, airtime_ns) = rig.seen(0, TraceEvent::SendCts)[0];
+        let slots = rig.seen(0, TraceEvent::Backoff)[0].1;
         let expected = at + airtime_ns + (free_us[place] + 50 + 20 * slots) * US;
-        assert_eq!(rig.times(0, Happening::SendData)[0], expected, "{preset:?}");
+        assert_eq!(rig.times(0, TraceEvent::SendData)[0], expected, "{preset:?}");
     });
 }
 
@@ -193,7 +195,7 @@ fn a_packet_that_finds_the_medium_idle_leaves_as_the_preset_says() {
             rig.run(10 * MS);
             let drawn = Stream::new(seed, 0).below(31);
             let wait_us = [50 + 20 * Ns::from(drawn), 50, 0, 0][place];
-            assert_eq!(rig.times(0, Happening::SendData)[0], 5 * MS + wait_us * US, "{preset:?}");
+            assert_eq!(rig.times(0, TraceEvent::SendData)[0], 5 * MS + wait_us * US, "{preset:?}");
         }
     });
 }
@@ -211,7 +213,7 @@ fn a_packet_that_finds_the_medium_busy_draws_0_to_cw_or_one_less() {
                 rig.start_at(5 * MS, 1, broadcast(1, 100));
                 rig.arrive_at(arrives_us * US, 0, broadcast(2, 100));
                 rig.run(6 * MS);
-                drawn = drawn.max(rig.seen(0, Happening::Backoff).first().map_or(0, |&(_, slots)| slots));
+                drawn = drawn.max(rig.seen(0, TraceEvent::Backoff).first().map_or(0, |&(_, slots)| slots));
             }
             assert_eq!(drawn, most, "{preset:?}");
         }
@@ -224,12 +226,12 @@ fn data_follows_its_cts_after_sifs_and_in_ns2_of_2001_after_difs() {
         let mut rig = Rig::new(with_rts(preset, &both_ways(&[(0, 1, STRONG)])));
         rig.start_at(5 * MS, 0, unicast(1, 1, 100));
         rig.run(20 * MS);
-        let (at, airtime_ns) = rig.seen(1, Happening::SendCts)[0];
+        let (at, airtime_ns) = rig.seen(1, TraceEvent::SendCts)[0];
         let wait_us = [10, 50, 10, 10][place];
-        assert_eq!(rig.times(0, Happening::SendData), [at + airtime_ns + wait_us * US], "{preset:?}");
+        assert_eq!(rig.times(0, TraceEvent::SendData), [at + airtime_ns + wait_us * US], "{preset:?}");
         assert_eq!(
-            rig.times(1, Happening::SendAck),
-            [rig.times(0, Happening::SendData)[0] + (DATA_US[place] + 10) * US]
+            rig.times(1, TraceEvent::SendAck),
+            [rig.times(0, TraceEvent::SendData)[0] + (DATA_US[place] + 10) * US]
         );
     });
 }
@@ -246,7 +248,7 @@ fn data_is_given_up_after_4_attempts_with_rts_and_7_without_and_one_more_in_2001
         let mut heard = true;
         rig.run_with(500 * MS, |air, now| {
             // The data is lost each time: 1 does not hear 0 from the CTS to the end of the exchange.
-            let hear = air.counters(now, 1).cts_sent == air.counters(now, 0).data_failures;
+            let hear = air.counters(now, StationId(1)).cts_sent == air.counters(now, StationId(0)).data_failures;
             if hear != heard {
                 heard = hear;
                 let links: &[_] = if hear { &[(0, 1, STRONG), (1, 0, STRONG)] } else { &[(1, 0, STRONG)] };
@@ -257,13 +259,13 @@ fn data_is_given_up_after_4_attempts_with_rts_and_7_without_and_one_more_in_2001
     });
 }
 
-// What each kind of reception leaves behind. Station 0 has a broadcast to send. It comes while 0 hears the frame, so that
-// 0 draws a backoff. `countdown_starts` is what is left once the slots of this backoff are taken from the start of the
-// broadcast.
+// What each kind of reception leaves behind. Station 0 has a broadcast to send. It comes while 0 hears the frame, so
+// that 0 draws a backoff. `countdown_starts` is what is left once the slots of this backoff are taken from the start of
+// the broadcast.
 
 fn countdown_starts(rig: &Rig) -> Ns {
-    let slots = rig.seen(0, Happening::Backoff)[0].1;
-    rig.times(0, Happening::SendData)[0] - slots * 20 * US
+    let slots = rig.seen(0, TraceEvent::Backoff)[0].1;
+    rig.times(0, TraceEvent::SendData)[0] - slots * 20 * US
 }
 
 /// Sends frames towards station 0, each as (sender, start in us, packet), and cuts the link from 1 to 0 after the first
@@ -280,7 +282,7 @@ fn observe(config: AirConfig, frames: &[(u32, Ns, Packet)], arrives_us: Ns) -> R
     rig.arrive_at(arrives_us * US, 0, broadcast(90, 100));
     let mut cut = false;
     rig.run_with(60 * MS, |air, now| {
-        let sent = air.counters(now, 1);
+        let sent = air.counters(now, StationId(1));
         if !cut && sent.rts_sent + sent.cts_sent + sent.data_sent + sent.ack_sent > 0 {
             cut = true;
             air.set_propagation(matrix(&kept));
@@ -297,7 +299,7 @@ fn a_good_frame_for_all_or_for_the_station_leaves_difs() {
         assert_eq!(countdown_starts(&rig), (end_us + 50) * US, "{preset:?}");
         // Data for the station: the ACK after SIFS, then DIFS.
         let rig = observe(plain(preset, &both_ways(&[(0, 1, STRONG)])), &[(1, 5_000, unicast(1, 0, 100))], 5_500);
-        assert_eq!(rig.times(0, Happening::SendAck), [(end_us + 10) * US], "{preset:?}");
+        assert_eq!(rig.times(0, TraceEvent::SendAck), [(end_us + 10) * US], "{preset:?}");
         assert_eq!(countdown_starts(&rig), (end_us + 10 + 304 + 50) * US, "{preset:?}");
     });
 }
@@ -307,7 +309,7 @@ fn a_good_frame_for_others_sets_the_nav_to_what_it_announces() {
     each(|place, preset| {
         let data_us = DATA_US[place];
         let waits = |rig: &Rig, end_us: Ns, nav_us: Ns| {
-            assert_eq!(rig.seen(0, Happening::Nav), [(end_us * US, (end_us + nav_us) * US)], "{preset:?}");
+            assert_eq!(rig.seen(0, TraceEvent::Nav), [(end_us * US, (end_us + nav_us) * US)], "{preset:?}");
             assert_eq!(countdown_starts(rig), (end_us + nav_us + 50) * US, "{preset:?}");
         };
         let links = [(1, 0, STRONG), (1, 2, STRONG), (2, 1, STRONG)];
@@ -319,12 +321,12 @@ fn a_good_frame_for_others_sets_the_nav_to_what_it_announces() {
         waits(&rig, 5_352, 30 + 304 + data_us + 304);
         // CTS: two SIFS, data, ACK.
         let rig = observe(with_rts(preset, &links), &[(2, 5_000, unicast(1, 1, 100))], 5_500);
-        assert_eq!(rig.times(1, Happening::SendCts), [5_362 * US]);
+        assert_eq!(rig.times(1, TraceEvent::SendCts), [5_362 * US]);
         waits(&rig, 5_666, 20 + data_us + 304);
         // ACK: nothing.
         let rig = observe(plain(preset, &links), &[(2, 5_000, unicast(1, 1, 100))], 5_000 + data_us + 100);
-        assert_eq!(rig.times(0, Happening::Decode), [(5_000 + data_us + 10 + 304) * US], "{preset:?}");
-        assert!(rig.seen(0, Happening::Nav).is_empty());
+        assert_eq!(rig.times(0, TraceEvent::Decode), [(5_000 + data_us + 10 + 304) * US], "{preset:?}");
+        assert!(rig.seen(0, TraceEvent::Nav).is_empty());
         assert_eq!(countdown_starts(&rig), (5_000 + data_us + 10 + 304 + 50) * US, "{preset:?}");
     });
 }
@@ -339,9 +341,9 @@ fn a_shorter_nav_does_not_replace_a_longer_one() {
         let rig = observe(config, &frames, 5_200);
         let long_us = 192 + 8 * ([34, 28, 36, 36][place] + 2000);
         let until = (5_352 + 30 + 304 + long_us + 304) * US;
-        let set: Vec<_> = rig.seen(0, Happening::Nav).into_iter().filter(|&(at, _)| at < until).collect();
+        let set: Vec<_> = rig.seen(0, TraceEvent::Nav).into_iter().filter(|&(at, _)| at < until).collect();
         assert_eq!(set, [(5_352 * US, until)], "{preset:?}");
-        assert!(rig.times(0, Happening::Decode).contains(&((5_400 + DATA_US[place]) * US)));
+        assert!(rig.times(0, TraceEvent::Decode).contains(&((5_400 + DATA_US[place]) * US)));
     });
 }
 
@@ -365,7 +367,7 @@ fn a_collision_leaves_eifs_after_the_frame_that_was_being_received() {
         let frames = [(1, 5_000, broadcast(1, 100)), (2, 5_300, broadcast(2, 20))];
         let rig = observe(plain(preset, &links), &frames, 5_500);
         assert!(rig.received(0).is_empty());
-        assert_eq!(rig.times(0, Happening::Collide), [5_300 * US], "{preset:?}");
+        assert_eq!(rig.times(0, TraceEvent::Collide), [5_300 * US], "{preset:?}");
         assert_eq!(countdown_starts(&rig), (5_000 + DATA_US[place] + after_us[place]) * US, "{preset:?}");
     });
 }
@@ -395,7 +397,7 @@ fn a_good_frame_ends_eifs_but_not_the_nav_that_ns2_holds() {
         let frames = [(1, 5_000, unicast(1, 2, 100)), (3, 4_990, broadcast(3, 100))];
         let rig = observe(plain(preset, &links), &frames, 5_500);
         let ack_end_us = 5_000 + data_us + 10 + 304;
-        assert_eq!(rig.times(0, Happening::Decode), [ack_end_us * US], "{preset:?}");
+        assert_eq!(rig.times(0, TraceEvent::Decode), [ack_end_us * US], "{preset:?}");
         assert_eq!(countdown_starts(&rig), (ack_end_us + after_us[place]) * US, "{preset:?}");
     });
 }
@@ -411,8 +413,8 @@ fn a_frame_that_begins_while_the_station_sends_cannot_be_received() {
         rig.start_at(5_500 * US, 1, broadcast(1, 100));
         rig.run(60 * MS);
         assert!(rig.received(0).is_empty());
-        let second = rig.times(0, Happening::SendData)[1];
-        let slots = rig.seen(0, Happening::Backoff).into_iter().rfind(|&(at, _)| at < second).unwrap().1;
+        let second = rig.times(0, TraceEvent::SendData)[1];
+        let slots = rig.seen(0, TraceEvent::Backoff).into_iter().rfind(|&(at, _)| at < second).unwrap().1;
         let end_us = 5_500 + DATA_US[place];
         assert_eq!(second - slots * 20 * US, (end_us + after_us[place]) * US, "{preset:?}");
     });
@@ -432,13 +434,13 @@ fn a_nav_is_exact_or_in_whole_microseconds_as_the_preset_says() {
             let mut rig = Rig::new(config);
             rig.start_at(5 * MS, 1, unicast(1, 2, 100));
             rig.run(50 * MS);
-            let (at, until) = rig.seen(0, Happening::Nav)[0];
+            let (at, until) = rig.seen(0, TraceEvent::Nav)[0];
             assert_eq!(until - at, nav_us * US, "{preset:?}");
         }
     });
 }
 
-// When a CTS leaves.
+// When a CTS is sent.
 
 #[test]
 fn a_cts_is_refused_as_the_preset_says() {
@@ -447,7 +449,7 @@ fn a_cts_is_refused_as_the_preset_says() {
     let (busy, eifs) = ([true, true, false, false], [true, true, false, false]);
     each(|place, preset| {
         let answers = |rig: &Rig| {
-            (rig.times(0, Happening::SendCts).first() == Some(&(5_362 * US)), rig.times(0, Happening::RefuseCts))
+            (rig.times(0, TraceEvent::SendCts).first() == Some(&(5_362 * US)), rig.times(0, TraceEvent::RefuseCts))
         };
         let pair = both_ways(&[(0, 1, STRONG)]);
         let scene = |power_w: f64, start_us: Ns| {
@@ -457,17 +459,17 @@ fn a_cts_is_refused_as_the_preset_says() {
             rig.run(5_400 * US);
             rig
         };
-        let told = |refused: bool| if refused { (false, vec![5_362 * US]) } else { (true, vec![]) };
-        assert_eq!(answers(&scene(FAIR, 5_355)), told(busy[place]), "busy, {preset:?}");
-        assert_eq!(answers(&scene(FAINT, 4_999 - DATA_US[place])), told(eifs[place]), "EIFS, {preset:?}");
-        assert_eq!(answers(&scene(FAINT, 4_000 - DATA_US[place])), told(false), "EIFS over, {preset:?}");
-        // NAV: 2 asks 3 for leave and 0 hears the CTS.
+        let expected = |refused: bool| if refused { (false, vec![5_362 * US]) } else { (true, vec![]) };
+        assert_eq!(answers(&scene(FAIR, 5_355)), expected(busy[place]), "busy, {preset:?}");
+        assert_eq!(answers(&scene(FAINT, 4_999 - DATA_US[place])), expected(eifs[place]), "EIFS, {preset:?}");
+        assert_eq!(answers(&scene(FAINT, 4_000 - DATA_US[place])), expected(false), "EIFS over, {preset:?}");
+        // NAV: 2 sends an RTS to 3, and 0 hears the CTS.
         let links = [&pair[..], &[(2, 3, STRONG), (3, 2, STRONG), (3, 0, STRONG)]].concat();
         let mut rig = Rig::new(with_rts(preset, &links));
         rig.start_at(4_200 * US, 2, unicast(2, 3, 1000)); // its CTS ends at 4.866 ms
         rig.start_at(5 * MS, 1, unicast(1, 0, 100));
         rig.run(5_400 * US);
-        assert_eq!(answers(&rig), told(true), "NAV, {preset:?}");
+        assert_eq!(answers(&rig), expected(true), "NAV, {preset:?}");
     });
 }
 
@@ -480,42 +482,42 @@ fn arrive_to_start_at(rig: &mut Rig, preset: Preset, at: Ns, station: u32, packe
 
 #[test]
 fn an_rts_that_comes_while_a_cts_is_awaited_is_dropped_by_ns2_and_answered_by_the_standard() {
-    // 802.11a at 6 Mbit/s: RTS 20 + 32 = 52 us, CTS 44 us. 0's RTS from 5 ms to 5.052; ns-2 waits for a CTS until 5.116,
-    // the standard until 5.097, or until the end of what is being received then. 1's RTS from 5.057 to 5.109.
+    // 802.11a at 6 Mbit/s: RTS 20 + 32 = 52 us, CTS 44 us. 0's RTS from 5 ms to 5.052; ns-2 waits for a CTS until
+    // 5.116, the standard until 5.097, or until the end of what is being received then. 1's RTS from 5.057 to 5.109.
     for (preset, answered) in [(Preset::Ns2, false), (Preset::Standard, true)] {
         let mut rig = Rig::new(at_rate(with_rts(preset, &[(0, 2, STRONG), (1, 0, STRONG)]), PhyKind::A, 6 * M1));
         arrive_to_start_at(&mut rig, preset, 5_000 * US, 0, unicast(1, 2, 100));
         arrive_to_start_at(&mut rig, preset, 5_057 * US, 1, unicast(2, 0, 100));
         rig.run(5_130 * US);
-        assert_eq!(rig.times(0, Happening::Decode), [5_109 * US], "{preset:?}");
+        assert_eq!(rig.times(0, TraceEvent::Decode), [5_109 * US], "{preset:?}");
         let expected = if answered { vec![5_125 * US] } else { vec![] }; // a SIFS of 16 us later
-        assert_eq!(rig.times(0, Happening::SendCts), expected, "{preset:?}");
+        assert_eq!(rig.times(0, TraceEvent::SendCts), expected, "{preset:?}");
         let failed_at = if answered { 5_109 } else { 5_116 };
-        assert_eq!(rig.times(0, Happening::Retry), [failed_at * US], "{preset:?}");
+        assert_eq!(rig.times(0, TraceEvent::Retry), [failed_at * US], "{preset:?}");
     }
 }
 
 #[test]
 fn nothing_is_answered_while_a_response_is_pending() {
-    // ns-2 sends an ACK that falls into its own wait for an ACK only a SIFS after that wait. This is the one place where
-    // a frame for the station can end while a response is pending. 802.11a, data at 54 Mbit/s, 216 bits a symbol, the
-    // rest at 24, 96 bits: RTS, CTS and ACK 20 + 8 = 28 us, data of 35 bytes 20 + 8 = 28; SIFS 16.
-    // 0's data from 5 ms to 5.028, its wait until 5.028 + 16 + 28 + 4 = 5.076. 1's data for 0 from 5.029 to 5.057: the
-    // ACK leaves at 5.092. 3's frame for 0, an RTS or data, from 5.058 to 5.086, falls between.
-    for (bytes, sent) in [(100, Happening::SendRts), (1, Happening::SendData)] {
+    // ns-2 sends an ACK that falls into its own wait for an ACK only a SIFS after that wait. This is the one place
+    // where a frame for the station can end while a response is pending. 802.11a, data at 54 Mbit/s, 216 bits a symbol,
+    // the rest at 24, 96 bits: RTS, CTS and ACK 20 + 8 = 28 us, data of 35 bytes 20 + 8 = 28; SIFS 16. 0's data from 5
+    // ms to 5.028, its wait until 5.028 + 16 + 28 + 4 = 5.076. 1's data for 0 from 5.029 to 5.057: the ACK leaves at
+    // 5.092. 3's frame for 0, an RTS or data, from 5.058 to 5.086, falls between.
+    for (bytes, sent) in [(100, TraceEvent::SendRts), (1, TraceEvent::SendData)] {
         let links = [(0, 2, STRONG), (1, 0, STRONG), (3, 0, STRONG)];
         let config = at_rate(plain(Preset::Ns2, &links), PhyKind::A, 24 * M1);
         let config = tuned(config, |radio| radio.rts_threshold_bytes = 50);
-        let mut rig = Rig::new(AirConfig { data_rates_bps: vec![54 * M1; 4], ..config });
+        let mut rig = Rig::new(AirConfig { data_rates_bps: IdVec::filled(54 * M1, 4), ..config });
         arrive_to_start_at(&mut rig, Preset::Ns2, 5_000 * US, 0, unicast(1, 2, 1));
         arrive_to_start_at(&mut rig, Preset::Ns2, 5_029 * US, 1, unicast(2, 0, 1));
         arrive_to_start_at(&mut rig, Preset::Ns2, 5_058 * US, 3, unicast(3, 0, bytes));
         rig.run(5_130 * US);
         assert_eq!(rig.times(3, sent), [5_058 * US]);
-        assert_eq!(rig.times(0, Happening::Retry), [5_076 * US]);
-        assert_eq!(rig.times(0, Happening::Decode), [5_057 * US, 5_086 * US]);
-        assert_eq!(rig.times(0, Happening::SendAck), [5_092 * US]);
-        assert!(rig.times(0, Happening::SendCts).is_empty());
+        assert_eq!(rig.times(0, TraceEvent::Retry), [5_076 * US]);
+        assert_eq!(rig.times(0, TraceEvent::Decode), [5_057 * US, 5_086 * US]);
+        assert_eq!(rig.times(0, TraceEvent::SendAck), [5_092 * US]);
+        assert!(rig.times(0, TraceEvent::SendCts).is_empty());
         assert_eq!(rig.received(0), [2]);
     }
 }

@@ -1,4 +1,4 @@
-//! How late the daemon is, and what that means for a measurement.
+//! The lateness of the daemon, and what it means for a measurement.
 //!
 //! Limits: a delivery that is 100 us late is a fifth of the shortest data exchange (60 B at 11 Mbit/s); 1 ms is a
 //! tenth of the longest (1500 B at 2 Mbit/s with RTS). TCP over such an air waits tens of ms for an acknowledgement.
@@ -8,22 +8,22 @@ use std::collections::VecDeque;
 use pacelab_engine::Ns;
 
 const SECOND_NS: Ns = 1_000_000_000;
-/// Seconds that the present judgement looks back.
+/// Seconds that the present fidelity covers.
 const WINDOW: usize = 10;
 
-/// (median, 99th percentile) up to which the air is as good as punctual.
+/// Largest (median, 99th percentile) for valid results.
 const VALID_NS: (Ns, Ns) = (100_000, 1_000_000);
-/// (median, 99th percentile) up to which results are of some use.
+/// Largest (median, 99th percentile) for degraded results.
 const DEGRADED_NS: (Ns, Ns) = (500_000, 10_000_000);
 
 /// What the lateness means for a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fidelity {
-    /// None.
+    /// No effect.
     Valid,
-    /// Times are off; rates may be.
+    /// Times are wrong; rates may be.
     Degraded,
-    /// The machine was measured, not the air.
+    /// The result reflects the machine, not the air.
     Invalid,
 }
 
@@ -61,17 +61,17 @@ struct Second {
 /// The daemon's own lateness.
 #[derive(Debug)]
 pub struct Lateness {
-    /// Of frames handed over, since the start.
+    /// Lateness of delivered frames since the start.
     pub delivery: Histogram,
-    /// Of awakenings by the timer, since the start.
+    /// Lateness of timer wake-ups since the start.
     pub wakeup: Histogram,
     /// Frames lost outside the model, since the start.
     pub lost: u64,
     /// Seconds with deliveries or losses that were valid, degraded, invalid.
     pub seconds: [u64; 3],
-    /// The last seconds, the running one at the end.
+    /// The last seconds; the present one is the last element.
     window: VecDeque<Second>,
-    /// Number of the running second.
+    /// Number of the present second.
     running: u64,
 }
 
@@ -89,7 +89,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// A frame was due at `due` and was handed over at `now`.
+    /// Records a frame that was due at `due` and was delivered at `now`.
     pub fn delivered(&mut self, due: Ns, now: Ns) {
         self.roll(now);
         let late_ns = now.saturating_sub(due);
@@ -97,24 +97,24 @@ impl Lateness {
         self.window[WINDOW - 1].deliveries.count(late_ns);
     }
 
-    /// A frame was lost outside the model.
+    /// Records a frame that was lost outside the model.
     pub fn lost(&mut self, now: Ns) {
         self.roll(now);
         self.lost += 1;
         self.window[WINDOW - 1].lost += 1;
     }
 
-    /// The timer was to ring at `due` and was heard at `now`.
+    /// Records a timer wake-up that was due at `due` and happened at `now`.
     pub fn woken(&mut self, due: Ns, now: Ns) {
         self.wakeup.count(now.saturating_sub(due));
     }
 
-    /// The judgement of all deliveries since the start, without losses.
+    /// The fidelity of all deliveries since the start, without losses.
     pub fn since_start(&self) -> Fidelity {
         Fidelity::of(&self.delivery, 0)
     }
 
-    /// The judgement of the last seconds.
+    /// The fidelity of the last seconds.
     pub fn fidelity(&mut self, now: Ns) -> Fidelity {
         self.roll(now);
         let mut all = Second::default();
@@ -166,19 +166,19 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts one.
+    /// Adds a duration.
     pub fn count(&mut self, ns: u64) {
         self.counts[bucket(ns)] += 1;
         self.total += 1;
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// How many there are.
+    /// Number of durations.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The largest; of a difference, to the step.
+    /// The largest duration. For a difference of histograms it is exact to one step.
     pub fn max_ns(&self) -> Option<u64> {
         (self.total > 0).then_some(self.max_ns)
     }
@@ -201,7 +201,7 @@ impl Histogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// What has come since `earlier`, an earlier state of this histogram.
+    /// The durations added since `earlier`, an earlier state of this histogram.
     pub fn since(&self, earlier: &Histogram) -> Histogram {
         let counts: Vec<u64> = self.counts.iter().zip(&earlier.counts).map(|(now, then)| now - then).collect();
         let last = counts.iter().rposition(|&count| count > 0);
@@ -209,7 +209,7 @@ impl Histogram {
         Histogram { counts, total: self.total - earlier.total, max_ns }
     }
 
-    /// Forgets all.
+    /// Removes all durations.
     pub fn clear(&mut self) {
         self.counts.fill(0);
         (self.total, self.max_ns) = (0, 0);

@@ -1,5 +1,5 @@
-//! The thread of the air as others see it: what it is asked and answers, the ring of what it tells, the handle of it.
-//! `pump` is what it does, `lateness` how late it is.
+//! The interface of the air thread: commands and replies, the ring of events, and the handle of the thread. `pump` is
+//! the thread itself, `lateness` measures its lateness.
 
 pub mod lateness;
 pub mod pump;
@@ -13,37 +13,37 @@ use std::thread::{self, JoinHandle};
 use nix::sys::eventfd::EventFd;
 use nix::sys::prctl;
 use pacelab_air_config::Propagation;
-use pacelab_engine::{Counters, Ns};
+use pacelab_engine::{Counters, Ns, StationId};
 use pacelab_hwsim::mesh::Mesh;
 
 use crate::air::lateness::{Fidelity, Histogram};
-use crate::frames::{Cause, Event, Traffic};
+use crate::frames::{DropCause, Event, Traffic};
 use crate::syscalls;
 
-// Orders and answers.
+// Commands and replies.
 
-/// What the air is asked to do.
+/// A command to the air thread.
 #[derive(Debug)]
-pub enum Order {
-    /// A change; answered when it is in force.
+pub enum AirCommand {
+    /// A change. The reply comes when it is in force.
     Change(Change, SyncSender<()>),
-    /// How things stand.
+    /// A request for the present state.
     Snapshot(SyncSender<Snapshot>),
-    /// The end.
+    /// A request to stop.
     Stop,
 }
 
-/// A change of the air, for stations by number.
+/// A change of the air.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum Change {
     Position {
-        station: u32,
+        station: StationId,
         position_m: [f64; 2],
     },
     Rate {
-        station: u32,
-        to: Option<u32>,
+        station: StationId,
+        to: Option<StationId>,
         data_rate_bps: u32,
     },
     RtsThreshold {
@@ -51,22 +51,22 @@ pub enum Change {
     },
     Propagation(Propagation),
     ExtraBackoff {
-        station: u32,
+        station: StationId,
         slots: u32,
         wall_clock: bool,
     },
-    /// Only wmediumd's socket asks for it.
+    /// Only requested through wmediumd's socket.
     Mesh(Mesh),
 }
 
-/// How things stand at one moment.
+/// The state of the air at one time.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)] // PROTOCOL.md documents them under "Statistics"
 pub struct Snapshot {
     pub at: Ns,
     pub stations: Vec<StationSnapshot>,
     pub in_air: usize,
-    pub drops: [u64; Cause::ALL.len()],
+    pub drops: [u64; DropCause::ALL.len()],
     pub delivery: Histogram,
     pub wakeup: Histogram,
     pub fidelity: Fidelity,
@@ -76,7 +76,7 @@ pub struct Snapshot {
     pub cpu_ns: Ns,
 }
 
-/// How things stand at one station.
+/// The state of one station.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct StationSnapshot {
@@ -87,55 +87,55 @@ pub struct StationSnapshot {
     pub counters: Counters,
 }
 
-// The ring between the air and those who listen: when it is full, what happens is not told, and that is counted.
-// The air never waits.
+// The ring of events between the air thread and the listeners. If it is full, events are dropped and counted, so that
+// the air never waits.
 
-/// Events under way; at 5,000 a second three seconds' worth.
+/// Capacity of the ring: three seconds at 5,000 events per second.
 const RING_EVENTS: usize = 16_384;
 
-/// What both sides see.
+/// Counters shared by both sides of the ring.
 #[derive(Debug, Default)]
 pub struct Shared {
-    /// Kinds that anyone wants.
+    /// Kinds of events with a listener.
     pub wanted: AtomicU32,
     /// Events that went into the ring.
-    pub told: AtomicU64,
-    /// Events that did not.
+    pub reported: AtomicU64,
+    /// Events that were dropped.
     pub lost: AtomicU64,
 }
 
-/// The air's side.
+/// The sending side of the ring.
 #[derive(Debug)]
-pub struct Teller {
+pub struct EventSender {
     ring: SyncSender<Event>,
     shared: Arc<Shared>,
-    bell: Arc<EventFd>,
+    wakeup: Arc<EventFd>,
     rings: bool,
 }
 
-/// Both ends of a new ring; `bell` is rung when there is something to read.
-pub fn ring(shared: Arc<Shared>, bell: Arc<EventFd>) -> (Teller, Receiver<Event>) {
+/// Both sides of a new ring. `wakeup` is signalled when there is something to read.
+pub fn ring(shared: Arc<Shared>, wakeup: Arc<EventFd>) -> (EventSender, Receiver<Event>) {
     let (ring, reader) = sync_channel(RING_EVENTS);
-    (Teller { ring, shared, bell, rings: false }, reader)
+    (EventSender { ring, shared, wakeup, rings: false }, reader)
 }
 
-impl Teller {
-    /// Whether anyone wants this kind.
+impl EventSender {
+    /// Whether this kind has a listener.
     pub fn listens(&self, kind: u32) -> bool {
         self.shared.wanted.load(Relaxed) & kind != 0
     }
 
     /// Puts an event into the ring.
-    pub fn tell(&mut self, event: Event) {
-        let count = if self.ring.try_send(event).is_ok() { &self.shared.told } else { &self.shared.lost };
+    pub fn send(&mut self, event: Event) {
+        let count = if self.ring.try_send(event).is_ok() { &self.shared.reported } else { &self.shared.lost };
         count.fetch_add(1, Relaxed);
         self.rings = true;
     }
 
-    /// Rings the bell if there is anything new. Once for many events: it costs a system call.
-    pub fn ring_bell(&mut self) {
+    /// Signals the reader if there are new events. One signal serves many events, because it costs a system call.
+    pub fn notify_reader(&mut self) {
         if std::mem::take(&mut self.rings) {
-            let _ = self.bell.write(1); // fails only when the bell has been ringing for 2^64 - 1 times
+            let _ = self.wakeup.write(1); // fails only if the counter reaches 2^64 - 1
         }
     }
 }
@@ -146,7 +146,7 @@ impl Teller {
 const FIFO_PRIORITY: i32 = 20;
 const TIMER_SLACK_NS: u64 = 1;
 
-/// What real-time help the thread got.
+/// Real-time settings that the thread obtained.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct Realtime {
@@ -154,61 +154,61 @@ pub struct Realtime {
     pub timer_slack_ns: i32,
 }
 
-/// What the thread does until it is told to stop; an error is a bug.
+/// The work of the thread until it must stop. An error is a bug.
 pub type Work = Box<dyn FnOnce() -> io::Result<()> + Send>;
 
 /// The running thread.
 #[derive(Debug)]
 pub struct AirHandle {
-    orders: Sender<Order>,
-    bell: Arc<EventFd>,
+    commands: Sender<AirCommand>,
+    wakeup: Arc<EventFd>,
     thread: JoinHandle<io::Result<()>>,
-    /// What help it got.
+    /// The real-time settings that it obtained.
     pub realtime: Realtime,
 }
 
-/// Rings when the thread ends, however it does: the server must not wait for it.
-struct EndBell(Arc<EventFd>);
+/// Signals the server when the thread ends, also after a panic, so that the server does not wait for it.
+struct NotifyOnDrop(Arc<EventFd>);
 
-impl Drop for EndBell {
+impl Drop for NotifyOnDrop {
     fn drop(&mut self) {
         let _ = self.0.write(1);
     }
 }
 
 impl AirHandle {
-    /// Starts the thread for `work`, which hears `bell` for `orders`; rings `end_bell` when it ends.
+    /// Starts the thread for `work`. `wakeup` announces commands to it; `end_wakeup` is signalled when it ends.
     ///
     /// # Errors
-    /// When the kernel has no more threads.
+    /// The kernel cannot create a thread.
     pub fn start(
         work: Work,
-        orders: Sender<Order>,
-        bell: Arc<EventFd>,
-        end_bell: Arc<EventFd>,
+        commands: Sender<AirCommand>,
+        wakeup: Arc<EventFd>,
+        end_wakeup: Arc<EventFd>,
         realtime: bool,
     ) -> io::Result<Self> {
         let (report, reported) = sync_channel(1);
         let thread = thread::Builder::new().name("air".into()).spawn(move || {
-            let _rings_at_the_end = EndBell(end_bell);
+            let _rings_at_the_end = NotifyOnDrop(end_wakeup);
             let _ = report.send(prepare(realtime));
             work()
         })?;
         let realtime = reported.recv().map_err(|_| io::Error::other("the thread of the air has ended at once"))?;
-        Ok(AirHandle { orders, bell, thread, realtime })
+        Ok(AirHandle { commands, wakeup, thread, realtime })
     }
 
-    /// How things stand; None when the air has ended.
+    /// The present state, or None if the air thread has ended.
     pub fn snapshot(&self) -> Option<Snapshot> {
         let (to, from) = sync_channel(1);
-        self.order(Order::Snapshot(to))?;
+        self.command(AirCommand::Snapshot(to))?;
         from.recv().ok()
     }
 
-    /// Changes the air, and waits until that is done; None when the air has ended.
+    /// Changes the air and waits until the change is in force. None if the air thread has ended.
     pub fn change(&self, change: Change) -> Option<()> {
         let (to, from) = sync_channel(1);
-        self.order(Order::Change(change, to))?;
+        self.command(AirCommand::Change(change, to))?;
         from.recv().ok()
     }
 
@@ -220,9 +220,9 @@ impl AirHandle {
     /// Stops the air.
     ///
     /// # Errors
-    /// What ended it before, if anything did: a bug.
+    /// The air thread had ended before, which is a bug.
     pub fn stop(self) -> Result<(), String> {
-        self.order(Order::Stop);
+        self.command(AirCommand::Stop);
         match self.thread.join() {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(format!("the air has ended: {error}")),
@@ -230,14 +230,14 @@ impl AirHandle {
         }
     }
 
-    fn order(&self, order: Order) -> Option<()> {
-        self.orders.send(order).ok()?;
-        self.bell.write(1).ok()?;
+    fn command(&self, command: AirCommand) -> Option<()> {
+        self.commands.send(command).ok()?;
+        self.wakeup.write(1).ok()?;
         Some(())
     }
 }
 
-/// Asks for what helps to be punctual, for the calling thread.
+/// Requests real-time scheduling for the calling thread.
 fn prepare(realtime: bool) -> Realtime {
     let sched_fifo = realtime && syscalls::schedule_first(FIFO_PRIORITY).is_ok();
     if realtime {
@@ -249,18 +249,24 @@ fn prepare(realtime: bool) -> Realtime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frames::{Cause, Head, What};
+    use crate::frames::{DropCause, FrameEvent, FrameHead};
 
     #[test]
     fn a_full_ring_drops_and_counts_and_never_waits() {
         let shared = Arc::new(Shared::default());
-        let bell = Arc::new(EventFd::new().expect("an eventfd"));
-        let (mut teller, reader) = ring(shared.clone(), bell);
-        let event = Event { at: 0, station: 0, to: None, what: What::Drop(Cause::Queue), head: Head::of(&[]) };
-        (0..RING_EVENTS + 5).for_each(|_| teller.tell(event));
-        assert_eq!((shared.told.load(Relaxed), shared.lost.load(Relaxed)), (RING_EVENTS as u64, 5));
+        let wakeup = Arc::new(EventFd::new().expect("an eventfd"));
+        let (mut event_sender, reader) = ring(shared.clone(), wakeup);
+        let event = Event {
+            at: 0,
+            station: StationId(0),
+            to: None,
+            what: FrameEvent::Drop(DropCause::Queue),
+            head: FrameHead::of(&[]),
+        };
+        (0..RING_EVENTS + 5).for_each(|_| event_sender.send(event));
+        assert_eq!((shared.reported.load(Relaxed), shared.lost.load(Relaxed)), (RING_EVENTS as u64, 5));
         assert_eq!(reader.try_iter().count(), RING_EVENTS);
-        teller.tell(event);
+        event_sender.send(event);
         assert_eq!(reader.try_iter().count(), 1);
     }
 }

@@ -1,7 +1,7 @@
-//! The thread of the air: it waits for frames, orders and the next thing due, and for nothing else.
+//! The air thread: it waits for frames, commands and the next event.
 //!
-//! The time that counts is the carrier's (modelled); the clock only says how far it has come. So a pump that wakes late
-//! catches up at the proper moments, and its lateness shows in deliveries alone.
+//! The carrier has its own modelled time; the clock only says up to which time it may advance. A pump that wakes up
+//! late therefore executes the events at their own times, and only deliveries to hosts are late.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -19,13 +19,13 @@ use pacelab_engine::{NEVER, Ns};
 use pacelab_hwsim::mesh::Mesh;
 
 use crate::air::lateness::Lateness;
-use crate::air::{Change, Order, Snapshot, StationSnapshot, Teller};
+use crate::air::{AirCommand, Change, EventSender, Snapshot, StationSnapshot};
 use crate::frames::carrier::Carrier;
-use crate::frames::{Cause, Surroundings, Wire};
+use crate::frames::{CarrierHandler, DropCause, FrameFormat};
 
 /// Tokens of epoll beside the stations' numbers.
 const TIMER: u64 = u64::MAX;
-const BELL: u64 = u64::MAX - 1;
+const WAKEUP: u64 = u64::MAX - 1;
 
 /// Nanoseconds of CLOCK_MONOTONIC.
 pub fn clock_ns() -> Ns {
@@ -33,24 +33,24 @@ pub fn clock_ns() -> Ns {
 }
 
 fn timespec_ns(time: nix::Result<TimeSpec>) -> Ns {
-    // The clocks asked for exist on every Linux; a clock that stands still would show as such.
+    // These clocks exist on every Linux. If one failed, the returned 0 would be visible in the results.
     time.map_or(0, |time| time.tv_sec() as Ns * 1_000_000_000 + time.tv_nsec() as Ns)
 }
 
-/// Time, lateness, and who listens.
-pub struct Ledger {
-    /// The beginning, by the clock.
+/// Clock, lateness and event ring of the air thread.
+pub struct Telemetry {
+    /// The start of the air by the clock.
     pub t0: Ns,
-    /// Of what was handed over.
+    /// Lateness of deliveries and wake-ups.
     pub lateness: Lateness,
-    /// Events go here.
-    pub teller: Teller,
+    /// The event ring.
+    pub event_sender: EventSender,
 }
 
-impl Ledger {
-    /// Of an air that begins at `t0` of the clock.
-    pub fn new(t0: Ns, teller: Teller) -> Self {
-        Ledger { t0, lateness: Lateness::default(), teller }
+impl Telemetry {
+    /// Telemetry of an air that starts at `t0` of the clock.
+    pub fn new(t0: Ns, event_sender: EventSender) -> Self {
+        Telemetry { t0, lateness: Lateness::default(), event_sender }
     }
 
     /// Time of the air.
@@ -58,7 +58,7 @@ impl Ledger {
         clock_ns() - self.t0
     }
 
-    /// Notes a delivery due at `due`, and whether the host took it.
+    /// Records a delivery that was due at `due`, and whether the host accepted it.
     pub fn delivered(&mut self, due: Ns, taken: bool) {
         let now = self.now();
         if taken {
@@ -69,70 +69,70 @@ impl Ledger {
     }
 }
 
-/// The hosts around the air, and how they are read.
-pub trait Hosts: Surroundings<<Self::Wire as Wire>::Tag> + Sized {
-    /// Their frames.
-    type Wire: Wire;
+/// The hosts on the air, and how they are read.
+pub trait Hosts: CarrierHandler<<Self::FrameFormat as FrameFormat>::Tag> + Sized {
+    /// The format of their frames.
+    type FrameFormat: FrameFormat;
 
-    /// Puts what they are read from into `epoll`, under tokens of their own.
+    /// Registers the descriptors of the hosts with `epoll`.
     ///
     /// # Errors
-    /// When the kernel has no more room.
+    /// The kernel has no room left.
     fn watch(&self, epoll: &Epoll) -> io::Result<()>;
-    /// When `mind` is wanted next, or `NEVER`.
+    /// When to call `on_timer` next, or `NEVER`.
     fn wanted_at(&self) -> Ns;
-    /// Reads what `token` promised.
+    /// Reads from the descriptor of `token`.
     ///
     /// # Errors
     /// A bug.
-    fn read(&mut self, token: u64, carrier: &mut Carrier<Self::Wire>, epoll: &Epoll) -> io::Result<()>;
-    /// Sees to what has come due.
+    fn read(&mut self, token: u64, carrier: &mut Carrier<Self::FrameFormat>, epoll: &Epoll) -> io::Result<()>;
+    /// Handles expired timers.
     ///
     /// # Errors
     /// A bug.
-    fn mind(&mut self, carrier: &mut Carrier<Self::Wire>, epoll: &Epoll) -> io::Result<()>;
-    /// Changes who is where in wmediumd's network.
-    fn set_mesh(&mut self, carrier: &mut Carrier<Self::Wire>, mesh: Mesh);
-    /// Time and lateness.
-    fn ledger(&mut self) -> &mut Ledger;
+    fn on_timer(&mut self, carrier: &mut Carrier<Self::FrameFormat>, epoll: &Epoll) -> io::Result<()>;
+    /// Replaces the mesh of wmediumd's network.
+    fn set_mesh(&mut self, carrier: &mut Carrier<Self::FrameFormat>, mesh: Mesh);
+    /// Clock, lateness and event ring.
+    fn telemetry(&mut self) -> &mut Telemetry;
 }
 
 /// The air between the hosts.
 pub struct Pump<H: Hosts> {
-    carrier: Carrier<H::Wire>,
+    carrier: Carrier<H::FrameFormat>,
     hosts: H,
     t0: Ns,
-    orders: Receiver<Order>,
+    commands: Receiver<AirCommand>,
     epoll: Epoll,
     timer: TimerFd,
     armed: Ns,
-    bell: Arc<EventFd>,
+    wakeup: Arc<EventFd>,
 }
 
 impl<H: Hosts> Pump<H> {
-    /// The air between `hosts`. `bell` is rung when there are orders.
+    /// The air between `hosts`. `wakeup` is signalled when there are commands.
     ///
     /// # Errors
-    /// When the kernel has no more descriptors.
+    /// The kernel has no descriptor left.
     pub fn new(
-        carrier: Carrier<H::Wire>,
+        carrier: Carrier<H::FrameFormat>,
         mut hosts: H,
-        orders: Receiver<Order>,
-        bell: Arc<EventFd>,
+        commands: Receiver<AirCommand>,
+        wakeup: Arc<EventFd>,
     ) -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timer = TimerFd::new(TimerClock::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK)?;
         epoll.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
-        epoll.add(bell.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, BELL))?;
+        epoll.add(wakeup.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, WAKEUP))?;
         hosts.watch(&epoll)?;
-        let t0 = hosts.ledger().t0;
-        Ok(Pump { carrier, hosts, t0, orders, epoll, timer, armed: NEVER, bell })
+        let t0 = hosts.telemetry().t0;
+        Ok(Pump { carrier, hosts, t0, commands, epoll, timer, armed: NEVER, wakeup })
     }
 
-    /// Runs until it is told to stop.
+    /// Runs until a command to stop.
     ///
     /// # Errors
-    /// When waiting fails: a bug.
+    /// Waiting fails, which is a bug.
     pub fn run(&mut self) -> io::Result<()> {
         let mut ready = [EpollEvent::empty(); 32];
         loop {
@@ -144,23 +144,23 @@ impl<H: Hosts> Pump<H> {
             let now = self.now();
             let tokens = ready[..count].iter().map(EpollEvent::data);
             if tokens.clone().any(|token| token == TIMER) {
-                self.hosts.ledger().lateness.woken(self.armed, now);
+                self.hosts.telemetry().lateness.woken(self.armed, now);
             }
             self.carrier.advance(now, &mut self.hosts);
             for token in tokens {
                 match token {
                     TIMER => {}
-                    BELL => {
-                        let _ = self.bell.read(); // it has rung, so there is something to read
-                        if self.obey().is_break() {
+                    WAKEUP => {
+                        let _ = self.wakeup.read(); // it was signalled, so there is something to read
+                        if self.handle_commands().is_break() {
                             return Ok(());
                         }
                     }
                     token => self.hosts.read(token, &mut self.carrier, &self.epoll)?,
                 }
             }
-            self.hosts.mind(&mut self.carrier, &self.epoll)?;
-            self.hosts.ledger().teller.ring_bell();
+            self.hosts.on_timer(&mut self.carrier, &self.epoll)?;
+            self.hosts.telemetry().event_sender.notify_reader();
         }
     }
 
@@ -168,7 +168,7 @@ impl<H: Hosts> Pump<H> {
         clock_ns() - self.t0
     }
 
-    /// Sets the timer to what is due next.
+    /// Sets the timer to the next event.
     fn arm(&mut self) -> io::Result<()> {
         let due = self.carrier.wanted_at().min(self.hosts.wanted_at());
         if due == self.armed {
@@ -184,18 +184,18 @@ impl<H: Hosts> Pump<H> {
         Ok(())
     }
 
-    /// Carries out the orders that have come.
-    fn obey(&mut self) -> std::ops::ControlFlow<()> {
-        while let Ok(order) = self.orders.try_recv() {
-            match order {
-                Order::Change(change, done) => {
+    /// Executes the pending commands.
+    fn handle_commands(&mut self) -> std::ops::ControlFlow<()> {
+        while let Ok(command) = self.commands.try_recv() {
+            match command {
+                AirCommand::Change(change, done) => {
                     self.change(change);
-                    let _ = done.send(()); // who asked may be gone
+                    let _ = done.send(()); // the caller may be gone
                 }
-                Order::Snapshot(to) => {
+                AirCommand::Snapshot(to) => {
                     let _ = to.send(self.snapshot());
                 }
-                Order::Stop => return std::ops::ControlFlow::Break(()),
+                AirCommand::Stop => return std::ops::ControlFlow::Break(()),
             }
         }
         std::ops::ControlFlow::Continue(())
@@ -219,7 +219,7 @@ impl<H: Hosts> Pump<H> {
         let now = self.now();
         self.carrier.advance(now, &mut self.hosts);
         let carrier = &mut self.carrier;
-        let stations = (0..carrier.stations()).map(|station| StationSnapshot {
+        let stations = carrier.stations().map(|station| StationSnapshot {
             position_m: carrier.position_m(station),
             data_rate_bps: carrier.data_rate_bps(station),
             queue_pkts: carrier.queue_pkts(station),
@@ -227,12 +227,12 @@ impl<H: Hosts> Pump<H> {
             counters: carrier.counters(now, station),
         });
         let stations = stations.collect();
-        let lateness = &mut self.hosts.ledger().lateness;
+        let lateness = &mut self.hosts.telemetry().lateness;
         Snapshot {
             at: now,
             stations,
             in_air: carrier.in_air(),
-            drops: Cause::ALL.map(|cause| carrier.drops(cause)),
+            drops: DropCause::ALL.map(|cause| carrier.drops(cause)),
             delivery: lateness.delivery.clone(),
             wakeup: lateness.wakeup.clone(),
             fidelity: lateness.fidelity(now),

@@ -1,4 +1,5 @@
-//! Hosts' frames over the engine's air, without I/O and without a clock. What kind of frames is the wire's affair.
+//! Carries frames of hosts over the air of the engine, without I/O and without a clock. `FrameFormat` defines the
+//! frames.
 //!
 //! ```text
 //!   host's frame -> arrive -> who is it for -> Air -> advance -> deliver -> the other host
@@ -6,68 +7,73 @@
 //! ```
 //!
 //! Invariants
-//! 1. Time is the caller's and never runs backwards. What is due before a frame arrives happens before it.
-//! 2. A late `advance` changes nothing on the air: each step happens at its own moment, and `deliver` learns that moment.
-//! 3. A slot of the pool is taken exactly as long as its frame waits, is being sent or echoes; so the pool is bounded by
-//!    the interface queues.
+//! 1. The caller owns time, which never decreases. Events before the arrival of a frame are executed before it.
+//! 2. A late `advance` changes nothing on the air: each event happens at its own time, and `deliver` receives that
+//!    time.
+//! 3. A slot of the pool is in use exactly while its frame waits, is being sent, or may still arrive. The interface
+//!    queues
+//!    therefore limit the size of the pool.
 
 use std::collections::VecDeque;
 
 use pacelab_air_config::{PhyKind, Propagation};
-use pacelab_engine::{Air, AirConfig, Counters, Failure, Link, Notice, Ns, Packet};
+use pacelab_engine::{Air, AirConfig, Counters, Failure, IdVec, Link, MacEvent, Ns, Packet, PacketId, StationId};
 
 use crate::frames::pool::Pool;
-use crate::frames::{Cause, Delivery, Event, Fate, Surroundings, Traffic, Verdict, What, Wire, kind};
+use crate::frames::{
+    CarrierHandler, Delivery, DropCause, Event, FrameEvent, FrameFormat, Traffic, TxStatus, Verdict, kind,
+};
 
-/// A broadcast has reached all that can hear it this long after its sender is done: 30 km.
+/// Time from the end of a broadcast until it has reached all receivers: 30 km.
 const LAST_ECHO_NS: Ns = 100_000;
-/// Events are told, and queues move up in the daemon's eyes, at most so much later than they did. An awakening for each
-/// step of the air more than doubles the cost of a frame.
-const PATIENCE_NS: Ns = 1_000_000;
+/// Largest lateness of reported events and queue lengths. A wake-up for each step of the air would more than double the
+/// cost of a frame.
+const MAX_LATENESS_NS: Ns = 1_000_000;
 
 /// The air and the frames on it.
 #[derive(Debug)]
-pub struct Carrier<W: Wire> {
+pub struct Carrier<W: FrameFormat> {
     air: Air,
-    /// Who is who, and what a frame is.
-    pub wire: W,
+    /// Addresses and format of the frames.
+    pub format: W,
     pool: Pool<W::Tag>,
-    /// Broadcasts that may still arrive somewhere, until when.
-    echoes: VecDeque<(Ns, u32)>,
-    traffic: Vec<Traffic>,
-    drops: [u64; Cause::ALL.len()],
+    /// Broadcasts that may still arrive somewhere, and until when.
+    echoes: VecDeque<(Ns, PacketId)>,
+    traffic: IdVec<StationId, Traffic>,
+    drops: [u64; DropCause::ALL.len()],
 }
 
-impl<W: Wire> Carrier<W> {
-    /// A silent air.
-    pub fn new(air: AirConfig, wire: W) -> Self {
+impl<W: FrameFormat> Carrier<W> {
+    /// A carrier without frames.
+    pub fn new(air: AirConfig, format: W) -> Self {
         Carrier {
-            traffic: vec![Traffic::default(); air.positions_m.len()],
+            traffic: IdVec::filled(Traffic::default(), air.positions_m.len()),
             air: Air::new(air),
-            wire,
+            format,
             pool: Pool::default(),
             echoes: VecDeque::new(),
-            drops: [0; Cause::ALL.len()],
+            drops: [0; DropCause::ALL.len()],
         }
     }
 
-    /// When `advance` is wanted next, or `NEVER`: when a frame may have to be delivered. All else waits for that, but
-    /// at most `PATIENCE_NS`.
+    /// When to call `advance` next, or `NEVER`: when a frame may have to be delivered. Other events wait for that, but
+    /// at most
+    /// `MAX_LATENESS_NS`.
     pub fn wanted_at(&self) -> Ns {
-        self.air.no_reception_before().min(self.air.next_at().saturating_add(PATIENCE_NS))
+        self.air.no_reception_before().min(self.air.next_at().saturating_add(MAX_LATENESS_NS))
     }
 
-    /// Does all that is due at `now` or before.
-    pub fn advance(&mut self, now: Ns, around: &mut impl Surroundings<W::Tag>) {
+    /// Executes all events up to `now`.
+    pub fn advance(&mut self, now: Ns, handler: &mut impl CarrierHandler<W::Tag>) {
         while self.air.next_at() <= now {
             self.air.step();
             while let Some(notice) = self.air.poll() {
                 match notice {
-                    Notice::Received { station, from, packet, power_w } => {
-                        self.received(station, from, packet, power_w, around);
+                    MacEvent::Received { station, from, packet, power_w } => {
+                        self.received(station, from, packet, power_w, handler);
                     }
-                    Notice::Done { station, packet, attempts, failure } => {
-                        self.done(station, packet, attempts, failure, around);
+                    MacEvent::Done { station, packet, attempts, failure } => {
+                        self.done(station, packet, attempts, failure, handler);
                     }
                 }
             }
@@ -77,85 +83,92 @@ impl<W: Wire> Carrier<W> {
         }
     }
 
-    /// A slot to read a frame into; it goes back by `arrive` or `unread`.
-    pub fn slot(&mut self) -> u32 {
+    /// A slot to read a frame into. `arrive` or `unread` must follow.
+    pub fn slot(&mut self) -> PacketId {
         self.pool.take()
     }
 
-    /// The slot's bytes.
-    pub fn space(&mut self, slot: u32) -> &mut [u8] {
+    /// The bytes of the slot.
+    pub fn space(&mut self, slot: PacketId) -> &mut [u8] {
         self.pool.space(slot)
     }
 
-    /// There was no frame to read.
-    pub fn unread(&mut self, slot: u32) {
+    /// Returns a slot for which there was no frame.
+    pub fn unread(&mut self, slot: PacketId) {
         self.pool.give_back(slot);
     }
 
-    /// The host of `station` has sent the frame of `length` bytes in `slot`. Call `advance(now)` before.
+    /// Handles a frame of `length` bytes in `slot` that the host of `station` sent. Call `advance(now)` first.
     pub fn arrive(
         &mut self,
         now: Ns,
-        station: u32,
-        slot: u32,
+        station: StationId,
+        slot: PacketId,
         length: usize,
         tag: W::Tag,
-        around: &mut impl Surroundings<W::Tag>,
+        handler: &mut impl CarrierHandler<W::Tag>,
     ) -> Verdict {
         self.pool.fill(slot, length, now, tag);
-        self.traffic[station as usize].from_host += 1;
-        self.traffic[station as usize].substituted += u64::from(self.wire.is_substituted(station, &tag));
+        self.traffic[station].from_host += 1;
+        self.traffic[station].substituted += u64::from(self.format.is_substituted(station, &tag));
         let frame = self.pool.get(slot).frame();
-        let (cause, to, refused) = match self.wire.packet(station, slot, frame, &tag) {
+        let (cause, to, refused) = match self.format.packet(station, slot, frame, &tag) {
             Err(cause) => (cause, None, slot),
             Ok((packet, front)) => match self.air.enqueue(now, station, packet, front) {
                 Ok(()) => return Verdict::Taken,
-                Err(refused) => (Cause::Queue, refused.to, refused.id),
+                Err(refused) => (DropCause::Queue, refused.to, refused.id),
             },
         };
-        self.lose(now, station, to, refused, cause, around);
-        around.finish(station, now, &self.pool.get(refused).tag, 0, Fate::Refused);
+        self.lose(now, station, to, refused, cause, handler);
+        handler.finish(station, now, &self.pool.get(refused).tag, 0, TxStatus::Refused);
         self.pool.give_back(refused);
         if refused == slot { Verdict::Dropped(cause) } else { Verdict::Taken }
     }
 
-    fn received(&mut self, station: u32, from: u32, id: u32, power_w: f64, around: &mut impl Surroundings<W::Tag>) {
+    fn received(
+        &mut self,
+        station: StationId,
+        from: StationId,
+        id: PacketId,
+        power_w: f64,
+        handler: &mut impl CarrierHandler<W::Tag>,
+    ) {
         let due = self.air.now();
         let slot = self.pool.get(id);
-        if !self.wire.is_for(station, slot.frame()) {
+        if !self.format.is_for(station, slot.frame()) {
             return;
         }
-        if around.deliver(station, Delivery { due, frame: slot.frame(), tag: &slot.tag, power_w }) {
-            self.traffic[station as usize].to_host += 1;
+        if handler.deliver(station, Delivery { due, frame: slot.frame(), tag: &slot.tag, power_w }) {
+            self.traffic[station].to_host += 1;
         } else {
-            self.lose(due, from, Some(station), id, Cause::Host, around);
+            self.lose(due, from, Some(station), id, DropCause::Host, handler);
         }
     }
 
     fn done(
         &mut self,
-        station: u32,
+        station: StationId,
         packet: Packet,
         attempts: u32,
         failure: Option<Failure>,
-        around: &mut impl Surroundings<W::Tag>,
+        handler: &mut impl CarrierHandler<W::Tag>,
     ) {
         let now = self.air.now();
         let fate = match (failure, packet.to) {
-            (Some(_), _) => Fate::Failed,
-            (None, Some(_)) => Fate::Acknowledged,
-            (None, None) => Fate::Sent,
+            (Some(_), _) => TxStatus::Failed,
+            (None, Some(_)) => TxStatus::Acknowledged,
+            (None, None) => TxStatus::Sent,
         };
-        around.finish(station, now, &self.pool.get(packet.id).tag, attempts, fate);
-        if around.listens(kind::TRANSMIT) {
+        handler.finish(station, now, &self.pool.get(packet.id).tag, attempts, fate);
+        if handler.listens(kind::TRANSMIT) {
             let slot = self.pool.get(packet.id);
             let queued_ns = now - slot.arrived_at;
-            let what = What::Transmit { attempts, delivered: failure.is_none(), queued_ns };
-            around.tell(Event { at: now, station, to: packet.to, what, head: W::head(slot.frame()) });
+            let what = FrameEvent::Transmit { attempts, delivered: failure.is_none(), queued_ns };
+            handler.send_event(Event { at: now, station, to: packet.to, what, head: W::head(slot.frame()) });
         }
         if let Some(failure) = failure {
-            let cause = if failure == Failure::Rts { Cause::MacRts } else { Cause::MacData };
-            self.lose(now, station, packet.to, packet.id, cause, around);
+            let cause = if failure == Failure::Rts { DropCause::MacRts } else { DropCause::MacData };
+            self.lose(now, station, packet.to, packet.id, cause, handler);
         }
         if packet.to.is_none() {
             self.echoes.push_back((now + LAST_ECHO_NS, packet.id));
@@ -167,71 +180,71 @@ impl<W: Wire> Carrier<W> {
     fn lose(
         &mut self,
         at: Ns,
-        station: u32,
-        to: Option<u32>,
-        id: u32,
-        cause: Cause,
-        around: &mut impl Surroundings<W::Tag>,
+        station: StationId,
+        to: Option<StationId>,
+        id: PacketId,
+        cause: DropCause,
+        handler: &mut impl CarrierHandler<W::Tag>,
     ) {
         self.drops[cause as usize] += 1;
-        if around.listens(kind::DROP) {
+        if handler.listens(kind::DROP) {
             let head = W::head(self.pool.get(id).frame());
-            around.tell(Event { at, station, to, what: What::Drop(cause), head });
+            handler.send_event(Event { at, station, to, what: FrameEvent::Drop(cause), head });
         }
     }
 
     /// Counts a frame of no station as dropped.
-    pub fn count_drop(&mut self, cause: Cause) {
+    pub fn count_drop(&mut self, cause: DropCause) {
         self.drops[cause as usize] += 1;
     }
 
-    /// How many stations there are.
-    pub fn stations(&self) -> u32 {
-        self.traffic.len() as u32
+    /// All stations.
+    pub fn stations(&self) -> impl Iterator<Item = StationId> + use<W> {
+        self.traffic.ids()
     }
 
-    /// Frames that wait, are being sent or echo.
+    /// Frames that wait, are being sent, or may still arrive.
     pub fn in_air(&self) -> usize {
         self.pool.taken()
     }
 
     /// Frames lost, by cause.
-    pub fn drops(&self, cause: Cause) -> u64 {
+    pub fn drops(&self, cause: DropCause) -> u64 {
         self.drops[cause as usize]
     }
 
     /// Frames from and to the host of `station`.
-    pub fn traffic(&self, station: u32) -> Traffic {
-        self.traffic[station as usize]
+    pub fn traffic(&self, station: StationId) -> Traffic {
+        self.traffic[station]
     }
 
     /// Frames that wait at `station`, the one in service not counted.
-    pub fn queue_pkts(&self, station: u32) -> usize {
+    pub fn queue_pkts(&self, station: StationId) -> usize {
         self.air.queue_pkts(station)
     }
 
     /// The engine's counters of `station`.
-    pub fn counters(&mut self, now: Ns, station: u32) -> Counters {
+    pub fn counters(&mut self, now: Ns, station: StationId) -> Counters {
         self.air.counters(now, station).clone()
     }
 
-    /// Where `station` is, in m.
-    pub fn position_m(&self, station: u32) -> [f64; 2] {
+    /// Position of `station` in m.
+    pub fn position_m(&self, station: StationId) -> [f64; 2] {
         self.air.position_m(station)
     }
 
     /// The station's data rate where no link has its own.
-    pub fn data_rate_bps(&self, station: u32) -> u32 {
+    pub fn data_rate_bps(&self, station: StationId) -> u32 {
         self.air.data_rate_bps(station, Some(station))
     }
 
     /// Moves `station`.
-    pub fn set_position(&mut self, station: u32, position_m: [f64; 2]) {
+    pub fn set_position(&mut self, station: StationId, position_m: [f64; 2]) {
         self.air.move_station(station, position_m);
     }
 
     /// Sets the rate of a station, or of one of its links.
-    pub fn set_rate(&mut self, station: u32, to: Option<u32>, rate_bps: u32) {
+    pub fn set_rate(&mut self, station: StationId, to: Option<StationId>, rate_bps: u32) {
         match to {
             Some(to) => self.air.set_link_rate(station, to, rate_bps),
             None => self.air.set_station_rate(station, rate_bps),
@@ -244,17 +257,17 @@ impl<W: Wire> Carrier<W> {
     }
 
     /// Sets the channel that `station` sends and hears on.
-    pub fn set_channel(&mut self, station: u32, channel: u32) {
+    pub fn set_channel(&mut self, station: StationId, channel: u32) {
         self.air.set_channel(station, channel);
     }
 
     /// Sets the physical layer of `station`.
-    pub fn set_phy(&mut self, station: u32, phy: PhyKind) {
+    pub fn set_phy(&mut self, station: StationId, phy: PhyKind) {
         self.air.set_phy(station, phy);
     }
 
     /// Sets the links that leave `station` and, by sender, those to it.
-    pub fn set_links(&mut self, station: u32, leaving: Vec<Link>, arriving: impl Iterator<Item = Option<Link>>) {
+    pub fn set_links(&mut self, station: StationId, leaving: Vec<Link>, arriving: impl Iterator<Item = Option<Link>>) {
         self.air.set_links(station, leaving, arriving);
     }
 
@@ -264,12 +277,12 @@ impl<W: Wire> Carrier<W> {
     }
 
     /// Sets all links, by sender.
-    pub fn set_all_links(&mut self, links: Vec<Vec<Link>>) {
+    pub fn set_all_links(&mut self, links: IdVec<StationId, Vec<Link>>) {
         self.air.set_all_links(links);
     }
 
     /// Adds slots to the backoffs of `station`, of idle time or by the clock.
-    pub fn set_extra_backoff(&mut self, station: u32, slots: u32, wall_clock: bool) {
+    pub fn set_extra_backoff(&mut self, station: StationId, slots: u32, wall_clock: bool) {
         self.air.set_extra_backoff(station, slots, wall_clock);
     }
 }
@@ -290,21 +303,21 @@ mod tests {
     #[derive(Default)]
     struct Hosts {
         got: Vec<(u32, Ns, Vec<u8>)>,
-        told: Vec<Event>,
+        reported: Vec<Event>,
         deaf: bool,
     }
 
-    impl Surroundings<()> for Hosts {
-        fn deliver(&mut self, station: u32, Delivery { due, frame, .. }: Delivery<'_, ()>) -> bool {
-            self.got.push((station, due, frame.to_vec()));
+    impl CarrierHandler<()> for Hosts {
+        fn deliver(&mut self, station: StationId, Delivery { due, frame, .. }: Delivery<'_, ()>) -> bool {
+            self.got.push((station.0, due, frame.to_vec()));
             !self.deaf
         }
-        fn finish(&mut self, _: u32, _: Ns, (): &(), _: u32, _: Fate) {}
+        fn finish(&mut self, _: StationId, _: Ns, (): &(), _: u32, _: TxStatus) {}
         fn listens(&self, _: u32) -> bool {
             true
         }
-        fn tell(&mut self, event: Event) {
-            self.told.push(event);
+        fn send_event(&mut self, event: Event) {
+            self.reported.push(event);
         }
     }
 
@@ -324,7 +337,7 @@ mod tests {
             let slot = self.carrier.slot();
             let length = frame.len().min(self.carrier.space(slot).len());
             self.carrier.space(slot)[..length].copy_from_slice(&frame[..length]);
-            self.carrier.arrive(now, station, slot, length, (), &mut self.hosts)
+            self.carrier.arrive(now, StationId(station), slot, length, (), &mut self.hosts)
         }
 
         fn run(&mut self, until: Ns) {
@@ -342,7 +355,8 @@ mod tests {
 
     #[test]
     fn a_lone_frame_arrives_after_its_airtime() {
-        // standard: idle for longer than DIFS, so it leaves at once. Preamble 192, (1000 + 36) * 8 / 2 = 4144 us, 200 m: 667 ns
+        // standard: idle for longer than DIFS, so it leaves at once. Preamble 192, (1000 + 36) * 8 / 2 = 4144 us, 200
+        // m: 667 ns
         let mut rig = Rig::new(&line(2, 200.0, "standard"));
         let frame = packet(to(1), 1000);
         assert_eq!(rig.send(5 * MS, 0, &frame), Verdict::Taken);
@@ -351,9 +365,10 @@ mod tests {
         assert!(rig.hosts.got == [(1, arrival, frame)]);
         // SIFS 10, ACK 192 + 112 us, and back over 200 m
         let done = arrival + 10_000 + 304_000 + 667;
-        let told: Vec<_> = rig.hosts.told.iter().map(|event| (event.at, event.station, event.to, event.what)).collect();
-        let what = What::Transmit { attempts: 1, delivered: true, queued_ns: done - 5 * MS };
-        assert_eq!(told, [(done, 0, Some(1), what)]);
+        let reported: Vec<_> =
+            rig.hosts.reported.iter().map(|event| (event.at, event.station.0, event.to, event.what)).collect();
+        let what = FrameEvent::Transmit { attempts: 1, delivered: true, queued_ns: done - 5 * MS };
+        assert_eq!(reported, [(done, 0, Some(StationId(1)), what)]);
         assert_eq!(rig.carrier.in_air(), 0);
     }
 
@@ -377,25 +392,25 @@ mod tests {
         rig.run(20 * MS);
         let receivers: Vec<u32> = rig.hosts.got.iter().map(|&(station, ..)| station).collect();
         assert_eq!(receivers, [0, 2]); // 3 is 400 m away
-        assert_eq!(rig.hosts.told.len(), 1);
-        assert_eq!((rig.hosts.told[0].to, rig.carrier.in_air()), (None, 0));
+        assert_eq!(rig.hosts.reported.len(), 1);
+        assert_eq!((rig.hosts.reported[0].to, rig.carrier.in_air()), (None, 0));
     }
 
     #[test]
     fn what_cannot_be_sent_is_dropped_with_its_cause() {
         let mut rig = Rig::new(&line(2, 200.0, "ns2"));
         for (frame, cause) in [
-            (packet(to(7), 100), Cause::NoStation),
-            (packet(to(0), 100), Cause::NoStation), // its own
-            (vec![0; 13], Cause::Malformed),
-            (packet(to(1), 1505), Cause::Malformed),
-            (packet(to(1), 2400), Cause::Malformed),
+            (packet(to(7), 100), DropCause::NoStation),
+            (packet(to(0), 100), DropCause::NoStation), // its own
+            (vec![0; 13], DropCause::Malformed),
+            (packet(to(1), 1505), DropCause::Malformed),
+            (packet(to(1), 2400), DropCause::Malformed),
         ] {
             assert_eq!(rig.send(MS, 0, &frame), Verdict::Dropped(cause));
-            assert_eq!(rig.hosts.told.pop().map(|event| event.what), Some(What::Drop(cause)));
+            assert_eq!(rig.hosts.reported.pop().map(|event| event.what), Some(FrameEvent::Drop(cause)));
         }
         assert_eq!(rig.send(MS, 0, &packet(to(1), 1504)), Verdict::Taken); // a VLAN tag
-        assert_eq!((rig.carrier.drops(Cause::NoStation), rig.carrier.drops(Cause::Malformed)), (2, 3));
+        assert_eq!((rig.carrier.drops(DropCause::NoStation), rig.carrier.drops(DropCause::Malformed)), (2, 3));
         assert_eq!(rig.carrier.in_air(), 1);
     }
 
@@ -403,13 +418,13 @@ mod tests {
     fn the_queue_drops_the_last_and_a_deaf_neighbour_costs_seven_attempts() {
         let mut rig = Rig::new(&line(2, 300.0, "ns2")); // sensed, not decoded
         let verdicts: Vec<Verdict> = (0..60).map(|_| rig.send(MS, 0, &packet(to(1), 100))).collect();
-        assert_eq!(verdicts.iter().filter(|&&verdict| verdict == Verdict::Dropped(Cause::Queue)).count(), 60 - 51);
-        rig.hosts.told.clear();
+        assert_eq!(verdicts.iter().filter(|&&verdict| verdict == Verdict::Dropped(DropCause::Queue)).count(), 60 - 51);
+        rig.hosts.reported.clear();
         rig.run(60_000 * MS);
-        assert_eq!((rig.carrier.drops(Cause::MacData), rig.carrier.in_air(), rig.hosts.got.len()), (51, 0, 0));
-        let attempts = |event: &Event| matches!(event.what, What::Transmit { attempts: 7, delivered: false, .. });
-        assert_eq!(rig.hosts.told.iter().filter(|event| attempts(event)).count(), 51);
-        assert_eq!(rig.hosts.told.len(), 2 * 51);
+        assert_eq!((rig.carrier.drops(DropCause::MacData), rig.carrier.in_air(), rig.hosts.got.len()), (51, 0, 0));
+        let attempts = |event: &Event| matches!(event.what, FrameEvent::Transmit { attempts: 7, delivered: false, .. });
+        assert_eq!(rig.hosts.reported.iter().filter(|event| attempts(event)).count(), 51);
+        assert_eq!(rig.hosts.reported.len(), 2 * 51);
     }
 
     #[test]
@@ -418,7 +433,7 @@ mod tests {
         rig.hosts.deaf = true;
         rig.send(MS, 0, &packet(to(1), 100));
         rig.run(100 * MS);
-        assert_eq!((rig.carrier.drops(Cause::Host), rig.carrier.traffic(1).to_host), (1, 0));
+        assert_eq!((rig.carrier.drops(DropCause::Host), rig.carrier.traffic(StationId(1)).to_host), (1, 0));
     }
 
     #[test]
@@ -430,18 +445,21 @@ mod tests {
             rig.hosts.got.drain(..).next().map(|(_, due, _)| due - now)
         };
         assert_eq!(arrives(&mut rig, 1_000 * MS), None);
-        rig.carrier.set_position(1, [200.0, 0.0]);
+        rig.carrier.set_position(StationId(1), [200.0, 0.0]);
         // 192 + 136 * 8 / 2 us, 667 ns
         assert_eq!(arrives(&mut rig, 2_000 * MS), Some(736_667));
-        rig.carrier.set_rate(0, None, 1_000_000);
-        assert_eq!((arrives(&mut rig, 3_000 * MS), rig.carrier.data_rate_bps(0)), (Some(1_280_667), 1_000_000));
-        rig.carrier.set_rate(0, Some(1), 11_000_000);
+        rig.carrier.set_rate(StationId(0), None, 1_000_000);
+        assert_eq!(
+            (arrives(&mut rig, 3_000 * MS), rig.carrier.data_rate_bps(StationId(0))),
+            (Some(1_280_667), 1_000_000)
+        );
+        rig.carrier.set_rate(StationId(0), Some(StationId(1)), 11_000_000);
         assert_eq!(arrives(&mut rig, 4_000 * MS), Some(192_000 + 99_000 + 667)); // 98.9 us rounded up
         rig.carrier.set_rts_threshold(0);
         // RTS 352 us, SIFS, CTS 304 us, SIFS, and twice the way more
         assert_eq!(arrives(&mut rig, 5_000 * MS), Some(291_667 + 352_000 + 10_000 + 304_000 + 10_000 + 2 * 667));
         rig.carrier.set_rts_threshold(u32::MAX);
-        rig.carrier.set_extra_backoff(0, 10, false);
+        rig.carrier.set_extra_backoff(StationId(0), 10, false);
         // The second frame follows SIFS, the ACK, DIFS, 0..=31 slots and 10.
         (0..2).for_each(|_| assert_eq!(rig.send(6_000 * MS, 0, &packet(to(1), 100)), Verdict::Taken));
         rig.run(6_500 * MS);
@@ -459,7 +477,7 @@ mod tests {
             let destination = if index % 3 == 0 { EVERYONE } else { to(1) };
             rig.send(index * 200_000, 0, &packet(destination, 60));
             rig.hosts.got.clear();
-            rig.hosts.told.clear();
+            rig.hosts.reported.clear();
         }
         assert!(rig.carrier.pool.slots() <= 50 + 1 + 2 + 1, "{}", rig.carrier.pool.slots());
     }
@@ -484,10 +502,10 @@ mod tests {
             }
             rig.run(now + 60_000 * MS);
             prop_assert_eq!(rig.carrier.in_air(), 0);
-            let transmits = rig.hosts.told.iter().filter(|event| event.kind() == kind::TRANSMIT).count();
-            let given_up = rig.carrier.drops(Cause::MacData) + rig.carrier.drops(Cause::MacRts);
+            let transmits = rig.hosts.reported.iter().filter(|event| event.kind() == kind::TRANSMIT).count();
+            let given_up = rig.carrier.drops(DropCause::MacData) + rig.carrier.drops(DropCause::MacRts);
             prop_assert_eq!(transmits, taken);
-            prop_assert_eq!(rig.hosts.told.len() - transmits, dropped + given_up as usize);
+            prop_assert_eq!(rig.hosts.reported.len() - transmits, dropped + given_up as usize);
             prop_assert!(rig.hosts.got.windows(2).all(|pair| pair[0].1 <= pair[1].1));
         }
     }

@@ -1,14 +1,14 @@
-//! Ethernet frames of hosts: where they go, and how urgent they are.
+//! Ethernet frames of hosts: their destinations and access categories.
 
 use pacelab_air_config::Category;
-use pacelab_engine::Packet;
+use pacelab_engine::{Id, Packet, PacketId, StationId};
 
 use crate::config::Mac;
 use crate::frames::pool::HEADER_BYTES;
-use crate::frames::{Cause, Head, IPV4, Wire, ethertype};
+use crate::frames::{DropCause, FrameFormat, FrameHead, IPV4, ethertype};
 
 const IPV6: u16 = 0x86dd;
-/// A VLAN tag may come on top of the MTU.
+/// A VLAN tag may exceed the MTU.
 const TAG_BYTES: usize = 4;
 
 /// Ethernet frames between stations with one address each.
@@ -19,45 +19,45 @@ pub struct Ethernet {
 }
 
 impl Ethernet {
-    /// `macs` are the stations' addresses in their order.
+    /// `macs` are the addresses of the stations, in order.
     pub fn new(macs: Vec<Mac>, mtu_bytes: u32) -> Self {
         Ethernet { macs, mtu_bytes: mtu_bytes as usize }
     }
 }
 
-impl Wire for Ethernet {
+impl FrameFormat for Ethernet {
     type Tag = ();
 
-    /// All but the Ethernet header goes on the air.
-    fn packet(&self, station: u32, slot: u32, frame: &[u8], (): &()) -> Result<(Packet, bool), Cause> {
-        let destination = destination(frame).ok_or(Cause::Malformed)?;
+    /// The frame is sent without its Ethernet header.
+    fn packet(&self, station: StationId, slot: PacketId, frame: &[u8], (): &()) -> Result<(Packet, bool), DropCause> {
+        let destination = destination(frame).ok_or(DropCause::Malformed)?;
         let bytes = frame.len() - HEADER_BYTES;
         if bytes > self.mtu_bytes + TAG_BYTES {
-            return Err(Cause::Malformed);
+            return Err(DropCause::Malformed);
         }
         let to = match destination {
             Destination::Group => None,
             Destination::One(mac) => {
-                let place = self.macs.iter().position(|&other| other == mac).map(|place| place as u32);
-                Some(place.filter(|&to| to != station).ok_or(Cause::NoStation)?)
+                let place = self.macs.iter().position(|&other| other == mac).map(StationId::from_index);
+                Some(place.filter(|&to| to != station).ok_or(DropCause::NoStation)?)
             }
         };
         Ok((Packet { id: slot, to, bytes: bytes as u32, category: category(frame), rates: None }, false))
     }
 
-    fn is_for(&self, _: u32, _: &[u8]) -> bool {
+    fn is_for(&self, _: StationId, _: &[u8]) -> bool {
         true
     }
 
-    fn head(frame: &[u8]) -> Head {
-        Head::of(frame)
+    fn head(frame: &[u8]) -> FrameHead {
+        FrameHead::of(frame)
     }
 }
 
-/// Where a frame wants to go.
+/// The destination of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// All that hear it.
+    /// All stations that hear it.
     Group,
     /// One address.
     One(Mac),

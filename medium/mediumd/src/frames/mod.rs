@@ -1,7 +1,7 @@
-//! Frames over the air, without I/O and without a clock: the words that carrier and sides share.
+//! Frames over the air, without I/O and without a clock: the types that the carrier and its callers share.
 //!
-//! An event is what listeners are told, small enough to be passed through a ring; its head is what the frame says of
-//! itself. `Wire` and `Surroundings` are the carrier's two sides: what a frame is, where it goes, and what is told of it.
+//! An event is a report to listeners that is small enough for the ring; its head is the beginning of the frame.
+//! `FrameFormat` defines what a frame is. `CarrierHandler` receives delivered frames, outcomes and events.
 
 pub mod carrier;
 pub mod ethernet;
@@ -10,7 +10,7 @@ pub mod radio;
 
 use std::net::Ipv4Addr;
 
-use pacelab_engine::{Ns, Packet};
+use pacelab_engine::{Ns, Packet, PacketId, StationId};
 use serde::Serialize;
 
 use crate::frames::pool::HEADER_BYTES;
@@ -28,7 +28,7 @@ pub mod kind {
 
 /// Why a frame did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum DropCause {
     /// Given up after the last RTS.
     MacRts,
     /// Given up after the last data frame.
@@ -39,24 +39,30 @@ pub enum Cause {
     NoStation,
     /// Too short, or longer than the MTU.
     Malformed,
-    /// The receiving host's TAP took no more.
+    /// The TAP of the receiving host was full.
     Host,
 }
 
-impl Cause {
+impl DropCause {
     /// All causes.
-    pub const ALL: [Cause; 6] =
-        [Cause::MacRts, Cause::MacData, Cause::Queue, Cause::NoStation, Cause::Malformed, Cause::Host];
+    pub const ALL: [DropCause; 6] = [
+        DropCause::MacRts,
+        DropCause::MacData,
+        DropCause::Queue,
+        DropCause::NoStation,
+        DropCause::Malformed,
+        DropCause::Host,
+    ];
 
     /// The name on the socket.
     pub fn name(self) -> &'static str {
         match self {
-            Cause::MacRts => "mac-rts",
-            Cause::MacData => "mac-data",
-            Cause::Queue => "queue",
-            Cause::NoStation => "no-station",
-            Cause::Malformed => "malformed",
-            Cause::Host => "host",
+            DropCause::MacRts => "mac-rts",
+            DropCause::MacData => "mac-data",
+            DropCause::Queue => "queue",
+            DropCause::NoStation => "no-station",
+            DropCause::Malformed => "malformed",
+            DropCause::Host => "host",
         }
     }
 }
@@ -66,19 +72,19 @@ impl Cause {
 pub struct Event {
     /// When, in modelled time.
     pub at: Ns,
-    /// The transmitter; of `Cause::Host` too.
-    pub station: u32,
+    /// The transmitter, also for `DropCause::Host`.
+    pub station: StationId,
     /// The receiver; None: all, or no station.
-    pub to: Option<u32>,
+    pub to: Option<StationId>,
     /// What.
-    pub what: What,
+    pub what: FrameEvent,
     /// The frame.
-    pub head: Head,
+    pub head: FrameHead,
 }
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum FrameEvent {
     /// The link layer is done with the frame.
     Transmit {
         /// RTS and data together.
@@ -89,54 +95,60 @@ pub enum What {
         queued_ns: Ns,
     },
     /// The frame is lost.
-    Drop(Cause),
+    Drop(DropCause),
 }
 
 impl Event {
-    /// Its bit.
+    /// The bit of its kind.
     pub fn kind(&self) -> u32 {
         match self.what {
-            What::Transmit { .. } => kind::TRANSMIT,
-            What::Drop(_) => kind::DROP,
+            FrameEvent::Transmit { .. } => kind::TRANSMIT,
+            FrameEvent::Drop(_) => kind::DROP,
         }
     }
 }
 
-// The carrier's sides.
+// The interfaces of the carrier.
 
-/// The kind of frames that hosts send.
-pub trait Wire {
-    /// What comes with a frame beside its bytes.
+/// The format of the frames that hosts send.
+pub trait FrameFormat {
+    /// Data that accompanies a frame.
     type Tag: Copy + Default;
 
-    /// The engine's packet for a frame in `slot`, and whether it goes before those that wait.
+    /// The engine's packet for a frame in `slot`, and whether it is queued before all waiting packets.
     ///
     /// # Errors
-    /// Why it cannot be sent.
-    fn packet(&self, station: u32, slot: u32, frame: &[u8], tag: &Self::Tag) -> Result<(Packet, bool), Cause>;
+    /// The frame cannot be sent.
+    fn packet(
+        &self,
+        station: StationId,
+        slot: PacketId,
+        frame: &[u8],
+        tag: &Self::Tag,
+    ) -> Result<(Packet, bool), DropCause>;
 
-    /// Whether `station` hands up a frame that it has received as a broadcast.
-    fn is_for(&self, station: u32, frame: &[u8]) -> bool;
+    /// Whether `station` accepts a frame that it received as a broadcast.
+    fn is_for(&self, station: StationId, frame: &[u8]) -> bool;
 
-    /// What listeners are told of a frame.
-    fn head(frame: &[u8]) -> Head;
+    /// The head of a frame for events.
+    fn head(frame: &[u8]) -> FrameHead;
 
-    /// Whether the host asked for a rate that stands for another one on the air.
-    fn is_substituted(&self, _station: u32, _tag: &Self::Tag) -> bool {
+    /// Whether the host requested a rate that another rate replaces on the air.
+    fn is_substituted(&self, _station: StationId, _tag: &Self::Tag) -> bool {
         false
     }
 }
 
-/// What the link layer has to say of a frame that it is done with.
+/// The transmission status of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// The ACK came.
+pub enum TxStatus {
+    /// The ACK was received.
     Acknowledged,
-    /// It was sent and nobody was to acknowledge it.
+    /// It was sent without an ACK.
     Sent,
     /// The last attempt failed.
     Failed,
-    /// It was never on the air: the queue was full, or it cannot be sent.
+    /// It was never sent: the queue was full, or the frame is invalid.
     Refused,
 }
 
@@ -147,31 +159,31 @@ pub struct Delivery<'a, T> {
     pub due: Ns,
     /// As it was sent.
     pub frame: &'a [u8],
-    /// What came with it.
+    /// The data that accompanies it.
     pub tag: &'a T,
     /// Received power.
     pub power_w: f64,
 }
 
-/// What the carrier wants from around it.
-pub trait Surroundings<T> {
-    /// Hands a frame to the host of `station`; false: the host does not take it.
-    fn deliver(&mut self, station: u32, delivery: Delivery<'_, T>) -> bool;
-    /// The link layer is done with a frame of `station`.
-    fn finish(&mut self, station: u32, due: Ns, tag: &T, attempts: u32, fate: Fate);
-    /// Whether anyone listens to events of this `kind`.
+/// The environment of the carrier.
+pub trait CarrierHandler<T> {
+    /// Delivers a frame to the host of `station`. Returns whether the host accepts it.
+    fn deliver(&mut self, station: StationId, delivery: Delivery<'_, T>) -> bool;
+    /// Reports the transmission status of a frame of `station`.
+    fn finish(&mut self, station: StationId, due: Ns, tag: &T, attempts: u32, fate: TxStatus);
+    /// Whether events of this `kind` have a listener.
     fn listens(&self, kind: u32) -> bool;
-    /// Tells of an event.
-    fn tell(&mut self, event: Event);
+    /// Reports an event.
+    fn send_event(&mut self, event: Event);
 }
 
-/// What became of a frame from a host.
+/// The result of a frame from a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It waits for the air, or is on it.
     Taken,
     /// It was dropped.
-    Dropped(Cause),
+    Dropped(DropCause),
 }
 
 /// Frames from and to one station's host.
@@ -179,9 +191,9 @@ pub enum Verdict {
 pub struct Traffic {
     /// Frames that its host sent.
     pub from_host: u64,
-    /// Frames that its host took.
+    /// Frames that its host accepted.
     pub to_host: u64,
-    /// Of those from the host: at rates that the air has not, for which others stand.
+    /// Frames from the host at a rate that the air lacks and that another rate replaces.
     pub substituted: u64,
 }
 
@@ -195,7 +207,7 @@ const UDP: u8 = 17;
 /// Bytes of a frame that an event keeps: Ethernet, IPv4 with a few options, TCP without.
 const HEAD_BYTES: usize = 96;
 
-/// What an Ethernet frame carries.
+/// The ethertype of an Ethernet frame.
 pub fn ethertype(frame: &[u8]) -> Option<u16> {
     number16(frame, 12)
 }
@@ -208,29 +220,29 @@ fn number32(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// The beginning of a frame, to be told of it later.
+/// The beginning of a frame, for later description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct FrameHead {
     bytes: [u8; HEAD_BYTES],
     kept: u8,
     length: u16,
 }
 
-impl Head {
-    /// Of this frame.
+impl FrameHead {
+    /// The head of this frame.
     pub fn of(frame: &[u8]) -> Self {
         let kept = frame.len().min(HEAD_BYTES);
         let mut bytes = [0; HEAD_BYTES];
         bytes[..kept].copy_from_slice(&frame[..kept]);
-        Head { bytes, kept: kept as u8, length: frame.len() as u16 }
+        FrameHead { bytes, kept: kept as u8, length: frame.len() as u16 }
     }
 
-    /// Of a frame of `length` bytes that begins so.
+    /// The head of a frame of `length` bytes with this beginning.
     pub fn of_length(beginning: &[u8], length: usize) -> Self {
-        Head { length: length as u16, ..Head::of(beginning) }
+        FrameHead { length: length as u16, ..FrameHead::of(beginning) }
     }
 
-    /// What the frame says of itself, as far as it goes; None for something shorter than an Ethernet header.
+    /// The header fields of the frame that were kept. None if it is shorter than an Ethernet header.
     pub fn describe(&self) -> Option<Description> {
         let bytes = &self.bytes[..usize::from(self.kept)];
         let ethertype = ethertype(bytes)?;
@@ -244,7 +256,7 @@ impl Head {
     }
 }
 
-/// A frame as events tell it; see PROTOCOL.md.
+/// The description of a frame in events; see PROTOCOL.md.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Description {
     bytes: usize,
@@ -278,7 +290,7 @@ struct Tcp {
 }
 
 impl Description {
-    /// Reads an IPv4 packet of `length` bytes as far as it was kept; leaves out what is not right.
+    /// Reads the kept part of an IPv4 packet of `length` bytes. Omits invalid fields.
     fn read_ip(&mut self, packet: &[u8], length: usize) -> Option<()> {
         let &[version_and_words, tos, ..] = packet else { return None };
         let header_bytes = usize::from(version_and_words & 0x0f) * 4;
@@ -333,30 +345,30 @@ pub mod tests {
     fn a_tcp_segment_tells_its_header() {
         let mut tcp = vec![0x13, 0x89, 0x80, 0xe8, 0, 0, 0, 7, 0, 0, 0, 9, 0x80, 0x18, 1, 0xf6, 0, 0, 0, 0];
         tcp.extend([1; 12 + 100]); // 12 bytes of options, 100 of payload
-        let told = serde_json::to_value(Head::of(&ipv4(TO, 1, TCP, &tcp)).describe()).expect("JSON");
+        let reported = serde_json::to_value(FrameHead::of(&ipv4(TO, 1, TCP, &tcp)).describe()).expect("JSON");
         let expected = serde_json::json!({
             "bytes": 152, "ethertype": 2048,
             "ip": {"src": "10.0.0.1", "dst": "10.0.0.2", "protocol": 6, "id": 0x1234, "ecn": 1, "bytes": 152},
             "ports": [5001, 33000], "tcp": {"seq": 7, "ack": 9, "flags": 0x18, "window": 502}, "payload_bytes": 100,
         });
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
 
     #[test]
     fn a_datagram_tells_ports_and_a_later_fragment_none() {
         let udp = [0x13, 0x89, 0x80, 0xe8, 0, 18, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
         let mut frame = ipv4(TO, 0, UDP, &udp);
-        let described = Head::of(&frame).describe().expect("a description");
+        let described = FrameHead::of(&frame).describe().expect("a description");
         assert_eq!((described.ports, described.payload_bytes), (Some((5001, 33000)), Some(10)));
         frame[HEADER_BYTES + 7] = 1; // 8 bytes into the datagram
-        let described = Head::of(&frame).describe().expect("a description");
+        let described = FrameHead::of(&frame).describe().expect("a description");
         assert_eq!((described.ip, described.ports), (None, None));
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_described_or_not_but_never_break(frame in prop::collection::vec(any::<u8>(), 0..2400)) {
-            let described = Head::of(&frame).describe();
+            let described = FrameHead::of(&frame).describe();
             prop_assert_eq!(described.is_some(), frame.len() >= HEADER_BYTES);
         }
 
@@ -367,7 +379,7 @@ pub mod tests {
             let mut frame = ipv4(TO, 0, protocol, &[0x50; 120]);
             frame[at] = value;
             frame.truncate(cut);
-            let described = Head::of(&frame).describe().expect("an Ethernet frame");
+            let described = FrameHead::of(&frame).describe().expect("an Ethernet frame");
             prop_assert!(described.payload_bytes.unwrap_or(0) <= described.bytes);
         }
     }

@@ -1,24 +1,24 @@
-//! Frames of the kernel's simulated radios: whose they are, at which rates they go, and what the kernel is told of them.
+//! Frames of the kernel's simulated radios: their stations, their rates, and their transmission status for the kernel.
 
 use pacelab_air_config::Category;
-use pacelab_engine::{AirConfig, Packet, RateChain};
+use pacelab_engine::{AirConfig, Id, IdVec, Packet, PacketId, RateChain, StationId};
 use pacelab_hwsim::frame::{Class, Head as RadioHead, mcs_rate_bps, rate_bps};
 use pacelab_hwsim::message::{ACKED, NO_ACK, STAGE_IS_HT, STAGE_IS_VHT, STAGES, Stage};
 
 use crate::config::Mac;
 use crate::frames::pool::FRAME_BYTES;
-use crate::frames::{Cause, Fate, Head, Wire};
+use crate::frames::{DropCause, FrameFormat, FrameHead, TxStatus};
 
-/// What the MAC adds to a frame of the kernel: its FCS.
+/// Bytes that the MAC adds to a frame of the kernel: the FCS.
 const OVERHEAD_BYTES: u32 = pacelab_hwsim::frame::FCS_BYTES;
-/// Further than anyone may be.
+/// A coordinate beyond those of all stations.
 const FAR_M: f64 = 1e9;
-/// Further addresses that one radio's interfaces may have.
+/// Further addresses of one radio's interfaces.
 const ADDRESSES_MAX: usize = 16;
 /// LLC and SNAP, before the ethertype.
 const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
 
-/// What the kernel says of a frame besides.
+/// The kernel's data for a frame.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // as pacelab_hwsim::message::Sent has them
 pub struct Tag {
@@ -31,7 +31,7 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// Legacy rate of a stage, or the one that stands for its MCS.
+    /// Legacy rate of a stage, or the legacy rate that replaces its MCS.
     pub fn rate_bps(&self, stage: usize) -> Option<u32> {
         let (index, flags) = (self.chain[stage].rate_index, self.stage_flags[stage]);
         if self.is_mcs(stage) {
@@ -45,7 +45,7 @@ impl Tag {
         self.stage_flags[stage] & (STAGE_IS_HT | STAGE_IS_VHT) != 0
     }
 
-    /// The rate of the first attempt, as people call it.
+    /// The name of the rate of the first attempt.
     pub fn wanted(&self) -> String {
         let Some((stage, Stage { rate_index, .. })) = used(&self.chain).next() else { return "no rate".into() };
         if self.stage_flags[stage] & STAGE_IS_VHT != 0 {
@@ -57,13 +57,13 @@ impl Tag {
         }
     }
 
-    /// The flags that tell the kernel what became of the frame. It counts as failed what was neither acknowledged nor
-    /// meant to be, so that is how a frame goes back that was never on the air.
-    pub fn told(&self, fate: Fate) -> u32 {
+    /// The flags that report the transmission status to the kernel. The kernel counts a frame without ACKED and NO_ACK
+    /// as failed, so a frame that was never sent is reported in this way.
+    pub fn status_flags(&self, fate: TxStatus) -> u32 {
         match fate {
-            Fate::Acknowledged => self.flags | ACKED,
-            Fate::Failed => self.flags,
-            Fate::Sent | Fate::Refused => self.flags | NO_ACK,
+            TxStatus::Acknowledged => self.flags | ACKED,
+            TxStatus::Failed => self.flags,
+            TxStatus::Sent | TxStatus::Refused => self.flags | NO_ACK,
         }
     }
 }
@@ -75,68 +75,68 @@ impl Default for Tag {
     }
 }
 
-/// Who answers to which address.
+/// The addresses of all stations.
 #[derive(Debug)]
 pub struct Radios {
-    /// The interfaces' addresses by station; the first is the configured one. None: no station there any more.
-    addresses: Vec<Vec<Mac>>,
-    /// Of each station's physical layer, ascending.
-    rates_bps: Vec<&'static [u32]>,
+    /// Addresses of each station's interfaces. The first is the configured address. Empty if the station was removed.
+    addresses: IdVec<StationId, Vec<Mac>>,
+    /// Rates of each station's physical layer, ascending.
+    rates_bps: IdVec<StationId, &'static [u32]>,
 }
 
 impl Radios {
     /// Stations with these addresses, on a physical layer with these rates.
     pub fn new(macs: impl IntoIterator<Item = Option<Mac>>, rates_bps: &'static [u32]) -> Self {
-        let addresses: Vec<Vec<Mac>> = macs.into_iter().map(|mac| mac.into_iter().collect()).collect();
-        Radios { rates_bps: vec![rates_bps; addresses.len()], addresses }
+        let addresses: IdVec<StationId, Vec<Mac>> = macs.into_iter().map(|mac| mac.into_iter().collect()).collect();
+        Radios { rates_bps: IdVec::filled(rates_bps, addresses.len()), addresses }
     }
 
-    /// The station has a physical layer with these rates from now on.
-    pub fn set_rates(&mut self, station: u32, rates_bps: &'static [u32]) {
-        self.rates_bps[station as usize] = rates_bps;
+    /// Sets the rates of a station's physical layer.
+    pub fn set_rates(&mut self, station: StationId, rates_bps: &'static [u32]) {
+        self.rates_bps[station] = rates_bps;
     }
 
     /// The station with this address.
-    pub fn station_of(&self, address: Mac) -> Option<u32> {
+    pub fn station_of(&self, address: Mac) -> Option<StationId> {
         let place = self.addresses.iter().position(|addresses| addresses.contains(&address));
-        place.map(|place| place as u32)
+        place.map(StationId::from_index)
     }
 
     /// The configured address of a station.
-    pub fn address_of(&self, station: u32) -> Option<Mac> {
-        self.addresses[station as usize].first().copied()
+    pub fn address_of(&self, station: StationId) -> Option<Mac> {
+        self.addresses[station].first().copied()
     }
 
-    /// The station answers to this address alone, or is no more.
-    pub fn set(&mut self, station: u32, mac: Option<Mac>) {
-        self.addresses[station as usize] = mac.into_iter().collect();
+    /// Sets the only address of a station, or removes the station.
+    pub fn set(&mut self, station: StationId, mac: Option<Mac>) {
+        self.addresses[station] = mac.into_iter().collect();
     }
 
-    /// The station answers to this address too.
-    pub fn add(&mut self, station: u32, address: Mac) {
-        let addresses = &mut self.addresses[station as usize];
+    /// Adds an address to a station.
+    pub fn add(&mut self, station: StationId, address: Mac) {
+        let addresses = &mut self.addresses[station];
         if !addresses.contains(&address) && addresses.len() < ADDRESSES_MAX {
             addresses.push(address);
         }
     }
 
-    /// The station no longer answers to this address; the configured one stays.
-    pub fn remove(&mut self, station: u32, address: Mac) {
+    /// Removes an address of a station, unless it is the configured one.
+    pub fn remove(&mut self, station: StationId, address: Mac) {
         let mut place = 0;
-        self.addresses[station as usize].retain(|&other| {
+        self.addresses[station].retain(|&other| {
             place += 1;
             place == 1 || other != address
         });
     }
 
-    /// The engine's station that nobody is and nobody hears: frames to unknown addresses go there.
-    pub fn nobody(&self) -> u32 {
-        self.addresses.len() as u32
+    /// A station out of reach of all others. Frames to unknown addresses are sent to it.
+    pub fn null_station(&self) -> StationId {
+        StationId::from_index(self.addresses.len())
     }
 
-    /// The rates on the air in the place of those that the kernel asks for.
-    pub fn rates(&self, station: u32, tag: &Tag) -> Option<RateChain> {
-        let own_bps = self.rates_bps[station as usize];
+    /// The rates on the air that replace the rates that the kernel requests.
+    pub fn rates(&self, station: StationId, tag: &Tag) -> Option<RateChain> {
+        let own_bps = self.rates_bps[station];
         let mut stages = [(0, 0); STAGES];
         for (place, (number, stage)) in used(&tag.chain).enumerate() {
             let wanted = tag.rate_bps(number).unwrap_or(0);
@@ -147,25 +147,25 @@ impl Radios {
     }
 }
 
-/// The air with one station more, out of everyone's reach, for frames to unknown addresses; a frame of the kernel lacks
-/// its FCS only.
-pub fn with_nobody(mut air: AirConfig) -> AirConfig {
+/// The air with one more station out of reach of all others, for frames to unknown addresses. A frame of the kernel has
+/// all headers except the FCS.
+pub fn with_null_station(mut air: AirConfig) -> AirConfig {
     air.positions_m.push([FAR_M, FAR_M]);
     air.data_rates_bps.push(air.radio.basic_rate_bps);
     air.overhead_bytes = Some(OVERHEAD_BYTES);
     air
 }
 
-impl Wire for Radios {
+impl FrameFormat for Radios {
     type Tag = Tag;
 
-    fn packet(&self, station: u32, slot: u32, frame: &[u8], tag: &Tag) -> Result<(Packet, bool), Cause> {
-        let head = RadioHead::read(frame).filter(|_| frame.len() < FRAME_BYTES).ok_or(Cause::Malformed)?;
+    fn packet(&self, station: StationId, slot: PacketId, frame: &[u8], tag: &Tag) -> Result<(Packet, bool), DropCause> {
+        let head = RadioHead::read(frame).filter(|_| frame.len() < FRAME_BYTES).ok_or(DropCause::Malformed)?;
         let to = if head.is_broadcast() || tag.flags & NO_ACK != 0 {
             None
         } else {
             let receiver = self.station_of(Mac(head.receiver)).filter(|&to| to != station);
-            Some(receiver.unwrap_or_else(|| self.nobody()))
+            Some(receiver.unwrap_or_else(|| self.null_station()))
         };
         let is_management = head.class == Class::Management;
         let category = match head.priority {
@@ -179,25 +179,25 @@ impl Wire for Radios {
         Ok((packet, is_management))
     }
 
-    fn is_substituted(&self, station: u32, tag: &Tag) -> bool {
+    fn is_substituted(&self, station: StationId, tag: &Tag) -> bool {
         let mut wanted = used(&tag.chain).enumerate();
         self.rates(station, tag).is_some_and(|chain| {
             wanted.any(|(place, (stage, _))| tag.is_mcs(stage) || tag.rate_bps(stage) != Some(chain.stages[place].0))
         })
     }
 
-    fn is_for(&self, station: u32, frame: &[u8]) -> bool {
+    fn is_for(&self, station: StationId, frame: &[u8]) -> bool {
         let head = RadioHead::read(frame);
         head.is_some_and(|head| head.is_broadcast() || self.station_of(Mac(head.receiver)) == Some(station))
     }
 
-    fn head(frame: &[u8]) -> Head {
-        packet_within(frame).map_or(Head::of(&[]), |(ethertype, packet)| {
+    fn head(frame: &[u8]) -> FrameHead {
+        packet_within(frame).map_or(FrameHead::of(&[]), |(ethertype, packet)| {
             let mut bytes = frame[4..16].to_vec(); // receiver, transmitter
             bytes.extend(ethertype);
             let length = bytes.len() + packet.len();
             bytes.extend(packet.iter().take(96));
-            Head::of_length(&bytes, length)
+            FrameHead::of_length(&bytes, length)
         })
     }
 }
@@ -230,7 +230,7 @@ fn used(chain: &[Stage; STAGES]) -> impl Iterator<Item = (usize, Stage)> {
     asked.enumerate().filter(|(_, stage)| stage.count > 0)
 }
 
-/// The chain as it was carried out.
+/// The retry chain with the attempts that were made.
 pub fn carried_out(chain: &[Stage; STAGES], attempts: u32) -> [Stage; STAGES] {
     let mut done = [Stage::UNUSED; STAGES];
     let mut left = attempts;
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
     use crate::config::tests::line;
     use crate::frames::carrier::Carrier;
-    use crate::frames::{Delivery, Event, Fate, Surroundings};
+    use crate::frames::{CarrierHandler, Delivery, Event, TxStatus};
     use pacelab_air_config::{DSSS_RATES_BPS, PhyKind};
     use pacelab_engine::{Ns, Phy};
     use pacelab_hwsim::message::WANTS_STATUS;
@@ -291,44 +291,47 @@ mod tests {
         let to = |address: Mac, flags: u32| {
             let mut asked = tag;
             asked.flags = flags;
-            radios.packet(0, 7, &frame(8, address, mac(0)), &asked).map(|(packet, _)| packet.to)
+            radios.packet(StationId(0), PacketId(7), &frame(8, address, mac(0)), &asked).map(|(packet, _)| packet.to)
         };
-        assert_eq!(to(mac(1), 0), Ok(Some(1)));
-        assert_eq!(to(mac(9), 0), Ok(Some(3)));
-        assert_eq!(to(mac(0), 0), Ok(Some(3))); // to itself
+        assert_eq!(to(mac(1), 0), Ok(Some(StationId(1))));
+        assert_eq!(to(mac(9), 0), Ok(Some(StationId(3))));
+        assert_eq!(to(mac(0), 0), Ok(Some(StationId(3)))); // to itself
         assert_eq!((to(Mac([0xff; 6]), 0), to(mac(1), NO_ACK)), (Ok(None), Ok(None)));
-        let (packet, front) = radios.packet(0, 7, &frame(8, mac(1), mac(0)), &tag).expect("a packet");
+        let (packet, front) =
+            radios.packet(StationId(0), PacketId(7), &frame(8, mac(1), mac(0)), &tag).expect("a packet");
         assert_eq!((packet.bytes, packet.category, front), (52, Category::BestEffort, false));
         assert_eq!(packet.rates, Some(RateChain { stages: [(2_000_000, 2), (1_000_000, 3), (0, 0), (0, 0)] }));
-        assert!(radios.packet(0, 7, &frame(0x80, mac(1), mac(0)), &tag).is_ok_and(|(_, front)| front));
-        assert_eq!(radios.packet(0, 7, &[8; 15], &tag), Err(Cause::Malformed));
+        assert!(
+            radios.packet(StationId(0), PacketId(7), &frame(0x80, mac(1), mac(0)), &tag).is_ok_and(|(_, front)| front)
+        );
+        assert_eq!(radios.packet(StationId(0), PacketId(7), &[8; 15], &tag), Err(DropCause::Malformed));
     }
 
-    /// A kernel that writes down what it is told.
+    /// A kernel that records the reports.
     #[derive(Default)]
     struct Kernel {
         got: Vec<(u32, u64)>,
-        /// Cookie, attempts, what became of it.
-        told: Vec<(u64, u32, Fate)>,
+        /// Cookie, attempts, status.
+        reported: Vec<(u64, u32, TxStatus)>,
     }
 
-    impl Surroundings<Tag> for Kernel {
-        fn deliver(&mut self, station: u32, delivery: Delivery<'_, Tag>) -> bool {
-            self.got.push((station, delivery.tag.cookie));
+    impl CarrierHandler<Tag> for Kernel {
+        fn deliver(&mut self, station: StationId, delivery: Delivery<'_, Tag>) -> bool {
+            self.got.push((station.0, delivery.tag.cookie));
             true
         }
-        fn finish(&mut self, _: u32, _: Ns, tag: &Tag, attempts: u32, fate: Fate) {
-            self.told.push((tag.cookie, attempts, fate));
+        fn finish(&mut self, _: StationId, _: Ns, tag: &Tag, attempts: u32, fate: TxStatus) {
+            self.reported.push((tag.cookie, attempts, fate));
         }
         fn listens(&self, _: u32) -> bool {
             true
         }
-        fn tell(&mut self, _: Event) {}
+        fn send_event(&mut self, _: Event) {}
     }
 
     /// `count` stations 200 m apart, by ns-2's radio.
     fn carrier(count: u8) -> Carrier<Radios> {
-        let air = with_nobody(line(usize::from(count), 200.0, "ns2").air());
+        let air = with_null_station(line(usize::from(count), 200.0, "ns2").air());
         Carrier::new(air, Radios::new((0..count).map(|station| Some(mac(station))), &DSSS_RATES_BPS))
     }
 
@@ -340,7 +343,7 @@ mod tests {
         let chain = chain(&[(1, 7)]);
         let transmitter = mac(station as u8);
         let tag = Tag { transmitter, flags: WANTS_STATUS, frequency_mhz: 2412, chain, cookie, ..Tag::default() };
-        carrier.arrive(now, station, slot, length, tag, kernel);
+        carrier.arrive(now, StationId(station), slot, length, tag, kernel);
     }
 
     #[test]
@@ -353,7 +356,7 @@ mod tests {
         send(&mut carrier, &mut kernel, 900_000_000, 1, 3, &frame(8, Mac([0xff; 6]), mac(1)));
         carrier.advance(990_000_000, &mut kernel);
         assert_eq!(kernel.got, [(1, 1), (0, 3), (2, 3)]);
-        assert_eq!(kernel.told, [(1, 1, Fate::Acknowledged), (2, 7, Fate::Failed), (3, 1, Fate::Sent)]);
+        assert_eq!(kernel.reported, [(1, 1, TxStatus::Acknowledged), (2, 7, TxStatus::Failed), (3, 1, TxStatus::Sent)]);
     }
 
     #[test]
@@ -361,11 +364,11 @@ mod tests {
         let (mut carrier, mut kernel) = (carrier(2), Kernel::default());
         let data = frame(8, mac(1), mac(0));
         (0..52).for_each(|cookie| send(&mut carrier, &mut kernel, 5_000_000, 0, cookie, &data));
-        assert_eq!(kernel.told, [(51, 0, Fate::Refused)]); // one in service, fifty wait
+        assert_eq!(kernel.reported, [(51, 0, TxStatus::Refused)]); // one in service, fifty wait
         send(&mut carrier, &mut kernel, 5_000_000, 0, 99, &frame(0x80, Mac([0xff; 6]), mac(0)));
-        assert_eq!(kernel.told, [(51, 0, Fate::Refused), (50, 0, Fate::Refused)]);
+        assert_eq!(kernel.reported, [(51, 0, TxStatus::Refused), (50, 0, TxStatus::Refused)]);
         carrier.advance(9_000_000_000, &mut kernel);
-        assert_eq!((kernel.got[0], kernel.got[1], kernel.told.len()), ((1, 0), (1, 99), 53));
+        assert_eq!((kernel.got[0], kernel.got[1], kernel.reported.len()), ((1, 0), (1, 99), 53));
         assert_eq!(carrier.in_air(), 0);
     }
 
@@ -383,7 +386,7 @@ mod tests {
                 send(&mut carrier, &mut kernel, now, *station, cookie as u64, frame);
             }
             carrier.advance(now + 60_000_000_000, &mut kernel);
-            let mut cookies: Vec<u64> = kernel.told.iter().map(|&(cookie, ..)| cookie).collect();
+            let mut cookies: Vec<u64> = kernel.reported.iter().map(|&(cookie, ..)| cookie).collect();
             cookies.sort_unstable();
             prop_assert_eq!(cookies, (0..frames.len() as u64).collect::<Vec<_>>());
             prop_assert_eq!(carrier.in_air(), 0);
@@ -392,7 +395,8 @@ mod tests {
 
     #[test]
     fn rates_that_the_physical_layer_lacks_become_the_next_lower_one() {
-        let rates = |stages| radios().rates(0, &Tag { frequency_mhz: 2412, chain: chain(stages), ..Tag::default() });
+        let rates =
+            |stages| radios().rates(StationId(0), &Tag { frequency_mhz: 2412, chain: chain(stages), ..Tag::default() });
         assert_eq!(rates(&[(11, 1)]).map(|chain| chain.stages[0]), Some((11_000_000, 1))); // 54
         assert_eq!(rates(&[(4, 1)]).map(|chain| chain.stages[0]), Some((5_500_000, 1))); // 6
         assert_eq!(rates(&[(77, 1)]).map(|chain| chain.stages[0]), Some((1_000_000, 1))); // no place of a legacy rate
@@ -405,7 +409,7 @@ mod tests {
         let radios = Radios::new([Some(mac(0)), Some(mac(1))], Phy::of(PhyKind::Bg, true).rates_bps());
         let stage_flags = [STAGE_IS_HT, STAGE_IS_HT, 0, 0];
         let chain = chain(&[(8, 1), (4, 1), (8, 1)]);
-        let rates = radios.rates(0, &Tag { frequency_mhz: 2412, chain, stage_flags, ..Tag::default() });
+        let rates = radios.rates(StationId(0), &Tag { frequency_mhz: 2412, chain, stage_flags, ..Tag::default() });
         let expected = [(6_000_000, 1), (36_000_000, 1), (24_000_000, 1), (0, 0)];
         assert_eq!(rates, Some(RateChain { stages: expected }));
     }
@@ -420,11 +424,11 @@ mod tests {
             ..Tag::default()
         };
         let (ofdm, ht, vht) = (tag(11, 0), tag(15, STAGE_IS_HT), tag(0x12, STAGE_IS_VHT));
-        let substituted = |radios: &Radios| [ofdm, ht, vht].map(|tag| radios.is_substituted(0, &tag));
+        let substituted = |radios: &Radios| [ofdm, ht, vht].map(|tag| radios.is_substituted(StationId(0), &tag));
         assert_eq!(substituted(&radios), [false, true, true]);
-        radios.set_rates(0, &DSSS_RATES_BPS);
+        radios.set_rates(StationId(0), &DSSS_RATES_BPS);
         assert_eq!(substituted(&radios), [true; 3]);
-        assert_eq!(radios.rates(0, &ofdm).map(|chain| chain.stages[0].0), Some(11_000_000));
+        assert_eq!(radios.rates(StationId(0), &ofdm).map(|chain| chain.stages[0].0), Some(11_000_000));
         assert_eq!([ofdm, ht, vht].map(|tag| tag.wanted()), ["54 Mbit/s", "HT MCS 15", "VHT MCS 2 with 2 streams"]);
     }
 
@@ -432,19 +436,20 @@ mod tests {
     fn only_what_failed_on_the_air_is_told_as_failed() {
         // mac80211 counts a frame as failed that has neither ACKED (4) nor NO_ACK (2).
         let tag = Tag { flags: WANTS_STATUS, ..Tag::default() };
-        let told = [Fate::Acknowledged, Fate::Failed, Fate::Sent, Fate::Refused].map(|fate| tag.told(fate));
-        assert_eq!(told, [5, 1, 3, 3]);
+        let reported = [TxStatus::Acknowledged, TxStatus::Failed, TxStatus::Sent, TxStatus::Refused]
+            .map(|fate| tag.status_flags(fate));
+        assert_eq!(reported, [5, 1, 3, 3]);
     }
 
     #[test]
     fn addresses_come_and_go_but_the_configured_one_stays() {
         let mut radios = radios();
-        radios.add(1, mac(5));
-        assert_eq!(radios.station_of(mac(5)), Some(1));
-        radios.remove(1, mac(5));
-        radios.remove(1, mac(1));
-        assert_eq!((radios.station_of(mac(5)), radios.station_of(mac(1))), (None, Some(1)));
-        radios.set(1, None);
+        radios.add(StationId(1), mac(5));
+        assert_eq!(radios.station_of(mac(5)), Some(StationId(1)));
+        radios.remove(StationId(1), mac(5));
+        radios.remove(StationId(1), mac(1));
+        assert_eq!((radios.station_of(mac(5)), radios.station_of(mac(1))), (None, Some(StationId(1))));
+        radios.set(StationId(1), None);
         assert_eq!(radios.station_of(mac(1)), None);
     }
 
@@ -460,14 +465,14 @@ mod tests {
 
     #[test]
     fn listeners_see_the_ip_packet_inside() {
-        let told = |frame: &[u8]| serde_json::to_value(Radios::head(frame).describe()).expect("JSON");
-        let plain = told(&frame(8, mac(1), mac(0)));
+        let describe = |frame: &[u8]| serde_json::to_value(Radios::head(frame).describe()).expect("JSON");
+        let plain = describe(&frame(8, mac(1), mac(0)));
         assert_eq!((&plain["bytes"], &plain["ethertype"]), (&20.into(), &0x0800.into()));
         assert_eq!(plain["ip"]["bytes"], 20);
         let mut mesh = frame(0x88, mac(1), mac(0));
         mesh.splice(24..24, [0, 1, 0, 31, 0, 0, 0, 0]); // QoS with mesh control, no further addresses
-        assert_eq!(told(&mesh), plain);
-        assert!(told(&frame(0x80, mac(1), mac(0))).is_null());
+        assert_eq!(describe(&mesh), plain);
+        assert!(describe(&frame(0x80, mac(1), mac(0))).is_null());
         (0..52).for_each(|length| {
             assert!(Radios::head(&frame(8, mac(1), mac(0))[..length]).describe().is_none() || length >= 32)
         });

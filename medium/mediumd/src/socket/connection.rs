@@ -1,4 +1,4 @@
-//! One client on the socket: its unfinished line, what it is yet to be sent, and what it wants to be told.
+//! One client on the socket: its incomplete line, its pending output, and its subscription.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use crate::socket::request::{LINE_BYTES_MAX, Refusal, Subscription, refusal};
 
-/// A client that reads slowly loses events beyond this, and its requests wait.
+/// Pending output in bytes beyond which a slow client loses events and its requests wait.
 const OUTBOX_BYTES_MAX: usize = 1 << 20;
 const READ_BYTES: usize = 16_384;
 
-/// What came in.
+/// Input from a client.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Incoming {
-    /// A whole line.
+    /// A complete line.
     Line(Vec<u8>),
     /// A line that is too long; it is skipped.
     TooLong,
@@ -26,45 +26,45 @@ pub enum Incoming {
 pub struct Connection {
     stream: UnixStream,
     inbox: Vec<u8>,
-    /// In the rest of a line that was too long.
+    /// The rest of an over-long line is being skipped.
     skips: bool,
     outbox: Vec<u8>,
-    /// The client sends no more.
+    /// The client has closed its sending side.
     ended: bool,
     broken: bool,
-    /// What it wants to be told.
+    /// Its subscription.
     pub subscription: Option<Subscription>,
-    /// Events that it was not told since it was last told so.
+    /// Events lost since the last report of losses.
     lost: u64,
 }
 
 impl Connection {
-    /// Of an accepted stream.
+    /// A connection over an accepted stream.
     ///
     /// # Errors
-    /// When the stream is dead already.
+    /// The stream is closed already.
     pub fn new(stream: UnixStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         let (inbox, outbox) = (Vec::new(), Vec::new());
         Ok(Connection { stream, inbox, skips: false, outbox, ended: false, broken: false, subscription: None, lost: 0 })
     }
 
-    /// Whether there is anything to send.
+    /// Whether there is pending output.
     pub fn has_to_write(&self) -> bool {
         !self.outbox.is_empty()
     }
 
-    /// Whether requests are taken: not while answers pile up.
+    /// Whether requests are read: not while there is too much pending output.
     pub fn may_read(&self) -> bool {
         !self.ended && self.outbox.len() < OUTBOX_BYTES_MAX
     }
 
-    /// Nothing will come or go any more.
+    /// Whether the connection has ended.
     pub fn is_over(&self) -> bool {
         self.broken || (self.ended && self.outbox.is_empty())
     }
 
-    /// Reads what is there, once.
+    /// Reads the available input once.
     pub fn read(&mut self) -> Vec<Incoming> {
         let mut chunk = [0; READ_BYTES];
         match self.stream.read(&mut chunk) {
@@ -97,7 +97,7 @@ impl Connection {
         lines
     }
 
-    /// Sends as much as the client takes now.
+    /// Sends as much as the client accepts now.
     pub fn write(&mut self) {
         while !self.outbox.is_empty() {
             match self.stream.write(&self.outbox) {
@@ -119,32 +119,32 @@ impl Connection {
         });
     }
 
-    /// Answers a line that is too long.
+    /// Answers an over-long line.
     pub fn answer_too_long(&mut self) {
-        let message = format!("a line is at most {LINE_BYTES_MAX} bytes: skipped to its end");
+        let message = format!("the line is too long and was skipped; must have at most {LINE_BYTES_MAX} bytes");
         self.answer(&Value::Null, Err(refusal("parse", message)));
     }
 
-    /// Tells an event if there is room for it; counts it as lost otherwise.
-    pub fn tell(&mut self, event: &str) {
+    /// Queues an event if there is room for it, and counts it as lost otherwise.
+    pub fn send(&mut self, event: &str) {
         if self.outbox.len() >= OUTBOX_BYTES_MAX {
             self.lost += 1;
             return;
         }
-        self.tell_losses();
+        self.send_losses();
         self.outbox.extend_from_slice(event.as_bytes());
         self.outbox.push(b'\n');
     }
 
-    /// Adds to the events that this subscription has lost.
+    /// Counts lost events of this subscription.
     pub fn lose(&mut self, count: u64) {
         self.lost += count;
         if self.outbox.len() < OUTBOX_BYTES_MAX {
-            self.tell_losses();
+            self.send_losses();
         }
     }
 
-    fn tell_losses(&mut self) {
+    fn send_losses(&mut self) {
         if self.lost > 0 {
             let count = std::mem::take(&mut self.lost);
             self.put(&json!({"event": "lost", "count": count}));
@@ -191,7 +191,7 @@ mod tests {
     fn a_client_that_does_not_read_loses_events_and_is_told_so() {
         let (mut connection, theirs) = pair();
         let event = "e".repeat(999);
-        (0..5_000).for_each(|_| connection.tell(&event));
+        (0..5_000).for_each(|_| connection.send(&event));
         assert!(connection.outbox.len() <= OUTBOX_BYTES_MAX + 1_000 && !connection.may_read());
         let lost = connection.lost;
         assert_eq!(lost as usize, 5_000 - connection.outbox.len() / 1_000);
@@ -202,7 +202,7 @@ mod tests {
         while connection.has_to_write() {
             connection.write();
         }
-        connection.tell("after");
+        connection.send("after");
         connection.write();
         drop(connection);
         let text = reader.join().expect("a thread").expect("text");

@@ -1,5 +1,5 @@
-//! Those who ask and listen: the server behind mediumd's Unix socket, which is the main thread, with signals, clients
-//! and what they are told; its file; and wmediumd's socket (`wmediumd_server`).
+//! The server on mediumd's Unix socket, which is the main thread: signals, clients and their events. Also the socket
+//! file, and wmediumd's socket (`wmediumd_server`).
 
 pub mod connection;
 pub mod report;
@@ -33,12 +33,12 @@ use crate::socket::connection::{Connection, Incoming};
 use crate::socket::report::Reporter;
 use crate::socket::request::{Refusal, Request, Subscription, refusal};
 
-/// An agent at each of 64 stations, and 16 others.
+/// Most connections: one agent at each of 64 stations, and 16 others.
 const CONNECTIONS_MAX: usize = 80;
-/// Events passed on before clients, signals and clock have their turn.
+/// Events forwarded in a row before clients, signals and the clock are handled.
 const EVENTS_IN_A_ROW: usize = 1_000;
 
-/// When a connection is next told of air and lateness, and since when.
+/// When a connection gets its next periodic events, and the start of their interval.
 struct Periodic {
     due: Instant,
     since: Snapshot,
@@ -55,13 +55,13 @@ pub struct Server {
     pub listener: Option<UnixListener>,
     /// SIGTERM and SIGINT.
     pub signals: SignalFd,
-    /// Rung by the air.
-    pub bell: Arc<EventFd>,
-    /// What the air tells.
+    /// Signalled by the air thread.
+    pub wakeup: Arc<EventFd>,
+    /// The event ring.
     pub events: Receiver<Event>,
-    /// What both sides count.
+    /// Counters of the ring.
     pub shared: Arc<Shared>,
-    /// Makes JSON.
+    /// Formats JSON.
     pub reporter: Reporter,
     clients: Vec<Client>,
     lost_seen: u64,
@@ -73,34 +73,34 @@ impl Server {
     pub fn new(
         listener: Option<UnixListener>,
         signals: SignalFd,
-        bell: Arc<EventFd>,
+        wakeup: Arc<EventFd>,
         events: Receiver<Event>,
         shared: Arc<Shared>,
         reporter: Reporter,
     ) -> Self {
         let (clients, lost_seen, ends) = (Vec::new(), 0, false);
-        Server { listener, signals, bell, events, shared, reporter, clients, lost_seen, ends }
+        Server { listener, signals, wakeup, events, shared, reporter, clients, lost_seen, ends }
     }
 
     /// Serves until a signal, `shutdown` or the end of the air.
     ///
     /// # Errors
-    /// When waiting fails: a bug.
+    /// Waiting fails, which is a bug.
     pub fn run(&mut self, air: &AirHandle) -> io::Result<()> {
         while !self.ends && !air.has_ended() {
-            let [signal, bell, stranger] = self.wait()?;
+            let [signal, wakeup, stranger] = self.wait()?;
             if signal && self.signals.read_signal()?.is_some() {
                 break;
             }
-            if bell {
-                let _ = self.bell.read(); // it has rung, so there is something to read
+            if wakeup {
+                let _ = self.wakeup.read(); // it was signalled, so there is something to read
             }
             self.pass_on_events();
             if stranger {
                 self.accept();
             }
             for index in 0..self.clients.len() {
-                self.attend(index, air);
+                self.on_wakeup(index, air);
             }
             self.report_periodically(air);
             for client in &mut self.clients {
@@ -112,9 +112,10 @@ impl Server {
         Ok(())
     }
 
-    /// Waits for signal, bell, a new client, a client or the clock; says which of the first three it was.
+    /// Waits for a signal, the air thread, a new client, a client or the clock. Returns which of the first three
+    /// occurred.
     fn wait(&self) -> io::Result<[bool; 3]> {
-        let fixed = [Some(self.signals.as_fd()), Some(self.bell.as_fd()), self.listener.as_ref().map(AsFd::as_fd)];
+        let fixed = [Some(self.signals.as_fd()), Some(self.wakeup.as_fd()), self.listener.as_ref().map(AsFd::as_fd)];
         let mut fds: Vec<PollFd<'_>> = fixed.iter().flatten().map(|&fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
         for Client { connection, .. } in &self.clients {
             let mut wanted = PollFlags::empty();
@@ -158,7 +159,7 @@ impl Server {
         }
     }
 
-    fn attend(&mut self, index: usize, air: &AirHandle) {
+    fn on_wakeup(&mut self, index: usize, air: &AirHandle) {
         if !self.clients[index].connection.may_read() {
             return;
         }
@@ -179,7 +180,7 @@ impl Server {
         let result = match request {
             Request::Hello => self.reporter.hello(&air.snapshot().ok_or_else(gone)?),
             Request::Stats => {
-                let events = (self.shared.told.load(Relaxed), self.shared.lost.load(Relaxed));
+                let events = (self.shared.reported.load(Relaxed), self.shared.lost.load(Relaxed));
                 self.reporter.stats(&air.snapshot().ok_or_else(gone)?, events)
             }
             Request::Change(change) => {
@@ -212,11 +213,11 @@ impl Server {
             let due = Instant::now() + Duration::from_secs_f64(subscription.interval_s);
             client.periodic = Some(Periodic { due, since: air.snapshot()? });
         }
-        self.note_wanted(); // before the answer: what happens after it is told
+        self.note_wanted(); // before the answer, so that no later event is missed
         Some(())
     }
 
-    /// Lets the air know which kinds anyone wants.
+    /// Tells the air thread which kinds of events have a listener.
     fn note_wanted(&self) {
         let wanted = self.clients.iter().filter_map(|client| client.connection.subscription);
         self.shared.wanted.store(wanted.fold(0, |kinds, subscription| kinds | subscription.kinds), Relaxed);
@@ -227,10 +228,10 @@ impl Server {
             let mut text = None;
             for Client { connection, .. } in &mut self.clients {
                 let wants = |wanted: Subscription| {
-                    wanted.kinds & event.kind() != 0 && wanted.stations >> event.station & 1 == 1
+                    wanted.kinds & event.kind() != 0 && wanted.stations >> event.station.0 & 1 == 1
                 };
                 if connection.subscription.is_some_and(wants) {
-                    connection.tell(text.get_or_insert_with(|| self.reporter.event(&event).to_string()));
+                    connection.send(text.get_or_insert_with(|| self.reporter.event(&event).to_string()));
                 }
             }
         }
@@ -254,10 +255,10 @@ impl Server {
             }
             let Some(snapshot) = air.snapshot() else { return };
             if subscription.kinds & kind::AIR != 0 {
-                connection.tell(&self.reporter.air(&periodic.since, &snapshot, subscription.stations).to_string());
+                connection.send(&self.reporter.air(&periodic.since, &snapshot, subscription.stations).to_string());
             }
             if subscription.kinds & kind::LATENESS != 0 {
-                connection.tell(&self.reporter.lateness(&periodic.since, &snapshot).to_string());
+                connection.send(&self.reporter.lateness(&periodic.since, &snapshot).to_string());
             }
             periodic.since = snapshot;
             let interval = Duration::from_secs_f64(subscription.interval_s);
@@ -268,50 +269,51 @@ impl Server {
 
 // The socket's file.
 
-/// sun_path less the final zero, unix(7). An empty one would be a socket that nobody finds.
+/// Size of sun_path without the final zero, unix(7). An empty path would be an unnamed socket.
 const PATH_BYTES_MAX: usize = 107;
 
-/// A listening socket and its file: made with tight permissions, never taken from a living mediumd, removed at a clean
-/// end.
+/// A listening socket and its file. The file has restrictive permissions, never replaces that of a running mediumd, and
+/// is removed at a clean exit.
 #[derive(Debug)]
 pub struct SocketFile {
-    /// Accepts clients.
+    /// The listening socket.
     pub listener: UnixListener,
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
 }
 
 impl SocketFile {
-    /// Listens at `path`, for root alone or for `group` too. Call while there is one thread: the umask is the process's.
+    /// Listens at `path`, for root and, if given, for `group`. Call this before starting threads, because the umask
+    /// belongs to the process.
     ///
     /// # Errors
-    /// One line.
+    /// The socket cannot be created. The message is one line.
     pub fn listen(path: &Path, group: Option<&str>) -> Result<Self, String> {
-        let told = |what: String| format!("socket {}: {what}", path.display());
+        let describe = |what: String| format!("socket {}: {what}", path.display());
         let bytes = path.as_os_str().len();
         if !(1..=PATH_BYTES_MAX).contains(&bytes) {
-            return Err(told(format!("a path of {bytes} bytes; allowed are 1 to {PATH_BYTES_MAX}")));
+            return Err(describe(format!("the path has {bytes} bytes; must have 1 to {PATH_BYTES_MAX}")));
         }
         let group = group.map(|name| match Group::from_name(name) {
             Ok(Some(group)) => Ok(group.gid),
-            Ok(None) => Err(told(format!("there is no group {name:?}; try: groupadd {name}"))),
-            Err(error) => Err(told(format!("looking for group {name:?}: {error}"))),
+            Ok(None) => Err(describe(format!("there is no group {name:?}; try: groupadd {name}"))),
+            Err(error) => Err(describe(format!("looking for group {name:?}: {error}"))),
         });
         let group = group.transpose()?;
-        remove_stale(path).map_err(told)?;
+        remove_stale(path).map_err(describe)?;
         let before = umask(Mode::from_bits_truncate(0o177));
         let listener = UnixListener::bind(path);
         umask(before);
         let listener = listener.map_err(|error| match error.kind() {
-            ErrorKind::NotFound => told("its folder is missing: make it first".into()),
-            _ => told(error.to_string()),
+            ErrorKind::NotFound => describe("its folder is missing: make it first".into()),
+            _ => describe(error.to_string()),
         })?;
         let socket = SocketFile { listener, path: path.into() };
-        socket.listener.set_nonblocking(true).map_err(|error| told(error.to_string()))?;
+        socket.listener.set_nonblocking(true).map_err(|error| describe(error.to_string()))?;
         if let Some(group) = group {
-            chown(path, None, Some(group)).map_err(|error| told(format!("giving it to the group: {error}")))?;
+            chown(path, None, Some(group)).map_err(|error| describe(format!("setting its group: {error}")))?;
             let mode = Permissions::from_mode(0o660);
-            fs::set_permissions(path, mode).map_err(|error| told(format!("opening it to the group: {error}")))?;
+            fs::set_permissions(path, mode).map_err(|error| describe(format!("giving the group access: {error}")))?;
         }
         Ok(socket)
     }
@@ -319,7 +321,7 @@ impl SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path); // it may be gone already, with its folder
+        let _ = fs::remove_file(&self.path); // the file or its folder may have been removed
     }
 }
 
@@ -330,11 +332,11 @@ fn remove_stale(path: &Path) -> Result<(), String> {
         Ok(metadata) => metadata.file_type(),
     };
     if !kind.is_socket() {
-        return Err("there is something else of this name".into());
+        return Err("a file with this name exists and is not a socket".into());
     }
     match UnixStream::connect(path) {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-            fs::remove_file(path).map_err(|error| format!("removing a stale one: {error}"))
+            fs::remove_file(path).map_err(|error| format!("removing a stale socket: {error}"))
         }
         Err(error) => Err(error.to_string()),
         Ok(_) => Err("in use by a process that answers".into()),
@@ -359,10 +361,10 @@ mod tests {
         assert!(path.exists());
         drop(SocketFile::listen(&path, None).expect("replacing"));
         fs::write(&path, "text").expect("a file");
-        assert!(SocketFile::listen(&path, None).expect_err("a file").contains("something else"));
+        assert!(SocketFile::listen(&path, None).expect_err("a file").contains("is not a socket"));
         let long = folder.join("a".repeat(108));
         for path in [Path::new(""), &long] {
-            assert!(SocketFile::listen(path, None).expect_err("a length").contains("allowed are 1 to 107"));
+            assert!(SocketFile::listen(path, None).expect_err("a length").contains("must have 1 to 107"));
         }
         assert!(SocketFile::listen(&folder.join("no/s"), None).expect_err("no folder").contains("folder is missing"));
         fs::remove_dir_all(&folder).expect("removing");

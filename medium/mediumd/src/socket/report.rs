@@ -1,18 +1,18 @@
-//! What goes out on the socket, as JSON.
+//! The JSON documents that are sent on the socket.
 
 use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
-use pacelab_engine::{Counters, Ns};
+use pacelab_engine::{Counters, Id, Ns, StationId};
 use serde_json::{Map, Value, json};
 
 use crate::air::lateness::{Fidelity, Histogram};
 use crate::air::{Realtime, Snapshot};
 use crate::config::{Config, VERSION};
-use crate::frames::{Cause, Event, What};
+use crate::frames::{DropCause, Event, FrameEvent};
 use crate::tap_hosts::TapInfo;
 
-/// What does not change while mediumd runs.
+/// The data that does not change while mediumd runs.
 pub struct Reporter {
     config: Config,
     taps: Vec<TapInfo>,
@@ -21,17 +21,17 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// For the stations of `config` and their TAPs (none: radios), since `t0`.
+    /// A reporter for the stations of `config` and their TAPs (none for radios), since `t0`.
     pub fn new(config: Config, taps: Vec<TapInfo>, t0: Ns) -> Self {
         Reporter { config, taps, t0 }
     }
 
-    /// The configuration it speaks of.
+    /// The configuration.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The line that says that all is up.
+    /// The line that reports that mediumd is ready.
     pub fn ready(&self, socket: Option<&std::path::Path>, realtime: Realtime, memory_locked: bool) -> Value {
         json!({
             "ready": true, "version": VERSION, "pid": std::process::id(), "socket": socket, "t0_ns": self.t0,
@@ -67,11 +67,11 @@ impl Reporter {
         })
     }
 
-    /// The answer to `stats`; events are those told and lost.
+    /// The answer to `stats`, with the numbers of sent and lost events.
     pub fn stats(&mut self, snapshot: &Snapshot, events: (u64, u64)) -> Value {
         let mut ring_drops: Vec<Option<u64>> = self.taps.iter_mut().map(TapInfo::ring_drops).collect();
         ring_drops.resize(self.config.stations.len(), None); // radios have none
-        let mut drops: Map<String, Value> = Cause::ALL
+        let mut drops: Map<String, Value> = DropCause::ALL
             .into_iter()
             .zip(snapshot.drops)
             .map(|(cause, count)| (cause.name().into(), count.into()))
@@ -115,15 +115,15 @@ impl Reporter {
 
     /// A `transmit` or `drop`.
     pub fn event(&self, event: &Event) -> Value {
-        let name = |station: u32| self.config.stations.get(station as usize).map(|station| station.name.as_str());
+        let name = |station: StationId| self.config.stations.get(station.index()).map(|station| station.name.as_str());
         let (t_ns, station, to) = (self.t0 + event.at, name(event.station), event.to.and_then(name));
         let frame = event.head.describe();
         match event.what {
-            What::Transmit { attempts, delivered, queued_ns } => json!({
+            FrameEvent::Transmit { attempts, delivered, queued_ns } => json!({
                 "event": "transmit", "t_ns": t_ns, "station": station, "to": to, "attempts": attempts,
                 "delivered": delivered, "queued_ns": queued_ns, "frame": frame,
             }),
-            What::Drop(cause) => json!({
+            FrameEvent::Drop(cause) => json!({
                 "event": "drop", "t_ns": t_ns, "station": station, "to": to, "cause": cause.name(), "frame": frame,
             }),
         }
@@ -163,7 +163,7 @@ fn quantiles(histogram: &Histogram) -> Value {
     })
 }
 
-/// As `nodes` of a simulator's result (network/src/report.rs).
+/// Like `nodes` in a result of the simulator (network/src/network/report.rs).
 fn counters(counters: &Counters, elapsed_ns: Ns) -> Value {
     json!({
         "rts_sent": counters.rts_sent, "data_sent": counters.data_sent, "cts_sent": counters.cts_sent,

@@ -1,6 +1,7 @@
-//! Requests on the socket: what a line asks for, checked against the configuration.
+//! Requests on the socket: parsing a line and checking it against the configuration.
 
 use pacelab_air_config::Propagation;
+use pacelab_engine::{Id, StationId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -15,40 +16,40 @@ const EXTRA_BACKOFF_MAX: u32 = 65_535;
 const INTERVAL_S: std::ops::RangeInclusive<f64> = 0.01..=3600.0;
 const COORDINATE_M_MAX: f64 = 1e6;
 
-/// Why a request is refused.
+/// The refusal of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// `parse`, `method`, `version`, `params` or `busy`.
     pub code: &'static str,
-    /// One line.
+    /// A message of one line.
     pub message: String,
 }
 
-/// What is asked for.
+/// A request.
 #[derive(Clone, Debug)]
 pub enum Request {
-    /// Who is there.
+    /// Version and stations.
     Hello,
     /// Statistics.
     Stats,
     /// A change of the air.
     Change(Change),
-    /// Events from now on.
+    /// Subscribe to events.
     Subscribe(Subscription),
-    /// No events from now on.
+    /// Unsubscribe.
     Unsubscribe,
-    /// The end.
+    /// Shut down.
     Shutdown,
 }
 
-/// What one connection wants to be told.
+/// The events that a connection subscribes to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Subscription {
     /// `event::kind` bits.
     pub kinds: u32,
     /// A bit for each station.
     pub stations: u64,
-    /// Between two `air` or `lateness` events.
+    /// Interval of `air` and `lateness` events.
     pub interval_s: f64,
 }
 
@@ -61,7 +62,7 @@ struct Line {
     params: Option<Value>,
 }
 
-/// Reads a line. The id is null where it could not be read.
+/// Parses a line. The id is null if it could not be parsed.
 pub fn read(line: &[u8], config: &Config) -> (Value, Result<Request, Refusal>) {
     let line: Line = match serde_json::from_slice(line) {
         Ok(line) => line,
@@ -150,7 +151,7 @@ fn understand(method: &str, params: Value, config: &Config) -> Result<Request, R
         "hello" => {
             let Hello { version } = take(params).map_err(wrong)?;
             let spoken = version == VERSION;
-            return if spoken { Ok(Request::Hello) } else { Err(refusal("version", told_version(version))) };
+            return if spoken { Ok(Request::Hello) } else { Err(refusal("version", unsupported_version(version))) };
         }
         "stats" => return take(params).map_err(wrong).map(|Nothing {}| Request::Stats),
         "unsubscribe" => return take(params).map_err(wrong).map(|Nothing {}| Request::Unsubscribe),
@@ -161,7 +162,7 @@ fn understand(method: &str, params: Value, config: &Config) -> Result<Request, R
         "set_position" => {
             let Position { station, position_m } = take(params).map_err(wrong)?;
             if position_m.iter().any(|metres| metres.abs() > COORDINATE_M_MAX) {
-                return Err(wrong(format!("position_m {position_m:?}: at most {COORDINATE_M_MAX} either way")));
+                return Err(wrong(format!("position_m {position_m:?}: must lie within {COORDINATE_M_MAX} of 0")));
             }
             Change::Position { station: name(&station)?, position_m }
         }
@@ -170,7 +171,7 @@ fn understand(method: &str, params: Value, config: &Config) -> Result<Request, R
             config.radio.phy.check_rate(data_rate_bps).map_err(wrong)?;
             let (station, to) = (name(&station)?, to.map(|to| name(&to)).transpose()?);
             if to == Some(station) {
-                return Err(wrong("to: a link has two ends".into()));
+                return Err(wrong("to: must be another station than \"station\"".into()));
             }
             Change::Rate { station, to, data_rate_bps }
         }
@@ -190,7 +191,7 @@ fn understand(method: &str, params: Value, config: &Config) -> Result<Request, R
         "set_extra_backoff" => {
             let ExtraBackoff { station, slots, wall_clock } = take(params).map_err(wrong)?;
             if slots > EXTRA_BACKOFF_MAX {
-                return Err(wrong(format!("slots {slots}: at most {EXTRA_BACKOFF_MAX}")));
+                return Err(wrong(format!("slots {slots}: must be at most {EXTRA_BACKOFF_MAX}")));
             }
             Change::ExtraBackoff { station: name(&station)?, slots, wall_clock }
         }
@@ -199,7 +200,7 @@ fn understand(method: &str, params: Value, config: &Config) -> Result<Request, R
     Ok(Request::Change(change))
 }
 
-fn told_version(version: u32) -> String {
+fn unsupported_version(version: u32) -> String {
     format!("version {version}: this mediumd speaks version {VERSION}")
 }
 
@@ -207,9 +208,9 @@ fn take<T: DeserializeOwned>(params: Value) -> Result<T, String> {
     serde_json::from_value(params).map_err(|error| error.to_string())
 }
 
-fn station(name: &str, config: &Config) -> Result<u32, String> {
+fn station(name: &str, config: &Config) -> Result<StationId, String> {
     let place = config.stations.iter().position(|station| station.name == name);
-    place.map(|place| place as u32).ok_or_else(|| format!("station {name:?}: there is no such station"))
+    place.map(StationId::from_index).ok_or_else(|| format!("station {name:?}: there is no such station"))
 }
 
 fn propagation(wanted: Propagation, config: &Config) -> Result<Change, String> {
@@ -225,7 +226,7 @@ fn subscription(wanted: Subscribe, config: &Config) -> Result<Subscription, Stri
     }
     let stations = match wanted.stations {
         None => u64::MAX,
-        Some(names) => names.iter().try_fold(0, |bits, name| Ok::<_, String>(bits | 1 << station(name, config)?))?,
+        Some(names) => names.iter().try_fold(0, |bits, name| Ok::<_, String>(bits | 1 << station(name, config)?.0))?,
     };
     let interval_s = wanted.interval_s.unwrap_or(1.0);
     if !INTERVAL_S.contains(&interval_s) {
@@ -253,12 +254,12 @@ mod tests {
             (id, Ok(Request::Change(change))) if id == "x" => change,
             other => panic!("{other:?}"),
         };
-        let Change::Position { station: 1, position_m: [5.0, -3.0] } =
+        let Change::Position { station: StationId(1), position_m: [5.0, -3.0] } =
             change("set_position", r#"{"station": "n1", "position_m": [5, -3]}"#)
         else {
             panic!("set_position")
         };
-        let Change::Rate { station: 0, to: Some(2), data_rate_bps: 11_000_000 } =
+        let Change::Rate { station: StationId(0), to: Some(StationId(2)), data_rate_bps: 11_000_000 } =
             change("set_rate", r#"{"station": "n0", "to": "n2", "data_rate_bps": 11000000}"#)
         else {
             panic!("set_rate")
@@ -272,12 +273,12 @@ mod tests {
             panic!("set_ranges")
         };
         assert!(decode_m == 100.0 && capture_db == 10.0);
-        let Change::ExtraBackoff { station: 2, slots: 8, wall_clock: false } =
+        let Change::ExtraBackoff { station: StationId(2), slots: 8, wall_clock: false } =
             change("set_extra_backoff", r#"{"station": "n2", "slots": 8}"#)
         else {
             panic!("set_extra_backoff")
         };
-        let Change::ExtraBackoff { station: 0, slots: 5, wall_clock: true } =
+        let Change::ExtraBackoff { station: StationId(0), slots: 5, wall_clock: true } =
             change("set_extra_backoff", r#"{"station": "n0", "slots": 5, "wall_clock": true}"#)
         else {
             panic!("set_extra_backoff by the clock")
@@ -296,10 +297,14 @@ mod tests {
     }
 
     fn check_refused(cases: &[(&str, &str, &str)]) {
-        for &(text, code, told) in cases {
+        for &(text, code, reported) in cases {
             let (id, Err(refusal)) = ask(text) else { panic!("{text}: accepted") };
             assert_eq!((refusal.code, id.is_null()), (code, code == "parse"), "{text}");
-            assert!(refusal.message.contains(told) && !refusal.message.contains('\n'), "{text}: {}", refusal.message);
+            assert!(
+                refusal.message.contains(reported) && !refusal.message.contains('\n'),
+                "{text}: {}",
+                refusal.message
+            );
         }
     }
 
@@ -348,7 +353,7 @@ mod tests {
             (
                 r#"{"id": 1, "method": "set_rate", "params": {"station": "n0", "to": "n0", "data_rate_bps": 2000000}}"#,
                 "params",
-                "two ends",
+                "another station",
             ),
             (r#"{"id": 1, "method": "set_rts_threshold", "params": {"bytes": -1}}"#, "params", "-1"),
             (
@@ -429,7 +434,7 @@ mod tests {
             let text = json!({"id": 7, "method": method, "params": params}).to_string();
             match read(text.as_bytes(), &line(2, 200.0, "ns2")).1 {
                 Ok(Request::Change(Change::Position { station, position_m })) => {
-                    prop_assert!(station < 2 && position_m.iter().all(|metres| metres.abs() <= 1e6));
+                    prop_assert!(station < StationId(2) && position_m.iter().all(|metres| metres.abs() <= 1e6));
                 }
                 Ok(Request::Change(Change::Propagation(wanted))) => prop_assert!(wanted.capture_ratio() >= 1.0),
                 Ok(_) => {}

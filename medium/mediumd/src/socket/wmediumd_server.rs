@@ -1,4 +1,4 @@
-//! wmediumd's socket: packed requests from any number of clients, none of which can hold up another.
+//! wmediumd's socket: packed requests from any number of clients. A slow client does not delay others.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
@@ -15,7 +15,7 @@ use pacelab_hwsim::wmediumd_socket::{Outcome, Request, response};
 use crate::air::{AirHandle, Change};
 
 const CLIENTS_MAX: usize = 64;
-/// Answers that a client has not read; its requests wait then.
+/// Unread answers in bytes beyond which the requests of a client wait.
 const OUTBOX_BYTES_MAX: usize = 1 << 16;
 
 struct Client {
@@ -29,7 +29,7 @@ struct Client {
 pub struct WmediumdServer {
     listener: Option<UnixListener>,
     signals: SignalFd,
-    bell: Arc<EventFd>,
+    wakeup: Arc<EventFd>,
     mesh: Mesh,
     capacity: usize,
     clients: Vec<Client>,
@@ -37,36 +37,36 @@ pub struct WmediumdServer {
 }
 
 impl WmediumdServer {
-    /// A server without clients; `bell` is rung when the air ends. The air has room for `capacity` interfaces.
+    /// A server without clients. `wakeup` is signalled when the air ends. The air has room for `capacity` interfaces.
     pub fn new(
         listener: Option<UnixListener>,
         signals: SignalFd,
-        bell: Arc<EventFd>,
+        wakeup: Arc<EventFd>,
         mesh: Mesh,
         capacity: usize,
     ) -> Self {
-        WmediumdServer { listener, signals, bell, mesh, capacity, clients: Vec::new(), ends: false }
+        WmediumdServer { listener, signals, wakeup, mesh, capacity, clients: Vec::new(), ends: false }
     }
 
     /// Serves until a signal, a request to shut down, or the end of the air.
     ///
     /// # Errors
-    /// When waiting fails: a bug.
+    /// Waiting fails, which is a bug.
     pub fn run(&mut self, air: &AirHandle) -> io::Result<()> {
         while !self.ends && !air.has_ended() {
-            let [signal, bell, stranger] = self.wait()?;
+            let [signal, wakeup, stranger] = self.wait()?;
             if signal && self.signals.read_signal()?.is_some() {
                 break;
             }
-            if bell {
-                let _ = self.bell.read(); // it has rung, so there is something to read
+            if wakeup {
+                let _ = self.wakeup.read(); // it was signalled, so there is something to read
             }
             if stranger {
                 self.accept();
             }
             for index in 0..self.clients.len() {
                 self.clients[index].read();
-                self.attend(index, air);
+                self.on_wakeup(index, air);
                 self.clients[index].write();
             }
             self.clients.retain(|client| !client.ended);
@@ -76,7 +76,7 @@ impl WmediumdServer {
 
     fn wait(&self) -> io::Result<[bool; 3]> {
         let mut fds = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
-        fds.push(PollFd::new(self.bell.as_fd(), PollFlags::POLLIN));
+        fds.push(PollFd::new(self.wakeup.as_fd(), PollFlags::POLLIN));
         fds.extend(self.listener.as_ref().map(|listener| PollFd::new(listener.as_fd(), PollFlags::POLLIN)));
         for client in &self.clients {
             let reads = if client.outbox.len() < OUTBOX_BYTES_MAX { PollFlags::POLLIN } else { PollFlags::empty() };
@@ -98,8 +98,8 @@ impl WmediumdServer {
         }
     }
 
-    /// Answers the whole requests that a client has sent.
-    fn attend(&mut self, index: usize, air: &AirHandle) {
+    /// Answers the complete requests of a client.
+    fn on_wakeup(&mut self, index: usize, air: &AirHandle) {
         while self.clients[index].outbox.len() < OUTBOX_BYTES_MAX {
             match Request::read(&self.clients[index].inbox) {
                 Ok(None) => return,
@@ -109,7 +109,7 @@ impl WmediumdServer {
                     self.clients[index].outbox.extend(response(&octets, outcome, id).unwrap_or_default());
                 }
                 Err(kind) => {
-                    // Nothing says where the next request begins.
+                    // The start of the next request is unknown.
                     eprintln!("wmediumd: a client sent a message of type {}: its connection is closed", kind.0);
                     self.clients[index].ended = true;
                     return;

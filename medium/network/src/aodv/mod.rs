@@ -1,13 +1,13 @@
-//! AODV with link-failure detection from the MAC: one node's routing, without I/O.
+//! AODV with link-failure detection by the MAC: the routing of one node, without I/O.
 //!
-//! RFC 3561 with ns-2.35's constants and habits, since the papers' results with AODV are results with ns-2's:
-//! expanding ring search, replies from intermediate nodes, precursor lists, route errors by broadcast, local repair
-//! where the broken link is nearer to the destination than to the source.
+//! RFC 3561 with the constants and deviations of ns-2.35, which the papers used: expanding ring search, replies from
+//! intermediate nodes, precursor lists, route errors by broadcast, and local repair if the broken link is nearer to the
+//! destination than to the source.
 //!
-//! Deviates from RFC 3561 as ns-2 does: a failed frame of a data packet breaks the link at once; a repaired route is
-//! only accepted when it is fresher or shorter than the broken one, so that a repair next to the destination often
-//! waits for the next discovery from elsewhere; the wait for a repair is never cut short. No hello messages: the MAC
-//! tells. No ARP: addresses are known.
+//! Deviates from RFC 3561 as ns-2 does: a failed frame of a data packet breaks the link immediately. A repaired route
+//! is only accepted if it is fresher or shorter than the broken one, so a repair next to the destination often waits
+//! for the next discovery by another node. The wait for a repair is never shortened. There are no hello messages,
+//! because the MAC reports link failures, and there is no ARP, because addresses are known.
 
 mod route;
 
@@ -15,7 +15,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use pacelab_engine::{Ns, Stream};
 
-use route::{Held, INFINITE_HOPS, Route, Status};
+use crate::ids::{NodeId, PacketId};
+use route::{INFINITE_HOPS, PacketBuffer, Route, Status};
 
 const S: Ns = 1_000_000_000;
 /// ns-2: MY_ROUTE_TIMEOUT and ACTIVE_ROUTE_TIMEOUT.
@@ -29,12 +30,12 @@ const TTL_START: u8 = 5;
 const TTL_THRESHOLD: u32 = 7;
 const TTL_INCREMENT: u8 = 2;
 const NETWORK_DIAMETER: u8 = 30;
-/// Packets flushed from the buffer leave this far apart.
+/// Gap between packets flushed from the buffer.
 const FLUSH_GAP_NS: Ns = 10_000_000;
-/// Broadcasts that are passed on are delayed by up to this much.
+/// Largest delay of a forwarded broadcast.
 const JITTER_NS: Ns = 10_000_000;
 
-/// How often a node spoke, and how often a link broke.
+/// Messages that a node sent, and link failures that it detected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct AodvCounters {
@@ -47,13 +48,13 @@ pub struct AodvCounters {
 /// The routing of one node.
 #[derive(Clone, Debug)]
 pub struct Aodv {
-    node: u32,
+    node: NodeId,
     seq: u32,
     request_id: u32,
-    routes: BTreeMap<u32, Route>,
+    routes: BTreeMap<NodeId, Route>,
     /// (origin, id, forget at)
-    seen: Vec<(u32, u32, Ns)>,
-    held: Held,
+    seen: Vec<(NodeId, u32, Ns)>,
+    held: PacketBuffer,
     random: Stream,
     commands: VecDeque<Command>,
     /// Totals since the start.
@@ -61,22 +62,22 @@ pub struct Aodv {
 }
 
 impl Aodv {
-    /// Routing at `node`; `random` jitters what it passes on.
-    pub fn new(node: u32, random: Stream) -> Self {
+    /// Routing at `node`. `random` gives the jitter of forwarded broadcasts.
+    pub fn new(node: NodeId, random: Stream) -> Self {
         Aodv {
             node,
             seq: 2,
             request_id: 1,
             routes: BTreeMap::new(),
             seen: Vec::new(),
-            held: Held::default(),
+            held: PacketBuffer::default(),
             random,
             commands: VecDeque::new(),
             counters: AodvCounters::default(),
         }
     }
 
-    /// How often `purge` is wanted.
+    /// Interval between calls of `purge`.
     pub const PURGE_INTERVAL_NS: Ns = PURGE_INTERVAL_NS;
 
     /// The next command, or None.
@@ -84,18 +85,18 @@ impl Aodv {
         self.commands.pop_front()
     }
 
-    /// True while `purge` has something to look after.
+    /// Whether `purge` has work to do.
     pub fn is_active(&self) -> bool {
         !self.routes.is_empty()
     }
 
     /// Hops to `target` if a route is up.
-    pub fn hops_to(&self, target: u32) -> Option<u32> {
+    pub fn hops_to(&self, target: NodeId) -> Option<u32> {
         self.routes.get(&target).filter(|route| route.status == Status::Up).map(|route| route.hops)
     }
 
-    /// A data packet wants to go on: its next hop, if a route is up. Else it is for the commands to say.
-    pub fn send(&mut self, now: Ns, transit: Transit) -> Option<u32> {
+    /// The next hop of a data packet if a route is up. Otherwise the commands decide what happens to the packet.
+    pub fn send(&mut self, now: Ns, transit: Transit) -> Option<NodeId> {
         let route = self.routes.entry(transit.target).or_insert_with(Route::new);
         match route.status {
             Status::Up => {
@@ -116,8 +117,8 @@ impl Aodv {
         None
     }
 
-    /// The MAC gave up a data packet on the link to `neighbour`.
-    pub fn link_failed(&mut self, now: Ns, transit: Transit, neighbour: u32) {
+    /// Handles a data packet that the MAC dropped on the link to `neighbour`.
+    pub fn link_failed(&mut self, now: Ns, transit: Transit, neighbour: NodeId) {
         self.counters.link_failures += 1;
         let Some(route) = self.routes.get_mut(&transit.target) else {
             self.commands.push_back(Command::Drop { packet: transit.packet });
@@ -146,8 +147,8 @@ impl Aodv {
         }
     }
 
-    /// A routing message has come from `neighbour` with `ttl` hops left (this one taken).
-    pub fn receive(&mut self, now: Ns, message: Message, neighbour: u32, for_me: Option<u32>, ttl: u8) {
+    /// Handles a routing message from `neighbour`. `ttl` is the number of hops that remain.
+    pub fn receive(&mut self, now: Ns, message: Message, neighbour: NodeId, for_me: Option<NodeId>, ttl: u8) {
         match message {
             Message::Request { .. } => self.receive_request(now, message, neighbour, ttl),
             Message::Reply { .. } => self.receive_reply(now, message, neighbour, for_me, ttl),
@@ -155,10 +156,10 @@ impl Aodv {
         }
     }
 
-    /// Every `PURGE_INTERVAL_NS`: expires routes, flushes or asks again for what waits.
+    /// Expires routes, and flushes the waiting packets or repeats their requests. Call this every `PURGE_INTERVAL_NS`.
     pub fn purge(&mut self, now: Ns) {
         self.seen.retain(|&(_, _, forget_at)| forget_at > now);
-        let targets: Vec<u32> = self.routes.keys().copied().collect();
+        let targets: Vec<NodeId> = self.routes.keys().copied().collect();
         for target in targets {
             let Some(route) = self.routes.get_mut(&target) else { continue };
             if route.status == Status::Up && route.expires_at < now {
@@ -173,7 +174,7 @@ impl Aodv {
         }
     }
 
-    fn receive_request(&mut self, now: Ns, message: Message, neighbour: u32, ttl: u8) {
+    fn receive_request(&mut self, now: Ns, message: Message, neighbour: NodeId, ttl: u8) {
         let Message::Request { id, hops, origin, origin_seq, target, target_seq, sent_at } = message else { return };
         if origin == self.node || self.seen.iter().any(|&(node, seen, _)| (node, seen) == (origin, id)) {
             return;
@@ -219,7 +220,7 @@ impl Aodv {
         }
     }
 
-    fn learn_reverse_route(&mut self, now: Ns, origin: u32, origin_seq: u32, hops: u32, neighbour: u32) {
+    fn learn_reverse_route(&mut self, now: Ns, origin: NodeId, origin_seq: u32, hops: u32, neighbour: NodeId) {
         let route = self.routes.entry(origin).or_insert_with(Route::new);
         let expires_at = route.expires_at.max(now + REVERSE_ROUTE_LIFETIME_NS);
         route.expires_at = expires_at;
@@ -234,11 +235,11 @@ impl Aodv {
         self.flush(now, origin, 0);
     }
 
-    fn receive_reply(&mut self, now: Ns, message: Message, neighbour: u32, for_me: Option<u32>, ttl: u8) {
+    fn receive_reply(&mut self, now: Ns, message: Message, neighbour: NodeId, for_me: Option<NodeId>, ttl: u8) {
         let Message::Reply { hops, target, target_seq, origin, lifetime_ns, sent_at } = message else { return };
         let route = self.routes.entry(target).or_insert_with(Route::new);
         if !route.is_worse_than(target_seq, hops) {
-            return; // and does not pass it on
+            return; // and does not forward the reply
         }
         route.update(target_seq, hops, neighbour, now + lifetime_ns);
         route.end_discovery(hops);
@@ -264,7 +265,7 @@ impl Aodv {
         }
     }
 
-    fn receive_error(&mut self, unreachable: Vec<(u32, u32)>, neighbour: u32) {
+    fn receive_error(&mut self, unreachable: Vec<(NodeId, u32)>, neighbour: NodeId) {
         let mut onward = Vec::new();
         for (target, seq) in unreachable {
             let Some(route) = self.routes.get_mut(&target) else { continue };
@@ -285,7 +286,7 @@ impl Aodv {
         }
     }
 
-    fn request(&mut self, now: Ns, target: u32) {
+    fn request(&mut self, now: Ns, target: NodeId) {
         let Some(route) = self.routes.get_mut(&target) else { return };
         if route.status == Status::Up || route.request_timeout_at > now {
             return;
@@ -296,7 +297,7 @@ impl Aodv {
             self.discard_held(now, target);
             return;
         }
-        // A route that never was up counts as infinitely long (ns-2), so the first request goes network-wide.
+        // A route that was never up counts as infinitely long (ns-2), so the first request is network-wide.
         let last_ttl = u32::from(route.request_ttl).max(route.last_hops);
         let ttl = match last_ttl {
             0 => TTL_START,
@@ -326,38 +327,38 @@ impl Aodv {
         self.commands.push_back(Command::Broadcast { message, ttl, delay_ns: 0 });
     }
 
-    fn reply(&mut self, origin: u32, message: Message) {
+    fn reply(&mut self, origin: NodeId, message: Message) {
         let Some(route) = self.routes.get(&origin) else { return };
         self.counters.replies += 1;
         self.commands.push_back(Command::Unicast { message, ttl: NETWORK_DIAMETER, next_hop: route.next_hop });
     }
 
-    fn error(&mut self, unreachable: Vec<(u32, u32)>, delay_ns: Ns) {
+    fn error(&mut self, unreachable: Vec<(NodeId, u32)>, delay_ns: Ns) {
         self.counters.errors += 1;
         self.commands.push_back(Command::Broadcast { message: Message::Error { unreachable }, ttl: 1, delay_ns });
     }
 
-    fn forward(&mut self, now: Ns, target: u32, packet: u32, delay_ns: Ns) {
+    fn forward(&mut self, now: Ns, target: NodeId, packet: PacketId, delay_ns: Ns) {
         if let Some(next_hop) = self.touch(now, target) {
             self.commands.push_back(Command::Forward { packet, next_hop, delay_ns });
         }
     }
 
-    /// Use keeps a route alive.
-    fn touch(&mut self, now: Ns, target: u32) -> Option<u32> {
+    /// Extends the lifetime of a route that is used.
+    fn touch(&mut self, now: Ns, target: NodeId) -> Option<NodeId> {
         let route = self.routes.get_mut(&target)?;
         route.expires_at = now + ROUTE_LIFETIME_NS;
         Some(route.next_hop)
     }
 
     fn hold(&mut self, now: Ns, transit: Transit) {
-        self.forget_old(now);
+        self.remove_expired(now);
         let displaced = self.held.push(now, transit.target, transit.packet);
         self.commands.extend(displaced.map(|packet| Command::Drop { packet }));
     }
 
-    fn flush(&mut self, now: Ns, target: u32, gap_ns: Ns) {
-        self.forget_old(now);
+    fn flush(&mut self, now: Ns, target: NodeId, gap_ns: Ns) {
+        self.remove_expired(now);
         let mut delay_ns = 0;
         for packet in self.held.take(target) {
             self.forward(now, target, packet, delay_ns);
@@ -365,13 +366,13 @@ impl Aodv {
         }
     }
 
-    fn discard_held(&mut self, now: Ns, target: u32) {
-        self.forget_old(now);
+    fn discard_held(&mut self, now: Ns, target: NodeId) {
+        self.remove_expired(now);
         self.commands.extend(self.held.take(target).into_iter().map(|packet| Command::Drop { packet }));
     }
 
-    fn forget_old(&mut self, now: Ns) {
-        self.commands.extend(self.held.forget_old(now).into_iter().map(|packet| Command::Drop { packet }));
+    fn remove_expired(&mut self, now: Ns) {
+        self.commands.extend(self.held.remove_expired(now).into_iter().map(|packet| Command::Drop { packet }));
     }
 
     fn jitter_ns(&mut self) -> Ns {
@@ -379,7 +380,7 @@ impl Aodv {
     }
 }
 
-// What AODV says to its neighbours and asks of its node.
+// Messages to neighbours and commands to the node.
 
 const IP_HEADER_BYTES: u32 = 20;
 
@@ -387,9 +388,9 @@ const IP_HEADER_BYTES: u32 = 20;
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum Message {
-    Request { id: u32, hops: u32, origin: u32, origin_seq: u32, target: u32, target_seq: u32, sent_at: Ns },
-    Reply { hops: u32, target: u32, target_seq: u32, origin: u32, lifetime_ns: Ns, sent_at: Ns },
-    Error { unreachable: Vec<(u32, u32)> },
+    Request { id: u32, hops: u32, origin: NodeId, origin_seq: u32, target: NodeId, target_seq: u32, sent_at: Ns },
+    Reply { hops: u32, target: NodeId, target_seq: u32, origin: NodeId, lifetime_ns: Ns, sent_at: Ns },
+    Error { unreachable: Vec<(NodeId, u32)> },
 }
 
 impl Message {
@@ -404,31 +405,31 @@ impl Message {
     }
 }
 
-/// What the node shall do.
+/// A command to the node.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum Command {
     /// Send to all neighbours after the delay.
     Broadcast { message: Message, ttl: u8, delay_ns: Ns },
     /// Send a message to a neighbour.
-    Unicast { message: Message, ttl: u8, next_hop: u32 },
+    Unicast { message: Message, ttl: u8, next_hop: NodeId },
     /// Pass the data packet on to a neighbour after the delay.
-    Forward { packet: u32, next_hop: u32, delay_ns: Ns },
+    Forward { packet: PacketId, next_hop: NodeId, delay_ns: Ns },
     /// Discard the data packet.
-    Drop { packet: u32 },
+    Drop { packet: PacketId },
     /// Discard what the interface queue holds for this neighbour.
-    Recall { next_hop: u32 },
+    Recall { next_hop: NodeId },
 }
 
 /// A data packet as routing sees it.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct Transit {
-    pub packet: u32,
+    pub packet: PacketId,
     /// The packet started here.
     pub is_own: bool,
     /// The wireless node that it goes to.
-    pub target: u32,
+    pub target: NodeId,
     /// Wireless hops it has taken.
     pub forwards: u8,
 }

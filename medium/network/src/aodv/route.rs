@@ -1,12 +1,14 @@
-//! A row of the routing table, and the data packets that wait for a route.
+//! An entry of the routing table, and the buffer of data packets that wait for a route.
 
 use std::collections::VecDeque;
 
 use pacelab_engine::Ns;
 
-/// Of a target that no route leads to.
+use crate::ids::{NodeId, PacketId};
+
+/// Hop count of a target without a route.
 pub const INFINITE_HOPS: u32 = 255;
-/// Taken for the delay of a hop until one was measured.
+/// Assumed delay of a hop until one was measured.
 const NODE_TRAVERSAL_NS: Ns = 30_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,10 +23,10 @@ pub struct Route {
     pub seq: u32,
     pub hops: u32,
     pub last_hops: u32,
-    pub next_hop: u32,
+    pub next_hop: NodeId,
     pub status: Status,
     pub expires_at: Ns,
-    pub precursors: Vec<u32>,
+    pub precursors: Vec<NodeId>,
     pub requests: u32,
     pub request_timeout_at: Ns,
     pub request_ttl: u8,
@@ -38,7 +40,7 @@ impl Route {
             seq: 0,
             hops: INFINITE_HOPS,
             last_hops: INFINITE_HOPS,
-            next_hop: 0,
+            next_hop: NodeId(0),
             status: Status::Down,
             expires_at: 0,
             precursors: Vec::new(),
@@ -58,7 +60,7 @@ impl Route {
         }
     }
 
-    pub fn update(&mut self, seq: u32, hops: u32, next_hop: u32, expires_at: Ns) {
+    pub fn update(&mut self, seq: u32, hops: u32, next_hop: NodeId, expires_at: Ns) {
         (self.seq, self.hops, self.next_hop, self.expires_at) = (seq, hops, next_hop, expires_at);
         self.status = Status::Up;
     }
@@ -78,48 +80,48 @@ impl Route {
         sum_ns.checked_div(self.latencies_ns.len() as Ns).unwrap_or(NODE_TRAVERSAL_NS)
     }
 
-    pub fn add_precursor(&mut self, node: u32) {
+    pub fn add_precursor(&mut self, node: NodeId) {
         if !self.precursors.contains(&node) {
             self.precursors.push(node);
         }
     }
 }
 
-/// Packets that may wait for a route, and how long.
-const MOST_PKTS: usize = 64;
+/// Capacity of the buffer, and how long a packet may wait.
+const CAPACITY_PKTS: usize = 64;
 const LIFETIME_NS: Ns = 30_000_000_000;
 
-/// Data packets that wait for a route. First in, first out; of those that do not fit, the oldest goes.
+/// Data packets that wait for a route, first in, first out. If the buffer is full, the oldest packet is dropped.
 #[derive(Clone, Debug, Default)]
-pub struct Held {
+pub struct PacketBuffer {
     /// (target, packet, give up at)
-    packets: VecDeque<(u32, u32, Ns)>,
+    packets: VecDeque<(NodeId, PacketId, Ns)>,
 }
 
-impl Held {
-    /// Something waits for `target`.
-    pub fn awaits(&self, target: u32) -> bool {
+impl PacketBuffer {
+    /// Whether a packet waits for `target`.
+    pub fn awaits(&self, target: NodeId) -> bool {
         self.packets.iter().any(|&(waiting, _, _)| waiting == target)
     }
 
-    /// Takes a packet in; returns one that has to go for it. Call `forget_old` first.
-    pub fn push(&mut self, now: Ns, target: u32, packet: u32) -> Option<u32> {
-        let full = self.packets.len() == MOST_PKTS;
+    /// Adds a packet and returns the packet that is dropped for it, if any. Call `remove_expired` first.
+    pub fn push(&mut self, now: Ns, target: NodeId, packet: PacketId) -> Option<PacketId> {
+        let full = self.packets.len() == CAPACITY_PKTS;
         let oldest = if full { self.packets.pop_front() } else { None };
         self.packets.push_back((target, packet, now + LIFETIME_NS));
         oldest.map(|(_, packet, _)| packet)
     }
 
-    /// Takes out all that wait for `target`, in order.
-    pub fn take(&mut self, target: u32) -> Vec<u32> {
+    /// Removes the packets that wait for `target`, in order.
+    pub fn take(&mut self, target: NodeId) -> Vec<PacketId> {
         let packets = self.packets.iter().filter(|held| held.0 == target).map(|held| held.1).collect();
         self.packets.retain(|held| held.0 != target);
         packets
     }
 
-    /// Takes out what has waited too long, in order.
-    pub fn forget_old(&mut self, now: Ns) -> Vec<u32> {
-        let count = self.packets.iter().take_while(|&&(_, _, give_up_at)| give_up_at < now).count();
+    /// Removes the packets that have waited too long, in order.
+    pub fn remove_expired(&mut self, now: Ns) -> Vec<PacketId> {
+        let count = self.packets.iter().take_while(|&&(_, _, forget_at)| forget_at < now).count();
         self.packets.drain(..count).map(|(_, packet, _)| packet).collect()
     }
 }

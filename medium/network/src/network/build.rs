@@ -1,82 +1,86 @@
-//! From a configuration and its hooks to a network before its first event.
+//! Builds a network from a configuration and hooks.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use pacelab_air_config::{
     Config, Flow as FlowConfig, Node, Preset, Propagation, Routing, Tcp, TcpDefaults, Traffic, Voice, ns_from_s,
 };
-use pacelab_engine::{Agenda, Air, AirConfig, Ns, Stream};
+use pacelab_engine::{Air, AirConfig, EventQueue, Ns, Stream};
 
-use super::task::{Hosts, Task};
+use super::task::{HostDelays, Task};
 use super::{Drops, Network, radio_edges, wired_edges};
 use crate::airlog::Links;
 use crate::aodv::Aodv;
-use crate::flow::{Ends, Flow};
-use crate::hook::{Hook, HookShell, Place};
+use crate::flow::{Endpoints, Flow};
+use crate::hook::{Hook, HookDriver, Place};
+use crate::ids::{Id, IdVec, NodeId, StationId, WireId};
 use crate::packet::Pool;
 use crate::routes::Routes;
 use crate::tcp::congestion::{self, CongestionControl, Few};
-use crate::tcp::habits::{Habits, Rto, TickTimer, Timer};
+use crate::tcp::loss_recovery::LossRecovery;
 use crate::tcp::receiver::Receiver;
+use crate::tcp::rto::{RetransmissionTimer, Rto, TickTimer};
 use crate::tcp::sender::Sender;
 use crate::voice::{self, Codec, Playout};
 use crate::wire::Wire;
 
-/// Makes the congestion control of a name, for an initial window and a limit in segments.
-pub type Controls<'a> = dyn FnMut(&str, u32, u32) -> Result<Box<dyn CongestionControl>, String> + 'a;
+/// Makes a congestion control from its name, its initial window and its limit, both in segments.
+pub type ControlFactory<'a> = dyn FnMut(&str, u32, u32) -> Result<Box<dyn CongestionControl>, String> + 'a;
 
-/// Stream numbers from here on are routing's jitter, the flows' initial sequence numbers and the hosts' delays; below
-/// are stations, and in between what the air draws.
+/// First stream numbers of the routing jitter, the initial sequence numbers of flows, and the host delays. Lower
+/// numbers belong to stations, and some in between to the draws of the air.
 const FIRST_ROUTING_STREAM: u64 = 1 << 32;
 const FIRST_FLOW_STREAM: u64 = 2 << 32;
 const FIRST_HOST_STREAM: u64 = 5 << 32;
 
-/// ns-2's rtxcur_init_, against RFC 6298's 1 s.
+/// `rtxcur_init_` of ns-2. RFC 6298 has 1 s.
 const INITIAL_RTO_NS2: Ns = 3_000_000_000;
 const INITIAL_RTO: Ns = 1_000_000_000;
 
 impl Network {
-    /// Builds the network with the congestion controls that come with it; see `with_controls`.
+    /// Builds the network with the built-in congestion controls; see `with_controls`.
     ///
     /// # Errors
-    /// One line: what does not fit.
-    pub fn new(config: Config, hooks: Vec<(u32, Place, Box<dyn Hook>)>) -> Result<Self, String> {
+    /// The configuration is inconsistent. The message is one line.
+    pub fn new(config: Config, hooks: Vec<(NodeId, Place, Box<dyn Hook>)>) -> Result<Self, String> {
         Network::with_controls(config, hooks, &mut congestion::by_name)
     }
 
-    /// Builds the network; `controls` makes congestion controls from name, initial window and limit; `hooks` sit at the given nodes and places.
+    /// Builds the network. `controls` makes the congestion controls. Each hook is installed at the given node and
+    /// place.
     ///
     /// # Errors
-    /// One line: what does not fit.
+    /// The configuration is inconsistent. The message is one line.
     pub fn with_controls(
         config: Config,
-        hooks: Vec<(u32, Place, Box<dyn Hook>)>,
-        controls: &mut Controls<'_>,
+        hooks: Vec<(NodeId, Place, Box<dyn Hook>)>,
+        controls: &mut ControlFactory<'_>,
     ) -> Result<Self, String> {
         let air = Air::new(air_config(&config));
         let count = config.nodes.len();
-        let node_of: Vec<u32> = (0..count as u32).filter(|&node| config.nodes[node as usize].wireless).collect();
-        let mut station_of = vec![None; count];
-        for (station, &node) in node_of.iter().enumerate() {
-            station_of[node as usize] = Some(station as u32);
+        let nodes = || (0..count as u32).map(NodeId);
+        let node_of: IdVec<StationId, NodeId> = nodes().filter(|node| config.nodes[node.index()].wireless).collect();
+        let mut station_of = IdVec::filled(None, count);
+        for (station, &node) in node_of.iter_with_ids() {
+            station_of[node] = Some(station);
         }
         let routes = Routes::new(count, radio_edges(&air, &node_of).chain(wired_edges(&config)));
         let radio_of = nearest_radios(&station_of, &config);
         let (wires, wires_from) = build_wires(&config);
-        let aodv = (0..count as u32).map(|node| {
-            let runs = config.routing == Routing::Aodv && station_of[node as usize].is_some();
-            runs.then(|| Aodv::new(node, Stream::new(config.seed, FIRST_ROUTING_STREAM + u64::from(node))))
+        let aodv = nodes().map(|node| {
+            let runs = config.routing == Routing::Aodv && station_of[node].is_some();
+            runs.then(|| Aodv::new(node, Stream::new(config.seed, FIRST_ROUTING_STREAM + u64::from(node.0))))
         });
         let aodv = aodv.collect();
         let flows =
-            config.flows.iter().map(|flow| build_flow(&config, flow, controls)).collect::<Result<Vec<_>, _>>()?;
-        let hosts = config.host_delay.map(|law| {
-            let stream = |node| Stream::new(config.seed, FIRST_HOST_STREAM + node as u64);
-            Hosts::new(law, (0..count).map(stream).collect())
+            config.flows.iter().map(|flow| build_flow(&config, flow, controls)).collect::<Result<IdVec<_, _>, _>>()?;
+        let host_delays = config.host_delay.map(|law| {
+            let stream = |node: NodeId| Stream::new(config.seed, FIRST_HOST_STREAM + u64::from(node.0));
+            HostDelays::new(law, nodes().map(stream).collect())
         });
         let mut network = Network {
             air,
-            agenda: Agenda::default(),
+            event_queue: EventQueue::default(),
             now: 0,
             pool: Pool::default(),
             flows,
@@ -85,12 +89,12 @@ impl Network {
             wires,
             wires_from,
             aodv,
-            purge_pending: vec![false; count],
-            hooks: Vec::new(),
-            hook_at: vec![[None; 2]; count],
-            acting: 0,
+            purge_pending: IdVec::filled(false, count),
+            hooks: IdVec::default(),
+            hook_at: IdVec::filled([None; 2], count),
+            hook_depth: 0,
             link_layer: VecDeque::new(),
-            hosts,
+            host_delays,
             delayed: Vec::new(),
             station_of,
             radio_of,
@@ -111,14 +115,16 @@ impl Network {
         Ok(network)
     }
 
-    fn install_hooks(&mut self, hooks: Vec<(u32, Place, Box<dyn Hook>)>) -> Result<(), String> {
+    fn install_hooks(&mut self, hooks: Vec<(NodeId, Place, Box<dyn Hook>)>) -> Result<(), String> {
         for (node, place, hook) in hooks {
-            let wireless = self.station_of.get(node as usize).is_some_and(Option::is_some);
+            let wireless = self.station_of.get(node).is_some_and(Option::is_some);
             if !wireless || self.hook_index(node, place).is_some() {
-                return Err(format!("hook at node {node}: needs a wireless node without another hook at that place"));
+                return Err(format!(
+                    "hook at node {node}: the node must be wireless and have no other hook at that place"
+                ));
             }
-            self.hook_at[node as usize][place as usize] = Some(self.hooks.len() as u32);
-            self.hooks.push(HookShell::new(node, hook));
+            let id = self.hooks.push(HookDriver::new(node, hook));
+            self.hook_at[node][place as usize] = Some(id);
         }
         Ok(())
     }
@@ -127,7 +133,7 @@ impl Network {
         for flow in &self.flows {
             let (src, dst) = (flow.config.src, flow.config.dst);
             if self.routes.next_hop(src, dst).is_none() {
-                let name = |node: u32| &self.config.nodes[node as usize].name;
+                let name = |node: NodeId| &self.config.nodes[node.index()].name;
                 return Err(format!("flow {}: no path from {} to {}", flow.config.id, name(src), name(dst)));
             }
         }
@@ -135,11 +141,11 @@ impl Network {
     }
 
     fn schedule_plan(&mut self) {
-        for index in 0..self.flows.len() {
-            let (start_s, stop_s) = (self.flows[index].config.start_s, self.flows[index].config.stop_s);
-            self.schedule(ns_from_s(start_s), Task::FlowStart(index as u32));
+        for id in self.flows.ids() {
+            let (start_s, stop_s) = (self.flows[id].config.start_s, self.flows[id].config.stop_s);
+            self.schedule(ns_from_s(start_s), Task::FlowStart(id));
             if let Some(stop_s) = stop_s {
-                self.schedule(ns_from_s(stop_s), Task::FlowStop(index as u32));
+                self.schedule(ns_from_s(stop_s), Task::FlowStop(id));
             }
         }
         self.schedule_motion();
@@ -150,15 +156,16 @@ impl Network {
     }
 }
 
-/// See `Network::radio_of`; of gateways as near as each other the one of the lower number.
-fn nearest_radios(station_of: &[Option<u32>], config: &Config) -> Vec<Option<u32>> {
-    let mut found: Vec<Option<u32>> = (0..).zip(station_of).map(|(node, station)| station.map(|_| node)).collect();
+/// See `Network::radio_of`. If two gateways are equally near, the one with the lower number is used.
+fn nearest_radios(station_of: &IdVec<NodeId, Option<StationId>>, config: &Config) -> IdVec<NodeId, Option<NodeId>> {
+    let mut found: IdVec<NodeId, Option<NodeId>> =
+        station_of.iter_with_ids().map(|(node, station)| station.map(|_| node)).collect();
     loop {
         let before = found.clone();
         for (from, to) in wired_edges(config) {
-            if let (None, Some(radio)) = (before[from as usize], before[to as usize]) {
-                let lowest = found[from as usize].map_or(radio, |other: u32| other.min(radio));
-                found[from as usize] = Some(lowest);
+            if let (None, Some(radio)) = (before[from], before[to]) {
+                let lowest = found[from].map_or(radio, |other: NodeId| other.min(radio));
+                found[from] = Some(lowest);
             }
         }
         if found == before {
@@ -167,33 +174,33 @@ fn nearest_radios(station_of: &[Option<u32>], config: &Config) -> Vec<Option<u32
     }
 }
 
-fn build_wires(config: &Config) -> (Vec<Wire>, Vec<Vec<u32>>) {
-    let mut wires = Vec::new();
-    let mut wires_from = vec![Vec::new(); config.nodes.len()];
+fn build_wires(config: &Config) -> (IdVec<WireId, Wire>, IdVec<NodeId, Vec<WireId>>) {
+    let mut wires = IdVec::default();
+    let mut wires_from = IdVec::filled(Vec::new(), config.nodes.len());
     for link in &config.wired {
         for (from, to) in [(link.a, link.b), (link.b, link.a)] {
-            wires_from[from as usize].push(wires.len() as u32);
-            wires.push(Wire::new(to, link.rate_bps, ns_from_s(link.delay_s), link.queue_pkts));
+            let wire = wires.push(Wire::new(to, link.rate_bps, ns_from_s(link.delay_s), link.queue_pkts));
+            wires_from[from].push(wire);
         }
     }
     (wires, wires_from)
 }
 
-fn build_flow(config: &Config, flow: &FlowConfig, controls: &mut Controls<'_>) -> Result<Flow, String> {
+fn build_flow(config: &Config, flow: &FlowConfig, controls: &mut ControlFactory<'_>) -> Result<Flow, String> {
     let mut stream = Stream::new(config.seed, FIRST_FLOW_STREAM + u64::from(flow.id));
-    let ends = match &flow.traffic {
+    let endpoints = match &flow.traffic {
         Traffic::Tcp(tcp) => build_tcp(tcp, config.radio.preset, &mut stream, controls)?,
-        Traffic::UdpSaturated { .. } => Ends::UdpSaturated,
+        Traffic::UdpSaturated { .. } => Endpoints::UdpSaturated,
         Traffic::Cbr(cbr) => {
             let burst_bits = f64::from(cbr.payload_bytes) * 8.0 * f64::from(cbr.burst_pkts);
-            Ends::Cbr { interval_ns: ns_from_s(burst_bits / cbr.rate_bps).max(1), burst_pkts: cbr.burst_pkts }
+            Endpoints::Cbr { interval_ns: ns_from_s(burst_bits / cbr.rate_bps).max(1), burst_pkts: cbr.burst_pkts }
         }
         Traffic::Voice(voice) => build_voice(voice, &mut stream),
     };
     Ok(Flow {
         payload_bytes: Flow::payload_of(&flow.traffic),
         config: flow.clone(),
-        ends,
+        endpoints,
         datagrams: 0,
         held_pkts: 0,
         active: false,
@@ -202,7 +209,12 @@ fn build_flow(config: &Config, flow: &FlowConfig, controls: &mut Controls<'_>) -
     })
 }
 
-fn build_tcp(tcp: &Tcp, preset: Preset, stream: &mut Stream, controls: &mut Controls<'_>) -> Result<Ends, String> {
+fn build_tcp(
+    tcp: &Tcp,
+    preset: Preset,
+    stream: &mut Stream,
+    controls: &mut ControlFactory<'_>,
+) -> Result<Endpoints, String> {
     let window_bytes = tcp.segment_bytes * tcp.window_pkts;
     let control: Box<dyn CongestionControl> = match tcp.few {
         Some(settings) => Box::new(Few::new(f64::from(tcp.initial_window), settings)),
@@ -212,21 +224,23 @@ fn build_tcp(tcp: &Tcp, preset: Preset, stream: &mut Stream, controls: &mut Cont
     let (isn, floor_ns) = (stream.below(u32::MAX), ns_from_s(tcp.min_rto_s));
     let rto = Rto::new(initial_ns, floor_ns);
     let rto = if tcp.rto_backoff { rto } else { rto.without_backoff() };
-    let (timer, habits) = match tcp.defaults {
-        TcpDefaults::Rfc => (Timer::Rfc(rto), Habits::RFC),
-        TcpDefaults::Ns2Of2001 => (Timer::Ticks(TickTimer::new(floor_ns, stream.unit())), Habits::NS2_OF_2001),
+    let (timer, loss_recovery) = match tcp.defaults {
+        TcpDefaults::Rfc => (RetransmissionTimer::Rfc(rto), LossRecovery::RFC),
+        TcpDefaults::Ns2Of2001 => {
+            (RetransmissionTimer::Ticks(TickTimer::new(floor_ns, stream.unit())), LossRecovery::NS2_OF_2001)
+        }
     };
     let mut sender = Sender::new(tcp.segment_bytes, window_bytes, control, timer, isn);
-    sender.set_habits(habits);
+    sender.set_loss_recovery(loss_recovery);
     sender.ecn = tcp.ecn;
     let mut receiver = Receiver::new(window_bytes, tcp.ack_every, stream.below(u32::MAX));
     if !tcp.ack_schedule.is_empty() {
         receiver.set_ack_schedule(tcp.ack_schedule.clone());
     }
-    Ok(Ends::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) })
+    Ok(Endpoints::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) })
 }
 
-fn build_voice(voice: &Voice, stream: &mut Stream) -> Ends {
+fn build_voice(voice: &Voice, stream: &mut Stream) -> Endpoints {
     let interval_ns = ns_from_s(voice.interval_s);
     let codec = Codec {
         interval_ns,
@@ -235,16 +249,20 @@ fn build_voice(voice: &Voice, stream: &mut Stream) -> Ends {
         phase_ns: Ns::from(stream.below(interval_ns as u32)),
         first_sequence: stream.below(1 << 16) as u16,
     };
-    Ends::Voice { codec, playout: Box::new(Playout::new(ns_from_s(voice.playout_s))) }
+    Endpoints::Voice { codec, playout: Box::new(Playout::new(ns_from_s(voice.playout_s))) }
 }
 
-/// The engine's configuration: its stations are the wireless nodes, in order.
+/// The configuration of the engine. Its stations are the wireless nodes, in order.
 fn air_config(config: &Config) -> AirConfig {
     let wireless: Vec<(usize, &Node)> = config.nodes.iter().enumerate().filter(|(_, node)| node.wireless).collect();
-    let station = |node: u32| wireless.iter().position(|&(index, _)| index == node as usize).map(|at| at as u32);
+    let station =
+        |node: NodeId| wireless.iter().position(|&(index, _)| index == node.index()).map(StationId::from_index);
     let mut radio = config.radio.clone();
     if let Propagation::Matrix { links, .. } = &mut radio.propagation {
-        *links = links.iter().filter_map(|&(a, b, power_w)| Some((station(a)?, station(b)?, power_w))).collect();
+        *links = links
+            .iter()
+            .filter_map(|&(a, b, power_w)| Some((station(NodeId(a))?.0, station(NodeId(b))?.0, power_w)))
+            .collect();
     }
     let rates = config.link_rates_bps.iter().filter_map(|&(a, b, rate)| Some((station(a)?, station(b)?, rate)));
     AirConfig {
@@ -254,7 +272,7 @@ fn air_config(config: &Config) -> AirConfig {
         data_rates_bps: wireless.iter().map(|(_, node)| node.data_rate_bps.unwrap_or(radio.data_rate_bps)).collect(),
         link_rates_bps: rates.collect(),
         overhead_bytes: None,
-        tap: config.tap || config.capture.is_some(),
+        trace: config.tap || config.capture.is_some(),
         radio,
     }
 }

@@ -1,4 +1,4 @@
-//! Packets on their way: routing decisions, wires, the air, and what happens when it gives up.
+//! Forwarding: routing decisions, wired links, the air, and packets that the MAC drops.
 
 use pacelab_air_config::{Category, Routing};
 use pacelab_engine::{Failure, Ns, Packet as AirPacket};
@@ -8,66 +8,68 @@ use super::task::{InLinkLayer, Task};
 use crate::airlog::{Class, Enqueued};
 use crate::aodv::{Aodv, Command, Transit};
 use crate::hook::{Point, Seen};
+use crate::ids::{FlowId, NodeId, PacketId, StationId, WireId};
 use crate::packet::{Body, Packet};
 
-/// A broadcast has reached all that can hear it this long after its sender is done: 30 km.
+/// Time from the end of a broadcast until it has reached all receivers: 30 km.
 const LAST_ECHO_NS: Ns = 100_000;
-/// What a hook lets go to its own node's transport is answered there and then, which the hook sees, too, and so on. Deeper
-/// than this it waits for its turn: some 3,200 of them filled a stack of 8 MiB.
-const MOST_ACTING: u32 = 100;
+/// Largest recursion depth of hooks. The local transport answers a released packet immediately, and the hook sees the
+/// answer, so calls can nest. Beyond this depth the delivery is scheduled instead. About 3,200 levels fill a stack of 8
+/// MiB.
+const MAX_HOOK_DEPTH: u32 = 100;
 
 impl Network {
-    /// A packet leaves its transport.
+    /// Sends a packet of the local transport.
     pub(super) fn originate(&mut self, packet: Packet) {
         let node = packet.src;
         let id = self.pool.add(packet);
-        if self.wires_from[node as usize].is_empty() && self.hook_sees(node, Point::LocalOut, id) {
+        if self.wires_from[node].is_empty() && self.hook_sees(node, Point::LocalOut, id) {
             return;
         }
         self.route(node, id);
     }
 
-    /// A packet is at `node` and wants to go on, or is at its end.
-    pub(super) fn route(&mut self, node: u32, id: u32) {
+    /// Forwards a packet at `node`, or delivers it if `node` is its destination.
+    pub(super) fn route(&mut self, node: NodeId, id: PacketId) {
         let Some(packet) = self.pool.get(id) else { return };
         let (src, dst) = (packet.src, packet.dst);
         if dst == node {
-            if self.wires_from[node as usize].is_empty() && self.hook_sees(node, Point::LocalIn, id) {
+            if self.wires_from[node].is_empty() && self.hook_sees(node, Point::LocalIn, id) {
                 return;
             }
             self.deliver_local(id);
             return;
         }
         let Some(next) = self.next_hop(node, dst) else {
-            self.drop_for_want_of_a_route(node, id);
+            self.drop_without_route(node, id);
             return;
         };
         if let Some(wire) = self.wire_to(node, next) {
-            let from_air = self.station_of[node as usize].is_some() && src != node;
+            let from_air = self.station_of[node].is_some() && src != node;
             if from_air && self.hook_sees(node, Point::AirToWired, id) {
                 return;
             }
             self.send_by_wire(wire, id);
             return;
         }
-        let is_gateway = !self.wires_from[node as usize].is_empty();
+        let is_gateway = !self.wires_from[node].is_empty();
         if is_gateway && src != node && self.came_by_wire(id) && self.hook_sees(node, Point::WiredToAir, id) {
             return;
         }
         self.send_by_air(node, next, id);
     }
 
-    /// Continues a packet that a hook let go.
-    pub(super) fn resume(&mut self, node: u32, seen: Seen, id: u32) {
+    /// Forwards a packet that a hook released.
+    pub(super) fn resume(&mut self, node: NodeId, seen: Seen, id: PacketId) {
         match seen.point {
-            Point::Link => self.queue_up(node, id, seen.next_hop),
-            Point::LocalIn if self.acting > MOST_ACTING => self.schedule(self.now, Task::Local(id)),
+            Point::Link => self.enqueue_at_mac(node, id, seen.next_hop),
+            Point::LocalIn if self.hook_depth > MAX_HOOK_DEPTH => self.schedule(self.now, Task::Local(id)),
             Point::LocalIn => self.deliver_local(id),
             Point::LocalOut => self.route(node, id),
             Point::AirToWired | Point::WiredToAir => {
                 let Some(dst) = self.pool.get(id).map(|packet| packet.dst) else { return };
                 let Some(next) = self.next_hop(node, dst) else {
-                    self.drop_for_want_of_a_route(node, id);
+                    self.drop_without_route(node, id);
                     return;
                 };
                 match self.wire_to(node, next) {
@@ -78,47 +80,48 @@ impl Network {
         }
     }
 
-    /// Where a packet goes next as all places are; where there is no way, AODV has to notice by itself: to the radio
-    /// that is its end, or the gateway of that. A wired host hands it to its own gateway.
-    fn next_hop(&mut self, node: u32, dst: u32) -> Option<u32> {
+    /// The next hop by the present topology. Under AODV a packet without a path still goes towards the radio of its
+    /// destination or of that node's gateway, because AODV must find out itself; a wired host sends it to its own
+    /// gateway.
+    fn next_hop(&mut self, node: NodeId, dst: NodeId) -> Option<NodeId> {
         let next = self.routes.next_hop(node, dst);
         if next.is_some() || self.config.routing != Routing::Aodv {
             return next;
         }
-        match self.aodv[node as usize] {
-            Some(_) => self.radio_of[dst as usize],
-            None => self.radio_of[node as usize].and_then(|gateway| self.routes.next_hop(node, gateway)),
+        match self.aodv[node] {
+            Some(_) => self.radio_of[dst],
+            None => self.radio_of[node].and_then(|gateway| self.routes.next_hop(node, gateway)),
         }
     }
 
-    fn drop_for_want_of_a_route(&mut self, node: u32, id: u32) {
+    fn drop_without_route(&mut self, node: NodeId, id: PacketId) {
         self.drops.no_route += 1;
         self.send_another_later(node, id);
         self.pool.remove(id);
     }
 
-    pub(super) fn deliver_local(&mut self, id: u32) {
+    pub(super) fn deliver_local(&mut self, id: PacketId) {
         if let Some(packet) = self.pool.remove(id) {
             self.deliver(packet);
         }
     }
 
-    fn came_by_wire(&self, id: u32) -> bool {
-        self.pool.get(id).is_some_and(|packet| self.station_of[packet.previous as usize].is_none())
+    fn came_by_wire(&self, id: PacketId) -> bool {
+        self.pool.get(id).is_some_and(|packet| self.station_of[packet.previous].is_none())
     }
 
-    fn wire_to(&self, node: u32, next: u32) -> Option<u32> {
-        self.wires_from[node as usize].iter().copied().find(|&wire| self.wires[wire as usize].to == next)
+    fn wire_to(&self, node: NodeId, next: NodeId) -> Option<WireId> {
+        self.wires_from[node].iter().copied().find(|&wire| self.wires[wire].to == next)
     }
 
-    fn send_by_wire(&mut self, wire: u32, id: u32) {
-        let (now, node) = (self.now, self.wires[(wire ^ 1) as usize].to);
+    fn send_by_wire(&mut self, wire: WireId, id: PacketId) {
+        let (now, node) = (self.now, self.wires[wire.reverse()].to);
         let Some(bytes) = self.pool.get(id).map(|packet| packet.bytes) else { return };
-        match self.wires[wire as usize].send(now, id, bytes) {
+        match self.wires[wire].send(now, id, bytes) {
             Some(at) => {
                 self.schedule(at, Task::Wire(wire));
                 if let Some(flow) = self.saturating_source(node, id) {
-                    self.schedule(self.wires[wire as usize].free_at(), Task::Datagrams(flow));
+                    self.schedule(self.wires[wire].free_at(), Task::Datagrams(flow));
                 }
             }
             None => {
@@ -129,10 +132,10 @@ impl Network {
         }
     }
 
-    pub(super) fn arrive_by_wire(&mut self, wire: u32) {
-        // The reverse direction of wire 2k is 2k + 1: its far end is where this packet came from.
-        let (node, from) = (self.wires[wire as usize].to, self.wires[(wire ^ 1) as usize].to);
-        let Some(id) = self.wires[wire as usize].arrive() else { return };
+    pub(super) fn arrive_by_wire(&mut self, wire: WireId) {
+        // The far end of the reverse direction is where this packet came from.
+        let (node, from) = (self.wires[wire].to, self.wires[wire.reverse()].to);
+        let Some(id) = self.wires[wire].arrive() else { return };
         if let Some(packet) = self.pool.get_mut(id) {
             packet.previous = from;
         }
@@ -140,31 +143,31 @@ impl Network {
         self.route(node, id);
     }
 
-    fn send_by_air(&mut self, node: u32, next: u32, id: u32) {
-        if self.aodv[node as usize].is_none() {
-            self.descend(node, id, Some(next));
+    fn send_by_air(&mut self, node: NodeId, next: NodeId, id: PacketId) {
+        if self.aodv[node].is_none() {
+            self.send_to_link_layer(node, id, Some(next));
             return;
         }
         let Some(transit) = self.transit(node, id) else { return };
         let now = self.now;
-        match self.aodv[node as usize].as_mut().and_then(|aodv| aodv.send(now, transit)) {
-            Some(next_hop) => self.descend(node, id, Some(next_hop)),
-            None => self.obey(node),
+        match self.aodv[node].as_mut().and_then(|aodv| aodv.send(now, transit)) {
+            Some(next_hop) => self.send_to_link_layer(node, id, Some(next_hop)),
+            None => self.run_aodv_commands(node),
         }
     }
 
-    /// Hands a packet to the link layer below routing.
-    fn descend(&mut self, node: u32, id: u32, next_hop: Option<u32>) {
-        self.cross(InLinkLayer::Down { node, packet: id, next_hop });
+    /// Passes a packet from routing to the link layer.
+    fn send_to_link_layer(&mut self, node: NodeId, id: PacketId, next_hop: Option<NodeId>) {
+        self.enter_link_layer(InLinkLayer::Down { node, packet: id, next_hop });
     }
 
-    /// A packet is between routing and MAC for a while.
-    fn cross(&mut self, entry: InLinkLayer) {
+    /// Delays a packet by the time between routing and MAC.
+    fn enter_link_layer(&mut self, entry: InLinkLayer) {
         let at = self.now + self.air.rules().link_layer_delay_ns;
-        match &mut self.hosts {
+        match &mut self.host_delays {
             None => self.link_layer.push_back((at, entry)),
-            Some(hosts) => {
-                let at = hosts.pass(entry, at);
+            Some(host_delays) => {
+                let at = host_delays.departure(entry, at);
                 let slot = self.hold(entry);
                 self.schedule(at, Task::Crossed(slot));
             }
@@ -173,34 +176,34 @@ impl Network {
 
     pub(super) fn leave_link_layer(&mut self) {
         if let Some((_, entry)) = self.link_layer.pop_front() {
-            self.emerge(entry);
+            self.dispatch_from_link_layer(entry);
         }
     }
 
     pub(super) fn leave_host(&mut self, slot: u32) {
         if let Some(entry) = self.delayed[slot as usize].take() {
-            self.emerge(entry);
+            self.dispatch_from_link_layer(entry);
         }
     }
 
-    fn emerge(&mut self, entry: InLinkLayer) {
+    fn dispatch_from_link_layer(&mut self, entry: InLinkLayer) {
         match entry {
             InLinkLayer::Up { node, packet } => self.arrive_by_air(node, packet),
-            InLinkLayer::Down { node, packet, next_hop } => self.enqueue(node, packet, next_hop),
+            InLinkLayer::Down { node, packet, next_hop } => self.leave_routing(node, packet, next_hop),
         }
     }
 
-    fn enqueue(&mut self, node: u32, id: u32, next_hop: Option<u32>) {
+    fn leave_routing(&mut self, node: NodeId, id: PacketId, next_hop: Option<NodeId>) {
         if !self.link_hook_sees(node, next_hop, id) {
-            self.queue_up(node, id, next_hop);
+            self.enqueue_at_mac(node, id, next_hop);
         }
     }
 
-    fn queue_up(&mut self, node: u32, id: u32, next_hop: Option<u32>) {
-        let (Some(station), Some(packet)) = (self.station_of[node as usize], self.pool.get(id)) else { return };
-        let to = next_hop.and_then(|next| self.station_of[next as usize]);
+    fn enqueue_at_mac(&mut self, node: NodeId, id: PacketId, next_hop: Option<NodeId>) {
+        let (Some(station), Some(packet)) = (self.station_of[node], self.pool.get(id)) else { return };
+        let to = next_hop.and_then(|next| self.station_of[next]);
         let front = matches!(packet.body, Body::Aodv(_));
-        let flow = self.flows.get(packet.flow as usize);
+        let flow = self.flows.get(packet.flow);
         let category = flow.map_or(Category::Voice, |flow| flow.config.category); // routing goes first
         let frame = AirPacket { id, to, bytes: packet.bytes, category, rates: None };
         if self.config.capture.is_some() {
@@ -213,28 +216,28 @@ impl Network {
         }
     }
 
-    /// The air has brought a packet (a broadcast stays in the pool until its sender is done with it).
-    pub(super) fn received(&mut self, station: u32, from: u32, id: u32) {
-        let (node, previous) = (self.node_of[station as usize], self.node_of[from as usize]);
+    /// Handles a packet received by air. The packet itself stays in the pool until its sender is done with it.
+    pub(super) fn received(&mut self, station: StationId, from: StationId, id: PacketId) {
+        let (node, previous) = (self.node_of[station], self.node_of[from]);
         let Some(packet) = self.pool.get(id) else { return };
         let mut copy = packet.clone();
         copy.previous = previous;
         copy.forwards = copy.forwards.saturating_add(1);
         let copy = self.pool.add(copy);
-        self.cross(InLinkLayer::Up { node, packet: copy });
+        self.enter_link_layer(InLinkLayer::Up { node, packet: copy });
     }
 
-    fn arrive_by_air(&mut self, node: u32, id: u32) {
+    fn arrive_by_air(&mut self, node: NodeId, id: PacketId) {
         let now = self.now;
         let Some(packet) = self.pool.get_mut(id) else { return };
         packet.ttl = packet.ttl.saturating_sub(1);
         let (ttl, previous, dst) = (packet.ttl, packet.previous, packet.dst);
         if let Body::Aodv(_) = packet.body {
             let Some(Packet { body: Body::Aodv(message), .. }) = self.pool.remove(id) else { return };
-            if let Some(aodv) = &mut self.aodv[node as usize] {
+            if let Some(aodv) = &mut self.aodv[node] {
                 aodv.receive(now, message, previous, Some(dst), ttl);
             }
-            self.obey(node);
+            self.run_aodv_commands(node);
             return;
         }
         if ttl == 0 && dst != node {
@@ -245,13 +248,13 @@ impl Network {
         self.route(node, id);
     }
 
-    /// The link layer is done with a packet.
-    pub(super) fn link_done(&mut self, station: u32, frame: AirPacket, attempts: u32, failure: Option<Failure>) {
-        let node = self.node_of[station as usize];
-        let next_hop = frame.to.map(|to| self.node_of[to as usize]);
+    /// Handles the end of a packet's transmission.
+    pub(super) fn link_done(&mut self, station: StationId, frame: AirPacket, attempts: u32, failure: Option<Failure>) {
+        let node = self.node_of[station];
+        let next_hop = frame.to.map(|to| self.node_of[to]);
         self.hook_transmitted(node, frame.id, next_hop, attempts, failure.is_none());
         if let (Some(to), Some(packet)) = (frame.to, self.pool.get(frame.id)) {
-            self.links.at(node, self.node_of[to as usize], Class::of(packet)).count(attempts, failure);
+            self.links.at(node, self.node_of[to], Class::of(packet)).count(attempts, failure);
         }
         match failure {
             None if frame.to.is_none() => {
@@ -266,19 +269,19 @@ impl Network {
         }
     }
 
-    fn link_failed(&mut self, node: u32, frame: AirPacket, failure: Failure) {
+    fn link_failed(&mut self, node: NodeId, frame: AirPacket, failure: Failure) {
         match failure {
             Failure::Rts => self.drops.mac_rts += 1,
             Failure::Data => self.drops.mac_data += 1,
         }
         let is_data = self.pool.get(frame.id).is_some_and(|packet| !matches!(packet.body, Body::Aodv(_)));
-        let neighbour = frame.to.map(|to| self.node_of[to as usize]);
+        let neighbour = frame.to.map(|to| self.node_of[to]);
         let transit = if is_data { self.transit(node, frame.id) } else { None };
         let now = self.now;
-        match (&mut self.aodv[node as usize], transit, neighbour) {
+        match (&mut self.aodv[node], transit, neighbour) {
             (Some(aodv), Some(transit), Some(neighbour)) => {
                 aodv.link_failed(now, transit, neighbour);
-                self.obey(node);
+                self.run_aodv_commands(node);
                 self.send_saturating(node);
             }
             _ => {
@@ -288,45 +291,46 @@ impl Network {
         }
     }
 
-    /// What AODV at `node` needs to know of a packet: beyond the air, the gateway stands for the destination.
-    fn transit(&mut self, node: u32, id: u32) -> Option<Transit> {
+    /// The data of a packet that AODV at `node` needs. For a wired destination the target is its gateway.
+    fn transit(&mut self, node: NodeId, id: PacketId) -> Option<Transit> {
         let packet = self.pool.get(id)?;
         let (src, dst, forwards) = (packet.src, packet.dst, packet.forwards);
-        let enters_air_here = src == node || (forwards == 0 && self.station_of[src as usize].is_none());
+        let enters_air_here = src == node || (forwards == 0 && self.station_of[src].is_none());
         let target = self.air_target(node, dst)?;
         Some(Transit { packet: id, is_own: enters_air_here, target, forwards })
     }
 
-    /// The last wireless node on the way from `node` to `dst`.
-    pub(super) fn air_target(&mut self, node: u32, dst: u32) -> Option<u32> {
-        if self.station_of[dst as usize].is_some() {
+    /// The last wireless node on the path from `node` to `dst`.
+    pub(super) fn air_target(&mut self, node: NodeId, dst: NodeId) -> Option<NodeId> {
+        if self.station_of[dst].is_some() {
             return Some(dst);
         }
-        // Once per packet and node, hence no `Routes::path`. The destination has no station: it ends at the latest there.
-        let (mut here, mut last) = (node, None);
-        while self.station_of[here as usize].is_some() {
-            last = Some(here);
-            let Some(next) = self.routes.next_hop(here, dst) else { return self.radio_of[dst as usize] };
-            here = next;
+        // Called once per packet and node, so it avoids the allocation of `Routes::path`. The loop ends at the
+        // destination at the latest, because that has no station.
+        let (mut current, mut last) = (node, None);
+        while self.station_of[current].is_some() {
+            last = Some(current);
+            let Some(next) = self.routes.next_hop(current, dst) else { return self.radio_of[dst] };
+            current = next;
         }
         last
     }
 
-    /// Carries out what AODV at `node` wants.
-    pub(super) fn obey(&mut self, node: u32) {
-        while let Some(command) = self.aodv[node as usize].as_mut().and_then(Aodv::poll) {
+    /// Executes the commands of AODV at `node`.
+    pub(super) fn run_aodv_commands(&mut self, node: NodeId) {
+        while let Some(command) = self.aodv[node].as_mut().and_then(Aodv::poll) {
             match command {
                 Command::Broadcast { message, ttl, delay_ns } => {
                     let id = self.add_message(node, node, message, ttl);
-                    self.descend_later(node, id, None, delay_ns);
+                    self.send_to_link_layer_later(node, id, None, delay_ns);
                 }
                 Command::Unicast { message, ttl, next_hop } => {
                     let crate::aodv::Message::Reply { origin, .. } = message else { continue };
                     let id = self.add_message(node, origin, message, ttl);
-                    self.descend_later(node, id, Some(next_hop), 0);
+                    self.send_to_link_layer_later(node, id, Some(next_hop), 0);
                 }
                 Command::Forward { packet, next_hop, delay_ns } => {
-                    self.descend_later(node, packet, Some(next_hop), delay_ns);
+                    self.send_to_link_layer_later(node, packet, Some(next_hop), delay_ns);
                 }
                 Command::Drop { packet } => {
                     self.drops.link_failure += 1;
@@ -336,15 +340,15 @@ impl Network {
                 Command::Recall { next_hop } => self.recall(node, next_hop),
             }
         }
-        let active = self.aodv[node as usize].as_ref().is_some_and(Aodv::is_active);
-        if active && !std::mem::replace(&mut self.purge_pending[node as usize], true) {
+        let active = self.aodv[node].as_ref().is_some_and(Aodv::is_active);
+        if active && !std::mem::replace(&mut self.purge_pending[node], true) {
             let interval = Aodv::PURGE_INTERVAL_NS;
             self.schedule((self.now / interval + 1) * interval, Task::Purge(node));
         }
     }
 
-    fn recall(&mut self, node: u32, next_hop: u32) {
-        let (Some(station), Some(to)) = (self.station_of[node as usize], self.station_of[next_hop as usize]) else {
+    fn recall(&mut self, node: NodeId, next_hop: NodeId) {
+        let (Some(station), Some(to)) = (self.station_of[node], self.station_of[next_hop]) else {
             return;
         };
         for frame in self.air.recall(self.now, station, to) {
@@ -357,11 +361,11 @@ impl Network {
         }
     }
 
-    fn add_message(&mut self, src: u32, dst: u32, message: crate::aodv::Message, ttl: u8) -> u32 {
+    fn add_message(&mut self, src: NodeId, dst: NodeId, message: crate::aodv::Message, ttl: u8) -> PacketId {
         self.pool.add(Packet {
             src,
             dst,
-            flow: u32::MAX,
+            flow: FlowId::NONE,
             bytes: message.bytes(),
             ttl,
             forwards: 0,
@@ -371,16 +375,16 @@ impl Network {
         })
     }
 
-    fn descend_later(&mut self, node: u32, id: u32, next_hop: Option<u32>, delay_ns: Ns) {
+    fn send_to_link_layer_later(&mut self, node: NodeId, id: PacketId, next_hop: Option<NodeId>, delay_ns: Ns) {
         if delay_ns == 0 {
-            self.descend(node, id, next_hop);
+            self.send_to_link_layer(node, id, next_hop);
             return;
         }
         let slot = self.hold(InLinkLayer::Down { node, packet: id, next_hop });
         self.schedule(self.now + delay_ns, Task::Delayed(slot));
     }
 
-    /// Keeps a packet for a task to come.
+    /// Stores a packet for a later task.
     fn hold(&mut self, entry: InLinkLayer) -> u32 {
         let slot = self.delayed.iter().position(Option::is_none).unwrap_or_else(|| {
             self.delayed.push(None);
@@ -392,16 +396,16 @@ impl Network {
 
     pub(super) fn send_delayed(&mut self, slot: u32) {
         if let Some(InLinkLayer::Down { node, packet, next_hop }) = self.delayed[slot as usize].take() {
-            self.descend(node, packet, next_hop);
+            self.send_to_link_layer(node, packet, next_hop);
         }
     }
 
-    pub(super) fn purge_routes(&mut self, node: u32) {
+    pub(super) fn purge_routes(&mut self, node: NodeId) {
         let now = self.now;
-        self.purge_pending[node as usize] = false;
-        if let Some(aodv) = &mut self.aodv[node as usize] {
+        self.purge_pending[node] = false;
+        if let Some(aodv) = &mut self.aodv[node] {
             aodv.purge(now);
         }
-        self.obey(node);
+        self.run_aodv_commands(node);
     }
 }

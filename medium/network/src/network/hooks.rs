@@ -1,4 +1,5 @@
-//! The simulator's shell around an algorithm: hands over segments, holds them, carries out actions, fails open.
+//! The driver of hooks in the simulator: passes segments to the algorithm, holds them, executes actions, and fails
+//! open.
 
 use std::rc::Rc;
 
@@ -7,8 +8,9 @@ use pacelab_engine::NEVER;
 
 use super::Network;
 use super::task::Task;
-use crate::flow::{Ends, FIRST_CLIENT_PORT, Flow, ports};
+use crate::flow::{Endpoints, FIRST_CLIENT_PORT, Flow, ports};
 use crate::hook::{Action, Event, Place, Point, Rtp, Seen, Segment, mask};
+use crate::ids::{FlowId, HookId, Id, NodeId, PacketId, StationId};
 use crate::packet::{Body, Packet};
 use crate::voice;
 
@@ -16,141 +18,141 @@ use crate::voice;
 const UDP_HEADER_BYTES: u32 = 28;
 
 impl Network {
-    /// Shows a packet to the hook of `node`; true if a hook took it.
-    pub(super) fn hook_sees(&mut self, node: u32, point: Point, id: u32) -> bool {
-        self.show(node, Place::Node, Seen { point, next_hop: None }, id)
+    /// Offers a packet to the hook of `node`. Returns whether a hook holds it.
+    pub(super) fn hook_sees(&mut self, node: NodeId, point: Point, id: PacketId) -> bool {
+        self.offer(node, Place::Node, Seen { point, next_hop: None }, id)
     }
 
-    /// Shows a packet that is bound for the interface queue to the link hook of `node`; true if a hook took it.
-    pub(super) fn link_hook_sees(&mut self, node: u32, next_hop: Option<u32>, id: u32) -> bool {
-        self.show(node, Place::Link, Seen { point: Point::Link, next_hop }, id)
+    /// Offers a packet on its way to the interface queue to the link hook of `node`. Returns whether a hook holds it.
+    pub(super) fn link_hook_sees(&mut self, node: NodeId, next_hop: Option<NodeId>, id: PacketId) -> bool {
+        self.offer(node, Place::Link, Seen { point: Point::Link, next_hop }, id)
     }
 
-    fn show(&mut self, node: u32, place: Place, seen: Seen, id: u32) -> bool {
+    fn offer(&mut self, node: NodeId, place: Place, seen: Seen, id: PacketId) -> bool {
         let Some(index) = self.hook_index(node, place) else { return false };
-        let shell = &self.hooks[index as usize];
+        let driver = &self.hooks[index];
         let routing = self.pool.get(id).is_none_or(|packet| matches!(packet.body, Body::Aodv(_)));
-        if shell.bypassed || routing || shell.mask & mask::SEGMENT == 0 {
+        if driver.bypassed || routing || driver.mask & mask::SEGMENT == 0 {
             return false;
         }
-        // A held packet keeps its handle for good: the pool must not give the number away while a copy is kept.
+        // The handle of a held packet must stay valid: the pool must not reuse the number while a copy is kept.
         let Some(segment) = self.segment(id) else { return false };
         let wireless_end = self.wireless_end(node, seen.point, id);
         let rates = self.path_rates_bps(node, wireless_end);
         self.note_held(seen.point, id, true);
         let now = self.now;
-        let shell = &mut self.hooks[index as usize];
-        shell.held.insert(id, seen);
-        shell.hook.handle(now, &Event::Seen { point: seen.point, segment, path_rates_bps: &rates });
-        self.carry_out(index);
+        let driver = &mut self.hooks[index];
+        driver.held.insert(id, seen);
+        driver.hook.handle(now, &Event::Seen { point: seen.point, segment, path_rates_bps: &rates });
+        self.drain_actions(index);
         true
     }
 
-    /// Tells the hooks of `node` how a transmission went.
+    /// Reports the outcome of a transmission to the hooks of `node`.
     pub(super) fn hook_transmitted(
         &mut self,
-        node: u32,
-        id: u32,
-        next_hop: Option<u32>,
+        node: NodeId,
+        id: PacketId,
+        next_hop: Option<NodeId>,
         attempts: u32,
         delivered: bool,
     ) {
-        for index in self.hook_at[node as usize].into_iter().flatten() {
-            let shell = &self.hooks[index as usize];
-            if shell.bypassed || shell.mask & mask::TRANSMIT == 0 {
+        for index in self.hook_at[node].into_iter().flatten() {
+            let driver = &self.hooks[index];
+            if driver.bypassed || driver.mask & mask::TRANSMIT == 0 {
                 continue;
             }
             let Some(segment) = self.segment(id) else { return };
             let now = self.now;
-            self.hooks[index as usize].hook.handle(now, &Event::Transmit { segment, attempts, delivered, next_hop });
-            self.carry_out(index);
+            self.hooks[index].hook.handle(now, &Event::Transmit { segment, attempts, delivered, next_hop });
+            self.drain_actions(index);
         }
     }
 
-    pub(super) fn hook_timer(&mut self, index: u32) {
+    pub(super) fn hook_timer(&mut self, index: HookId) {
         let now = self.now;
-        let shell = &mut self.hooks[index as usize];
-        if shell.timer_at != now || shell.bypassed {
+        let driver = &mut self.hooks[index];
+        if driver.timer_at != now || driver.bypassed {
             return; // replaced by an earlier entry
         }
-        shell.timer_at = NEVER;
-        if shell.hook.deadline() <= now {
-            shell.hook.handle_timeout(now);
+        driver.timer_at = NEVER;
+        if driver.hook.deadline() <= now {
+            driver.hook.handle_timeout(now);
         }
-        self.carry_out(index);
+        self.drain_actions(index);
     }
 
-    /// Drains the actions of a hook and arms its timer.
-    fn carry_out(&mut self, index: u32) {
-        self.acting += 1;
-        while let Some(action) = self.hooks[index as usize].hook.poll_action() {
-            if !self.act(index, action) {
-                self.hooks[index as usize].errors += 1;
+    /// Executes the pending actions of a hook and sets its timer.
+    fn drain_actions(&mut self, index: HookId) {
+        self.hook_depth += 1;
+        while let Some(action) = self.hooks[index].hook.poll_action() {
+            if !self.apply_action(index, action) {
+                self.hooks[index].errors += 1;
             }
         }
-        self.acting -= 1;
-        let shell = &mut self.hooks[index as usize];
-        if shell.hook.failure().is_some() {
+        self.hook_depth -= 1;
+        let driver = &mut self.hooks[index];
+        if driver.hook.failure().is_some() {
             self.bypass(index);
             return;
         }
-        let at = shell.hook.deadline().max(self.now);
-        if at < shell.timer_at {
-            shell.timer_at = at;
+        let at = driver.hook.deadline().max(self.now);
+        if at < driver.timer_at {
+            driver.timer_at = at;
             self.schedule(at, Task::Hook(index));
         }
     }
 
-    /// Fail open: everything held goes on its way, and the hook sees no more.
-    fn bypass(&mut self, index: u32) {
-        let shell = &mut self.hooks[index as usize];
-        shell.bypassed = true;
-        shell.kept.clear();
-        let (node, held) = (shell.node, std::mem::take(&mut shell.held));
+    /// Fails open: releases everything that the hook holds, and offers it no further packets.
+    fn bypass(&mut self, index: HookId) {
+        let driver = &mut self.hooks[index];
+        driver.bypassed = true;
+        driver.kept.clear();
+        let (node, held) = (driver.node, std::mem::take(&mut driver.held));
         for (id, seen) in held {
             self.note_held(seen.point, id, false);
             self.resume(node, seen, id);
         }
     }
 
-    /// Carries one action out; false if its handle is unknown.
-    fn act(&mut self, index: u32, action: Action) -> bool {
-        let node = self.hooks[index as usize].node;
-        let shell = &mut self.hooks[index as usize];
+    /// Executes one action. Returns false if its handle is unknown.
+    fn apply_action(&mut self, index: HookId, action: Action) -> bool {
+        let node = self.hooks[index].node;
+        let driver = &mut self.hooks[index];
         match action {
             Action::Forward { handle, keep } => {
-                let Some(seen) = shell.held.remove(&handle) else { return false };
+                let Some(seen) = driver.held.remove(&handle) else { return false };
                 self.note_held(seen.point, handle, false);
-                let shell = &mut self.hooks[index as usize];
+                let driver = &mut self.hooks[index];
                 let mut onward = handle;
                 if keep {
-                    // The copy travels; the original keeps the handle until it is released.
+                    // The copy is forwarded; the original keeps the handle until `Release`.
                     let Some(packet) = self.pool.get(handle).cloned() else { return false };
-                    shell.kept.insert(handle, (seen, packet.clone()));
+                    driver.kept.insert(handle, (seen, packet.clone()));
                     onward = self.pool.add(packet);
                 }
                 self.resume(node, seen, onward);
             }
             Action::Drop { handle, reason } => {
-                let Some(seen) = shell.held.remove(&handle) else { return false };
+                let Some(seen) = driver.held.remove(&handle) else { return false };
                 self.note_held(seen.point, handle, false);
                 self.send_another_later(node, handle);
                 self.pool.remove(handle);
                 *self.drops.hooks.entry(reason).or_insert(0) += 1;
             }
             Action::Resend { handle } => {
-                let Some((seen, packet)) = shell.kept.get(&handle).cloned() else { return false };
+                let Some((seen, packet)) = driver.kept.get(&handle).cloned() else { return false };
                 let copy = self.pool.add(packet);
                 self.resume(node, seen, copy);
             }
             Action::Release { handle } => {
-                if shell.kept.remove(&handle).is_none() {
+                if driver.kept.remove(&handle).is_none() {
                     return false;
                 }
                 self.pool.remove(handle);
             }
             Action::Rewrite { handle, window_bytes, rtt_wired_ns, mark } => {
-                if !shell.held.contains_key(&handle) {
+                if !driver.held.contains_key(&handle) {
                     return false;
                 }
                 if let Some(packet) = self.pool.get_mut(handle).filter(|_| mark) {
@@ -160,7 +162,7 @@ impl Network {
             }
             Action::Inject { segment } => return self.inject(node, &segment),
             Action::SetExtraBackoff { slots, wall_clock } => {
-                if let Some(station) = self.station_of[node as usize] {
+                if let Some(station) = self.station_of[node] {
                     self.air.set_extra_backoff(station, slots, wall_clock);
                 }
             }
@@ -168,7 +170,7 @@ impl Network {
         true
     }
 
-    fn rewrite(&mut self, id: u32, window_bytes: Option<u32>, rtt_wired_ns: Option<u64>) {
+    fn rewrite(&mut self, id: PacketId, window_bytes: Option<u32>, rtt_wired_ns: Option<u64>) {
         /// Kind, length, eight octets of ns, two of padding.
         const RTT_OPTION_BYTES: u32 = 12;
         let Some(packet) = self.pool.get_mut(id) else { return };
@@ -182,9 +184,10 @@ impl Network {
         header.rtt_wired_ns = rtt_wired_ns.or(header.rtt_wired_ns);
     }
 
-    /// Sends a segment that the hook at `node` made; false if it belongs to no flow.
-    fn inject(&mut self, node: u32, segment: &Segment) -> bool {
+    /// Sends a segment that the hook at `node` made. Returns false if it belongs to no flow.
+    fn inject(&mut self, node: NodeId, segment: &Segment) -> bool {
         let (src, dst, sport, dport) = segment.flow;
+        let (src, dst) = (NodeId(src), NodeId(dst));
         let (flow, body) = match (segment.tcp, segment.quality) {
             (Some(header), _) => match self.flow_of_ports(sport, dport) {
                 Some((flow, forward)) => (flow, Body::Tcp { header, forward }),
@@ -196,10 +199,10 @@ impl Network {
             },
             (None, None) => return false,
         };
-        if src.max(dst) as usize >= self.config.nodes.len() {
+        if src.max(dst).index() >= self.config.nodes.len() {
             return false;
         }
-        if let (Body::Report(_), Ends::Voice { playout, .. }) = (&body, &mut self.flows[flow as usize].ends) {
+        if let (Body::Report(_), Endpoints::Voice { playout, .. }) = (&body, &mut self.flows[flow].endpoints) {
             playout.reports_sent += 1;
         }
         let packet = Packet {
@@ -214,18 +217,18 @@ impl Network {
             body,
         };
         let id = self.pool.add(packet);
-        // Past the hooks of this node, as `Resend`: an algorithm need not recognise its own segments.
+        // Skips the hooks of this node, like `Resend`, so that an algorithm need not recognise its own segments.
         let point = if dst == node { Point::LocalIn } else { Point::AirToWired };
         self.resume(node, Seen { point, next_hop: None }, id);
         true
     }
 
-    fn segment(&self, id: u32) -> Option<Segment> {
+    fn segment(&self, id: PacketId) -> Option<Segment> {
         let packet = self.pool.get(id)?;
         let (client, server) = ports(packet.flow);
         let mut segment = Segment {
             handle: id,
-            flow: (packet.src, packet.dst, client, server),
+            flow: (packet.src.0, packet.dst.0, client, server),
             tcp: None,
             payload_bytes: packet.bytes.saturating_sub(UDP_HEADER_BYTES),
             packet_bytes: packet.bytes,
@@ -238,17 +241,17 @@ impl Network {
                 segment.tcp = Some(*header);
                 segment.payload_bytes = header.payload_bytes;
                 if !forward {
-                    segment.flow = (packet.src, packet.dst, server, client);
+                    segment.flow = (packet.src.0, packet.dst.0, server, client);
                 }
             }
             Body::Udp { payload_bytes, .. } => segment.payload_bytes = *payload_bytes,
             Body::Voice { port, sequence, sent_at, .. } => {
-                segment.flow = (packet.src, packet.dst, u32::from(*port), u32::from(*port));
+                segment.flow = (packet.src.0, packet.dst.0, u32::from(*port), u32::from(*port));
                 segment.rtp = Some(Rtp { sequence: *sequence, sent_ns: *sent_at });
             }
             Body::Report(quality) => {
                 let (_, _, sport, dport) = quality.call;
-                segment.flow = (packet.src, packet.dst, dport + 1, sport + 1);
+                segment.flow = (packet.src.0, packet.dst.0, dport + 1, sport + 1);
                 segment.quality = Some(**quality);
             }
             Body::Aodv(_) => return None,
@@ -256,37 +259,37 @@ impl Network {
         Some(segment)
     }
 
-    /// The direction of a call that bears these addresses and ports.
-    fn flow_of_call(&self, call: (u32, u32, u32, u32)) -> Option<u32> {
+    /// The direction of a call with these addresses and ports.
+    fn flow_of_call(&self, call: (u32, u32, u32, u32)) -> Option<FlowId> {
         let is_it = |flow: &Flow| match flow.config.traffic {
             Traffic::Voice(Voice { call: number, .. }) => {
                 let port = u32::from(voice::port(number));
-                (flow.config.src, flow.config.dst, port, port) == call
+                (flow.config.src.0, flow.config.dst.0, port, port) == call
             }
             _ => false,
         };
-        self.flows.iter().position(is_it).map(|index| index as u32)
+        self.flows.iter_with_ids().find(|(_, flow)| is_it(flow)).map(|(id, _)| id)
     }
 
-    /// ECN-capable flows mark their data so; pure ACKs are not (RFC 3168 Sec. 6.1.4).
+    /// Data segments of ECN-capable flows are ECN-capable; pure ACKs are not (RFC 3168 Sec. 6.1.4).
     fn is_ecn_capable(&self, packet: &Packet) -> bool {
         let Body::Tcp { header, .. } = &packet.body else { return false };
-        let flow = self.flows.get(packet.flow as usize);
+        let flow = self.flows.get(packet.flow);
         let capable = flow.is_some_and(|flow| matches!(flow.config.traffic, Traffic::Tcp(Tcp { ecn: true, .. })));
         capable && header.payload_bytes > 0
     }
 
-    fn flow_of_ports(&self, sport: u32, dport: u32) -> Option<(u32, bool)> {
+    fn flow_of_ports(&self, sport: u32, dport: u32) -> Option<(FlowId, bool)> {
         let (flow, forward) = if sport >= FIRST_CLIENT_PORT {
-            (sport - FIRST_CLIENT_PORT, true)
+            (FlowId(sport - FIRST_CLIENT_PORT), true)
         } else {
-            (dport - FIRST_CLIENT_PORT, false)
+            (FlowId(dport - FIRST_CLIENT_PORT), false)
         };
-        ((flow as usize) < self.flows.len()).then_some((flow, forward))
+        self.flows.get(flow).is_some().then_some((flow, forward))
     }
 
-    /// The wireless node at the other end of the packet's way through the air, as seen from a hook.
-    fn wireless_end(&mut self, node: u32, point: Point, id: u32) -> Option<u32> {
+    /// The wireless node at the other end of the packet's wireless path, as seen from a hook.
+    fn wireless_end(&mut self, node: NodeId, point: Point, id: PacketId) -> Option<NodeId> {
         let packet = self.pool.get(id)?;
         let (src, dst) = (packet.src, packet.dst);
         match point {
@@ -296,13 +299,13 @@ impl Network {
     }
 
     /// Link rates of the wireless hops from `node` to `end`.
-    fn path_rates_bps(&mut self, node: u32, end: Option<u32>) -> Rc<[u32]> {
+    fn path_rates_bps(&mut self, node: NodeId, end: Option<NodeId>) -> Rc<[u32]> {
         let Some(end) = end else { return Rc::default() };
         if let Some(rates) = self.path_rates.get(&(node, end)) {
             return Rc::clone(rates);
         }
-        let stations: Vec<Option<u32>> =
-            self.routes.path(node, end).iter().map(|&step| self.station_of[step as usize]).collect();
+        let stations: Vec<Option<StationId>> =
+            self.routes.path(node, end).iter().map(|&step| self.station_of[step]).collect();
         let hops = stations.windows(2).filter_map(|pair| Some((pair[0]?, pair[1]?)));
         let rates: Rc<[u32]> = hops.map(|(from, to)| self.air.data_rate_bps(from, Some(to))).collect();
         self.path_rates.insert((node, end), Rc::clone(&rates));

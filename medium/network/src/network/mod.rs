@@ -1,4 +1,4 @@
-//! The network: everything above the air, and the loop.
+//! The network: everything above the air, and the event loop.
 
 mod build;
 mod forwarding;
@@ -14,40 +14,42 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use pacelab_air_config::{Config, ns_from_s};
-use pacelab_engine::{Agenda, Air, Notice, Ns};
+use pacelab_engine::{Air, EventQueue, MacEvent, Ns};
 
 use crate::airlog::{Enqueued, Links};
 use crate::aodv::Aodv;
-use crate::flow::{Ends, Flow};
-use crate::hook::{HookShell, Place};
+use crate::flow::{Endpoints, Flow};
+use crate::hook::{HookDriver, Place};
+use crate::ids::{FlowId, HookId, IdVec, NodeId, StationId, WireId};
 use crate::packet::Pool;
 use crate::routes::Routes;
 use crate::wire::Wire;
-use task::{Hosts, InLinkLayer, Task};
+use task::{HostDelays, InLinkLayer, Task};
 
-/// Called with the fraction done; `Break` ends the run early.
+/// Called with the completed fraction of the run. `Break` ends the run early.
 pub type Progress<'a> = dyn FnMut(f64) -> ControlFlow<()> + 'a;
 
-/// Who is told how far a run is.
-struct Watch<'a, 'b> {
+/// When to report the progress of a run.
+struct ProgressWatch<'a, 'b> {
     end: Ns,
     every: Ns,
-    /// A long run reports about every 20 ms of CPU as well, so that it can be interrupted: after so many events.
+    /// Number of events after which to report next. A long run also reports about every 20 ms of CPU time, so that it
+    /// can be interrupted.
     after: u64,
-    /// What is known to be done of all parts, where there are parts.
+    /// The time that all parts of the network have reached.
     reached: Ns,
     progress: &'a mut Progress<'b>,
 }
 
-impl Watch<'_, '_> {
+impl ProgressWatch<'_, '_> {
     const EVENTS: u64 = 1 << 18;
 
-    fn breaks(&mut self, now: Ns) -> bool {
+    fn report(&mut self, now: Ns) -> bool {
         (self.progress)(now.min(self.reached) as f64 / self.end as f64).is_break()
     }
 }
 
-/// Why packets were dropped, and how often.
+/// Dropped packets by reason.
 #[derive(Clone, Debug, Default)]
 struct Drops {
     pub mac_rts: u64,
@@ -64,42 +66,42 @@ struct Drops {
 pub struct Network {
     config: Config,
     air: Air,
-    agenda: Agenda,
+    event_queue: EventQueue,
     now: Ns,
     pool: Pool,
-    flows: Vec<Flow>,
-    /// Saturating flows that may send a packet once there is room at their source, in order.
-    await_room: VecDeque<u32>,
+    flows: IdVec<FlowId, Flow>,
+    /// Saturating flows that wait for room in the queue of their source, in order.
+    await_room: VecDeque<FlowId>,
     routes: Routes,
-    wires: Vec<Wire>,
+    wires: IdVec<WireId, Wire>,
     /// Wires that leave each node.
-    wires_from: Vec<Vec<u32>>,
-    aodv: Vec<Option<Aodv>>,
-    purge_pending: Vec<bool>,
-    hooks: Vec<HookShell>,
+    wires_from: IdVec<NodeId, Vec<WireId>>,
+    aodv: IdVec<NodeId, Option<Aodv>>,
+    purge_pending: IdVec<NodeId, bool>,
+    hooks: IdVec<HookId, HookDriver>,
     /// By node, then by `Place`.
-    hook_at: Vec<[Option<u32>; 2]>,
-    /// Hooks whose actions are being carried out, each called by what the one before let go.
-    acting: u32,
-    /// Constant delay, so first in is first out.
+    hook_at: IdVec<NodeId, [Option<HookId>; 2]>,
+    /// Recursion depth of hooks: how many hooks are executing actions.
+    hook_depth: u32,
+    /// Packets in the link layer and when they leave it. The delay is constant, so they leave in order.
     link_layer: VecDeque<(Ns, InLinkLayer)>,
-    /// None where they take no time.
-    hosts: Option<Hosts>,
-    /// Things that AODV wants done later, and packets on their way through a host.
+    /// None if hosts add no delay.
+    host_delays: Option<HostDelays>,
+    /// Packets that AODV sends later, and packets on their way through a host.
     delayed: Vec<Option<InLinkLayer>>,
-    station_of: Vec<Option<u32>>,
-    /// The node itself where it has a radio, else the gateway that is fewest wires away.
-    radio_of: Vec<Option<u32>>,
-    node_of: Vec<u32>,
+    station_of: IdVec<NodeId, Option<StationId>>,
+    /// The node itself if it has a radio; otherwise the gateway with the fewest wired hops to it.
+    radio_of: IdVec<NodeId, Option<NodeId>>,
+    node_of: IdVec<StationId, NodeId>,
     drops: Drops,
     links: Links,
     series_t_s: Vec<f64>,
     measured_from: Ns,
     /// (node, wireless end) -> link rates of the path, for hooks.
-    path_rates: BTreeMap<(u32, u32), Rc<[u32]>>,
+    path_rates: BTreeMap<(NodeId, NodeId), Rc<[u32]>>,
     events: u64,
     finished: bool,
-    /// For captures.
+    /// Packets for a capture.
     enqueued: Vec<Enqueued>,
 }
 
@@ -109,8 +111,8 @@ impl Network {
         const REPORTS: u64 = 200;
         let end = ns_from_s(self.config.duration_s);
         let every = (end / REPORTS).max(1);
-        let mut watch = Watch { end, every, after: Watch::EVENTS, reached: end, progress };
-        let parts = self.take_apart();
+        let mut watch = ProgressWatch { end, every, after: ProgressWatch::EVENTS, reached: end, progress };
+        let parts = self.split_into_parts();
         if parts.is_empty() {
             self.schedule(every, Task::Report);
             self.run_until(end + 1, &mut watch);
@@ -120,24 +122,24 @@ impl Network {
         self.now = if self.finished { self.now } else { end };
     }
 
-    /// Carries out what is due before `limit`.
-    fn run_until(&mut self, limit: Ns, watch: &mut Watch<'_, '_>) {
+    /// Executes the events before `limit`.
+    fn run_until(&mut self, limit: Ns, watch: &mut ProgressWatch<'_, '_>) {
         let end = watch.end;
         while !self.finished {
             if self.events >= watch.after {
-                watch.after += Watch::EVENTS;
-                self.finished |= watch.breaks(self.now);
+                watch.after += ProgressWatch::EVENTS;
+                self.finished |= watch.report(self.now);
             }
-            let (air_at, agenda_at) = (self.air.next_at(), self.agenda.next_at());
+            let (air_at, wakeup_at) = (self.air.next_at(), self.event_queue.next_at());
             let line_at = self.link_layer.front().map_or(Ns::MAX, |&(at, _)| at);
-            let above_at = agenda_at.min(line_at);
+            let above_at = wakeup_at.min(line_at);
             if air_at.min(above_at) >= limit {
                 break;
             }
             if air_at < above_at {
                 self.events += self.air.advance(above_at.min(limit), end);
                 self.now = self.air.now();
-                self.take_notices();
+                self.handle_mac_events();
                 continue;
             }
             let at = above_at;
@@ -145,10 +147,10 @@ impl Network {
             self.events += 1;
             if line_at == at {
                 self.leave_link_layer();
-            } else if let Some((_, word)) = self.agenda.pop() {
+            } else if let Some((_, word)) = self.event_queue.pop() {
                 match Task::unpack(word) {
                     Task::Report => {
-                        self.finished |= watch.breaks(at);
+                        self.finished |= watch.report(at);
                         self.schedule(at + watch.every, Task::Report);
                     }
                     task => self.perform(task),
@@ -157,12 +159,12 @@ impl Network {
         }
     }
 
-    fn hook_index(&self, node: u32, place: Place) -> Option<u32> {
-        self.hook_at[node as usize][place as usize]
+    fn hook_index(&self, node: NodeId, place: Place) -> Option<HookId> {
+        self.hook_at[node][place as usize]
     }
 
     fn schedule(&mut self, at: Ns, task: Task) {
-        self.agenda.push(at, task.pack());
+        self.event_queue.push(at, task.pack());
     }
 
     fn perform(&mut self, task: Task) {
@@ -188,11 +190,11 @@ impl Network {
         }
     }
 
-    fn take_notices(&mut self) {
+    fn handle_mac_events(&mut self) {
         while let Some(notice) = self.air.poll() {
             match notice {
-                Notice::Received { station, from, packet, .. } => self.received(station, from, packet),
-                Notice::Done { station, packet, attempts, failure } => {
+                MacEvent::Received { station, from, packet, .. } => self.received(station, from, packet),
+                MacEvent::Done { station, packet, attempts, failure } => {
                     self.link_done(station, packet, attempts, failure);
                 }
             }
@@ -203,8 +205,8 @@ impl Network {
         let interval_s = self.config.series_interval_s;
         self.series_t_s.push(self.now as f64 / 1e9);
         for flow in &mut self.flows {
-            let (cwnd, rtt_s) = match &flow.ends {
-                Ends::Tcp { sender, .. } => {
+            let (cwnd, rtt_s) = match &flow.endpoints {
+                Endpoints::Tcp { sender, .. } => {
                     (sender.window_pkts(), sender.smoothed_rtt_ns().map_or(0.0, |ns| ns as f64 / 1e9))
                 }
                 _ => (0.0, 0.0),
@@ -221,8 +223,8 @@ impl Network {
         self.links = Links::new(self.config.nodes.len());
         self.drops = Drops::default();
         for flow in &mut self.flows {
-            match &flow.ends {
-                Ends::Tcp { sender, .. } => {
+            match &flow.endpoints {
+                Endpoints::Tcp { sender, .. } => {
                     flow.meter.reset(now, sender.sent_pkts, sender.retransmitted_pkts, sender.timeouts);
                 }
                 _ => flow.meter.reset(now, flow.datagrams, 0, 0),
@@ -231,15 +233,15 @@ impl Network {
     }
 }
 
-/// Who decodes whom, as node numbers.
-fn radio_edges<'a>(air: &'a Air, node_of: &'a [u32]) -> impl Iterator<Item = (u32, u32)> + 'a {
-    node_of.iter().enumerate().flat_map(move |(station, &node)| {
-        let decodable = air.links(station as u32).iter().filter(|link| link.decodable);
-        decodable.map(move |link| (node, node_of[link.to as usize]))
+/// The decodable radio links, as pairs of nodes.
+fn radio_edges<'a>(air: &'a Air, node_of: &'a IdVec<StationId, NodeId>) -> impl Iterator<Item = (NodeId, NodeId)> + 'a {
+    node_of.iter_with_ids().flat_map(move |(station, &node)| {
+        let decodable = air.links(station).iter().filter(|link| link.decodable);
+        decodable.map(move |link| (node, node_of[link.to]))
     })
 }
 
-/// The wires, both ways.
-fn wired_edges(config: &Config) -> impl Iterator<Item = (u32, u32)> + '_ {
+/// The wired links, in both directions.
+fn wired_edges(config: &Config) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
     config.wired.iter().flat_map(|wire| [(wire.a, wire.b), (wire.b, wire.a)])
 }

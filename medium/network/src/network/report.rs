@@ -1,26 +1,27 @@
-//! The result document, version 1, as `medium/README.md` states it.
+//! The result document, version 1; see `medium/README.md`.
 
 use pacelab_air_config::{Traffic, ns_from_s};
 use serde_json::{Value, json};
 
 use super::Network;
 use crate::airlog::AirLog;
-use crate::flow::{Ends, FlowMeter};
+use crate::flow::{Endpoints, FlowMeter};
+use crate::ids::{FlowId, Id, NodeId};
 use crate::tcp::sender::Sender;
 use crate::voice::{Counts, Playout};
 
-/// Quantiles of the round trips that a result states.
+/// Quantiles of the round trips in a result.
 const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 
 impl Network {
     /// The result so far.
     pub fn report(&mut self) -> Value {
         let measured_s = (self.now - self.measured_from) as f64 / 1e9;
-        let flows: Vec<Value> = (0..self.flows.len()).map(|index| self.report_flow(index, measured_s)).collect();
+        let flows: Vec<Value> = self.flows.ids().map(|index| self.report_flow(index, measured_s)).collect();
         let nodes = self.report_nodes(measured_s);
-        let hooks: Vec<Value> = self.hooks.iter_mut().map(|shell| {
-            let counters: Value = serde_json::from_str(&shell.hook.counters_json()).unwrap_or(Value::Null);
-            json!({"node": shell.node, "errors": shell.errors, "failed": shell.hook.failure(), "counters": counters})
+        let hooks: Vec<Value> = self.hooks.iter_mut().map(|driver| {
+            let counters: Value = serde_json::from_str(&driver.hook.counters_json()).unwrap_or(Value::Null);
+            json!({"node": driver.node, "errors": driver.errors, "failed": driver.hook.failure(), "counters": counters})
         }).collect();
         let tap = if self.config.tap { self.report_tap() } else { Value::Null };
         json!({
@@ -38,18 +39,18 @@ impl Network {
         })
     }
 
-    fn report_flow(&mut self, index: usize, measured_s: f64) -> Value {
+    fn report_flow(&mut self, index: FlowId, measured_s: f64) -> Value {
         let (src, dst) = (self.flows[index].config.src, self.flows[index].config.dst);
         let path = self.routes.path(src, dst);
-        let wireless = |node: u32| self.station_of[node as usize].is_some();
+        let wireless = |node: NodeId| self.station_of[node].is_some();
         let hops = path.windows(2).filter(|pair| wireless(pair[0]) && wireless(pair[1])).count();
         let now = self.now;
         let flow = &mut self.flows[index];
         let mut value = json!({
             "id": flow.config.id,
             "kind": flow.kind(),
-            "src": self.config.nodes[src as usize].name,
-            "dst": self.config.nodes[dst as usize].name,
+            "src": self.config.nodes[src.index()].name,
+            "dst": self.config.nodes[dst.index()].name,
             "hops": hops,
             "goodput_bps": flow.meter.goodput_bytes as f64 * 8.0 / measured_s,
             "throughput_bps": flow.meter.arrived_bytes as f64 * 8.0 / measured_s,
@@ -66,11 +67,11 @@ impl Network {
             "cwnd_share": null,
             "voice": null,
         });
-        match (&flow.ends, &flow.config.traffic) {
-            (Ends::Voice { playout, .. }, Traffic::Voice(voice)) => {
+        match (&flow.endpoints, &flow.config.traffic) {
+            (Endpoints::Voice { playout, .. }, Traffic::Voice(voice)) => {
                 value["voice"] = report_voice(voice.call, playout, &playout.counts(self.measured_from, now));
             }
-            (Ends::Tcp { sender, .. }, _) => {
+            (Endpoints::Tcp { sender, .. }, _) => {
                 flow.meter.window(now, sender.window_pkts());
                 report_tcp(&mut value, sender, &flow.meter, measured_s);
             }
@@ -82,10 +83,10 @@ impl Network {
     fn report_nodes(&mut self, measured_s: f64) -> Vec<Value> {
         let now = self.now;
         let mut nodes = Vec::new();
-        for (station, &node) in self.node_of.iter().enumerate() {
-            let counters = self.air.counters(now, station as u32);
+        for (station, &node) in self.node_of.iter_with_ids() {
+            let counters = self.air.counters(now, station);
             nodes.push(json!({
-                "name": self.config.nodes[node as usize].name,
+                "name": self.config.nodes[node.index()].name,
                 "rts_sent": counters.rts_sent,
                 "cts_sent": counters.cts_sent,
                 "data_sent": counters.data_sent,
@@ -109,7 +110,7 @@ impl Network {
     }
 
     fn report_links(&self) -> Vec<Value> {
-        let name = |node: u32| &self.config.nodes[node as usize].name;
+        let name = |node: NodeId| &self.config.nodes[node.index()].name;
         let links = self.links.sorted().into_iter().map(|((from, to, class), counts)| {
             json!({
                 "from": name(from),
@@ -168,7 +169,7 @@ impl Network {
                     "cwnd_pkts": flow.meter.series_cwnd_pkts,
                     "rtt_s": flow.meter.series_rtt_s,
                 });
-                if let Ends::Voice { playout, .. } = &flow.ends {
+                if let Endpoints::Voice { playout, .. } = &flow.endpoints {
                     series["voice"] = self.report_voice_series(playout);
                 }
                 series
@@ -208,9 +209,9 @@ impl Network {
             .map(|record| {
                 json!([
                     record.at,
-                    node_of[record.station as usize],
+                    node_of[record.station],
                     name(record.what),
-                    record.peer.map(|peer| node_of[peer as usize]),
+                    record.peer.map(|peer| node_of[peer]),
                     record.value,
                 ])
             })
@@ -232,7 +233,7 @@ fn report_voice(call: u32, playout: &Playout, counts: &Counts) -> Value {
     })
 }
 
-/// Fills in what TCP alone has.
+/// Adds the values of TCP flows.
 fn report_tcp(value: &mut Value, sender: &Sender, meter: &FlowMeter, measured_s: f64) {
     let (mean, sd) = meter.rtt_mean_sd_s();
     value["sent_pkts"] = json!(sender.sent_pkts - meter.sent_pkts_before);
@@ -248,7 +249,7 @@ fn report_tcp(value: &mut Value, sender: &Sender, meter: &FlowMeter, measured_s:
 }
 
 impl Network {
-    /// Takes the log of a run whose configuration asks for a capture; `report` then has no tap.
+    /// Takes the log of a run with a capture. Afterwards `report` has no trace records.
     pub fn take_air_log(&mut self) -> AirLog {
         AirLog {
             phy: self.config.radio.phy,

@@ -1,48 +1,50 @@
-//! What the network has to do later, and the hosts' delay that says when a packet is through.
+//! Tasks in the event queue of the network, and the delay of packets in hosts.
 
 use pacelab_air_config::{HostDelay, ns_from_s};
 use pacelab_engine::{Ns, Stream};
 
-/// What an agenda entry means; packed into its 32 bits.
+use crate::ids::{FlowId, HookId, IdVec, NodeId, PacketId, WireId};
+
+/// An entry of the event queue, packed into 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
-    FlowStart(u32),
-    FlowStop(u32),
-    FlowTimer(u32, u32),
-    Datagrams(u32),
-    Wire(u32),
-    Hook(u32),
-    Purge(u32),
+    FlowStart(FlowId),
+    FlowStop(FlowId),
+    FlowTimer(FlowId, u32),
+    Datagrams(FlowId),
+    Wire(WireId),
+    Hook(HookId),
+    Purge(NodeId),
     Delayed(u32),
     Sample,
     WarmupEnds,
     Report,
-    Forget(u32),
-    Move(u32),
+    Forget(PacketId),
+    Move(NodeId),
     RateChange(u32),
     Crossed(u32),
-    Local(u32),
+    Local(PacketId),
 }
 
 impl Task {
     pub(super) fn pack(self) -> u32 {
         let (kind, index) = match self {
-            Task::FlowStart(flow) => (0, flow),
-            Task::FlowStop(flow) => (1, flow),
-            Task::FlowTimer(flow, end) => (2, flow * 2 + end),
-            Task::Datagrams(flow) => (3, flow),
-            Task::Wire(wire) => (4, wire),
-            Task::Hook(hook) => (5, hook),
-            Task::Purge(node) => (6, node),
+            Task::FlowStart(flow) => (0, flow.0),
+            Task::FlowStop(flow) => (1, flow.0),
+            Task::FlowTimer(flow, end) => (2, flow.0 * 2 + end),
+            Task::Datagrams(flow) => (3, flow.0),
+            Task::Wire(wire) => (4, wire.0),
+            Task::Hook(hook) => (5, hook.0),
+            Task::Purge(node) => (6, node.0),
             Task::Delayed(slot) => (7, slot),
             Task::Sample => (8, 0),
             Task::WarmupEnds => (9, 0),
             Task::Report => (10, 0),
-            Task::Forget(packet) => (11, packet),
-            Task::Move(node) => (12, node),
+            Task::Forget(packet) => (11, packet.0),
+            Task::Move(node) => (12, node.0),
             Task::RateChange(change) => (13, change),
             Task::Crossed(slot) => (14, slot),
-            Task::Local(packet) => (15, packet),
+            Task::Local(packet) => (15, packet.0),
         };
         kind << 28 | index
     }
@@ -50,22 +52,22 @@ impl Task {
     pub(super) fn unpack(word: u32) -> Task {
         let index = word & 0x0fff_ffff;
         match word >> 28 {
-            0 => Task::FlowStart(index),
-            1 => Task::FlowStop(index),
-            2 => Task::FlowTimer(index / 2, index % 2),
-            3 => Task::Datagrams(index),
-            4 => Task::Wire(index),
-            5 => Task::Hook(index),
-            6 => Task::Purge(index),
+            0 => Task::FlowStart(FlowId(index)),
+            1 => Task::FlowStop(FlowId(index)),
+            2 => Task::FlowTimer(FlowId(index / 2), index % 2),
+            3 => Task::Datagrams(FlowId(index)),
+            4 => Task::Wire(WireId(index)),
+            5 => Task::Hook(HookId(index)),
+            6 => Task::Purge(NodeId(index)),
             7 => Task::Delayed(index),
             8 => Task::Sample,
             9 => Task::WarmupEnds,
             10 => Task::Report,
-            11 => Task::Forget(index),
-            12 => Task::Move(index),
+            11 => Task::Forget(PacketId(index)),
+            12 => Task::Move(NodeId(index)),
             13 => Task::RateChange(index),
             14 => Task::Crossed(index),
-            _ => Task::Local(index),
+            _ => Task::Local(PacketId(index)),
         }
     }
 }
@@ -73,38 +75,37 @@ impl Task {
 /// A packet between routing and MAC, in either direction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum InLinkLayer {
-    Up { node: u32, packet: u32 },
-    Down { node: u32, packet: u32, next_hop: Option<u32> },
+    Up { node: NodeId, packet: PacketId },
+    Down { node: NodeId, packet: PacketId, next_hop: Option<NodeId> },
 }
 
-/// What hosts take to carry a packet between their link layer and themselves: doors that packets pass in each direction,
-/// in order.
+/// The delay of packets between the link layer and the host. Packets of one direction keep their order.
 #[derive(Debug)]
-pub(super) struct Hosts {
+pub(super) struct HostDelays {
     law: HostDelay,
     /// By node.
-    streams: Vec<Stream>,
-    /// By node, upwards and downwards: when the last packet was through.
-    through_at: Vec<[Ns; 2]>,
+    streams: IdVec<NodeId, Stream>,
+    /// By node, for the upward and downward direction: when the last packet leaves.
+    leaves_at: IdVec<NodeId, [Ns; 2]>,
 }
 
-impl Hosts {
-    /// Doors that nothing has passed.
-    pub fn new(law: HostDelay, streams: Vec<Stream>) -> Self {
-        Hosts { law, through_at: vec![[0; 2]; streams.len()], streams }
+impl HostDelays {
+    /// Delays before the first packet.
+    pub fn new(law: HostDelay, streams: IdVec<NodeId, Stream>) -> Self {
+        HostDelays { law, leaves_at: IdVec::filled([0; 2], streams.len()), streams }
     }
 
-    /// When a packet is through that comes to the door at `at`: a delay later, and never before the one ahead of it.
-    pub fn pass(&mut self, entry: InLinkLayer, at: Ns) -> Ns {
+    /// When a packet that arrives at `at` leaves: after the delay, and not before the packet ahead of it.
+    pub fn departure(&mut self, entry: InLinkLayer, at: Ns) -> Ns {
         let (node, direction) = match entry {
-            InLinkLayer::Up { node, .. } => (node as usize, 0),
-            InLinkLayer::Down { node, .. } => (node as usize, 1),
+            InLinkLayer::Up { node, .. } => (node, 0),
+            InLinkLayer::Down { node, .. } => (node, 1),
         };
         let delay_ns = match self.law {
             HostDelay::Fixed { s } => ns_from_s(s),
             HostDelay::Exponential { mean_s } => ns_from_s(-mean_s * libm::log(1.0 - self.streams[node].unit())),
         };
-        let last = &mut self.through_at[node][direction];
+        let last = &mut self.leaves_at[node][direction];
         *last = (*last).max(at + delay_ns);
         *last
     }
@@ -114,34 +115,34 @@ impl Hosts {
 mod tests {
     use super::*;
 
-    const UP: InLinkLayer = InLinkLayer::Up { node: 1, packet: 0 };
-    const DOWN: InLinkLayer = InLinkLayer::Down { node: 1, packet: 0, next_hop: None };
+    const UP: InLinkLayer = InLinkLayer::Up { node: NodeId(1), packet: PacketId(0) };
+    const DOWN: InLinkLayer = InLinkLayer::Down { node: NodeId(1), packet: PacketId(0), next_hop: None };
 
-    fn hosts(law: HostDelay) -> Hosts {
-        Hosts::new(law, (0..2).map(|node| Stream::new(1, node)).collect())
+    fn host_delays(law: HostDelay) -> HostDelays {
+        HostDelays::new(law, (0..2).map(|node| Stream::new(1, node)).collect())
     }
 
     #[test]
     fn a_fixed_delay_holds_up_nobody_behind() {
-        let mut hosts = hosts(HostDelay::Fixed { s: 0.001 });
-        assert_eq!(hosts.pass(UP, 0), 1_000_000);
-        assert_eq!(hosts.pass(UP, 10), 1_000_010);
-        assert_eq!(hosts.pass(DOWN, 5), 1_000_005);
+        let mut host_delays = host_delays(HostDelay::Fixed { s: 0.001 });
+        assert_eq!(host_delays.departure(UP, 0), 1_000_000);
+        assert_eq!(host_delays.departure(UP, 10), 1_000_010);
+        assert_eq!(host_delays.departure(DOWN, 5), 1_000_005);
     }
 
     #[test]
     fn an_exponential_delay_has_its_mean_and_keeps_the_order() {
-        let mut hosts = hosts(HostDelay::Exponential { mean_s: 0.001 });
+        let mut host_delays = host_delays(HostDelay::Exponential { mean_s: 0.001 });
         let mut last = 0;
         let mut sum = 0;
         for packet in 0..10_000 {
             let at = packet * 1_000_000_000;
-            sum += hosts.pass(UP, at) - at;
+            sum += host_delays.departure(UP, at) - at;
         }
         // 1 ms each, standard deviation of the mean 0.01 ms: five of them either way
         assert!((9_500_000_000..10_500_000_000).contains(&sum), "{sum}");
         for packet in 0..1000 {
-            let at = hosts.pass(DOWN, packet);
+            let at = host_delays.departure(DOWN, packet);
             assert!(at >= last);
             last = at;
         }

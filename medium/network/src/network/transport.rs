@@ -1,66 +1,68 @@
-//! Flows meet packets: what the ends send and receive.
+//! Transport: packets that the endpoints of flows send and receive.
 
 use pacelab_air_config::{Headers, Tcp, Traffic};
 use pacelab_engine::{NEVER, Ns};
 
 use super::Network;
 use super::task::Task;
-use crate::flow::Ends;
+use crate::flow::Endpoints;
 use crate::hook::Point;
+use crate::ids::{FlowId, NodeId, PacketId};
 use crate::packet::{Body, Packet, TcpHeader};
 use crate::voice::Codec;
 
 /// IP and TCP headers without options.
 const TCP_HEADER_BYTES: u32 = 40;
 const IP_HEADER_BYTES: u32 = 20;
-/// A saturating source keeps so many packets waiting.
+/// Packets that a saturating source keeps waiting.
 const SATURATION_PKTS: u32 = 3;
-/// Where they are dropped above its queue, it pauses so long.
+/// Pause of a saturating source after a packet that is dropped above its queue.
 const SATURATION_PAUSE_NS: Ns = 1_000_000;
-/// A sender pauses while the hook at its own node holds so many of its segments, as Linux does (TCP Small Queues): what
-/// waits for a pacer waits in the socket, so that a retransmission overtakes it and the RTT does not contain it.
+/// A sender pauses while the hook at its own node holds this many of its segments, like TCP Small Queues of Linux. Data
+/// that waits for a pacer then waits in the socket: a retransmission overtakes it, and the RTT does not include the
+/// wait.
 const HELD_LIMIT_PKTS: u32 = 2;
-/// Hops a packet may take.
+/// Initial hop limit.
 const TTL: u8 = 64;
 
 impl Network {
-    pub(super) fn start_flow(&mut self, index: u32) {
+    pub(super) fn start_flow(&mut self, index: FlowId) {
         let now = self.now;
-        let flow = &mut self.flows[index as usize];
+        let flow = &mut self.flows[index];
         flow.active = true;
         flow.meter.window_since = now;
-        match &mut flow.ends {
-            Ends::Tcp { sender, .. } => {
+        match &mut flow.endpoints {
+            Endpoints::Tcp { sender, .. } => {
                 sender.open(size_bytes(&flow.config.traffic));
                 self.pump_sender(index);
             }
-            Ends::UdpSaturated => (0..SATURATION_PKTS).for_each(|_| self.send_datagram(index)),
-            Ends::Cbr { .. } => self.send_burst(index),
-            Ends::Voice { codec, .. } => {
+            Endpoints::UdpSaturated => (0..SATURATION_PKTS).for_each(|_| self.send_datagram(index)),
+            Endpoints::Cbr { .. } => self.send_burst(index),
+            Endpoints::Voice { codec, .. } => {
                 let at = now + codec.phase_ns;
                 self.schedule(at, Task::Datagrams(index));
             }
         }
     }
 
-    pub(super) fn stop_flow(&mut self, index: u32) {
-        let flow = &mut self.flows[index as usize];
+    pub(super) fn stop_flow(&mut self, index: FlowId) {
+        let flow = &mut self.flows[index];
         flow.active = false;
-        if let Ends::Tcp { sender, .. } = &mut flow.ends {
+        if let Endpoints::Tcp { sender, .. } = &mut flow.endpoints {
             sender.close();
             self.pump_sender(index);
         }
     }
 
     /// A timer of the sender (0) or receiver (1) may be due.
-    pub(super) fn flow_timer(&mut self, index: u32, end: usize) {
+    pub(super) fn flow_timer(&mut self, index: FlowId, end: usize) {
         let now = self.now;
-        let flow = &mut self.flows[index as usize];
+        let flow = &mut self.flows[index];
         if flow.timers_at[end] != now {
             return; // an earlier entry has replaced this one
         }
         flow.timers_at[end] = NEVER;
-        let Ends::Tcp { sender, receiver } = &mut flow.ends else { return };
+        let Endpoints::Tcp { sender, receiver } = &mut flow.endpoints else { return };
         if end == 0 {
             if sender.timer_at() <= now {
                 let window = sender.window_pkts();
@@ -74,33 +76,33 @@ impl Network {
         }
     }
 
-    pub(super) fn send_burst(&mut self, index: u32) {
-        let flow = &self.flows[index as usize];
+    pub(super) fn send_burst(&mut self, index: FlowId) {
+        let flow = &self.flows[index];
         if !flow.active {
             return;
         }
-        match flow.ends {
-            Ends::Cbr { interval_ns, burst_pkts } => {
+        match flow.endpoints {
+            Endpoints::Cbr { interval_ns, burst_pkts } => {
                 (0..burst_pkts).for_each(|_| self.send_datagram(index));
                 self.schedule(self.now + interval_ns, Task::Datagrams(index));
             }
-            Ends::Voice { codec, .. } => {
+            Endpoints::Voice { codec, .. } => {
                 self.send_voice(index, codec);
                 self.schedule(self.now + codec.interval_ns, Task::Datagrams(index));
             }
-            Ends::UdpSaturated => {
+            Endpoints::UdpSaturated => {
                 let node = flow.config.src;
                 self.await_room.push_back(index);
                 self.send_saturating(node);
             }
-            Ends::Tcp { .. } => {}
+            Endpoints::Tcp { .. } => {}
         }
     }
 
-    fn send_voice(&mut self, index: u32, codec: Codec) {
+    fn send_voice(&mut self, index: FlowId, codec: Codec) {
         let now = self.now;
-        let flow = &mut self.flows[index as usize];
-        let Ends::Voice { playout, .. } = &mut flow.ends else { return };
+        let flow = &mut self.flows[index];
+        let Endpoints::Voice { playout, .. } = &mut flow.endpoints else { return };
         let number = playout.expect(now);
         flow.datagrams += 1;
         let sequence = codec.first_sequence.wrapping_add(number as u16);
@@ -118,46 +120,48 @@ impl Network {
         self.originate(packet);
     }
 
-    /// A packet has left `node`, one way or another: the saturating source that has waited longest there sends the next.
-    pub(super) fn left_source(&mut self, node: u32, id: u32) {
+    /// Handles a packet that has left `node`: the saturating source that has waited longest there sends its next
+    /// packet.
+    pub(super) fn left_source(&mut self, node: NodeId, id: PacketId) {
         self.await_room(node, id);
         self.send_saturating(node);
     }
 
-    /// Where a saturating source at `node` sent this packet, it may send another in its place once there is room.
-    pub(super) fn await_room(&mut self, node: u32, id: u32) {
+    /// If a saturating source at `node` sent this packet, the source may send another one when there is room.
+    pub(super) fn await_room(&mut self, node: NodeId, id: PacketId) {
         if let Some(index) = self.saturating_source(node, id) {
             self.await_room.push_back(index);
         }
     }
 
-    /// A packet is dropped above the queue: its saturating source, if it has one, goes on a little later. At once it might
-    /// be dropped again, and so on without end.
-    pub(super) fn send_another_later(&mut self, node: u32, id: u32) {
+    /// Handles a packet that was dropped above the queue: its saturating source, if any, continues after a pause.
+    /// Without the pause the next packet could be dropped at once, without an end.
+    pub(super) fn send_another_later(&mut self, node: NodeId, id: PacketId) {
         if let Some(index) = self.saturating_source(node, id) {
             self.schedule(self.now + SATURATION_PAUSE_NS, Task::Datagrams(index));
         }
     }
 
-    /// The saturating flow whose packet this is, where it begins at `node`.
-    pub(super) fn saturating_source(&self, node: u32, id: u32) -> Option<u32> {
+    /// The saturating flow of this packet, if the flow starts at `node`.
+    pub(super) fn saturating_source(&self, node: NodeId, id: PacketId) -> Option<FlowId> {
         let packet = self.pool.get(id).filter(|packet| packet.src == node)?;
-        let flow = self.flows.get(packet.flow as usize)?; // a routing message has none
-        matches!(flow.ends, Ends::UdpSaturated).then_some(packet.flow)
+        let flow = self.flows.get(packet.flow)?; // a routing message has none
+        matches!(flow.endpoints, Endpoints::UdpSaturated).then_some(packet.flow)
     }
 
-    /// There may be room at `node`.
-    pub(super) fn send_saturating(&mut self, node: u32) {
+    /// Lets a waiting saturating source at `node` send.
+    pub(super) fn send_saturating(&mut self, node: NodeId) {
         let flows = &self.flows;
-        let here = |&index: &u32| flows[index as usize].config.src == node && flows[index as usize].active;
-        if let Some(index) = self.await_room.iter().position(here).and_then(|place| self.await_room.remove(place)) {
+        let waits_here = |&index: &FlowId| flows[index].config.src == node && flows[index].active;
+        if let Some(index) = self.await_room.iter().position(waits_here).and_then(|place| self.await_room.remove(place))
+        {
             self.send_datagram(index);
         }
     }
 
-    fn send_datagram(&mut self, index: u32) {
+    fn send_datagram(&mut self, index: FlowId) {
         let header_bytes = udp_header_bytes(self.config.headers);
-        let flow = &mut self.flows[index as usize];
+        let flow = &mut self.flows[index];
         let number = flow.datagrams;
         flow.datagrams += 1;
         let packet = Packet {
@@ -174,31 +178,31 @@ impl Network {
         self.originate(packet);
     }
 
-    /// Sends what the sender of this flow has to send, and sees to its timer.
-    fn pump_sender(&mut self, index: u32) {
+    /// Sends the pending segments of the flow's sender, and sets its timer.
+    fn pump_sender(&mut self, index: FlowId) {
         loop {
             let now = self.now;
-            if self.flows[index as usize].held_pkts >= HELD_LIMIT_PKTS {
+            if self.flows[index].held_pkts >= HELD_LIMIT_PKTS {
                 break;
             }
-            let Ends::Tcp { sender, .. } = &mut self.flows[index as usize].ends else { return };
+            let Endpoints::Tcp { sender, .. } = &mut self.flows[index].endpoints else { return };
             let Some(header) = sender.poll_transmit(now) else { break };
             self.send_segment(index, header, true);
         }
-        let Ends::Tcp { sender, .. } = &self.flows[index as usize].ends else { return };
+        let Endpoints::Tcp { sender, .. } = &self.flows[index].endpoints else { return };
         let at = sender.timer_at();
         self.arm(index, 0, at);
     }
 
-    /// Counts a segment that the hook at its source takes (true) or lets go; the sender goes on when there is room.
-    pub(super) fn note_held(&mut self, point: Point, id: u32, taken: bool) {
+    /// Counts a segment that the hook at its source takes (true) or releases. The sender continues when there is room.
+    pub(super) fn note_held(&mut self, point: Point, id: PacketId, taken: bool) {
         if point != Point::LocalOut {
             return;
         }
         let Some(packet) = self.pool.get(id) else { return };
         let (index, Body::Tcp { forward: true, .. }) = (packet.flow, &packet.body) else { return };
         let now = self.now;
-        let flow = &mut self.flows[index as usize];
+        let flow = &mut self.flows[index];
         if taken {
             flow.held_pkts += 1;
             return;
@@ -211,8 +215,8 @@ impl Network {
         }
     }
 
-    fn pump_receiver(&mut self, index: u32) {
-        let Ends::Tcp { receiver, .. } = &mut self.flows[index as usize].ends else { return };
+    fn pump_receiver(&mut self, index: FlowId) {
+        let Endpoints::Tcp { receiver, .. } = &mut self.flows[index].endpoints else { return };
         let (header, at) = (receiver.poll_transmit(), receiver.timer_at());
         if let Some(header) = header {
             self.send_segment(index, header, false);
@@ -220,17 +224,17 @@ impl Network {
         self.arm(index, 1, at);
     }
 
-    /// Agenda entry for a timer, unless an earlier one is there already.
-    fn arm(&mut self, index: u32, end: usize, at: Ns) {
-        let flow = &mut self.flows[index as usize];
+    /// Adds a timer event unless an earlier one is in the queue.
+    fn arm(&mut self, index: FlowId, end: usize, at: Ns) {
+        let flow = &mut self.flows[index];
         if at < flow.timers_at[end] {
             flow.timers_at[end] = at;
             self.schedule(at, Task::FlowTimer(index, end as u32));
         }
     }
 
-    fn send_segment(&mut self, index: u32, header: TcpHeader, forward: bool) {
-        let config = &self.flows[index as usize].config;
+    fn send_segment(&mut self, index: FlowId, header: TcpHeader, forward: bool) {
+        let config = &self.flows[index].config;
         let (src, dst) = if forward { (config.src, config.dst) } else { (config.dst, config.src) };
         let packet = Packet {
             src,
@@ -246,12 +250,12 @@ impl Network {
         self.originate(packet);
     }
 
-    /// A packet has reached the transport it was meant for.
+    /// Delivers a packet to its transport.
     pub(super) fn deliver(&mut self, packet: Packet) {
         let index = packet.flow;
         match packet.body {
             Body::Udp { payload_bytes, .. } => {
-                let meter = &mut self.flows[index as usize].meter;
+                let meter = &mut self.flows[index].meter;
                 meter.arrived_bytes += u64::from(payload_bytes);
                 meter.delivered(u64::from(payload_bytes));
             }
@@ -259,7 +263,7 @@ impl Network {
             Body::Tcp { header, forward: false } => self.deliver_ack(index, &header),
             Body::Voice { number, sent_at, .. } => self.deliver_voice(index, number, sent_at),
             Body::Report(_) => {
-                if let Ends::Voice { playout, .. } = &mut self.flows[index as usize].ends {
+                if let Endpoints::Voice { playout, .. } = &mut self.flows[index].endpoints {
                     playout.reports_received += 1;
                 }
             }
@@ -267,20 +271,20 @@ impl Network {
         }
     }
 
-    fn deliver_voice(&mut self, index: u32, number: u32, sent_at: Ns) {
+    fn deliver_voice(&mut self, index: FlowId, number: u32, sent_at: Ns) {
         let now = self.now;
-        let flow = &mut self.flows[index as usize];
-        let Ends::Voice { playout, .. } = &mut flow.ends else { return };
+        let flow = &mut self.flows[index];
+        let Endpoints::Voice { playout, .. } = &mut flow.endpoints else { return };
         flow.meter.arrived_bytes += u64::from(flow.payload_bytes);
         if playout.arrive(now, number, sent_at) {
             flow.meter.delivered(u64::from(flow.payload_bytes));
         }
     }
 
-    fn deliver_data(&mut self, index: u32, header: &TcpHeader, marked: bool) {
+    fn deliver_data(&mut self, index: FlowId, header: &TcpHeader, marked: bool) {
         let now = self.now;
-        let flow = &mut self.flows[index as usize];
-        let Ends::Tcp { receiver, .. } = &mut flow.ends else { return };
+        let flow = &mut self.flows[index];
+        let Endpoints::Tcp { receiver, .. } = &mut flow.endpoints else { return };
         let before = receiver.delivered_bytes;
         if marked {
             receiver.note_mark();
@@ -296,10 +300,10 @@ impl Network {
         self.pump_receiver(index);
     }
 
-    fn deliver_ack(&mut self, index: u32, header: &TcpHeader) {
+    fn deliver_ack(&mut self, index: FlowId, header: &TcpHeader) {
         let now = self.now;
-        let flow = &mut self.flows[index as usize];
-        let Ends::Tcp { sender, .. } = &mut flow.ends else { return };
+        let flow = &mut self.flows[index];
+        let Endpoints::Tcp { sender, .. } = &mut flow.endpoints else { return };
         let window = sender.window_pkts();
         sender.handle(now, header);
         flow.meter.window(now, window);
@@ -309,18 +313,18 @@ impl Network {
         self.pump_sender(index);
     }
 
-    fn note_finish(&mut self, index: u32) {
-        let flow = &mut self.flows[index as usize];
+    fn note_finish(&mut self, index: FlowId) {
+        let flow = &mut self.flows[index];
         let Some(size) = size_bytes(&flow.config.traffic) else { return };
         if flow.meter.total_bytes >= size {
             flow.meter.finished_s.get_or_insert(self.now as f64 / 1e9);
         }
     }
 
-    /// Records the ends of batches; ends the run once every backlogged TCP flow has delivered enough.
-    fn note_batches(&mut self, index: u32) {
+    /// Records the ends of batches, and ends the run when every backlogged TCP flow has delivered enough.
+    fn note_batches(&mut self, index: FlowId) {
         let now_s = self.now as f64 / 1e9;
-        let flow = &mut self.flows[index as usize];
+        let flow = &mut self.flows[index];
         let delivered_pkts = flow.meter.total_bytes / u64::from(flow.payload_bytes);
         if let Some(batch) = self.config.batch_pkts {
             while delivered_pkts >= (flow.meter.batch_end_s.len() as u64 + 1) * batch {
@@ -337,7 +341,7 @@ impl Network {
     }
 }
 
-/// Octets that a sized flow has.
+/// Octets of a flow with a fixed size.
 fn size_bytes(traffic: &Traffic) -> Option<u64> {
     match traffic {
         Traffic::Tcp(Tcp { size_bytes, .. }) => *size_bytes,

@@ -1,12 +1,13 @@
 //! TCP at segment level: real sequence arithmetic, retransmission timers, NewReno recovery, FIN.
 //!
-//! The sender is split in two: `sender` does what every TCP does (sequence numbers, timer, duplicate ACKs, the
-//! recovery of RFC 6582), `congestion` decides how large the window is; `habits` is where TCPs differ, timers included.
-//! Here are sequence numbers, compared modulo 2^32 (RFC 9293 Sec. 3.4).
+//! `sender` does what every TCP sender does: sequence numbers, duplicate ACKs, and the recovery of RFC 6582.
+//! `congestion` decides how large the window is. `loss_recovery` has the variants of loss recovery, and `rto` the two
+//! retransmission timers. This module compares sequence numbers modulo 2^32 (RFC 9293 Sec. 3.4).
 
 pub mod congestion;
-pub mod habits;
+pub mod loss_recovery;
 pub mod receiver;
+pub mod rto;
 pub mod sender;
 
 /// `a` comes before `b`.

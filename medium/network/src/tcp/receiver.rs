@@ -1,4 +1,4 @@
-//! The receiving side: reassembly and acknowledgements.
+//! The TCP receiver: reassembly and acknowledgements.
 
 use pacelab_engine::{NEVER, Ns};
 
@@ -8,11 +8,11 @@ use crate::tcp::{after, before, later};
 /// A delayed ACK waits at most this long (ns-2's DelAck sink; RFC 1122 allows 500 ms).
 const DELAYED_ACK_NS: Ns = 100_000_000;
 
-/// A TCP receiver that hands data to its application at once.
+/// A TCP receiver that delivers data to its application immediately.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     window_bytes: u32,
-    /// (from so many delivered octets on, an ACK every so many segments), ascending.
+    /// (delivered octets, segments per ACK from then on), ascending.
     ack_schedule: Vec<(u64, u32)>,
     next: u32,
     own_seq: u32,
@@ -24,14 +24,14 @@ pub struct Receiver {
     unacked: u32,
     ack_at: Ns,
     outgoing: Option<TcpHeader>,
-    /// A mark was seen and its answer not yet (RFC 3168 Sec. 6.1.3).
+    /// A mark was received, and CWR has not been received since (RFC 3168 Sec. 6.1.3).
     echo: bool,
     /// Payload octets handed to the application.
     pub delivered_bytes: u64,
 }
 
 impl Receiver {
-    /// Acknowledges more rarely as data comes in: from so many octets on, every so many segments
+    /// Sets a schedule of delayed ACKs: (delivered octets, segments per ACK from then on)
     /// (E. Altman and T. Jimenez, "Novel delayed ACK techniques", PWC 2003).
     pub fn set_ack_schedule(&mut self, schedule: Vec<(u64, u32)>) {
         self.ack_schedule = schedule;
@@ -42,7 +42,7 @@ impl Receiver {
         passed.map_or(1, |&(_, every)| every)
     }
 
-    /// `window_bytes` is advertised throughout; `own_seq` is the receiver's initial sequence number.
+    /// The receiver always advertises `window_bytes`. `own_seq` is its initial sequence number.
     pub fn new(window_bytes: u32, ack_every: u32, own_seq: u32) -> Self {
         Receiver {
             window_bytes,
@@ -61,12 +61,12 @@ impl Receiver {
         }
     }
 
-    /// The segment that comes next carries a congestion mark.
+    /// Notes that the next segment carries a congestion mark.
     pub fn note_mark(&mut self) {
         self.echo = true;
     }
 
-    /// A segment has come.
+    /// Handles a segment.
     pub fn handle(&mut self, now: Ns, header: &TcpHeader) {
         if header.flags & flag::CWR != 0 {
             self.echo = false;
@@ -102,14 +102,14 @@ impl Receiver {
         }
     }
 
-    /// The delayed ACK is due.
+    /// Handles the delayed-ACK timer.
     pub fn handle_timeout(&mut self, now: Ns) {
         if now >= self.ack_at {
             self.acknowledge();
         }
     }
 
-    /// When `handle_timeout` is wanted, or `NEVER`.
+    /// When to call `handle_timeout`, or `NEVER`.
     pub fn timer_at(&self) -> Ns {
         self.ack_at
     }
@@ -138,7 +138,7 @@ impl Receiver {
         });
     }
 
-    /// Merges [start, end) into what has come, and delivers what is in order.
+    /// Merges [start, end) into the received ranges, and delivers what is in order.
     fn take(&mut self, start: u32, end: u32) {
         let start = later(start, self.next);
         if !before(start, end) {

@@ -1,18 +1,19 @@
-//! The sending side: what is sent when.
+//! The TCP sender: which segments it sends, and when.
 //!
-//! NewReno's recovery is RFC 6582 (careful variant, "impatient" timer: only the first partial ACK of a recovery
-//! restarts it), limited transmit RFC 3042, no SACK: the papers' baseline; other habits are `Habits`. After a timeout the
-//! sender goes back to the first unacknowledged octet.
+//! The recovery is that of RFC 6582 (careful variant, "impatient" timer: only the first partial ACK of a recovery
+//! restarts the timer) with limited transmit of RFC 3042 and without SACK, the baseline of the papers. `LossRecovery`
+//! has the other variants. After a timeout the sender goes back to the first unacknowledged octet.
 
 use pacelab_engine::{NEVER, Ns};
 
 use crate::packet::{TcpHeader, flag};
 use crate::tcp::congestion::{Ack, CongestionControl, Recovery};
-use crate::tcp::habits::{Habits, Timer};
+use crate::tcp::loss_recovery::LossRecovery;
+use crate::tcp::rto::RetransmissionTimer;
 use crate::tcp::{after, before, later};
 
 const DUPLICATE_THRESHOLD: u32 = 3;
-/// New segments sent at most for one duplicate ACK (ns-2 has 2).
+/// Most new segments that one duplicate ACK may send (2 in ns-2).
 const RECOVERY_BURST: u32 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ enum State {
     Closed,
     SynSent,
     Open,
-    /// The peer's FIN has come, or there is no connection any more: nothing more to do.
+    /// The peer's FIN was received, or the connection was closed: the sender has nothing more to do.
     Done,
 }
 
@@ -30,10 +31,10 @@ pub struct Sender {
     /// The receiver's window.
     window_bytes: u32,
     control: Box<dyn CongestionControl>,
-    rto: Timer,
-    habits: Habits,
+    rto: RetransmissionTimer,
+    loss_recovery: LossRecovery,
     state: State,
-    /// First unacknowledged, next to send, one after the last ever sent.
+    /// First unacknowledged octet, next octet to send, and one after the last octet ever sent.
     una: u32,
     next: u32,
     max: u32,
@@ -44,20 +45,20 @@ pub struct Sender {
     in_recovery: bool,
     had_partial: bool,
     inflation: f64,
-    /// New segments that duplicate ACKs still allow.
+    /// New segments that may still be sent for a duplicate ACK.
     burst: u32,
     retransmit: bool,
     acknowledge: bool,
     timed: Option<(u32, Ns)>,
     timer_at: Ns,
-    /// A window below one segment: nothing new is sent before this.
+    /// If the window is below one segment, no new segment is sent before this time.
     spaced_until: Ns,
     peer_next: u32,
-    /// Answers congestion marks (RFC 3168).
+    /// Whether the sender reacts to congestion marks (RFC 3168).
     pub ecn: bool,
-    /// Marks are not answered again before this is acknowledged.
+    /// The sender ignores further marks until this octet is acknowledged.
     answered_until: u32,
-    /// Tell the receiver with the next new data that its mark was answered.
+    /// The next new segment carries CWR.
     reduced: bool,
     /// Segments sent with data, repeats included.
     pub sent_pkts: u64,
@@ -75,7 +76,7 @@ impl Sender {
         segment_bytes: u32,
         window_bytes: u32,
         control: Box<dyn CongestionControl>,
-        rto: Timer,
+        rto: RetransmissionTimer,
         isn: u32,
     ) -> Self {
         Sender {
@@ -83,7 +84,7 @@ impl Sender {
             window_bytes,
             control,
             rto,
-            habits: Habits::RFC,
+            loss_recovery: LossRecovery::RFC,
             state: State::Closed,
             una: isn,
             next: isn,
@@ -111,19 +112,19 @@ impl Sender {
         }
     }
 
-    /// Sets what the sender does where TCPs differ.
-    pub fn set_habits(&mut self, habits: Habits) {
-        self.habits = habits;
+    /// Sets the variant of loss recovery.
+    pub fn set_loss_recovery(&mut self, loss_recovery: LossRecovery) {
+        self.loss_recovery = loss_recovery;
     }
 
-    /// The application wants to send: all it can, or `size_bytes`.
+    /// Opens the connection to send `size_bytes`, or without a limit.
     pub fn open(&mut self, size_bytes: Option<u64>) {
         self.state = State::SynSent;
         self.limit = size_bytes.map(|size| self.una.wrapping_add(1).wrapping_add(size.min(1 << 30) as u32));
     }
 
-    /// The application has no more data: what was sent is finished, then a FIN. Before the connection is there, it is
-    /// given up (RFC 9293 Sec. 3.10.4).
+    /// Closes the connection: the data sent so far is completed, then a FIN is sent. A connection that is not
+    /// established yet is abandoned (RFC 9293 Sec. 3.10.4).
     pub fn close(&mut self) {
         if self.state == State::SynSent {
             self.state = State::Done;
@@ -143,14 +144,14 @@ impl Sender {
         self.rto.smoothed_ns()
     }
 
-    /// When `handle_timeout` is wanted, or `NEVER`.
+    /// When to call `handle_timeout`, or `NEVER`.
     pub fn timer_at(&self) -> Ns {
         let unfinished = self.state == State::Open && !self.is_finished();
         let waiting = unfinished && self.control.window() < 1.0 && self.next == self.una;
         if waiting && self.spaced_until != 0 { self.timer_at.min(self.spaced_until) } else { self.timer_at }
     }
 
-    /// A segment has come from the peer.
+    /// Handles a segment from the peer.
     pub fn handle(&mut self, now: Ns, header: &TcpHeader) {
         if header.flags & flag::ACK == 0 || matches!(self.state, State::Closed | State::Done) {
             return;
@@ -162,7 +163,7 @@ impl Sender {
         let opens = self.state == State::SynSent && header.flags & flag::SYN != 0;
         if opens {
             self.state = State::Open;
-            self.acknowledge = false; // rides on the first data segment
+            self.acknowledge = false; // the first data segment acknowledges
         }
         if self.ecn && header.flags & flag::ECE != 0 {
             self.handle_mark(now);
@@ -178,7 +179,7 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer has expired.
+    /// Handles an expired retransmission timer.
     pub fn handle_timeout(&mut self, now: Ns) {
         if now < self.timer_at {
             return;
@@ -190,7 +191,7 @@ impl Sender {
         self.timer_at = now + self.rto.timeout_ns();
     }
 
-    /// The next segment to send, or None; to be asked until None after every call above.
+    /// The next segment to send, or None. Call this until None after each of the calls above.
     pub fn poll_transmit(&mut self, now: Ns) -> Option<TcpHeader> {
         if self.state == State::SynSent {
             return (self.next == self.una).then(|| self.emit(now, self.una, 0, flag::SYN));
@@ -209,13 +210,13 @@ impl Sender {
         std::mem::take(&mut self.acknowledge).then(|| self.header(self.max, 0, flag::ACK))
     }
 
-    /// The window in use when it is to be reduced, in segments.
+    /// The window to be halved, in segments.
     fn window_to_halve(&self) -> f64 {
         let window = self.window_pkts();
-        if self.habits.whole_halves { 2.0 * f64::from(window as u32 / 2) } else { window }
+        if self.loss_recovery.whole_halves { 2.0 * f64::from(window as u32 / 2) } else { window }
     }
 
-    /// Everything from the first unacknowledged octet on counts as lost.
+    /// Treats everything from the first unacknowledged octet on as lost.
     fn go_back(&mut self) {
         self.recover = self.max;
         self.in_recovery = false;
@@ -236,14 +237,14 @@ impl Sender {
         let acked_pkts = f64::from(ack.wrapping_sub(self.una)) / f64::from(self.segment_bytes);
         self.una = ack;
         self.next = later(self.next, ack);
-        let told = Ack { now, acked_pkts, rtt_ns };
-        self.control.observe(&told);
+        let ack_info = Ack { now, acked_pkts, rtt_ns };
+        self.control.observe(&ack_info);
         let mut restart_timer = true;
         let partial = self.in_recovery && before(ack, self.recover);
         if partial && self.control.recovery() == Recovery::NewReno {
-            // Partial ACK: deflate by what was acknowledged, less the segment that is sent again now.
-            restart_timer = !std::mem::replace(&mut self.had_partial, true) || !self.habits.impatient;
-            self.inflation = if self.habits.deflates {
+            // Partial ACK: deflate by what was acknowledged, and add back the segment that is retransmitted now.
+            restart_timer = !std::mem::replace(&mut self.had_partial, true) || !self.loss_recovery.impatient;
+            self.inflation = if self.loss_recovery.deflates {
                 (self.inflation - acked_pkts + 1.0).max(1.0 - self.control.window())
             } else {
                 0.0
@@ -258,7 +259,7 @@ impl Sender {
             self.duplicates = 0;
             self.burst = u32::MAX;
             if !opens {
-                self.control.acknowledged(&told); // the SYN's ACK opens nothing (RFC 5681 Sec. 3.1)
+                self.control.acknowledged(&ack_info); // the SYN's ACK does not open the window (RFC 5681 Sec. 3.1)
             }
         }
         if self.una == self.max {
@@ -268,7 +269,7 @@ impl Sender {
         }
     }
 
-    /// A mark counts as a loss, once a window, but nothing is sent again (RFC 3168 Sec. 6.1.2).
+    /// Handles a mark like a loss, at most once per window, but without a retransmission (RFC 3168 Sec. 6.1.2).
     fn handle_mark(&mut self, now: Ns) {
         if self.in_recovery || !after(self.una, self.answered_until) {
             return;
@@ -286,7 +287,7 @@ impl Sender {
             self.inflation += 1.0;
             self.burst = RECOVERY_BURST;
         } else if self.duplicates < DUPLICATE_THRESHOLD {
-            self.burst = u32::from(self.habits.limited_transmit);
+            self.burst = u32::from(self.loss_recovery.limited_transmit);
         } else if self.duplicates == DUPLICATE_THRESHOLD && after(self.una, self.recover) {
             self.control.lost(now, self.window_to_halve());
             if self.control.recovery() == Recovery::GoBackN {
@@ -301,10 +302,10 @@ impl Sender {
             self.retransmit = true;
             self.timed = None;
             self.burst = RECOVERY_BURST;
-            if !self.habits.impatient {
+            if !self.loss_recovery.impatient {
                 self.timer_at = now + self.rto.timeout_ns();
             }
-        } else if self.habits.always_inflates {
+        } else if self.loss_recovery.always_inflates {
             self.inflation = f64::from(self.duplicates);
             self.burst = RECOVERY_BURST;
         }
@@ -314,7 +315,7 @@ impl Sender {
         if self.control.window() < 1.0 && now < self.spaced_until {
             return false;
         }
-        let counts = self.habits.limited_transmit && !self.in_recovery;
+        let counts = self.loss_recovery.limited_transmit && !self.in_recovery;
         let limited = if counts { f64::from(self.duplicates.min(DUPLICATE_THRESHOLD - 1)) } else { 0.0 };
         let allowed_pkts = (self.control.window().max(1.0) + self.inflation + limited) as u32;
         let allowed = allowed_pkts.saturating_mul(self.segment_bytes).min(self.window_bytes);
@@ -327,7 +328,7 @@ impl Sender {
         self.limit.is_some_and(|limit| after(self.next, limit))
     }
 
-    /// Length of the segment that starts at `seq`; 0 where only the FIN is left.
+    /// Length of the segment that starts at `seq`; 0 if only the FIN is left.
     fn segment_at(&self, seq: u32) -> u32 {
         let left = self.limit.map_or(u32::MAX, |limit| limit.wrapping_sub(seq));
         left.min(self.segment_bytes)
@@ -351,7 +352,7 @@ impl Sender {
                 self.timed = Some((end, now));
             }
         } else if self.timed.is_some_and(|(timed_end, _)| !before(timed_end, seq)) {
-            self.timed = None; // Karn: what is sent again, or after it, is not timed
+            self.timed = None; // Karn: retransmitted segments and those after them are not timed
         }
         self.next = later(self.next, end);
         self.max = later(self.max, end);
@@ -363,7 +364,7 @@ impl Sender {
         self.header(seq, payload_bytes, flags)
     }
 
-    /// A window below one segment: the next one leaves 1/W round trips later.
+    /// If the window W is below one segment, the next segment may be sent 1/W round trips later.
     fn space(&mut self, now: Ns) {
         let window = self.control.window();
         if window < 1.0 {

@@ -4,38 +4,39 @@ use std::collections::BTreeMap;
 
 use pacelab_engine::{Ns, Stream};
 use pacelab_network::aodv::{Aodv, AodvCounters, Command, Message, Transit};
+use pacelab_network::ids::{IdVec, NodeId, PacketId};
 
 const MS: Ns = 1_000_000;
 const HOP_NS: Ns = MS;
-const NONE: [u32; 0] = [];
+const NONE: [PacketId; 0] = [];
 
 enum Event {
-    Message { to: usize, from: u32, message: Message, dst: u32, ttl: u8 },
-    Data { at: usize, transit: Transit },
+    Message { to: NodeId, from: NodeId, message: Message, dst: NodeId, ttl: u8 },
+    Data { at: NodeId, transit: Transit },
 }
 
 /// Nodes 0, 1, ... in a row.
 struct Line {
-    nodes: Vec<Aodv>,
+    nodes: IdVec<NodeId, Aodv>,
     now: Ns,
     /// By time, then order.
     events: BTreeMap<(Ns, u64), Event>,
     sequence: u64,
     purge_at: Ns,
     /// How many more data packets each directed hop loses.
-    losses: BTreeMap<(u32, u32), u32>,
+    losses: BTreeMap<(NodeId, NodeId), u32>,
     /// Hops over which nothing gets any more.
-    cut: Vec<(u32, u32)>,
-    delivered: Vec<u32>,
-    dropped: Vec<u32>,
+    cut: Vec<(NodeId, NodeId)>,
+    delivered: Vec<PacketId>,
+    dropped: Vec<PacketId>,
     /// (time, node, TTL) of requests by their origin.
-    asked: Vec<(Ns, u32, u8)>,
+    asked: Vec<(Ns, NodeId, u8)>,
 }
 
 impl Line {
     fn new(count: u32) -> Line {
         Line {
-            nodes: (0..count).map(|node| Aodv::new(node, Stream::new(1, u64::from(node)))).collect(),
+            nodes: (0..count).map(|node| Aodv::new(NodeId(node), Stream::new(1, u64::from(node)))).collect(),
             now: 0,
             events: BTreeMap::new(),
             sequence: 0,
@@ -50,7 +51,8 @@ impl Line {
 
     /// The first node has a packet for `target`.
     fn send(&mut self, packet: u32, target: u32) {
-        self.route(0, Transit { packet, is_own: true, target, forwards: 0 });
+        let transit = Transit { packet: PacketId(packet), is_own: true, target: NodeId(target), forwards: 0 };
+        self.route(NodeId(0), transit);
     }
 
     fn run(&mut self, until: Ns) {
@@ -62,18 +64,18 @@ impl Line {
             self.now = next.min(self.purge_at);
             if self.purge_at <= next {
                 self.purge_at += Aodv::PURGE_INTERVAL_NS;
-                for node in 0..self.nodes.len() {
+                for node in self.nodes.ids() {
                     self.nodes[node].purge(self.now);
-                    self.obey(node, None);
+                    self.run_aodv_commands(node, None);
                 }
                 continue;
             }
             match self.events.pop_first().unwrap().1 {
                 Event::Message { to, from, message, dst, ttl } => {
                     self.nodes[to].receive(self.now, message, from, Some(dst), ttl);
-                    self.obey(to, None);
+                    self.run_aodv_commands(to, None);
                 }
-                Event::Data { at, transit } if transit.target == at as u32 => self.delivered.push(transit.packet),
+                Event::Data { at, transit } if transit.target == at => self.delivered.push(transit.packet),
                 Event::Data { at, transit } => self.route(at, transit),
             }
         }
@@ -85,21 +87,21 @@ impl Line {
         self.events.insert((self.now + delay_ns, self.sequence), event);
     }
 
-    fn connected(&self, from: u32, to: u32) -> bool {
-        (to as usize) < self.nodes.len() && !self.cut.contains(&(from, to))
+    fn connected(&self, from: NodeId, to: NodeId) -> bool {
+        self.nodes.get(to).is_some() && !self.cut.contains(&(from, to))
     }
 
     /// A node has a packet in hand.
-    fn route(&mut self, node: usize, transit: Transit) {
+    fn route(&mut self, node: NodeId, transit: Transit) {
         if let Some(next_hop) = self.nodes[node].send(self.now, transit) {
             self.forward(node, transit, next_hop, 0);
         }
-        self.obey(node, Some(transit));
+        self.run_aodv_commands(node, Some(transit));
     }
 
     /// A packet goes on, unless the hop loses it.
-    fn forward(&mut self, node: usize, transit: Transit, next_hop: u32, delay_ns: Ns) {
-        let from = node as u32;
+    fn forward(&mut self, node: NodeId, transit: Transit, next_hop: NodeId, delay_ns: Ns) {
+        let from = node;
         let losses = self.losses.entry((from, next_hop)).or_default();
         if *losses > 0 || self.cut.contains(&(from, next_hop)) {
             *losses = losses.saturating_sub(1);
@@ -107,21 +109,21 @@ impl Line {
             return;
         }
         let onward = Transit { is_own: false, forwards: transit.forwards + 1, ..transit };
-        self.post(delay_ns + HOP_NS, Event::Data { at: next_hop as usize, transit: onward });
+        self.post(delay_ns + HOP_NS, Event::Data { at: next_hop, transit: onward });
     }
 
     /// `transit`: the data packet in hand, if any; packets that were held are those of node 0 or of a repair.
-    fn obey(&mut self, node: usize, transit: Option<Transit>) {
-        let from = node as u32;
+    fn run_aodv_commands(&mut self, node: NodeId, transit: Option<Transit>) {
+        let from = node;
         while let Some(command) = self.nodes[node].poll() {
             match command {
                 Command::Broadcast { message, ttl, delay_ns } => {
                     if matches!(message, Message::Request { origin, .. } if origin == from) {
                         self.asked.push((self.now, from, ttl));
                     }
-                    for to in [from.wrapping_sub(1), from + 1] {
+                    for to in [from.0.wrapping_sub(1), from.0 + 1].map(NodeId) {
                         if self.connected(from, to) {
-                            let (to, message) = (to as usize, message.clone());
+                            let message = message.clone();
                             self.post(delay_ns + HOP_NS, Event::Message { to, from, message, dst: from, ttl: ttl - 1 });
                         }
                     }
@@ -129,13 +131,13 @@ impl Line {
                 Command::Unicast { message, ttl, next_hop } => {
                     let Message::Reply { origin: dst, .. } = message else { panic!("only replies are unicast") };
                     if self.connected(from, next_hop) {
-                        let to = next_hop as usize;
+                        let to = next_hop;
                         self.post(HOP_NS, Event::Message { to, from, message, dst, ttl: ttl - 1 });
                     }
                 }
                 Command::Forward { packet, next_hop, delay_ns } => {
-                    let target = self.nodes.len() as u32 - 1;
-                    let held = Transit { packet, is_own: node == 0, target, forwards: node as u8 };
+                    let target = NodeId(self.nodes.len() as u32 - 1);
+                    let held = Transit { packet, is_own: node == NodeId(0), target, forwards: node.0 as u8 };
                     let transit = transit.filter(|transit| transit.packet == packet).unwrap_or(held);
                     self.forward(node, transit, next_hop, delay_ns);
                 }
@@ -150,7 +152,7 @@ impl Line {
     }
 
     fn hops_to(&self, target: u32) -> Vec<Option<u32>> {
-        self.nodes.iter().map(|node| node.hops_to(target)).collect()
+        self.nodes.iter().map(|node| node.hops_to(NodeId(target))).collect()
     }
 }
 
@@ -159,7 +161,7 @@ fn discovered() -> Line {
     let mut line = Line::new(5);
     line.send(1, 4);
     line.run(400 * MS);
-    assert_eq!((line.delivered.as_slice(), line.dropped.as_slice()), ([1].as_slice(), NONE.as_slice()));
+    assert_eq!((line.delivered.as_slice(), line.dropped.as_slice()), ([PacketId(1)].as_slice(), NONE.as_slice()));
     line
 }
 
@@ -171,7 +173,7 @@ fn a_request_floods_the_line_once_and_the_reply_comes_back() {
     assert_eq!(line.counters(|node| node.errors), [0; 5]);
     assert_eq!(line.hops_to(4), [Some(4), Some(3), Some(2), Some(1), None]);
     assert_eq!(line.hops_to(0), [None, Some(1), Some(2), Some(3), Some(4)]);
-    assert_eq!(line.asked, [(0, 0, 30)], "never known before: asks the whole network");
+    assert_eq!(line.asked, [(0, NodeId(0), 30)], "never known before: asks the whole network");
 }
 
 #[test]
@@ -179,40 +181,43 @@ fn a_known_route_is_not_asked_for_again() {
     let mut line = discovered();
     line.send(2, 4);
     line.run(500 * MS);
-    assert_eq!(line.delivered, [1, 2]);
+    assert_eq!(line.delivered, [1, 2].map(PacketId));
     assert_eq!(line.counters(|node| node.requests), [1, 1, 1, 1, 0]);
 }
 
 #[test]
 fn a_break_near_the_source_is_reported_and_the_route_found_anew() {
     let mut line = discovered();
-    line.losses.insert((1, 2), 1);
+    line.losses.insert((NodeId(1), NodeId(2)), 1);
     line.send(2, 4);
     line.run(450 * MS);
     // Node 1 has forwarded 1 hop and has 3 to go: no repair, an error that node 0 hears.
-    assert_eq!(line.dropped, [2]);
+    assert_eq!(line.dropped, [PacketId(2)]);
     assert_eq!(line.counters(|node| node.link_failures), [0, 1, 0, 0, 0]);
-    assert_eq!(line.nodes[1].counters.errors, 1);
+    assert_eq!(line.nodes[NodeId(1)].counters.errors, 1);
     assert_eq!(line.hops_to(4)[..2], [None, None]);
     line.send(3, 4);
     line.run(900 * MS);
-    assert_eq!(line.delivered, [1, 3]);
+    assert_eq!(line.delivered, [1, 3].map(PacketId));
     assert_eq!(line.hops_to(4)[..2], [Some(4), Some(3)]);
     // The ring starts two beyond the 4 hops that were known.
-    assert_eq!(line.asked, [(0, 0, 30), (450 * MS, 0, 6)]);
+    assert_eq!(line.asked, [(0, NodeId(0), 30), (450 * MS, NodeId(0), 6)]);
 }
 
 #[test]
 fn a_break_near_the_destination_is_repaired_on_the_spot() {
     let mut line = discovered();
-    line.losses.insert((3, 4), 1);
+    line.losses.insert((NodeId(3), NodeId(4)), 1);
     line.send(2, 4);
     line.run(900 * MS);
     // Node 3 has forwarded 3 hops and has 1 to go: it asks itself, and the packet is not lost.
-    assert_eq!((line.delivered.as_slice(), line.dropped.as_slice()), ([1, 2].as_slice(), NONE.as_slice()));
+    assert_eq!(
+        (line.delivered.as_slice(), line.dropped.as_slice()),
+        ([1, 2].map(PacketId).as_slice(), NONE.as_slice())
+    );
     assert_eq!(line.counters(|node| node.link_failures), [0, 0, 0, 1, 0]);
     assert_eq!(line.counters(|node| node.errors), [0; 5]);
-    let origins: Vec<u32> = line.asked.iter().map(|&(_, node, _)| node).collect();
+    let origins: Vec<u32> = line.asked.iter().map(|&(_, node, _)| node.0).collect();
     assert_eq!(origins, [0, 3]);
     assert_eq!(line.hops_to(4)[..4], [Some(4), Some(3), Some(2), Some(1)]);
 }
@@ -220,7 +225,7 @@ fn a_break_near_the_destination_is_repaired_on_the_spot() {
 #[test]
 fn after_four_requests_without_reply_the_packets_are_dropped() {
     let mut line = Line::new(3);
-    line.cut.extend([(1, 2), (2, 1)]);
+    line.cut.extend([(1, 2), (2, 1)].map(|(from, to)| (NodeId(from), NodeId(to))));
     line.send(1, 2);
     line.run(18_999 * MS);
     // Waits of 2 * 30 hops * 30 ms = 1.8 s times 1, 2, 3, 4, each looked after at the next half second:
@@ -229,7 +234,7 @@ fn after_four_requests_without_reply_the_packets_are_dropped() {
     assert_eq!(times, [0, 2_000, 6_000, 11_500]);
     assert_eq!(line.dropped, NONE);
     line.run(19_000 * MS);
-    assert_eq!(line.dropped, [1]);
+    assert_eq!(line.dropped, [PacketId(1)]);
 }
 
 #[test]

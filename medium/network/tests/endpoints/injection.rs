@@ -1,4 +1,4 @@
-//! What an injected segment passes: the link's hook of its own node, and the hooks of the others on its way.
+//! The hooks that an injected segment passes: the link hook of its own node, and the hooks of other nodes on its path.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -8,6 +8,7 @@ use pacelab_air_config::Config;
 use pacelab_engine::{NEVER, Ns};
 use pacelab_network::Network;
 use pacelab_network::hook::{Action, Event, Hook, Place, Point, Segment, mask};
+use pacelab_network::ids::NodeId;
 use pacelab_network::packet::TcpHeader;
 
 /// Advertised windows that no real segment of the run has: they name the injected ones.
@@ -91,10 +92,10 @@ fn an_injected_segment_passes_no_hook_of_its_node_but_the_links() {
         Box::new(Watcher { name, injects, seen: Rc::clone(&seen), actions: Vec::new() })
     };
     let hooks = vec![
-        (2, Place::Node, watcher("n2", true)),
-        (2, Place::Link, watcher("link of n2", false)),
-        (1, Place::Link, watcher("link of n1", false)),
-        (0, Place::Node, watcher("n0", false)),
+        (NodeId(2), Place::Node, watcher("n2", true)),
+        (NodeId(2), Place::Link, watcher("link of n2", false)),
+        (NodeId(1), Place::Link, watcher("link of n1", false)),
+        (NodeId(0), Place::Node, watcher("n0", false)),
     ];
     let mut network = Network::new(line(), hooks).unwrap();
     network.run(&mut |_| ControlFlow::Continue(()));

@@ -1,5 +1,7 @@
-//! TCP's sender and AODV without a network around them: scripted losses, expectations by hand. And a hook's injections.
+//! TCP senders and AODV without a network around them: scripted losses, expected values by hand. Also segments that
+//! hooks inject.
 
 mod aodv_line;
 mod injection;
 mod tcp;
+mod tcp_variants;

@@ -1,10 +1,10 @@
-//! TCP's sender, whose peer is the test: loss recovery, the retransmission timer, the end of a transfer. Segments of
+//! The TCP sender; the test is its peer: loss recovery, the retransmission timer, the end of a transfer. Segments of
 //! 1000 bytes, counted from 0.
 
 use pacelab_engine::{NEVER, Ns};
 use pacelab_network::packet::{TcpHeader, flag};
-use pacelab_network::tcp::congestion;
-use pacelab_network::tcp::habits::{Rto, Timer};
+use pacelab_network::tcp::congestion::{self, CongestionControl};
+use pacelab_network::tcp::rto::{RetransmissionTimer, Rto};
 use pacelab_network::tcp::sender::Sender;
 
 pub const MS: Ns = 1_000_000;
@@ -15,7 +15,8 @@ const SEGMENT_BYTES: u32 = 1000;
 pub struct Peer {
     pub sender: Sender,
     isn: u32,
-    window_bytes: u32,
+    /// The window that the peer advertises.
+    pub window_bytes: u32,
 }
 
 impl Peer {
@@ -23,15 +24,25 @@ impl Peer {
     /// least. The SYN leaves at 0 and is answered at 100 ms: srtt 100, rttvar 50, RTO 300 ms.
     pub fn connected(isn: u32, window_pkts: u32, size_bytes: Option<u64>) -> Peer {
         let mut peer = Peer::connecting(isn, window_pkts, size_bytes);
-        peer.tell(100 * MS, isn.wrapping_add(1), flag::SYN | flag::ACK);
+        peer.receive(100 * MS, isn.wrapping_add(1), flag::SYN | flag::ACK);
         peer
     }
 
     /// The same before the answer to the SYN.
     pub fn connecting(isn: u32, window_pkts: u32, size_bytes: Option<u64>) -> Peer {
-        let window_bytes = window_pkts * SEGMENT_BYTES;
         let control = congestion::by_name("newreno", 2, window_pkts).unwrap();
-        let rto = Timer::Rfc(Rto::new(3_000 * MS, 200 * MS));
+        Peer::connecting_with(control, isn, window_pkts, size_bytes)
+    }
+
+    /// The same with another congestion control.
+    pub fn connecting_with(
+        control: Box<dyn CongestionControl>,
+        isn: u32,
+        window_pkts: u32,
+        size_bytes: Option<u64>,
+    ) -> Peer {
+        let window_bytes = window_pkts * SEGMENT_BYTES;
+        let rto = RetransmissionTimer::Rfc(Rto::new(3_000 * MS, 200 * MS));
         let mut sender = Sender::new(SEGMENT_BYTES, window_bytes, control, rto, isn);
         sender.open(size_bytes);
         let syn = sender.poll_transmit(0).unwrap();
@@ -41,8 +52,8 @@ impl Peer {
         Peer { sender, isn, window_bytes }
     }
 
-    /// A segment of the peer comes.
-    pub fn tell(&mut self, now: Ns, ack: u32, flags: u8) {
+    /// The sender receives a segment of the peer.
+    pub fn receive(&mut self, now: Ns, ack: u32, flags: u8) {
         let seq = if flags & flag::SYN != 0 { 7 } else { 8 };
         let header = TcpHeader { seq, ack, flags, window_bytes: self.window_bytes, ..TcpHeader::default() };
         self.sender.handle(now, &header);
@@ -53,13 +64,13 @@ impl Peer {
         self.isn.wrapping_add(1).wrapping_add(segment * SEGMENT_BYTES)
     }
 
-    /// All segments before `segment` have come; what the sender sends upon it.
+    /// The peer acknowledges all segments before `segment`. Returns what the sender sends in response.
     pub fn ack(&mut self, now: Ns, segment: u32) -> Vec<u32> {
-        self.tell(now, self.seq(segment), flag::ACK);
+        self.receive(now, self.seq(segment), flag::ACK);
         self.sent(now)
     }
 
-    /// The timer expires when it is due; what the sender sends upon it.
+    /// The timer expires when it is due. Returns what the sender sends in response.
     pub fn expire(&mut self, at: Ns) -> Vec<u32> {
         assert_eq!(self.sender.timer_at(), at);
         self.sender.handle_timeout(at - 1);
@@ -68,7 +79,7 @@ impl Peer {
         self.sent(at)
     }
 
-    /// What the sender sends now: segments.
+    /// The segments that the sender sends now.
     pub fn sent(&mut self, now: Ns) -> Vec<u32> {
         let mut segments = Vec::new();
         while let Some(header) = self.sender.poll_transmit(now) {
@@ -82,7 +93,12 @@ impl Peer {
 
     /// Slow start up to a window of 6: segments 0 to 3 acknowledged, 4 to 9 in flight.
     pub fn with_six_in_flight(isn: u32) -> Peer {
-        let mut peer = Peer::connected(isn, 20, None);
+        Peer::connected(isn, 20, None).up_to_six()
+    }
+
+    /// The same for a peer that is connected already.
+    pub fn up_to_six(self) -> Peer {
+        let mut peer = self;
         // The answer to the SYN opens nothing: the initial window of 2 leaves.
         assert_eq!(peer.sent(100 * MS), [0, 1]);
         assert_eq!(peer.ack(200 * MS, 1), [2, 3]);
@@ -100,7 +116,7 @@ impl Peer {
 const ISNS: [u32; 3] = [1_000, u32::MAX - 4_500, (1 << 31) - 4_500];
 
 #[test]
-fn one_loss_is_mended_by_fast_retransmit() {
+fn one_loss_is_repaired_by_fast_retransmit() {
     for isn in ISNS {
         let mut peer = Peer::with_six_in_flight(isn);
         // Segment 4 is lost; each of 5 to 11 repeats the ACK.
@@ -140,6 +156,15 @@ fn a_partial_ack_sends_the_next_hole_at_once() {
         assert_eq!(peer.sender.retransmitted_pkts, 2);
         assert_eq!(peer.sender.window_pkts(), 3.0 + 1.0 / 3.0);
     }
+}
+
+#[test]
+fn a_partial_ack_of_more_than_the_inflation_leaves_room_for_one_segment() {
+    let mut peer = Peer::with_six_in_flight(1_000);
+    // 4 and 10 are lost; 10 and 11 were sent by limited transmit. The window is 3 and 3 of inflation.
+    (0..3).for_each(|_| drop(peer.ack(400 * MS, 4)));
+    // The ACK of 4 to 9: inflation 3 - 6 + 1 = -2, so the window has room for one segment: the hole.
+    assert_eq!(peer.ack(500 * MS, 10), [10]);
 }
 
 #[test]
@@ -213,8 +238,8 @@ fn a_retransmitted_segment_gives_no_sample_and_the_backoff_stays() {
     assert_eq!(peer.ack(450 * MS, 1), [1, 2]);
     assert_eq!(peer.sender.rtt_samples_ns, [100 * MS], "the SYN's");
     assert_eq!(peer.sender.timer_at(), 450 * MS + 600 * MS, "still backed off");
-    // Both have come. The sample ends the backoff: rttvar (3 * 50 + 0) / 4 = 37.5, RTO 250. Threshold max(2 / 2, 2) = 2,
-    // so the window is 2.5.
+    // Both have come. The sample ends the backoff: rttvar (3 * 50 + 0) / 4 = 37.5, RTO 250. Threshold max(2 / 2, 2) =
+    // 2, so the window is 2.5.
     assert_eq!(peer.ack(550 * MS, 3), [3, 4]);
     assert_eq!(peer.sender.rtt_samples_ns, [100 * MS, 100 * MS]);
     assert_eq!(peer.sender.timer_at(), 550 * MS + 250 * MS);
@@ -236,7 +261,7 @@ fn duplicates_of_what_a_timeout_sent_again_are_no_new_loss() {
 #[test]
 fn a_lost_syn_is_sent_again_after_the_initial_timeout() {
     let control = congestion::by_name("newreno", 2, 20).unwrap();
-    let mut sender = Sender::new(1000, 20_000, control, Timer::Rfc(Rto::new(3_000 * MS, 200 * MS)), 5);
+    let mut sender = Sender::new(1000, 20_000, control, RetransmissionTimer::Rfc(Rto::new(3_000 * MS, 200 * MS)), 5);
     sender.open(None);
     assert_eq!(sender.poll_transmit(0).unwrap().flags, flag::SYN);
     sender.handle_timeout(3_000 * MS);
@@ -262,7 +287,7 @@ fn at_the_end() -> Peer {
     let mut peer = Peer::connected(ISN, 20, Some(2_500));
     let first = ISN + 1;
     assert_eq!(sent(&mut peer, 100 * MS), [(first, 1000, flag::ACK), (first + 1000, 1000, flag::ACK)]);
-    peer.tell(200 * MS, first + 1000, flag::ACK);
+    peer.receive(200 * MS, first + 1000, flag::ACK);
     assert_eq!(sent(&mut peer, 200 * MS), [(first + 2000, 500, flag::ACK | flag::FIN)]);
     assert_eq!(first.wrapping_add(2_500), 0);
     peer
@@ -271,17 +296,17 @@ fn at_the_end() -> Peer {
 #[test]
 fn the_last_segment_carries_the_fin_and_the_peers_fin_ends_it() {
     let mut peer = at_the_end();
-    peer.tell(300 * MS, 1, flag::ACK | flag::FIN); // one beyond the FIN at 0
+    peer.receive(300 * MS, 1, flag::ACK | flag::FIN); // one beyond the FIN at 0
     assert_eq!(sent(&mut peer, 300 * MS), [(1, 0, flag::ACK)]);
     assert_eq!(peer.sender.timer_at(), NEVER);
-    peer.tell(400 * MS, 1, flag::ACK);
+    peer.receive(400 * MS, 1, flag::ACK);
     assert_eq!(sent(&mut peer, 400 * MS), []);
 }
 
 #[test]
 fn a_lost_fin_is_sent_again() {
     let mut peer = at_the_end();
-    peer.tell(300 * MS, ISN + 1 + 2_000, flag::ACK);
+    peer.receive(300 * MS, ISN + 1 + 2_000, flag::ACK);
     assert_eq!(sent(&mut peer, 300 * MS), []);
     let due = peer.sender.timer_at();
     peer.sender.handle_timeout(due);
@@ -293,7 +318,7 @@ fn closed_before_it_is_connected_it_sends_no_more() {
     let mut peer = Peer::connecting(ISN, 20, None);
     peer.sender.close();
     assert_eq!(peer.sender.timer_at(), NEVER);
-    peer.tell(100 * MS, ISN + 1, flag::SYN | flag::ACK);
+    peer.receive(100 * MS, ISN + 1, flag::SYN | flag::ACK);
     assert_eq!(sent(&mut peer, 100 * MS), []);
     assert_eq!(peer.sender.timer_at(), NEVER);
 }

@@ -4,7 +4,8 @@
     T_ack  = difs + 3 sifs + (rts + cts) / bRate + (H_tcp + H_mac + M_ack) / cRate              (2)
     goodput = s / (T_data + n T_ack)                                                            (3)
 
-No backoff, no collision; the preamble counts as bytes. It is a bound to compare with, not a model of the medium.
+Backoff and collisions are left out, and the preamble counts as bytes. The form is a bound for comparison, no model of
+the medium.
 """
 
 from __future__ import annotations
@@ -47,6 +48,6 @@ class AckCostModel:
         return BITS_PER_BYTE * payload_bytes * NS_PER_S / cycle_ns
 
     def gain(self, payload_bytes: int, *, over_acks_per_segment: float) -> float:
-        """Relative gain of no ACKs over so many per segment."""
+        """Relative gain of no ACKs over so many ACKs per segment."""
         without = self.goodput_bps(payload_bytes, acks_per_segment=0)
         return without / self.goodput_bps(payload_bytes, acks_per_segment=over_acks_per_segment) - 1

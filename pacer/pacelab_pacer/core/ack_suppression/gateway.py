@@ -1,14 +1,14 @@
 """ACK suppression at the gateway.
 
-    WIRED_TO_AIR   data waits in the packet buffer, a few at a time go to the link layer; each delivery makes an ACK for
-                   the wired host. ACKs of upstream data end here: they move the congestion window.
-    AIR_TO_WIRED   data goes into the buffer of the flow's sender, which sends it on; ACKs that a station lets through
-                   have something to say and pass.
+    WIRED_TO_AIR   data waits in the packet buffer, and a few packets at a time go to the link layer; each delivery
+                   makes an ACK for the wired host. ACKs of upstream data end here: they move the congestion window.
+    AIR_TO_WIRED   data enters the buffer of the flow's sender, which sends it to the wired host; ACKs that a station
+                   lets through pass, since they contain news.
 
 Invariants, beside those of `hook`
 1. At most `in_link_layer_pkts` data segments are in the link layer, and few of each flow: the interface queue does not
    overflow, and a station out of reach does not block the others.
-2. What came from a station is dropped only if a copy of it is here or acknowledged by the wired host.
+2. Data from a station is dropped only if a copy of it is here or acknowledged by the wired host.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ class AckSuppressionGatewayConfig:
     link: LinkConfig = field(default_factory=LinkConfig)
     wired: WiredSenderConfig = field(default_factory=WiredSenderConfig)
     buffer_pkts: int = 50
-    """Downstream data at the gateway, held and in the link layer, over all flows; what comes beyond is dropped before
-    anyone has acknowledged it. As long as the interface queue that it stands for: no goodput comes from its length."""
+    """Downstream data at the gateway, held and in the link layer, over all flows. Further data is dropped, before
+    anybody has acknowledged it. As long as the interface queue that it replaces, so that its length adds no goodput."""
     in_link_layer_pkts: int = 32
-    """Downstream data in the link layer over all flows: room is left in its queue of 50."""
+    """Downstream data in the link layer over all flows; this leaves room in its queue of 50."""
     per_flow_pkts: int = 4
-    """And of one flow: enough that the link layer never waits for the next; few, since what fails goes behind them."""
+    """The same for one flow: enough that the link layer never waits; few, since a failed packet goes behind them."""
     upstream_stop_pkts: int = 64
-    """Data of one upstream flow waiting for the wired host at which its station is told to stop; at half, to go on."""
+    """With so much data of one upstream flow waiting for the wired host, its station has to stop; at half of it the
+    station may continue."""
 
     def __post_init__(self) -> None:
         require(self.buffer_pkts >= 1, "buffer_pkts", self.buffer_pkts, "an integer of at least 1")
@@ -62,20 +63,20 @@ class GatewayConnection(Connection):
         self.wired_window_bytes = 0
         """The largest window seen from the wired host."""
         self.stopped = False
-        """Whether the station was last told to stop."""
+        """Whether the last signal to the station was to stop."""
         self.stop_signal_ns: int | None = None
-        """When it was told so, or to go on; None once the link layer has delivered that."""
+        """When the last signal was sent; None once the link layer has delivered it."""
 
 
 class AckSuppressionGateway(AckSuppressionHook[GatewayConnection]):
     """The `gateway` hook of ACK suppression.
 
     Source: [le] Sec. 3.3, 3.4.
-    Deviates: the buffer is bounded (`buffer_pkts`). A retransmission by the wired host of what is here is absorbed. A
-    hole that the wired network made is told by duplicate ACKs when the link layer has delivered what came behind it,
-    as the station would have told it; one that the link made is not told. Where the wired network is slower than the
-    wireless link, the paper's gateway would have to buffer without end: here it tells the station to stop and to go on,
-    by ACKs with a zero and a non-zero window, which never reach the station's TCP.
+    Deviates: the buffer is bounded (`buffer_pkts`). A retransmission by the wired host of data that is here is
+    absorbed. The gateway reports a hole from the wired network by duplicate ACKs when the link layer has delivered what
+    follows the hole, as the station would; it does not report a hole that the link made. If the wired network is slower
+    than the wireless link, the paper's gateway would have to buffer without end. Here it signals the station to stop
+    and to continue, by ACKs with a zero and a non-zero window, which never reach the station's TCP.
     """
 
     _COUNTERS: ClassVar[tuple[str, ...]] = ("buffer_drops", "wired_retransmissions", "wired_timeouts", "stop_signals")
@@ -143,7 +144,7 @@ class AckSuppressionGateway(AckSuppressionHook[GatewayConnection]):
             self._fill_link_layer(now_ns)
 
     def _fill_link_layer(self, now_ns: int) -> None:
-        """Hand over held data, oldest first, as far as its flow and the link layer have room."""
+        """Give held data to the link layer, oldest first, as far as its flow and the link layer have room."""
         for entry in list(self._held):
             if len(self._passed) >= self._config.in_link_layer_pkts:
                 break
@@ -195,7 +196,7 @@ class AckSuppressionGateway(AckSuppressionHook[GatewayConnection]):
         self._steer_station(now_ns, connection, sender)
 
     def _is_for_the_gateway(self, connection: GatewayConnection, segment: Segment) -> bool:
-        """Whether an ACK of upstream data ends here: not that of the FIN, an echoed mark or a keep-alive."""
+        """Whether an ACK of upstream data ends here: not the ACK of a FIN, of an echoed mark or of a keep-alive."""
         if not segment.is_pure_ack or segment.flags & ECE or connection.is_probe(segment, outward=True):
             return False
         fin = connection.upstream_fin
@@ -209,7 +210,7 @@ class AckSuppressionGateway(AckSuppressionHook[GatewayConnection]):
             self._signal(now_ns, connection, sender)
 
     def _signal(self, now_ns: int, connection: GatewayConnection, sender: WiredSender) -> None:
-        """Tell the station to stop or to go on. Its number acknowledges no more than the wired host has."""
+        """Signal the station to stop or to continue. The number acknowledges no more than the wired host has."""
         self._count["stop_signals"] += 1
         connection.stop_signal_ns = now_ns
         window = 0 if connection.stopped else max(1, connection.wired_window_bytes)
@@ -220,7 +221,7 @@ class AckSuppressionGateway(AckSuppressionHook[GatewayConnection]):
         if connection is None or connection.stop_signal_ns is None or not result.segment.is_pure_ack:
             return
         if (result.segment.window_bytes == 0) != connection.stopped:
-            return  # of an older signal
+            return  # the result of an older signal
         if result.delivered:
             connection.stop_signal_ns = None
         else:
@@ -231,7 +232,7 @@ class AckSuppressionGateway(AckSuppressionHook[GatewayConnection]):
     # The clock.
 
     def _set_wake(self, connection: GatewayConnection) -> None:
-        """The earlier of the sender's timer and the repetition of a signal."""
+        """Wake at the earlier of the sender's timer and the repetition of a signal."""
         wanted = [] if connection.sender is None else [connection.sender.deadline_ns()]
         if connection.stop_signal_ns is not None:
             wanted.append(connection.stop_signal_ns + self._link.report_timeout_ns)

@@ -6,14 +6,14 @@
     station -- data --> gateway -- data --> wired host      the station acknowledges to its own TCP what its link layer
      ACK <-^            (buffer) <-- ACK --                 has delivered; the gateway answers for it from there on
 
-Here is what both nodes do: hand data to the link layer, send again what it gave up, generate acknowledgements.
+This module has what both nodes do: give data to the link layer, send again what it gave up, generate acknowledgements.
 
 Invariants
 1. Every segment handed over leaves by exactly one Forward or Drop, or is held in a queue or in a sender's buffer.
 2. No octet is acknowledged that the link layer has not reported as delivered; acknowledgements never go back.
 3. A FIN is acknowledged by its addressee only.
-4. A connection is served only if both its SYNs were seen here: the other node, which stands on the same path, then
-   serves it too. All others pass untouched.
+4. A connection is served only if both its SYNs were seen here; then the other node on the same path serves it as well.
+   All other connections pass unchanged.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class LinkConfig:
     """Settings of both nodes. Raises ValueError on a value out of range."""
 
     rounds: int = 10
-    """How often a segment is handed to the link layer before it is given up; then its source's own recovery acts.
-    The paper sets no end, but a station that has gone would block the others for ever."""
+    """How often a segment is given to the link layer before it is given up; then its source's own recovery acts.
+    The paper sets no limit, but a station out of reach would block the others for ever."""
     report_timeout_ns: int = 2 * NS_PER_S
     """A segment without a report for so long was lost in the interface queue, and is sent again."""
     max_connections: int = 16_384
-    """A SYN beyond this is refused: a connection that one node serves and the other does not would stall."""
+    """A further SYN is dropped: a connection that only one of the two nodes serves would stall."""
     idle_timeout_ns: int = 7440 * NS_PER_S
     """A silent connection is forgotten after 2 h 4 min (RFC 5382 Sec. 5): too early would lose acknowledged data."""
 
@@ -78,17 +78,17 @@ class Connection:
         self.key = key
         self.last_seen_ns = now_ns
         self.syn_seq: int | None = None
-        """Of the SYN (not SYN-ACK) that opened it."""
+        """Number of the SYN (not SYN-ACK) that opened the connection."""
         self.link: LinkHalf | None = None
-        """Made by the SYN of this direction."""
+        """Created by the SYN of this direction."""
         self.outward_seq = 0
-        """Number after all that this direction has sent."""
+        """Number after everything that this direction has sent."""
         self.reverse_first_seq: int | None = None
         """Number after the SYN of the other direction."""
         self.reverse_seq = 0
-        """Number after all that the other direction has sent: that of the ACKs made for it."""
+        """Number after everything that the other direction has sent: the number of the ACKs made for it."""
         self.window_bytes = 0
-        """The window last seen from the other direction."""
+        """The last window from the other direction."""
         self.teardown = Teardown()
 
     @property
@@ -108,8 +108,8 @@ class AckSuppressionHook(Generic[C]):
     """Base of the two hooks; see the module's invariants.
 
     Source: [le] Sec. 3.2-3.4.
-    Deviates: the paper's link layer tells of every packet; here an interface queue may drop one silently. Reports come
-    in the order of the flow's packets, so one that is overtaken, or waits too long, counts as lost.
+    Deviates: the paper's link layer reports every packet; here an interface queue may drop one silently. Reports arrive
+    in the order of the flow's packets, so that a packet that is overtaken or waits too long counts as lost.
     """
 
     event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
@@ -120,7 +120,7 @@ class AckSuppressionHook(Generic[C]):
         self._actions: deque[Action] = deque()
         self._connections: OrderedDict[FlowKey, C] = OrderedDict()
         self._passed: OrderedDict[EntryKey, Entry] = OrderedDict()
-        """In the link layer, longest there first."""
+        """Segments in the link layer, the oldest first."""
         common = ("acks_generated", "duplicate_acks_generated", "acks_suppressed", "link_retransmissions")
         trouble = ("unreported", "given_up", "copies_absorbed", "connections", "connections_refused")
         self._count = dict.fromkeys((*common, *trouble, *self._COUNTERS), 0)
@@ -128,7 +128,7 @@ class AckSuppressionHook(Generic[C]):
     # The contract.
 
     def handle(self, now_ns: int, event: Event) -> None:
-        """Take note of a segment or of the fate of a frame."""
+        """Process a segment or the fate of a frame."""
         if isinstance(event, SegmentSeen):
             if event.segment.protocol == TCP:
                 self._handle_tcp(now_ns, event)
@@ -158,7 +158,7 @@ class AckSuppressionHook(Generic[C]):
         return best
 
     def handle_timeout(self, now_ns: int) -> None:
-        """Send again what was lost without a report, forget who is silent."""
+        """Send again what was lost without a report, and forget silent connections."""
         overdue_ns = now_ns - self._link.report_timeout_ns
         for entry in [
             one for one in self._passed.values() if one.passed_ns is not None and one.passed_ns <= overdue_ns
@@ -183,14 +183,14 @@ class AckSuppressionHook(Generic[C]):
         raise NotImplementedError
 
     def _acknowledge(self, connection: C, link: LinkHalf) -> None:
-        """Tell the source of the link's data how far it has come."""
+        """Acknowledge the link's data to its source."""
         raise NotImplementedError
 
     def _after_report(self, now_ns: int, connection: C) -> None:
-        """The link layer is done with a segment of this connection."""
+        """The link layer has finished a segment of this connection."""
 
     def _other_report(self, now_ns: int, result: TransmitResult) -> None:
-        """The link layer is done with a packet that is none of the served data."""
+        """The link layer has finished a packet that is not among the served data."""
 
     def _own_deadline(self) -> tuple[int, str] | None:
         return None
@@ -201,7 +201,7 @@ class AckSuppressionHook(Generic[C]):
     # The life of a connection.
 
     def _connection_of(self, now_ns: int, segment: Segment, *, outward: bool) -> C | None:
-        """The connection served that the segment belongs to; SYNs make it. `outward`: towards the air."""
+        """The served connection of the segment; SYNs create it. `outward`: towards the air."""
         key = segment.flow if outward else segment.flow.reversed()
         connection = self._connections.get(key)
         if segment.flags & SYN:
@@ -247,14 +247,14 @@ class AckSuppressionHook(Generic[C]):
         self._actions.append(Drop(segment.handle, "no room for a connection"))
 
     def _watch_end(self, now_ns: int, connection: C, segment: Segment, *, outward: bool) -> None:
-        """After all else was done with the segment."""
+        """Call this after everything else was done with the segment."""
         if segment.flags & RST:
             self._end(now_ns, connection, "connection reset")
         elif connection.teardown.observe(segment, outward=outward):
             self._end(now_ns, connection, "connection closed")
 
     def _end(self, now_ns: int, connection: C, reason: str) -> None:
-        """Forget a connection and what is here of it."""
+        """Forget a connection and its segments."""
         del self._connections[connection.key]
         for entry in [] if connection.link is None else connection.link.entries.values():
             if entry.passed_ns is None:
@@ -266,9 +266,9 @@ class AckSuppressionHook(Generic[C]):
     # Data over the link.
 
     def _take(self, now_ns: int, connection: C, link: LinkHalf, segment: Segment) -> Entry | None:
-        """Make an entry of new data or a FIN; None when its copy was absorbed."""
+        """An entry for new data or a FIN; None if it was a copy, which is absorbed."""
         if link.has_delivered(segment):
-            # The source has not heard the ACK: what its receiver would say again.
+            # The source has not received the ACK, so it gets the ACK again, as from its receiver.
             self._absorb_copy(segment)
             self._acknowledge(connection, link)
             return None
@@ -284,7 +284,7 @@ class AckSuppressionHook(Generic[C]):
         self._actions.append(Drop(segment.handle, "copy of what is here or delivered"))
 
     def _pass(self, now_ns: int, entry: Entry) -> None:
-        """Hand a held segment to the link layer."""
+        """Give a held segment to the link layer."""
         entry.passed_ns = now_ns
         entry.half.passed_pkts += 1
         self._passed[entry.key] = entry
@@ -317,7 +317,7 @@ class AckSuppressionHook(Generic[C]):
         self._tell_duplicates(connection, entry.half)
 
     def _overtaken(self, reported: Entry) -> list[Entry]:
-        """Segments of the same flow that the link layer had before this one and has not reported."""
+        """Segments of the same flow that the link layer got before this one and has not reported."""
         earlier = takewhile(lambda entry: entry is not reported, self._passed.values())
         return [entry for entry in earlier if entry.half is reported.half]
 
@@ -345,7 +345,7 @@ class AckSuppressionHook(Generic[C]):
             self._count["duplicate_acks_generated"] += 1
             self._acknowledge(connection, link)
 
-    # Segments made and let go.
+    # Segments that are made or leave.
 
     def _forward(self, segment: Segment) -> None:
         self._actions.append(Forward(segment.handle))

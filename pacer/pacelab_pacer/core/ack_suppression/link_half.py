@@ -1,10 +1,10 @@
-"""What the link layer has done for one direction of a connection, and which acknowledgements follow from it.
+"""What the link layer has done for one direction of a connection, and which acknowledgements follow.
 
 Invariants
 1. `acknowledged` only moves forward, and only over octets that the link layer reported as delivered.
-2. A segment delivered out of order is told to the source (a duplicate ACK) only if the octet at `acknowledged` is not
-   at this node: then it was lost before it came here, and only the source can mend that. An octet that is here waits
-   for its own retransmission, and the source need not know.
+2. A segment delivered out of order is reported to the source (by a duplicate ACK) only if the octet at `acknowledged`
+   is not at this node: then it was lost before this node, and only the source can send it again. An octet at this node
+   waits for its own retransmission, and the source need not know.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pacelab_pacer.core.segment import SEQUENCE_SPACE, FlowKey, Segment, seq_dif
 
 
 class EntryKey(NamedTuple):
-    """Names a segment in the link layer's reports, where its handle is another."""
+    """Identifies a segment in the link layer's reports, where it has another handle."""
 
     flow: FlowKey
     seq: int
@@ -32,7 +32,7 @@ class Entry:
         self.segment = segment
         self.key = EntryKey(segment.flow, segment.seq, segment.end_seq)
         self.passed_ns: int | None = None
-        """When the link layer got it last; None while it is held."""
+        """When the segment was last given to the link layer; None while it is held."""
         self.failures = 0
         """Reports of failure so far."""
 
@@ -45,26 +45,26 @@ class LinkHalf:
     def __init__(self, first_seq: int) -> None:
         """`first_seq` is the number after the SYN."""
         self.acknowledged = first_seq
-        """All before this has been delivered by the link layer."""
+        """The link layer has delivered everything before this number."""
         self.ahead: list[tuple[int, int]] = []
-        """Delivered beyond it: (first octet, end) in the order of delivery."""
+        """Deliveries beyond that number: (first octet, end) in the order of delivery."""
         self.entries: dict[EntryKey, Entry] = {}
         """Segments at this node."""
         self.passed_pkts = 0
-        """How many of them the link layer has."""
+        """How many of these segments the link layer has."""
         self.untold = 0
-        """Segments among `ahead` that no duplicate ACK has told of."""
+        """Segments in `ahead` that no duplicate ACK has reported."""
 
     def holds(self, segment: Segment) -> bool:
         """Whether a copy of the segment is at this node."""
         return EntryKey(segment.flow, segment.seq, segment.end_seq) in self.entries
 
     def has_delivered(self, segment: Segment) -> bool:
-        """Whether all of a segment has been delivered; a FIN, which is not acknowledged here, never is."""
+        """Whether a segment has been delivered completely; never true for a FIN, which is not acknowledged here."""
         return seq_diff(segment.end_seq, self.acknowledged) <= 0
 
     def deliver(self, segment: Segment) -> int:
-        """Take note of a delivery; octets newly acknowledged. A FIN does not count."""
+        """Process a delivery; the number of octets newly acknowledged. A FIN does not count."""
         start, end = segment.seq, (segment.seq + segment.payload_bytes) % SEQUENCE_SPACE
         before = self.acknowledged
         if seq_diff(end, before) <= 0:
@@ -79,14 +79,14 @@ class LinkHalf:
         return seq_diff(self.acknowledged, before)
 
     def duplicates_due(self) -> int:
-        """Duplicate ACKs to send now (invariant 2); they count as sent."""
+        """Duplicate ACKs to send now (invariant 2). They count as sent."""
         if not self.untold or self._hole_is_here():
             return 0
         due, self.untold = self.untold, 0
         return due
 
     def _absorb(self) -> None:
-        """Move over what had been delivered ahead."""
+        """Advance over segments that were delivered ahead."""
         moved = True
         while moved:
             moved = False

@@ -1,11 +1,11 @@
 """ACK suppression at a station.
 
-    LOCAL_IN    data passes to the station's TCP; ACKs for its own data are the gateway's word to go on or to stop
-    LOCAL_OUT   ACKs of what came by air end here, except those that say more than that it came; data goes to the link
-                layer, and each delivery makes an ACK for the station's own TCP
+    LOCAL_IN    data passes to the station's TCP; ACKs for its own data are the gateway's signals to continue or to stop
+    LOCAL_OUT   ACKs of data from the air end here, unless they say more than that the data has arrived; data goes to
+                the link layer, and each delivery makes an ACK for the station's own TCP
 
-A TCP that hears an ACK for all that has left the link opens its window until the interface queue overflows. Five ways
-to throttle it (`Throttle`); the paper uses the zero window.
+A TCP that receives an ACK for everything that has left the link opens its window until the interface queue overflows.
+There are five ways to throttle it (`Throttle`); the paper uses the zero window.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Throttle(StrEnum):
     DROP = "drop"
     """(1) As a RED router: drops outgoing data."""
     DUPLICATE_ACKS = "duplicate-acks"
-    """(2) Three duplicate ACKs; what TCP then repeats is absorbed."""
+    """(2) Three duplicate ACKs; the segment that TCP then repeats is absorbed."""
     ECN_ECHO = "ecn-echo"
-    """(3) ECE in the local ACKs, of flows that negotiated ECN."""
+    """(3) ECE in the local ACKs of flows that negotiated ECN."""
     ZERO_WINDOW = "zero-window"
     """(4) A window of 0 in the local ACKs until the queue has shrunk."""
 
@@ -44,13 +44,13 @@ class AckSuppressionStationConfig:
     link: LinkConfig = field(default_factory=LinkConfig)
     throttle: Throttle = Throttle.ZERO_WINDOW
     threshold_pkts: int = 20
-    """Outstanding segments of a flow beyond which it is throttled; at half of it no more."""
+    """A flow with more outstanding segments is throttled; at half of this it is not."""
     drop_max_p: float = 0.1
-    """Probability of a drop at twice the threshold, beyond which all is dropped; 0 at the threshold (RED's max_p)."""
+    """Probability of a drop at twice the threshold (RED's max_p); 0 at the threshold; beyond twice, all is dropped."""
 
     def __post_init__(self) -> None:
         require(self.threshold_pkts >= 2, "threshold_pkts", self.threshold_pkts, "an integer of at least 2")
-        require(0 < self.drop_max_p <= 1, "drop_max_p", self.drop_max_p, "0 < p <= 1")
+        require(0 < self.drop_max_p <= 1, "drop_max_p", self.drop_max_p, "above 0 and at most 1")
 
 
 class StationConnection(Connection):
@@ -64,24 +64,24 @@ class StationConnection(Connection):
     def __init__(self, key: FlowKey, now_ns: int) -> None:
         super().__init__(key, now_ns)
         self.answers_data = False
-        """The last segment that came was data: an ACK that leaves now says that it came."""
+        """The last segment that arrived was data: an ACK that leaves now acknowledges it."""
         self.fin_seen: int | None = None
-        """Number after the peer's FIN, once it has come."""
+        """Number after the peer's FIN, once it has arrived."""
         self.told_window_bytes: int | None = None
-        """The window in what was last let out: what the gateway knows."""
+        """The window in the last segment that left: what the gateway knows."""
         self.open_window_bytes = 0
-        """The last window of the peer that was not closed."""
+        """The peer's last window that was not 0."""
         self.segment_bytes = ETHERNET_MSS_BYTES
-        """Largest payload that the station sent, or more: a chat that turns into a transfer has room for it."""
+        """Largest payload that the station has sent, or more, so that a chat that becomes a transfer has room."""
         self.stopped = False
-        """The gateway's word."""
+        """The gateway's last signal."""
         self.throttled = False
         self.told_local: int | None = None
         """The window in the last local ACK."""
         self.drop_debt = 0.0
-        """Probability of a drop, added up."""
+        """Sum of the probabilities of a drop."""
         self.ecn = False
-        """Its data is ECN-capable."""
+        """The connection's data is ECN-capable."""
 
 
 class AckSuppressionStation(AckSuppressionHook[StationConnection]):
@@ -89,10 +89,10 @@ class AckSuppressionStation(AckSuppressionHook[StationConnection]):
 
     Source: [le] Sec. 3.3, 3.4.
     Deviates: an ACK passes nevertheless if it acknowledges a FIN, echoes a congestion mark, answers something else than
-    data (a handshake, a keep-alive), or advertises less than the gateway knows or at least twice that: the gateway
-    must not promise what the station has no room for. In method 3 the paper says CWR; what a receiver sets is ECE.
-    Method 4 opens the window to twice the threshold at most: a TCP that had grown larger would fill the queue at once.
-    Method 1 adds its probabilities up and drops when they reach 1: no random numbers, the same rate.
+    data (a handshake, a keep-alive), or advertises less than the gateway knows or at least twice as much: the gateway
+    must not promise room that the station does not have. In method 3 the paper says CWR; a receiver sets ECE. Method 4
+    opens the window to twice the threshold at most, since a larger window would fill the queue at once. Method 1 adds
+    up its probabilities and drops when the sum reaches 1: the same rate without random numbers.
     """
 
     _COUNTERS: ClassVar[tuple[str, ...]] = (
@@ -146,7 +146,7 @@ class AckSuppressionStation(AckSuppressionHook[StationConnection]):
             self._forward(segment)
 
     def _is_signal(self, connection: StationConnection, link: LinkHalf, segment: Segment) -> bool:
-        """Whether an ACK is the gateway's word on a flow whose ACKs are made here: to its TCP it says nothing."""
+        """Whether an ACK is a signal of the gateway, for a flow whose ACKs are made here, with no news for its TCP."""
         if not segment.is_pure_ack or segment.flags & ECE or connection.is_probe(segment, outward=False):
             return False
         return connection.told_local is not None and seq_diff(segment.ack, link.acknowledged) <= 0
@@ -165,7 +165,7 @@ class AckSuppressionStation(AckSuppressionHook[StationConnection]):
             self._forward(segment)
 
     def _says_no_more(self, connection: StationConnection, segment: Segment) -> bool:
-        """Whether an ACK says nothing that the link layer's ACK has not said."""
+        """Whether an ACK says no more than the link layer's ACK has said."""
         if not (segment.is_pure_ack and connection.answers_data) or segment.flags & ECE:
             return False
         if connection.fin_seen is not None and seq_diff(segment.ack, connection.fin_seen) >= 0:
@@ -216,7 +216,7 @@ class AckSuppressionStation(AckSuppressionHook[StationConnection]):
         self._reopen(connection, connection.link)
 
     def _reopen(self, connection: StationConnection, link: LinkHalf) -> None:
-        """Tell a TCP that waits at a closed window, and that no delivery will tell, that it is open again."""
+        """Open the window again for a TCP that waits at a closed one and that no delivery will reach."""
         closed = connection.stopped or (connection.throttled and self._config.throttle == Throttle.ZERO_WINDOW)
         if connection.told_local == 0 and not closed:
             self._acknowledge(connection, link)

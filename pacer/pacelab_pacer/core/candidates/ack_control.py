@@ -1,4 +1,4 @@
-"""What a gateway may do to ACKs so that less data comes: let them go at a pace (`AckPacing`), narrow their windows."""
+"""What a gateway may do to ACKs so that less data arrives: pace them (`AckPacing`) or narrow their windows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class AckedFlow(PacedFlow):
         self.sent = Outstanding()
         self.sent.begin(segment.seq)
         self.largest = segment
-        """Data segment with the largest payload: tells how many headers so many octets will need."""
+        """The data segment with the largest payload: it shows how many headers so many octets need."""
         self.teardown = Teardown()
 
     @property
@@ -59,7 +59,7 @@ class AckedFlow(PacedFlow):
         return oldest
 
     def worth_bytes(self, now_ns: int, ack: Segment) -> int:
-        """What this ACK fetches, in whole packets of the largest size for what is not more than one of them."""
+        """The octets that this ACK fetches, at least one packet of the largest size."""
         largest = self.largest
         acked_bytes = max(self.sent.advance(ack), largest.payload_bytes)
         self.sent.acknowledged(now_ns, ack.ack)
@@ -70,14 +70,14 @@ class AckedFlow(PacedFlow):
 class AckPacing:
     """The `gateway` hook of ACK pacing.
 
-    An ACK of n octets lets its sender send n octets more, so the next ACK, of whatever flow, leaves (n + headers) / R
-    after it. A duplicate ACK is worth one segment: with three of them, or in recovery, it fetches one.
+    An ACK of n octets lets its sender send n octets more, so the next ACK, of any flow, leaves (n + headers) / R after
+    it. A duplicate ACK is worth one segment: the third one, or one during recovery, fetches one.
 
     Invariants
-    1. ACKs of one flow leave in the order in which they came; flows take fair turns.
+    1. ACKs of one flow leave in the order of their arrival; flows take fair turns.
     2. A full queue drops its oldest ACK, and the next one takes over its worth: no ACK leaves ahead of the pace.
-    3. An ACK that acknowledges what was never sent costs as much as a duplicate: nobody can stop the clock for the
-       others.
+    3. An ACK that acknowledges data that was never sent costs as much as a duplicate, so that a bad ACK cannot stop the
+       clock for other flows.
 
     Source: [vagp] Sec. IV-B.3, which names ACK pacing beside data pacing and gives no algorithm; the worth of an ACK is
     that of Wei, Tsao and Lin, GLOBECOM 2004 (its reference 5).
@@ -100,7 +100,7 @@ class AckPacing:
         self._held_limit = max(1, config.table.max_flows // 2)
 
     def handle(self, now_ns: int, event: Event) -> None:
-        """Take note of a segment; all but TCP ACKs from the air pass untouched."""
+        """Process a segment; all but TCP ACKs from the air pass unchanged."""
         if not isinstance(event, SegmentSeen):
             return
         segment = event.segment
@@ -116,14 +116,14 @@ class AckPacing:
         return self._actions.popleft() if self._actions else None
 
     def deadline(self) -> tuple[int, str] | None:
-        """When the clock is wanted next, and why: "pace" or "idle"."""
+        """When the clock is wanted next, and the reason: "pace" or "idle"."""
         pace_ns, idle_ns = self._shaper.next_ns(), self._flows.idle_at_ns()
         if pace_ns is not None and (idle_ns is None or pace_ns <= idle_ns):
             return pace_ns, "pace"
         return None if idle_ns is None else (idle_ns, "idle")
 
     def handle_timeout(self, now_ns: int) -> None:
-        """Release what is due, forget what is idle."""
+        """Release the ACKs that are due, and forget idle flows."""
         while (flow := self._shaper.pop_due(now_ns)) is not None:
             self._release_head(now_ns, flow)
         while (idle := self._flows.oldest_idle(now_ns)) is not None:
@@ -231,7 +231,7 @@ class WindowControlConfig:
     """Window of each flow, in segments of the largest size seen."""
     table: FlowTableConfig = field(default_factory=FlowTableConfig)
     assumed_segment_bytes: int = 1460
-    """Before the first data: the windows of SYN and SYN-ACK are written, too, or the edge would start far out."""
+    """Used before the first data: without a limit in SYN and SYN-ACK the edge would start too far out."""
 
     def __post_init__(self) -> None:
         require(self.window_pkts >= 1, "window_pkts", self.window_pkts, "an integer of at least 1")
@@ -240,7 +240,7 @@ class WindowControlConfig:
 
 
 class WindowedFlow(PacedFlow):
-    """A wired-to-wireless flow, as the ACKs from the air tell of it."""
+    """A wired-to-wireless flow, as the ACKs from the air show it."""
 
     __slots__ = ("edge", "segment_bytes")
 
@@ -269,7 +269,7 @@ class WindowControl:
         self._replaced = 0
 
     def handle(self, now_ns: int, event: Event) -> None:
-        """Take note of a segment; all but TCP ACKs from the air pass untouched."""
+        """Process a segment; all but TCP ACKs from the air pass unchanged."""
         if not isinstance(event, SegmentSeen):
             return
         segment = event.segment
@@ -284,12 +284,12 @@ class WindowControl:
         return self._actions.popleft() if self._actions else None
 
     def deadline(self) -> tuple[int, str] | None:
-        """When a flow will have been idle too long."""
+        """When a flow will have been idle for too long."""
         idle_ns = self._flows.idle_at_ns()
         return None if idle_ns is None else (idle_ns, "idle")
 
     def handle_timeout(self, now_ns: int) -> None:
-        """Forget what is idle."""
+        """Forget idle flows."""
         while (idle := self._flows.oldest_idle(now_ns)) is not None:
             self._count["flows_expired"] += 1
             self._flows.remove(idle)

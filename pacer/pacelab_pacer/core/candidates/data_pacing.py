@@ -1,4 +1,4 @@
-"""Pacing of TCP data at a rate that somebody chose: the control experiments for every adaptive pace.
+"""Pacing of TCP data at a chosen rate: the control experiments for every adaptive pace.
 
 FixedRatePacer    a rate for each flow, at a wireless source or at the gateway
 DataPacing        one rate for all TCP data that enters the air at a gateway
@@ -20,16 +20,16 @@ from pacelab_pacer.core.segment import FIN, RST, SYN, TCP, FlowKey, Segment
 
 
 class OutwardPacing(PacingHook[F]):
-    """Paces TCP data at some points; the rest passes. Subclasses say where, and what a flow is."""
+    """Paces TCP data at some points; everything else passes. Subclasses define the points and the flow."""
 
     _OUTWARD: ClassVar[tuple[Point, ...]] = ()
 
     @abstractmethod
     def _new_flow(self, now_ns: int, key: FlowKey) -> F:
-        """What is known of a flow at its first data segment."""
+        """The flow with this first data segment."""
 
     def handle(self, now_ns: int, event: Event) -> None:
-        """Take note of a segment; what is not TCP leaving at these points passes untouched."""
+        """Process a segment; what is not TCP leaving at these points passes unchanged."""
         if not isinstance(event, SegmentSeen):
             return
         segment = event.segment
@@ -89,12 +89,12 @@ class FixedRatePacer(OutwardPacing[PacedFlow]):
 
     def _send(self, now_ns: int, flow: PacedFlow, segment: Segment) -> None:
         self._forward(segment)
-        # The packet just sent sets the distance to the next, as its bits leave the bucket.
+        # The packet just sent determines the distance to the next, as its bits leave the bucket.
         flow.pacer.schedule.set_interval(now_ns, transmission_ns(segment.packet_bytes, self._config.rate_bps))
 
 
 RATE_BPS = 300_000.0
-"""What four hops at 12 Mbit/s carry beside seven calls, 70 % of what they carry of calls alone (docs/vagp.md)."""
+"""What four hops at 12 Mbit/s carry beside seven calls, which are 70 % of the calls that fit alone (docs/vagp.md)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,7 @@ class DataPacing(OutwardPacing[PacedFlow]):
         return PacedFlow(key, now_ns, self._config.queue_limit_bytes, self._shaper.schedule)
 
     def _admits(self, now_ns: int, flow: PacedFlow) -> bool:
-        """Nobody overtakes those who wait."""
+        """A packet never overtakes those that wait."""
         return not len(self._shaper) and super()._admits(now_ns, flow)
 
     def _send(self, now_ns: int, flow: PacedFlow, segment: Segment) -> None:

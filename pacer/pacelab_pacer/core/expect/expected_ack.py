@@ -1,19 +1,19 @@
 """PaceLab's own scheme: TCP-GAP's pacing behind ACKs that wait only for a segment that is due.
 
-    every ACK of a receiver that acknowledges each segment is one of a group; the newest stands for all before it
-    the n-th ACK of a group goes into the air
-    so does the newest one when the next has not come within k g            k = `patience`, g: the flow's mean gap (ns)
-    n: what came in time, when a group was cut short; one more after `settle` groups in full, up to `most`
+    A receiver acknowledges each segment. Its ACKs form groups, in which the newest ACK replaces all before it.
+    The n-th ACK of a group enters the air.
+    So does the newest one if the next has not arrived within k g           k = `patience`, g: the flow's mean gap (ns)
+    n: the number that arrived in time if a group was cut short; one more after `settle` full groups, up to `most`
 
-A fixed timer (100 ms) is far longer than a round trip in a mesh: a flow whose window is smaller than the group stands
-still for it once per window, and what paces by round trips takes that wait for contention and slows down further. Data
-that is paced arrives at a regular gap, so that a receiver need not wait longer: a segment that is not there when it is
-due has been lost, or the window is spent, and either way the source needs the ACK now.
+A fixed timer (100 ms) is far longer than a round trip in a mesh. A flow whose window is smaller than the group would
+wait for the timer once per window, and a pacer that goes by round trips would take that wait for contention and slow
+down further. Paced data arrives at a regular gap, so that a receiver need not wait longer. If a segment is missing when
+it is due, it has been lost, or the window is used up. In both cases the source needs the ACK now.
 
 Invariants
-1. At most one ACK per flow is held, the newest, for at most `longest_ns`; what it replaces said less.
-2. What tells of a hole goes at once: duplicate ACKs, window updates, and the first new ACK after them.
-3. Every segment but a pure ACK into the air passes untouched to the hook behind, and so does every ACK that goes.
+1. At most one ACK per flow is held, the newest, for at most `longest_ns`. The ACKs that it replaces said less.
+2. ACKs that report a hole leave at once: duplicate ACKs, window updates, and the first new ACK after them.
+3. Every segment but a pure ACK into the air passes unchanged to the hook behind, and so does every ACK that leaves.
 
 Source: pacelab's own answer to [lee] Sec. 6, which leaves open how pacing (here [tcp-gap]'s) and delayed ACKs go
 together. Its deadlines are `pacing`'s.
@@ -32,7 +32,7 @@ from pacelab_pacer.core.segment import RST, SYN, TCP, FlowKey, Segment, seq_diff
 from pacelab_pacer.core.tcp_gap.pace_estimator import PaceConfig
 
 PACE = PaceConfig(cov_weight=1.5)
-"""The pace beside these ACKs: TCP-GAP's with three quarters of its weight of COV_RTT. ACKs that go when a segment is
+"""The pace beside these ACKs: TCP-GAP's with three quarters of its weight of COV_RTT. ACKs that leave when a segment is
 overdue have longer round trips, so that COV_RTT is larger than without them (docs/own-scheme.md)."""
 GAP_SHARE = 8
 """A new gap counts for one part in so many of the mean."""
@@ -44,17 +44,17 @@ class ExpectedAckConfig:
     """Settings. Raises ValueError on a value out of range."""
 
     most: int = 4
-    """ACKs that one may stand for; delayed ACKs have the same bound ([lee] Sec. 3.6)."""
+    """ACKs that one ACK may replace; delayed ACKs have the same bound ([lee] Sec. 3.6)."""
     settle: int = 4
-    """Groups in full after which n grows by one."""
+    """Full groups after which n grows by one."""
     patience: float = 2.0
     """k: gaps that an ACK waits for the next segment."""
     outlier: float = 1.5
-    """A gap counts for at most so many mean gaps: most long ones are windows that were spent."""
+    """A gap counts as at most so many mean gaps: most long gaps are windows that were used up."""
     longest_ns: int = NS_PER_S // 10
     """No ACK waits longer; the timer of delayed ACKs."""
     max_flows: int = 16_384
-    """Of further flows every ACK goes."""
+    """The ACKs of further flows all pass."""
 
     def __post_init__(self) -> None:
         require(self.most >= 1, "most", self.most, "an integer of at least 1")
@@ -73,15 +73,15 @@ class _Flow:
     def __init__(self, ack: int, now_ns: int) -> None:
         self.newest = ack
         self.came_ns = now_ns
-        """When the newest ACK came."""
+        """When the newest ACK arrived."""
         self.gap_ns = 0.0
         """g; 0 before the second ACK."""
         self.count = 0
-        """ACKs since one went."""
+        """ACKs since one was sent."""
         self.size = 1
         """n."""
         self.full = 0
-        """Groups in full since n changed."""
+        """Full groups since n changed."""
         self.held: SegmentSeen | None = None
         self.hole = False
         """The last ACK said nothing new."""
@@ -103,7 +103,7 @@ class ExpectedAck:
         self.event_mask = behind.event_mask | EventMask.SEGMENT
 
     def handle(self, now_ns: int, event: Event) -> None:
-        """Take note of an event; ACKs into the air may wait, all else goes to the hook behind."""
+        """Process an event; ACKs into the air may wait, everything else goes to the hook behind."""
         if isinstance(event, SegmentSeen) and event.segment.protocol == TCP and event.point in _INTO_AIR:
             if event.segment.is_pure_ack:
                 self._acknowledgement(now_ns, event)
@@ -124,7 +124,7 @@ class ExpectedAck:
         return at_ns, "ACK"
 
     def handle_timeout(self, now_ns: int) -> None:
-        """Let go what has waited long enough."""
+        """Send the ACKs that have waited long enough."""
         while (flow := self._wakes.pop_due(now_ns)) is not None:
             self._overdue += 1
             flow.size, flow.full = flow.count, 0
@@ -132,7 +132,7 @@ class ExpectedAck:
         self._behind.handle_timeout(now_ns)
 
     def counters(self) -> dict[str, int]:
-        """ACKs that another stood for, those that went because no segment came, and the counters of the hook behind."""
+        """ACKs that another one replaced, ACKs sent because no segment arrived, and the counters of the hook behind."""
         return {**self._behind.counters(), "acks_suppressed": self._thinned, "acks_overdue": self._overdue}
 
     def _acknowledgement(self, now_ns: int, event: SegmentSeen) -> None:
@@ -189,7 +189,7 @@ class ExpectedAck:
             flow.held = None
 
     def _other(self, now_ns: int, segment: Segment) -> None:
-        """Data, SYN, FIN and RST carry a number themselves: what waits goes before them."""
+        """Data, SYN, FIN and RST contain a number themselves: a held ACK leaves before them."""
         flow = self._flows.get(segment.flow)
         if flow is not None:
             self._let_go(now_ns, flow)
@@ -197,7 +197,7 @@ class ExpectedAck:
                 del self._flows[segment.flow]
 
     def _make(self, now_ns: int, segment: Segment) -> None:
-        """A new flow, if there is room: the most silent one that holds nothing goes for it."""
+        """A new flow, if there is room: the most silent flow that holds nothing gives way."""
         if len(self._flows) >= self._config.max_flows:
             silent, flow = next(iter(self._flows.items()))
             if flow.held is not None:

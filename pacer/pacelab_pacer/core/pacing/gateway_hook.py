@@ -95,10 +95,10 @@ class GatewayHook(PacingHook[G]):
     def __init__(self, table: FlowTableConfig, wakes: Wakes[G] | None = None) -> None:
         super().__init__(table, wakes, store_bytes=self._limits.buffer_bytes)
         self._keepers: OrderedDict[G, None] = OrderedDict()
-        """Flows of which copies are kept, and some of which were; those that have had copies for longest come first."""
+        """Flows of which copies are kept, or were; those that have had copies for longest come first."""
 
     def handle(self, now_ns: int, event: Event) -> None:
-        """Take note of a segment; what is not TCP between air and wire passes untouched."""
+        """Process a segment; what is not TCP between air and wire passes unchanged."""
         if not isinstance(event, SegmentSeen):
             return
         point, segment, path_rates_bps = event
@@ -109,7 +109,7 @@ class GatewayHook(PacingHook[G]):
         flows = self._flows.by_key if outward else self._flows.by_reply
         flow, flags = flows.get(segment.flow), segment.flags
         if flow is not None and not flags & SYN:
-            flow.last_seen_ns = now_ns  # `FlowTable.touch` in place: once per packet
+            flow.last_seen_ns = now_ns  # `FlowTable.touch`, inlined because it runs for each packet
             if flow is not self._flows.newest:
                 self._flows.touch(flow, now_ns)
         else:
@@ -125,24 +125,26 @@ class GatewayHook(PacingHook[G]):
 
     @abstractmethod
     def _from_wired(self, now_ns: int, flow: G | None, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
-        """Take note of a TCP segment bound for the air: forward, pace or drop it."""
+        """Process a TCP segment bound for the air: forward, pace or drop it."""
 
     @abstractmethod
     def _from_air(self, now_ns: int, flow: G | None, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
-        """Take note of a TCP segment that came out of the air: forward or drop it."""
+        """Process a TCP segment from the air: forward or drop it."""
 
     @abstractmethod
     def _may_open(self, segment: Segment, *, outward: bool) -> bool:
-        """Whether a segment of an unknown connection makes it known."""
+        """Whether a segment of an unknown connection creates its flow."""
 
     @abstractmethod
     def _new_flow(self, now_ns: int, key: FlowKey, segment: Segment) -> G:
-        """What is known of a connection at this first segment."""
+        """The flow of a connection with this first segment."""
 
     # The life of a flow.
 
     def _open(self, now_ns: int, flow: G | None, segment: Segment, *, outward: bool) -> G | None:
-        """The segment's flow; made if it may be, and there is room. What opens a connection ends the one before."""
+        """The segment's flow, created if it may be and there is room. A segment that opens a connection ends the old
+        one.
+        """
         if flow is not None:
             if segment.flags & ACK or flow.is_fresh:
                 self._flows.touch(flow, now_ns)

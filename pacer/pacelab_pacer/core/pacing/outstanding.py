@@ -16,30 +16,28 @@ DEFAULT_LIMIT = 1024
 _GONE: Final = 64
 """Entries of what is acknowledged that may lie before the others, regardless of how many these are."""
 NOTHING: Final = -1
-"""Neither progress nor a duplicate: old, a window update, or of data never seen."""
+"""Neither progress nor a duplicate: an old ACK, a window update, or an ACK of data that was never seen."""
 
 
 class Outstanding:
     """Matches the releases of one flow's data segments with the ACKs that return.
 
-    Data of one flow that has left and is not acknowledged: round trips, what an ACK says, copies for retransmission.
+    There are three uses: at a wireless source from the pacer's release on (conventional RTT), at the gateway towards
+    the air likewise (RTT_wireless), and at the gateway towards the wired side from forwarding on (RTT_wired).
 
-    It serves three places: at a wireless source from the release by the pacer on (conventional RTT), at the gateway
-    towards the air likewise (RTT_wireless), and towards the wired side from forwarding on (RTT_wired).
-
-    Copies are named by the shell's handles; the shell owns the bytes (`Forward(keep=True)`, `Resend`, `Release`).
+    Copies are named by the driver's handles; the driver owns the bytes (`Forward(keep=True)`, `Resend`, `Release`).
 
     Invariants
     1. Karn: no sample from an ACK that may cover a retransmitted octet. After a retransmission up to sequence number m,
        samples resume with the first ACK beyond the one that reaches m. An ACK that fills a hole also covers segments
-       that waited at the receiver for it; their "RTT" is the repair time and is thrown away with it.
+       that waited at the receiver; their "RTT" is the time of the repair and gives no sample either.
     2. An ACK that covers several segments (delayed ACKs) yields one sample, from the newest of them.
     3. Memory is bounded: of more than `limit` unacknowledged segments the oldest are forgotten, their copies apart.
-    4. Every handle kept comes back exactly once, from `released`, `acknowledged`, `evict` or `drain`, to be released.
+    4. Every handle kept is returned exactly once, by `released`, `acknowledged`, `evict` or `drain`, to be released.
 
     Source: [tcp-gap] Sec. 4.2, 4.3, Fig. 6 lines 12, 24, 29-30, 38; Karn's rule is RFC 6298 Sec. 3, what a duplicate
     ACK is RFC 5681 Sec. 2.
-    Deviates: Fig. 6 looks the ACK's number up as if every segment had its own ACK; here an ACK is cumulative.
+    Deviates: Fig. 6 looks up the ACK's number as if every segment had its own ACK; here an ACK is cumulative.
     """
 
     __slots__ = (
@@ -63,7 +61,7 @@ class Outstanding:
         """`store`: counts the copies together with those of other flows."""
         self._limit = limit
         self._store = PacketStore(DEFAULT_BYTES, 1) if store is None else store
-        # A list each, and the place of the oldest in them: compiled, that is the cheapest queue of numbers.
+        # Lists and the index of the oldest entry: compiled, this is the cheapest queue of numbers.
         self._ends: list[int] = []
         self._left_ns: list[int] = []
         self._sizes: list[int] = []
@@ -75,14 +73,14 @@ class Outstanding:
         self._resent_ns = 0
         self._window_bytes = 0
         self.ack: int | None = None
-        """The highest acknowledgement so far; before the first one, where the flow starts; before that, None."""
+        """The highest acknowledgement so far; before the first one, the flow's first number; before that, None."""
         self.highest_end: int | None = None
         """Sequence number after the last octet released so far."""
         self.kept_bytes = 0
         """Payload kept."""
 
     def begin(self, first_seq: int) -> None:
-        """The first data segment was seen: all before it counts as acknowledged."""
+        """The first data segment was seen: everything before it counts as acknowledged."""
         if self.ack is None:
             self.ack = first_seq
 
@@ -141,8 +139,8 @@ class Outstanding:
         return advance if advance or repeats else NOTHING
 
     def acknowledged(self, now_ns: int, ack: int) -> tuple[int | None, int, list[int]]:
-        """What a cumulative ACK yields: a round trip in ns, if any, the IP packet size of the data segment that took it
-        (else 0), and the handles of copies that it makes superfluous.
+        """The results of a cumulative ACK: a round trip in ns, if any, the IP packet size of the data segment measured
+        (else 0), and the handles of copies that are no longer needed.
         """
         handles = []
         kept = self._kept
@@ -170,7 +168,7 @@ class Outstanding:
         return rtt_ns, data_bytes, handles
 
     def _compact(self) -> None:
-        """Free what the oldest has before it, once that is most of the lists."""
+        """Free the entries before the oldest one, once they are most of the lists."""
         first = self._first
         if 2 * first > len(self._ends):
             del self._ends[:first], self._left_ns[:first], self._sizes[:first]
@@ -179,7 +177,7 @@ class Outstanding:
     def fill(self, now_ns: int, hole_seq: int, rtt_ns: int) -> tuple[Segment | None, bool]:
         """For a duplicate ACK that asks for `hole_seq`: the kept segment there, and whether to send it now.
 
-        Not now if it went out less than `rtt_ns` ago: the duplicates of one round trip tell of one loss.
+        Not if it left less than `rtt_ns` ago: the duplicates of one round trip report the same loss.
         """
         kept = self._kept.get(hole_seq)
         if kept is None:
@@ -190,7 +188,7 @@ class Outstanding:
         return kept[1], True
 
     def filled(self, now_ns: int) -> None:
-        """The segment of the hole last asked for has left only now, having waited for its turn."""
+        """The segment for the last hole had to wait for its turn and has left now."""
         self._resent_ns = now_ns
 
     def evict(self) -> int:

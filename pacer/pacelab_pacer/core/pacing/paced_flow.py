@@ -1,4 +1,4 @@
-"""A paced flow, whatever sets its pace: when its next packet may leave, its queue, its soft state; the table of all."""
+"""A paced flow, whatever sets its pace: its schedule, its queue and its soft state; and the table of all flows."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pacelab_pacer.core.checks import require
 from pacelab_pacer.core.segment import FlowKey, Segment, seq_diff
 
 MAX_BEHIND: Final = 4
-"""Releases that may be caught up: enough for a timer's jitter; the time of a longer stall is lost, as airtime is."""
+"""So many late releases are caught up: enough for a timer's jitter. The time of a longer stall is lost."""
 
 _NEVER_NS = -(1 << 62)
-"""Before any clock: the first packet waits for nothing."""
+"""Before any clock, so that the first packet does not wait."""
 
 
 class ReleaseSchedule:
@@ -23,22 +23,22 @@ class ReleaseSchedule:
         plan = max(previous plan + T, now)      now: when the packet became the next, or the pace changed
 
     Invariants
-    1. With punctual timeouts two releases are at least T apart, T being the pace in force at the second.
-    2. Plans, not releases, are T apart: a late timeout costs no throughput. Up to `MAX_BEHIND` releases are caught up,
-       at no more than twice the pace (at least T/2 apart), so that a host that slept does not burst.
+    1. With punctual timeouts two releases are at least T apart, where T is the pace at the second release.
+    2. Plans are T apart, not releases: a late timeout costs no throughput. Up to `MAX_BEHIND` releases are caught up,
+       at no more than twice the pace (at least T/2 apart), so that a host that was suspended does not send a burst.
     """
 
     __slots__ = ("_plan_ns", "_release_ns", "_since_ns", "interval_ns")
 
     def __init__(self) -> None:
         self.interval_ns = 0
-        """T, the pace in force; `set_interval` changes it."""
+        """T, the current pace; `set_interval` changes it."""
         self._plan_ns = _NEVER_NS
         self._release_ns = _NEVER_NS
         self._since_ns = _NEVER_NS
 
     def set_interval(self, now_ns: int, interval_ns: int) -> None:
-        """Change the pace; what the new pace would have let go before now goes now."""
+        """Change the pace; a packet that the new pace would have released before now is due now."""
         if interval_ns != self.interval_ns:
             self.interval_ns = interval_ns
             self._since_ns = now_ns
@@ -46,11 +46,11 @@ class ReleaseSchedule:
     def due_ns(self) -> int:
         """When the next packet may leave."""
         interval = self.interval_ns
-        earliest_ns = max(self._release_ns + interval // 2, self._since_ns)  # of two at a time: that is compiled
+        earliest_ns = max(self._release_ns + interval // 2, self._since_ns)  # max() of two arguments is compiled
         return max(self._plan_ns + interval, earliest_ns)
 
     def admits(self, now_ns: int) -> bool:
-        """Whether a packet that comes now, none being before it, may leave at once; if so, count it as released."""
+        """Whether a packet that arrives now at an empty queue may leave at once; if so, count it as released."""
         self._since_ns = now_ns
         interval = self.interval_ns
         if self._plan_ns + interval > now_ns or self._release_ns + interval // 2 > now_ns:  # due later
@@ -59,10 +59,10 @@ class ReleaseSchedule:
         return True
 
     def released(self, now_ns: int) -> None:
-        """Note a release, due or not."""
+        """Note a release, whether it was due or not."""
         earliest_ns = max(self._since_ns, now_ns - MAX_BEHIND * self.interval_ns)
         plan_ns = max(self._plan_ns + self.interval_ns, earliest_ns)
-        # A release ahead of its plan (the queue ran over) restarts the spacing from now.
+        # A release ahead of its plan restarts the spacing from now.
         self._plan_ns = min(plan_ns, now_ns)
         self._release_ns = now_ns
 
@@ -71,10 +71,10 @@ class FlowPacer:
     """The pacing queue of one flow, the lowest sequence number first, whose head leaves no earlier than a planned time.
 
     Invariants, beside those of the schedule
-    1. The lowest sequence number leaves first: new data first in, first out, and what the source sends again ahead of
-       it, as from a TCP that paces its own output. What was acknowledged meanwhile never leaves. A control segment (no
-       payload: a FIN) queued behind data leaves right after it, unpaced.
-    2. Flows that share a schedule share its pace: their releases together are spaced by it.
+    1. The lowest sequence number leaves first: new data in its order, and retransmissions of the source ahead of it, as
+       from a TCP that paces its own output. Data that was acknowledged meanwhile never leaves. A control segment (a FIN
+       without payload) behind data leaves right after the data, unpaced.
+    2. Flows that share a schedule share its pace: the schedule spaces all their releases together.
     """
 
     __slots__ = ("queued_bytes", "schedule", "waiting")
@@ -97,7 +97,7 @@ class FlowPacer:
         self.queued_bytes += segment.payload_bytes
 
     def pop(self, now_ns: int) -> Segment:
-        """Release the head, due or not."""
+        """Release the head, whether it is due or not."""
         self.schedule.released(now_ns)
         segment = self.waiting.popleft()
         self.queued_bytes -= segment.payload_bytes
@@ -110,7 +110,7 @@ class FlowPacer:
         return None
 
     def pop_acknowledged(self, ack: int) -> Segment | None:
-        """Take the head out if it is data that a cumulative ACK covers whole."""
+        """Take the head out if it is data that a cumulative ACK covers completely."""
         waiting = self.waiting
         if waiting and waiting[0].payload_bytes and seq_diff(ack, waiting[0].end_seq) >= 0:
             self.queued_bytes -= waiting[0].payload_bytes
@@ -118,7 +118,7 @@ class FlowPacer:
         return None
 
     def holds_copy(self, segment: Segment) -> bool:
-        """Whether every octet of this data segment is waiting here already, in one segment of the same start."""
+        """Whether a segment with the same start and all octets of this one waits here already."""
         waiting = self.waiting
         if not waiting or seq_diff(segment.seq, waiting[-1].seq) > 0:  # new data: the usual case, no search
             return False
@@ -133,7 +133,7 @@ class FlowPacer:
 
 
 class PacedFlow:
-    """Soft state of one flow: its queue and schedule, and when it was last heard of."""
+    """Soft state of one flow: its queue and schedule, and when its last packet was seen."""
 
     __slots__ = ("finish_bytes", "key", "last_seen_ns", "pacer", "queue_limit_bytes")
 
@@ -175,20 +175,20 @@ class FlowTableConfig:
 class FlowTable(Generic[F]):
     """Flows by key, bounded in number, forgotten when idle.
 
-    Kept in the order in which flows were last heard of, so that touching, finding the next to expire and expiring are
-    O(1).
+    The table keeps the order in which flows were last seen, so that touching a flow, finding the next to expire and
+    expiring it are O(1).
     """
 
     def __init__(self, config: FlowTableConfig) -> None:
         self._idle_timeout_ns, self._max_flows = config.idle_timeout_ns, config.max_flows
         self.by_key: OrderedDict[FlowKey, F] = OrderedDict()
-        """The most silent first."""
+        """The most silent flow first."""
         self.by_reply: dict[FlowKey, F] = {}
-        """The same by the keys of what comes back: none has to be made for a packet."""
+        """The same flows by their reversed keys, so that no key has to be made for each packet."""
         self.newest: F | None = None
-        """The one heard of last: touching it again moves nothing. None after one was removed."""
+        """The flow seen last; touching it again moves nothing. None after a removal."""
         self._oldest: F | None = None
-        """The first of `by_key`, asked for per packet; None while it is to be looked up."""
+        """The first of `by_key`, which is needed for each packet; None if it has to be looked up."""
 
     def is_full(self) -> bool:
         """Whether no further flow may be added."""
@@ -201,7 +201,7 @@ class FlowTable(Generic[F]):
         self.newest = flow
 
     def touch(self, flow: F, now_ns: int) -> None:
-        """Note that the flow was heard of."""
+        """Note that a packet of the flow was seen."""
         flow.last_seen_ns = now_ns
         if flow is not self.newest:
             self.by_key.move_to_end(flow.key)
@@ -220,7 +220,7 @@ class FlowTable(Generic[F]):
         return None if oldest is None else oldest.last_seen_ns + self._idle_timeout_ns
 
     def oldest_idle(self, now_ns: int) -> F | None:
-        """A flow whose idle timeout is over by now, the most silent first."""
+        """A flow whose idle timeout has passed, the most silent first."""
         oldest = self._most_silent()
         if oldest is None or oldest.last_seen_ns + self._idle_timeout_ns > now_ns:
             return None
@@ -229,7 +229,7 @@ class FlowTable(Generic[F]):
     def replaceable(self, now_ns: int) -> F | None:
         """The most silent flow that holds no packet, to be forgotten for another; None if all hold some.
 
-        A flow that holds packets has been heard of as long as they wait here, which also spares the next search.
+        A flow that holds packets counts as seen, so that the next search does not look at it first.
         """
         for _ in range(len(self.by_key)):
             silent = self._most_silent()

@@ -26,11 +26,11 @@ F = TypeVar("F", bound=PacedFlow)
 
 
 class PacingHook(ABC, Generic[F]):
-    """Base of the pacing hooks; see the module's invariants."""
+    """Base class of the pacing hooks; see the module's invariants."""
 
     event_mask = EventMask.SEGMENT
     _COUNTERS: ClassVar[tuple[str, ...]] = ()
-    """What a subclass counts beyond the common counters."""
+    """A subclass's own counters, beside the common ones."""
 
     def __init__(
         self, table: FlowTableConfig, wakes: Wakes[F] | None = None, *, store_bytes: int = DEFAULT_BYTES
@@ -49,7 +49,7 @@ class PacingHook(ABC, Generic[F]):
 
     @abstractmethod
     def handle(self, now_ns: int, event: Event) -> None:
-        """Take note of a segment: forward, pace or drop it; other events and protocols pass untouched."""
+        """Process a segment: forward, pace or drop it; other events and protocols pass unchanged."""
 
     @final
     def poll_action(self) -> Action | None:
@@ -60,7 +60,7 @@ class PacingHook(ABC, Generic[F]):
         return Forward(action) if isinstance(action, int) else action
 
     def deadline(self) -> tuple[int, str] | None:
-        """When the clock is wanted next, and why: "pace", "idle", or the subclass's own reason."""
+        """When the clock is wanted next, and the reason: "pace", "idle", or the subclass's own."""
         own, idle_ns, pace_ns = self._own_deadline(), self._flows.idle_at_ns(), self._wakes.next_ns()
         if pace_ns is not None and (own is None or pace_ns <= own[0]) and (idle_ns is None or pace_ns <= idle_ns):
             return pace_ns, "pace"
@@ -69,7 +69,7 @@ class PacingHook(ABC, Generic[F]):
         return own
 
     def handle_timeout(self, now_ns: int) -> None:
-        """Release what is due, forget what is idle."""
+        """Release the packets that are due, and forget idle flows."""
         while (flow := self._wakes.pop_due(now_ns)) is not None:
             self._release_head(now_ns, flow)
         while (idle := self._flows.oldest_idle(now_ns)) is not None:
@@ -82,7 +82,7 @@ class PacingHook(ABC, Generic[F]):
 
     @final
     def react(self, now_ns: int, event: Event | None) -> Reaction:
-        """All of the contract in one call, through the other methods, whoever defines them."""
+        """The whole contract in one call, through the other methods, which subclasses may override."""
         if event is None:
             self.handle_timeout(now_ns)
         else:
@@ -100,7 +100,7 @@ class PacingHook(ABC, Generic[F]):
 
     @property
     def shares_pace(self) -> bool:
-        """Whether one pace is that of all flows together."""
+        """Whether all flows together have one pace."""
         return not isinstance(self._wakes, WakeHeap)
 
     def leave_pacing_to_driver(self) -> None:
@@ -152,7 +152,7 @@ class PacingHook(ABC, Generic[F]):
         """Pace a data segment: send it now or queue it."""
         pacer = flow.pacer
         if pacer.waiting and pacer.holds_copy(segment):
-            # The source timed out on what never left: a second copy in the air would be pure contention.
+            # The source timed out on a segment that never left: a second copy in the air would only contend.
             self._count["copies_absorbed"] += 1
             self._actions.append(Drop(segment.handle, "copy already queued"))
             return
@@ -197,7 +197,7 @@ class PacingHook(ABC, Generic[F]):
             self._forward(segment)
 
     def _discard_acknowledged(self, flow: F, ack: int) -> None:
-        """Drop queued data that has meanwhile arrived: a source that went back sends much of it for nothing."""
+        """Drop queued data that has arrived meanwhile: after a timeout a source repeats much that is not needed."""
         pacer = flow.pacer
         segment = pacer.pop_acknowledged(ack)
         if segment is None:
@@ -227,7 +227,7 @@ class PacingHook(ABC, Generic[F]):
             self._actions.append(Drop(segment.handle, reason))
 
     def _end(self, now_ns: int, flow: F, reason: str) -> None:
-        """The flow's connection is over, as its own segments say."""
+        """The flow's own segments have ended its connection."""
         self._count["flows_ended"] += 1
         self._forget(now_ns, flow, reason)
 

@@ -14,22 +14,22 @@ F = TypeVar("F", bound=PacedFlow)
 class RateShaper(Wakes[F]):
     """One rate for all flows together, shared fairly: the Rate Shaper.
 
-        planned times   after a packet of s octets the next one, of whatever flow, leaves s / R later
+        planned times   after a packet of s octets the next one, of any flow, leaves s / R later
         fair share      start-time fair queueing: of the flows that wait, the one whose next octet has the lowest number
-                        in a count that all flows share; a flow that comes back starts no lower than the one now served
+                        in a count that all flows share; a flow that returns starts no lower than the one now served
 
     Invariants
-    1. With punctual timeouts a release follows the one before by at least its size over the rate, whoever they belong
-       to.
+    1. With punctual timeouts a release follows the one before by at least that one's size over the rate, whatever flows
+       they belong to.
     2. Of two flows that both wait all the time neither gets more than one packet ahead of its share, in octets.
-    3. What one flow leaves unused, the others have; nobody saves up.
+    3. The other flows get what one flow leaves unused; no flow saves its share for later.
 
     Source: [vagp] Sec. V-A ("RS distributes available bandwidth to each TCP flow", "fair share"), Sec. IV-B.3 ("the
     next packet is scheduled no earlier than pkt_size / R"); start-time fair queueing is Goyal, Vin and Cheng 1996.
     """
 
     def __init__(self, rate_bps: float) -> None:
-        """`rate_bps` is positive; it counts whole IP packets."""
+        """`rate_bps` is positive and counts whole IP packets."""
         self.schedule = ReleaseSchedule()
         """Shared by the flows' queues."""
         self._rate_bps = rate_bps
@@ -44,7 +44,7 @@ class RateShaper(Wakes[F]):
         return self._rate_bps
 
     def set_rate(self, now_ns: int, rate_bps: float) -> None:
-        """Change R; it holds for the distance to the packet released last, too."""
+        """Change R. The distance to the packet released last changes with it."""
         self._rate_bps = rate_bps
         self._respace(now_ns)
 
@@ -53,7 +53,7 @@ class RateShaper(Wakes[F]):
         return self._waiting
 
     def set(self, flow: F, at_ns: int) -> None:
-        """The flow has something to send; it keeps its place if it waits already."""
+        """The flow has something to send; a flow that waits already keeps its place."""
         if flow not in self._turns:
             self._waiting += 1
             self._turns.set(flow, self._start_bytes(flow))
@@ -69,7 +69,7 @@ class RateShaper(Wakes[F]):
         return self.schedule.due_ns() if self._waiting else None
 
     def pop_due(self, now_ns: int) -> F | None:
-        """The flow whose turn it is, if the time has come; the turn is spent."""
+        """The flow whose turn it is, if it is time; this ends the turn."""
         start_bytes = self._turns.next_ns()
         if start_bytes is None or self.schedule.due_ns() > now_ns:
             return None

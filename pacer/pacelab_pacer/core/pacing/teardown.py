@@ -16,12 +16,12 @@ class Teardown:
 
     def __init__(self) -> None:
         self.has_begun = False
-        """A FIN was seen: before it, segments without one need not be shown."""
+        """A FIN was seen. Before that `observe` need not be called for segments without one."""
         self._fin_end: list[int | None] = [None, None]
         self._finished = [False, False]
 
     def observe(self, segment: Segment, *, outward: bool) -> bool:
-        """Note a segment (`outward`: towards the peer of this node's side); True once both FINs are acknowledged."""
+        """Process a segment (`outward`: towards the peer of this node's side); True once both FINs are acknowledged."""
         flags = segment.flags
         if flags & FIN:
             self._fin_end[outward] = segment.end_seq

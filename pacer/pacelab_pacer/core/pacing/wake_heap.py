@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 K = TypeVar("K")
 
 _SLACK = 64
-"""Stale entries tolerated regardless; spares small heaps the rebuilding."""
+"""So many stale entries are always tolerated, so that small heaps are not rebuilt."""
 
 
 class Wakes(ABC, Generic[K]):
@@ -21,11 +21,11 @@ class Wakes(ABC, Generic[K]):
 
     @abstractmethod
     def set(self, flow: K, at_ns: int) -> None:
-        """The flow's head waits, by itself until this time."""
+        """The flow's head waits; alone, it would leave at this time."""
 
     @abstractmethod
     def cancel(self, flow: K) -> None:
-        """Nothing of the flow waits any more."""
+        """Nothing of the flow waits now."""
 
     @abstractmethod
     def next_ns(self) -> int | None:
@@ -33,11 +33,11 @@ class Wakes(ABC, Generic[K]):
 
     @abstractmethod
     def pop_due(self, now_ns: int) -> K | None:
-        """The flow whose head leaves now; to be set again if more waits."""
+        """The flow whose head leaves now; the caller sets it again if more waits."""
 
 
 class _Wake(Generic[K]):
-    """One wake of a flow: what `set` put there last, as long as it is live."""
+    """One wake of a flow; live until it is replaced or cancelled."""
 
     __slots__ = ("at_ns", "flow", "is_live", "serial")
 
@@ -55,8 +55,8 @@ class WakeHeap(Wakes[K]):
     """When which flow next wants the clock: at most one pending wake per flow, ordered by (time, order of setting).
 
     A heap with lazy deletion: `set` and `pop_due` cost O(log n), `next_ns` O(1) amortised. A changed or cancelled wake
-    leaves a stale entry behind; stale entries go when they surface or when they outnumber the live ones, so that the
-    heap stays within about twice the flows it serves.
+    leaves a stale entry behind. Stale entries are removed when they reach the top or outnumber the live ones, so that
+    the heap has at most about twice as many entries as flows.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class WakeHeap(Wakes[K]):
         self._serial = 0
 
     def set(self, flow: K, at_ns: int) -> None:
-        """Wake `flow` at this time instead of any set before."""
+        """Wake `flow` at this time, instead of an earlier setting."""
         before = self._wake_of.get(flow)
         if before is not None:
             if before.at_ns == at_ns:
@@ -79,7 +79,7 @@ class WakeHeap(Wakes[K]):
             heapify(self._heap)
 
     def cancel(self, flow: K) -> None:
-        """Wake `flow` no more."""
+        """Do not wake `flow`."""
         wake = self._wake_of.pop(flow, None)
         if wake is not None:
             wake.is_live = False
@@ -92,7 +92,7 @@ class WakeHeap(Wakes[K]):
         return heap[0].at_ns if heap else None
 
     def pop_due(self, now_ns: int) -> K | None:
-        """The flow of the earliest wake if its time has come; the wake is spent."""
+        """The flow of the earliest wake if it is due; this removes the wake."""
         at_ns = self.next_ns()
         if at_ns is None or at_ns > now_ns:
             return None

@@ -30,7 +30,7 @@ class TcpApSender(TcpGapSender):
 
 REASON = "delayed ACK"
 MAX_NOTED = 4096
-"""Segments of a flow that wait for their host's ACK; more than any window here holds."""
+"""Segments of a flow that wait for their host's ACK; more than any window in use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,21 +38,21 @@ class DelayedAckConfig:
     """Settings. Raises ValueError on a value out of range."""
 
     schedule: tuple[tuple[int, int], ...] = ((0, 1), (1_000, 2), (10_000, 3), (100_000, 4))
-    """(octets, d), ascending: from so many octets of data on, an ACK for every d segments. [lee] Sec. 3.6."""
+    """(octets, d), ascending: after so many octets of data, an ACK for every d segments. [lee] Sec. 3.6."""
     timeout_ns: int = NS_PER_S // 10
     max_flows: int = 16_384
-    """Of further flows every ACK goes."""
+    """The ACKs of further flows all pass."""
 
     def __post_init__(self) -> None:
         starts = [octets for octets, _every in self.schedule]
         good = starts[:1] == [0] and starts == sorted(starts) and all(every >= 1 for _octets, every in self.schedule)
-        require(good, "schedule", self.schedule, "ascending from 0 octets, each with d of at least 1")
+        require(good, "schedule", self.schedule, "pairs in ascending order from 0 octets, each with d of at least 1")
         require(self.timeout_ns > 0, "timeout_ns", self.timeout_ns, "a positive number of ns")
         require(self.max_flows >= 1, "max_flows", self.max_flows, "an integer of at least 1")
 
 
 class _Flow:
-    """One direction of ACKs, by its own key."""
+    """One direction of ACKs."""
 
     __slots__ = ("covered", "due_ns", "ends", "first", "held", "hole", "told")
 
@@ -63,9 +63,9 @@ class _Flow:
         """The last ACK number that went out."""
         self.held: Segment | None = None
         self.due_ns = 0
-        """When what is held goes."""
+        """When the held ACK is sent."""
         self.ends: deque[int] = deque(maxlen=MAX_NOTED)
-        """Of data that came and that no ACK has covered."""
+        """Ends of the data that has arrived and that no ACK has covered."""
         self.covered = 0
         """Segments that ACKs have covered since one went out."""
         self.hole = False
@@ -76,15 +76,16 @@ class DelayedAckStation:
     """Dynamic delayed ACKs at a station whose TCP acknowledges every segment: all but every d-th ACK end here.
 
         LOCAL_IN    the ends of data segments are noted
-        LOCAL_OUT   an ACK that says only that data came in order waits; the next one replaces it. The d-th segment's
-                    ACK goes, and so does the one that waits for `timeout_ns`
+        LOCAL_OUT   an ACK that only acknowledges data in order waits, and the next one replaces it. The d-th segment's
+                    ACK is sent, and so is one that has waited for `timeout_ns`
 
-    d grows as data comes in (Altman & Jimenez). The simulator's TCP receiver does the same by itself; this hook is for
-    hosts whose TCP is as it is. Let their TCP send an ACK for every segment (Linux: `quickack 1` on the route).
+    d grows as data arrives (Altman & Jimenez). The simulator's TCP receiver does the same by itself. This hook is for
+    hosts whose TCP cannot be changed: let their TCP send an ACK for every segment (Linux: `quickack 1` on the route).
 
     Invariants
-    1. At most one ACK per flow is held, and the newest number always goes out within `timeout_ns`.
-    2. Duplicate ACKs, and the first after them, go at once: a hole is told, and its end, segment by segment.
+    1. At most one ACK per flow is held, and the newest number always leaves within `timeout_ns`.
+    2. Duplicate ACKs, and the first ACK after them, leave at once: the source learns of a hole, and of its end, segment
+       by segment.
 
     Source: [lee] Sec. 3.6, after E. Altman and T. Jimenez, PWC 2003.
     Deviates: a flow whose SYN was not seen has the last d of the schedule.
@@ -101,7 +102,7 @@ class DelayedAckStation:
         self._suppressed = self._timed_out = 0
 
     def handle(self, now_ns: int, event: Event) -> None:
-        """Take note of a segment."""
+        """Process a segment."""
         if not isinstance(event, SegmentSeen):
             return
         segment = event.segment
@@ -119,13 +120,13 @@ class DelayedAckStation:
         return self._actions.popleft() if self._actions else None
 
     def deadline(self) -> tuple[int, str] | None:
-        """When the ACK that waits longest goes."""
+        """When the ACK that has waited longest is sent."""
         for flow in self._holding.values():
             return flow.due_ns, "delayed ACK"
         return None
 
     def handle_timeout(self, now_ns: int) -> None:
-        """Send what has waited long enough."""
+        """Send the ACKs that have waited long enough."""
         while self._holding:
             key, flow = next(iter(self._holding.items()))
             if flow.due_ns > now_ns:
@@ -135,7 +136,7 @@ class DelayedAckStation:
             self._let_go(key, flow, flow.held)
 
     def counters(self) -> dict[str, int]:
-        """ACKs that were not sent, and that went because nothing else came."""
+        """ACKs that were not sent, and ACKs that were sent because nothing else arrived."""
         return {"acks_suppressed": self._suppressed, "acks_timed_out": self._timed_out}
 
     # Segments.
@@ -174,7 +175,7 @@ class DelayedAckStation:
                 self._holding[key] = flow
 
     def _other_output(self, segment: Segment) -> None:
-        """Data, FIN and RST carry the newest number themselves."""
+        """Data, FIN and RST contain the newest number themselves."""
         flow = self._flows.get(segment.flow)
         if flow is not None:
             self._replace(segment.flow, None)
@@ -184,7 +185,7 @@ class DelayedAckStation:
 
     def _let_go(self, key: FlowKey, flow: _Flow, segment: Segment) -> None:
         if flow.held is not None and flow.held is not segment:
-            # A duplicate: what it repeats has to go first.
+            # A duplicate: the ACK that it repeats has to leave first.
             self._actions.append(Forward(flow.held.handle))
         flow.held = None
         self._holding.pop(key, None)
@@ -192,7 +193,7 @@ class DelayedAckStation:
         self._actions.append(Forward(segment.handle))
 
     def _replace(self, key: FlowKey, segment: Segment | None) -> None:
-        """Drop the ACK that waits, for a newer one or for what says the same."""
+        """Drop the held ACK, for a newer one or because another segment says the same."""
         flow = self._flows.get(key)
         if flow is None:
             return
@@ -204,7 +205,7 @@ class DelayedAckStation:
             self._holding.pop(key, None)
 
     def _every(self, flow: _Flow, ack: int) -> int:
-        """D at this point of the transfer."""
+        """The value of d at this point of the transfer."""
         schedule = self._config.schedule
         if flow.first is None:
             return schedule[-1][1]
@@ -212,7 +213,7 @@ class DelayedAckStation:
         return [every for start, every in schedule if start <= octets][-1]
 
     def _flow(self, key: FlowKey) -> _Flow | None:
-        """The flow, made if there is room: the most silent one that holds nothing goes for it."""
+        """The flow, created if there is room: the most silent flow that holds nothing gives way."""
         flow = self._flows.get(key)
         if flow is not None:
             self._flows.move_to_end(key)

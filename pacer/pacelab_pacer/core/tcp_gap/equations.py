@@ -1,4 +1,4 @@
-"""The equations of [tcp-gap] Sec. 4.1 and 4.2, by their numbers. `pace_estimator` keeps what they need between ACKs.
+"""The equations of [tcp-gap] Sec. 4.1 and 4.2, by their numbers. `pace_estimator` keeps their state between ACKs.
 
 A data packet of s_data crosses the h links of rates b_1 .. b_h (nearest first), its ACK of s_ACK crosses them back, and
 each waits t_q at every node. With B(k) = 1/b_1 + ... + 1/b_k
@@ -11,8 +11,8 @@ each waits t_q at every node. With B(k) = 1/b_1 + ... + 1/b_k
 
 With equal rates B(k) = k/b, and n = 4 gives the paper's 2 (RTT_wireless/h + (s_data - s_ACK)/b). These are the
 "appropriate summations" that Sec. 4.2 leaves to the reader: RTT sums over all links, the delay over the first n.
-For n > h (TCP-AP in Lee's study: a four-hop delay on a one-hop path) the missing hops are taken to be like the mean of
-the known ones, so that delay(n) = n/h delay(h).
+For n > h (TCP-AP in Lee's study: a four-hop delay on a one-hop path) each missing hop counts as the mean of the known
+ones, so that delay(n) = n/h delay(h).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def path_of(rates_bps: tuple[int, ...], *, ahead_hops: int, limit_to_path: bool)
 
 
 def queueing_ns(path: Path, rtt_ns: int, data_bytes: int, ack_bytes: int) -> float:
-    """t_q, the mean wait at a node: eq. (3). Deviates: not below 0, which a path rate that is too low would give."""
+    """t_q, the mean wait at a node: eq. (3). Deviates: at least 0; a path rate that is too low would give less."""
     waiting_ns = rtt_ns - (data_bytes + ack_bytes) * path.total_ns_per_byte
     return max(0.0, waiting_ns / (2 * path.hops))
 

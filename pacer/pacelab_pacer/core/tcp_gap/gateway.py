@@ -1,15 +1,15 @@
 """TCP-GAP at the Internet gateway: pacing, RTT_wired, local retransmission, Goodput Control.
 
-    WIRED_TO_AIR   data of wired-to-wireless flows waits in the pacing queue of its flow and goes into the air at its
-                   pace, a copy being kept; pure ACKs pass at once, with RTT_wired written into them where this ACK
-                   gives a sample of the wireless-to-wired flow's wired part
-    AIR_TO_WIRED   data passes at once, its time noted (T1 of RTT_wired); ACKs give RTT_wireless, hence the pace; a
-                   duplicate ACK makes the gateway send the missing segment itself
+    WIRED_TO_AIR   data of wired-to-wireless flows waits in the pacing queue of its flow and enters the air at the pace
+                   of its flow, while the gateway keeps a copy; pure ACKs pass at once, and the gateway writes RTT_wired
+                   into those that give a sample of the wireless-to-wired flow's wired part
+    AIR_TO_WIRED   data passes at once, and the gateway notes the time (T1 of RTT_wired); ACKs give RTT_wireless, and
+                   RTT_wireless gives the pace; on a duplicate ACK the gateway sends the missing segment itself
 
 Invariants, beside those of `gateway_hook`
-1. With `buffer_bytes` 0 nothing is paced, and all is measured all the same.
-2. A duplicate ACK for a segment that the gateway does not hold is always forwarded: only the source can mend that.
-3. A local retransmission goes at once and does not move the pace of the queue.
+1. With `buffer_bytes` 0 nothing is paced, but everything is measured.
+2. A duplicate ACK for a segment that the gateway does not hold is always forwarded: only the source can send it again.
+3. A local retransmission leaves at once and does not change the pace of the queue.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class DownHalf:
         self.meter = meter
         self.estimator = estimator
         self.largest_payload_bytes = 0
-        """Stands for the segment size where a rate becomes a time between segments."""
+        """The segment size by which a rate becomes a time between segments."""
 
 
 class UpHalf:
@@ -52,12 +52,10 @@ class UpHalf:
 
 
 class TcpGapFlow(GatewayFlow):
-    """One connection through the gateway.
+    """What TCP-GAP's gateway knows of one connection: one half for each direction that carries data.
 
-    What TCP-GAP's gateway knows of one connection: one half for each direction that carries data.
-
-    All of it is soft state, made when first needed: a gateway that starts in mid-connection has it back in a round
-    trip.
+    All of this is soft state, created when it is first needed: a gateway that starts in mid-connection has the state
+    again after a round trip.
     """
 
     __slots__ = ("down", "up")
@@ -69,7 +67,7 @@ class TcpGapFlow(GatewayFlow):
 
     @property
     def is_fresh(self) -> bool:
-        """No data was seen, in neither direction."""
+        """No data was seen in either direction."""
         return self.down is None and self.up is None
 
 
@@ -81,7 +79,7 @@ class TcpGapGatewayConfig(GatewayConfig):
     goodput_control: GoodputControlConfig | None = field(default_factory=GoodputControlConfig)
     """None turns Goodput Control off: the scheme `tcp-gap-nogc`."""
     forward_duplicates: bool = False
-    """Forward duplicate ACKs as well after a local retransmission. As printed they are not."""
+    """Forward duplicate ACKs as well after a local retransmission. As printed the gateway does not."""
 
 
 class TcpGapGateway(GatewayHook[TcpGapFlow]):
@@ -89,10 +87,10 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
 
     Source: [tcp-gap] Sec. 4.2-4.4, Fig. 3, Fig. 6.
     Deviates: Fig. 6's directions are read as the packet's own, and its lines 24-25 as T2 = now, RTT_wireless = T2 - T1;
-    the local retransmission is of the segment that starts at the ACK number, once per hole and RTT, since every further
-    duplicate of that round trip tells of the same loss. awnd is the largest window seen. RTT_wired is written into pure
-    ACKs only: an ACK with data may have no room for an option. The pacing queue is FIFO for new data; what the source
-    sends again goes ahead of it, and what was acknowledged meanwhile is not sent.
+    the local retransmission is of the segment that starts at the ACK number, once per hole and RTT, since all
+    duplicates of one round trip report the same loss. awnd is the largest window seen. RTT_wired is written into pure
+    ACKs only: an ACK with data may have no room for an option. The pacing queue is FIFO for new data; data that the
+    source sends again goes ahead of it, and data that was acknowledged meanwhile is not sent.
     """
 
     _COUNTERS: ClassVar[tuple[str, ...]] = (
@@ -157,7 +155,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         self._offer(now_ns, flow, segment)
 
     def _ack_from_wired(self, now_ns: int, up: UpHalf, segment: Segment) -> None:
-        """Credit the wireless-to-wired flow and tell its source how long the wired part took."""
+        """Credit the wireless-to-wired flow, and report the time of the wired part to its source."""
         advance = up.sent.advance(segment)
         if advance <= 0:
             return
@@ -189,7 +187,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         if advance == 0 and self._duplicate(now_ns, flow, down, segment):
             self._actions.append(Drop(segment.handle, "duplicate ACK absorbed"))
             return
-        if advance > 0:  # else it says nothing new, or of data never sent: not to be believed
+        if advance > 0:  # otherwise it says nothing new, or acknowledges data that was never sent
             if down.meter is not None:
                 down.meter.last_active_ns = now_ns
                 down.meter.delivered_bytes += advance
@@ -208,7 +206,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
                 )
                 self._count["rtt_samples" if usable else "rtt_unusable"] += 1
                 self._apply_pace(now_ns, flow, down)
-        self._actions.append(segment.handle)  # `_forward` in place: once per packet
+        self._actions.append(segment.handle)  # `_forward`, inlined because it runs for each packet
 
     def _data_from_air(self, now_ns: int, flow: TcpGapFlow, segment: Segment) -> None:
         up = flow.up
@@ -219,7 +217,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         up.sent.released(now_ns, segment)
 
     def _duplicate(self, now_ns: int, flow: TcpGapFlow, down: DownHalf, segment: Segment) -> bool:
-        """Fill the hole that a duplicate ACK names, if its segment is here; True if the ACK ends here."""
+        """Fill the hole that a duplicate ACK reports, if its segment is here; True if the ACK ends here."""
         rtt_ns = down.estimator.rtt_wireless_ns or self._config.initial_rtt_ns
         missing, send_now = flow.sent.fill(now_ns, segment.ack, rtt_ns)
         if missing is None:

@@ -1,20 +1,20 @@
 """Goodput Control: throttle a wired-to-wireless flow if, and only as long as, that helps the slower flows.
 
-Goodput of a flow is what its cumulative ACKs newly acknowledged at the gateway, per interval. Once every interval
+The goodput of a flow is what its cumulative ACKs have newly acknowledged at the gateway, per interval. In each interval
 
     measure    G(i) of every active flow of either direction, and their mean G_avg
-    judge      while throttling: did the flows that were slow when it began gain since? If not, cancel it all, and pause
+    judge      while throttling: have the flows gained that were slow when it began? If not, cancel it, and pause
     age        every throttle relaxes towards the rate that the flow's own pace would allow
     throttle   each wired-to-wireless flow with G(i) > S G_avg to the rate G_avg
 
 "No improvement" is judged at every tick of an episode (from the first throttle until all are gone), the first time one
 full interval after it began: the sum of G over the flows that were at or below G_avg just before the episode must
-exceed (1 + `min_improvement`) times what it was then. Comparing with the time before the episode, not with the last
-interval, keeps a throttle that did its work.
+exceed (1 + `min_improvement`) times what it was then. The comparison is with the time before the episode, not with the
+last interval, because a throttle that works would otherwise be cancelled.
 
 A start or end of a flow cancels all throttles and forgets the episode, so that no judgement mixes two populations. The
-intervals go on: where flows come and go within less than five seconds they would else never end. A flow is measured
-over the time that it was there, and counts from the first tick that finds it half an interval old.
+intervals continue: if flows start and end more often than every five seconds, an interval would otherwise never end. A
+flow is measured over its time within the interval, and counts from the first tick at which it is half an interval old.
 
 Source: [tcp-gap] Sec. 4.4, Fig. 6 lines 41-63.
 Deviates:
@@ -22,8 +22,8 @@ Deviates:
   distance to the unthrottled rate, and a throttle within 5 % of that rate is lifted.
 - As printed, a cancelled throttle returns at the next tick, so that contention-free fast flows lose half their time to
   probing. Here `pause_intervals` lie between two probes.
-- The mean is over flows that carried something in the last `active_intervals`: a finished but open connection is no
-  slow flow. It is more than one interval because a starved flow may wait longer than that for its backed-off timer.
+- The mean is over flows that carried data in the last `active_intervals`: a finished but open connection is no slow
+  flow. This is more than one interval because a starved flow may wait longer for its backed-off timer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from pacelab_pacer.core.checks import require
 from pacelab_pacer.core.segment import FlowKey
 
 _LIFT_AT = 0.95
-"""A throttle above this share of the unthrottled rate binds no more; a relaxation never quite arrives."""
+"""A throttle above this share of the unthrottled rate has no effect; a relaxation never reaches the rate itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class GoodputControlConfig:
     threshold: float = 1.1
     """S: a flow above S times the mean is throttled."""
     min_improvement: float = 0.05
-    """Relative gain of the slow flows that justifies a throttle; half of what S takes for unfair."""
+    """Relative gain of the slow flows that justifies a throttle; half of what S counts as unfair."""
     ageing: float = 0.1
     """Share of the way back to the unthrottled rate per interval."""
     pause_intervals: int = 3
@@ -58,7 +58,7 @@ class GoodputControlConfig:
         require(self.interval_ns > 0, "interval_ns", self.interval_ns, "a positive number of ns")
         require(self.threshold >= 1, "threshold", self.threshold, "at least 1")
         require(self.min_improvement >= 0, "min_improvement", self.min_improvement, "at least 0")
-        require(0 <= self.ageing <= 1, "ageing", self.ageing, "0 <= ageing <= 1")
+        require(0 <= self.ageing <= 1, "ageing", self.ageing, "from 0 to 1")
         require(self.pause_intervals >= 1, "pause_intervals", self.pause_intervals, "an integer of at least 1")
         require(self.active_intervals >= 1, "active_intervals", self.active_intervals, "an integer of at least 1")
 
@@ -82,11 +82,11 @@ class GoodputMeter:
         self.may_throttle = may_throttle
         self.started_ns = now_ns
         self.last_active_ns = now_ns
-        """When the flow last carried data or had some acknowledged; for its owner to set."""
+        """When the flow last carried data or had some acknowledged; set by the meter's owner."""
         self.delivered_bytes = 0
-        """Octets newly acknowledged in this interval; for its owner to count up."""
+        """Octets newly acknowledged in this interval; counted by the meter's owner."""
         self.goodput_bps = 0.0
-        """Of the last interval."""
+        """Goodput in the last interval."""
         self.throttle_bps: float | None = None
         """Payload rate not to exceed; None: unthrottled."""
         self.unthrottled_bps: float | None = None
@@ -107,10 +107,10 @@ class GoodputControl:
         self.throttles = 0
         """Throttles imposed so far, renewals included."""
         self.cancellations = 0
-        """Episodes cancelled for want of improvement."""
+        """Episodes cancelled because the slow flows did not gain."""
 
     def start(self, now_ns: int, key: FlowKey, *, may_throttle: bool) -> tuple[GoodputMeter, list[GoodputMeter]]:
-        """A flow begins: its meter, and the meters whose throttle this cancelled."""
+        """A flow starts: its meter, and the meters whose throttle this has cancelled."""
         freed = self._forget()
         if not self._meters:
             self._since_ns = now_ns
@@ -119,7 +119,7 @@ class GoodputControl:
         return meter, freed
 
     def end(self, meter: GoodputMeter) -> list[GoodputMeter]:
-        """A flow is over: the meters whose throttle this cancelled."""
+        """A flow has ended: the meters whose throttle this has cancelled."""
         self._meters.pop(meter, None)
         return [other for other in self._forget() if other is not meter]
 
@@ -128,7 +128,7 @@ class GoodputControl:
         return self._since_ns + self._interval_ns if self._meters else None
 
     def tick(self, now_ns: int) -> list[GoodputMeter]:
-        """Run one interval's control if it is over: the meters whose throttle changed."""
+        """Run the control if an interval has ended: the meters whose throttle has changed."""
         deadline_ns = self.deadline_ns()
         if deadline_ns is None or now_ns < deadline_ns:
             return []
@@ -146,7 +146,7 @@ class GoodputControl:
         return list(changed)
 
     def _measure(self, now_ns: int) -> list[GoodputMeter]:
-        """Close the interval: goodputs of all flows; those that count."""
+        """End the interval and set all goodputs; the flows that count."""
         oldest_ns = now_ns - self._config.active_intervals * self._interval_ns
         active = []
         for meter in self._meters:
@@ -174,7 +174,7 @@ class GoodputControl:
             assert limit is not None  # it is throttled,
             assert free is not None  # below a pace of its own
             aged = limit + self._config.ageing * (free - limit)
-            # The flow's own pace may meanwhile be slower than its throttle: then it binds no more either.
+            # The flow's own pace may have become slower than its throttle: then the throttle has no effect either.
             meter.throttle_bps = None if aged >= _LIFT_AT * free else aged
             if meter.throttle_bps is None:
                 del self._throttled[meter]
@@ -204,6 +204,6 @@ class GoodputControl:
         return freed
 
     def _forget(self) -> list[GoodputMeter]:
-        """Forget what was found out about the old population of flows: the meters whose throttle this cancelled."""
+        """Forget what was learned about the old population of flows: the meters whose throttle this has cancelled."""
         self._pause = 0
         return self._cancel()

@@ -1,8 +1,8 @@
 """The adaptive pace of one flow: from wireless round trips to the time between two packets, by `equations`.
 
-Before the first sample T is the same expression for an idle path: t_q = 0, COV = 0. It is the lower bound of every
-later T, needs no parameter of its own, costs a fresh flow a few milliseconds and cannot stall it; an observer that
-starts in mid-flow is kept from passing a whole window as one burst. While routing knows no path T is 0: unpaced.
+Before the first sample T is the same expression for an idle path: t_q = 0, COV = 0. That T is the lower bound of every
+later one and needs no parameter. It delays a fresh flow by a few milliseconds and cannot stall it. A pacer that starts
+in mid-flow does not pass a whole window as one burst. While routing knows no path, T is 0: unpaced.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from pacelab_pacer.core.tcp_gap.equations import COV_WEIGHT, Path
 class Estimator(Protocol):
     """Turns the wireless round trips of one flow into its pace.
 
-    What sets the pace of a flow, as the hooks see it. `PaceEstimator` is the papers' own; a student's stands in its
-    place without the hooks' knowing.
+    This is all that the hooks know of an estimator. `PaceEstimator` is the papers'; a student's class can replace it.
     """
 
     interval_ns: int
@@ -34,19 +33,19 @@ class Estimator(Protocol):
     """Its delay over n hops, where it estimates one; counted for the result alone."""
 
     def expect(self, *, data_bytes: int, path_rates_bps: tuple[int, ...]) -> None:
-        """A packet is about to go, and there is no sample yet."""
+        """A packet is about to leave, and there is no sample yet."""
 
     def sample(
         self, now_ns: int, rtt_wireless_ns: int, *, data_bytes: int, ack_bytes: int, path_rates_bps: tuple[int, ...]
     ) -> bool:
-        """Take in one round trip that ended now; False if it is of no use."""
+        """Use one round trip that ended now; False if it is unusable."""
 
 
 class Pace(Protocol):
     """Makes the estimator of a new flow."""
 
     def estimator(self) -> Estimator:
-        """A fresh one."""
+        """A new estimator."""
 
 
 DEFAULT_SAMPLES = 50
@@ -57,7 +56,7 @@ samples, 1/sqrt(2N), is 10 %."""
 
 
 class Spread(Enum):
-    """What stands in for COV_RTT in eq. (1)."""
+    """What is used for COV_RTT in eq. (1)."""
 
     RTT = "coefficient of variation of RTT_wireless"
     DELAY = "mean absolute deviation of the n-hop delay over its mean"
@@ -81,17 +80,17 @@ class PaceConfig:
     cov_samples: int = DEFAULT_SAMPLES
     """N of eq. (5), at least 2."""
     cov_weight: float = COV_WEIGHT
-    """What COV_RTT counts for, at least 0."""
+    """The weight of COV_RTT, at least 0."""
     min_timeout_ns: int = NS_PER_S // 5
-    """A shorter round trip is never taken for a wait for a route; the least RTO of ns-2 and of Linux."""
+    """A shorter round trip never counts as a wait for a route; the least RTO of ns-2 and of Linux."""
     max_interval_ns: int = NS_PER_S
     """Longest time between two packets. One route change can give an RTT of seconds; without a bound the pace would
-    then admit too few packets to learn that the path is well again."""
+    then admit too few packets to learn that the path has recovered."""
 
     def __post_init__(self) -> None:
         require(self.hops >= 1, "hops", self.hops, "an integer of at least 1")
         require(self.one_hop_below >= 0, "one_hop_below", self.one_hop_below, "an integer of at least 0")
-        require(0 <= self.smoothing < 1, "smoothing", self.smoothing, "0 <= smoothing < 1")
+        require(0 <= self.smoothing < 1, "smoothing", self.smoothing, "at least 0 and below 1")
         require(self.cov_samples >= 2, "cov_samples", self.cov_samples, "an integer of at least 2")
         require(self.cov_weight >= 0, "cov_weight", self.cov_weight, "a number of at least 0")
         require(self.min_timeout_ns > 0, "min_timeout_ns", self.min_timeout_ns, "a positive number of ns")
@@ -113,20 +112,20 @@ AS_EVALUATED = PaceConfig(spread=Spread.DELAY)
 READINGS: Mapping[str, PaceConfig] = MappingProxyType(
     {"printed": PaceConfig(), "code": NS2_CODE, "evaluated": AS_EVALUATED}
 )
-"""Name -> what of the papers and the code a pace follows."""
+"""Name -> the pace by the paper, by the code, or by what the paper's evaluation shows."""
 
 
 class RoundTripTimeout:
-    """Tells round trips over the path from waits for a route: what TCP would have timed out on is no sample.
+    """Finds round trips that are no samples of the path: those on which TCP would have timed out.
 
-    While routing looks for a route it holds packets back, and their round trips last seconds. Eq. (3) would take that
+    While routing searches for a route, packets wait, and their round trips last seconds. Eq. (3) would take that wait
     for queueing at every node. A TCP that paces its own output never sees such a sample: its timer expires first, and
     Karn's rule discards what was sent again. A pacer outside TCP applies the same timer to its own round trips.
 
     Invariants
     1. A round trip within RTO = SRTT + 4 RTTVAR (at least `min_timeout_ns`) is never late.
-    2. All that was released before the first late ACK came is one flight. Each late flight doubles the bound for those
-       released later, so that a path that has become slow is believed after a few round trips.
+    2. All segments released before the first late ACK arrived are one flight. Each late flight doubles the bound for
+       segments released later, so that a path that has become slow is accepted after a few round trips.
 
     Source: RFC 6298 Sec. 2, 3 (Karn) and 5.5 (doubling); the ns-2 code of TCP-AP by TCP-GAP's authors leaves out
     samples whose n-hop delay is beyond 0.5 s (`delaybound_`).
@@ -142,7 +141,7 @@ class RoundTripTimeout:
         self._flight_until_ns: int | None = None
 
     def is_late(self, now_ns: int, rtt_ns: int) -> bool:
-        """Whether a round trip that ended now is beyond the bound; one that is not moves the bound."""
+        """Whether a round trip that ended now exceeds the bound. One that does not changes the bound."""
         srtt = self._srtt_ns
         if srtt is None:
             self._srtt_ns, self._variance_ns = float(rtt_ns), rtt_ns / 2
@@ -167,9 +166,9 @@ class PaceEstimator:
 
     Source: [tcp-gap] Sec. 4.1 Eq. (1), (2), Sec. 4.2 Eq. (3)-(5).
     Deviates: T is bounded by `max_interval_ns`; packet sizes are those of IP packets, of the very data segment and ACK
-    that were measured. While fewer than N samples are there, those there are make N of eq. (5).
-    Deviates: round trips that waited for a route are left out (`RoundTripTimeout`). One of two seconds would mean a T
-    of a second that lasts for N samples, that is for half a minute.
+    that were measured. As long as there are fewer than N samples, eq. (5) uses their number. Round trips that waited
+    for a route are left out (`RoundTripTimeout`): one of two seconds would mean a T of a second for the next N samples,
+    that is for half a minute.
     """
 
     __slots__ = (
@@ -197,7 +196,7 @@ class PaceEstimator:
         self._rates_bps: tuple[int, ...] = ()
         self._path: Path | None = None
         """The path of these rates."""
-        # What is asked for at every ACK, without the way through the settings.
+        # Copies of settings that are read at every ACK.
         self._by_rtt = config.spread is Spread.RTT
         self._smoothing, self._cov_weight = config.smoothing, config.cov_weight
         self._max_interval_ns = config.max_interval_ns
@@ -207,7 +206,7 @@ class PaceEstimator:
         # Exact integers, so that taking a sample out undoes exactly what putting it in did: no drift, however long.
         self._sum = self._sum_squares = 0
         self.cov = 0.0
-        """COV_RTT of the samples so far, or what stands in for it."""
+        """COV_RTT of the samples so far, or what is used in its place."""
         self.interval_ns = 0
         """T, the time from one release to the next."""
         self.n_hop_delay_ns: float | None = None
@@ -216,7 +215,7 @@ class PaceEstimator:
         """The newest sample."""
 
     def expect(self, *, data_bytes: int, path_rates_bps: tuple[int, ...]) -> None:
-        """A packet is about to go: as long as there is no sample, set the pace of an idle path."""
+        """A packet is about to leave: as long as there is no sample, set the pace of an idle path."""
         if self.n_hop_delay_ns is None:
             if path_rates_bps != self._rates_bps:
                 self._follow(path_rates_bps)
@@ -226,7 +225,7 @@ class PaceEstimator:
     def sample(
         self, now_ns: int, rtt_wireless_ns: int, *, data_bytes: int, ack_bytes: int, path_rates_bps: tuple[int, ...]
     ) -> bool:
-        """Take in one round trip that ended now; False if unusable (not positive, no path known yet, or late)."""
+        """Use one round trip that ended now; False if unusable (not positive, no path known yet, or late)."""
         if path_rates_bps != self._rates_bps:
             self._follow(path_rates_bps)
         path = self._path
@@ -256,7 +255,7 @@ class PaceEstimator:
         return True
 
     def _follow(self, rates_bps: tuple[int, ...]) -> None:
-        """Take the path of other rates; keep the last known one while routing knows none, or a rate that is none."""
+        """Switch to the path of these rates; keep the last path while routing knows none, or a rate is not positive."""
         if rates_bps and min(rates_bps) > 0:
             config = self._config
             hops = 1 if len(rates_bps) < config.one_hop_below else config.hops

@@ -1,10 +1,10 @@
 """TCP-GAP at a wireless TCP source: adaptive pacing of what the host sends into the mesh.
 
-    LOCAL_OUT   data of each flow waits in its own pacing queue; pure ACKs, SYN and UDP pass at once, a FIN without data
-                passes behind its flow's queue, a RST empties it
-    LOCAL_IN    an ACK gives RTT - RTT_wired = RTT_wireless, and that the pace (`pace_estimator`)
+    LOCAL_OUT   data of each flow waits in a pacing queue of its own; pure ACKs, SYN and UDP pass at once; a FIN without
+                data passes behind its flow's queue; a RST empties the queue
+    LOCAL_IN    an ACK gives RTT - RTT_wired = RTT_wireless, which gives the pace (`pace_estimator`)
 
-RTT starts at the release from the pacer: the wait in the pacing queue is the source's own doing, not the path's.
+RTT starts when the pacer releases a segment: the source causes the wait in the pacing queue, not the path.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pacelab_pacer.core.tcp_gap.pace_estimator import Pace, PaceConfig
 
 LOCAL_OUT: Final = Point.LOCAL_OUT
 LOCAL_IN: Final = Point.LOCAL_IN
-"""Once per packet an enumeration's member by its name is too slow."""
+"""Aliases: an Enum attribute look-up for each packet shows in the profile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +34,9 @@ class TcpGapSenderConfig:
     pace: Pace = field(default_factory=PaceConfig)
     table: FlowTableConfig = field(default_factory=FlowTableConfig)
     subtract_rtt_wired: bool = True
-    """Read the RTT_wired option. Off, the whole RTT counts as wireless: TCP-AP."""
+    """Read the RTT_wired option. Without it the whole RTT counts as wireless: TCP-AP."""
     queue_limit_bytes: int = 1 << 20
-    """Payload queued per flow; more than a window never waits unless the transport ignores its window."""
+    """Payload queued per flow; only a transport that ignores its window has more waiting than a window."""
 
     def __post_init__(self) -> None:
         require(self.queue_limit_bytes > 0, "queue_limit_bytes", self.queue_limit_bytes, "a positive number of bytes")
@@ -54,26 +54,26 @@ class SenderFlow(PacedFlow):
         self.teardown = Teardown()
         self.path_rates_bps: tuple[int, ...] = ()
         self.rtt_wired_ns = 0
-        """The option's last value; 0 until an ACK carries it (no wired part, or a gateway without GAP)."""
+        """The option's last value; 0 until an ACK has it (no wired part, or a gateway without GAP)."""
 
 
 class TcpGapSender(PacingHook[SenderFlow]):
     """The `sender` hook of TCP-GAP.
 
     Source: [tcp-gap] Sec. 4.2, Fig. 5.
-    Deviates: an ACK without the option is taken with the flow's last RTT_wired, not with 0, once there was one: the
-    gateway leaves it out where it has no sample of its own, and the wired part has not vanished meanwhile.
+    Deviates: for an ACK without the option the flow's last RTT_wired holds, not 0. The gateway omits the option if it
+    has no sample, and the wired part still exists then.
     """
 
     _COUNTERS: ClassVar[tuple[str, ...]] = ("rtt_samples", "rtt_unusable", "n_hop_delay_us")
-    """The last one is a sum over the samples: with their number it gives the mean n-hop delay."""
+    """The last counter is a sum over the samples; divided by their number it is the mean n-hop delay."""
 
     def __init__(self, config: TcpGapSenderConfig | None = None) -> None:
         self._config = config or TcpGapSenderConfig()
         super().__init__(self._config.table)
 
     def handle(self, now_ns: int, event: Event) -> None:
-        """Take note of a segment; what is not TCP of this host passes untouched."""
+        """Process a segment; what is not TCP of this host passes unchanged."""
         if not isinstance(event, SegmentSeen):
             return
         point, segment, path_rates_bps = event

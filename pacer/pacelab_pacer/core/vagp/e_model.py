@@ -9,8 +9,8 @@ Invariants
 1. 1 <= MOS <= 4.5, whatever delay and loss: never an infinity, never NaN. Without the clamp to 1 the polynomial gives
    14 for a call that has collapsed.
 2. The same delay and loss give the same MOS, bit for bit, on every machine: a rate decision may depend on it. All is
-   IEEE's + - * /, and the one logarithm is `decimal`'s, which is correctly rounded, not the C library's.
-3. A call of which nothing arrived has loss 1, and MOS 1.
+   IEEE's + - * /, and the one logarithm is `decimal`'s, which is correctly rounded, unlike the C library's.
+3. A call of which nothing arrived has loss 1 and MOS 1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOS_MIN = 1.0
 MOS_MAX = 4.5
 
 _DOUBLE = Context(prec=17)
-"""As many decimal digits as tell two doubles apart."""
+"""So many decimal digits distinguish any two doubles."""
 
 
 def mouth_to_ear_ns(network_delay_ns: int, *, playout_ns: int = PLAYOUT_NS) -> int:
@@ -38,14 +38,14 @@ def mouth_to_ear_ns(network_delay_ns: int, *, playout_ns: int = PLAYOUT_NS) -> i
 
 
 def r_factor(mouth_to_ear_ns: int, loss: float) -> float:
-    """R, from about 83 downwards without end.
+    """R, at most about 83, without a lower bound.
 
-    `mouth_to_ear_ns` is at least 0, `loss` in 0..1; ValueError otherwise.
+    `mouth_to_ear_ns` is at least 0, `loss` from 0 to 1. Raises ValueError.
 
     Source: Cole & Rosenbluth, Voice over IP performance monitoring, CCR 31 (2001), for G.729a; [vagp] Sec. III-A.
     """
     require(mouth_to_ear_ns >= 0, "mouth_to_ear_ns", mouth_to_ear_ns, "a number of ns of at least 0")
-    require(0 <= loss <= 1, "loss", loss, "0..1")
+    require(0 <= loss <= 1, "loss", loss, "from 0 to 1")
     delay_ms = mouth_to_ear_ns / NS_PER_MS
     delay_impairment = 0.024 * delay_ms + 0.11 * max(0.0, delay_ms - 177.3)
     loss_impairment = 11 + 40 * float(_DOUBLE.ln(Decimal(1 + 10 * loss)))
@@ -53,11 +53,11 @@ def r_factor(mouth_to_ear_ns: int, loss: float) -> float:
 
 
 def loss_for(target_mos: float, *, network_delay_ns: int, playout_ns: int = PLAYOUT_NS) -> float:
-    """Share of the packets that may go unplayed at this delay for a MOS of `target_mos`; 0 when the delay forbids it.
+    """Share of the packets that may be missing at this delay for a MOS of `target_mos`; 0 if the delay is too long.
 
-    The inverse of `mos` in its loss, to a billionth. `target_mos` lies in 1..4.5, without its ends.
+    The inverse of `mos` in its loss, to a billionth. `target_mos` is above 1 and below 4.5. Raises ValueError.
     """
-    require(MOS_MIN < target_mos < MOS_MAX, "target_mos", target_mos, f"{MOS_MIN} < target_mos < {MOS_MAX}")
+    require(MOS_MIN < target_mos < MOS_MAX, "target_mos", target_mos, f"above {MOS_MIN} and below {MOS_MAX}")
     room = r_factor(mouth_to_ear_ns(network_delay_ns, playout_ns=playout_ns), 0.0) - _r_from_mos(target_mos)
     if room <= 0:
         return 0.0
@@ -66,7 +66,7 @@ def loss_for(target_mos: float, *, network_delay_ns: int, playout_ns: int = PLAY
 
 @cache
 def _r_from_mos(target_mos: float) -> float:
-    """Where `mos_from_r` is `target_mos`, by halving: it rises all the way from R = 6.5 on, and is 1 below."""
+    """The R with this MOS, by bisection: `mos_from_r` rises from R = 6.5 on, and is 1 below."""
     low, high = 6.5, 100.0
     for _ in range(60):
         middle = (low + high) / 2

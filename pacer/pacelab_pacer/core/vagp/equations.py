@@ -25,14 +25,14 @@ from pacelab.units import BITS_PER_BYTE, NS_PER_S
 
 
 class Reading(Enum):
-    """Of Algorithm 1's last two branches."""
+    """How Algorithm 1's last two branches are read."""
 
     PRINTED = "printed"
     CHOKE = "choke"
 
 
 class Marks(NamedTuple):
-    """Q of Algorithm 1: MOS."""
+    """Q of Algorithm 1: thresholds of the MOS."""
 
     good: float
     fair: float
@@ -41,7 +41,7 @@ class Marks(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """R of Algorithm 1: shares of the rate to add (good, fair) and to cut (poor, choke)."""
+    """R of Algorithm 1: shares of the rate to add (good, fair) and to remove (poor, choke)."""
 
     good: float
     fair: float
@@ -50,12 +50,12 @@ class Steps(NamedTuple):
 
 
 def start_rate_bps(packet_bytes: int, srtt_ns: int) -> float:
-    """One flow's share of R: eq. (1). Deviates: the paper adds packets/s to a rate; read as a packet per SRTT."""
+    """One flow's share of R: eq. (1). Deviates: the paper adds packets/s to a rate; we read it as a packet per SRTT."""
     return packet_bytes * BITS_PER_BYTE * NS_PER_S / srtt_ns
 
 
 def rate_factor(mos: float, marks: Marks, steps: Steps, reading: Reading) -> float:
-    """What a round of Algorithm 1 multiplies R by."""
+    """The factor by which a round of Algorithm 1 multiplies R."""
     if mos > marks.good:
         return 1 + steps.good
     if mos >= marks.fair:
@@ -72,8 +72,8 @@ def window_pkts(
 ) -> int:
     """Awnd of Algorithm 3, packets; `bounds_pkts` is (q_min, q_max), `is_frozen` says that R = 0.
 
-    Deviates: the paper takes the wired part's delay for negligible. What R carries in a wired round trip is under way
-    before the gateway sees it, so it is added to every window that is not 0; else one hop next to a slow Internet
+    Deviates: in the paper the wired part's delay is negligible. What R carries in a wired round trip is under way
+    before the gateway sees it, so it is added to every window that is not 0. Otherwise one hop behind a slow Internet
     starves.
     """
     least, most = bounds_pkts

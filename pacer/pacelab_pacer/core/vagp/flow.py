@@ -2,8 +2,8 @@
 
 LocalRecovery          LR, fills holes from copies
 RedundantEliminator    RE, drops what is acknowledged
-QueueConfig            QM, the Queue Manager, is its bounds and `equations.window_pkts`
-WiredClock             times the wired part
+QueueConfig            the bounds of QM, the Queue Manager, which is `equations.window_pkts`
+WiredClock             measures the round trip of the wired part
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from pacelab_pacer.core.segment import ACK, SYN, FlowKey, Segment, seq_diff
 
 
 class WiredClock:
-    """The wired round trip of a connection through a gateway, timed where it can be.
+    """The wired round trip of a connection through a gateway, measured in one of two ways.
 
-        handshake    from its SYN-ACK, going on to the wired side, to the answer
-        windows      where none was timed (it was repeated, went through another gateway, or the wireless side opened):
-                     from the ACK that first lets an octet come to its coming, the least so far
+        handshake    from the SYN-ACK that leaves for the wired side to its answer
+        windows      without a measured handshake (it was repeated, passed another gateway, or the wireless side
+        opened):
+                     from the ACK that first permits an octet to the arrival of that octet; the least so far
 
-    Invariant: a time by windows is never too short, for nothing beyond a window comes before the ACK that opens it has
-    gone all the way; and it is right as soon as a window once holds the source back, which is when it matters.
+    Invariant: a time by windows is never too short, because nothing beyond a window arrives before the ACK that opens
+    it has travelled all the way. It is exact once a window has held the source back, and only then does it matter.
 
     Source: Karn's rule, RFC 6298 Sec. 3: what was sent twice is not timed.
     """
@@ -39,12 +40,12 @@ class WiredClock:
         self._syn_acks = 0
         self._is_timed = False
         self._awaited: tuple[int, int] | None = None
-        """(first octet that an ACK has let come, when that ACK went on)"""
+        """(first octet that an ACK has permitted, when that ACK left)"""
         self.wired_ns: int | None = None
         """None while unknown."""
 
     def observe(self, now_ns: int, segment: Segment, *, outward: bool) -> None:
-        """Note a segment of the connection (`outward`: towards the air)."""
+        """Process a segment of the connection (`outward`: towards the air)."""
         flags = segment.flags & (SYN | ACK)
         if flags == SYN | ACK and not outward:
             self._syn_acks += 1
@@ -58,45 +59,45 @@ class WiredClock:
             self._awaited = None
 
     def opened(self, now_ns: int, edge: int | None) -> None:
-        """A window that goes on to the wired side now ends beyond `edge`, where the ones before it ended."""
+        """A window that leaves for the wired side now ends beyond `edge`, where earlier windows ended."""
         if not self._is_timed and self._awaited is None and edge is not None:
             self._awaited = (edge, now_ns)
 
 
 class LocalRecovery:
-    """Local Recovery: the gateway fills the holes that duplicate ACKs tell of, from copies that it keeps.
+    """Local Recovery: the gateway fills the holes that duplicate ACKs report, from copies that it keeps.
 
     Invariants
-    1. A hole is filled once per round trip: the duplicates of one round trip tell of one loss.
-    2. Only what is not acknowledged is sent again: an ACK that comes before the copy has left takes it back.
+    1. A hole is filled once per round trip: the duplicates of one round trip report the same loss.
+    2. Only unacknowledged data is sent again: an ACK that arrives before the copy has left withdraws the copy.
 
     Source: [vagp] Sec. V-C Algorithm 2, "retransmit TCP data with seq + 1".
     Deviates: once per hole and round trip. The copy waits for its turn at the Rate Shaper, ahead of its flow's queue:
-    sent at once it would be load that R knows nothing of.
+    sent at once, it would be load outside R.
     """
 
     __slots__ = ("_sent", "pending")
 
     def __init__(self, sent: Outstanding) -> None:
-        """`sent` has the flow's copies."""
+        """`sent` keeps the flow's copies."""
         self._sent = sent
         self.pending: Segment | None = None
-        """Copy that shall be sent next."""
+        """The copy to send next."""
 
     def duplicate(self, now_ns: int, ack: int, rtt_ns: int, queue: FlowPacer) -> bool:
-        """Note a duplicate ACK; whether the hole that it names is filled from here, or from what waits in `queue`."""
+        """Process a duplicate ACK; whether the hole that it reports is filled from a copy or from `queue`."""
         missing, send_now = self._sent.fill(now_ns, ack, rtt_ns)
         if missing is not None and send_now and not queue.holds_copy(missing):
             self.pending = missing
         return missing is not None
 
     def acknowledged(self, ack: int) -> None:
-        """A cumulative ACK: what it covers need not go."""
+        """Process a cumulative ACK: what it covers need not be sent."""
         if self.pending is not None and seq_diff(ack, self.pending.end_seq) >= 0:
             self.pending = None
 
     def withdraw(self, seq: int) -> None:
-        """The source itself sends this segment again: a copy of it need not go as well."""
+        """The source itself sends this segment again: its copy need not be sent."""
         if self.pending is not None and self.pending.seq == seq:
             self.pending = None
 
@@ -106,7 +107,7 @@ class LocalRecovery:
             self.pending = None
 
     def take(self, now_ns: int) -> Segment | None:
-        """The copy that is sent now, if one waits."""
+        """The copy to send now, if one waits."""
         segment, self.pending = self.pending, None
         if segment is not None:
             self._sent.filled(now_ns)
@@ -118,13 +119,13 @@ ACK_BYTES = 40
 
 
 class RedundantEliminator:
-    """The Redundant Eliminator: what the receiver has acknowledged does not go over the air again.
+    """The Redundant Eliminator: data that the receiver has acknowledged does not enter the air again.
 
     Invariants
-    1. A segment is redundant only if all of it is acknowledged, by an ACK that was seen: never by what the flow's first
-       segment suggests.
-    2. Whoever sends a redundant segment has missed that ACK, so it gets the ACK again. Dropped in silence, as printed,
-       the segment would come again until the sender gave up.
+    1. A segment is redundant only if an ACK that was seen covers all of it; what the flow's first segment suggests does
+       not count.
+    2. A source that sends a redundant segment has missed the ACK, so it gets the ACK again. If the segment were dropped
+       without an answer, as printed, the source would repeat it until it gave up.
 
     Source: [vagp] Sec. V-C Algorithm 2, "if seq <= highest_seq then drop it".
     Deviates: compares the segment's end, not its start, and answers (invariant 2).
@@ -136,7 +137,7 @@ class RedundantEliminator:
         self._last: Segment | None = None
 
     def acknowledged(self, segment: Segment) -> None:
-        """Note a segment of the receiver whose ACK is believed, and no older than the one before."""
+        """Note a segment of the receiver with a valid ACK, no older than the one before."""
         self._last = segment
 
     def is_redundant(self, segment: Segment) -> bool:
@@ -144,7 +145,7 @@ class RedundantEliminator:
         return self._last is not None and seq_diff(self._last.ack, segment.end_seq) >= 0
 
     def answer(self) -> Segment:
-        """That ACK again: pure, from after whatever the receiver has sent itself. Only after `is_redundant`."""
+        """That ACK again, without data, numbered after all that the receiver has sent. Only after `is_redundant`."""
         last = self._last
         assert last is not None
         return last._replace(
@@ -156,8 +157,8 @@ class RedundantEliminator:
 class QueueConfig:
     """The Queue Manager: the window to advertise so that a flow's queue at the gateway stays short. Algorithm 3.
 
-    `equations.window_pkts` says how large. The right edge never moves back (`WindowEdge`), so that a smaller
-    window takes a round trip to bite.
+    `equations.window_pkts` computes the window. The right edge never moves back (`WindowEdge`), so that a smaller
+    window takes a round trip to act.
 
     Source: [vagp] Sec. V-D Algorithm 3, with its q_min = 2 and q_max = 6.
     """
@@ -171,7 +172,7 @@ class QueueConfig:
 
 
 _ASSUMED_SEGMENT_BYTES = 1460
-"""Before the first data segment, for the windows of the handshake."""
+"""Used before the first data segment, for the windows of the handshake."""
 _SRTT_WEIGHT = 8
 """RFC 6298: alpha = 1/8."""
 
@@ -196,25 +197,25 @@ class VagpFlow(GatewayFlow):
         """Smoothed wireless round trip, from release to ACK."""
 
     def evict(self) -> int:
-        """Forget the oldest copy, waiting or not; its handle."""
+        """Forget the oldest copy, whether it is about to be sent or not; its handle."""
         handle = super().evict()
         self.recovery.evicted(handle)
         return handle
 
     def data(self, segment: Segment) -> None:
-        """Note a data segment from the wired side."""
+        """Process a data segment from the wired side."""
         if self.sent.ack is None:
             self.sent.begin(segment.seq)
             self.segment_bytes = segment.payload_bytes
         self.segment_bytes = max(self.segment_bytes, segment.payload_bytes)
 
     def sample(self, rtt_ns: int) -> None:
-        """Note a wireless round trip."""
+        """Process a wireless round trip."""
         srtt_ns = self.srtt_ns
         self.srtt_ns = rtt_ns if srtt_ns is None else srtt_ns + (rtt_ns - srtt_ns) // _SRTT_WEIGHT
 
     def is_beyond(self, segment: Segment) -> bool:
-        """Whether a segment of the receiver acknowledges what was never sent to it, its FIN apart."""
+        """Whether a segment of the receiver acknowledges data that was never sent to it, apart from a FIN."""
         highest = self.sent.ack if self.sent.highest_end is None else self.sent.highest_end
         if highest is None:
             return False

@@ -1,16 +1,16 @@
-"""VAGP, the Voice Adaptive Gateway Pacer: TCP has what the calls leave over.
+"""VAGP, the Voice Adaptive Gateway Pacer: TCP gets what the calls leave over.
 
     RTP and voice reports   QE, the Quality Evaluator, reads them as they pass
-    clock                   BC, the Bandwidth Controller, makes the rate R of all TCP data of the calls' MOS; in its
-                            place may be a known rate (`FixedRate`) or our own controller (`ExpectController`)
-    WIRED_TO_AIR, TCP data  RE drops what is acknowledged already and answers it; the rest waits in its flow's queue for
-                            its turn at RS, the Rate Shaper, which lets packets go at R
+    clock                   BC, the Bandwidth Controller, sets the rate R of all TCP data by the calls' MOS; a known
+                            rate (`FixedRate`) or our own controller (`ExpectController`) can replace it
+    WIRED_TO_AIR, TCP data  RE, the Redundant Eliminator, drops what is acknowledged already and answers it; other data
+                            waits in its flow's queue for its turn at RS, the Rate Shaper, which releases packets at R
     AIR_TO_WIRED, ACKs      LR, Local Recovery, fills the hole of a duplicate ACK; QM, the Queue Manager, writes into
-                            the others how much more may come
+                            other ACKs how much more data may come
 
 Invariants, beside those of `gateway_hook`
-1. What RS releases, local retransmissions included, is spaced by R over all flows.
-2. A duplicate ACK for a segment that the gateway does not hold is always forwarded: only the source can mend that.
+1. Packets that RS releases, local retransmissions among them, are spaced by R over all flows.
+2. A duplicate ACK for a segment that the gateway does not hold is always forwarded: only the source can send it again.
 3. The right edge of a window never moves back, and no window exceeds the receiver's.
 """
 
@@ -24,15 +24,10 @@ from pacelab_pacer.core.contract import Drop, Event, Inject, Release, Resend, Re
 from pacelab_pacer.core.pacing.gateway_hook import GatewayConfig, GatewayHook
 from pacelab_pacer.core.pacing.rate_shaper import RateShaper
 from pacelab_pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment
-from pacelab_pacer.core.vagp.bandwidth_controller import (
-    BandwidthConfig,
-    BandwidthController,
-    ExpectConfig,
-    ExpectController,
-    FixedConfig,
-    FixedRate,
-)
+from pacelab_pacer.core.vagp.bandwidth_controller import BandwidthConfig, BandwidthController
 from pacelab_pacer.core.vagp.equations import start_rate_bps, window_pkts
+from pacelab_pacer.core.vagp.expect_controller import ExpectConfig, ExpectController
+from pacelab_pacer.core.vagp.fixed_rate import FixedConfig, FixedRate
 from pacelab_pacer.core.vagp.flow import QueueConfig, VagpFlow
 from pacelab_pacer.core.vagp.quality_evaluator import QualityConfig, QualityEvaluator
 
@@ -49,15 +44,15 @@ class VagpConfig(GatewayConfig):
     queue: QueueConfig | None = field(default_factory=QueueConfig)
     """None turns the Queue Manager off."""
     initial_rtt_ns: int = 100 * NS_PER_MS
-    """SRTT before the first sample: 0.12 Mbit/s of full packets by eq. (1), which no call of the paper's would feel."""
+    """SRTT before the first sample: by eq. (1) 0.12 Mbit/s of full packets, which harms no call of the paper."""
 
 
 class Vagp(GatewayHook[VagpFlow]):
     """The `gateway` hook of VAGP.
 
     Source: [vagp] Sec. V, Fig. 7, Algorithms 1-3.
-    Deviates: see the parts. A duplicate ACK whose hole is filled here is not forwarded: the paper wants the sender to
-    learn nothing of it. Eq. (1) is applied once, at the first round trip that is measured.
+    Deviates: see the parts. A duplicate ACK whose hole is filled here is not forwarded, since in the paper the sender
+    learns nothing of the loss. Eq. (1) is applied once, at the first round trip that is measured.
     """
 
     _COUNTERS: ClassVar[tuple[str, ...]] = (
@@ -84,8 +79,13 @@ class Vagp(GatewayHook[VagpFlow]):
         self._has_started = self._has_sample = False
         self._delayed_before = self._sent_bytes = self._judged_ns = 0
 
+    def counters(self) -> dict[str, int]:
+        """How often the hook acted; `calls_unmeasured` is there only if there were more calls than it measures."""
+        count, unmeasured = super().counters(), self._quality.unmeasured
+        return count if not unmeasured else {**count, "calls_unmeasured": unmeasured}
+
     def handle(self, now_ns: int, event: Event) -> None:
-        """Take note of a segment; voice is measured, and passes untouched like all that is not TCP."""
+        """Process a segment; voice is measured, and passes unchanged like everything that is not TCP."""
         if isinstance(event, SegmentSeen) and event.segment.protocol != TCP:
             self._quality.observe(now_ns, event)
         super().handle(now_ns, event)
@@ -123,7 +123,7 @@ class Vagp(GatewayHook[VagpFlow]):
             self._pass_unpaced(segment)
 
     def _admits(self, now_ns: int, flow: VagpFlow) -> bool:
-        """Nobody overtakes those who wait."""
+        """A packet never overtakes those that wait."""
         return not len(self._shaper) and super()._admits(now_ns, flow)
 
     def _send(self, now_ns: int, flow: VagpFlow, segment: Segment) -> None:
@@ -167,9 +167,9 @@ class Vagp(GatewayHook[VagpFlow]):
             self._forward(segment)
 
     def _ack(self, now_ns: int, flow: VagpFlow, segment: Segment) -> bool:
-        """Digest an ACK of shaped data; True if it shall not be forwarded."""
+        """Process an ACK of shaped data; True if it shall not be forwarded."""
         advance = flow.sent.advance(segment)
-        if advance < 0:  # says nothing new, or of data never sent: not to be believed
+        if advance < 0:  # it says nothing new, or acknowledges data that was never sent
             return False
         flow.eliminator.acknowledged(segment)
         if advance == 0:
@@ -186,7 +186,7 @@ class Vagp(GatewayHook[VagpFlow]):
         return False
 
     def _duplicate(self, now_ns: int, flow: VagpFlow, segment: Segment) -> bool:
-        """Fill the hole that a duplicate ACK names, if its segment is here; True if the ACK ends here."""
+        """Fill the hole that a duplicate ACK reports, if its segment is here; True if the ACK ends here."""
         rtt_ns = flow.srtt_ns or self._config.initial_rtt_ns
         absorb = flow.recovery.duplicate(now_ns, segment.ack, rtt_ns, flow.pacer)
         self._schedule(flow)
@@ -208,7 +208,7 @@ class Vagp(GatewayHook[VagpFlow]):
             self._actions.append(Rewrite(segment.handle, window_bytes=window_bytes))
 
     def _window_bytes(self, flow: VagpFlow, segment: Segment) -> int:
-        """What to advertise with this ACK; the receiver's own window to a flow that is not shaped."""
+        """The window to advertise with this ACK; for a flow that is not shaped, the receiver's own."""
         queue = self._config.queue
         if queue is None or flow.is_refused:
             return flow.edge.grant(segment, segment.window_bytes)
@@ -240,10 +240,11 @@ class Vagp(GatewayHook[VagpFlow]):
     # The rate.
 
     def _start(self, now_ns: int, segment: Segment) -> None:
-        """The first data ever gets a rate, and wherever there was none the rounds begin."""
+        """Set the rate for the first data ever, and start the rounds if they have ended."""
         if not self._has_started:
             self._has_started = True
-            self._set_rate(now_ns, start_rate_bps(segment.packet_bytes, self._config.initial_rtt_ns))
+            self._bandwidth.start(start_rate_bps(segment.packet_bytes, self._config.initial_rtt_ns))
+            self._shaper.set_rate(now_ns, self._bandwidth.rate_bps)
         if self._round_ns is None:
             self._round_ns = now_ns + self._bandwidth.period_ns
             self._judged_ns, self._sent_bytes = now_ns, 0
@@ -251,17 +252,14 @@ class Vagp(GatewayHook[VagpFlow]):
     def _first_sample(self, now_ns: int, rate_bps: float) -> None:
         if not self._has_sample:
             self._has_sample = True
-            self._set_rate(now_ns, max(rate_bps, self._bandwidth.rate_bps))
-
-    def _set_rate(self, now_ns: int, rate_bps: float) -> None:
-        self._bandwidth.start(rate_bps)
-        self._shaper.set_rate(now_ns, self._bandwidth.rate_bps)
+            self._bandwidth.first_round_trip(rate_bps)
+            self._shaper.set_rate(now_ns, self._bandwidth.rate_bps)
 
     def _own_deadline(self) -> tuple[int, str] | None:
         return None if self._round_ns is None else (self._round_ns, "bandwidth control")
 
     def _own_timeout(self, now_ns: int) -> None:
-        """A round of the Bandwidth Controller, if it is time; the rounds end with the flows."""
+        """Run a round of the Bandwidth Controller if one is due. The rounds end with the flows."""
         if self._round_ns is None or now_ns < self._round_ns:
             return
         if not len(self._flows.by_key):

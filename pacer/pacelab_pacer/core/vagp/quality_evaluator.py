@@ -1,22 +1,24 @@
-"""The Quality Evaluator: how well the calls through a gateway are, from what the gateway itself sees.
+"""The Quality Evaluator: the quality of the calls through a gateway, from what the gateway itself sees.
 
-    upstream     RTP packets come out of the air at the gateway: it measures loss, lateness and delay up to here
-    downstream   they end at a station, which measures and reports (`VoiceReporter`); the gateway reads the report as
-                 it passes
+    upstream     RTP packets leave the air at the gateway, which measures loss, lateness and delay up to there
+    downstream   RTP packets end at a station, which measures and reports (`VoiceReporter`); the gateway reads the
+                 report as it passes
 
 Every direction of every call counts alike, by its last window: the MOS is that of their mean loss and mean delay. A
-window of 100 ms holds five packets of a direction, so that the worst one nearly always looks bad (docs/vagp.md).
+window of 100 ms holds five packets of a direction, so that the worst direction nearly always looks bad (docs/vagp.md).
 
-What the paper leaves open is a setting, in two readings each:
+What the paper leaves open is a setting with two readings:
 
-    a report     judged in every round for `report_validity_ns`, or (`report_once`) in the first round after it came: in
-                 0.5 s there are five rounds, and each cuts the rate for the same loss
-    of a call    each call's own, or (`station_report`) one of a station with the counts of all its calls together,
-                 which may come often at little cost; packets then count alike, instead of directions
+    a report     counts in every round for `report_validity_ns`, or (`report_once`) in the first round after its
+    arrival:
+                 0.5 s has five rounds, and each would cut the rate for the same loss
+    of a call    each call has its own, or (`station_report`) a station sends one with the counts of all its calls,
+    which
+                 may be frequent at little cost; then packets count alike instead of directions
 
 Invariants
-1. No call, no verdict: `evaluate` gives None, never a number made of nothing.
-2. At most `max_calls` directions are measured, and as many reports kept. A call is forgotten when it is over.
+1. Without a call there is no verdict: `evaluate` gives None.
+2. At most `max_calls` directions are measured, and as many reports kept. A call is forgotten when it has ended.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from pacelab_pacer.core.vagp.e_model import PLAYOUT_NS, mos
 SPURT_NS = NS_PER_S
 """Mean talk spurt (ITU-T P.59 Table 1: 1.004 s), after which a receiver aligns itself anew."""
 MAX_PACKETS = 1024
-"""Packets remembered: 20 s of a codec with a packet each 20 ms. A larger gap is another source, not a loss."""
+"""Packets remembered: 20 s of a codec with a packet each 20 ms. A larger gap means another source, not a loss."""
 LEAST_INTERVAL_NS = NS_PER_MS
 """No codec sends more often."""
 
@@ -43,22 +45,22 @@ _NUMBERS = 1 << 16
 
 
 class VoiceCounts(NamedTuple):
-    """What a window holds."""
+    """The packets of a window."""
 
     expected: int
     lost: int
     late: int
     delay_ns: int
-    """Mean network delay of what arrived; 0 when nothing did."""
+    """Mean network delay of the packets that arrived; 0 if none did."""
 
     @property
     def loss(self) -> float:
-        """Share that was not played, 0..1; 0 of nothing."""
+        """Share that was not played, 0..1; 0 for an empty window."""
         return (self.lost + self.late) / self.expected if self.expected else 0.0
 
     @property
     def arrived(self) -> int:
-        """Packets that came, late ones included."""
+        """Packets that arrived, late ones included."""
         return self.expected - self.lost
 
 
@@ -73,18 +75,21 @@ class _Fate(NamedTuple):
 class VoiceMeter:
     """One direction of a voice call, where its packets pass or end: loss, lateness, delay over a sliding window.
 
-        lost    a number was left out: known when a later packet comes (a path keeps the order), or, in silence, when
-                the moment of playout has come
-        late    arrived after its moment of playout: sent + aligned delay + playout buffer
-        window  each packet counts from when its fate was known, for `window_ns`; one that counted as lost and comes
-                after all counts as what it is from then on
+        lost    a number is missing: this is known when a later packet arrives (a path keeps the order) or, in silence,
+                at the playout time
+        late    arrived after its playout time: sent + aligned delay + playout buffer
+        window  each packet counts for `window_ns` from the moment when its fate was known; a packet that counted as
+        lost
+                and arrives later counts as what it is from then on
 
-    The playout rule is the receiver's (medium/network/src/voice.rs): aligned to the delay of the first packet, then,
-    with the first arrival a talk spurt after the last alignment, to the mean delay of the packets that arrived since.
+    The playout rule is the receiver's (medium/network/src/voice.rs). The receiver aligns itself to the delay of the
+    first packet. At the first arrival a talk spurt after the last alignment it aligns itself to the mean delay of the
+    packets that arrived since.
 
     Invariants
     1. A number counts once in a window.
-    2. Silence is loss only while the call lives: its peer still sends. With the hang-up both directions fall silent.
+    2. Silence is loss only while the call lives, that is while its peer still sends. After the hang-up both directions
+       are silent.
     3. Memory is bounded by `MAX_PACKETS`.
     """
 
@@ -113,11 +118,11 @@ class VoiceMeter:
         self._since = (0, 0)  # arrivals since the last alignment, the sum of their delays
 
     def alive(self, now_ns: int) -> None:
-        """The other direction was heard."""
+        """A packet of the other direction was seen."""
         self._alive_ns = now_ns
 
     def arrived(self, now_ns: int, rtp: Rtp) -> None:
-        """A packet has come."""
+        """A packet has arrived."""
         self._alive_ns = now_ns
         if self._newest is None:
             self._take(now_ns, rtp.sequence, rtp.sent_ns)
@@ -138,7 +143,7 @@ class VoiceMeter:
             self._take(now_ns, number + ahead, rtp.sent_ns)
 
     def counts(self, now_ns: int, *, window_ns: int, silence_ns: int) -> VoiceCounts:
-        """The window that ends now. The call lives until it has been silent both ways for `silence_ns`."""
+        """The window that ends now. The call lives until both directions have been silent for `silence_ns`."""
         self._note_silence(min(now_ns, self._alive_ns + silence_ns))
         while self._fates and self._fates[0].known_ns <= now_ns - window_ns:
             self._fates.popleft()
@@ -153,7 +158,7 @@ class VoiceMeter:
         return VoiceCounts(lost + arrived, lost, late, delays_ns // arrived if arrived else 0)
 
     def is_over(self, now_ns: int, silence_ns: int) -> bool:
-        """Whether the call has been silent both ways for so long."""
+        """Whether both directions of the call have been silent for so long."""
         return now_ns - self._alive_ns >= silence_ns
 
     def _take(self, now_ns: int, number: int, sent_ns: int) -> None:
@@ -168,7 +173,7 @@ class VoiceMeter:
         self._fates.append(_Fate(now_ns, number, delay_ns, late))
 
     def _forgive(self, number: int) -> bool:
-        """Whether this number counts as lost; then it does no more."""
+        """Whether this number counted as lost; from now on it does not."""
         for fate in self._fates:
             if fate.number == number and fate.delay_ns is None:
                 self._fates.remove(fate)
@@ -176,7 +181,7 @@ class VoiceMeter:
         return False
 
     def _note_silence(self, until_ns: int) -> None:
-        """Count as lost what should have been played by now."""
+        """Count as lost the packets that should have been played by now."""
         if self._newest is None or self._interval_ns is None:
             return
         number, sent_ns = self._newest
@@ -195,19 +200,19 @@ class QualityConfig:
     window_ns: int = 100 * NS_PER_MS
     """Sliding window, at the gateway and at a reporting station: the Bandwidth Controller's period."""
     report_period_ns: int = 500 * NS_PER_MS
-    """A station reports a call this often."""
+    """How often a station reports a call."""
     report_validity_ns: int = 1500 * NS_PER_MS
-    """A report older than this says nothing any more."""
+    """A report older than this no longer counts."""
     report_once: bool = False
-    """A report is judged once."""
+    """A report counts in one round only."""
     station_report: bool = False
-    """A station reports its calls together."""
+    """A station reports all its calls together."""
     silence_ns: int = 100 * NS_PER_MS
-    """A call of which nothing was heard for so long, both ways, is over."""
+    """A call has ended when both directions have been silent for so long."""
     playout_ns: int = PLAYOUT_NS
     """Playout buffer of the receivers."""
     max_calls: int = 1024
-    """Directions measured; further calls go unmeasured."""
+    """Directions measured. Packets of further calls are counted and do not change R; no air carries so many calls."""
 
     def __post_init__(self) -> None:
         for name in ("window_ns", "report_period_ns", "report_validity_ns", "silence_ns"):
@@ -217,15 +222,15 @@ class QualityConfig:
 
 
 class VoiceState(NamedTuple):
-    """How the calls are."""
+    """The quality of the calls."""
 
     mos: float
     delay_ns: int | None
-    """D_voip: mean network delay over the directions; None when nothing arrived."""
+    """D_voip: mean network delay over the directions; None if nothing arrived."""
     longest_delay_ns: int | None
-    """That of the direction, or station, with the longest."""
+    """The delay of the direction, or station, with the longest delay."""
     directions: tuple[tuple[FlowKey, VoiceCounts], ...] = ()
-    """What was judged: directions by the call, or stations by their first call."""
+    """The counts that were judged: directions by their call, or stations by their first call."""
 
 
 class QualityEvaluator:
@@ -240,9 +245,11 @@ class QualityEvaluator:
         self._config = config
         self._meters: dict[FlowKey, VoiceMeter] = {}
         self._reports: dict[FlowKey, tuple[int, VoiceCounts]] = {}
+        self.unmeasured = 0
+        """Packets and reports of calls for which there was no room."""
 
     def observe(self, now_ns: int, event: SegmentSeen) -> None:
-        """Note a segment of any kind at the gateway."""
+        """Process a segment of any kind at the gateway."""
         segment = event.segment
         if segment.quality is not None:
             if event.point == Point.AIR_TO_WIRED:
@@ -276,13 +283,17 @@ class QualityEvaluator:
         meter = self._meters.get(call)
         if meter is None:
             if len(self._meters) >= self._config.max_calls:
+                self.unmeasured += 1
                 return
             meter = self._meters[call] = VoiceMeter(self._config.playout_ns)
         meter.arrived(now_ns, rtp)
 
     def _report(self, now_ns: int, quality: VoiceQuality) -> None:
         counts = _believable(quality)
-        if counts is None or (quality.call not in self._reports and len(self._reports) >= self._config.max_calls):
+        if counts is None:
+            return
+        if quality.call not in self._reports and len(self._reports) >= self._config.max_calls:
+            self.unmeasured += 1
             return
         self._reports[quality.call] = (now_ns, counts)
 
@@ -308,7 +319,7 @@ class QualityEvaluator:
 
 
 def _believable(quality: VoiceQuality) -> VoiceCounts | None:
-    """A report's counts, if they can be true: it came over a network."""
+    """A report's counts if they are possible, since anybody on the network can send a report."""
     expected, lost, late, delay_ns = quality.expected, quality.lost, quality.late, quality.delay_ns
     if expected < 1 or lost < 0 or late < 0 or lost + late > expected or delay_ns < 0:
         return None
@@ -322,18 +333,18 @@ PACKET_BYTES = 28 + REPORT_BYTES
 
 
 class VoiceReporter:
-    """A station tells its peers how well it hears them: the report path of the Quality Evaluator.
+    """A station reports to its peers how well it hears them: the report path of the Quality Evaluator.
 
-    A voice receiver measures each call that ends here (`VoiceMeter`) and sends, every `report_period_ns` while the
-    call lives, one datagram from its RTP port + 1 to its peer's: an RTCP XR packet with one VoIP metrics block, 44
-    octets, 72 with IP and UDP. It takes its way through the air like any other packet, queue and contention included;
-    the gateway reads it as it passes. With `station_report` the calls that end here have one report, under the name of
-    the one that began first: the sums of their counts.
+    A voice receiver measures each call that ends here (`VoiceMeter`). Every `report_period_ns` while the call lives it
+    sends one datagram from its RTP port + 1 to its peer's: an RTCP XR packet with one VoIP metrics block, 44 octets, 72
+    with IP and UDP. The report crosses the air like any other packet, with queue and contention, and the gateway reads
+    it as it passes. With `station_report` the calls that end here share one report with the sums of their counts, named
+    after the call that began first.
 
     Source: RFC 3611 Sec. 4.7 (the block: 36 octets after 8 of the XR header); RFC 5506 (an RTCP packet may go alone).
     Deviates: [vagp] does not say how a gateway learns what the far end of a call hears. RTCP's timing rules (RFC 3550
-    Sec. 6.2: 5 % of the session's bandwidth, at least 5 s) would be far too slow; RFC 4585 allows feedback like this. A
-    block of several calls' sums is ours.
+    Sec. 6.2: 5 % of the session's bandwidth, at least 5 s) would be far too slow; RFC 4585 permits such feedback. A
+    block with the sums of several calls is ours.
     """
 
     event_mask = EventMask.SEGMENT
@@ -346,7 +357,7 @@ class VoiceReporter:
         self._count = {"reports_sent": 0, "calls_unmeasured": 0}
 
     def handle(self, now_ns: int, event: Event) -> None:
-        """Note a voice packet; the first one of a call starts its reports."""
+        """Process a voice packet; the first one of a call starts its reports."""
         if not isinstance(event, SegmentSeen):
             return
         segment = event.segment
@@ -368,7 +379,7 @@ class VoiceReporter:
         return None if at_ns is None else (at_ns, "report")
 
     def handle_timeout(self, now_ns: int) -> None:
-        """Send the reports that are due; a late one is not made up for."""
+        """Send the reports that are due; a late one shifts those after it."""
         while (call := self._wakes.pop_due(now_ns)) is not None:
             mine = list(self._meters) if self._config.station_report else [call]
             for one in mine:
@@ -380,7 +391,7 @@ class VoiceReporter:
                 self._wakes.set(living[0], now_ns + self._config.report_period_ns)
 
     def counters(self) -> dict[str, int]:
-        """How often the hook acted: reports sent, and calls for which it had no room."""
+        """How often the hook acted: reports sent, and packets of calls for which it had no room."""
         return dict(self._count)
 
     def _heard(self, now_ns: int, call: FlowKey, rtp: Rtp) -> None:

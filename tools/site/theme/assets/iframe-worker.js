@@ -1,5 +1,6 @@
-// A browser starts no worker from a file, and the search is one: there it runs in a hidden frame, which is told and
-// tells as a worker is. The theme's worker looks for the name `IFrameWorker` to learn where it was loaded from.
+// A browser does not start a Web Worker from a file. The search is a worker, so for pages that were opened as files it
+// runs in a hidden frame with the interface of a worker. The theme's worker looks for the name `IFrameWorker` to find out
+// where it was loaded from.
 if (location.protocol === "file:") {
   window.IFrameWorker = class extends EventTarget {
     constructor(address) {

@@ -1,23 +1,23 @@
-//! What a congestion control is told and what it answers; slow start and congestion avoidance of RFC 5681, and the three
-//! classics on top of it.
+//! The interface of congestion controls; slow start and congestion avoidance of RFC 5681; and Tahoe, Reno and NewReno
+//! on top of them.
 //!
-//! Deviates: the threshold after a loss is half the window in use, min(cwnd, receiver's window), as in ns-2, where
-//! RFC 5681 Eq. (4) has half the data in flight; with a go-back-N sender the latter is stale after a timeout.
+//! Deviates: the threshold after a loss is half the window in use, min(cwnd, receiver's window), as in ns-2. RFC 5681
+//! Eq. (4) uses half the data in flight, which is out of date after a timeout of a go-back-N sender.
 
 use pacelab_engine::Ns;
 
 /// An acknowledgement of new data.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// When it came.
+    /// When it arrived.
     pub now: Ns,
     /// Segments it acknowledged.
     pub acked_pkts: f64,
-    /// The round trip it measured, if it did (about one a round trip).
+    /// The round trip that it measured, if any (about one per round trip).
     pub rtt_ns: Option<Ns>,
 }
 
-/// What the sender does once duplicate ACKs tell of a loss.
+/// The sender's reaction to a loss that duplicate ACKs indicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// Back to the first unacknowledged octet, as after a timeout.
@@ -28,7 +28,7 @@ pub enum Recovery {
     NewReno,
 }
 
-/// What a congestion control is asked and told.
+/// A congestion control.
 pub trait CongestionControl {
     /// The congestion window in segments. Below 1 the sender spaces single segments (see `Few`).
     fn window(&self) -> f64;
@@ -36,10 +36,10 @@ pub trait CongestionControl {
     /// The slow-start threshold in segments.
     fn threshold(&self) -> f64;
 
-    /// New data was acknowledged; comes first, in and outside loss recovery.
+    /// New data was acknowledged. This call comes first, in and outside loss recovery.
     fn observe(&mut self, _ack: &Ack) {}
 
-    /// A duplicate ACK came: a segment has left the network.
+    /// A duplicate ACK arrived: a segment has left the network.
     fn duplicate(&mut self, _now: Ns) {}
 
     /// New data was acknowledged outside loss recovery.
@@ -60,7 +60,7 @@ pub trait CongestionControl {
     }
 }
 
-/// Window and threshold; the threshold starts at the receiver's window: arbitrarily high, as far as it can be reached.
+/// Window and threshold. The threshold starts at the receiver's window, the highest value that can be reached.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Aimd {
     pub window: f64,
@@ -76,7 +76,7 @@ impl Aimd {
         self.window < self.threshold
     }
 
-    /// One more segment an ACK in slow start, one a window afterwards.
+    /// Adds one segment per ACK in slow start, and one per window afterwards.
     pub fn grow(&mut self) {
         self.window += if self.in_slow_start() { 1.0 } else { 1.0 / self.window };
     }
@@ -138,7 +138,8 @@ macro_rules! classic {
 }
 
 classic!(
-    /// Fast retransmit without fast recovery: every loss starts anew from one segment (Jacobson 1988).
+    /// Fast retransmit without fast recovery: after every loss the window starts again from one segment (Jacobson
+    /// 1988).
     Tahoe,
     Recovery::GoBackN,
     collapse

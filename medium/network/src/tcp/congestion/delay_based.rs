@@ -1,4 +1,4 @@
-//! Congestion controls that heed the delay: TCP Vegas and Compound TCP.
+//! Congestion controls that react to delay: TCP Vegas and Compound TCP.
 
 use pacelab_engine::Ns;
 
@@ -16,7 +16,7 @@ const VEGAS_GAMMA: f64 = 1.0;
 pub struct Vegas {
     aimd: Aimd,
     base_rtt_ns: Option<Ns>,
-    /// Slow start grows every other round trip only.
+    /// Slow start grows only every other round trip.
     growing: bool,
 }
 
@@ -26,7 +26,7 @@ impl Vegas {
         Vegas { aimd: Aimd::new(window, limit), base_rtt_ns: None, growing: true }
     }
 
-    /// Once a round trip: compare what was expected with what came.
+    /// Once per round trip: compares the expected with the actual rate.
     fn adjust(&mut self, rtt_ns: Ns) {
         let base_ns = self.base_rtt_ns.map_or(rtt_ns, |base_ns| base_ns.min(rtt_ns));
         self.base_rtt_ns = Some(base_ns);

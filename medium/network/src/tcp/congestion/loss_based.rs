@@ -1,4 +1,4 @@
-//! Congestion controls whose windows grow by a law of their own until a loss: CUBIC and FeW.
+//! Loss-based congestion controls with their own window growth: CUBIC and FeW.
 
 use pacelab_air_config::FewSettings;
 use pacelab_engine::Ns;
@@ -96,15 +96,15 @@ impl CongestionControl for Cubic {
     }
 }
 
-/// The slowest that is left to a sender: a segment every hundred round trips.
+/// Smallest window: one segment every hundred round trips.
 const LEAST_WINDOW: f64 = 0.01;
 
-/// FeW, fractional window increment: a sender that asks for little of a multihop path.
+/// FeW, fractional window increment, for multihop paths.
 ///
-/// Each ACK adds alpha/W, in slow start and after; the window may fall below one segment, and then the sender waits
-/// 1/W round trips between segments. From one segment on, at least a minimum window is used.
-/// Source: K. Nahm, A. Helmy, J. Kuo, ACM MobiHoc 2005, Eq. (8): W + alpha/W, 0 < alpha <= 1 (0.01 there); minimum
-/// window: Lee 2012, Sec. 3.5.
+/// Each ACK adds alpha/W, in slow start and afterwards. The window may fall below one segment; the sender then waits
+/// 1/W round trips between segments. If W is at least one segment, at least the minimum window is used. Source: K.
+/// Nahm, A. Helmy, J. Kuo, ACM MobiHoc 2005, Eq. (8): W + alpha/W, 0 < alpha <= 1 (0.01 there); minimum window: Lee
+/// 2012, Sec. 3.5.
 #[derive(Clone, Debug)]
 pub struct Few {
     window: f64,
@@ -112,7 +112,7 @@ pub struct Few {
 }
 
 impl Few {
-    /// Starts as others do; its own growth is all that follows.
+    /// Starts with the initial window. Slow start does not apply.
     pub fn new(window: f64, settings: FewSettings) -> Self {
         Few { window, settings }
     }

@@ -1,4 +1,4 @@
-//! Congestion control: how large the window is. Counted in segments, fractions included.
+//! Congestion control: the size of the window, in segments and fractions of segments.
 
 mod control;
 mod delay_based;
@@ -12,13 +12,13 @@ pub use delay_based::{Compound, Vegas};
 pub use loss_based::{Cubic, Few};
 pub use westwood::{Westwood, Westwood2001};
 
-/// The names known to `by_name`.
+/// The names that `by_name` accepts.
 pub const NAMES: [&str; 9] = ["newreno", "reno", "tahoe", "vegas", "westwood", "westwood-2001", "cubic", "ctcp", "few"];
 
-/// The congestion control of this name.
+/// The congestion control with this name.
 ///
 /// # Errors
-/// One line with the names there are.
+/// The name is unknown. The message is one line with the known names.
 pub fn by_name(name: &str, initial_window: u32, window_limit: u32) -> Result<Box<dyn CongestionControl>, String> {
     let (window, limit) = (f64::from(initial_window), f64::from(window_limit));
     Ok(match name {
@@ -31,6 +31,6 @@ pub fn by_name(name: &str, initial_window: u32, window_limit: u32) -> Result<Box
         "cubic" => Box::new(Cubic::new(window, limit)),
         "ctcp" => Box::new(Compound::new(window, limit)),
         "few" => Box::new(Few::new(window, FewSettings::default())),
-        _ => return Err(format!("congestion control {name:?}: there are {}", NAMES.join(", "))),
+        _ => return Err(format!("congestion control {name:?}: must be one of {}", NAMES.join(", "))),
     })
 }

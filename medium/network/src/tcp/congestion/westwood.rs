@@ -1,16 +1,16 @@
-//! TCP Westwood, today's Westwood+ and the first one of 2001: after a loss the window is what the measured bandwidth
-//! fills.
+//! TCP Westwood+ and the first TCP Westwood of 2001: after a loss the window is the measured bandwidth times the
+//! smallest round trip.
 
 use pacelab_engine::Ns;
 
 use super::control::{Ack, Aimd, CongestionControl};
 
-/// Share of the old estimate.
+/// Weight of the old estimate.
 const SMOOTHING: f64 = 7.0 / 8.0;
-/// Before the first round trip is known, a sample spans this.
+/// Length of a sample before the first round trip is known.
 const FIRST_SPAN_NS: Ns = 50_000_000;
 
-/// TCP Westwood+: after a loss the window is what the measured bandwidth fills at the smallest round trip.
+/// TCP Westwood+: after a loss the window is the measured bandwidth times the smallest round trip.
 ///
 /// Source: S. Mascolo et al., ACM MobiCom 2001; the bandwidth sample of once a round trip is Westwood+'s
 /// (L. Grieco and S. Mascolo, ACM CCR 34(2), 2004), since the original's sample per ACK overestimates.
@@ -37,7 +37,7 @@ impl Westwood {
         }
     }
 
-    /// What the path holds: bandwidth times the smallest round trip, at least two segments.
+    /// Capacity of the path: bandwidth times the smallest round trip, at least two segments.
     fn eligible(&self, in_use: f64) -> f64 {
         match (self.bandwidth_pkts_per_s, self.min_rtt_ns) {
             (Some(bandwidth), Some(rtt_ns)) => (bandwidth * rtt_ns as f64 / 1e9).max(2.0),
@@ -98,16 +98,16 @@ const SILENCE_NS: Ns = TAU_NS / 2;
 ///
 /// Source: S. Mascolo, C. Casetti, M. Gerla, M. Sanadidi and R. Wang, ACM MobiCom 2001, Sec. 2: a sample is what an ACK
 /// reports over the time since the last, the filter is the bilinear one with cut-off 1/tau and a sample of zero after
-/// tau/m without an ACK. Its tau and m are chosen here: 0.5 s and 2. ACKs that come close together after a wait make
-/// samples far above what the path carries, which Westwood+ mends by sampling once a round trip.
+/// tau/m without an ACK. The values of tau and m, 0.5 s and 2, are our choice. ACKs that arrive close together after a
+/// wait give samples far above the capacity of the path. Westwood+ avoids such samples by sampling once per round trip.
 #[derive(Clone, Debug)]
 pub struct Westwood2001 {
     aimd: Aimd,
     min_rtt_ns: Option<Ns>,
     sampled_at: Option<Ns>,
-    /// Segments reported since the last sample, where several ACKs came at one instant.
+    /// Segments reported since the last sample by ACKs that arrived at the same time.
     pending_pkts: f64,
-    /// Segments that duplicate ACKs have reported and a cumulative one will report again.
+    /// Segments that duplicate ACKs have reported and that a cumulative ACK will report again.
     accounted_pkts: f64,
     last_sample: f64,
     bandwidth_pkts_per_s: f64,
@@ -127,7 +127,7 @@ impl Westwood2001 {
         }
     }
 
-    /// What the path holds: bandwidth times the smallest round trip, at least two segments.
+    /// Capacity of the path: bandwidth times the smallest round trip, at least two segments.
     fn eligible(&self) -> f64 {
         let rtt_ns = self.min_rtt_ns.unwrap_or(0);
         (self.bandwidth_pkts_per_s * rtt_ns as f64 / 1e9).max(2.0)

@@ -1,0 +1,103 @@
+"""The options of `pacelab grade`, and its exit codes."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pacelab import ConfigError
+
+VISIBILITIES = ("after_due_date", "hidden", "visible")
+MIN_KEY = 16
+"""Characters of a key. A shorter key can be guessed from the numbers that reports show."""
+UNCERTAIN, MOST_UNCERTAIN = 10, 99
+"""Exit codes: UNCERTAIN + N for N hand-ins that are not graded for certain, or match no student."""
+
+Json = Annotated[bool, typer.Option("--json", help="print one JSON document on stdout")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="print no table, progress or notes")]
+
+
+def option(flag: str, metavar: str | None, text: str) -> Any:
+    """An option with a metavar and a help text."""
+    return typer.Option(flag, metavar=metavar, help=text)
+
+
+def require(valid: bool, problem: str) -> None:
+    """Raise ConfigError with this problem unless `valid`."""
+    if not valid:
+        raise ConfigError(problem)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeOptions:
+    """The options of `pacelab grade`, one field each."""
+
+    submissions: Annotated[
+        list[Path] | None, typer.Argument(help="folders, zips, notebooks, .py files; a platform's download")
+    ] = None
+    assignment: Annotated[
+        str | None, option("--assignment", "N", "1 to 5, or lab0 to lab7 (default: as the files state)")
+    ] = None
+    roster: Annotated[Path | None, option("--roster", "CSV", "the class list: student, id, email, group, ...")] = None
+    out: Annotated[Path, option("--out", "DIR", "for reports and gradebook; the same folder resumes a run")] = Path(
+        "grades"
+    )
+    due: Annotated[str | None, option("--due", "TIME", "ISO 8601; local time if it has no offset")] = None
+    late_per_day: Annotated[float, option("--late-per-day", "PERCENT", "late penalty for each started day")] = 10.0
+    late_days: Annotated[int, option("--late-days", "N", "after so many days a hand-in gets no points")] = 3
+    key: Annotated[
+        str, typer.Option("--key", envvar="PACELAB_GRADING_KEY", help="your secret: it determines the hidden seeds")
+    ] = ""
+    individual: Annotated[bool, option("--individual", None, "different seeds and parameters for each student")] = False
+    jobs: Annotated[int | None, option("--jobs", "N", "hand-ins graded in parallel (default: one per core)")] = None
+    scheduler: Annotated[str | None, option("--scheduler", "ADDRESS", "grade on the workers of a Dask scheduler")] = (
+        None
+    )
+    time_factor: Annotated[float, option("--patience", "X", "multiply all time limits, for a slow machine")] = 1.0
+    similarity: Annotated[bool, option("--similarity", None, "list hand-ins that resemble each other")] = False
+    weak_walls: Annotated[
+        bool, option("--weak-walls", None, "grade without bubblewrap or cgroup, with the remaining protection")
+    ] = False
+    names: Annotated[
+        str | None, option("--names", "REGEX", "form of the hand-ins' names, as (?P<student>.+)_(?P<id>\\d+)")
+    ] = None
+    adjust: Annotated[Path | None, option("--adjust", "CSV", "corrections by hand: student, check, points, reason")] = (
+        None
+    )
+    zero_unreadable: Annotated[
+        bool, option("--zero-unreadable", None, "give 0 points on the platform for a hand-in that cannot be read")
+    ] = False
+    column: Annotated[
+        str | None, option("--column", "TITLE", "the assignment's column in Canvas's gradebook (Assignment N)")
+    ] = None
+    gradescope: Annotated[
+        Path | None, option("--gradescope", "DIR", "write Gradescope's results.json, for one submission")
+    ] = None
+    package: Annotated[Path | None, option("--package", "ZIP", "only make the autograder for Gradescope")] = None
+    hidden: Annotated[
+        str, option("--hidden", "WHEN", "when Gradescope shows hidden checks: after_due_date, hidden, visible")
+    ] = "after_due_date"
+    json: Json = False
+    quiet: Quiet = False
+
+    def __post_init__(self) -> None:
+        require(self.hidden in VISIBILITIES, f"--hidden must be one of {', '.join(VISIBILITIES)}, not {self.hidden!r}")
+        require(
+            0 < self.time_factor < math.inf, f"--patience must be a finite number above 0, not {self.time_factor:g}"
+        )
+        require(self.jobs is None or 1 <= self.jobs <= 1024, f"--jobs must be 1 to 1024, not {self.jobs}")
+        require(self.late_days >= 0, f"--late-days must be at least 0, not {self.late_days}")
+        require(
+            self.late_per_day >= 0 and math.isfinite(self.late_per_day),
+            f"--late-per-day must be a finite number of at least 0, not {self.late_per_day:g}",
+        )
+        require(
+            not self.key or len(self.key) >= MIN_KEY,
+            f"--key has {len(self.key)} characters; give at least {MIN_KEY} that nobody can guess, for example "
+            f"{secrets.token_hex(16)}, and keep it: a regrade needs the same key",
+        )

@@ -1,0 +1,89 @@
+"""The first step of `pacelab grade`: all hand-ins of the class, and the roster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pacelab import ConfigError, log
+from pacelab_grading.grade.batch import other_assignments
+from pacelab_grading.grade.options import GradeOptions, require
+from pacelab_grading.judging.process import JudgeProcess
+from pacelab_grading.receive.collect import collect
+from pacelab_grading.receive.places import BadPlace, open_place
+from pacelab_grading.receive.platforms import KnownNames, name_pattern
+from pacelab_grading.receive.submission import Submission
+from pacelab_grading.records.adjust import Adjustment, read_adjustments
+from pacelab_grading.records.roster import LateRule, Student, parse_time, read_roster
+from pacelab_grading.rubric.assignment import Assignment, label
+from pacelab_grading.sandbox.box import SANDBOX_USERS
+from pacelab_grading.sandbox.leftovers import remove_leftovers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Received:
+    """Everything that is known before grading."""
+
+    assignment: Assignment
+    rule: LateRule
+    students: tuple[Student, ...]
+    """The roster; empty without one."""
+    submissions: tuple[Submission, ...]
+    unclaimed: tuple[tuple[str, str], ...]
+    """Files that belong to no hand-in: name, reason."""
+    adjustments: tuple[Adjustment, ...]
+
+
+def receive(options: GradeOptions, assignment: Assignment) -> Received:
+    """Collect all hand-ins. Raises ConfigError for options that do not fit together."""
+    due = None if options.due is None else parse_time(options.due)
+    rule = LateRule(due=due, percent_per_day=options.late_per_day, most_days=options.late_days)
+    students = [] if options.roster is None else read_roster(options.roster)
+    adjustments = [] if options.adjust is None else read_adjustments(options.adjust)
+    known = KnownNames(
+        names=[name for student in students for name in (student.student, student.id) if name],
+        usernames=[name for student in students if (name := dict(student.ids).get("github"))],
+        pattern=None if options.names is None else name_pattern(options.names),
+    )
+    if not options.key:
+        log("without --key everybody can compute the hidden seeds and parameters")
+    for line in remove_leftovers(SANDBOX_USERS):
+        log(f"removed: {line}")
+    places = options.submissions or []
+    _check_output_folder(options.out, places, assignment)
+    with JudgeProcess(options.time_factor) as process:
+        collected = collect(places, assignment, known, read=process.read)
+    count = len(collected.submissions)
+    require(count > 0 and any(map(_has_files, places)), "the places that you named contain no submissions")
+    require(
+        options.gradescope is None or count == 1, f"--gradescope takes one submission, and there are {count}; name one"
+    )
+    return Received(
+        assignment=assignment,
+        rule=rule,
+        students=tuple(students),
+        submissions=tuple(collected.submissions),
+        unclaimed=tuple(collected.unclaimed),
+        adjustments=tuple(adjustments),
+    )
+
+
+def _check_output_folder(out: Path, places: list[Path], assignment: Assignment) -> None:
+    """Refuse a folder with the grades of another assignment, or with the hand-ins."""
+    if others := other_assignments(out / "verdicts", assignment.number):
+        raise ConfigError(f"--out {out} contains the grades of {label(others[0])}; give another folder")
+    # The folder of several named places: `*` in a shell names its content.
+    folders = places if len(places) == 1 else [place.absolute().parent for place in places]
+    among = out.resolve() in [folder.resolve() for folder in folders]
+    require(not among, f"--out {out} is the folder of the hand-ins; give another folder")
+
+
+def _has_files(place: Path) -> bool:
+    """Whether there is a file in it; also True if it cannot be read."""
+    if not place.is_dir() and place.suffix.lower() != ".zip":
+        return True
+    try:
+        with open_place(place) as items:
+            return any(not item.is_folder for item in items)
+    except BadPlace:
+        return True

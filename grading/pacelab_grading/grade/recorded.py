@@ -1,0 +1,101 @@
+"""The third step of `pacelab grade`: the grades, and everything that is written to --out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from pacelab import log, write_file
+from pacelab_grading.grade.judged import Judged
+from pacelab_grading.grade.options import GradeOptions
+from pacelab_grading.grade.received import Received
+from pacelab_grading.records.gradebook import (
+    Row,
+    csv_file,
+    gradebook,
+    graded_before,
+    mark_earlier_grades,
+    missing_now,
+    timed_before,
+    unmatched_rows,
+    with_lateness,
+)
+from pacelab_grading.records.gradescope import results
+from pacelab_grading.records.lms_export import build_files, files_of_earlier_runs, write_files
+from pacelab_grading.records.report import file_stem, html_report, text_report
+from pacelab_grading.records.summary import summary
+
+GRADEBOOK = "gradebook.csv"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """The grades, and what was written."""
+
+    rows: tuple[Row, ...]
+    exported: tuple[str, ...]
+    """Files and folders to import into the platform."""
+    left_over: tuple[str, ...]
+    """Reports and files of earlier runs that are still in the folder."""
+    missing: tuple[str, ...]
+    """Students who were graded by an earlier run and have no hand-in now."""
+    uncertain: int
+    """Hand-ins that are not graded for certain, or match no student of the roster."""
+
+
+def record(options: GradeOptions, received: Received, judged: Judged) -> Recorded:
+    """Write reports, gradebook, summary and the platform's files."""
+    before = graded_before(options.out / GRADEBOOK)
+    if options.due is None and timed_before(options.out / GRADEBOOK):
+        log("an earlier run applied a late penalty, and this one does not: repeat --due TIME")
+    rows = gradebook(
+        judged.verdicts,
+        received.submissions,
+        received.students,
+        rule=received.rule,
+        assignment=received.assignment,
+    )
+    rows = mark_earlier_grades(rows, before)
+    reports = _write_reports(options.out, received, judged, rows)
+    write_file(options.out / GRADEBOOK, csv_file(rows))
+    page = summary(rows, judged.verdicts, judged.similar, received.unclaimed)
+    write_file(options.out / "summary.html", page.encode())
+    files = build_files(
+        options.roster,
+        received.students,
+        rows,
+        received.submissions,
+        judged.verdicts,
+        column=options.column,
+        hidden=options.hidden,
+        zero_unreadable=options.zero_unreadable,
+    )
+    if options.gradescope is not None:
+        document = results(judged.verdicts[0], hidden=options.hidden)
+        write_file(options.gradescope / "results.json", json.dumps(document, indent=1).encode())
+    return Recorded(
+        rows=tuple(rows),
+        exported=tuple(write_files(options.out, files)),
+        left_over=tuple(files_of_earlier_runs(options.out, {*files, *reports})),
+        missing=tuple(missing_now(rows, before)),
+        uncertain=_uncertain(rows, judged, zero_unreadable=options.zero_unreadable),
+    )
+
+
+def _write_reports(out: Path, received: Received, judged: Judged, rows: list[Row]) -> list[str]:
+    """Write a page and a text for each hand-in; returns their names."""
+    names = []
+    for submission, verdict in zip(received.submissions, judged.verdicts, strict=True):
+        shown = with_lateness(verdict, rows, submission)
+        for suffix, made in (("html", html_report), ("txt", text_report)):
+            names.append(f"reports/{file_stem(submission.student)}.{suffix}")
+            write_file(out / names[-1], made(shown).encode())
+    return names
+
+
+def _uncertain(rows: list[Row], judged: Judged, *, zero_unreadable: bool) -> int:
+    duplicates = sum(row.status == "duplicate" for row in rows)
+    unmatched = sum(row.status == "graded" for row in unmatched_rows(rows))
+    unreadable = 0 if zero_unreadable else sum(verdict.unreadable for verdict in judged.verdicts)
+    return duplicates + unmatched + unreadable + sum(verdict.status != "graded" for verdict in judged.verdicts)

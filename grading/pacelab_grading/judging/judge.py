@@ -1,0 +1,347 @@
+"""Runs the checks of an assignment on one submission. Everything that decides a score happens here, in the trusted
+process.
+
+Each check fails alone: whatever happens in it, the other checks run and the verdict is complete.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pacelab import HostError, __version__
+from pacelab_grading.receive.submission import Submission
+from pacelab_grading.rubric.assignment import Assignment, Check
+from pacelab_grading.rubric.context import CheckContext, stream_key
+from pacelab_grading.rubric.findings import Finding, WrongAnswer
+from pacelab_grading.rubric.verdict import (
+    FAILED,
+    MISSING,
+    NOT_GRADED,
+    PARTIAL,
+    PASSED,
+    Result,
+    Verdict,
+    no_points,
+    result_of,
+)
+from pacelab_grading.sandbox.box import Box, Limits, Walls
+from pacelab_grading.sandbox.failures import (
+    GraderError,
+    IdleTimeout,
+    NeedsCount,
+    NotGraded,
+    Raised,
+    StepLimit,
+    StudentFailure,
+)
+from pacelab_grading.sandbox.session import IDLE_AGAIN_S, IDLE_S, AnySession
+
+MAX_COUNTED = 2
+"""Checks per submission that are repeated with steps counted: 5 to 20 s each, and more of them with a larger time
+factor. Further suspects stay "not graded" unless an endless or fatal call was proven in the same function."""
+OUT_OF_MEMORY = ("MemoryError", "SystemError")
+"""Exceptions that Python raises by chance in a situation in which the process may also die."""
+WALL_S = 120.0
+"""For one submission; the checks left after it are not graded. The models take 1 to 4 s of processor time."""
+UNREAD = "this machine cannot read what was handed in (the report says why): make it readable and grade again"
+PROCESSES_PER_SUBMISSION = 64
+SLOTS = 1024
+"""Distinguish the processes that grade in parallel on this machine; they do not influence any score."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradingTerms:
+    """The conditions under which a submission is graded."""
+
+    key: str = ""
+    """The instructor's secret: it determines the hidden seeds and parameters."""
+    individual: bool = False
+    """The student's name also determines them."""
+    public_only: bool = False
+    time_factor: float = 1.0
+    """Multiplies every time limit."""
+
+
+Listener = Callable[[str, Any], None]
+"""Called with "check" and its id before a check runs, and with "result" and its result after it."""
+
+
+def judge(
+    submission: Submission,
+    assignment: Assignment,
+    *,
+    walls: Walls,
+    limits: Limits | None = None,
+    terms: GradingTerms | None = None,
+    only: Collection[str] | None = None,
+    failed: Collection[str] = (),
+    listener: Listener = lambda _kind, _value: None,
+) -> Verdict:
+    """Grade one submission. `only` selects checks; those in `failed` have failed in an earlier process."""
+    terms = terms or GradingTerms()
+    version = submission.version or assignment.version
+    checks = [check for check in assignment.checks_for(version) if check.public or not terms.public_only]
+    checks = [check for check in checks if only is None or check.id in only]
+    stamp = f"{assignment.number}/{version}"
+    key = stream_key(stamp, terms.key, submission.student if terms.individual else "")
+    grading = _SubmissionRun(submission, assignment, key=key, terms=terms)
+    grading.failed |= set(failed)
+    with Box(walls, limits or Limits()) as box, grading:
+        if submission.source is not None:
+            box.put(assignment.file, submission.source, submission.helpers)
+            grading.load(box)
+        results = []
+        for check in checks:
+            listener("check", check.id)
+            results.append(grading.grade(box, check))
+            listener("result", results[-1])
+    notes = (
+        f"pacelab {__version__}, {assignment.label}/{version}",
+        f"sandbox: {walls.describe()}" + (f"; {', '.join(grading.guards)}" if grading.guards else ""),
+        *walls.notes,
+    )
+    return verdict_of(
+        submission,
+        assignment,
+        results,
+        problems=(*submission.problems, *grading.problems),
+        notes=notes,
+        unreadable=grading.unreadable,
+    )
+
+
+def verdict_of(
+    submission: Submission,
+    assignment: Assignment,
+    results: Sequence[Result],
+    *,
+    problems: tuple[str, ...],
+    notes: tuple[str, ...] = (),
+    unreadable: bool = False,
+) -> Verdict:
+    """The verdict with these results."""
+    unsure = any(result.status == NOT_GRADED for result in results)
+    return Verdict(
+        student=submission.student,
+        assignment=assignment.number,
+        version=submission.version or assignment.version,
+        title=assignment.title,
+        points=round(sum(result.earned for result in results), 2),
+        total=sum(result.points for result in results),
+        status="rerun" if unsure else "graded",
+        results=tuple(results),
+        problems=problems,
+        notes=notes,
+        received=submission.received,
+        answers=submission.answers,
+        unreadable=unreadable and not unsure,
+    )
+
+
+class _SubmissionRun:
+    """The state of one submission while its checks run."""
+
+    def __init__(self, submission: Submission, assignment: Assignment, *, key: bytes, terms: GradingTerms) -> None:
+        self._submission = submission
+        self._assignment = assignment
+        self._key = key
+        self._time_factor = terms.time_factor
+        self._names: frozenset[str] = frozenset()
+        self._ready: AnySession | None = None
+        reason = UNREAD if submission.unread else "nothing that can be graded was handed in"
+        self._broken: str | None = None if submission.source is not None else reason
+        self._broken_status = NOT_GRADED if submission.unread else MISSING
+        self._proven: dict[str, str] = {}
+        """Name of a call that computed for long -> what counting its steps proved."""
+        self._unproven: dict[str, str] = {}
+        """The same if counting proved nothing in time: repeating it would use the time of all other checks."""
+        self._idle_s = IDLE_S
+        self._counted = 0
+        self._until = time.monotonic() + WALL_S * terms.time_factor
+        self._memory: dict[str, dict[str, Any]] = {}
+        self._boxes = ExitStack()
+        self._model_box: Box | None = None
+        self.failed: set[str] = set()
+        """Checks that did not give all of their points."""
+        self.problems: list[str] = []
+        self.guards: tuple[str, ...] = ()
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether no check could run."""
+        return self._broken is not None
+
+    def __enter__(self) -> _SubmissionRun:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._ready is not None:
+            self._ready.close()
+        self._boxes.close()
+
+    def load(self, box: Box) -> None:
+        """Import the file once to see what it defines. The first check that can use the process gets it."""
+        for counted in (False, True):
+            with self._context(box, counted=counted) as context:
+                try:
+                    self._names, process = context.load()
+                    self.guards = context.guards
+                    if counted:
+                        process.close()
+                    else:
+                        self._ready = process
+                except NeedsCount:
+                    self._counted += 1
+                    continue
+                except (NotGraded, GraderError, HostError) as failure:
+                    self._broken, self._broken_status = str(failure), NOT_GRADED
+                except StudentFailure as failure:
+                    self._broken, self._broken_status = str(failure), FAILED
+            break
+        if self._broken is not None:
+            self.problems.append(f"{self._assignment.file} cannot be imported: {self._broken}")
+            return
+        missing = [name for name in self._assignment.names if name not in self._names]
+        if missing:
+            found = ", ".join(sorted(self._names)[:20]) or "nothing"
+            self.problems.append(
+                f"{self._assignment.file} does not define {', '.join(missing)} (it defines {found}): "
+                "these earn no points; compare the spelling with the template"
+            )
+
+    def grade(self, box: Box, check: Check) -> Result:
+        """Run one check, if necessary again with steps counted."""
+        result = self._best_result(box, check)
+        if result.status != PASSED:
+            self.failed.add(check.id)
+        return result
+
+    def _reference(self, check: Check) -> tuple[str, ...]:
+        """The names that the check builds on and that fail their own checks."""
+        version = self._submission.version or self._assignment.version
+        wrong = tuple(
+            name
+            for name in check.builds_on
+            if self.failed & set(self._assignment.judged_by(name, version)) - {check.id}
+        )
+        if set(check.needs) <= set(wrong):  # the code that the check judges stays the student's
+            return tuple(name for name in wrong if name not in check.needs)
+        return wrong
+
+    def _best_result(self, box: Box, check: Check) -> Result:
+        if self._broken is not None:
+            return result_of(check, self._broken_status, no_points(got=self._broken))
+        missing = [name for name in check.needs if name not in self._names]
+        if missing:
+            return result_of(check, MISSING, no_points(f"{', '.join(missing)} in your file", "it is not defined"))
+        if time.monotonic() > self._until:
+            return result_of(
+                check, NOT_GRADED, no_points(got="the time for this submission was used up: not graded, rerun")
+            )
+        reference = self._reference(check)
+        best = self._result(box, check, reference)
+        if reference and best.earned < check.points:  # the code may use more of its own parts than was asked for
+            own = self._result(box, check, ())
+            best = own if own.earned > best.earned else best
+        return best
+
+    def _result(self, box: Box, check: Check, reference: tuple[str, ...]) -> Result:
+        result = self._run(box, check, reference, counted=False)
+        return result if result is not None else self._counted_result(box, check, reference)
+
+    def _counted_result(self, box: Box, check: Check, reference: tuple[str, ...]) -> Result:
+        """A call computed for long: find out whether it is endless or only slow."""
+        if proven := self._proven.get(self._last_doing):
+            return result_of(check, FAILED, no_points("an answer", proven))
+        if unproven := self._unproven.get(self._last_doing):
+            return result_of(check, NOT_GRADED, no_points("an answer", unproven))
+        if self._counted >= MAX_COUNTED * max(1.0, self._time_factor):
+            return result_of(check, NOT_GRADED, no_points(got="too slow, again: not graded, rerun with --patience 4"))
+        self._counted += 1
+        result = self._run(box, check, reference, counted=True)
+        assert result is not None  # only an uncounted run asks for counting
+        return result
+
+    _last_doing = ""
+
+    def _run(self, box: Box, check: Check, reference: tuple[str, ...], *, counted: bool) -> Result | None:
+        started = time.monotonic()
+        with self._context(box, counted=counted, reference=reference) as context:
+            status, finding = FAILED, no_points()
+            try:
+                finding = check.run(context) or Finding(share=1.0, expected="", got="")
+                status = PASSED if finding.share >= 1 else PARTIAL if finding.share > 0 else FAILED
+            except NeedsCount as suspect:
+                self._last_doing = str(suspect).partition("(")[0]
+                return None
+            except WrongAnswer as wrong:
+                finding = wrong.finding
+            except (NotGraded, GraderError, HostError) as failure:
+                status, finding = NOT_GRADED, no_points("an answer", str(failure))
+                if counted and isinstance(failure, NotGraded):
+                    self._unproven[str(failure).partition("(")[0]] = f"as above: {failure}"
+            except StudentFailure as failure:
+                doing = str(failure).partition("(")[0]
+                if isinstance(failure, StepLimit):
+                    self._proven[doing] = f"{doing}() does not end, as was proven above: an endless loop?"
+                elif isinstance(failure, IdleTimeout):
+                    self._idle_s = IDLE_AGAIN_S
+                # The process died; it would die again.
+                elif counted and (not isinstance(failure, Raised) or failure.type in OUT_OF_MEMORY):
+                    self._proven[doing] = f"as above: {failure}"
+                finding = no_points("an answer", str(failure))
+            except Exception as error:  # a bug in our check, which did not expect this code
+                status, finding = NOT_GRADED, _check_crashed(error, context)
+            steps = context.steps
+        return result_of(
+            check,
+            status,
+            finding,
+            reference=reference,
+            steps=() if status == PASSED else tuple(steps),
+            printed="\n".join(context.printed),
+            seconds=time.monotonic() - started,
+        )
+
+    def _context(self, box: Box, *, counted: bool, reference: tuple[str, ...] = ()) -> CheckContext:
+        ready, self._ready = self._ready, None
+        if ready is not None and (counted or reference):  # it started without; two processes at once would share a user
+            ready.close()
+            ready = None
+        return CheckContext(
+            box=box,
+            ready=ready,
+            file=self._assignment.file,
+            key=self._key,
+            first_number=os.getpid() % SLOTS * PROCESSES_PER_SUBMISSION,
+            counted=counted,
+            time_factor=self._time_factor,
+            idle_s=self._idle_s,
+            memory=self._memory,
+            reference=reference,
+            model=partial(self._model, box),
+        )
+
+    def _model(self, like: Box) -> tuple[Box, str]:
+        """A separate box with the model solution, and its text."""
+        if self._model_box is None:
+            self._model_box = self._boxes.enter_context(Box(like.walls, like.limits))
+            self._model_box.put(self._assignment.file, self._assignment.model)
+        return self._model_box, self._assignment.model
+
+
+def _check_crashed(error: Exception, context: CheckContext) -> Finding:
+    """Describes an exception in a check. It is no verdict on the code that caused it."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = "" if place is None else f" in {place.tb_frame.f_code.co_name}, line {place.tb_lineno}"
+    last = f" after {context.steps[-1]}" if context.steps else ""
+    failed = f"the check itself failed{last}: {type(error).__name__}: {error}{where}: not graded; please report it"
+    return no_points("a check that handles every answer", failed)

@@ -1,0 +1,7 @@
+"""Text and values from outside, made safe to print, compare and read.
+
+printable    text for terminals, reports and tables
+answers      values that a student's process sends
+source_file  the bytes of a file as text
+advice       what to do about an exception
+"""

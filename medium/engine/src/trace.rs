@@ -1,0 +1,137 @@
+//! The tracer records everything that happens on the air, for figures, captures and tests.
+//!
+//! Stations are evaluated lazily (see `station`), so records are added out of order and sorted when they are taken.
+
+use crate::event_queue::Ns;
+use crate::frame::{Header, Kind};
+use crate::ids::{PacketId, StationId};
+
+/// What happened at a station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TraceEvent {
+    /// Began to send an RTS; value: its airtime in ns.
+    SendRts,
+    /// Began to send a CTS; value: its airtime in ns.
+    SendCts,
+    /// Began to send data; value: its airtime in ns.
+    SendData,
+    /// Began to send an ACK; value: its airtime in ns.
+    SendAck,
+    /// The receiver locked on a frame from the peer; value: when it ends.
+    Lock,
+    /// Decoded a frame from the peer.
+    Decode,
+    /// A frame from the peer destroyed the one being received.
+    Collide,
+    /// The locked frame survived a frame from the peer.
+    Capture,
+    /// A frame ended that could not be decoded.
+    Garbled,
+    /// Drew a backoff; value: slots.
+    Backoff,
+    /// Set its NAV; value: until when.
+    Nav,
+    /// Began an extended interframe space; value: until when.
+    Eifs,
+    /// Sent no CTS for an RTS of the peer.
+    RefuseCts,
+    /// Did not send its data although the CTS was received.
+    HoldData,
+    /// An exchange with the peer failed and will be repeated; value: the larger retry counter.
+    Retry,
+    /// Dropped a packet after the last RTS; value: the packet.
+    DropRts,
+    /// Dropped a packet after the last data frame; value: the packet.
+    DropData,
+    /// Dropped a packet because the interface queue was full; value: the packet.
+    DropQueue,
+}
+
+/// One record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceRecord {
+    /// When.
+    pub at: Ns,
+    /// Where.
+    pub station: StationId,
+    /// What.
+    pub what: TraceEvent,
+    /// The other station, if any.
+    pub peer: Option<StationId>,
+    /// See `TraceEvent`.
+    pub value: u64,
+}
+
+/// A frame that was sent, with the fields of its header; for captures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentFrame {
+    /// When it began.
+    pub at: Ns,
+    /// The transmitter.
+    pub station: StationId,
+    /// The receiver; None: all.
+    pub to: Option<StationId>,
+    /// What it is.
+    pub kind: Kind,
+    /// How long it lasts.
+    pub airtime_ns: Ns,
+    /// Its duration field: the rest of the exchange after this frame.
+    pub duration_ns: Ns,
+    /// Its rate.
+    pub rate_bps: u32,
+    /// RTS and data: the packet, and the transmitter's number of the frame.
+    pub packet: PacketId,
+    /// See `packet`.
+    pub number: u32,
+}
+
+/// Collects records if it is switched on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tracer {
+    pub on: bool,
+    records: Vec<TraceRecord>,
+    frames: Vec<SentFrame>,
+}
+
+impl Tracer {
+    pub fn new(on: bool) -> Self {
+        Tracer { on, records: Vec::new(), frames: Vec::new() }
+    }
+
+    #[inline]
+    pub fn note(&mut self, at: Ns, station: StationId, what: TraceEvent, peer: Option<StationId>, value: u64) {
+        if self.on {
+            self.records.push(TraceRecord { at, station, what, peer, value });
+        }
+    }
+
+    /// Records a frame at its start.
+    #[inline]
+    pub fn sent(&mut self, at: Ns, airtime_ns: Ns, header: &Header) {
+        if self.on {
+            self.frames.push(SentFrame {
+                at,
+                station: header.from,
+                to: (header.to != StationId::BROADCAST).then_some(header.to),
+                kind: header.kind,
+                airtime_ns,
+                duration_ns: header.duration_ns.into(),
+                rate_bps: header.rate_bps,
+                packet: header.packet,
+                number: header.number,
+            });
+        }
+    }
+
+    /// All frames so far, by time.
+    pub fn take_frames(&mut self) -> Vec<SentFrame> {
+        std::mem::take(&mut self.frames)
+    }
+
+    /// All records so far, by time, then station.
+    pub fn take(&mut self) -> Vec<TraceRecord> {
+        let mut records = std::mem::take(&mut self.records);
+        records.sort_by_key(|record| (record.at, record.station));
+        records
+    }
+}

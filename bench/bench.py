@@ -33,7 +33,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=5, help="pairs of runs per ratio (default 5)")
     parser.add_argument("--smoke", action="store_true", help="one pair per ratio; a missed target is no failure")
     parser.add_argument("--readme", action="store_true", help="write README's sentence on speed from what was measured")
-    parser.add_argument("--large", action="store_true", help="ns-2 on 1,000 and 2,000 nodes, too: minutes more")
+    parser.add_argument("--large", action="store_true", help="also ns-2 on 1,000 and 2,000 nodes (minutes more)")
     given = parser.parse_args()
     pairs = 1 if given.smoke else given.pairs
     if pairs < 1:

@@ -1,4 +1,4 @@
-"""The tables of docs/validation.md, made anew from the cases that tests/conformance holds to their bands.
+"""The tables of docs/validation.md, made again from the cases that tests/conformance holds to their bands.
 
 python bench/validation.py             write the tables into docs/validation.md (about 2 minutes on 2 cores)
 python bench/validation.py rows        print every row: ours, the reference, how far

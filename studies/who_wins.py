@@ -315,7 +315,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"from 1 on (default: {SEEDS})")
     given = parser.parse_args()
     if (given.rows is None) != bool(given.tables):
-        parser.error("allowed is a file of rows or --tables FILE")
+        parser.error("give a file of rows or --tables FILE")
     if given.tables:
         given.tables.write_text(render_markdown(read_csv(STORE)), encoding="utf-8")
         return

@@ -7,7 +7,7 @@ Without `handover`:
 
     statistics      1,000 active flows on one Open vSwitch, counters each second: below 20 % of one core
     first packet    round trip of a new flow's first packet, from switch to switch: below 20 ms at the median
-    killed          the controller is killed with all flows active: none stops; started anew it finds them all again
+    killed          the controller is killed with all flows active: none stops; started again it finds them all again
 
 Open vSwitch's own datapath in user space, namespaces of its own; switches, hosts and controller run at nice -10, ahead
 of other work. Each flow is two datagrams a second from a port of its own. Exit code 1 if a target is missed, 3 if this

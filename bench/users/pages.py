@@ -1,6 +1,6 @@
 """The demonstrations' pages in headless Chromium: `.venv/bin/python bench/users/pages.py [--seconds 600]`.
 
-Two pages with 8 nodes each, 20 updates/s: one in which the engine runs a chain anew at every update, and one that
+Two pages with 8 nodes each, 20 updates/s: one in which the engine runs a chain again at every update, and one that
 follows a network (a stand-in for mediumd's stream, through our server). Their memory after garbage collection must not
 grow.
 Before that: first paint and the answer to a moved slider, of every demonstration. Exit code 1 if a target is missed, 3

@@ -334,10 +334,10 @@ def test_a_broken_source_tree_is_refused_with_the_remedy(tmp_path: Path, fault: 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 @pytest.mark.parametrize(
-    ("before", "python", "anew"), [("", "3.11", False), ("/old", "3.11", True), ("", "3.13", True)]
+    ("before", "python", "again"), [("", "3.11", False), ("/old", "3.11", True), ("", "3.13", True)]
 )
 def test_an_environment_that_was_moved_or_whose_python_is_newer_is_made_anew(
-    tmp_path: Path, before: str, python: str, anew: bool
+    tmp_path: Path, before: str, python: str, again: bool
 ) -> None:
     for name in ("uv.lock", "requirements.txt", "tools"):
         (tmp_path / name).symlink_to(ROOT / name)
@@ -355,7 +355,7 @@ def test_an_environment_that_was_moved_or_whose_python_is_newer_is_made_anew(
         text=True,
         check=True,
     )
-    assert ("venv --clear .venv" in ran.stdout) == anew, ran.stdout
+    assert ("venv --clear .venv" in ran.stdout) == again, ran.stdout
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")

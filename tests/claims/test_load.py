@@ -238,8 +238,8 @@ def test_load_refuses_a_papers_file(
 #
 # Tolerance. The stored mean is over n seeds, with half width h = t(n - 1) s / sqrt(n) of its 95 % interval; ours is
 # over the first k of the same seeds. If nothing changed, the two differ by chance, with standard deviation s sqrt(1
-# / k - 1 / n). Allowed are 4 of these: with some twenty checks one in a thousand runs of this test would fail by
-# chance if seeds were drawn anew, and they are not. A check whose seeds all agree (h = 0) must come out the same.
+# / k - 1 / n). Up to 4 of these are accepted: with some twenty checks one in a thousand runs of this test would fail by
+# chance if seeds were drawn again, and they are not. A check whose seeds all agree (h = 0) must come out the same.
 
 SAMPLE = {
     "fu-drops": 3,

@@ -98,7 +98,7 @@ def test_reproduce_writes_results_and_figures(claim_text: str, tmp_path: Path) -
 
 
 def test_stored_numbers_are_judged_by_the_claim_as_it_is(claim_text: str) -> None:
-    """A band that was moved judges anew; a set-up or a measure that was changed has not been run."""
+    """A band that was moved judges again; a set-up or a measure that was changed has not been run."""
     (stored,) = reproduce([parse_claim(claim_text, "x")], jobs=1).stored
     assert outcome_of(parse_claim(claim_text, "x"), stored)["verdict"] == "reproduced"
     moved = parse_claim(claim_text.replace("[1.9, 2.1]", "[2.4, 2.5]").replace("paper: 2", "paper: 2.4"), "x")

@@ -201,7 +201,7 @@ def more_chains(routing: str) -> list[Case]:
 
 
 def hybrids() -> list[Case]:
-    """ns2-hybrid.csv: TCP-GAP's networks with their wired part, as a user asks for them. Over 200 s after 20, too."""
+    """ns2-hybrid.csv: TCP-GAP's networks with their wired part, as a user asks for them. Also over 200 s after 20 s."""
     from pacelab import Experiment
     from pacelab.experiment.air_config import compile_air
 

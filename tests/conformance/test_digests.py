@@ -66,7 +66,7 @@ def test_results_keep_their_bytes(rows: list[dict[str, str]], tmp_path: Path) ->
     changed = [row["case"] for row in rows if digests.digests(json.loads(row["case"]), tmp_path) != parts(row)]
     assert changed == [], (
         "these cases have other results than before. If a change is meant to have them, "
-        f"`python {SCRIPT}` records all anew, and the commit says why; else it changed too much"
+        f"`python {SCRIPT}` records all again, and the commit says why; else it changed too much"
     )
 
 
@@ -88,7 +88,7 @@ def unlike(recorded: list[dict[str, Any]], run: list[dict[str, Any]]) -> str:
     named = [f"{len(cases)} {what}, the first: {cases[0]}" for what, cases in (("new", new), ("gone", gone)) if cases]
     return (
         f"cases of tests/data/digests.csv: {'; '.join(named) or 'in another order'}: "
-        f"`python {SCRIPT}` records all anew; in `git diff` no line of another case may change"
+        f"`python {SCRIPT}` records all again; in `git diff` no line of another case may change"
     )
 
 

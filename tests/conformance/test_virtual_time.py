@@ -37,8 +37,8 @@ def plans() -> list[Plan]:
 
 @pytest.mark.parametrize("plan", plans(), ids=lambda plan: plan.name)
 def test_real_linux_agrees_with_the_simulator(plan: Plan) -> None:
-    for what, mend in missing_for_uml():
-        pytest.skip(f"no {what} here: {mend}")
+    for what, remedy in missing_for_uml():
+        pytest.skip(f"no {what} here: {remedy}")
     simulated = run_many(replace(plan, runs=SEEDS).experiments("sim"), jobs=1)
     real = run_many([one.vary(where="uml") for one in plan.experiments("hwsim")], jobs=1)
     assert all(result.run["fidelity"] == "valid" for result in real)

@@ -12,7 +12,7 @@ import pytest
 from pacelab import Experiment, run
 from pacelab.cli.main import main
 
-# The examples of docs/own-code.md run as they stand there.
+# The examples of docs/own-code.md run unchanged.
 
 OWN_CODE = (Path(__file__).parents[2] / "docs" / "own-code.md").read_text("utf-8")
 CORNER, TRAFFIC = re.findall(r"```yaml\n(.*?)```", OWN_CODE, re.DOTALL)

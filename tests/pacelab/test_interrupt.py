@@ -24,7 +24,8 @@ needs_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/
 needs_ps = pytest.mark.skipif(shutil.which("ps") is None, reason="no ps here: apt install procps")
 
 WELL_UNDER_WAY_S = 0.7
-"""Of processor time, of each process that computes: it tells how far on a busy machine, too. Imports take 0.2."""
+"""Of processor time, of each process that computes: it shows the progress also on a busy machine. Imports take 0.2 "
+"s."""
 ENDLESS = ["--seconds", "100000", "--out", "out"]
 
 

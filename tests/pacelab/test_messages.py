@@ -24,7 +24,7 @@ FORM = re.compile(
     r"options are)\b"
 )
 """Each message has one of these: what is valid, or what to do."""
-OLD = re.compile(r"\ballowed (is|are)\b|\bcame\b|\bmend\b|\bof your own:|stands there")
+OLD = re.compile(r"\bcame\b|\bof your own:")  # tools/language has the rest
 
 COMMANDS = [
     ("run", "Missing argument 'TOPOLOGY'; give a name that `pacelab topologies` lists, or a file"),
@@ -125,7 +125,7 @@ COMMANDS = [
     ("run chain --pcap-snap 10", "--pcap-snap and --pcap-garbled need --pcap FILE"),
     ("run chain --pcap ''", "--pcap must be the path of a file or folder, not ''; perhaps a shell variable is unset"),
     ("run chain --out full", "--out must be a new or an empty folder;"),
-    ("run chain --out afile", "--out must be a new or an empty folder; '"),
+    ("run chain --out a-file.txt", "--out must be a new or an empty folder; '"),
     ("run hidden --hops 3", "topology 'hidden' has no option --hops; its options are: none"),
     ("run cell --direction down", "--direction must be up for topology 'cell', not down"),
     ("run cell --stations 26", "--stations must be a whole number from 1 to 25, not 26"),
@@ -363,7 +363,7 @@ def test_a_wrong_command_is_refused_in_one_line(
 ) -> None:
     (in_tmp / "full").mkdir()
     (in_tmp / "full/file").touch()
-    (in_tmp / "afile").touch()
+    (in_tmp / "a-file.txt").touch()
     assert main(shlex.split(command)) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

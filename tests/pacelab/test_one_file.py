@@ -213,7 +213,7 @@ def test_what_a_scheme_draws_from_shared_numbers_is_the_seeds(module: str, in_tm
     (in_tmp / "mine.py").write_text(DRAWING.format(module=module))
 
     def of(seed: int) -> pacelab.RunResult:
-        registry._load.cache_clear()  # as another process reads it: anew
+        registry._load.cache_clear()  # as another process reads it: again
         random.random()
         options = {"hops": 3}
         return pacelab.run(

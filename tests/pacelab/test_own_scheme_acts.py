@@ -1,4 +1,4 @@
-"""A scheme of one's own is said to have acted when it did, whatever its hooks count; what it fails of stops the run."""
+"""A user's scheme is reported to have acted when it did, whatever its hooks count; what it fails of stops the run."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def test_a_worker_with_other_code_refuses_before_it_reads_the_item() -> None:
 
 
 class OwnFile:
-    """As an experiment with a file of the user's, it is read anew wherever it is sent."""
+    """As an experiment with a file of the user's, it is read again wherever it is sent."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return Path.read_text, (Path("own.txt"),)

@@ -72,7 +72,7 @@ def test_runs_give_what_the_words_say(sentence: dict[str, Any], runs: Any) -> No
         values = [sum(values) / len(values)]
     print(sentence["id"], [round(value, 4) for value in values])
     told = f"{sentence['file']}: {sentence['words']!r}: {sentence['value']} is {values} for seeds {seeds}"
-    assert all(low <= value <= high for value in values), f"{told}: allowed is {low} to {high}"
+    assert all(low <= value <= high for value in values), f"{told}: must be from {low} to {high}"
 
 
 @pytest.mark.usefixtures("engine")
@@ -95,7 +95,7 @@ def test_every_sentence_is_bound_once() -> None:
 @pytest.mark.usefixtures("engine")
 def test_an_outcome_that_is_not_so_is_told(runs: Any) -> None:
     wrong = {"id": "wrong", "file": "README.md", "words": "PaceLab", "value": "hidden_off.sum", "between": [1e6, 2e6]}
-    with pytest.raises(AssertionError, match=r"allowed is 1000000.0 to 2000000.0"):
+    with pytest.raises(AssertionError, match=r"must be from 1000000.0 to 2000000.0"):
         test_runs_give_what_the_words_say(wrong, runs)
 
 

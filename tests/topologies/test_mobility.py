@@ -132,7 +132,7 @@ def test_random_waypoint_walks_at_the_speeds_asked_for_and_pauses() -> None:
 
 
 def test_random_waypoint_is_the_same_everywhere() -> None:
-    """Drawn once, on x86-64: numbers that another machine must find, too."""
+    """Drawn once, on x86-64: another machine must find the same numbers."""
     walk = random_waypoint(AREA, STARTS, slowest=1.0, fastest=4.0, pause_s=0.0, until_s=1.0, seed=7)[0]
     from random import Random
 

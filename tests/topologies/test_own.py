@@ -347,7 +347,7 @@ def test_own_python_topology_that_draws_is_one_network(module: str, in_tmp: Path
         "                            decode_m=250.0, sense_m=550.0)\n"
     )
     (in_tmp / "a.py").write_text(text)
-    (in_tmp / "b.py").write_text(text)  # as another process reads it: anew
+    (in_tmp / "b.py").write_text(text)  # as another process reads it: again
     before = random.getstate()
     places = [load_topology(name).nodes for name in ("a.py", "a.py", "b.py")]
     assert places[0] == places[1] == places[2]

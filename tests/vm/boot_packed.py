@@ -2,7 +2,7 @@
 
 python3 tests/vm/boot_packed.py build/pack/pacelab-amd64.qcow2 [SECONDS]
 
-The disk stays as it is. With the box beside it, its key is tried over SSH, too. Exit code 0: all of it worked.
+The disk stays as it is. With the box beside it, its key is also tried over SSH. Exit code 0: all of it worked.
 """
 
 from __future__ import annotations

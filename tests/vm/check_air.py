@@ -15,7 +15,7 @@ from radios import CHANNEL_MHZ, NEVER, Medium, Radios, at, inside, ip, mac
 
 # Standard, 802.11b: DIFS 50, 15.5 slots of 20, preamble 192 + 1536 * 8 / 2, SIFS 10, ACK 304 (us), 2 x 0.67 of way.
 LONE_BPS = 1472 * 8 / 7011.3e-6
-# Who is 400 m away is not sensed.
+# A station 400 m away is not sensed.
 HIDDEN = {"kind": "range", "decode_m": 250.0, "sense_m": 390.0, "capture_db": 10.0}
 
 
@@ -119,7 +119,7 @@ class Air(unittest.TestCase):
 
 LINE = [(0, 0), (200, 0), (400, 0)]
 FROM_THE_MIDDLE = [LINE[1], LINE[0], LINE[2]]
-# Who is 400 m away is neither decoded nor sensed.
+# A station 400 m away is neither decoded nor sensed.
 NETLINK_ROUTE, NETLINK_GENERIC = 0, 16
 
 

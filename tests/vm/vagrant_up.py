@@ -4,9 +4,9 @@
 
 With libvirt: KVM where it starts a stock kernel, else emulation. The box is made of Debian packages (vm/box/make) and
 added, in a Vagrant home of its own, under the name that the Vagrantfile asks for. As root, since libvirt's own daemon
-is started where there is none. What was said, line by line with its second, stands in build/vagrant/log-KIND/; at the
+is started where there is none. The output, line by line with its second, is in build/vagrant/log-KIND/; at the
 end all is destroyed. With `bare` nothing is prepared: Debian's packages, Python's and the crates come over the network,
-and the machine compiles PaceLab. `bare-wheel` has wheels in dist/, `prepared` the packages in the box, too.
+and the machine compiles PaceLab. `bare-wheel` has wheels in dist/, `prepared` also the packages in the box.
 
 MININET_WIFI_SOURCES names a folder with the archives of vm/mininet-wifi.txt, for where GitHub is out of reach; then
 half a download comes first, which must cost nothing but Mininet-WiFi.
@@ -160,7 +160,7 @@ class Scenario:
             self.environment["MININET_WIFI_SOURCES"] = str(half)
 
     def up_beside_another(self) -> None:
-        """Another program has the port: it is said, and the next one serves."""
+        """Another program has the port: a message says so, and the next one is used."""
         with socket.socket() as other:
             other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             other.bind(("127.0.0.1", 8888))

@@ -230,7 +230,7 @@ def test_reports_contain_flows_with_measurements() -> None:
 
 def test_names_are_valid_in_urls() -> None:
     assert own_name("GA") == "GA"
-    with pytest.raises(ConfigError, match="--name .*, not 'a/b'"):
+    with pytest.raises(ConfigError, match=r"--name .*, not 'a/b'"):
         own_name("a/b")
 
 

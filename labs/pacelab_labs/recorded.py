@@ -1,10 +1,8 @@
-"""The cells on real hosts: the same experiment on a real back end, and what such runs gave where they were recorded.
+"""The cells "on real hosts": an experiment on a real back end, or its recorded result if the host has no such back end.
 
-And which back ends this host has.
-
-A recording is of run.json and host.json of runs on a real back end, a line of `recorded.json`, written by
-`python labs/record.py` on a host that has the back end: of each experiment the run with the median goodput, and the
-goodput of all. A simulated run never becomes a recording, nor does one that says of itself that it is not valid.
+A recording is a line of `recorded.json` with parts of run.json and host.json. `python labs/record.py` writes it on a
+host that has the back end. For each experiment it keeps the run with the median goodput and the goodput of all runs. A
+simulated run and a run whose fidelity is not "valid" never become a recording.
 """
 
 from __future__ import annotations
@@ -103,12 +101,14 @@ def record(
     where: str = "here",
     repeats: int = REPEATS,
 ) -> Path:
-    """Run on a real back end, `repeats` times with seeds 1, 2, ..., and keep what it gave; returns the file.
+    """Run on a real back end, `repeats` times with seeds 1, 2, ..., and keep the results; returns the file.
 
-    Raises ConfigError for a back end without real hosts, HostError when runs are not valid: the host was too busy.
+    Raises ConfigError for a back end without real hosts, and HostError if the host was too busy for valid runs.
     """
     if back_end not in REAL:
-        raise ConfigError(f"recording on {back_end!r}: allowed is one of {', '.join(REAL)}; simulations are rerun")
+        raise ConfigError(
+            f"a recording's back end must be one of {', '.join(REAL)}, not {back_end!r}; simulations need no recording"
+        )
     runs: list[dict[str, Any]] = []
     host: dict[str, Any] = {}
     for experiment in experiments:
@@ -138,8 +138,8 @@ def _valid_run(name: str, experiment: Experiment) -> RunResult:
         if result.run["fidelity"] == "valid":
             return result
     raise HostError(
-        f"recording {name!r}: {TRIES} runs were not valid, the last one {result.run['fidelity']}: "
-        "let this host do nothing else"
+        f"recording {name!r}: {TRIES} runs were not valid, the last one was {result.run['fidelity']}; "
+        "stop other programs on this host and try again"
     )
 
 
@@ -150,7 +150,9 @@ def read_recordings(back_end: str, file: Path | None = None) -> dict[str, Record
         return {}
     document = json.loads(file.read_text(encoding="utf-8"))
     if document["version"] != VERSION:
-        raise ConfigError(f"{file}: version {document['version']}: allowed is {VERSION}; labs/record.py records anew")
+        raise ConfigError(
+            f"{file}: version must be {VERSION}, not {document['version']}; record again with labs/record.py"
+        )
     return {recording["name"]: recording for recording in document["recordings"] if recording["backend"] == back_end}
 
 

@@ -22,7 +22,7 @@ SHORT = Experiment(topology="hidden", duration_s=1)
 
 
 def test_simulation_is_never_recorded(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="allowed is one of tap, hwsim"):
+    with pytest.raises(ConfigError, match="back end must be one of tap, hwsim, not 'sim'"):
         recorded.record("x", "sim", (SHORT,), tmp_path / "recorded.json")
 
 
@@ -72,7 +72,9 @@ def test_recording_keeps_the_median_of_valid_runs(monkeypatch: pytest.MonkeyPatc
 
 def test_recording_on_a_busy_host_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(recorded, "run", lambda _: SimpleNamespace(run={"fidelity": "invalid"}))
-    with pytest.raises(HostError, match="5 runs were not valid, the last one invalid: let this host do nothing else"):
+    with pytest.raises(
+        HostError, match="5 runs were not valid, the last one was invalid; stop other programs on this host"
+    ):
         recorded.record("lab9.some", "tap", (SHORT,), tmp_path / "recorded.json")
     assert not list(tmp_path.rglob("*.json"))
 

@@ -198,7 +198,7 @@ lab.table(
 
 # %% [markdown]
 # Pacing prevents the contention that AODV misinterprets. This is useful, because such routing protocols exist. But
-# whoever quotes "42 %" should add "with AODV".
+# if you quote "42 %", add "with AODV".
 #
 # ## Explore
 

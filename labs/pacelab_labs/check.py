@@ -25,6 +25,7 @@ from pacelab_labs.exercise import (
     Outcome,
     call_limited,
     complain_about_number,
+    complain_about_parameters,
     cut_prints,
     show,
 )
@@ -83,6 +84,8 @@ def _hint_alone(complaint: str) -> str:
 def _try_cases(exercise: Exercise, work: Any, *, told: bool) -> str:
     if not callable(work):
         return f"expected a function that returns {exercise.asks}; got {show(work)}."
+    if complaint := complain_about_parameters(work, exercise.cases[0].arguments):
+        return complaint
     for case in exercise.cases:
         # A copy: a function that empties its list must not change the arguments of the next try.
         outcome = call_limited(work, deepcopy(dict(case.arguments)), limit_s=LIMIT_S)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import ctypes
+import inspect
 import io
 import math
 import sys
@@ -59,6 +60,8 @@ def call_limited(function: Callable[..., Any], arguments: dict[str, Any], *, lim
     The first `MOST_YIELDED` values of a generator are taken in that thread, because a generator's body is also the
     student's code. They become a list.
     """
+    if complaint := complain_about_parameters(function, arguments):
+        return Outcome(failure=complaint)
     found: list[Outcome] = []
     thread = threading.Thread(target=_run, args=(function, arguments, found), daemon=True, name="pacelab-check")
     with _nobody_answers():
@@ -185,6 +188,24 @@ class Exercise:
     """Replaces the cases: tries the work, returns a complaint or an empty text. A line that begins with VALUE is
     shown from the third try on."""
     praise: str = ""
+
+
+def complain_about_parameters(function: Callable[..., Any], arguments: Mapping[str, Any]) -> str:
+    """What is wrong with the names of a function's parameters; empty if nothing is.
+
+    Labs and grading call a student's function by keyword.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a built-in function may have none
+        return ""
+    try:
+        signature.bind(**arguments)
+    except TypeError:
+        name = getattr(function, "__name__", "your function")
+        right, wrong = (", ".join(names) or "none" for names in (arguments, signature.parameters))
+        return f"the parameters of {name} must be {right}, not {wrong}. Keep the parameters' names."
+    return ""
 
 
 def complain_about_number(value: Any, *, none: str = "does every path return the result?") -> str:

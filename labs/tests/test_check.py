@@ -51,7 +51,6 @@ def test_check_passes_what_is_right(capsys: pytest.CaptureFixture[str]) -> None:
         (lambda **_: 10**400, "it must be a single number (int too large to convert to float)"),
         (lambda **_: 10**5000, "got int of thousands of digits; it must be a single number"),
         (lambda **_: 1 / 0, "it raised ZeroDivisionError: division by zero"),
-        (lambda x: x, "it raised TypeError"),
         (lambda **_: exit(3), "it raised SystemExit: 3"),
         (lambda **_: input("goodput? "), "it raised EOFError: input() does not work in a check"),
         (lambda **_: 5, "got 5, which is too small."),
@@ -96,6 +95,27 @@ def test_hint_says_the_direction_or_the_unit(got: float, hint: str) -> None:
 
 def test_check_of_something_that_is_no_function() -> None:
     assert "expected a function that returns the goodput in bit/s; got int 3" in complaint(3)
+
+
+@pytest.mark.parametrize(
+    ("work", "found"),
+    [(lambda d, p, s: d * p * 8 / s, "d, p, s"), (lambda: 1, "none"), (lambda seconds, *rest: 1, "seconds, rest")],
+)
+def test_check_of_a_function_with_renamed_parameters_names_the_parameters(work: Callable[..., Any], found: str) -> None:
+    work.__name__ = "goodput_bps"
+    assert complaint(work) == (
+        f"✗ lab0.goodput: the parameters of goodput_bps must be delivered_pkts, payload_bytes, seconds, not {found}. "
+        "Keep the parameters' names."
+    )
+
+
+def test_check_of_a_method_with_a_renamed_parameter_names_the_parameter() -> None:
+    class Renamed(Pacer):
+        def measured(self, new: Sample) -> None:  # type: ignore[override]
+            self.interval_s = new.rtt_s
+
+    told = complaint(Renamed, "lab4.pacer")
+    assert "the parameters of measured must be sample, not new. Keep the parameters' names." in told
 
 
 def test_check_names_the_students_own_line() -> None:

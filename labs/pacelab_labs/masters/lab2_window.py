@@ -7,6 +7,9 @@
 #
 # **You need** lab 1. **Time:** 90 minutes (about one minute of computing).
 #
+# **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
+# Cell*. Then run your cell.
+#
 # The lab follows [Fu et al. 2005] and uses their setting: a chain without a wired part, 2 Mbit/s, and a minimum
 # retransmission timeout of 1 s.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 KBPS = 1e-3
 MOST_WITHIN, MOST_ABOVE = 4, 8
-"""Names of lines that a panel has room for; that stand above it; more stand beside it."""
+"""How many line names fit inside a panel, and how many above it. More names are placed beside the panel."""
 LINES = ("-", "--", ":", "-.")
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#7f7f7f", "#f0e442")
 HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
@@ -53,7 +53,7 @@ def _numbers_by_name(value: Any) -> dict[str, float]:
 
 
 def _named_value(value: Any) -> tuple[str, float] | None:
-    """A line to compare with."""
+    """A reference line: its label and value."""
     if value is None:
         return None
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:

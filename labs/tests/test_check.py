@@ -226,7 +226,7 @@ UNWRITTEN = "measured is not written yet: replace its `raise lab.Todo`, run that
 
 
 CLASSES = ("link_red", "pacer")
-"""What these exercises ask for; all others ask for a function."""
+"""These exercises ask for a class. All others ask for a function."""
 STRANGE = (None, "x", [1], {"a": 1}, (1, 2), ([[1]], [2]), 10**400, 10**5000, [10**400], math.nan, np.zeros(3), print)
 
 
@@ -258,7 +258,7 @@ def test_an_async_def_is_told_so_without_a_warning(recwarn: pytest.WarningsRecor
 
 
 class Unshown:
-    """An object that a notebook's cell may define: what it says of itself is wrong."""
+    """An object whose repr raises an exception."""
 
     def __repr__(self) -> str:
         return self.name  # type: ignore[attr-defined, no-any-return]
@@ -367,7 +367,7 @@ def test_roles_check_explains_misconceptions() -> None:
 
 
 class Inverted(LinkLayer):
-    """It drops what is to pass."""
+    """Drops the packets that must pass."""
 
     average = 0.0
 
@@ -379,7 +379,7 @@ class Inverted(LinkLayer):
 
 
 class Silent(Inverted):
-    """The return is forgotten."""
+    """passes() has no return statement."""
 
     def passes(self) -> bool:
         return None  # type: ignore[return-value]
@@ -464,7 +464,7 @@ def test_what_is_nearly_right_is_told_what_it_lacks(name: str, work: Callable[..
 
 
 class Marking(LinkLayer):
-    """By the numbers for marking."""
+    """Uses the parameters for marking."""
 
     average = 0.0
 
@@ -501,7 +501,7 @@ class Shared(Pacer):
 
 
 class Forgetful(Shared):
-    """Eight round trips in the place of fifty."""
+    """Eight round trips instead of fifty."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -526,7 +526,7 @@ def test_a_class_that_is_nearly_right_is_told_what_it_lacks(name: str, work: typ
 
 
 def test_a_notebook_shows_errors_without_our_frames() -> None:
-    """IPython asks an exception for its own picture; a pacer that is still a TODO says so in its last line."""
+    """IPython asks an exception for its own text. The text of an unwritten pacer ends with TODO."""
     with pytest.raises(UserCodeError) as caught:
         run_pacer(Experiment(direction="down", duration_s=2), Unwritten)
     shown = "\n".join(caught.value._render_traceback_())

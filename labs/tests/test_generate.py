@@ -1,4 +1,4 @@
-"""A student's notebook has all that the master has, and nothing of its solutions."""
+"""A student's notebook has every cell of the master but no line of a solution."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MASTERS = sorted((ROOT / "labs/pacelab_labs/masters").glob("lab[0-9]*.py"))
 BARE = {"return", "else:", "pass", "try:"}
-"""Lines that say nothing, should a solution consist of them."""
+"""Lines too common to reveal a solution."""
 
 MASTER = """# %% [markdown]
 # # Title

@@ -253,7 +253,7 @@ def test_without_widgets_a_prediction_says_how_to_choose(monkeypatch: pytest.Mon
 
 
 def test_a_saved_notebook_has_figures_and_predictions_without_their_widgets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jupyter saves no widgets: of both stood there "Error displaying widget: model not found"."""
+    """Jupyter saves no widgets. Without our copy a page shows "Error displaying widget: model not found"."""
     pytest.importorskip("ipywidgets", reason="ipywidgets is missing: make notebooks installs it")
     seen: list[dict[str, str]] = []
 

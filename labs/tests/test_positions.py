@@ -1,4 +1,4 @@
-"""What a lab says of its controls holds wherever they stand."""
+"""A lab's sentences about its controls hold at every setting."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ Place = dict[str, Any]
 def places(
     master: str, most: int, explore: int = 0, also: Callable[[Place], bool] = lambda _place: True
 ) -> list[Place]:
-    """Settings of a lab's n-th exploration: `most` of them, drawn, and one more where none of these is `also` this."""
+    """`most` random settings of a lab's n-th exploration, and one for which `also` holds if none of them does."""
     tree = ast.parse(next(MASTERS.glob(f"{master}_*.py")).read_text("utf-8"))
     calls = sorted(
         (each for each in ast.walk(tree) if isinstance(each, ast.Call) and ast.unparse(each.func) == "lab.explore"),

@@ -366,9 +366,9 @@ class Medium:
 
 
 def test_a_controller_belongs_to_real_hosts_and_a_wired_side() -> None:
-    with pytest.raises(ConfigError, match="--controller with --backend sim"):
+    with pytest.raises(ConfigError, match="--controller needs --backend tap or hwsim, not sim"):
         Experiment(topology="two-gateways", controller="ryu")
-    with pytest.raises(ConfigError, match="allowed with a gateway"):
+    with pytest.raises(ConfigError, match="--controller ryu controls a wired side; use a topology with a gateway"):
         plan_of(topology="hidden", controller="ryu")
     assert "controller" not in Experiment().config()
     assert Experiment(topology="two-gateways", backend="tap", controller="ryu").routing == "static"

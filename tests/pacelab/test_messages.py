@@ -172,7 +172,7 @@ COMMANDS = [
     ),
     ("reproduce fu-fig2", "lists, or a file of your own, FILE.yaml, not 'fu-fig2'; did you mean 'fu-fig2c'?"),
     ("reproduce paper", "or an id that `pacelab claims` lists, or a file of your own, FILE.yaml, not 'paper'"),
-    ("reproduce fu --seeds 2000", "--seeds must be a whole number from 1 to 1000, not 2000"),
+    ("reproduce fu --seeds 20000", "--seeds must be a whole number from 1 to 10000, not 20000"),
     ("claims --paper xyz", "a paper (fu, le, lee, tcp-gap, vagp) or an id that `pacelab claims` lists, not 'xyz'"),
     ("new paper x", "new: the kind must be one of cc, pacer, link, scheme, topology, claim, not 'paper'"),
     ("new cc class", "new cc: 'class' is a Python keyword; choose another name"),

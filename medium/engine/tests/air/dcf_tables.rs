@@ -172,7 +172,7 @@ const DATA_LIMIT: Option<Failure> = Some(Failure::Data);
 
 /// Checks how each unicast packet ends, and the retry counter that each retry reports: the larger of the two.
 fn assert_ends(config: &AirConfig, packets: &[Packet], script: &str, retries: &[u64], ends: Ends) {
-    let rig = run_script(config.clone(), packets, script);
+    let mut rig = run_script(config.clone(), packets, script);
     let context = format!("{:?} {script}", config.radio.preset);
     let unicasts: Vec<u32> = packets.iter().filter(|packet| packet.to.is_some()).map(|packet| packet.id.0).collect();
     let found: Vec<_> = rig.done(0).into_iter().filter(|(id, _, _)| unicasts.contains(id)).collect();
@@ -181,6 +181,7 @@ fn assert_ends(config: &AirConfig, packets: &[Packet], script: &str, retries: &[
     assert_eq!(found, expected, "{context}");
     let counted: Vec<u64> = rig.seen(0, TraceEvent::Retry).into_iter().map(|(_, count)| count).collect();
     assert_eq!(counted, retries, "{context}");
+    assert_eq!(rig.air.counters(20_000 * MS, StationId(0)).retries, retries.len() as u64, "{context}");
 }
 
 #[test]

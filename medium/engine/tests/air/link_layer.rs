@@ -19,6 +19,7 @@ fn an_rts_and_data_without_rts_are_tried_7_times() {
             rig.start_at(5 * MS, 0, unicast(1, 1, 500)); // 1 hears nothing
             rig.run(2_000 * MS);
             assert_eq!(rig.done(0), [(1, 7, Some(failure))]);
+            assert!(rig.records.iter().all(|record| record.what != sent || record.peer == Some(StationId(1))));
             assert_eq!(rig.times(0, sent).len(), 7);
             assert_eq!(rig.times(0, TraceEvent::Retry).len(), 6);
         }
@@ -99,6 +100,8 @@ fn a_broadcast_is_sent_once_at_the_basic_rate_and_not_acknowledged() {
         rig.run(100 * MS);
         assert_eq!((rig.received(1), rig.received(2), rig.received(3)), (vec![1], vec![1], vec![]));
         assert_eq!(rig.seen(0, TraceEvent::SendData), [(5 * MS, airtime_us * US)]);
+        let record = rig.records.iter().find(|record| record.what == TraceEvent::SendData);
+        assert_eq!(record.map(|record| record.peer), Some(None), "a broadcast has no receiver");
         assert_eq!(rig.done(0), [(1, 1, None)]);
         assert!((1..4).all(|station| rig.times(station, TraceEvent::SendAck).is_empty()));
     }

@@ -1,4 +1,4 @@
-"""Makes the notebooks of the masters beside this file: a student's and an instructor's of each, without output.
+"""Makes two notebooks of each master, a student's and an instructor's, without output.
 
     python labs/generate.py [--out labs/notebooks] [MASTER ...]
 
@@ -8,12 +8,11 @@ A master is a Python file in cells (`# %%`, see any of them). In its code cells
     return ...                       the instructor's notebook has these lines, without the markers;
     # END SOLUTION                   the student's has `raise lab.Todo` in their place
 
-and a cell tagged "instructor" goes into the instructor's notebook only. A cell with a solution is tagged
-"exercise". The check of an exercise, in the same cell or a later one, makes that cell a "todo": there running the
-student's notebook stops until the exercise is done.
+A cell tagged "instructor" goes into the instructor's notebook only. A cell with a solution is tagged "exercise". A cell
+that checks an exercise is tagged "todo": the student's notebook stops there until the exercise is solved.
 
-A student's notebook that somebody has worked in is never overwritten; one that was only run is by another version of
-the lab, not by the same.
+A notebook that somebody has edited is never overwritten. A notebook that was only run is overwritten when the lab has a
+new version.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-# At its import jsonschema would make a parser of it, 2 s of processor time, for a format (IRI) that no notebook has.
+# When jsonschema finds this package, it builds a parser for a format (IRI) that no notebook has: 2 s of processor time.
 sys.modules.setdefault("rfc3987_syntax", None)
 
 import jupytext  # noqa: E402
@@ -36,7 +35,7 @@ BEGIN, END = "# BEGIN SOLUTION", "# END SOLUTION"
 INSTRUCTOR, EXERCISE, TODO = "instructor", "exercise", "todo"
 CHECK = "lab.check("
 LONGEST_CELL = 15
-"""Lines of a code cell: what is longer belongs into the package."""
+"""The most lines of a code cell; longer code belongs in the package."""
 HERE = Path(__file__).parent
 MASTERS = HERE / "pacelab_labs" / "masters"
 WHO = ("student", "instructor")
@@ -96,7 +95,9 @@ def _code(source: str, tags: list[str], who: str, where: str) -> Any:
     if inside:
         raise MasterError(f"{where}: {BEGIN!r} without {END!r}")
     if len(lines) > LONGEST_CELL:
-        raise MasterError(f"{where}: {len(lines)} lines, allowed are {LONGEST_CELL}: move logic into the package")
+        raise MasterError(
+            f"{where}: must have at most {LONGEST_CELL} lines, not {len(lines)}; move logic into the package"
+        )
     if solved:
         tags.append(EXERCISE)
     if any(line.startswith(CHECK) for line in lines):
@@ -105,15 +106,15 @@ def _code(source: str, tags: list[str], who: str, where: str) -> Any:
 
 
 def digest(notebook: Any) -> str:
-    """What a notebook's cells say, without output and numbers: to tell whether somebody worked in it."""
+    """A hash of the cells' sources, without their output: it shows whether somebody has edited the notebook."""
     said = json.dumps([[cell.cell_type, cell.source] for cell in notebook.cells])
     return hashlib.sha256(said.encode()).hexdigest()
 
 
 def write(notebook: Any, file: Path) -> bool:
-    """Write a notebook, unless there is one that somebody has worked in; returns whether it is there now.
+    """Write a notebook unless somebody has edited the file; returns whether the file now has these cells.
 
-    One that says the same stays with the output of its cells.
+    A file with the same cells keeps its output.
     """
     if file.exists():
         try:
@@ -149,7 +150,7 @@ def main(arguments: list[str] | None = None) -> int:
                 return 2
             if not written:
                 print(
-                    f"kept {file}: somebody has worked in it. Move it away to get the new version",
+                    f"kept {file}: somebody has edited it. Move the file away to get the new version",
                     file=sys.stderr,
                 )
     return 0

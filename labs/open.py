@@ -13,18 +13,18 @@ from importlib.util import find_spec
 from pathlib import Path
 
 ALLOW_ROOT = "--allow-root"
-"""JupyterLab's own option; for a container in which there is nobody else."""
+"""A JupyterLab option, for a container without other users."""
 
 
 def main(arguments: list[str]) -> int:
-    """Become JupyterLab; returns an exit code where that cannot be."""
+    """Replace this process by JupyterLab; returns an exit code if JupyterLab cannot start."""
     folder, options = Path(arguments[0]), arguments[1:]
     if find_spec("jupyterlab") is None:
         return complain("JupyterLab is not installed: `make notebooks` installs it")
     if not folder.is_dir():
         there = ", ".join(sorted(str(each) for each in folder.parent.glob("*/")))
         return complain(
-            f"there is no folder {folder}: " + (f"there is {there}" if there else "`make notebooks` makes it")
+            f"no such folder: {folder}; " + (f"choose one of {there}" if there else "`make notebooks` makes it")
         )
     if hasattr(os, "geteuid") and os.geteuid() == 0 and ALLOW_ROOT not in options:
         return complain(

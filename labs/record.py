@@ -1,10 +1,10 @@
-"""Records what the cells "on real hosts" show where a computer has no real back end: runs them on one that has.
+"""Records the results that the cells "on real hosts" show on a computer without a real back end.
 
     sudo python labs/record.py --backend tap [NAME ...]
     python labs/record.py --backend hwsim --where uml [NAME ...]
 
-Writes into labs/pacelab_labs/recorded.json. A simulated run is refused: recordings come from real hosts only.
-`--table` prints what is recorded as the table of docs/instructors.md, and runs nothing but `sim`.
+Run it on a host that has the back end. It writes into labs/pacelab_labs/recorded.json and refuses simulated runs.
+`--table` prints the recordings as the table of docs/instructors.md, and runs only `sim`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ PLANS = {
     ],
     "lab1.hidden": [Experiment(topology="hidden", rts=on, **UDP) for on in (False, True)],
 }
-"""The experiments of each such cell, as the lab has them (a test compares)."""
+"""The experiments of each such cell. A test compares them with the masters."""
 
 
 def main() -> int:
@@ -74,7 +74,7 @@ def main() -> int:
     given = parser.parse_args()
     unknown = sorted(set(given.names) - set(PLANS))
     if unknown:
-        parser.error(f"{unknown[0]!r}: allowed is one of {', '.join(PLANS)}")
+        parser.error(f"no such cell: {unknown[0]!r}; must be one of {', '.join(PLANS)}")
     if given.table:
         print(lab.expected_results({name: PLANS[name] for name in given.names or sorted(PLANS)}))
         return 0

@@ -1,12 +1,12 @@
-"""What the guided labs use beside runs and figures: interactive figures, predictions, self-checks, back ends.
+"""What the guided labs use besides runs and figures: interactive figures, predictions, self-checks, back ends.
 
-    lab.back_ends()                     what this host can run on, and how to get the rest
+    lab.back_ends()                     the back ends of this host, and how to get the others
     lab.explore(draw, hops=lab.slide()) a figure with controls
     lab.predict(question, {...})        a question to answer before the run that answers it
-    lab.check("lab4.fhd", function)     tries a student's work, says what was expected and what came
-    lab.on_real_hosts("lab1.hidden")    the same experiment on a real back end, or what such a run gave
+    lab.check("lab4.fhd", function)     tries a student's function and explains what is wrong
+    lab.on_real_hosts("lab1.hidden")    the same experiment on a real back end, or a recorded result
 
-Everything works without a browser, too: then figures are drawn once, at the controls' starting values.
+Everything also works without a browser: each figure is then drawn once, at the controls' starting values.
 ipywidgets is imported when a control is first shown (`make notebooks` installs it).
 """
 

@@ -1,4 +1,4 @@
-"""Who is on the air, and who reaches whom: timelines, what becomes of a link's frames, pictures of places."""
+"""Pictures of the air: timelines of transmissions, the fate of a link's frames, and positions with ranges."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @checked(experiments=list_of(Experiment, 1), from_ms=optional(number), to_ms=optional(number))
 def air(*experiments: Experiment, from_ms: float | None = None, to_ms: float | None = None) -> Picture:
-    """Who is on the air when, one timeline for each experiment; by default where something happens."""
+    """Which node transmits when, one timeline per experiment. By default shows an interval with transmissions."""
     panels = []
     lines = []
     for experiment in experiments:
@@ -38,7 +38,7 @@ def air(*experiments: Experiment, from_ms: float | None = None, to_ms: float | N
 
 @checked(experiments=list_of(Experiment, 1))
 def fates(*experiments: Experiment, sender: int, receiver: int) -> Table:
-    """What becomes of the frames by which `sender` reaches for `receiver`: RTSs where RTS/CTS is on, else data."""
+    """The fate of the first frames of each exchange from `sender` to `receiver`: RTSs with RTS/CTS, else data."""
     rows = []
     for experiment in experiments:
         a_node = int_between(0, len(experiment.network.nodes) - 1)
@@ -66,11 +66,11 @@ ROLES = {
     "both": ("#cc79a7", "P"),
     "neither": ("#bbbbbb", "."),
 }
-"""What a node is to a link -> colour and marker. "both": it senses the sender, and would disturb the receiver."""
+"""A node's role for a link -> colour and marker. "both": it senses the sender and would disturb the receiver."""
 
 
 def role(topology: Topology, node: int, sender: int, receiver: int, disturb_m: float) -> str:
-    """What `node` is to the link from `sender` to `receiver` (see `ROLES`), by distances alone.
+    """The role of `node` for the link from `sender` to `receiver` (see `ROLES`), from distances only.
 
     `disturb_m` is the link's interference range.
     Source: [fu] Sec. 3, Fig. 1, which takes the sense range for it.
@@ -89,7 +89,7 @@ def role(topology: Topology, node: int, sender: int, receiver: int, disturb_m: f
 def link_roles(
     topology: Topology, sender: int, receiver: int, *, disturb_m: float | None = None, names: str = ""
 ) -> Picture:
-    """Who is hidden and who is exposed when `sender` sends to `receiver`; `names`: a letter for each node.
+    """Which nodes are hidden and which are exposed for this link. `names` has a letter for each node.
 
     `disturb_m` is the interference range of the link, m; None: as far as frames are sensed.
     """
@@ -99,7 +99,7 @@ def link_roles(
 def link_ranges(
     topology: Topology, sender: int, receiver: int, *, disturb_m: float | None = None, names: str = ""
 ) -> Picture:
-    """As `link_roles`, without what the nodes are: for an exercise that asks it."""
+    """Like `link_roles`, but without the roles, for the exercise that asks for them."""
     return _draw_link(topology, sender, receiver, disturb_m, names, tell=False)
 
 
@@ -136,7 +136,7 @@ def _draw_link(
 
 
 def _radio(topology: Topology, but: int | None = None) -> Callable[[Any], int]:
-    """A node with a radio, by its number; `but` is another one."""
+    """The number of a node with a radio, other than `but`."""
 
     def take(value: Any) -> int:
         found: int = int_between(0, len(topology.nodes) - 1)(value)
@@ -156,7 +156,7 @@ def _two_pairs(value: Any) -> Topology:
 
 @checked(result=instance_of(RunResult), topology=_two_pairs, alone_kbps=arguments.number)
 def pairs_picture(result: RunResult, topology: Topology, *, alone_kbps: float) -> Picture:
-    """Where the nodes of a `pairs` run stand, who senses whom, and what each pair gets against a lone sender."""
+    """The nodes of a `pairs` run, which nodes sense each other, and each pair's goodput against a lone sender."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.5, 3.6), layout="constrained")

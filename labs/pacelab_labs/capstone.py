@@ -38,22 +38,22 @@ from pacelab_labs.exercise import cut_prints
 from pacelab_labs.picture import Table
 
 PRACTICE = "practice"
-"""The word of the networks that everybody may try."""
+"""The word of the public practice networks."""
 GOODPUT, FAIRNESS, CALLS = 45.0, 30.0, 25.0
 AMBITION = 1.25
-"""Times NewReno's goodput for all points."""
+"""This multiple of NewReno's goodput earns all goodput points."""
 GOOD_MOS = 3.6
 """[vagp] Sec. III-A: about GSM's quality."""
 SILENCE = 0.2
 """Below this share of NewReno's goodput a network gains nothing."""
 LITTLE_ROOM = 0.02
-"""Fairness and quality (of a MOS of 1 to 3.6) that are this near to the best have no room to gain."""
+"""Fairness or call quality (MOS 1 to 3.6) this near to the best value has no room for improvement."""
 SECONDS = 12.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """What a pacer got. Rows of `networks`: name, points, goodput over NewReno's, Jain's index, the worst MOS."""
+    """A pacer's score. Rows of `networks`: name, points, goodput over NewReno's, Jain's index, the worst MOS."""
 
     name: str
     points: float
@@ -106,7 +106,7 @@ def networks(word: str = PRACTICE) -> list[tuple[str, Experiment]]:
 
 @checked(word=a_text)
 def score(pacer: type[Pacer], *, word: str = PRACTICE, name: str | None = None, watched: bool = True) -> Score:
-    """Run a pacer on the networks of `word`. Raises UserCodeError when it fails; `watched` as in `run_pacer`."""
+    """Run a pacer on the networks of `word`. Raises UserCodeError if the pacer fails; `watched` as in `run_pacer`."""
     rows = []
     for (title, experiment), newreno in zip(networks(word), _newreno(word), strict=True):
         with cut_prints():
@@ -126,14 +126,14 @@ def _newreno(word: str) -> tuple[Outcome, ...]:
 
 
 class Unpaced(Pacer):
-    """NewReno's own pace, in the place where the others are tried: what is in the way of packets is the same."""
+    """A pacer that never waits. It runs where other pacers run, so that packets take the same path."""
 
     def measured(self, sample: Sample) -> None:
-        """Nothing to do."""
+        """Set no interval."""
 
 
 class Outcome(NamedTuple):
-    """What a run is judged by."""
+    """The measured values that the score uses."""
 
     goodput_bps: float
     jain: float

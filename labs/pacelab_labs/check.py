@@ -1,9 +1,9 @@
 """Self-checks: try a student's work on cases with known results, and explain what is wrong.
 
-A check passes, or raises CheckFailed (or Todo, when there is nothing to check yet) with a text of a few lines: the
-case, what came, and a hint: for a mistake that is often made which one, else the direction. The value expected is told
-at the third try. It returns within seconds whatever the work does: an endless loop, an exception, NaN, a value of a
-wrong type.
+A check passes or raises CheckFailed (Todo if the work is not written yet). The text of CheckFailed has a few lines:
+the case, the student's result and a hint. The hint names the mistake if it is a common one, and else the direction.
+From the third try on the text also has the expected value. A check returns within seconds whatever the work does: an
+endless loop, an exception, NaN, a value of a wrong type.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from pacelab_labs.exercise import (
     Outcome,
     call_limited,
     complain_about_number,
+    complain_about_parameters,
     cut_prints,
     show,
 )
@@ -42,8 +43,8 @@ EXERCISES: Mapping[str, Exercise] = MappingProxyType(LAB0 | LAB1 | LAB2 | LAB3 |
 
 
 HINTS = 2
-"""So many failed tries of an exercise get a hint alone."""
-UNITS = {8: "8 times", 1e3: "a thousand times", 1e6: "a million times", 1e9: "a billion times"}
+"""The number of failed tries that get a hint without the expected value."""
+UNITS = {8: "8 times", 1e3: "1000 times", 1e6: "a million times", 1e9: "a billion times"}
 
 
 class SelfCheck:
@@ -55,10 +56,10 @@ class SelfCheck:
     def check(self, name: str, work: Any) -> None:
         """Check `work` (a function, a number, a class) as the exercise `name` asks.
 
-        Prints one line when all is well, else raises CheckFailed with the explanation, or Todo.
+        Prints one line if the work is right. Otherwise raises CheckFailed with the explanation, or Todo.
         """
         if name not in EXERCISES:
-            raise ConfigError(f"check {name!r}: allowed is one of {', '.join(EXERCISES)}")
+            raise ConfigError(f"no such check: {name!r}; must be one of {', '.join(EXERCISES)}")
         exercise = EXERCISES[name]
         told = self._failed[name] >= HINTS
         with cut_prints():
@@ -76,15 +77,17 @@ check = SelfCheck().check
 
 
 def _hint_alone(complaint: str) -> str:
-    """A trial's complaint without the line that tells the value."""
+    """A trial's complaint without the line with the expected value."""
     return "\n".join(line for line in complaint.split("\n") if not line.startswith(VALUE))
 
 
 def _try_cases(exercise: Exercise, work: Any, *, told: bool) -> str:
     if not callable(work):
-        return f"expected a function that returns {exercise.asks}; came {show(work)}."
+        return f"expected a function that returns {exercise.asks}; got {show(work)}."
+    if complaint := complain_about_parameters(work, exercise.cases[0].arguments):
+        return complaint
     for case in exercise.cases:
-        # A copy: work that empties its list must not change what the next attempt is given.
+        # A copy: a function that empties its list must not change the arguments of the next try.
         outcome = call_limited(work, deepcopy(dict(case.arguments)), limit_s=LIMIT_S)
         complaint = _judge(exercise, case, outcome)
         if complaint:
@@ -103,21 +106,21 @@ def _judge(exercise: Exercise, case: Case, outcome: Outcome) -> str:
     complaint = complain_about_number(outcome.value)
     if complaint:
         return complaint
-    came = float(outcome.value)
-    if math.isclose(came, case.expected, rel_tol=exercise.tolerance, abs_tol=1e-12):
+    got = float(outcome.value)
+    if math.isclose(got, case.expected, rel_tol=exercise.tolerance, abs_tol=1e-12):
         return ""
     for wrong, why in case.mistakes.items():
-        if math.isclose(came, wrong, rel_tol=1e-3, abs_tol=1e-12):
-            return f"came {came:.6g}: {why}"
-    return f"came {came:.6g}{_hint(came, case.expected)}"
+        if math.isclose(got, wrong, rel_tol=1e-3, abs_tol=1e-12):
+            return f"got {got:.6g}: {why}"
+    return f"got {got:.6g}{_hint(got, case.expected)}"
 
 
-def _hint(came: float, expected: float) -> str:
-    """In which direction it is wrong, or by which unit."""
-    if came * expected < 0:
+def _hint(got: float, expected: float) -> str:
+    """The direction in which the result is wrong, or the unit that it probably has."""
+    if got * expected < 0:
         return ": the sign is wrong."
     for factor, words in UNITS.items():
         for wrong, side in ((expected * factor, "large"), (expected / factor, "small")):
-            if expected and math.isclose(came, wrong, rel_tol=1e-3):
-                return f", which is {words} too {side}: a unit?"
-    return f", which is too {'large' if abs(came) > abs(expected) else 'small'}."
+            if expected and math.isclose(got, wrong, rel_tol=1e-3):
+                return f", {words} too {side}: check the units."
+    return f", which is too {'large' if abs(got) > abs(expected) else 'small'}."

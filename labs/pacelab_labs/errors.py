@@ -1,4 +1,4 @@
-"""What stops a notebook at an exercise. Both show as a short text in Jupyter, without a traceback."""
+"""The exceptions that stop a notebook at an exercise. Jupyter shows their short text without a traceback."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ class _Short(Exception):
 
 
 class Todo(_Short):
-    """An exercise that is not written yet. `raise lab.Todo` stands where your code belongs."""
+    """The exercise is not written yet. Replace `raise lab.Todo` with your code."""
 
     def __str__(self) -> str:
         return "TODO: " + (super().__str__() or self._what())
 
     def _what(self) -> str:
-        """By the function that raised it: the cell that calls it may be another one than the exercise's."""
+        """Names the function that raised Todo, because another cell than the exercise's may have called it."""
         name, trace = "<module>", self.__traceback__
         while trace is not None:
             name, trace = trace.tb_frame.f_code.co_name, trace.tb_next
         if name.startswith("<"):
-            return "write this cell; run it again when you have."
-        return f"{name} is not written yet: write it where it says `raise lab.Todo`, run that cell, and this one again."
+            return "write this cell, then run it again."
+        return f"{name} is not written yet: replace its `raise lab.Todo`, run that cell, then run this cell again."
 
 
 class CheckFailed(_Short):
-    """A self-check that failed; the text says what was expected and what came."""
+    """A self-check that failed; the text says what is wrong."""

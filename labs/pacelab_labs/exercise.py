@@ -1,6 +1,6 @@
-"""What an exercise is, and a student's code run for a limited time: what became of it, what is wrong with it.
+"""What an exercise is, and how a student's code is called with a time limit.
 
-Such a run never hangs, and raises only when it is stopped.
+Such a call never hangs. It raises an exception only if the user interrupts it.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import ctypes
+import inspect
 import io
 import math
 import sys
@@ -24,18 +25,18 @@ from pacelab.console import Interrupted
 from pacelab_labs.errors import Todo
 
 WAKE_S = 0.2
-"""How long a thread that is told to stop has for it, each time."""
+"""How long we wait for a thread to end after each request to stop."""
 WAKES = 3
 LIBRARIES = ("<frozen", *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
-"""An exception from in there is told by the student's line that called it."""
+"""If an exception comes from a library, the message names the student's line that called the library."""
 MOST_YIELDED = 1000
-"""So many values of a generator are taken: no exercise asks for as many."""
+"""The number of values taken from a generator; no exercise asks for so many."""
 MOST_PRINTED = 100_000
-"""So many characters of what a student's code prints are shown: a notebook that is sent megabytes drops the verdict."""
+"""The number of printed characters that are shown. A notebook that receives megabytes drops the verdict."""
 
 
 class _Stop(BaseException):
-    """Ends a loop that does not end; no `except Exception` catches it."""
+    """Ends an endless loop; `except Exception` does not catch it."""
 
 
 class Yielded(list[Any]):
@@ -44,20 +45,23 @@ class Yielded(list[Any]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of a call. Exactly one of `value`, `failure` and `todo` says so."""
+    """The result of a call. Exactly one of `value`, `failure` and `todo` is set."""
 
     value: Any = None
     failure: str = ""
-    """One or a few lines: the exception with the student's own line, or that time was up. Empty: it returned."""
+    """One or a few lines: the exception with the student's own line, or the time limit. Empty if the call returned."""
     todo: bool = False
-    """It is not written yet."""
+    """The function is not written yet."""
 
 
 def call_limited(function: Callable[..., Any], arguments: dict[str, Any], *, limit_s: float) -> Outcome:
     """Call `function(**arguments)` for at most `limit_s` seconds, in a thread of its own.
 
-    What a generator yields comes as a list, its first `MOST_YIELDED` values: they are the student's code, too.
+    The first `MOST_YIELDED` values of a generator are taken in that thread, because a generator's body is also the
+    student's code. They become a list.
     """
+    if complaint := complain_about_parameters(function, arguments):
+        return Outcome(failure=complaint)
     found: list[Outcome] = []
     thread = threading.Thread(target=_run, args=(function, arguments, found), daemon=True, name="pacelab-check")
     with _nobody_answers():
@@ -65,14 +69,14 @@ def call_limited(function: Callable[..., Any], arguments: dict[str, Any], *, lim
         try:
             thread.join(limit_s)
         except KeyboardInterrupt:
-            _stop(thread)  # else its loop goes on beside all that comes after
+            _stop(thread)  # otherwise its loop would run beside every later cell
             raise Interrupted("the check") from None
         stuck = thread.is_alive() and not _stop(thread)
     if stuck:
-        advice = "It cannot be stopped: restart the kernel (Kernel > Restart)."
-        return Outcome(failure=f"it had not returned after {limit_s:g} s. {advice}")
+        advice = "The check cannot stop it: restart the kernel (Kernel > Restart)."
+        return Outcome(failure=f"it did not return within {limit_s:g} s. {advice}")
     if not found or isinstance(found[0].value, _Stop):
-        return Outcome(failure=f"it had not returned after {limit_s:g} s: does a loop never end?")
+        return Outcome(failure=f"it did not return within {limit_s:g} s. Is there an endless loop?")
     return found[0]
 
 
@@ -85,7 +89,7 @@ class _Cut(io.TextIOBase):
     def write(self, text: str) -> int:
         if self._left > 0:
             self._out.write(
-                text[: self._left] + ("" if len(text) < self._left else "\n... (what more is printed is not shown)\n")
+                text[: self._left] + ("" if len(text) < self._left else "\n... (further output is not shown)\n")
             )
             self._left -= len(text)
         return len(text)
@@ -96,17 +100,17 @@ class _Cut(io.TextIOBase):
 
 @contextlib.contextmanager
 def cut_prints() -> Iterator[None]:
-    """Of what is printed meanwhile the first `MOST_PRINTED` characters are shown."""
+    """Show only the first `MOST_PRINTED` characters printed inside the block."""
     with contextlib.redirect_stdout(_Cut(sys.stdout)):
         yield
 
 
 @contextlib.contextmanager
 def _nobody_answers() -> Iterator[None]:
-    """Makes `input` an error: a notebook that waits for an answer in a check takes no other cell."""
+    """Makes `input` an error: while a check waits for an answer, the notebook runs no other cell."""
 
     def refuse(*_: Any) -> str:
-        raise EOFError("input() in a check: nobody is there to answer")
+        raise EOFError("input() does not work in a check")
 
     before, builtins.input = builtins.input, refuse
     try:
@@ -119,8 +123,8 @@ def _run(function: Callable[..., Any], arguments: dict[str, Any], found: list[Ou
     try:
         value = function(**arguments)
         if isinstance(value, CoroutineType):
-            value.close()  # else Python warns, with a place in here
-            raise TypeError("nobody awaits it: write `def` in the place of `async def`")
+            value.close()  # otherwise Python warns and names this file
+            raise TypeError("the check does not await it: write `def` instead of `async def`")
         if isinstance(value, Iterator):
             value = (Yielded if isinstance(value, GeneratorType) else list)(islice(value, MOST_YIELDED))
         found.append(Outcome(value=value))
@@ -154,9 +158,9 @@ def describe(error: BaseException) -> str:
 
 
 LIMIT_S = 3.0
-"""For a function of a few lines. Simulations of an exercise take far less."""
+"""Enough for a function of a few lines. The simulations of an exercise take far less."""
 VALUE = "  expected "
-"""So begins the line of a complaint that tells the value expected: a hint comes first."""
+"""The start of a complaint's line with the expected value, which the first tries do not show."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,9 +170,9 @@ class Case:
     arguments: Mapping[str, Any]
     expected: float
     source: str
-    """How the result was found without the formula asked for: by hand, from a paper."""
+    """How the result was found without the exercise's formula: by hand or from a paper."""
     mistakes: Mapping[float, str] = field(default_factory=dict)
-    """Wrong result -> the misconception that gives it."""
+    """Wrong result -> the misconception that leads to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,31 +183,51 @@ class Exercise:
     """In words, with unit: "the four-hop delay in seconds"."""
     cases: tuple[Case, ...] = ()
     tolerance: float = 1e-4
-    """Relative, of the cases: what the labs are graded by."""
+    """Relative tolerance of the cases. Grading uses the same."""
     trial: Callable[[Any], str] | None = None
-    """In place of cases: tries the work, returns a complaint or nothing. A line of it that begins with VALUE is told
-    at the third try."""
+    """Replaces the cases: tries the work, returns a complaint or an empty text. A line that begins with VALUE is
+    shown from the third try on."""
     praise: str = ""
 
 
-def complain_about_number(value: Any, *, none: str = "does it return its result, on every path?") -> str:
-    """What is wrong with a value that should be a finite number, or nothing; `none` is asked of one that is None."""
+def complain_about_parameters(function: Callable[..., Any], arguments: Mapping[str, Any]) -> str:
+    """What is wrong with the names of a function's parameters; empty if nothing is.
+
+    Labs and grading call a student's function by keyword.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a built-in function may have none
+        return ""
+    try:
+        signature.bind(**arguments)
+    except TypeError:
+        name = getattr(function, "__name__", "your function")
+        right, wrong = (", ".join(names) or "none" for names in (arguments, signature.parameters))
+        return f"the parameters of {name} must be {right}, not {wrong}. Keep the parameters' names."
+    return ""
+
+
+def complain_about_number(value: Any, *, none: str = "does every path return the result?") -> str:
+    """What is wrong with a value that must be a finite number; empty if nothing is. `none` explains a None."""
     if value is None:
-        return f"came None: {none}"
+        return f"got None: {none}"
     if isinstance(value, Yielded):
-        return f"came {list(value)!r:.60} by `yield`: a number is asked for, so write `return` in its place."
+        return f"got {list(value)!r:.60} by `yield`; it must be a number. Write `return` instead."
     if isinstance(value, bool) or not hasattr(value, "__float__"):
-        return f"came {show(value)}, which is no number."
+        return f"got {show(value)}; it must be a number."
     try:
         number = float(value)
-    except Exception as error:  # a class of the student's own may raise anything
-        return f"came {show(value)}, which is no single number ({error})."
-    if not isinstance(value, int | float) and not hasattr(value, "item"):  # NumPy's have one; a grader takes no others
-        return f"came {show(value)}: return a number of Python's own, float(...)"
+    except Exception as error:  # a student's class may raise anything
+        return f"got {show(value)}; it must be a single number ({error})."
+    if not isinstance(value, int | float) and not hasattr(
+        value, "item"
+    ):  # NumPy numbers have it; the grader takes no other types
+        return f"got {show(value)}; it must be an int or a float. Return float(...)."
     if math.isnan(number):
-        return "came NaN: a 0/0 or inf - inf on the way?"
+        return "got NaN. Is there a 0/0 or inf - inf in the calculation?"
     if math.isinf(number):
-        return f"came {number}: a division by something that became 0?"
+        return f"got {number}. Is there a division by a value that became 0?"
     return ""
 
 
@@ -213,7 +237,7 @@ def show(value: Any) -> str:
         text = repr(value)
     except ValueError:
         text = "of thousands of digits"
-    except Exception as error:  # a class of the student's own
+    except Exception as error:  # a student's class
         text = f"whose repr raises {type(error).__name__}"
     kind = "generator" if isinstance(value, Yielded) else type(value).__name__
     return f"{kind} {text if len(text) <= 60 else text[:57] + '...'}"

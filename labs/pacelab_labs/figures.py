@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 KBPS = 1e-3
 MOST_WITHIN, MOST_ABOVE = 4, 8
-"""Names of lines that a panel has room for; that stand above it; more stand beside it."""
+"""How many line names fit inside a panel, and how many above it. More names are placed beside the panel."""
 LINES = ("-", "--", ":", "-.")
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#7f7f7f", "#f0e442")
 HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
@@ -53,7 +53,7 @@ def _numbers_by_name(value: Any) -> dict[str, float]:
 
 
 def _named_value(value: Any) -> tuple[str, float] | None:
-    """A line to compare with."""
+    """A reference line: its label and value."""
     if value is None:
         return None
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
@@ -67,7 +67,7 @@ def bars(
 ) -> Picture:
     """A horizontal bar for each value; `reference` is a line to compare with, its label and value.
 
-    Every `looks` bars looks begin anew: bars of one flow look alike.
+    Bar styles repeat after `looks` bars, so that the bars of one flow look alike.
     """
     from matplotlib.figure import Figure
 
@@ -90,7 +90,7 @@ def draw_bars(
     reference: tuple[str, float] | None = None,
     looks: int = 8,
 ) -> None:
-    """As `bars`, into given axes."""
+    """Draw `bars` into the given axes."""
     numbers = list(values.values())
     low, top = min([*numbers, 0.0]), max([*numbers, reference[1] if reference else 0.0]) or 1.0
     step = 0.01 * (top - low)
@@ -111,13 +111,13 @@ def draw_bars(
 
 
 def show(value: float) -> str:
-    """A number as it stands beside its bar: three digits, whole from 100 on."""
+    """A number as the text beside its bar: three digits, a whole number from 100 on."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 @checked(results=runs_by_name, reference=_named_value)
 def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] | None = None) -> Picture:
-    """Goodput per flow of several runs, label -> run, in kbit/s; in words each run's sum and Jain's index, too."""
+    """Goodput per flow of several runs (label -> run) in kbit/s. The text also has each run's sum and Jain's index."""
     values = {
         f"{label}: {_ends(result, number)}": flow["goodput_bps"] * KBPS
         for label, result in results.items()
@@ -294,7 +294,9 @@ def curves(
     lines = {name: coerce(f"curves: line {name!r}", _line, values) for name, values in lines.items()}
     for name, values in lines.items():
         if len(values) != len(x):
-            raise ConfigError(f"curves: line {name!r} has {len(values)} values: allowed is one for each of {len(x)} x")
+            raise ConfigError(
+                f"curves: line {name!r} must have one value for each of the {len(x)} x values, not {len(values)}"
+            )
     figure = Figure(figsize=(7.5, 4.0), layout="constrained")
     ax = figure.subplots()
     for place, (name, values) in enumerate(lines.items()):
@@ -320,9 +322,9 @@ def curves(
 
 
 NOTHING = 1e-3
-"""What is less than this share of a figure's largest value is told as 0: nobody sees it in the picture either."""
+"""The text shows values below this share of the figure's largest value as 0. They are also invisible in the picture."""
 WIDE = 16
-"""From this ratio of the largest to the smallest x value on, the axis is logarithmic, if the steps grow, too."""
+"""The x axis is logarithmic if its largest value is at least this many times the smallest and the steps grow."""
 MOST_LETTERS = 72
 """Beneath an x axis, with a space after each value."""
 

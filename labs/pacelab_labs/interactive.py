@@ -1,9 +1,9 @@
-"""What a notebook's reader touches: a figure with controls, and a question to answer before the run that answers it.
+"""The interactive parts of a notebook: figures with controls, and predictions to make before a run.
 
-Each change of a control draws the figure anew, in well under a second. It is an image with a text beside it that says
-the same in numbers (it is the image's alternative text, too), so that nothing is told by the picture alone. Errors in
-the drawing function appear in the figure's place, in one line. A prediction has ranges to choose from, and the run's
-own number as the judge. IPython and ipywidgets are asked for when something is shown and not before.
+Each change of a control redraws the figure in well under a second. A text beside the figure gives the same numbers and
+is the image's alternative text, so that no fact is in the picture alone. If the drawing function raises an error, one
+line replaces the figure. A prediction offers ranges, and the run's measured number decides which range was right.
+IPython and ipywidgets are imported only when something is shown.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def widgets() -> Any:
 
 
 def slider(label: str, texts: Sequence[str], index: int, changed: Callable[[int], None]) -> Any:
-    """A slider over places in `texts`. ipywidgets' own has no name that a screen reader could tell."""
+    """A slider over the positions in `texts`. A screen reader finds no name in the slider of ipywidgets."""
     made = _slider_class()(label=label, texts=list(texts), index=index)
     made.observe(lambda change: changed(change["new"]), names="index")
     return made
@@ -60,15 +60,15 @@ def show(markup: str) -> None:
     display.display(display.HTML(markup))
 
 
-# Controls, described without a widget: the same description serves screen and test.
+# Controls are described without a widget, so that tests need no browser.
 
 MOST_PLACES = 10_000
-"""Of a slider: nobody finds one among more."""
+"""The most positions of a slider; nobody can find a value among more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """One control: its label and the values that it can take, `start` first shown."""
+    """One control: its label, its possible values, and `start`, the value shown first."""
 
     label: str
     values: tuple[Any, ...]
@@ -77,7 +77,7 @@ class Control:
     """"slide", "choice" or "switch"."""
 
     def widget(self, changed: Callable[[Any], None], value: Any) -> Any:
-        """The control on the screen, showing `value`; `changed` hears of each new one."""
+        """The control on the screen, showing `value`; it calls `changed` with each new value."""
         if self.kind == "slide":
             texts = [self.told(each) for each in self.values]
             return slider(self.label, texts, self.values.index(value), lambda at: changed(self.values[at]))
@@ -108,11 +108,13 @@ def slide(label: str, low: float, high: float, *, step: float = 1, start: float)
     whole = all(float(number).is_integer() for number in (low, high, step))
     if not (low < high and low <= start <= high):
         raise ConfigError(
-            f"slide {label!r}: from {low} to {high}, start {start}: allowed is from a lower number to a higher one, "
-            "with the start between them"
+            f"slide {label!r}: from {low} to {high}, start {start}: low must be below high, "
+            "and start must lie between them"
         )
     if (high - low) / step > MOST_PLACES:
-        raise ConfigError(f"slide {label!r}: from {low} to {high} in steps of {step}: allowed are {MOST_PLACES} steps")
+        raise ConfigError(
+            f"slide {label!r}: from {low} to {high} in steps of {step}: must be at most {MOST_PLACES} steps"
+        )
     values: list[float] = []
     for place in count():
         value = low + place * step
@@ -127,7 +129,7 @@ def slide(label: str, low: float, high: float, *, step: float = 1, start: float)
 def choice(label: str, values: Sequence[Any], *, start: Any = None) -> Control:
     """One of `values`, by name; by default the first one."""
     if start is not None and start not in values:
-        raise ConfigError(f"choice {label!r}: start {start!r}: allowed is one of {', '.join(map(str, values))}")
+        raise ConfigError(f"choice {label!r}: start must be one of {', '.join(map(str, values))}, not {start!r}")
     return Control(label, tuple(values), values[0] if start is None else start, "choice")
 
 
@@ -145,8 +147,8 @@ _A_PICTURE = instance_of(
     Picture, "a picture, as lab.series, lab.curves or lab.picture gives it, and `return` before it"
 )
 STALE = (
-    '<p role="alert"><b>This figure stands still: the kernel that drew it has ended. '
-    "Run this cell again, after those above it.</b></p>"
+    '<p role="alert"><b>This figure no longer reacts: its kernel has ended. '
+    "Choose Run &gt; Run All Above Selected Cell, then run this cell.</b></p>"
 )
 NO_CONTROLS = "<p>No controls: <code>make notebooks</code> installs ipywidgets.</p>"
 
@@ -162,22 +164,22 @@ class Exploration:
         self.values = {name: control.start for name, control in controls.items()}
         """The controls' values."""
         self.text = ""
-        """What the figure shows, in words; of a drawing that failed, the reason."""
+        """What the figure shows, in words, or why it was not drawn."""
         self.seconds: list[float] = []
-        """How long each drawing took, from the change of a control to the finished image."""
+        """The time of each drawing, from the change of a control to the finished image."""
         self.processor_s: list[float] = []
-        """The same in processor time, whatever else the computer does."""
+        """The processor time of each drawing, which does not depend on other programs."""
         self._markup = ""
         self._redraw()
 
     def set(self, **values: Any) -> str:
-        """Set controls by name, as moving them would; returns the figure's text."""
+        """Set controls by name, like moving them; returns the figure's text."""
         for name, value in values.items():
             if name not in self._controls:
-                raise ConfigError(f"control {name!r}: allowed is one of {', '.join(self._controls)}")
+                raise ConfigError(f"no such control: {name!r}; must be one of {', '.join(self._controls)}")
             if value not in self._controls[name].values:
                 allowed = self._controls[name].values
-                raise ConfigError(f"{name}={value!r}: allowed is one of {', '.join(map(str, allowed))}")
+                raise ConfigError(f"{name} must be one of {', '.join(map(str, allowed))}, not {value!r}")
         self.values |= values
         self._redraw()
         return self.text
@@ -237,8 +239,8 @@ def explore(draw: Draw, **controls: Control) -> Exploration:
     for name, control in controls.items():
         if not isinstance(control, Control):
             raise ConfigError(
-                f"explore: {name}={control!r:.60}: allowed is what lab.slide, lab.choice or lab.switch makes, "
-                f"as {name}=lab.slide({name!r}, 1, 5, start=1)"
+                f"explore: {name} must be a lab.slide, lab.choice or lab.switch, not {control!r:.60}; "
+                f"for example {name}=lab.slide({name!r}, 1, 5, start=1)"
             )
     return Exploration(draw, controls)
 
@@ -249,12 +251,12 @@ NO_BUTTONS = (
     "<p>No buttons: <code>make notebooks</code> installs ipywidgets. Without them "
     '<code>.choose("...")</code> behind the name of the prediction takes an answer\'s words.</p>'
 )
-TO_CHOOSE = "<p>To choose, run this cell again, after those above it.</p>"
+TO_CHOOSE = "<p>To choose, run the cells above, then this cell again.</p>"
 NOT_CHOSEN = "You made no prediction: choose one above, and let the result surprise you."
 
 
 class Verdict(str):
-    """A text that shows itself as it is at the end of a cell, without quotes."""
+    """A text that a cell shows without quotes."""
 
     __slots__ = ()
 
@@ -269,26 +271,26 @@ class Prediction:
         self.question = question
         self.answers = dict(answers)
         self.chosen: str | None = None
-        """The answer chosen, None as long as there is none."""
+        """The chosen answer, None if no answer is chosen."""
         self._keep: Callable[[str], None] = lambda _markup: None
 
     def choose(self, answer: str) -> None:
-        """Choose an answer, as clicking on it does."""
+        """Choose an answer, like a click on it."""
         if answer not in self.answers:
-            raise ConfigError(f"answer {answer!r}: allowed is one of {', '.join(map(repr, self.answers))}")
+            raise ConfigError(f"answer must be one of {', '.join(map(repr, self.answers))}, not {answer!r}")
         self.chosen = answer
         self._keep(self._listed() + TO_CHOOSE)
 
     @checked(measured=number)
     def against(self, measured: float) -> Verdict:
-        """What was predicted and what came, a text of two lines."""
+        """The measured value and the prediction, a text of two lines."""
         fits = [answer for answer, (low, high) in self.answers.items() if low <= measured < high]
-        came = f"Measured: {measured:.3g}" + (f", that is: {fits[0]}." if fits else ", outside of all answers.")
+        result = f"Measured: {measured:.3g}" + (f", that is: {fits[0]}." if fits else ", outside of all answers.")
         if self.chosen is None:
-            return Verdict(f"{came}\n{NOT_CHOSEN}")
+            return Verdict(f"{result}\n{NOT_CHOSEN}")
         if self.chosen in fits:
-            return Verdict(f"{came}\nAs you predicted.")
-        return Verdict(f"{came}\nYou predicted: {self.chosen}. What did you assume that the air does not do?")
+            return Verdict(f"{result}\nAs you predicted.")
+        return Verdict(f"{result}\nYou predicted: {self.chosen}. What did you assume that the air does not do?")
 
     def __repr__(self) -> str:
         return f"{self.question} [{' / '.join(self.answers)}]"

@@ -1,4 +1,4 @@
-"""The exercises of lab 1: capture and ranges, who disturbs whom, and what a medium with one queue does."""
+"""The exercises of lab 1: capture, interference range, hidden and exposed nodes, a medium with one queue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FIG1_M = {letter: 200.0 * place for place, letter in enumerate("ABCDEFGHI")}
 
 SENSE_M = 550.0
 CAPTURE_M = 356.0
-"""From farther than this a sender spares a frame over 200 m: 10 dB are the distance times 10^(10/40)."""
+"""A sender beyond this distance does not destroy a frame over 200 m: 10 dB are a factor of 10^(10/40) in distance."""
 
 _WHO: tuple[tuple[str, str, float, set[str], set[str], str], ...] = (
     # sender, receiver, interference range, hidden, exposed; by hand from the distances, sense range 550 m
@@ -26,7 +26,7 @@ _WHO: tuple[tuple[str, str, float, set[str], set[str], str], ...] = (
 def _try_roles(work: Any) -> str:
     """The student's `roles(sender_m, receiver_m, others_m, sense_m, disturb_m)` -> (hidden, exposed), sets of names."""
     if not callable(work):
-        return f"expected a function that returns two sets of names; came {type(work).__name__}."
+        return f"expected a function that returns two sets of names; got {type(work).__name__}."
     for sender, receiver, disturb_m, hidden, exposed, why in _WHO:
         others = {name: at for name, at in FIG1_M.items() if name not in (sender, receiver)}
         arguments = {"sender_m": FIG1_M[sender], "receiver_m": FIG1_M[receiver], "others_m": others}
@@ -42,30 +42,30 @@ def _try_roles(work: Any) -> str:
         except TypeError:
             found = []
         if len(found) != 2:
-            return told + f"came {show(outcome.value)}, which is not two sets."
+            return told + f"got {show(outcome.value)}, which is not a pair of sets."
         if found == [hidden, exposed]:
             continue
         if found == [exposed, hidden]:
-            return told + "came the same the other way round: first the hidden ones, then the exposed ones."
+            return told + "got the two sets in the wrong order: return the hidden nodes first, then the exposed nodes."
         if {sender, receiver} & (found[0] | found[1]):
-            return told + "came the link's own ends among them."
+            return told + "got sets that contain the link's own sender or receiver."
         both = {name for name in others if _near(name, sender, SENSE_M) and _near(name, receiver, disturb_m)}
         if both and found[0] - hidden == both:
-            return told + "came also nodes that the sender senses: they are not hidden from it."
+            return told + "got hidden nodes that the sender senses. A node that the sender senses is not hidden."
         if disturb_m != SENSE_M:
             return told + (
-                f"came hidden {_names(found[0])} and exposed {_names(found[1])}: whom the receiver senses and whom "
-                "the link suffers from are two ranges here, sense_m and disturb_m."
+                f"got hidden {_names(found[0])} and exposed {_names(found[1])}. This case has two ranges: "
+                "a node senses up to sense_m, and a sender destroys frames up to disturb_m."
             )
         known = sorted((found[0] ^ hidden | found[1] ^ exposed) & others.keys())
         hint = f": look at {known[0]}, {_from_both(known[0], sender, receiver)}." if known else "."
-        return told + f"came hidden {_names(found[0])} and exposed {_names(found[1])}{hint}"
+        return told + f"got hidden {_names(found[0])} and exposed {_names(found[1])}{hint}"
     return ""
 
 
 def _from_both(name: str, sender: str, receiver: str) -> str:
     far = [f"{abs(FIG1_M[name] - FIG1_M[end]):g} m from {end}" for end in (sender, receiver)]
-    return f"{far[0]}, which sends, and {far[1]}, which receives"
+    return f"{far[0]} (the sender) and {far[1]} (the receiver)"
 
 
 def _near(name: str, other: str, reach_m: float) -> bool:
@@ -115,20 +115,20 @@ LAB1 = {
                 source="12.04 dB are a factor of 16 in power, and twice the distance by the fourth power",
                 mistakes={
                     800.0: "that is for a power falling with the square of the distance: 10^(dB/20).",
-                    100.0: "that is nearer than the sender: a disturber is weaker when he is farther.",
-                    1000.0: "from there a frame is sensed; this link's own is much stronger.",
+                    100.0: "that is nearer than the sender: an interferer is weaker when it is farther away.",
+                    1000.0: "that is the sense range; the link's own frame is much stronger there.",
                 },
             ),
             Case(
                 arguments={"link_m": 250.0, "capture_db": 40.0 * 0.69897, "sense_m": 550.0},
                 expected=550.0,
                 source="1250 m by power alone, but a frame from beyond 550 m is not even sensed",
-                mistakes={1250.0: "beyond the sense range nobody disturbs: the smaller of the two."},
+                mistakes={1250.0: "no sender disturbs from beyond the sense range: take the smaller of the two."},
             ),
         ),
     ),
     "lab1.one_queue": Exercise(
-        asks="when the last frame is through, in ms",
+        asks="the time at which the last frame ends, in ms",
         cases=(
             Case(
                 arguments={"arrivals_ms": [0.0, 0.0, 0.0, 0.0], "frame_ms": 7.0},

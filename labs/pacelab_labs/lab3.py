@@ -15,7 +15,7 @@ from pacelab_topologies.domain import plain
 _AVERAGES = (
     # attempts of the frames so far, average expected
     ([8], 0.875, "7 retransmissions, an eighth of them"),
-    ([8, 1], 0.765625, "7/8 of 0.875: the second frame needed none"),
+    ([8, 1], 0.765625, "7/8 of 0.875: the second frame needed no retransmission"),
     ([8, 1, 3], 0.919921875, "7/8 of 0.765625 and 1/8 of 2"),
 )
 
@@ -23,18 +23,18 @@ GIVEN_UP = 8
 """Attempts of the frame that was not delivered."""
 _WRONG_FIRST = {
     1.0: ": the first attempt is no retransmission.",
-    0.0: ": it was given up after 8 attempts, and retransmissions of such a frame count, too. (Has it its `self.`?)",
+    0.0: ": the frame was given up after 8 attempts, and its retransmissions also count. (Did you forget `self.`?)",
 }
 """Wrong average after that frame -> the misconception."""
 
 _NO_INIT = (
-    "\n  A link layer needs no __init__: what it begins with stands in the class, as `average = 0.0` does. "
-    "One of its own takes `random`, for super().__init__(random)."
+    "\n  A link layer needs no __init__: write its first values in the class, for example `average = 0.0`. "
+    "If you do write __init__, it must take `random` and call super().__init__(random)."
 )
 
 
 class _Fixed(Random):
-    """A stream that always draws the same."""
+    """A random stream that always draws the same number."""
 
     def __init__(self, drawn: float) -> None:
         super().__init__(0)
@@ -47,7 +47,7 @@ class _Fixed(Random):
 def _try_layer(work: Any) -> str:
     """A student's LinkLayer: its average after some frames, then whether it drops."""
     if not (isinstance(work, type) and issubclass(work, LinkLayer)):
-        return f"expected a class that extends LinkLayer; came {work!r}."
+        return f"expected a class that extends LinkLayer; got {work!r}."
     for attempts, expected, how in _AVERAGES:
         made = call_limited(partial(work, _Fixed(0.5)), {}, limit_s=LIMIT_S)
         if made.todo:
@@ -66,10 +66,10 @@ def _try_layer(work: Any) -> str:
         complaint = complain_about_number(getattr(layer, "average", None), none="self.average is a number.")
         if complaint:
             return told + complaint
-        came = float(layer.average)
-        if not math.isclose(came, expected, rel_tol=1e-6):
-            hint = _WRONG_FIRST.get(came, ".") if attempts == [GIVEN_UP] else "."
-            return told + f"came {came:.6f}{hint}"
+        got = float(layer.average)
+        if not math.isclose(got, expected, rel_tol=1e-6):
+            hint = _WRONG_FIRST.get(got, ".") if attempts == [GIVEN_UP] else "."
+            return told + f"got {got:.6f}{hint}"
     return _try_drops(work)
 
 
@@ -81,8 +81,8 @@ def _try_drops(work: type[LinkLayer]) -> str:
         (10.0, 0.07, True, "the draw 0.07 is above max_P, which is 0.05 for dropping"),
         (10.0, 0.0499, False, "the draw 0.0499 is below max_P, which is 0.05 for dropping"),
         (10.0, 0.0501, True, "the draw 0.0501 is above max_P, which is 0.05 for dropping"),
-        (0.5, 0.0052, True, "0.5 is little above min_th: p = 0.1/19.6 = 0.0051, by the numbers for dropping"),
-        (0.5, 0.0050, False, "0.5 is little above min_th: p = 0.1/19.6 = 0.0051, by the numbers for dropping"),
+        (0.5, 0.0052, True, "0.5 is little above min_th: p = 0.1/19.6 = 0.0051, with the parameters for dropping"),
+        (0.5, 0.0050, False, "0.5 is little above min_th: p = 0.1/19.6 = 0.0051, with the parameters for dropping"),
     ):
         layer = work(_Fixed(drawn))
         layer.average = average  # type: ignore[attr-defined]
@@ -93,15 +93,15 @@ def _try_drops(work: type[LinkLayer]) -> str:
         if outcome.failure:
             return told + outcome.failure
         if plain(outcome.value) is not expected:
-            return told + f"came {show(outcome.value)}{_hint_on_passing(plain(outcome.value))}"
+            return told + f"got {show(outcome.value)}{_hint_on_passing(plain(outcome.value))}"
     return ""
 
 
-def _hint_on_passing(came: Any) -> str:
-    if not isinstance(came, bool):
-        return ": True lets the packet pass, False drops it. Does passes() return one of them?"
-    does = "lets the packet pass" if came else "drops the packet"
-    return f", which {does}: it is dropped where the draw is below the probability, by the numbers for dropping."
+def _hint_on_passing(got: Any) -> str:
+    if not isinstance(got, bool):
+        return ": True lets the packet pass, False drops it. Does passes() return True or False?"
+    does = "lets the packet pass" if got else "drops the packet"
+    return f", which {does}: drop a packet if the draw is below the probability, with the parameters for dropping."
 
 
 LAB3 = {
@@ -112,14 +112,14 @@ LAB3 = {
                 arguments={"average": 0.3, "min_th": 0.4, "max_th": 2.0, "max_p": 0.1},
                 expected=0.0,
                 source="below min_th nothing is dropped",
-                mistakes={-0.0625: "a probability below 0: the line starts at min_th."},
+                mistakes={-0.0625: "that is a probability below 0; the line starts at min_th."},
             ),
             Case(
                 arguments={"average": 0.48, "min_th": 0.4, "max_th": 2.0, "max_p": 0.1},
                 expected=0.05,
                 source="0.08 above min_th on a range of 1.6",
                 mistakes={
-                    0.005: "max_P is a cap, no factor (Algorithm 1, line 5): RED in the Internet scales with it.",
+                    0.005: "max_P is a cap and not a factor (Algorithm 1, line 5). RED in the Internet uses a factor.",
                     0.3: "average/(max_th - min_th): the line starts at min_th.",
                 },
             ),

@@ -34,13 +34,13 @@ _MANY_PACES: _Paces = (
     (0.040, 4, None, ""),
     (0.060, 4, 0.052740, "FHD_hat 0.7 x 35.80 + 0.3 x 41.68 = 37.56 ms; COV of 25 times 40 and 60 ms is 0.20203"),
 )
-"""None: not compared."""
+"""An expected interval of None is not compared."""
 
 
 def _try_pacer(work: Any) -> str:
-    """A student's Pacer, fed round trips; then those of other flows, which have a pacer of their own each."""
+    """Feeds round trips to a student's Pacer, then to the pacers of other flows. Each flow has its own pacer."""
     if not (isinstance(work, type) and issubclass(work, Pacer)):
-        return f"expected a class that extends Pacer; came {work!r}."
+        return f"expected a class that extends Pacer; got {work!r}."
     return (
         _try_flow(work, _PACES, _PATH)
         or _try_flow(work, _OTHER_PACES, _OTHER_SIZES)
@@ -71,44 +71,47 @@ def _try_flow(work: type[Pacer], paces: _Paces, path: Mapping[str, Any]) -> str:
         complaint = complain_about_number(pacer.interval_s, none="self.interval_s is a number of seconds.")
         if complaint:
             return after + complaint
-        came = float(pacer.interval_s)
-        if expected_s is not None and not math.isclose(came, expected_s, rel_tol=1e-4):
-            return after + f"came {came:.6f} s{_guess_pace(place, came)}"
+        got = float(pacer.interval_s)
+        if expected_s is not None and not math.isclose(got, expected_s, rel_tol=1e-4):
+            return after + f"got {got:.6f} s{_guess_pace(place, got)}"
     return ""
 
 
-def _guess_pace(place: int, came_s: float) -> str:
-    """The misconception behind a wrong pace, where it is a known one. All values by hand, as above."""
+def _guess_pace(place: int, got_s: float) -> str:
+    """The misconception behind a wrong pace, if it is a known one. All values are computed by hand."""
     known = {
-        (2, 0.035180 * 1.314270): ": 0.7 weighs the old average, 0.3 the new delay; you have it the other way round.",
+        (
+            2,
+            0.035180 * 1.314270,
+        ): ": 0.7 is the weight of the old average and 0.3 of the new delay. You swapped the two.",
         (2, 0.036680 * 1.314270): ": that is without the moving average of eq. (2).",
         (2, 0.033180): ": that is FHD_hat alone, without the factor 1 + 2 COV.",
         (2, 0.033180 * 1.157135): ": COV counts twice.",
-        (2, 0.033180 * 1.222222): ": that is COV with n below the root; eq. (5) has n - 1.",
+        (2, 0.033180 * 1.222222): ": that is COV with n under the root; eq. (5) has n - 1.",
     }
     for (at, wrong_s), why in known.items():
-        if at == place and math.isclose(came_s, wrong_s, rel_tol=1e-3):
+        if at == place and math.isclose(got_s, wrong_s, rel_tol=1e-3):
             return why
     if place > len(_PACES):
-        return ". COV is of the last 50 round trips, no fewer and no more."
-    if place == 1 and came_s == 0.0:
-        return ": self.interval_s was not set. Has it its `self.`? (And one sample has no deviation: COV is 0 then.)"
+        return ". COV uses exactly the last 50 round trips."
+    if place == 1 and got_s == 0.0:
+        return ": measured() never set self.interval_s. Did you forget `self.`? (COV of one sample is 0.)"
     if place == 1:
         return (
             ". A flow's first sample has no deviation: T is its FHD, by eq. (3) and (4) and the sample's own sizes. "
-            "Is all that a pacer remembers made in its __init__?"
+            "Does __init__ set every attribute of the pacer?"
         )
-    return ". Are equations (1), (2) and (5) all in it?"
+    return ". Does measured() use equations (1), (2) and (5)?"
 
 
 def _try_release(work: Any) -> str:
     """The pacing queue: when packets leave."""
     if not callable(work):
-        return f"expected a function that returns a list of times; came {work!r}."
+        return f"expected a function that returns a list of times; got {work!r}."
     cases: tuple[tuple[list[float], float, list[float], str], ...] = (
-        ([0.0, 0.0, 0.0, 50.0], 10.0, [0.0, 10.0, 20.0, 50.0], "the first waits for nothing, the fourth comes late"),
+        ([0.0, 0.0, 0.0, 50.0], 10.0, [0.0, 10.0, 20.0, 50.0], "the first waits for nothing, the fourth arrives late"),
         ([5.0, 6.0], 10.0, [5.0, 15.0], "one interval after the packet before"),
-        ([], 10.0, [], "nothing came"),
+        ([], 10.0, [], "no packet arrives"),
     )
     for arrivals, interval, expected, why in cases:
         arguments = {"arrivals_ms": list(arrivals), "interval_ms": interval}
@@ -120,29 +123,29 @@ def _try_release(work: Any) -> str:
             return told + outcome.failure
         times = outcome.value.tolist() if hasattr(outcome.value, "tolist") else outcome.value  # NumPy's
         if not isinstance(times, list | tuple):
-            return told + f"came {show(outcome.value)}, which is no list of numbers."
+            return told + f"got {show(outcome.value)}, which is not a list of numbers."
         if complaint := next(filter(None, map(complain_about_number, times)), ""):
             return told + f"in the list {complaint}"
-        came = [float(time) for time in times]
-        if len(came) != len(expected):
-            return told + f"came {len(came)} times: {came}."
-        if any(not math.isclose(a, b, abs_tol=1e-9) for a, b in zip(came, expected, strict=True)):
-            if came == [time + interval for time in arrivals]:
-                return told + f"came {came}: every packet waits alone; they must wait for each other."
-            if came == arrivals:
-                return told + f"came {came}: nobody waits; the pacer lets one packet go per interval."
-            if any(a < b for a, b in zip(came, arrivals, strict=True)):
-                return told + f"came {came}: a packet leaves before it has come."
-            if any(after - before < interval for before, after in pairwise(came)):
-                return told + f"came {came}: two packets leave less than one interval apart."
-            return told + f"came {came}: a packet waits longer than it must."
+        got = [float(time) for time in times]
+        if len(got) != len(expected):
+            return told + f"got {len(got)} times: {got}."
+        if any(not math.isclose(a, b, abs_tol=1e-9) for a, b in zip(got, expected, strict=True)):
+            if got == [time + interval for time in arrivals]:
+                return told + f"got {got}: each packet waits on its own. A packet must wait for the packet before it."
+            if got == arrivals:
+                return told + f"got {got}: no packet waits. The pacer releases one packet per interval."
+            if any(a < b for a, b in zip(got, arrivals, strict=True)):
+                return told + f"got {got}: a packet leaves before it arrives."
+            if any(after - before < interval for before, after in pairwise(got)):
+                return told + f"got {got}: two packets leave less than one interval apart."
+            return told + f"got {got}: a packet waits longer than it must."
     return ""
 
 
 def _try_control(work: Any) -> str:
     """Goodput Control: which flows are throttled, and to what."""
     if not callable(work):
-        return f"expected a function that returns a dict; came {work!r}."
+        return f"expected a function that returns a dict; got {work!r}."
     cases: tuple[tuple[dict[str, float], set[str], dict[str, float], str], ...] = (
         ({"FTP1": 360.0, "FTP2": 150.0}, {"FTP1"}, {"FTP1": 255.0}, "the mean is 255, and 360 > 1.1 x 255"),
         ({"FTP1": 270.0, "FTP2": 250.0}, {"FTP1"}, {}, "270 is less than 1.1 x 260"),
@@ -159,20 +162,22 @@ def _try_control(work: Any) -> str:
         outcome = call_limited(work, arguments, limit_s=LIMIT_S)
         if outcome.todo:
             raise Todo("write the function; it should return a dict: flow -> rate it is throttled to.")
-        told = f"goodput {goodput}, from the wire {sorted(down)}\n  expected {expected} ({why})\n  "
+        told = f"goodput {goodput}, from the wired side {sorted(down)}\n  expected {expected} ({why})\n  "
         if outcome.failure:
             return told + outcome.failure
         if not isinstance(outcome.value, dict):
-            return told + f"came {show(outcome.value)}, which is no dict."
-        came = outcome.value
-        if any(complain_about_number(rate) for rate in came.values()):
-            return told + f"came {came}: a rate is a number."
-        if not came.keys() <= down:
-            return told + f"came {came}: the gateway paces flows from the wire alone."
-        if came.keys() != expected.keys():
-            return told + f"came {came}: who has more than threshold times the mean of all flows, from the wire or not?"
-        if any(not math.isclose(came[flow], rate, rel_tol=1e-6) for flow, rate in expected.items()):
-            return told + f"came {came}: the rate is the mean of all flows, from the wire or not."
+            return told + f"got {show(outcome.value)}, which is not a dict."
+        got = outcome.value
+        if any(complain_about_number(rate) for rate in got.values()):
+            return told + f"got {got}: each rate must be a number."
+        if not got.keys() <= down:
+            return told + f"got {got}: the gateway paces only flows from the wired side."
+        if got.keys() != expected.keys():
+            return (
+                told + f"got {got}: throttle the flows above threshold times the mean of all flows, wired and wireless."
+            )
+        if any(not math.isclose(got[flow], rate, rel_tol=1e-6) for flow, rate in expected.items()):
+            return told + f"got {got}: the rate is the mean of all flows, wired and wireless."
     return ""
 
 
@@ -188,7 +193,7 @@ LAB4 = {
                     1.92: "these are milliseconds; seconds are asked for.",
                     0.00384: "that is the wait for both ways; eq. (3) halves it.",
                     0.01692: "h counts: the round trip is over 4 hops.",
-                    0.00200: "the ACK's 40 bytes count, too.",
+                    0.00200: "the ACK's 40 bytes also count.",
                     0.004615: "sizes are in bytes: 8 bits each.",
                 },
             ),
@@ -239,9 +244,9 @@ LAB4 = {
             Case(
                 arguments={"rtts_s": [0.040, 0.050, 0.060]},
                 expected=0.2,
-                source="deviation 10 ms with n - 1 = 2 below the root, mean 50 ms",
+                source="deviation 10 ms with n - 1 = 2 under the root, mean 50 ms",
                 mistakes={
-                    0.163299: "that is with n below the root; eq. (5) has n - 1.",
+                    0.163299: "that is with n under the root; eq. (5) has n - 1.",
                     0.010: "that is the deviation in seconds; divide it by the mean.",
                     0.0001: "that is the variance.",
                 },

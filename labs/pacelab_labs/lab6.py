@@ -17,7 +17,7 @@ _VERDICTS = (
 
 def _try_verdict(work: Any) -> str:
     if not callable(work):
-        return f"expected a function that returns a word; came {work!r}."
+        return f"expected a function that returns a word; got {work!r}."
     for gains, expected, why in _VERDICTS:
         outcome = call_limited(work, {"gains": dict(gains)}, limit_s=LIMIT_S)
         if outcome.todo:
@@ -26,12 +26,10 @@ def _try_verdict(work: Any) -> str:
         if outcome.failure:
             return told + outcome.failure
         if not isinstance(outcome.value, str):
-            return told + f'came {show(outcome.value)}: one of "holds", "fails" and "depends" is asked for.'
+            return told + f'got {show(outcome.value)}: return "holds", "fails" or "depends".'
         if outcome.value != expected:
             above = sum(gain > 0 for gain in gains.values())
-            return (
-                told + f"came {show(outcome.value)}: {above} of {len(gains)} {'is' if above == 1 else 'are'} above 0."
-            )
+            return told + f"got {show(outcome.value)}: {above} of {len(gains)} {'is' if above == 1 else 'are'} above 0."
     return ""
 
 
@@ -87,7 +85,7 @@ LAB6 = {
                 source="Lee, table 5.1, 9 hops, one flow",
                 mistakes={
                     107_025.9: "these are bytes per second.",
-                    833_375.0: "whole packets count, headers too: 1500 bytes.",
+                    833_375.0: "whole packets count, with their headers: 1500 bytes.",
                 },
             ),
             Case(
@@ -102,5 +100,5 @@ LAB6 = {
             ),
         ),
     ),
-    "lab6.verdict": Exercise(asks="a verdict", trial=_try_verdict, praise="one exception is enough for: it depends."),
+    "lab6.verdict": Exercise(asks="a verdict", trial=_try_verdict, praise="with one exception the conclusion depends."),
 }

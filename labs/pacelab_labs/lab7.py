@@ -1,4 +1,4 @@
-"""The exercise of lab 7: a pacer that paces, and does not pay for it with silence."""
+"""The exercise of lab 7: a pacer that delays packets without losing most of the goodput."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAST = 0.8
 
 def _try_pacer(work: Any) -> str:
     if not (isinstance(work, type) and issubclass(work, Pacer)):
-        return f"expected a class that extends Pacer; came {work!r}."
+        return f"expected a class that extends Pacer; got {work!r}."
     for direction in ("down", "up"):
         tried = Experiment(topology_options={"hops": 5}, direction=direction, window_pkts=64, duration_s=10)
         try:
@@ -29,12 +29,12 @@ def _try_pacer(work: Any) -> str:
             return f"5 hops {direction}, 10 s: expected a run; {error}"
         told = f"5 hops {direction}, 10 s: "
         if result.run["hooks"]["actions"] == 0:
-            return told + "expected some packets to wait; came none. Does measured() set self.interval_s above 0?"
+            return told + "no packet waited. Does measured() set self.interval_s to a value above 0?"
         plain = run(tried).goodput_bps
         if result.goodput_bps < LEAST * plain:
             return (
-                told + f"expected at least {LEAST:.0%} of NewReno's {plain / 1000:.0f} kbit/s; came "
-                f"{result.goodput_bps / 1000:.0f}. Is the interval in seconds, and not too long?"
+                told + f"expected at least {LEAST:.0%} of NewReno's {plain / 1000:.0f} kbit/s; got "
+                f"{result.goodput_bps / 1000:.0f}. Is the interval in seconds? Is it too long?"
             )
     return ""
 

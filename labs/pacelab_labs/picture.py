@@ -1,4 +1,4 @@
-"""What a lab shows: a figure with the text that says the same, for eyes and readers alike; and a small table."""
+"""A figure with a text that gives the same facts (also for screen readers), and a small table."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 DPI = 110
-"""Labels of 15 pixels, small ones of 13: to be read where a notebook is projected at 1280x720."""
+"""Labels have 15 pixels and small labels 13, so that they are readable on a projector at 1280x720."""
 LONG = 600
-"""A text of more characters is folded away: who sees the picture need not scroll past it."""
+"""A longer text is folded, so that a reader who sees the picture need not scroll past the text."""
 
 
 class Picture:
-    """A drawn figure and its text, which is its alternative text and is read below it.
+    """A drawn figure and its text. The text is the image's alternative text and is also shown below the image.
 
     Shows itself at the end of a notebook's cell.
     """
@@ -31,7 +31,7 @@ class Picture:
         from matplotlib import pyplot
 
         self.png = image(figure, "png", dpi=DPI)
-        pyplot.close(figure)  # else each change of a slider would keep one more figure
+        pyplot.close(figure)  # otherwise each change of a slider would keep one more figure in memory
         self.text = text
 
     def _repr_html_(self) -> str:
@@ -48,7 +48,7 @@ class Picture:
 
 
 def _drawn(value: Any) -> Any:
-    """A figure or axes of matplotlib's, which need not be loaded for this."""
+    """A figure or axes of matplotlib. The check does not import matplotlib."""
     if not hasattr(value, "get_figure"):
         raise ValueError("a figure, or the axes that plot_topology and its like give")
     return value
@@ -67,7 +67,7 @@ def picture(drawn: Figure | Axes, text: str) -> Picture:
 
 
 class Table:
-    """Rows under a header. Numbers stand to the right; a float is shown with three significant digits."""
+    """Rows under a header. Numbers are aligned right. A float has three significant digits."""
 
     def __init__(self, header: Sequence[str], rows: Iterable[Iterable[Any]], caption: str = "") -> None:
         self.header = list(coerce("table: header", texts, header))
@@ -100,7 +100,7 @@ class Table:
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def _row(self, value: Any) -> tuple[Any, ...]:
-        """A row's values, numpy's as Python's own."""
+        """A row's values; numpy numbers become Python numbers."""
         found = held(value, Set, Mapping)
         if found is None or len(found) != len(self.header):
             raise ValueError(f"a row of {len(self.header)} values, as the header has")
@@ -116,7 +116,7 @@ def table(header: Sequence[str], rows: Iterable[Iterable[Any]], caption: str = "
 
 
 def _rows(value: Any) -> tuple[Any, ...]:
-    """Rows, of whatever can be gone through."""
+    """Rows, from any iterable."""
     found = held(value)
     if found is None:
         raise ValueError("a list of rows")

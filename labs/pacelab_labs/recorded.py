@@ -1,10 +1,8 @@
-"""The cells on real hosts: the same experiment on a real back end, and what such runs gave where they were recorded.
+"""The cells "on real hosts": an experiment on a real back end, or its recorded result if the host has no such back end.
 
-And which back ends this host has.
-
-A recording is of run.json and host.json of runs on a real back end, a line of `recorded.json`, written by
-`python labs/record.py` on a host that has the back end: of each experiment the run with the median goodput, and the
-goodput of all. A simulated run never becomes a recording, nor does one that says of itself that it is not valid.
+A recording is a line of `recorded.json` with parts of run.json and host.json. `python labs/record.py` writes it on a
+host that has the back end. For each experiment it keeps the run with the median goodput and the goodput of all runs. A
+simulated run and a run whose fidelity is not "valid" never become a recording.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ _WHAT = {
 
 
 def found_back_ends() -> dict[str, Feature]:
-    """Back end -> what `pacelab doctor` says of it on this host."""
+    """Back end -> what `pacelab doctor` reports about it on this host."""
     return {feature.name.removeprefix(_PREFIX): feature for feature in examine() if feature.name.startswith(_PREFIX)}
 
 
@@ -47,24 +45,24 @@ def back_ends() -> Table:
 
 
 REAL = ("tap", "hwsim")
-"""Back ends with real hosts, the one that needs less first."""
+"""Back ends with real hosts. The one with fewer requirements comes first."""
 FILE = Path(__file__).with_suffix(".json")
 LIVE_S = 6.0
-"""Real time passes as it does: a notebook does not wait longer for each experiment, unless asked to."""
+"""The most seconds per experiment, because a run on real hosts takes real time."""
 HEADER = ("experiment", "where", "goodput per flow (kbit/s)", "sum (kbit/s)", "least to most", "fidelity")
 REPEATS = 3
-"""Runs of each experiment in a recording, with seeds 1, 2, ...: real runs are never the same twice."""
+"""Runs of each experiment in a recording, with seeds 1, 2, ..., because real runs differ from each other."""
 TRIES = 5
-"""A run that met a busy host is repeated so often."""
+"""The number of tries if the host is too busy for a valid run."""
 
 KEPT = ("config", "flows", "totals", "drops", "fidelity", "guest")
-"""Of run.json, in a recording."""
+"""The keys of run.json that a recording keeps."""
 
 OWN = ("backend", "backend_options", "duration_s", "seed")
-"""Of a configuration, what a recording has of its own; the note says how long it ran."""
+"""The options in which a recording may differ from its experiment. The note shows the duration."""
 
 VERSION = 3
-"""Of the form of the file."""
+"""The version of the file format."""
 
 Row = tuple[Any, ...]
 Recording = dict[str, Any]
@@ -72,7 +70,7 @@ Recording = dict[str, Any]
 
 @checked(experiments=list_of(Experiment, 1), seconds=optional(above_zero(1_000_000)))
 def on_real_hosts(name: str, *experiments: Experiment, seconds: float | None = None) -> Table:
-    """The experiments on `sim`, live on a real back end where this host has one, and recording `name` of the others.
+    """The experiments on `sim`, on this host's real back end if it has one, and recording `name` of the others.
 
     A live run lasts `seconds` at most (default: LIVE_S). The table has goodput per flow in kbit/s and says where each
     line comes from.
@@ -90,7 +88,7 @@ def on_real_hosts(name: str, *experiments: Experiment, seconds: float | None = N
 
 
 def vary_length(experiment: Experiment, seconds: float) -> Experiment:
-    """The experiment, of at most so many seconds."""
+    """The experiment with at most this duration."""
     return experiment.vary(duration_s=min(experiment.duration_s, seconds))
 
 
@@ -103,12 +101,14 @@ def record(
     where: str = "here",
     repeats: int = REPEATS,
 ) -> Path:
-    """Run on a real back end, `repeats` times with seeds 1, 2, ..., and keep what it gave; returns the file.
+    """Run on a real back end, `repeats` times with seeds 1, 2, ..., and keep the results; returns the file.
 
-    Raises ConfigError for a back end without real hosts, HostError when runs are not valid: the host was too busy.
+    Raises ConfigError for a back end without real hosts, and HostError if the host was too busy for valid runs.
     """
     if back_end not in REAL:
-        raise ConfigError(f"recording on {back_end!r}: allowed is one of {', '.join(REAL)}; simulations are rerun")
+        raise ConfigError(
+            f"a recording's back end must be one of {', '.join(REAL)}, not {back_end!r}; simulations need no recording"
+        )
     runs: list[dict[str, Any]] = []
     host: dict[str, Any] = {}
     for experiment in experiments:
@@ -138,19 +138,21 @@ def _valid_run(name: str, experiment: Experiment) -> RunResult:
         if result.run["fidelity"] == "valid":
             return result
     raise HostError(
-        f"recording {name!r}: {TRIES} runs were not valid, the last one {result.run['fidelity']}: "
-        "let this host do nothing else"
+        f"recording {name!r}: {TRIES} runs were not valid, the last one was {result.run['fidelity']}; "
+        "stop other programs on this host and try again"
     )
 
 
 def read_recordings(back_end: str, file: Path | None = None) -> dict[str, Recording]:
-    """The back end's recordings by name; empty where nothing was recorded."""
+    """The back end's recordings by name; empty if there are none."""
     file = file or FILE
     if not file.is_file():
         return {}
     document = json.loads(file.read_text(encoding="utf-8"))
     if document["version"] != VERSION:
-        raise ConfigError(f"{file}: version {document['version']}: allowed is {VERSION}; labs/record.py records anew")
+        raise ConfigError(
+            f"{file}: version must be {VERSION}, not {document['version']}; record again with labs/record.py"
+        )
     return {recording["name"]: recording for recording in document["recordings"] if recording["backend"] == back_end}
 
 
@@ -221,20 +223,20 @@ def _with_recordings(
 
 
 def _recorded_run(experiment: Experiment, recording: Recording) -> dict[str, Any] | None:
-    """The recorded run of this experiment, None where its cell has been changed since."""
+    """The recorded run of this experiment, or None if its cell has changed since the recording."""
     wanted = {key: value for key, value in experiment.config().items() if key not in OWN}
     return next((given for given in recording["runs"] if _agree(given["config"], wanted)), None)
 
 
 def _agree(given: Any, wanted: Any) -> bool:
-    """Whether two configurations are the same where both say something: options have been added since."""
+    """Whether two configurations agree in every option that both have; newer versions have more options."""
     if isinstance(given, Mapping) and isinstance(wanted, Mapping):
         return all(_agree(given[key], wanted[key]) for key in given.keys() & wanted.keys())
     return bool(given == wanted)
 
 
 def _provenance(recording: dict[str, Any]) -> str:
-    """What a recording was made on, and how."""
+    """The host and the back end of a recording."""
     host, first = recording["host"], recording["runs"][0]
     guest = first.get("guest")
     on = (
@@ -255,7 +257,7 @@ def _row(what: str, where: str, given: Mapping[str, Any]) -> Row:
 
 
 def names_of(experiments: Sequence[Experiment]) -> list[str]:
-    """The topology of each experiment, and in what they differ."""
+    """The topology of each experiment and the options in which the experiments differ."""
     configs = [_flat(experiment.config()) for experiment in experiments]
     shared = [key for key in configs[0] if all(key in config for config in configs)]
     differ = [key for key in shared if any(config[key] != configs[0][key] for config in configs)]

@@ -1,4 +1,4 @@
-"""What the labs' tests share: the generator (labs/ is no package) and every master."""
+"""Fixtures of the labs' tests: the generator (labs/ is not a package) and every master."""
 
 from __future__ import annotations
 

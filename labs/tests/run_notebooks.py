@@ -1,9 +1,9 @@
 """Runs every notebook in a kernel of its own (`make test-labs`; too long for `make test`).
 
-1. The student's stops at its TODO cells and nowhere else: each of them says so, and the instructor's take their place.
-2. What runs so is the instructor's notebook, cell by cell: without an error, within a minute.
-3. A moved control shows its effect within a second of processor time, at the 95th percentile of random settings: on an
-   idle core that is what the clock says, too. A setting that took longer is drawn again, for others use the machine.
+1. The student's notebook stops at its TODO cells and nowhere else. The test then puts the instructor's cell there.
+2. The resulting notebook is the instructor's, cell by cell. It runs without an error, within a minute.
+3. A moved control shows its effect within a second of processor time, at the 95th percentile of random settings. On an
+   idle core the clock time is the same. A setting that took longer is drawn again: other programs may be running.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 600
-"""However busy the machine is, a page is done within this. What is timed is printed, and judged in run_notebooks.py."""
+"""The timeout of a page, also on a busy machine. Times are printed here and checked in run_notebooks.py."""
 NOT_OURS = ("favicon", "ResizeObserver loop", "the server responded with a status of 404", "ServiceWorker")
 """What JupyterLab itself writes to the console, with or without our notebooks."""
 
@@ -128,7 +128,7 @@ def show(page: Any, text: str) -> Any:
 
 
 def wait_until(holds: Callable[[], bool]) -> float:
-    """Seconds until it holds."""
+    """Seconds until the condition holds."""
     started = time.perf_counter()
     while not holds():
         assert time.perf_counter() - started < PATIENCE_S

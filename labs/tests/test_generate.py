@@ -1,4 +1,4 @@
-"""A student's notebook has all that the master has, and nothing of its solutions."""
+"""A student's notebook has every cell of the master but no line of a solution."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MASTERS = sorted((ROOT / "labs/pacelab_labs/masters").glob("lab[0-9]*.py"))
 BARE = {"return", "else:", "pass", "try:"}
-"""Lines that say nothing, should a solution consist of them."""
+"""Lines too common to reveal a solution."""
 
 MASTER = """# %% [markdown]
 # # Title
@@ -72,7 +72,7 @@ def test_instructor_gets_solution_and_notes_without_the_markers(generate: Module
         ("# %%\nx = 1\n# END SOLUTION\n", "out of place"),
         ("# %%\n# BEGIN SOLUTION\n# BEGIN SOLUTION\n# END SOLUTION\n", "out of place"),
         ("# %% [markdown]\n# # BEGIN SOLUTION\n", "in a text cell"),
-        ("# %%\n" + "x = 1\n" * 16, "16 lines, allowed are 15"),
+        ("# %%\n" + "x = 1\n" * 16, "must have at most 15 lines, not 16"),
     ],
 )
 def test_generator_refuses_a_broken_master(generate: ModuleType, tmp_path: Path, text: str, message: str) -> None:

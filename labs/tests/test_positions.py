@@ -1,4 +1,4 @@
-"""What a lab says of its controls holds wherever they stand."""
+"""A lab's sentences about its controls hold at every setting."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def test_what_distances_say_is_what_runs_give(layout: str, sense_m: float, alone
         ends = [(a, b) for a in (first.src, first.dst) for b in (second.src, second.dst)]
         if within(network, first.src, second.src, sense_m):
             seen.add("turns")
-            assert 0.9 < sum(got) < 1.1, f"{where}: senders that sense each other share the air; came {got}"
+            assert 0.9 < sum(got) < 1.1, f"{where}: senders that sense each other share the air; got {got}"
         elif not any(within(network, a, b, sense_m) for a, b in ends):
             seen.add("reuse")
-            assert min(got) > 0.97, f"{where}: beyond the sense range each pair has the whole rate; came {got}"
+            assert min(got) > 0.97, f"{where}: beyond the sense range each pair has the whole rate; got {got}"
         for flow, other, share in ((first, second, got[0]), (second, first, got[1])):
             if is_hidden(network, flow, other) and not rts:
                 seen.add("hidden")
-                assert share < 0.2, f"{where}: a link with a hidden terminal loses most; came {got}"
+                assert share < 0.2, f"{where}: a link with a hidden terminal loses most; got {got}"
     expected = {"turns", "reuse", "hidden"}
     if layout == "shared":
         expected -= {"reuse"} if sense_m == 250 else {"reuse", "hidden"}
@@ -137,7 +137,7 @@ Place = dict[str, Any]
 def places(
     master: str, most: int, explore: int = 0, also: Callable[[Place], bool] = lambda _place: True
 ) -> list[Place]:
-    """Settings of a lab's n-th exploration: `most` of them, drawn, and one more where none of these is `also` this."""
+    """`most` random settings of a lab's n-th exploration, and one for which `also` holds if none of them does."""
     tree = ast.parse(next(MASTERS.glob(f"{master}_*.py")).read_text("utf-8"))
     calls = sorted(
         (each for each in ast.walk(tree) if isinstance(each, ast.Call) and ast.unparse(each.func) == "lab.explore"),
@@ -248,8 +248,8 @@ def test_lab3_prevented_drops_are_worth_little_over_static_routes(most: int) -> 
             ran(place["hops"], place["window"], scheme) for scheme in (NEWRENO, place["scheme"])
         )
         gain = other_bps / plain_bps - 1
-        assert gain < 0.15, f"{place}: no scheme gains more than 15 %; came {gain:.3f}"
-        assert place["scheme"] != "lred" or gain < 0.01, f"{place}: dropping gains nothing; came {gain:.3f}"
+        assert gain < 0.15, f"{place}: no scheme gains more than 15 %; got {gain:.3f}"
+        assert place["scheme"] != "lred" or gain < 0.01, f"{place}: dropping gains nothing; got {gain:.3f}"
         if lost >= 10:
             assert left < lost, f"{place}: fewer packets are lost to contention"
 
@@ -262,13 +262,13 @@ def test_lab4_pacing_gains_from_four_hops_on(most: int) -> None:
         plain, paced = (run(tried.vary(seed=place["seed"], scheme=scheme)) for scheme in (NEWRENO, place["scheme"]))
         gain, trip_s = paced.goodput_bps / plain.goodput_bps - 1, paced.run["flows"][0]["rtt_mean_s"]
         if place["hops"] <= 2:
-            assert -0.12 < gain < 0.02, f"{place}: nothing is gained on one and two hops; came {gain:.3f}"
+            assert -0.12 < gain < 0.02, f"{place}: nothing is gained on one and two hops; got {gain:.3f}"
         elif 4 <= place["hops"] <= 10 and place["routing"] == "aodv":
-            assert gain > 0, f"{place}: with AODV every scheme gains; came {gain:.3f}"
+            assert gain > 0, f"{place}: with AODV every scheme gains; got {gain:.3f}"
         elif place["hops"] >= 5 and (place["direction"], place["routing"]) == ("down", "static"):
-            assert gain > 0, f"{place}: downwards it gains over static routes, too; came {gain:.3f}"
+            assert gain > 0, f"{place}: downwards it also gains over static routes; got {gain:.3f}"
         elif place["hops"] >= 4 and (place["direction"], place["routing"]) == ("up", "static"):
-            assert -0.1 < gain < 0.25, f"{place}: upwards over static routes from -10 to 25 %; came {gain:.3f}"
+            assert -0.1 < gain < 0.25, f"{place}: upwards over static routes from -10 to 25 %; got {gain:.3f}"
         if place["direction"] == "up":
             assert trip_s < 0.5, f"{place}: upwards packets wait before TCP's clock starts; {trip_s:.2f} s"
         elif 4 <= place["hops"] <= 10:

@@ -1,4 +1,4 @@
-"""Recordings come from real back ends only, and a lab says where each line comes from."""
+"""Recordings come only from real back ends, and a lab shows the source of each line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHORT = Experiment(topology="hidden", duration_s=1)
 
 
 def test_simulation_is_never_recorded(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="allowed is one of tap, hwsim"):
+    with pytest.raises(ConfigError, match="back end must be one of tap, hwsim, not 'sim'"):
         recorded.record("x", "sim", (SHORT,), tmp_path / "recorded.json")
 
 
@@ -72,7 +72,9 @@ def test_recording_keeps_the_median_of_valid_runs(monkeypatch: pytest.MonkeyPatc
 
 def test_recording_on_a_busy_host_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(recorded, "run", lambda _: SimpleNamespace(run={"fidelity": "invalid"}))
-    with pytest.raises(HostError, match="5 runs were not valid, the last one invalid: let this host do nothing else"):
+    with pytest.raises(
+        HostError, match="5 runs were not valid, the last one was invalid; stop other programs on this host"
+    ):
         recorded.record("lab9.some", "tap", (SHORT,), tmp_path / "recorded.json")
     assert not list(tmp_path.rglob("*.json"))
 
@@ -143,7 +145,7 @@ def write_recording(folder: Path, back_end: str, *, name: str = "lab9.some", **m
 def test_live_run_stands_beside_the_recording_of_the_other_back_end(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """And a guest's kernel is named: its time is virtual."""
+    """The text also names the guest's kernel, because its time is virtual."""
     monkeypatch.setattr(recorded, "FILE", write_recording(tmp_path, "hwsim", guest={"kernel": "linux-6.1.0"}))
     monkeypatch.setattr(recorded, "found_back_ends", lambda: {"tap": Feature(name="tap", present=True, detail="")})
     monkeypatch.setattr(recorded, "run", lambda experiment: run(experiment.vary(backend="sim")))
@@ -154,7 +156,7 @@ def test_live_run_stands_beside_the_recording_of_the_other_back_end(
 
 
 def test_what_must_be_known_of_a_live_run_is_said_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Of 6 s iperf3 may take the first one: the table has the numbers and must have the reason."""
+    """iperf3 may leave out the first of 6 s, so the table must give the reason for its numbers."""
     monkeypatch.setattr(recorded, "FILE", tmp_path / "recorded.json")
     monkeypatch.setattr(recorded, "found_back_ends", lambda: {"tap": Feature(name="tap", present=True, detail="")})
 
@@ -183,7 +185,7 @@ def test_dead_back_end_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def load_record() -> ModuleType:
-    """labs/record.py; labs/ is no package."""
+    """The module labs/record.py; labs/ is not a package."""
     spec = importlib.util.spec_from_file_location("_record", ROOT / "labs" / "record.py")
     assert spec is not None
     assert spec.loader is not None

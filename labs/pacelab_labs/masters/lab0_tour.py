@@ -6,6 +6,9 @@
 #
 # **You need** Python, and what a TCP window is. **Time:** 45 minutes (about one minute of computing).
 #
+# **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
+# Cell*. Then run your cell.
+#
 # How to work through a lab: run the cells one by one, from top to bottom (Shift+Enter). At *Predict*, choose an answer
 # before you run the next cell. Where a cell says `raise lab.Todo`, replace that line with your code and run the cell.
 # A check then reports what your code returned and gives a hint. From your third try on, the check also shows the

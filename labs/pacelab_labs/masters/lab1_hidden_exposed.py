@@ -6,6 +6,9 @@
 # without it; explain capture and spatial reuse; and say why a medium with a single queue shows none of these effects.
 #
 # **You need** lab 0. **Time:** 90 minutes (about one minute of computing).
+#
+# **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
+# Cell*. Then run your cell.
 
 # %%
 from pacelab import Experiment, lab, load_topology, run

@@ -5,6 +5,9 @@
 # every node; compare dropping with marking; explain what adaptive pacing coordinates; and judge a published gain.
 #
 # **You need** lab 2. **Time:** 75 minutes (about one minute of computing).
+#
+# **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
+# Cell*. Then run your cell.
 
 # %%
 from pacelab import Experiment, LinkLayer, lab, run, run_link_layer
@@ -149,7 +152,9 @@ lab.explore(
     draw,
     hops=lab.slide("hops", 2, 24, start=7),
     routing=lab.choice("routing", ["static", "aodv"]),
-    scheme=lab.choice("NewReno versus", ["newreno", "lred", "lred-ecn", "link-pacing", "lred+pacing"]),
+    scheme=lab.choice(
+        "NewReno versus", ["newreno", "lred", "lred-ecn", "link-pacing", "lred+pacing"], start="lred-ecn"
+    ),
     window=lab.choice("advertised window (packets)", [2, 3, 4, 8, 32], start=32),
 )
 

@@ -6,6 +6,9 @@
 # the published gain depends on AODV.
 #
 # **You need** labs 1 and 2. **Time:** 120 minutes (about one minute of computing).
+#
+# **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
+# Cell*. Then run your cell.
 
 # %%
 from pacelab import Experiment, Pacer, compare, lab, load_topology, plot_topology, run, run_pacer
@@ -198,7 +201,7 @@ lab.table(
 
 # %% [markdown]
 # Pacing prevents the contention that AODV misinterprets. This is useful, because such routing protocols exist. But
-# whoever quotes "42 %" should add "with AODV".
+# if you quote "42 %", add "with AODV".
 #
 # ## Explore
 

@@ -6,6 +6,9 @@
 # in the title for one published case.
 #
 # **You need** labs 0, 2 and 4. **Time:** 90 minutes (about one minute of computing).
+#
+# **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
+# Cell*. Then run your cell.
 
 # %%
 from pacelab import Experiment, jain, lab, run

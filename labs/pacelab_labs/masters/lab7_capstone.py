@@ -5,6 +5,9 @@
 # networks that you do not know.
 #
 # **You need** labs 4 and 5. **Time:** 3 hours, or as long as you like (a few seconds of computing for each score).
+#
+# **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
+# Cell*. Then run your cell.
 
 # %%
 import statistics

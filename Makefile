@@ -132,7 +132,7 @@ format: $(VENV)/.tools  ## lay out Python and Rust code, and with Node.js JavaSc
 	@! command -v npx >/dev/null || npx --yes --prefer-offline @biomejs/biome@$(BIOME) check --write
 
 lint: $(VENV)/.tools  ## wording, ruff, mypy, import-linter, rustfmt, clippy, shellcheck, Biome
-	-$(PY) tools/language --count
+	$(PY) tools/language
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy

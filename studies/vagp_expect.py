@@ -22,7 +22,7 @@ The second list of scenes (`MORE`) came later: TCP that starts beside calls unde
 users, CUBIC. It was written after a review had found that the controller lost calls with 4 destinations and TCP from
 20 s on (seeds 1 to 10; cause: R started at one packet per idle round trip of the nearest hop). The start was changed by
 that scene, one hop, and four hops with TCP from 0 and from 20 s, with seeds 101 to 105; then this list was committed,
-and all scenes of both lists were run anew.
+and all scenes of both lists were run again.
 
 Calls are the paper's "70 % of the voice traffic" where we could tell their number: about that at which Reno beside
 them has the paper's goodput (docs/vagp.md). `paper` is the radio that `vagp_radio.py` fits (development had 8

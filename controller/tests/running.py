@@ -24,7 +24,7 @@ from pacelab_controller.web import client
 from pacelab_controller.web.api import make_api
 from pacelab_controller.web.serve import Guard
 
-# Who asks a controller over HTTP.
+# Requests to a controller over HTTP.
 
 TOKEN = {"Authorization": "Bearer secret"}
 HELLO = {"address": "10.9.0.2", "schemes": ["newreno", "tcp-gap"], "limits": ["pace_rate_bps"], "scheme": "tcp-gap"}
@@ -69,7 +69,7 @@ PROGRAM = [sys.executable, "-m", "pacelab_controller"]
 def wait_until(condition: Any, seconds: float = 10) -> None:
     until = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < until, "waited in vain"
+        assert time.monotonic() < until, "nothing came in time"
         time.sleep(0.05)
 
 

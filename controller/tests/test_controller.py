@@ -480,7 +480,7 @@ def test_policies_are_limited_to_the_gateways_abilities() -> None:
     found = controller.set_policy(0, "GA", scheme="newreno", limits={"pace_rate_bps": 1e6})
     assert isinstance(found, Gateway)
     assert found.wanted() == {"gateway": "GA", "scheme": "newreno", "limits": {"pace_rate_bps": 1e6}}
-    controller.announce(0, gateway())  # its agent starts anew: what is wanted stays
+    controller.announce(0, gateway())  # its agent restarts: the policy stays
     assert controller.policies.find("GA").wanted_scheme == "newreno"  # type: ignore[union-attr]
 
 

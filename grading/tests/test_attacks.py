@@ -384,7 +384,7 @@ def groups() -> dict[str, tuple[str, ...]]:
 
 
 def test_the_docs_list_these_attacks() -> None:
-    """`PACELAB_WRITE_DOCS=1 pytest grading/tests/test_attacks.py -k docs` writes the list anew."""
+    """`PACELAB_WRITE_DOCS=1 pytest grading/tests/test_attacks.py -k docs` rewrites the list."""
     page = Path(__file__).parents[2] / "docs" / "grading.md"
     text = page.read_text(encoding="utf-8")
     before, rest = text.split(START)

@@ -202,7 +202,7 @@ def test_a_check_that_crashes_fails_alone(best: Walls, monkeypatch: pytest.Monke
 def test_a_judge_that_is_killed_costs_one_check(engine: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a crash of the engine would: the others are graded in another process."""
     lab = LABS["lab3"]
-    # From the second check on the file is loaded anew: meanwhile the judge is killed, though we may hear of it late.
+    # From the second check on, the file is loaded again. The judge is killed meanwhile; we may notice that late.
     slow = lab.model + "\nsum(range(3 * 10**6))\n"
     ids = [check.id for check in lab.checks]
     heard: list[str] = []

@@ -1,4 +1,4 @@
-"""By which encoding, size and line ends a file comes: what can be read is graded, else it is said what to do."""
+"""Encodings, sizes and line ends: a readable file is graded; for any other the report says what to do."""
 
 from __future__ import annotations
 

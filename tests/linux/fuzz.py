@@ -36,7 +36,7 @@ def ip(content: bytes, protocol: int, tos: int = 0, frag: int = 0) -> bytes:
     return head[:10] + struct.pack("!H", checksum(head)) + head[12:] + content
 
 
-def mend(packet: bytes) -> bytes:
+def fix_checksums(packet: bytes) -> bytes:
     """Right checksums for whatever the packet is now, as far as that goes."""
     if len(packet) < 20:
         return packet
@@ -67,13 +67,13 @@ def seeds(rng: random.Random) -> bytes:
     """A packet as it might come."""
     kind = rng.randrange(7)
     if kind == 0:
-        return mend(ip(struct.pack("!HHHH", 5, 6, 8 + 40, 0) + rng.randbytes(40), 17))
+        return fix_checksums(ip(struct.pack("!HHHH", 5, 6, 8 + 40, 0) + rng.randbytes(40), 17))
     if kind == 1:
         rtp = voice_packet(sequence=rng.randrange(1 << 16), sent_ns=rng.randrange(1 << 60), stream=1)
-        return mend(ip(struct.pack("!HHHH", 16384, 16384, 8 + len(rtp), 0) + rtp, 17))
+        return fix_checksums(ip(struct.pack("!HHHH", 16384, 16384, 8 + len(rtp), 0) + rtp, 17))
     if kind == 2:
         report = voice_report(VoiceQuality(FlowKey(1, 2, 3, 4), 10**8, 5, 1, 0, 10**7), stream=1)
-        return mend(ip(struct.pack("!HHHH", 16385, 16385, 8 + len(report), 0) + report, 17))
+        return fix_checksums(ip(struct.pack("!HHHH", 16385, 16385, 8 + len(report), 0) + report, 17))
     if kind == 3 and rng.random() < 0.1:
         return rng.choice((b"\x60" + rng.randbytes(59), ip(rng.randbytes(8), 1), ip(rng.randbytes(40), 6, frag=0x2000)))
     options = rng.choice(
@@ -94,11 +94,11 @@ def seeds(rng: random.Random) -> bytes:
         0,
     )
     payload = rng.randbytes(rng.choice((0, 0, 1, 7, 100, 1460, 8960 if rng.random() < 0.05 else 3)))
-    return mend(ip(header + options + payload, 6, tos=rng.randrange(4)))
+    return fix_checksums(ip(header + options + payload, 6, tos=rng.randrange(4)))
 
 
 def damage(rng: random.Random, packet: bytes) -> bytes:
-    """One of: nothing, cut, grown, bits changed; checksums mended afterwards or not."""
+    """One of: nothing, cut, grown, bits changed; checksums fixed afterwards or not."""
     data = bytearray(packet)
     for _ in range(rng.choice((0, 0, 1, 1, 2, 5))):
         way = rng.randrange(4)
@@ -112,7 +112,7 @@ def damage(rng: random.Random, packet: bytes) -> bytes:
     if rng.random() < 0.6 and len(data) >= 20:
         if rng.random() < 0.5:
             data[2:4] = struct.pack("!H", len(data) & 0xFFFF)
-        return mend(bytes(data))
+        return fix_checksums(bytes(data))
     return bytes(data)
 
 

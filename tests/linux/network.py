@@ -246,7 +246,7 @@ def host_state() -> tuple[str, str, str]:
     return "\n".join(ours), names, "\n".join(mounts)
 
 
-# How late this machine was: what a test of real hosts says of a machine that stood still is said of the machine.
+# How late this machine was. A failure on a machine that stood still is a failure of the machine.
 
 STEP_S = 0.005
 LATE_S = 0.010

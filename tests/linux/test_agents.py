@@ -215,7 +215,7 @@ def test_metrics_tell_flows_and_counters(metrics) -> None:
 
 @needs_linux
 def test_metrics_and_the_live_view_take_all_that_an_agent_may_say() -> None:
-    """Of `--datapath tc`, too: both read what every status has, by its type, and nothing else."""
+    """Both views, also with `--datapath tc`, read only what every status has, by its type."""
     least = {name: STATUS[name] for name in TypeAdapter(Status).json_schema()["required"]}
     assert drawn(least)
     assert list(AgentCollector(least).collect())

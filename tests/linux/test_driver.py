@@ -328,7 +328,7 @@ def test_driver_changes_its_hook_in_the_middle_of_flows(driver, hook, port, make
     assert (len(hook.seen), len(other.seen), driver.held, driver.failure) == (1, 1, 1, None)
 
 
-# What lets an agent run and do nothing is said, once.
+# A cause that lets an agent run without effect is reported once.
 
 FAR = int(IPv4Address("10.9.2.1"))
 

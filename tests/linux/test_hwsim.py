@@ -1,4 +1,4 @@
-"""The back end hwsim: the real Wi-Fi stack where the kernel has it, what is said where it has not; stock wmediumd."""
+"""The back end hwsim: the real Wi-Fi stack, the message on a kernel without it, and stock wmediumd."""
 
 from __future__ import annotations
 

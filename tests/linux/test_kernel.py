@@ -371,7 +371,7 @@ for _ in range(5000):
 @pytest.mark.kernel
 @pytest.mark.parametrize("connections", [1, 2])
 def test_a_listener_is_left_alone_while_connections_are_looked_for(connections: int) -> None:
-    """iperf3 binds its port anew when a test begins, and gives up where it cannot."""
+    """iperf3 binds its port again when a test begins, and gives up if it cannot."""
     with subprocess.Popen(
         [sys.executable, "-c", SERVER, str(connections)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as server:

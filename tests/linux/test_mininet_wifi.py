@@ -1,4 +1,4 @@
-"""`--builder mininet-wifi`: what its process is told, what is said without it, and the real one where installed."""
+"""`--builder mininet-wifi`: the input of its process, the message without it, and the real one if installed."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ def test_cleanup_touches_no_run_that_is_alive(tmp_path: Path) -> None:
 
 
 def test_cleanup_ends_what_a_killed_run_left() -> None:
-    # a process that bears the mark of an owner that is no more
+    # a process with the mark of an owner that is gone
     left = subprocess.Popen(["sleep", "1000"], env={"PACELAB_OWNER": "4194304:1"})
     assert start("cleanup").wait(30) == 0
     assert left.wait(10) == -signal.SIGKILL

@@ -372,7 +372,7 @@ def test_a_scheme_whose_hook_fails_again_is_a_bug_again(in_tmp: Path, monkeypatc
 
 # run.json, host.json and the agents' lines match their types, and docs/*.schema.json publish these.
 #
-# `python -m tests.pacelab.test_run` writes the schemas anew.
+# `python -m tests.pacelab.test_run` rewrites the schemas.
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCHEMAS = {"run.schema.json": Run, "host.schema.json": Host, "agent-status.schema.json": Line}

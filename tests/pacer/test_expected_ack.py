@@ -96,7 +96,7 @@ def test_a_duplicate_goes_at_once_behind_what_waits() -> None:
     run.see(OUT, pure_ack(DOWN, 5000))
     run.see(OUT, pure_ack(DOWN, 5000))
     assert acks(run)[-3:] == [(50, 5000)] * 3
-    # The ACK that ends the hole goes at once, too; the one after it waits.
+    # The ACK that ends the hole also goes at once. The next one waits.
     run.see(OUT, pure_ack(DOWN, 9000))
     assert acks(run)[-1] == (50, 9000)
     run.see(OUT, pure_ack(DOWN, 10_000))

@@ -276,7 +276,7 @@ def matched(submission: Submission, students: Sequence[Student]) -> tuple[list[i
         return list(dict.fromkeys(place for places, _ in found for place in places)), reasons or NOT_IN_ROSTER
     identity = (
         "" if submission.platform == "moodle" else submission.identity
-    )  # Moodle numbers participants anew in each assignment
+    )  # Moodle gives participants new numbers in each assignment
     for kind in PLATFORM_IDS.get(submission.platform, ()):
         if any(student.known_by(kind) for student in students):
             wanted = submission.identity.casefold()

@@ -1,7 +1,7 @@
 """Packets that leave with other bytes: changed in place, made from an algorithm's `Inject`, and sent from here.
 
 Changes are to window, ECN mark, RTT_wired option and MSS. They work on packets that `PacketReader.read` has taken for a
-segment: their headers are sound. Checksums are mended incrementally, so that a wrong one stays wrong by as much: a
+segment: their headers are sound. Checksums are updated incrementally, so that a wrong one stays wrong by as much: a
 change never makes a damaged packet look whole (RFC 1624).
 """
 

@@ -101,7 +101,7 @@ WRONG = (
         loses=("silence",),
     ),
     PlantedMistake(
-        name="begins-anew",
+        name="begins-again",
         misconception="a window contains the packets since the last evaluation",
         changes=(("        expected = sum(", "        self._packets.clear()\n        expected = sum("),),
         loses=("window",),

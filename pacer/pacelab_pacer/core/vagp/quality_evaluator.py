@@ -35,7 +35,7 @@ from pacelab_pacer.core.segment import UDP, FlowKey, Rtp, Segment, VoiceQuality
 from pacelab_pacer.core.vagp.e_model import PLAYOUT_NS, mos
 
 SPURT_NS = NS_PER_S
-"""Mean talk spurt (ITU-T P.59 Table 1: 1.004 s), after which a receiver aligns itself anew."""
+"""Mean talk spurt (ITU-T P.59 Table 1: 1.004 s), after which a receiver aligns itself again."""
 MAX_PACKETS = 1024
 """Packets remembered: 20 s of a codec with a packet each 20 ms. A larger gap means another source, not a loss."""
 LEAST_INTERVAL_NS = NS_PER_MS

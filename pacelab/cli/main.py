@@ -131,9 +131,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
 """Name -> module:function, and the first line of its docstring, which is its help."""
 OTHERS: Mapping[str, str] = MappingProxyType(
     {
-        "check": "Run the public checks on your own file before you hand it in. Exit code 1 when one fails.",
+        "check": "Run the public checks on your own file before you hand it in. Exit code 1 if one fails.",
         "controller": (
-            "Run the OpenFlow controller of the wired side: flows, calls, handover; REST and a page on loopback."
+            "Run the OpenFlow controller of the wired side: flows, calls, handover. REST and a page are on loopback."
         ),
         "grade": "Grade submissions: a report for each, a gradebook and a summary for the class.",
         "update": "Hand out an assignment, or bring what was handed out up to date; your own work is never touched.",

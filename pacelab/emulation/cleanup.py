@@ -38,7 +38,7 @@ def clean_up() -> Removed:
     if os.geteuid() != 0:
         raise HostError(f"cleanup: what runs leave belongs to root: run {as_root('cleanup')}")
     if lacks := lacking("CAP_NET_ADMIN"):
-        raise HostError(f"cleanup: this root is without {lacks}; in a container: {in_container(lacks)}")
+        raise HostError(f"cleanup: root lacks {lacks} here; start the container with {in_container(lacks)}")
     processes = orphans()
     for pid in processes:
         with contextlib.suppress(ProcessLookupError):

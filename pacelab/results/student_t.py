@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from statistics import NormalDist
 
 _MOST_STEPS = 50
 
@@ -15,6 +14,8 @@ def t_quantile(freedom: int, level: float) -> float:
 
     Newton's method for the angle atan(t / sqrt(freedom)), from the normal distribution's quantile on.
     """
+    from statistics import NormalDist  # a run that estimates nothing does without
+
     angle = math.atan(NormalDist().inv_cdf((1 + level) / 2) / math.sqrt(freedom))
     log_scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(math.pi) / 2
     for _ in range(_MOST_STEPS):

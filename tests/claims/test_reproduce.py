@@ -269,7 +269,7 @@ def test_cli_lists_claims(capsys: pytest.CaptureFixture[str]) -> None:
             ["reproduce", "fu", "--quick", "--docs", "x.md"],
             "--docs stores the outcomes of full runs; leave --quick and --seeds out",
         ),
-        (["reproduce", "fu", "--seeds", "0"], "--seeds must be a whole number from 1 to 1000, not 0"),
+        (["reproduce", "fu", "--seeds", "0"], "--seeds must be a whole number from 1 to 10000, not 0"),
         (
             ["claims", "--paper", "nobody"],
             "claim must be all, a paper (fu, le, lee, tcp-gap, vagp) or an id that `pacelab claims` lists, not",

@@ -63,7 +63,7 @@ def test_mediumd_is_found_where_the_wheel_put_it(tmp_path: Path, monkeypatch: py
         (tmp_path / name).write_text("")
     (tmp_path / "bin/mediumd").chmod(0o755)
     (tmp_path / "lib/pacelab_wmediumd-1.dist-info/RECORD").write_text("../bin/mediumd,,\n")
-    monkeypatch.setattr("pacelab.emulation.network.medium.source_tree", lambda: tmp_path / "lib")
+    monkeypatch.setattr("pacelab.emulation.programs.source_tree", lambda: tmp_path / "lib")
     monkeypatch.syspath_prepend(tmp_path / "lib")
     monkeypatch.setenv("PATH", "")
     assert find_mediumd().resolve() == tmp_path / "bin/mediumd"

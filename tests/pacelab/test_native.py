@@ -160,7 +160,7 @@ def test_compiler_is_told_of_classes_without_moving_a_line(compiler: ModuleType)
         if path.name in compiler.COLD:
             continue
         text = path.read_text("utf-8")
-        told = compiler.told(text)
+        told = compiler.decorated(text)
         lines = text.split("\n")
         changed = [(old, new) for old, new in zip(lines, told.split("\n"), strict=True) if old != new]
         classes = any(line.startswith("class ") and not compiler.PYTHONS.search(line) for line in lines)

@@ -438,8 +438,8 @@ REFUSED = [
         "topologies NAME",
     ),
     ("topologies cell --out cell.svg", "--out", "--out needs --plot, whose figure it names"),
-    ("grade", "no submissions were named", "folders, zips, notebooks or .py"),
-    ("grade nowhere", "'nowhere'", "not there"),
+    ("grade", "no submissions", "folders, zips, notebooks or .py"),
+    ("grade nowhere", "'nowhere'", "does not exist"),
 ]
 
 

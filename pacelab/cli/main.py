@@ -136,7 +136,7 @@ OTHERS: Mapping[str, str] = MappingProxyType(
             "Run the OpenFlow controller of the wired side: flows, calls, handover. REST and a page are on loopback."
         ),
         "grade": "Grade submissions: a report for each, a gradebook and a summary for the class.",
-        "update": "Hand out an assignment, or bring what was handed out up to date; your own work is never touched.",
+        "update": "Hand out an assignment, or update what was handed out. Your own work is never changed.",
     }
 )
 """The help of the commands of our own products, which are found through entry points."""

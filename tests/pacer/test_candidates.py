@@ -217,6 +217,20 @@ def test_a_full_queue_of_acks_drops_the_oldest_and_keeps_the_pace_of_the_data() 
     assert driver.hook.deadline() is None
 
 
+def test_where_others_hold_all_that_fits_a_flow_s_only_ack_is_dropped() -> None:
+    driver = ack_pacer(table=FlowTableConfig(max_flows=2))
+    send(driver, 3)
+    other = DOWN._replace(sport=1)
+    send(driver, 1, other)
+    for number in (1460, 2920):  # the first ACK leaves at once, the second waits
+        driver.see(Point.AIR_TO_WIRED, pure_ack(DOWN, number))
+    driver.see(Point.AIR_TO_WIRED, pure_ack(other, 1460))
+    assert [segment.ack for segment, _ in driver.dropped] == [1460]
+    assert driver.hook.counters()["overflows"] == 1
+    driver.run_until(S)
+    assert len(ack_times(driver)) == 2
+
+
 def test_a_full_table_of_acks_forgets_the_most_silent_flow() -> None:
     driver = ack_pacer(table=FlowTableConfig(max_flows=1), rate_bps=4000)
     send(driver, 2)

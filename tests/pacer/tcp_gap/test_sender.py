@@ -281,6 +281,17 @@ def test_a_full_table_forgets_the_most_silent_flow_that_holds_nothing() -> None:
     assert driver.hook.counters()["unpaced_segments"] == 0
 
 
+def test_where_every_flow_holds_packets_a_new_one_is_refused_not_let_past() -> None:
+    driver = sender(table=FlowTableConfig(max_flows=1))
+    for i in range(2):
+        driver.see(OUT, data(UP, i * 1460))
+    other = UP._replace(sport=1)
+    driver.see(OUT, data(other, 0))
+    assert driver.times(other) == []
+    assert [segment.flow for segment, _ in driver.dropped] == [other]
+    assert driver.hook.counters()["unpaced_segments"] == 0
+
+
 def test_early_repeated_and_late_timeouts_are_harmless() -> None:
     driver = sender()
     for i in range(3):

@@ -194,7 +194,7 @@ def test_a_figure_whose_kernel_has_ended_says_so(page: Any, shots: Path) -> None
     """A slider would still move there, by its keys too, over the figure of the place that it had before."""
     area = show(page, "distance of the senders (m)")
     drawn = area.locator("img").get_attribute("alt")
-    told = page.get_by_text("the kernel that drew it has ended").first
+    told = page.get_by_text("its kernel has ended").first
     assert not told.is_visible()
     page.get_by_role("menuitem", name="Kernel", exact=True).first.click()
     page.get_by_text("Restart Kernel\N{HORIZONTAL ELLIPSIS}", exact=True).click()

@@ -726,6 +726,16 @@ def test_a_definition_in_a_cell_of_another_kind_is_named(kind: str, title: str) 
     assert expected in module.problems
 
 
+@pytest.mark.parametrize("source", [None, 7, {"a": 1}])
+@pytest.mark.parametrize("kind", ["markdown", "raw"])
+def test_a_damaged_cell_that_is_not_code_costs_nothing(kind: str, source: object) -> None:
+    document = json.loads(notebook("class GatewayPacer:\n    pass\n"))
+    document["cells"].append({"cell_type": kind, "source": source, "metadata": {}})
+    module = module_of(json.dumps(document), "n.ipynb", ["GatewayPacer"])
+    assert "class GatewayPacer" in (module.source or "")
+    assert module.problems == ()
+
+
 def test_cells_beyond_the_limit_are_reported() -> None:
     module = taken(*["x = 1"] * 1000, "class GatewayPacer: pass")
     assert any("has 1,001 code cells; only the first 1,000 are read" in problem for problem in module.problems)

@@ -152,7 +152,7 @@ def test_nothing_is_left_of_a_run_that_was_ended(number: int, tmp_path: Path) ->
     process = start("run", "chain", "--hops", "2", "--seconds", "60", "--backend", "tap", *out, stderr=subprocess.PIPE)
     wait_for_children(process)
     process.send_signal(number)
-    _out, errors = process.communicate(timeout=30)
+    _out, errors = process.communicate(timeout=120)
     assert process.returncode == (-number if number == signal.SIGKILL else 130)
     assert "Traceback" not in errors
     assert_gone(process.pid)
@@ -170,7 +170,7 @@ def test_a_run_whose_part_dies_says_so_and_ends(victim: str, said: str, tmp_path
         process.communicate()
         pytest.skip("the kernel has netem: no relay of ours")
     os.kill(pids[-1], signal.SIGKILL)
-    _out, errors = process.communicate(timeout=30)
+    _out, errors = process.communicate(timeout=120)
     assert process.returncode == 3
     assert f"{said} in the middle of a run: killed by SIGKILL" in errors
     assert len(errors.strip().splitlines()) == 1

@@ -117,7 +117,11 @@ def _other_cells(text: str, name: str, wanted: Collection[str], sources: Sequenc
         problems.append(f"{name} has {len(sources):,} code cells; only the first {MAX_CELLS:,} are read: remove some")
     code = "\n".join(sources[:MAX_CELLS])
     for kind in ("markdown", "raw"):
-        for number, source in enumerate(cells_of(text, kind), 1):
+        try:
+            cells = cells_of(text, kind)
+        except ValueError:  # a damaged cell that is not code costs the student nothing
+            continue
+        for number, source in enumerate(cells, 1):
             if names := [item for item in wanted if _defines(source, item) and not _defines(code, item)]:
                 title = kind.capitalize() if kind == "markdown" else kind
                 problems.append(

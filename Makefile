@@ -92,7 +92,7 @@ $(DEMO_ENGINE): $(RUST) tools/demo-engine | $(VENV)/.installed
 docs: build  ## pages made of stored results, under build/docs: the papers' claims with figures, the book, who wins where
 	rm -rf build/docs
 	$(VENV)/bin/pacelab claims --docs build/docs/claims.md
-	$(VENV)/bin/pacelab report --no-pdf --out build/docs/book
+	$(VENV)/bin/pacelab report --out build/docs/book
 	$(PY) studies/who_wins.py --tables build/docs/who-wins.md
 
 # This target runs the labs and draws the figures. It does not run a paper's experiments.

@@ -350,6 +350,10 @@ fn ofdm_bit_error(rate_bps: u32, sinr: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::air::contentions;
+    use crate::frame::Kind;
+    use crate::ids::PacketId;
+    use crate::random::Stream;
 
     fn frame_success(phy: &Phy, rate_bps: u32, snr_db: f64, bytes: f64) -> f64 {
         libm::exp(log_success(phy, rate_bps, libm::pow(10.0, snr_db / 10.0), bytes * 8.0))
@@ -380,5 +384,95 @@ mod tests {
         // 1 Mbit/s in 22 MHz: 0 dB SNR is Eb/N0 = 22, Pb = exp(-22) / 2 = 1.39e-10
         let error = dsss_bit_error(1_000_000, 1.0);
         assert!((error / 1.394_7e-10 - 1.0).abs() < 1e-3, "{error}");
+    }
+
+    /// ns-3's fits by Pei and Henderson (2009), evaluated apart from this code with all printed digits.
+    #[test]
+    fn bit_errors_are_those_of_the_published_curves() {
+        let table = [
+            // SINR, then 2, 5.5 and 11 Mbit/s
+            (0.05, [0.395_635, 0.5, 0.5]),
+            (0.5, [6.886_46e-3, 0.161_930, 0.358_607]),
+            (1.0, [1.942_05e-4, 4.614_55e-2, 0.196_881]),
+            (2.0, [2.184_25e-7, 3.561_18e-3, 4.910_54e-2]),
+            (4.0, [3.907_54e-13, 1.911_75e-5, 5.514_44e-3]),
+            (10.0, [4.002_05e-30, 2.016_47e-12, 2.241_48e-5]),
+            (10.5, [1.557_64e-31, 0.0, 0.0]),
+        ];
+        for (sinr, errors) in table {
+            for (rate_bps, expected) in [2_000_000, 5_500_000, 11_000_000].into_iter().zip(errors) {
+                let error = dsss_bit_error(rate_bps, sinr);
+                assert!((error - expected).abs() <= 1e-5 * expected, "{rate_bps} {sinr}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn b_rates_have_their_curves_on_a_radio_for_b_and_g() {
+        let both = Phy::dsss_and_ofdm();
+        for rate_bps in [1_000_000, 11_000_000] {
+            assert_eq!(log_success(&both, rate_bps, 1.0, 1.0), log_success(&Phy::dsss(true), rate_bps, 1.0, 1.0));
+        }
+        assert_eq!(log_success(&both, 54_000_000, 30.0, 1.0), log_success(&Phy::ofdm_a(), 54_000_000, 30.0, 1.0));
+    }
+
+    const MS: Ns = 1_000_000;
+
+    /// 1000 bytes at this rate, whose power is 1e-10 W.
+    fn locked(rate_bps: u32) -> Lock {
+        let header = Header {
+            kind: Kind::Data,
+            from: StationId(1),
+            to: StationId(0),
+            duration_ns: 0,
+            packet: PacketId(0),
+            number: 0,
+            uses_rts: false,
+            rate_bps,
+        };
+        let airtime_ns = 192_000 + (8_000_000_000_000_u64 / u64::from(rate_bps)) as u32;
+        let (power_w, loss) = (1e-10, 0.0);
+        let arrival =
+            Arrival { start: 0, airtime_ns, hold_ns: 0, power_w, decodable: true, addressed: true, loss, header };
+        Lock::new(arrival, false, false)
+    }
+
+    #[test]
+    fn each_interval_of_a_frame_is_judged_by_its_own_interference() {
+        // 2e-10 W from 1 to 3 ms: SINR 1e-10 / (2e-10 + 4.39e-13) = 0.498_905; error of 1 Mbit/s exp(-22 SINR) / 2 =
+        // 8.554_46e-6, of 2 Mbit/s 6.942_83e-3 (the curve above). The noise alone (SINR 228) destroys no bit.
+        for (rate_bps, bits, error) in [(1_000_000, 2000.0, 8.554_46e-6), (2_000_000, 4000.0, 6.942_83e-3)] {
+            let rules = Rules::sinr(Phy::dsss(true));
+            let mut station = Station::new(rules.into(), &contentions(&rules.phy, false), Stream::new(1, 0));
+            let lock = locked(rate_bps);
+            let end = lock.arrival.end();
+            station.lock = Some(lock);
+            station.signals = vec![(end, 1e-10)];
+            judge(&mut station, &rules, MS);
+            assert!(station.lock.unwrap().log_success.abs() < 1e-9);
+            station.signals.push((3 * MS, 2e-10));
+            judge(&mut station, &rules, end);
+            let expected = bits * libm::log1p(-error);
+            let log_success = station.lock.unwrap().log_success;
+            assert!((log_success / expected - 1.0).abs() < 1e-3, "{rate_bps}: {log_success} {expected}");
+            assert_eq!(station.lock.unwrap().judged_until, end);
+        }
+    }
+
+    #[test]
+    fn a_preamble_counts_as_sent_at_the_lowest_rate() {
+        // 2e-10 W during the whole frame of 2 Mbit/s: 192 bits at 1 Mbit/s, then 8000 bits at 2 Mbit/s
+        let rules = Rules::sinr(Phy::dsss(true));
+        let mut station = Station::new(rules.into(), &contentions(&rules.phy, false), Stream::new(1, 0));
+        let lock = locked(2_000_000);
+        let end = lock.arrival.end();
+        station.lock = Some(lock);
+        station.signals = vec![(end, 1e-10), (end, 2e-10)];
+        judge(&mut station, &rules, 192_000);
+        let preamble = station.lock.unwrap().log_success;
+        assert!((preamble / (192.0 * libm::log1p(-8.554_46e-6)) - 1.0).abs() < 1e-3, "{preamble}");
+        judge(&mut station, &rules, end);
+        let body = station.lock.unwrap().log_success - preamble;
+        assert!((body / (8000.0 * libm::log1p(-6.942_83e-3)) - 1.0).abs() < 1e-3, "{body}");
     }
 }

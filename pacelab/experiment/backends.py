@@ -44,6 +44,9 @@ SMALLEST_DATAGRAM_BYTES = 20
 
 BRIDGING = ("802.11s", "batman-adv")
 """Routings below IP: all stations are neighbours to IP, and no relay sees a packet."""
+AODV_OF_2001 = "aodv-2001"
+"""AODV as in ns-2.1b8a, which only the simulator has."""
+
 FINDING = {"tap": ("olsr",), "hwsim": (*BRIDGING, "olsr")}
 """Routings of Linux's that find their ways, by back end."""
 FINDERS = {name: f"--routing {', '.join(found)}, or --controller ryu" for name, found in FINDING.items()}
@@ -178,6 +181,11 @@ def _routing_reasons(options: Options, topology: Topology, scheme: Scheme) -> li
     known = ("static", *FINDING[options.backend])
     if options.routing in BRIDGING and options.routing not in known:
         return [f"{asked} works below IP, on radios; use one of {', '.join(known)}, or --backend hwsim"]
+    if options.routing == AODV_OF_2001:
+        return [
+            f"{asked} is a model of the simulator ns-2.1b8a, and no program on Linux speaks it; use one of "
+            f"{', '.join(known)}, or --backend sim"
+        ]
     if options.routing not in known:
         return [f"--routing must be one of {', '.join(known)} on Linux, not {options.routing}"]
     found = []
@@ -329,7 +337,7 @@ _LINUX: Mapping[str, str | None] = {"where": "here", "controller": None, "linux_
 BACK_ENDS: Mapping[str, BackEndKind] = {
     kind.name: kind
     for kind in (
-        BackEndKind(name="sim", routings=("static", "aodv"), finders="a routing that finds its way, as aodv"),
+        BackEndKind(name="sim", routings=("static", "aodv", AODV_OF_2001), finders="a routing that finds its way, as aodv"),
         BackEndKind(name="tap", options=_LINUX, finders=FINDERS["tap"], check=check_hosts),
         BackEndKind(
             name="hwsim",

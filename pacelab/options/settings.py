@@ -207,8 +207,9 @@ class Options:
     queue_pkts: int = setting("--queue", Whole(1, 10_000), "interface queue, packets, drop-tail", default=50)
     routing: str = setting(
         "--routing",
-        Choice.of("static", "aodv", "802.11s", "batman-adv", "olsr"),
-        "routing among the wireless nodes; aodv: of sim; the last three: Linux's own, of hwsim, olsr of tap, too",
+        Choice.of("static", "aodv", "aodv-2001", "802.11s", "batman-adv", "olsr"),
+        "routing among the wireless nodes; aodv: of sim, as in ns-2.35; aodv-2001: of sim, as in ns-2.1b8a; the last "
+        "three: Linux's own, of hwsim, and olsr also of tap",
         default="static",
     )
     radio: str = setting(

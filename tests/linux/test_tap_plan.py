@@ -92,6 +92,11 @@ def test_compile_saturated_udp_offers_more_than_the_air_carries() -> None:
     ("options", "reason"),
     [
         ({"routing": "aodv"}, "--routing must be one of static, olsr on Linux, not aodv"),
+        (
+            {"routing": "aodv-2001"},
+            "--routing aodv-2001 is a model of the simulator ns-2.1b8a, and no program on Linux speaks it; "
+            "use one of static, olsr, or --backend sim",
+        ),
         ({"routing": "802.11s"}, "works below IP, on radios; use one of static, olsr, or --backend hwsim"),
         ({"routing": "olsr", "where": "uml"}, "needs olsrd, which the guest of --where uml lacks; use --where here"),
         ({"cc": "tahoe"}, "--cc must be one of .* on Linux, not 'tahoe'"),
@@ -139,6 +144,7 @@ def test_radios_are_the_back_ends_and_their_options_part_of_its_config_alone() -
             "needs reports of each frame, which --medium stock lacks",
         ),
         ({"routing": "aodv"}, "--routing must be one of static, 802.11s, batman-adv, olsr on Linux, not aodv"),
+        ({"routing": "aodv-2001"}, "no program on Linux speaks it; use one of static, 802.11s, batman-adv, olsr, or"),
         (
             {"routing": "olsr", "controller": "ryu"},
             "cannot be combined with --controller ryu, which sets the routes; use --routing static",

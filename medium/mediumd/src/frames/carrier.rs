@@ -138,7 +138,8 @@ impl<W: FrameFormat> Carrier<W> {
         if !self.format.is_for(station, slot.frame()) {
             return;
         }
-        if handler.deliver(station, Delivery { due, frame: slot.frame(), tag: &slot.tag, power_w, off_channel: false }) {
+        if handler.deliver(station, Delivery { due, frame: slot.frame(), tag: &slot.tag, power_w, off_channel: false })
+        {
             self.traffic[station].to_host += 1;
         } else {
             self.lose(due, from, Some(station), id, DropCause::Host, handler);

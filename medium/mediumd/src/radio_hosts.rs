@@ -138,7 +138,7 @@ fn hardware_of(mut mac: Mac) -> Mac {
 
 impl CarrierHandler<Tag> for RadioHosts {
     fn deliver(&mut self, station: StationId, delivery: Delivery<'_, Tag>) -> bool {
-        let Delivery { due, frame, tag, power_w } = delivery;
+        let Delivery { due, frame, tag, power_w, off_channel } = delivery;
         let rate_bps = tag.rate_bps(0).unwrap_or(0);
         let shift_db = self.network.as_ref().map_or(0.0, |network| network.shift_db(station.index()));
         let message = Message::Deliver {
@@ -149,7 +149,9 @@ impl CarrierHandler<Tag> for RadioHosts {
             frequency_mhz: tag.frequency_mhz,
         };
         let taken = self.socket.send_message(message).is_ok();
-        self.telemetry.delivered(due, taken);
+        if !off_channel {
+            self.telemetry.delivered(due, taken);
+        }
         taken
     }
 

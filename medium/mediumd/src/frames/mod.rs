@@ -163,6 +163,8 @@ pub struct Delivery<'a, T> {
     pub tag: &'a T,
     /// Received power.
     pub power_w: f64,
+    /// A copy for a station that last sent on another channel. It has no deadline.
+    pub off_channel: bool,
 }
 
 /// The environment of the carrier.

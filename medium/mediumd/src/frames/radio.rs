@@ -311,6 +311,8 @@ mod tests {
     #[derive(Default)]
     struct Kernel {
         got: Vec<(u32, u64)>,
+        /// Stations that got a copy for another channel.
+        off_channel: Vec<u32>,
         /// Cookie, attempts, status.
         reported: Vec<(u64, u32, TxStatus)>,
     }
@@ -318,6 +320,7 @@ mod tests {
     impl CarrierHandler<Tag> for Kernel {
         fn deliver(&mut self, station: StationId, delivery: Delivery<'_, Tag>) -> bool {
             self.got.push((station.0, delivery.tag.cookie));
+            self.off_channel.extend(delivery.off_channel.then_some(station.0));
             true
         }
         fn finish(&mut self, _: StationId, _: Ns, tag: &Tag, attempts: u32, fate: TxStatus) {
@@ -357,6 +360,23 @@ mod tests {
         carrier.advance(990_000_000, &mut kernel);
         assert_eq!(kernel.got, [(1, 1), (0, 3), (2, 3)]);
         assert_eq!(kernel.reported, [(1, 1, TxStatus::Acknowledged), (2, 7, TxStatus::Failed), (3, 1, TxStatus::Sent)]);
+    }
+
+    #[test]
+    fn a_radio_that_only_listens_hears_the_broadcasts_of_every_channel() {
+        let (mut carrier, mut kernel) = (carrier(3), Kernel::default());
+        [2437, 2412, 2437].iter().zip(0..).for_each(|(&mhz, station)| carrier.set_channel(StationId(station), mhz));
+        send(&mut carrier, &mut kernel, 5_000_000, 0, 1, &frame(0x80, Mac([0xff; 6]), mac(0)));
+        carrier.advance(100_000_000, &mut kernel);
+        assert_eq!((&kernel.got[..], &kernel.off_channel[..]), (&[(1, 1)][..], &[1][..])); // station 2 is out of range
+        send(&mut carrier, &mut kernel, 100_000_000, 0, 2, &frame(8, mac(1), mac(0)));
+        carrier.advance(900_000_000, &mut kernel);
+        assert_eq!(kernel.reported.last(), Some(&(2, 7, TxStatus::Failed))); // the ACK needs the same channel
+        carrier.set_channel(StationId(1), 2437);
+        send(&mut carrier, &mut kernel, 900_000_000, 0, 3, &frame(0x80, Mac([0xff; 6]), mac(0)));
+        carrier.advance(990_000_000, &mut kernel);
+        assert_eq!((kernel.got.last(), kernel.off_channel.len()), (Some(&(1, 3)), 1)); // one copy, by the air
+        assert_eq!(carrier.in_air(), 0);
     }
 
     #[test]

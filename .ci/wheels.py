@@ -2,7 +2,7 @@
 
 Two distributions are compiled for each platform: the engine (`medium/python`), and on Linux mediumd (`medium/mediumd`).
 The others are pure Python: one wheel of each serves every platform. maturin compiles with Zig, which brings a linker
-and the C libraries of all these platforms. The engine for this machine's processor is compiled with a profile of its
+and the C libraries of all these platforms; for Pyodide, Python in a browser, rustc's own linker is enough. The engine for this machine's processor is compiled with a profile of its
 runs (`tools/guided`): an engine for another processor cannot run here, so it has no profile.
 Names of `TARGETS` as arguments: only those platforms, and the pure wheels.
 """
@@ -26,6 +26,9 @@ PURE = (".", "controller", "grading", "labs")
 """Folders of the distributions without compiled files."""
 MANYLINUX = "manylinux_2_17"
 """Rust's own minimum. The C library of every Linux with Python 3.11 is at least this new."""
+PYODIDE = "pyemscripten_2026_0"
+"""The platform of Pyodide 314. Another Pyodide may be another platform: see `pyodide-lock.json` in its npm package."""
+LINK_SIDE_MODULE = ROOT / "tools" / "wasm-side-module"
 MACOS = "11.0"
 """The first version for Apple's processors. Rust's minimum for Intel's is 10.12."""
 
@@ -52,6 +55,7 @@ TARGETS = {
         ("macos-x86_64", "x86_64-apple-darwin", f"macosx_{MACOS.replace('.', '_')}", "x86_64"),
         ("macos-arm64", "aarch64-apple-darwin", f"macosx_{MACOS.replace('.', '_')}", "arm64"),
         ("windows-amd64", "x86_64-pc-windows-gnu", "win", "amd64"),
+        ("browser", "wasm32-unknown-emscripten", PYODIDE, "wasm32"),
     ]
 }
 
@@ -126,19 +130,32 @@ def build_compiled(name: str, target: Target, place: Path) -> None:
     }
     command = [sys.executable, "-m", "maturin", "build", "--quiet", "--release", "--zig", "--target", target.rust]
     command += ["--compatibility", target.system] if target.system == MANYLINUX else []
+    if target.system == PYODIDE:
+        command.remove("--zig")
+        environment |= for_pyodide(environment)
     command += ["--strip", "-o", str(place)]
     if target.system == MANYLINUX:
         subprocess.run([*command, "-m", "medium/mediumd/Cargo.toml"], cwd=ROOT, env=environment, check=True)
     # Without Windows' Python at hand, its import library is generated.
     features = "extension-module,import-lib" if target.system == "win" else "extension-module"
     command += ["-m", "medium/python/Cargo.toml", "--features", features, "--"]
-    command += os.environ.get("ENGINE_FLAGS", "").split()
+    command += os.environ.get("ENGINE_FLAGS", "").split() if target.system != PYODIDE else []
     if target.rust == f"{platform.machine()}-unknown-linux-gnu":
         environment |= by_profile(name, target, environment)
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
     if target.system == MANYLINUX:
         for wheel in place.glob("*.whl"):
             check(wheel, target)
+
+
+def for_pyodide(environment: dict[str, str]) -> dict[str, str]:
+    """The settings that compile a side module of Pyodide's WebAssembly."""
+    flags = [environment.get("CARGO_ENCODED_RUSTFLAGS", ""), "-Crelocation-model=pic"]
+    return {
+        "CARGO_ENCODED_RUSTFLAGS": "\037".join(filter(None, flags)),
+        "CARGO_TARGET_WASM32_UNKNOWN_EMSCRIPTEN_LINKER": str(LINK_SIDE_MODULE),
+        "MATURIN_PYEMSCRIPTEN_PLATFORM_VERSION": PYODIDE.removeprefix("pyemscripten_"),
+    }
 
 
 def by_profile(name: str, target: Target, environment: dict[str, str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,10 @@ PACKAGES = ("pacelab", "pacelab_pacer", "pacelab_topologies", "pacelab_labs", "p
 
 
 def test_there_is_no_symbolic_link() -> None:
-    listed = subprocess.run(["git", "ls-files", "-s"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    if not (ROOT / ".git").exists() or not shutil.which("git"):
+        pytest.skip("not a git checkout: clone the repository to run this")
+    command = ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-s"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert [line for line in listed.splitlines() if line.startswith("120000")] == []
 
 

@@ -2,9 +2,10 @@
 
 Two distributions are compiled for each platform: the engine (`medium/python`), and on Linux mediumd (`medium/mediumd`).
 The others are pure Python: one wheel of each serves every platform. maturin compiles with Zig, which brings a linker
-and the C libraries of all these platforms; for Pyodide, Python in a browser, rustc's own linker is enough. The engine for this machine's processor is compiled with a profile of its
-runs (`tools/guided`): an engine for another processor cannot run here, so it has no profile.
-Names of `TARGETS` as arguments: only those platforms, and the pure wheels.
+and the C libraries of all these platforms; for Pyodide, the Python of a browser, rustc's own linker is enough. The
+engine for this machine's processor is compiled with a profile of its runs (`tools/guided`): an engine for another
+processor cannot run here, so it has no profile.
+Names of `TARGETS` as arguments: only those platforms, and the pure wheels. `--out FOLDER` replaces dist/.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ TARGETS = {
 }
 
 
-def main(names: list[str]) -> int:
-    """Build the wheels of these platforms, or of all, and the pure ones."""
+def main(names: list[str], dist: Path = DIST) -> int:
+    """Build the wheels of these platforms, or of all, and the pure ones, into the folder `dist`."""
     unknown = [name for name in names if name not in TARGETS]
     if unknown:
         return fail(f"unknown platform {', '.join(unknown)}; choose from {', '.join(TARGETS)}", 2)
@@ -73,13 +74,13 @@ def main(names: list[str]) -> int:
         return fail(f"this Rust lacks {', '.join(lacking)}: rustup target add {' '.join(lacking)}{rest}", 3)
     if not DEMO_ENGINE.exists():
         return fail("the live demonstrations are missing: rustup target add wasm32-unknown-unknown, then again", 3)
-    DIST.mkdir(exist_ok=True)
-    for native in DIST.glob("pacelab*-linux_*.whl"):  # of `make wheel`: pip would prefer it, however old it is
+    dist.mkdir(parents=True, exist_ok=True)
+    for native in dist.glob("pacelab*-linux_*.whl"):  # of `make wheel`: pip would prefer it, however old it is
         native.unlink()
     for name in ("pure", *targets):
         started = time.monotonic()
         say(f"{name}: building{', which takes some minutes' if name in targets else ''}")
-        place = WORK / name
+        place = (WORK if dist == DIST else dist) / name
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         try:
@@ -91,8 +92,8 @@ def main(names: list[str]) -> int:
             return fail(f"{name}: {error.cmd[2]} failed with code {error.returncode}, see above", 1)
         took_s = time.monotonic() - started
         for wheel in sorted(place.glob("*.whl")):
-            say(f"{name}: dist/{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB")
-            wheel.replace(DIST / wheel.name)
+            say(f"{name}: {dist.name}/{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB")
+            wheel.replace(dist / wheel.name)
         say(f"{name}: {took_s:.0f} s")
     return 0
 
@@ -202,4 +203,5 @@ def fail(text: str, code: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    given = sys.argv[1:]
+    sys.exit(main(given[2:], Path(given[1]).resolve()) if given[:1] == ["--out"] else main(given))

@@ -17,6 +17,4 @@ except BaseException as error:  # PyO3's PanicException is no Exception
 # The engine still works afterwards.
 result = run(Experiment(topology_options={"hops": 4}, scheme="tcp-gap", duration_s=20))
 heavy = sorted({"matplotlib", "numpy", "scipy"} & set(sys.modules))
-print(
-    json.dumps({"machine": platform.machine(), "panic": caught, "goodput_bps": result.goodput_bps, "heavy": heavy})
-)
+print(json.dumps({"machine": platform.machine(), "panic": caught, "goodput_bps": result.goodput_bps, "heavy": heavy}))

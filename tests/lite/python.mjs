@@ -1,5 +1,5 @@
 // Runs a Python file in Pyodide under Node.js: node python.mjs FOLDER ROOT FILE ARGUMENTS...
-// FOLDER is what tools/browser-python makes; ROOT is the source tree, which Python sees as /root.
+// FOLDER is what tools/browser-python makes; ROOT is the source tree, which Python sees as /tree.
 import { pathToFileURL } from "node:url";
 
 const [folder, root, file, ...rest] = process.argv.slice(2);
@@ -7,12 +7,12 @@ const { loadPyodide } = await import(pathToFileURL(`${folder}/pyodide/pyodide.mj
 const pyodide = await loadPyodide({ indexURL: `${folder}/pyodide/` });
 for (const [from, to] of [
   [`${folder}/site`, "/site"],
-  [root, "/root"],
+  [root, "/tree"],
 ]) {
   pyodide.FS.mkdirTree(to);
   pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root: from }, to);
 }
-pyodide.globals.set("given", pyodide.toPy([`/root/${file}`, ...rest]));
+pyodide.globals.set("given", pyodide.toPy([`/tree/${file}`, ...rest]));
 try {
   await pyodide.runPythonAsync(`
 import runpy, sys

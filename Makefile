@@ -32,7 +32,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX UV_PROJECT_ENVIRONMENT
 export PIP_USER := 0
 
-.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test release-check nightly bench bench-smoke format lint test-rust test-python test-thorough coverage lock clean
+.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test test-lite release-check nightly bench bench-smoke format lint test-rust test-python test-thorough coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
@@ -108,7 +108,7 @@ wheel: $(VENV)/.built demo  ## wheels for machines like this one, under dist/: t
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist . $(addprefix ./,$(PRODUCTS))
 	@[ -e $(DEMO_ENGINE) ] || echo "THE WHEEL LACKS THE LIVE DEMONSTRATIONS: rustup target add wasm32-unknown-unknown, then make wheel" >&2
 
-wheels: $(VENV)/.built $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS and Windows, under dist/ (WHEELS=linux-x86_64: that one)
+wheels: $(VENV)/.built $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS, Windows and browsers (Pyodide), under dist/ (WHEELS=linux-x86_64: that one)
 	$(NAMELESS) $(PY) .ci/wheels.py $(WHEELS)
 
 wheels-test: wheels $(VENV)/.tools  ## check the content of these wheels and run the Linux ones, in emulation (qemu-user-static) for another processor
@@ -117,6 +117,12 @@ wheels-test: wheels $(VENV)/.tools  ## check the content of these wheels and run
 # STEPS="wheelhouse site": only these.
 release-check: $(VENV)/.installed  ## refuse an unfinished release; else build everything in it and install it in empty environments
 	$(PY) .ci/release_check.py $(STEPS)
+
+# PACELAB_ALL_CASES=1: all recorded results instead of a sample.
+test-lite: $(VENV)/.built $(VENV)/.tools demo  ## the engine in a browser's Python (Pyodide), under Node.js: the same bytes as here
+	@if command -v node >/dev/null && command -v npm >/dev/null && command -v rustup >/dev/null; then set -ex; \
+	$(NAMELESS) $(PY) tools/browser-python; $(PY) -m pytest -rs tests/lite/run_lite.py; \
+	else echo "skipped test-lite: it needs Node.js with npm, and Rust of rustup"; fi
 
 # TIERS="test fuzz": only these.
 nightly: $(VENV)/.installed  ## every tier of tests, one after the other, and a summary of the skipped ones

@@ -32,7 +32,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX UV_PROJECT_ENVIRONMENT
 export PIP_USER := 0
 
-.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test nightly bench bench-smoke format lint test-rust test-python test-thorough coverage lock clean
+.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test release-check nightly bench bench-smoke format lint test-rust test-python test-thorough coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
@@ -92,7 +92,7 @@ $(DEMO_ENGINE): $(RUST) tools/demo-engine | $(VENV)/.installed
 docs: build  ## pages made of stored results, under build/docs: the papers' claims with figures, the book, who wins where
 	rm -rf build/docs
 	$(VENV)/bin/pacelab claims --docs build/docs/claims.md
-	$(VENV)/bin/pacelab report --no-pdf --out build/docs/book
+	$(VENV)/bin/pacelab report --out build/docs/book
 	$(PY) studies/who_wins.py --tables build/docs/who-wins.md
 
 # This target runs the labs and draws the figures. It does not run a paper's experiments.
@@ -112,6 +112,10 @@ wheels: $(VENV)/.built $(VENV)/.wheels demo  ## wheels for Linux (manylinux), ma
 
 wheels-test: wheels $(VENV)/.tools  ## check the content of these wheels and run the Linux ones, in emulation (qemu-user-static) for another processor
 	$(PY) -m pytest -rs tests/wheels/run_wheels.py
+
+# STEPS="wheelhouse site": only these.
+release-check: $(VENV)/.installed  ## refuse an unfinished release; else build everything in it and install it in empty environments
+	$(PY) .ci/release_check.py $(STEPS)
 
 # TIERS="test fuzz": only these.
 nightly: $(VENV)/.installed  ## every tier of tests, one after the other, and a summary of the skipped ones

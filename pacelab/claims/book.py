@@ -1,4 +1,4 @@
-"""The book of claims as plain data: what `pacelab report` prints, the same for HTML and PDF.
+"""The book of claims as plain data: what `pacelab report` prints.
 
 Everything comes from the claim files and what is stored beside them (outcomes and pictures of full runs): nothing is
 run, and the same files give the same book.

@@ -108,22 +108,16 @@ def report(
     claim: Annotated[str, typer.Argument(metavar="ID|PAPER|all", help="see `pacelab claims`")] = "all",
     *,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="new or empty folder")] = None,
-    pdf: Annotated[
-        bool | None, typer.Option("--pdf/--no-pdf", help="also write a PDF (default: if Typst is installed)")
-    ] = None,
     json: Json = False,
 ) -> None:
-    """Write the book of claims from the stored results of full runs: report.html and report.pdf."""
+    """Write the book of claims from the stored results of full runs: report.html."""
     from pacelab.claims.book import write_book
-    from pacelab.claims.book_files import check_pdf, has_typst, render_html, render_pdf, what_is_missing
+    from pacelab.claims.book_html import render_html
     from pacelab.results.folder import write_folder
 
     check_destination(out)
-    if pdf:
-        check_pdf()
     book = write_book(claim)
-    with_pdf = has_typst() if pdf is None else pdf
-    files = {"report.html": render_html(book)} | ({"report.pdf": render_pdf(book)} if with_pdf else {})
+    files = {"report.html": render_html(book)}
     folder = write_folder(out, files, name="report")
     if json:
         papers = {
@@ -131,9 +125,7 @@ def report(
             for chapter in book.chapters
         }
         print_json({"report": {"folder": str(folder), "files": list(files), "papers": papers}})
-    if pdf is None and not with_pdf:
-        log(f"note: no report.pdf; {what_is_missing()}")
-    log(f"{' and '.join(files)} in {folder}")
+    log(f"report.html in {folder}")
 
 
 def _write_page(docs: Path) -> None:

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from pacelab.claims import book_files
 from pacelab.claims.book import Book, write_book
-from pacelab.claims.book_files import render_html
+from pacelab.claims.book_html import render_html
 from pacelab.claims.load import Paper, all_claims, load_paper, parse_claim, parse_file, select_claims
 from pacelab.claims.model import Claim
 from pacelab.claims.outcome import (
@@ -257,32 +256,12 @@ def test_the_book_is_the_same_bytes_each_time(book: Book) -> None:
     assert render_html(write_book("le")) == render_html(book)
 
 
-def test_cli_writes_both_forms(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("typst", reason="Typst is not installed: pip install pacelab[report]")
+def test_cli_writes_one_html_file(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "le", "--out", "book", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)["report"]
     assert document["papers"]["le"]["as stated"] == dict.fromkeys(map(str, Verdict), 0) | {"direction only": 3}
     assert set(document["papers"]["le"]["as it was"].values()) == {0}
     made = {path.name: path.read_bytes() for path in Path("book").iterdir()}
-    assert set(made) == {"report.html", "report.pdf"} == set(document["files"])
-    assert made["report.pdf"].startswith(b"%PDF-")
+    assert set(made) == {"report.html"} == set(document["files"])
     assert main(["report", "le", "--out", "again"]) == 0
-    assert Path("again/report.pdf").read_bytes() == made["report.pdf"]
-
-
-@pytest.mark.parametrize(
-    ("pip", "command"), [("there", "{python} -m pip install"), (None, "uv pip install --python {python}")]
-)
-def test_cli_does_without_typst_and_says_what_the_pdf_needs(
-    pip: str | None, command: str, in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("pacelab.console.find_spec", lambda _name: pip)
-    monkeypatch.setattr(book_files, "has_typst", lambda: False)
-    monkeypatch.setattr("pacelab.console.sys.executable", "/my tools/python")
-    assert main(["report", "le", "--out", "book", "--pdf"]) == 3
-    told = command.format(python='"/my tools/python"')
-    assert f' {told} "pacelab[report]"' in capsys.readouterr().err
-    assert not Path("book").exists()
-    assert main(["report", "le", "--out", "book"]) == 0
-    assert "no report.pdf; Typst is not installed here: " in capsys.readouterr().err
-    assert [path.name for path in Path("book").iterdir()] == ["report.html"]
+    assert Path("again/report.html").read_bytes() == made["report.html"]

@@ -137,7 +137,7 @@ def made() -> Iterator[tuple[str, list[str]]]:
     yield "who wins", [python, str(ROOT / "studies" / "who_wins.py"), "--tables", str(PAGES / "who-wins.md")]
     yield "gallery", [python, str(HERE / "pages.py"), "drawn", str(PAGES)]
     yield "claims", [str(PACELAB), "claims", "--docs", str(PAGES / "claims.md")]
-    yield "book", [str(PACELAB), "report", "--no-pdf", "--out", str(PAGES / "book")]
+    yield "book", [str(PACELAB), "report", "--out", str(PAGES / "book")]
     yield "live", [python, str(HERE / "pages.py"), "live", str(PAGES)]
 
 

@@ -1,0 +1,111 @@
+"""`make release-check` refuses a release that is not finished, with what to do, before it builds anything."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / ".ci" / "release_check.py"
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A committed tree of two distributions whose version 0.2.0 is ready; `make` does nothing there."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(SCRIPT, tmp_path / ".ci")
+    for folder in (".", "labs"):
+        write(tmp_path, f"{folder}/pyproject.toml", '[project]\nversion = "0.2.0"\n')
+    write(tmp_path, "CHANGELOG.md", "# Changelog\n\n## 0.2.0 (2027-01-01)\n- New.\n\n## 0.1.0 (2026-11-28)\nFirst.\n")
+    write(tmp_path, "changelog.d/README.md", "How to write fragments.\n")
+    write(tmp_path, "Makefile", "wheels-test test-site:\n\t@echo made $@\n")
+    git(tmp_path, "init", "-q")
+    commit(tmp_path)
+    git(tmp_path, "tag", "v0.1.0")
+    return tmp_path
+
+
+def write(tree: Path, name: str, text: str) -> None:
+    (tree / name).parent.mkdir(parents=True, exist_ok=True)
+    (tree / name).write_text(text)
+
+
+def git(tree: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    subprocess.run(["git", *identity, *arguments], cwd=tree, check=True, capture_output=True)
+
+
+def commit(tree: Path) -> None:
+    git(tree, "add", "-A")
+    git(tree, "commit", "-q", "-m", "tree: change")
+
+
+def check(tree: Path, *steps: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, tree / ".ci" / "release_check.py", *steps]
+    return subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_a_finished_release_is_built(tree: Path) -> None:
+    ran = check(tree, "wheels", "site")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.endswith("release-check\n  wheels       passed\n  site         passed\n")
+
+
+def test_a_changed_tree_is_refused(tree: Path) -> None:
+    write(tree, "labs/new.py", "")
+    refused = check(tree, "wheels")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "the tree has 1 changed or untracked files (labs/new.py, ...): commit or remove them" in refused.stderr
+
+
+def test_a_version_that_exists_is_refused(tree: Path) -> None:
+    git(tree, "tag", "v0.2.0")
+    assert "version 0.2.0 exists (tag v0.2.0): raise the version in every pyproject.toml" in check(tree).stderr
+
+
+def test_two_versions_are_refused(tree: Path) -> None:
+    write(tree, "labs/pyproject.toml", '[project]\nversion = "0.1.0"\n')
+    commit(tree)
+    assert "labs/pyproject.toml has version 0.1.0, not 0.2.0: use one version everywhere" in check(tree).stderr
+
+
+@pytest.mark.parametrize(
+    ("changelog", "message"),
+    [
+        (
+            "## 0.1.0 (2026-11-28)\nFirst.\n",
+            "CHANGELOG.md has no section of 0.2.0: run .venv/bin/towncrier build --version 0.2.0",
+        ),
+        (
+            "## 0.2.0 (2027-01-01)\n\n## 0.1.0 (2026-11-28)\nFirst.\n",
+            "CHANGELOG.md says nothing about 0.2.0: write a fragment",
+        ),
+    ],
+)
+def test_a_version_without_a_fragment_is_refused(changelog: str, message: str, tree: Path) -> None:
+    write(tree, "CHANGELOG.md", changelog)
+    commit(tree)
+    assert message in check(tree).stderr
+
+
+def test_fragments_that_nobody_moved_are_refused(tree: Path) -> None:
+    write(tree, "changelog.d/12.feature.md", "New.\n")
+    commit(tree)
+    refused = check(tree).stderr
+    assert "changelog.d has fragments that are not in CHANGELOG.md (12.feature.md)" in refused
+    assert (
+        "changelog.d/12.feature.md must be NAME.KIND.md, KIND one of added, changed, removed, fixed, security"
+        in refused
+    )
+
+
+def test_an_unknown_step_is_refused(tree: Path) -> None:
+    refused = check(tree, "wheel")
+    assert (refused.returncode, refused.stderr) == (2, "no step wheel; choose from wheelhouse, wheels, site, box\n")

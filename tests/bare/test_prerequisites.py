@@ -119,7 +119,7 @@ def test_user_is_told_one_line_that_readme_has_too(machine: Machine, release: st
     assert ran.stdout == ""
     (line,) = ran.stderr.splitlines()
     assert line.startswith("sudo apt-get update && sudo apt-get install -y --no-install-recommends ")
-    readme = (ROOT / "README.md").read_text("utf-8").split(f"    # {title}")[1].splitlines()[1]
+    readme = (ROOT / "docs/install.md").read_text("utf-8").split(f"    # {title}")[1].splitlines()[1]
     assert packages(readme) == packages(line) | {"git"}
 
 

@@ -81,7 +81,7 @@ $(VENV)/.profile: $(VENV)/.built tools/guided
 $(VENV)/.guided: $(VENV)/.profile
 	@[ ! -e $(PROFILE) ] || { tools/with-progress "the engine by its profile" $(PY) tools/guided engine && touch $@; }
 
-# The same simulator for web pages, if this Rust can build it.
+# The same simulator for web pages.
 DEMO_ENGINE := pacelab/demo/static/engine.wasm
 demo: $(DEMO_ENGINE)  ## the engine of the live demonstrations
 
@@ -106,7 +106,6 @@ test-site: site $(VENV)/.tools  ## the site's links, accessibility, search and n
 wheel: $(VENV)/.built demo  ## wheels for machines like this one, under dist/: they need no compiler
 	@mkdir -p dist && rm -f dist/pacelab*.whl && cp $(RUST_WHEELS)/*.whl dist/
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist . $(addprefix ./,$(PRODUCTS))
-	@[ -e $(DEMO_ENGINE) ] || echo "THE WHEEL LACKS THE LIVE DEMONSTRATIONS: rustup target add wasm32-unknown-unknown, then make wheel" >&2
 
 wheels: $(VENV)/.built $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS, Windows and browsers (Pyodide), under dist/ (WHEELS=linux-x86_64: that one)
 	$(NAMELESS) $(PY) .ci/wheels.py $(WHEELS)

@@ -66,6 +66,19 @@ def _paths(value: Any, here: tuple[str | int, ...] = ()) -> list[tuple[str | int
     return found
 
 
+@pytest.mark.usefixtures("engine")
+def test_a_missing_program_is_named_before_a_run_as_doctor_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pacelab.emulation import probes
+    from pacelab.running.runner import run
+
+    monkeypatch.setattr(probes.shutil, "which", lambda name, **_: None if name == "iperf3" else f"/usr/bin/{name}")
+    remedy = "sudo apt-get install iperf3"
+    assert ("iperf3", remedy) in list(missing("tap"))
+    with pytest.raises(HostError, match=f"^--backend tap: iperf3 is not installed: {remedy}$"):
+        run(Experiment(backend="tap", topology_options={"hops": 1}, duration_s=1))
+    probes.check_programs("tap", without=("iperf3",))  # a run without TCP
+
+
 def test_plan_survives_the_way_to_root() -> None:
     plan = plan_of(topology="chain", topology_options={"hops": 4}, scheme="tcp-gap")
     assert read_plan(dump_plan(plan) + b"\n") == plan

@@ -243,7 +243,7 @@ class PlainCommand(TyperCommand):
             if known is not None and panel == TOPOLOGY_PANEL:
                 if parameter.name not in known:
                     continue
-                parameter.help = known[parameter.name]
+                setattr(parameter, "help", known[parameter.name])  # noqa: B010 - an Option has it, a Parameter does not
             if (row := parameter.get_help_record(ctx)) is not None:
                 panels.setdefault(panel, []).append(row)
         for title, rows in panels.items():

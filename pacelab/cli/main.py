@@ -241,9 +241,10 @@ class PlainCommand(TyperCommand):
         for parameter in self.get_params(ctx):
             panel = getattr(parameter, "rich_help_panel", None) or "Options"
             if known is not None and panel == TOPOLOGY_PANEL:
-                if parameter.name not in known:
+                text = known.get(parameter.name or "")
+                if text is None:
                     continue
-                setattr(parameter, "help", known[parameter.name])  # noqa: B010 - an Option has it, a Parameter does not
+                setattr(parameter, "help", text)  # noqa: B010 - an Option has it, a Parameter does not
             if (row := parameter.get_help_record(ctx)) is not None:
                 panels.setdefault(panel, []).append(row)
         for title, rows in panels.items():

@@ -323,7 +323,9 @@ _LINUX: Mapping[str, str | None] = {"where": "here", "controller": None, "linux_
 BACK_ENDS: Mapping[str, BackEndKind] = {
     kind.name: kind
     for kind in (
-        BackEndKind(name="sim", routings=("static", "aodv", AODV_OF_2001), finders="a routing that finds its way, as aodv"),
+        BackEndKind(
+            name="sim", routings=("static", "aodv", AODV_OF_2001), finders="a routing that finds its way, as aodv"
+        ),
         BackEndKind(name="tap", options=_LINUX, finders=FINDERS["tap"], check=check_hosts),
         BackEndKind(
             name="hwsim",

@@ -8,7 +8,7 @@ use pacelab_engine::Ns;
 
 const S: Ns = 1_000_000_000;
 
-/// The nodes that an error message about a lost route reaches.
+/// The neighbours that an error message about a lost route goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorsTo {
     /// All neighbours, by one broadcast that lists the unreachable destinations.
@@ -56,7 +56,7 @@ pub struct Rules {
     /// A broken link takes down all routes over that neighbour. Otherwise it takes down only the route of the packet
     /// that was lost (`rt_ll_failed`).
     pub break_takes_all_routes: bool,
-    /// The nodes that an error message about a lost route reaches.
+    /// The neighbours that an error message about a lost route goes to.
     pub errors_to: ErrorsTo,
     /// The source keeps its own packets when a route breaks, both the lost packet and the packets in the interface
     /// queue. They wait for a new route.

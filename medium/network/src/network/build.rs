@@ -75,7 +75,8 @@ impl Network {
                 Routing::AodvOf2001 => Some(Rules::ns2_of_2001()),
             };
             let rules = rules.filter(|_| station_of[node].is_some());
-            rules.map(|rules| Aodv::new(node, rules, Stream::new(config.seed, FIRST_ROUTING_STREAM + u64::from(node.0))))
+            rules
+                .map(|rules| Aodv::new(node, rules, Stream::new(config.seed, FIRST_ROUTING_STREAM + u64::from(node.0))))
         });
         let aodv = aodv.collect();
         let flows =

@@ -57,7 +57,8 @@ impl Line {
 
     /// The first node has a packet for `target`.
     fn send(&mut self, packet: u32, target: u32) {
-        let transit = Transit { packet: PacketId(packet), is_own: true, target: NodeId(target), forwards: 0, from: None };
+        let transit =
+            Transit { packet: PacketId(packet), is_own: true, target: NodeId(target), forwards: 0, from: None };
         self.route(NodeId(0), transit);
     }
 
@@ -143,7 +144,8 @@ impl Line {
                 }
                 Command::Forward { packet, next_hop, delay_ns } => {
                     let target = NodeId(self.nodes.len() as u32 - 1);
-                    let held = Transit { packet, is_own: node == NodeId(0), target, forwards: node.0 as u8, from: None };
+                    let held =
+                        Transit { packet, is_own: node == NodeId(0), target, forwards: node.0 as u8, from: None };
                     let transit = transit.filter(|transit| transit.packet == packet).unwrap_or(held);
                     self.forward(node, transit, next_hop, delay_ns);
                 }

@@ -157,7 +157,7 @@ fn the_source_keeps_the_lost_packet_behind_those_of_the_queue() {
 #[test]
 fn a_route_that_is_down_accepts_older_news_and_passes_worse_replies_on() {
     let mut aodv = between_0_and_4();
-    // Not better than sequence number 8: the route stays, and the reply is forwarded with one hop more.
+    // Not better than sequence number 8: the route stays, and the node forwards the reply with one hop more.
     aodv.receive(S, reply(5, 4, 7, 0), NodeId(3), Some(NodeId(0)), 29);
     assert_eq!(commands(&mut aodv), ["reply to 0 hops 6 seq 7 lives 60 s"]);
     assert_eq!(aodv.hops_to(NodeId(4)), Some(2));

@@ -218,6 +218,9 @@ impl Hosts for RadioHosts {
         if now >= self.register_at {
             self.register_at = now + REGISTRATION_NS;
             let _ = self.socket.register(); // repeated after the interval
+            // mediumd's own clients read the fidelity from the socket, and wmediumd's have only the log.
+            let line = self.network.as_ref().and_then(|_| self.telemetry.lateness.change(now));
+            line.into_iter().for_each(|line| eprintln!("wmediumd: {line}"));
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX UV_PROJECT_ENVIRONMENT
 export PIP_USER := 0
 
-.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test test-lite release-check nightly bench bench-smoke format lint test-rust test-python test-thorough coverage lock clean
+.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test test-lite wmediumd release-check nightly bench bench-smoke format lint test-rust test-python test-thorough coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
@@ -106,6 +106,13 @@ test-site: site $(VENV)/.tools  ## the site's links, accessibility, search and n
 wheel: $(VENV)/.built demo  ## wheels for machines like this one, under dist/: they need no compiler
 	@mkdir -p dist && rm -f dist/pacelab*.whl && cp $(RUST_WHEELS)/*.whl dist/
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist . $(addprefix ./,$(PRODUCTS))
+
+# Linked statically: the program needs neither Python nor a C library.
+STATIC := $(shell uname -m)-unknown-linux-musl
+wmediumd:  ## dist/wmediumd, one static program for any Linux on this processor: install -m755 dist/wmediumd /usr/local/sbin/
+	@rustc --print target-libdir --target $(STATIC) | xargs test -d || rustup target add $(STATIC)
+	$(CARGO) build $(MANIFEST) --release --locked -q -p pacelab-mediumd --target $(STATIC)
+	@mkdir -p dist && install -m755 "$${CARGO_TARGET_DIR:-medium/target}/$(STATIC)/release/mediumd" dist/wmediumd
 
 wheels: $(VENV)/.built $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS, Windows and browsers (Pyodide), under dist/ (WHEELS=linux-x86_64: that one)
 	$(NAMELESS) $(PY) .ci/wheels.py $(WHEELS)

@@ -209,6 +209,12 @@ fn serve_as_wmediumd(config: &Path, serves: bool, log_level: u8) -> Result<(), F
 
     let listener = socket.as_ref().map(|socket| socket.listener.try_clone()).transpose().map_err(host)?;
     let served = WmediumdServer::new(listener, signals, server_wakeup, mesh, capacity).run(&air);
+    let seconds = air.snapshot().map(|snapshot| snapshot.seconds);
+    if let Some([valid, degraded, invalid]) = seconds.filter(|&[_, degraded, invalid]| degraded + invalid > 0) {
+        eprintln!(
+            "wmediumd: of the seconds with frames, {valid} were valid, {degraded} degraded and {invalid} invalid"
+        );
+    }
     air.stop().map_err(FatalError::Bug)?;
     served.map_err(|error| FatalError::Bug(format!("the server has ended: {error}")))
 }

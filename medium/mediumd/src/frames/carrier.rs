@@ -138,8 +138,10 @@ impl<W: FrameFormat> Carrier<W> {
         if !self.format.is_for(station, slot.frame()) {
             return;
         }
-        if handler.deliver(station, Delivery { due, frame: slot.frame(), tag: &slot.tag, power_w, off_channel: false })
-        {
+        let (rate_bps, retry) =
+            self.air.attempt(from, id).map_or((None, false), |(rate_bps, retry)| (Some(rate_bps), retry));
+        let (frame, tag) = (slot.frame(), &slot.tag);
+        if handler.deliver(station, Delivery { due, frame, tag, power_w, rate_bps, retry, off_channel: false }) {
             self.traffic[station].to_host += 1;
         } else {
             self.lose(due, from, Some(station), id, DropCause::Host, handler);
@@ -188,7 +190,8 @@ impl<W: FrameFormat> Carrier<W> {
             if !self.format.is_for(station, slot.frame()) {
                 continue;
             }
-            let delivery = Delivery { due, frame: slot.frame(), tag: &slot.tag, power_w, off_channel: true };
+            let (frame, tag) = (slot.frame(), &slot.tag);
+            let delivery = Delivery { due, frame, tag, power_w, rate_bps: None, retry: false, off_channel: true };
             self.traffic[station].to_host += u64::from(handler.deliver(station, delivery));
         }
     }

@@ -32,7 +32,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX UV_PROJECT_ENVIRONMENT
 export PIP_USER := 0
 
-.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test test-lite wmediumd release-check nightly bench bench-smoke format lint test-rust test-python test-thorough coverage lock clean
+.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test lite test-lite wmediumd release-check nightly bench bench-smoke format lint test-rust test-python test-thorough coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
@@ -124,10 +124,15 @@ wheels-test: wheels $(VENV)/.tools  ## check the content of these wheels and run
 release-check: $(VENV)/.installed  ## refuse an unfinished release; else build everything in it and install it in empty environments
 	$(PY) .ci/release_check.py $(STEPS)
 
+lite: $(VENV)/.notebooks demo  ## notebooks that run in the reader's browser, as a static site under build/lite (Rust of rustup, Node.js)
+	@tools/with-progress "the site's packages" tools/sync --extra labs --group build --group lite
+	$(NAMELESS) $(PY) tools/browser-python
+	$(PY) tools/lite
+
 # PACELAB_ALL_CASES=1: all recorded results instead of a sample.
-test-lite: $(VENV)/.built $(VENV)/.tools demo  ## the engine in a browser's Python (Pyodide), under Node.js: the same bytes as here
+test-lite: $(VENV)/.built $(VENV)/.tools  ## a browser's Python (Pyodide): the same bytes as here; the notebooks of make lite in Chromium
 	@if command -v node >/dev/null && command -v npm >/dev/null && command -v rustup >/dev/null; then set -ex; \
-	$(NAMELESS) $(PY) tools/browser-python; $(PY) -m pytest -rs tests/lite/run_lite.py; \
+	$(MAKE) --no-print-directory lite; tools/sync --group pages; $(PY) -m pytest -rs tests/lite/run_lite.py tests/lite/run_page.py; \
 	else echo "skipped test-lite: it needs Node.js with npm, and Rust of rustup"; fi
 
 # TIERS="test fuzz": only these.

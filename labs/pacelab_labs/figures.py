@@ -117,7 +117,7 @@ def show(value: float) -> str:
 
 @checked(results=runs_by_name, reference=_named_value)
 def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] | None = None) -> Picture:
-    """Goodput of several runs (label -> run) in kbit/s, flow by flow, a look for each run. The text also has each run's sum and Jain's index."""
+    """Goodput of several runs (label -> run) in kbit/s, flow by flow. The text also has each run's sum and Jain's index."""
     flows = max(len(result.run["flows"]) for result in results.values())
     values = {
         f"{label}: {_ends(result, number)}": result.run["flows"][number]["goodput_bps"] * KBPS
@@ -125,9 +125,8 @@ def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] 
         for label, result in results.items()
         if number < len(result.run["flows"])
     }
-    drawn = bars(
-        values, unit="goodput (kbit/s)", reference=reference, looks=len(results) if len(results) > 1 else flows
-    )
+    looks = len(results) if len(results) > 1 else flows
+    drawn = bars(values, unit="goodput (kbit/s)", reference=reference, looks=looks)
     shared = [f"{label}: {told}" for label, result in results.items() if (told := _in_all(result))]
     drawn.text = "\n".join([drawn.text, *shared])
     return drawn

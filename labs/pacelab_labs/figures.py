@@ -117,7 +117,7 @@ def show(value: float) -> str:
 
 @checked(results=runs_by_name, reference=_named_value)
 def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] | None = None) -> Picture:
-    """Goodput of several runs (label -> run) in kbit/s, flow by flow. The text also has each run's sum and Jain's index."""
+    """Goodput of several runs (label -> run) in kbit/s, flow by flow. The text adds each run's sum and Jain's index."""
     flows = max(len(result.run["flows"]) for result in results.values())
     values = {
         f"{label}: {_ends(result, number)}": result.run["flows"][number]["goodput_bps"] * KBPS

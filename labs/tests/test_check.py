@@ -20,7 +20,7 @@ import pytest
 
 from pacelab import ConfigError, Experiment, LinkLayer, Pacer, Sample, lab, run_pacer
 from pacelab.console import Interrupted
-from pacelab.options.own_code import UserCodeError
+from pacelab.user_code.messages import UserCodeError
 from pacelab_labs.check import EXERCISES, SelfCheck
 from pacelab_labs.exercise import call_limited
 

@@ -19,9 +19,10 @@ from numbers import Real
 from typing import Any, ClassVar, Literal
 
 from pacelab.errors import ConfigError
-from pacelab.options.own_code import UserCodeError, finished, load_own, meant_instead, own_traceback, place_of
 from pacelab.schemes import Scheme
 from pacelab.units import s_from_ns
+from pacelab.user_code.loading import load_own, meant_instead
+from pacelab.user_code.messages import UserCodeError, finished, own_traceback, place_of
 
 PATIENCE_S = 5.0
 """A call that takes longer than this never ends."""

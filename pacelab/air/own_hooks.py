@@ -14,11 +14,11 @@ from typing import Any, get_args
 
 from pacelab.air import congestion
 from pacelab.air.congestion import NeverEnds, Watchdog
-from pacelab.options.own_code import UserCodeError, finished, misnamed, own_traceback, place_of
 from pacelab.schemes import Attachment, Scheme
 from pacelab.schemes.failures import is_user_scheme
 from pacelab.schemes.scheme import HOOK_NEEDS
 from pacelab.units import NS_PER_S, s_from_ns
+from pacelab.user_code.messages import UserCodeError, finished, misnamed, own_traceback, place_of
 from pacelab_pacer.core.contract import Action, Drop, Event, Forward, Hook, Reaction, SegmentSeen
 
 

@@ -14,10 +14,11 @@ from types import CoroutineType, GeneratorType
 from typing import Any
 
 from pacelab.errors import ConfigError
-from pacelab.user_code import imports
 
 ALIKE = 0.8
 """Of 1: `sent` and `send` are not alike, `passes` and `pases` are."""
+_BETWEEN = frozenset(str(Path(__file__).with_name(f"{name}.py")) for name in ("imports", "time_limit"))
+"""Modules whose frames can lie between or below a user's frames."""
 
 
 class UserCodeError(ConfigError):
@@ -47,8 +48,8 @@ def misnamed(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
 
 def own_traceback(error: BaseException, called: Callable[..., Any] | None = None) -> str:
     """The traceback from the first frame that is yours; without one, the place of your function or class `called`."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != imports.__file__]
-    own = list(dropwhile(lambda frame: _is_ours(frame.filename) or "importlib" in frame.filename, frames))
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in _BETWEEN]
+    own = list(dropwhile(lambda frame: is_ours(frame.filename) or "importlib" in frame.filename, frames))
     where = "".join(traceback.format_list(own)) or place_of(called)
     return (where + "".join(traceback.format_exception_only(error))).rstrip()
 
@@ -70,7 +71,7 @@ def place_of(called: Callable[..., Any] | None) -> str:
     if not isinstance(called, type) and not hasattr(called, "__code__"):
         called = getattr(type(called), "__call__", None)  # noqa: B004  # the function itself
     code = getattr(called.__init__ if isinstance(called, type) else called, "__code__", None)  # type: ignore[misc]
-    if code is not None and not _is_ours(code.co_filename):
+    if code is not None and not is_ours(code.co_filename):
         place = code.co_filename, code.co_firstlineno, code.co_name
     elif isinstance(called, type):
         try:
@@ -82,8 +83,8 @@ def place_of(called: Callable[..., Any] | None) -> str:
     return "".join(traceback.format_list([traceback.FrameSummary(*place)]))
 
 
-def _is_ours(filename: str) -> bool:
-    """Compiled modules name their source by a path that begins with the package's name."""
+def is_ours(filename: str) -> bool:
+    """Whether a file is PaceLab's. Compiled modules name their source by a path that begins with the package's name."""
     packages = {name: module for name, module in sys.modules.items() if name.startswith("pacelab") and "." not in name}
     folders = [folder for module in packages.values() for folder in getattr(module, "__path__", ())]
     path = Path(filename)

@@ -7,6 +7,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
+HAS_THREADS = sys.platform not in ("emscripten", "wasi")
+"""A browser runs Python without threads."""
 PATIENCE_S = 5.0
 """How long one waits without a word."""
 _said: set[str] = set()
@@ -15,7 +17,10 @@ _said: set[str] = set()
 
 @contextlib.contextmanager
 def waiting_for(what: str) -> Iterator[None]:
-    """Meanwhile, after a while, one line on stderr says that `what` is waited for."""
+    """Meanwhile, after a while, one line on stderr says that `what` is waited for. Without threads nothing is printed."""
+    if not HAS_THREADS:
+        yield
+        return
     timer = threading.Timer(PATIENCE_S, say, (what,))
     timer.daemon = True
     timer.start()

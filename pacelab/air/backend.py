@@ -15,12 +15,13 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.interrupts import deferred_alarms, deferred_interrupts
 from pacelab.options.congestion_controls import SIMULATED
-from pacelab.options.own_code import digest_of, misnamed
 from pacelab.results.results import Outcome, Progress
 from pacelab.schemes import Attachment
 from pacelab.schemes.failures import raise_failed_hook
 from pacelab.units import ns_from_s
-from pacelab_topologies.own_running import shared_draws
+from pacelab.user_code.loading import digest_of
+from pacelab.user_code.messages import misnamed
+from pacelab.user_code.seeds import shared_draws
 
 if TYPE_CHECKING:
     from pacelab.experiment.experiment import Experiment

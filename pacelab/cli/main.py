@@ -98,7 +98,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "Write the book of claims from the stored results of full runs: report.html and report.pdf.",
         ),
         "new": (
-            "pacelab.user_code.new:new",
+            "pacelab.cli.new:new",
             "Write an example of your own KIND of code as a working file, with a test beside it.",
         ),
         "demo": (

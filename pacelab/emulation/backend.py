@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError, HostError
-from pacelab.options.own_code import is_own
 from pacelab.options.values import HERE, UML, VM
 from pacelab.results.results import Outcome, Progress
 from pacelab.schemes.failures import raise_failed_hook
-from pacelab_topologies.own_running import Beside
+from pacelab.user_code.imports import Beside
+from pacelab.user_code.loading import is_own
 
 if TYPE_CHECKING:
     from pacelab.emulation.plan import Plan

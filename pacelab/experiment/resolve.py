@@ -19,13 +19,13 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.backends import BACK_ENDS, check_where
 from pacelab.options.congestion_controls import find_control
 from pacelab.options.names_or_files import is_traffic_file
-from pacelab.options.own_code import digest_of, is_own
 from pacelab.options.settings import BY_FIELD, BY_FLAG, SETTINGS, SHORTEST_RUN_S, Options, Request
 from pacelab.options.values import NS2_OF_2001, NS2_OF_2001_RATE_BPS, PHYS, TCP_DEFAULTS
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.schemes.scheme import MOST_SENSE_HOPS
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
 from pacelab.units import BPS_PER_MBPS
+from pacelab.user_code.loading import digest_of, is_own
 from pacelab_topologies import registry
 from pacelab_topologies.kind import Kind
 from pacelab_topologies.model import Topology

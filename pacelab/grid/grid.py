@@ -40,7 +40,6 @@ from pacelab.options.arguments import (
 )
 from pacelab.options.congestion_controls import TABLE
 from pacelab.options.limits import SEEDS
-from pacelab.options.own_code import digest_of, is_own, load_own
 from pacelab.options.settings import Options, Request
 from pacelab.results.folder import check_writable, resolve, write_file
 from pacelab.results.notes import NO_EFFECT
@@ -51,6 +50,7 @@ from pacelab.running.cached import run_cached
 from pacelab.running.runner import describe_host
 from pacelab.running.workers import ALL_CORES, Workers
 from pacelab.schemes import SCHEMES, find_scheme
+from pacelab.user_code.loading import digest_of, is_own, load_own
 
 ALL = "all"
 """By itself in a comparison's list: all schemes that can act."""

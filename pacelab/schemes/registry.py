@@ -9,9 +9,9 @@ from types import MappingProxyType
 
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import TABLE
-from pacelab.options.own_code import digest_of, is_own, load_own, meant_instead
 from pacelab.schemes import ack_suppression, candidates, expect, link_red, tcp_ap, tcp_gap, vagp
 from pacelab.schemes.scheme import Scheme, Style
+from pacelab.user_code.loading import digest_of, is_own, load_own, meant_instead
 from pacelab_topologies.domain import like_which
 
 _NEWRENO = Scheme(

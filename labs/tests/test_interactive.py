@@ -228,9 +228,23 @@ def test_a_slip_in_a_cell_is_told_in_a_line(slip: Callable[[], object], told: st
     assert "\n" not in str(caught.value)
 
 
-def test_prediction_is_judged_by_the_measurement() -> None:
-    guess = lab.predict("How much?", {"all": (0.9, 1.1), "half": (0.4, 0.6)})
-    assert "You made no prediction" in guess.against(0.5)
+ANSWERS = {"all": (0.9, 1.1), "half": (0.4, 0.6)}
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """What predictions display without widgets, in a folder of their own."""
+    markup: list[str] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys.modules["pacelab_labs.interactive"], "widgets", lambda: None)
+    monkeypatch.setattr(sys.modules["pacelab_labs.interactive"], "show", markup.append)
+    return markup
+
+
+def test_prediction_is_judged_by_the_measurement(shown: list[str]) -> None:
+    guess = lab.predict("How much?", ANSWERS)
+    with pytest.raises(ConfigError, match="no prediction: Choose an answer first"):
+        guess.against(0.5)
     guess.choose("all")
     assert guess.against(0.5).startswith("Measured: 0.5, that is: half.\nYou predicted: all.")
     assert guess.against(1.0) == "Measured: 1, that is: all.\nAs you predicted."
@@ -240,11 +254,50 @@ def test_prediction_is_judged_by_the_measurement() -> None:
         guess.choose("none")
 
 
-def test_without_widgets_a_prediction_says_how_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[str] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.interactive"], "widgets", lambda: None)
-    monkeypatch.setattr(sys.modules["pacelab_labs.interactive"], "show", shown.append)
-    guess = lab.predict("How much?", {"all": (0.9, 1.1), "half": (0.4, 0.6)})
+def test_a_measurement_waits_for_the_choice_which_is_then_final(shown: list[str]) -> None:
+    guess, ran = lab.predict("How much?", ANSWERS), []
+
+    @guess.measure
+    def measured() -> tuple[float, str]:
+        ran.append(1)
+        return 0.5, "a <text> below"
+
+    assert not ran
+    assert "Choose an answer first" in shown[-1]
+    assert "0.5" not in "".join(shown)
+    guess.choose("all")
+    assert ran == [1]
+    assert "Measured: 0.5, that is: half.<br>You predicted: all." in shown[-1]
+    assert "a &lt;text&gt; below" in shown[-1]
+    with pytest.raises(ConfigError, match="the result is known, so the prediction stays: 'all'"):
+        guess.choose("half")
+    guess.choose("all")
+    assert ran == [1]
+
+
+def test_a_recorded_choice_measures_at_once(shown: list[str]) -> None:
+    lab.predict("How much?", ANSWERS).choose("half")
+    guess = lab.predict("How much?", ANSWERS)
+    guess.measure(lambda: 0.5)
+    assert guess.text == "Measured: 0.5, that is: half.\nAs you predicted."
+    assert lab.predict("How many?", ANSWERS).chosen is None
+    assert lab.predict("How much?", {"other": (0, 1)}).chosen is None
+    Path("predictions.json").write_text("damaged")
+    assert lab.predict("How much?", ANSWERS).chosen is None
+
+
+def test_a_measurement_that_fails_is_told_and_can_be_repeated(shown: list[str]) -> None:
+    guess = lab.predict("How much?", ANSWERS)
+    guess.choose("all")
+    with pytest.raises(ZeroDivisionError):
+        guess.measure(lambda: 1 / 0)
+    assert "Not measured: ZeroDivisionError" in shown[-1]
+    guess.measure(lambda: 1.0)
+    assert guess.text.endswith("As you predicted.")
+
+
+def test_without_widgets_a_prediction_says_how_to_choose(shown: list[str]) -> None:
+    guess = lab.predict("How much?", ANSWERS)
     guess._ipython_display_()
     assert "<li>all</li>" in shown[-1]
     assert '.choose("...")' in shown[-1]
@@ -252,9 +305,12 @@ def test_without_widgets_a_prediction_says_how_to_choose(monkeypatch: pytest.Mon
     assert guess.against(0.5).endswith("As you predicted.")
 
 
-def test_a_saved_notebook_has_figures_and_predictions_without_their_widgets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_saved_notebook_has_figures_and_predictions_without_their_widgets(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Jupyter saves no widgets. Without our copy a page shows "Error displaying widget: model not found"."""
     pytest.importorskip("ipywidgets", reason="ipywidgets is missing: make notebooks installs it")
+    monkeypatch.chdir(tmp_path)
     seen: list[dict[str, str]] = []
 
     def display(thing: dict[str, str], **_: object) -> SimpleNamespace:

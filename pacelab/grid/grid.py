@@ -38,8 +38,8 @@ from pacelab.options.arguments import (
     path,
     values_by_name,
 )
+from pacelab.options.congestion_controls import TABLE
 from pacelab.options.limits import SEEDS
-from pacelab.options.names_or_files import CONTROLS
 from pacelab.options.settings import Options, Request
 from pacelab.results.folder import check_writable, resolve, write_file
 from pacelab.results.notes import NO_EFFECT
@@ -84,7 +84,7 @@ def _name(entry: str) -> str:
     path, _, name = entry.rpartition(":")
     if not path:
         return name
-    return f"{name} ({PurePath(path).name})" if name in (*SCHEMES, *CONTROLS) else name
+    return f"{name} ({PurePath(path).name})" if name in (*SCHEMES, *TABLE) else name
 
 
 def _is_control(entry: str) -> bool:
@@ -93,7 +93,7 @@ def _is_control(entry: str) -> bool:
     if is_own(entry):
         path = entry.rpartition(":")[0]
         return _is_own_control(entry, digest_of(f"--schemes {entry!r}", path))
-    return entry not in SCHEMES and entry in CONTROLS
+    return entry not in SCHEMES and entry in TABLE
 
 
 @lru_cache(maxsize=16)

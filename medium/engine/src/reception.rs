@@ -268,6 +268,14 @@ fn judge(station: &mut Station, rules: &Rules, until: Ns) {
     station.lock = Some(lock);
 }
 
+/// Probability that a frame is decoded that meets no other frame.
+pub(crate) fn success_alone(rules: &Rules, rate_bps: u32, power_w: f64, bytes: u32) -> f64 {
+    if rules.overlap != Overlap::ErrorModel {
+        return 1.0;
+    }
+    libm::exp(log_success(&rules.phy, rate_bps, power_w / rules.phy.noise_w(), f64::from(bytes) * 8.0))
+}
+
 // The error model.
 //
 // DSSS and CCK: differential BPSK and QPSK in closed form, CCK by fitted curves. OFDM: the NIST model, the union

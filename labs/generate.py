@@ -9,7 +9,7 @@ A master is a Python file in cells (`# %%`, see any of them). In its code cells
     # END SOLUTION                   the student's has `raise lab.Todo` in their place
 
 A text cell tagged "after" explains a measurement or a figure with controls. The notebooks show it folded, so that a
-student tries first. The instructor's folder also gets recorded choices for the predictions, so that Run All Cells
+student tries first. The instructor's folder also has recorded choices for the predictions, with which Run All Cells
 measures.
 
 A cell tagged "instructor" goes into the instructor's notebook only. A cell with a solution is tagged "exercise". A cell

@@ -449,7 +449,7 @@ def test_the_first_try_gets_a_hint_without_the_expected_value(name: str, work: A
 def test_range_check_takes_the_rule_and_explains_misconceptions(capsys: pytest.CaptureFixture[str]) -> None:
     lab.check("lab1.range", lambda link_m, capture_db, sense_m: min(sense_m, link_m * 10 ** (capture_db / 40)))
     assert "✓" in capsys.readouterr().out
-    assert "take the smaller of the two" in complaint(
+    assert "take the smaller of the two ranges" in complaint(
         lambda link_m, capture_db, **_: link_m * 10 ** (capture_db / 40), "lab1.range"
     )
     assert "square of the distance" in complaint(
@@ -479,7 +479,7 @@ def from_good_on(mos: float, rate_kbps: float) -> float:
     [
         ("lab1.capture", lambda near_m, far_m: 40 * abs(math.log10(far_m / near_m)), "the sign is wrong"),
         ("lab1.range", lambda link_m, capture_db, sense_m: min(sense_m, link_m * 10 ** (capture_db / 20)), "square"),
-        ("lab2.best_window", best_from(0.95), "within 1 % is asked for"),
+        ("lab2.best_window", best_from(0.95), "it must be within 1 % of the best"),
         ("lab4.queueing", lambda rtt_s, hops, **_: (rtt_s / hops - 0.00616) / 2, "data_bytes=1000, ack_bytes=100"),
         ("lab5.controller", from_good_on, "mos=3.9"),
         ("lab5.mos", lambda network_ms, loss: mos(network_ms, loss, math.log10), "ln, not log10"),

@@ -352,9 +352,17 @@ def test_table_takes_rows_as_cells_make_them() -> None:
     )
 
 
+def test_bars_of_one_flow_are_together_and_numbers_under_curves_are_folded() -> None:
+    two = Experiment(topology="hidden", rts=False, duration_s=1)
+    shown = lab.flow_bars({"off": run(two), "on": run(two.vary(rts=True))}).text.splitlines()[0]
+    assert re.findall(r"(\w+: n\d→n\d):", shown) == ["off: n0→n1", "on: n0→n1", "off: n2→n1", "on: n2→n1"]
+    curve = lab.curves([1, 2], {"a": [1, 2]}, xlabel="hops", ylabel="kbit/s")
+    assert "<summary>the same in numbers</summary>" in curve._repr_html_()
+
+
 def test_a_gain_below_zero_is_within_its_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text, **_: drawn.append(figure))
     lab.curves([1, 2], {"gain": [0.1, -0.2]}, xlabel="hops", ylabel="gain")
     lab.bars({"gain": -0.2, "none": 0.1}, unit="gain")
     lab.curves([1, 2], {"goodput": [3, 5]}, xlabel="hops", ylabel="kbit/s")
@@ -371,7 +379,7 @@ def test_what_nothing_is_known_of_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     shown = lab.curves([1, 2], {"a": [1, nan], "b": [nan, nan]}, xlabel="x", ylabel="y")
     assert shown.text == "y against x. a: 1 at 1, unknown at 2; b: unknown at 1, unknown at 2"
     drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text, **_: drawn.append(figure))
     lab.series(run(ONE.vary(duration_s=0.5)), "goodput")
     lab.bars({"none": 0.0}, unit="kbit/s")
     (series,), (bars,) = (figure.axes for figure in drawn)
@@ -382,7 +390,7 @@ def test_what_nothing_is_known_of_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_of_several_runs_a_flow_has_its_colour_and_a_run_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text, **_: drawn.append(figure))
     many = Experiment(topology="cross-gateway", direction="mixed", duration_s=1, series_interval_s=0.5)
     lab.series({"one": run(many), "other": run(many.vary(seed=2))}, "goodput")
     ((ax,),) = (figure.axes for figure in drawn)
@@ -398,7 +406,7 @@ def test_of_several_runs_a_flow_has_its_colour_and_a_run_its_line(monkeypatch: p
 )
 def test_the_x_axis_names_each_point_where_there_is_room(monkeypatch: pytest.MonkeyPatch, x: list[int]) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text, **_: drawn.append(figure))
     lab.curves(x, {"a": [1.0] * len(x)}, xlabel="x", ylabel="y")
     image(drawn[0], "png", dpi=110)
     ticks = drawn[0].axes[0].get_xticklabels()
@@ -427,7 +435,7 @@ def test_bars_of_flows_that_carried_nothing_and_of_one_flow_beside_calls_tell_no
 
 def test_a_scheme_looks_alike_in_curves_and_over_time(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text, **_: drawn.append(figure))
     result, names = run(ONE.vary(duration_s=2)), ("yours", "tcp-gap", "newreno")
     lab.series(dict.fromkeys(names, result), "goodput")
     lab.curves([1, 2], {name: [1.0, 2.0] for name in names}, xlabel="x", ylabel="y")
@@ -441,7 +449,7 @@ def test_a_scheme_looks_alike_in_curves_and_over_time(monkeypatch: pytest.Monkey
 
 def test_names_of_pairs_that_overlap_are_off_the_other_s_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.air"], "Picture", lambda figure, _text: drawn.append(figure))
+    monkeypatch.setattr(sys.modules["pacelab_labs.air"], "Picture", lambda figure, _text, **_: drawn.append(figure))
     near = Experiment(topology="pairs", topology_options={"layout": "facing", "apart": 60.0}, duration_s=0.1)
     lab.pairs_picture(run(near), near.network, alone_kbps=1681.0)
     image(drawn[0], "png", dpi=110)

@@ -12,7 +12,17 @@ import math
 from dataclasses import fields
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    WrapSerializer,
+    model_serializer,
+    model_validator,
+)
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.backends import (
@@ -23,6 +33,7 @@ from pacelab.experiment.backends import (
     MOST_STATIONS,
     SMALLEST_DATAGRAM_BYTES,
 )
+from pacelab.options.settings import OMITTED_DEFAULTS, without_defaults
 from pacelab.schemes import SCHEMES, HookSettings
 
 # Documents that come from another process: strict models, and what is wrong with one, in a line.
@@ -32,21 +43,31 @@ class Document(BaseModel):
     """A strict model: no unknown field, no conversion between types, no infinite number.
 
     Every field stands in a document, those that are None too: one that is missing is refused by its name, as is one
-    that nobody knows.
+    that nobody knows. Settings with `omit_default` are absent while they have their default.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return without_defaults(write(self))
+
 
 def _whole(given: Any) -> Any:
-    missing = [item.name for item in fields(HookSettings) if isinstance(given, dict) and item.name not in given]
-    if missing:
-        raise ValueError(f"{missing[0]}: it is missing")
+    if isinstance(given, dict):
+        wanted = (item.name for item in fields(HookSettings) if item.name not in OMITTED_DEFAULTS)
+        for name in wanted:
+            if name not in given:
+                raise ValueError(f"{name}: it is missing")
     return given
 
 
-WholeHookSettings = Annotated[HookSettings, BeforeValidator(_whole)]
-"""Settings with no field left to a default."""
+def _without_defaults(settings: HookSettings, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    return without_defaults(write(settings))
+
+
+WholeHookSettings = Annotated[HookSettings, BeforeValidator(_whole), WrapSerializer(_without_defaults)]
+"""Settings with no field left to a default, except those with `omit_default`."""
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -2,7 +2,8 @@
 
 A setting's type, flag, valid values, meaning, default, and group are its definition. What else needs the setting
 derives from it: the check of a value in Python, on the command line, in a topology file and in a plan for real hosts;
-the help text; lists of values in comparisons; the `config` of run.json. To add a setting, add a field, then use it.
+the help text; lists of values in comparisons; the `config` of run.json. To add a setting, add a field with
+`omit_default=True`, then use it: results of runs that leave it at its default keep their bytes.
 Topologies have further options of their own (see `pacelab_topologies.registry`).
 
 Times are in seconds, rates in bit/s, windows and queues in packets.
@@ -53,6 +54,8 @@ class Option:
     """None: there is none, or it depends on other options (see `pacelab.experiment.resolve`)."""
     group: str = ""
     """"scheme", "backend" or "cc NAME": `Experiment.config` has the option only beside what it belongs to."""
+    omit_default: bool = False
+    """Leave the option out of run.json and of plans while it has its default; see `OMITTED_DEFAULTS`."""
 
     def parse(self, text: str) -> Any:
         """The value of a text. ConfigError names the flag, the valid values, and the text."""
@@ -86,10 +89,11 @@ def setting(
     *,
     default: Any = None,
     group: str = "",
+    omit_default: bool = False,
 ) -> Any:
     """Define a field of `Options`; see `Option`. An empty flag: the command line does not have the setting."""
     definition = {"flag": flag, "domain": domain, "help": help, "default": default, "group": group}
-    return dataclasses.field(default=NOT_GIVEN, metadata={"setting": definition})
+    return dataclasses.field(default=NOT_GIVEN, metadata={"setting": definition | {"omit_default": omit_default}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,6 +307,16 @@ BY_FLAG: dict[str, Option] = {option.flag: option for option in OPTIONS}
 
 BY_FIELD: dict[str, Option] = {option.field: option for option in OPTIONS}
 """Field of `Experiment` -> its option."""
+
+OMITTED_DEFAULTS: dict[str, Any] = {option.field: option.default for option in SETTINGS if option.omit_default}
+"""Field -> default of the settings that are stored only when they differ from it. A reader fills in the default."""
+
+
+def without_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+    """`values` by field, without those of `OMITTED_DEFAULTS` that have their default."""
+    return {
+        name: value for name, value in values.items() if name not in OMITTED_DEFAULTS or value != OMITTED_DEFAULTS[name]
+    }
 
 
 def in_group(group: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ _said: set[str] = set()
 
 @contextlib.contextmanager
 def waiting_for(what: str) -> Iterator[None]:
-    """Meanwhile, after a while, one line on stderr says that `what` is waited for. It needs threads."""
+    """If this takes long, print once to stderr that `what` is waited for. Without threads nothing is printed."""
     if not HAS_THREADS:
         yield
         return

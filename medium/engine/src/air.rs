@@ -6,13 +6,13 @@ use std::sync::Arc;
 use pacelab_air_config::{Category, Radio};
 
 use crate::access::{Backoff, Contention, ExtraBackoff, FrameInService};
+use crate::error_model::success_alone;
 use crate::event_queue::{EventQueue, NEVER, Ns};
 use crate::frame::Packet;
 use crate::ids::{IdVec, PacketId, StationId};
 use crate::phy::Phy;
 use crate::propagation::{Link, Row, link_between, links_from};
 use crate::random::Stream;
-use crate::reception::success_alone;
 use crate::rules::{Overlap, Rules};
 use crate::station::{Counters, Phase, Station};
 use crate::trace::{SentFrame, TraceEvent, TraceRecord, Tracer};

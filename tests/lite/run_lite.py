@@ -83,3 +83,12 @@ def test_a_panic_is_an_exception_and_the_engine_goes_on(engine: Any) -> None:
 def test_a_run_needs_neither_numpy_nor_matplotlib(engine: Any) -> None:
     assert engine["heavy"] == []
     assert not any((FOLDER / "site" / name).exists() for name in ("numpy", "matplotlib"))
+
+
+def test_user_code_that_does_not_return_is_ended_without_threads() -> None:
+    (found,) = in_browser("in_browser_time_limit.py")
+    assert found["goodput_bps"] == 154176.0  # of the control that returns, natively
+    assert 'mine.py", line 9, in acknowledged' in found["error"]
+    assert found["error"].endswith("(it had not returned after 1 s)")
+    assert found["check"] == "it did not return within 0.5 s. Is there an endless loop?"
+    assert found["took_s"] < 5  # one call of at most 1 s, and the simulation before that call

@@ -21,10 +21,11 @@ from pacelab.emulation.backend import _own_files, _with_code
 from pacelab.emulation.compile import compile_plan
 from pacelab.emulation.network.tcp import sysctls
 from pacelab.emulation.plan import Switch, dump_plan, read_plan
-from pacelab.emulation.where import confine, features, files, uml, vm
-from pacelab.emulation.where.confine import Core, cpu_seconds, exec_folder
+from pacelab.emulation.where import features, files, memory, uml, vm, work_folder
+from pacelab.emulation.where.cpu import Core, cpu_seconds
 from pacelab.emulation.where.features import missing_for_uml
 from pacelab.emulation.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
+from pacelab.emulation.where.memory import exec_folder
 from pacelab.errors import ConfigError, HostError, ProtocolError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.congestion_controls import SWITCHES, TODAY
@@ -273,17 +274,18 @@ def test_folder_of_a_run_that_was_killed_goes_with_the_next_and_that_of_a_live_o
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     live = (
-        "from pacelab.emulation.where.confine import *; import sys; f = work_folder(); (f.__enter__() / KERNEL).touch()"
+        "from pacelab.emulation.where.work_folder import *; import sys; f = work_folder(); "
+        "(f.__enter__() / KERNEL).touch()"
     )
     other = [sys.executable, "-c", f"{live}; print(flush=True); sys.stdin.read()"]
     given = {"env": os.environ | {"TMPDIR": str(tmp_path)}, "stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(other, **given) as run:  # type: ignore[call-overload]
         assert run.stdout.readline()
         (left,) = tmp_path.iterdir()
-        assert confine.remove_left() == []
+        assert work_folder.remove_left() == []
         run.kill()
     assert left.exists()
-    with confine.work_folder() as own:
+    with work_folder.work_folder() as own:
         assert list(tmp_path.iterdir()) == [own]
     assert list(tmp_path.iterdir()) == []
 
@@ -295,8 +297,8 @@ def test_a_run_works_in_such_a_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     seen = []
 
     def lay_out(work: Path, *_: object) -> Path:
-        (work / confine.KERNEL).touch()
-        seen.append((work.name.startswith(confine.PREFIX), confine.remove_left()))
+        (work / work_folder.KERNEL).touch()
+        seen.append((work.name.startswith(work_folder.PREFIX), work_folder.remove_left()))
         raise HostError("far enough")
 
     monkeypatch.setattr(uml, "_lay_out", lay_out)
@@ -319,7 +321,7 @@ def test_no_exec_mount_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_guests_memory_goes_where_there_is_room_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     free = {"/dev/shm": 64 << 20, tempfile.gettempdir(): 4 << 30, "/var/tmp": 8 << 30}
-    monkeypatch.setattr(confine, "_may_run_from", lambda _place: True)
+    monkeypatch.setattr(memory, "_may_run_from", lambda _place: True)
     monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=free[place]))
     assert exec_folder() == tempfile.gettempdir()
     free["/dev/shm"] = 512 << 20
@@ -335,8 +337,8 @@ def test_a_guest_whose_memory_found_no_room_says_so(monkeypatch: pytest.MonkeyPa
 
     def kernel(work: Path, *_: object) -> Path:
         work.chmod(0o755)
-        (work / confine.KERNEL).write_text("#!/bin/sh\necho Kernel panic - not syncing: Kernel mode signal 7\n")
-        (work / confine.KERNEL).chmod(0o755)
+        (work / work_folder.KERNEL).write_text("#!/bin/sh\necho Kernel panic - not syncing: Kernel mode signal 7\n")
+        (work / work_folder.KERNEL).chmod(0o755)
         (work / "job").mkdir()
         (work / "job" / MESSAGES).touch()
         return work
@@ -360,7 +362,7 @@ def test_a_folder_for_temporary_files_that_cannot_hold_or_run_a_guest_is_said(
     monkeypatch.setattr(uml, "_lay_out", no_room)
     with pytest.raises(HostError, match=r"laying out a guest in .*: No space left on device; TMPDIR names another"):
         uml.run_plan(plan, lambda _done: None)
-    (tmp_path / confine.KERNEL).touch(mode=0o644)  # as on a mount with noexec
+    (tmp_path / work_folder.KERNEL).touch(mode=0o644)  # as on a mount with noexec
     (tmp_path / "job").mkdir()
     (tmp_path / "job" / MESSAGES).touch()
     monkeypatch.setattr(uml, "_lay_out", lambda *_: tmp_path)

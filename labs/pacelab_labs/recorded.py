@@ -17,6 +17,7 @@ from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.tables import show_name, show_value
 from pacelab.options.arguments import above_zero, checked, list_of, optional
+from pacelab.options.settings import OMITTED_DEFAULTS
 from pacelab.results.folder import write_file
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
@@ -224,8 +225,13 @@ def _with_recordings(
 
 def _recorded_run(experiment: Experiment, recording: Recording) -> dict[str, Any] | None:
     """The recorded run of this experiment, or None if its cell has changed since the recording."""
-    wanted = {key: value for key, value in experiment.config().items() if key not in OWN}
-    return next((given for given in recording["runs"] if _agree(given["config"], wanted)), None)
+    wanted = _asked(experiment.config())
+    return next((given for given in recording["runs"] if _agree(_asked(given["config"]), wanted)), None)
+
+
+def _asked(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a configuration, without those of `OWN`."""
+    return {key: value for key, value in _flat({**config, "backend_options": {}}).items() if key not in OWN}
 
 
 def _agree(given: Any, wanted: Any) -> bool:
@@ -268,11 +274,12 @@ def names_of(experiments: Sequence[Experiment]) -> list[str]:
 
 
 def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration with the options of scheme, congestion control and back end among the others."""
-    nested = [config[key] for key in ("scheme_options", "cc_options", "backend_options")]
-    return {**config, **dict.fromkeys(("scheme_options", "cc_options", "backend_options"))} | {
-        key: value for options in nested for key, value in options.items()
-    }
+    """A configuration with the options of scheme, congestion control and back end among the others, and with the
+    defaults that a configuration leaves out.
+    """
+    nested = [config[key] for key in ("scheme_options", "cc_options", "backend_options") if key in config]
+    flat = {**OMITTED_DEFAULTS, **config, **dict.fromkeys(("scheme_options", "cc_options", "backend_options"))}
+    return flat | {key: value for options in nested for key, value in options.items()}
 
 
 # Stock wmediumd: what it gave when it was measured, beside what our medium gives for the same cases.

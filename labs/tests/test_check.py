@@ -20,7 +20,9 @@ import pytest
 
 from pacelab import ConfigError, Experiment, LinkLayer, Pacer, Sample, lab, run_pacer
 from pacelab.console import Interrupted
-from pacelab.options.own_code import UserCodeError
+from pacelab.user_code import time_limit
+from pacelab.user_code.messages import UserCodeError
+from pacelab_labs import exercise
 from pacelab_labs.check import EXERCISES, SelfCheck
 from pacelab_labs.exercise import call_limited
 
@@ -157,6 +159,34 @@ def test_check_outlasts_a_loop_that_catches_everything() -> None:
     outcome = call_limited(stubborn, {}, limit_s=0.1)
     running = False
     assert "restart the kernel" in outcome.failure
+
+
+@pytest.fixture
+def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a browser."""
+    for module in (exercise, time_limit):
+        monkeypatch.setattr(module, "HAS_THREADS", False)
+    monkeypatch.setattr(threading.Thread, "start", lambda _: pytest.fail("a thread"))
+
+
+@pytest.mark.usefixtures("no_threads")
+def test_check_ends_an_endless_loop_without_threads() -> None:
+    def endless() -> None:
+        while True:
+            pass
+
+    assert call_limited(lambda: 7, {}, limit_s=0.1).value == 7
+    outcome = call_limited(endless, {}, limit_s=0.1)
+    assert outcome.failure == "it did not return within 0.1 s. Is there an endless loop?"
+
+
+@pytest.mark.usefixtures("no_threads")
+def test_a_check_without_threads_can_be_interrupted() -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="the check"):
+        call_limited(interrupted, {}, limit_s=60)
 
 
 def test_check_is_the_same_after_work_that_changed_its_arguments(capsys: pytest.CaptureFixture[str]) -> None:

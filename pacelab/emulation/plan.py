@@ -12,7 +12,17 @@ import math
 from dataclasses import fields
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    WrapSerializer,
+    model_serializer,
+    model_validator,
+)
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.backends import (
@@ -23,6 +33,7 @@ from pacelab.experiment.backends import (
     MOST_STATIONS,
     SMALLEST_DATAGRAM_BYTES,
 )
+from pacelab.options.settings import OMITTED_DEFAULTS, without_defaults
 from pacelab.schemes import SCHEMES, HookSettings
 
 # Documents that come from another process: strict models, and what is wrong with one, in a line.
@@ -32,21 +43,31 @@ class Document(BaseModel):
     """A strict model: no unknown field, no conversion between types, no infinite number.
 
     Every field stands in a document, those that are None too: one that is missing is refused by its name, as is one
-    that nobody knows.
+    that nobody knows. Settings with `omit_default` are absent while they have their default.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return without_defaults(write(self))
+
 
 def _whole(given: Any) -> Any:
-    missing = [item.name for item in fields(HookSettings) if isinstance(given, dict) and item.name not in given]
-    if missing:
-        raise ValueError(f"{missing[0]}: it is missing")
+    if isinstance(given, dict):
+        wanted = (item.name for item in fields(HookSettings) if item.name not in OMITTED_DEFAULTS)
+        for name in wanted:
+            if name not in given:
+                raise ValueError(f"{name}: it is missing")
     return given
 
 
-WholeHookSettings = Annotated[HookSettings, BeforeValidator(_whole)]
-"""Settings with no field left to a default."""
+def _without_defaults(settings: HookSettings, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    return without_defaults(write(settings))
+
+
+WholeHookSettings = Annotated[HookSettings, BeforeValidator(_whole), WrapSerializer(_without_defaults)]
+"""Settings with no field left to a default, except those with `omit_default`."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -84,8 +105,7 @@ OWN_CODE = "/job/own.py"
 """Where a guest finds the code of a scheme of one's own."""
 
 Switch = Literal["sack", "rack", "tlp", "frto", "timestamps", "pacing", "no-prr", "no-hystart"]
-SWITCHES: tuple[str, ...] = get_args(Switch)
-"""What Linux's TCP does of its own accord and a run leaves out, or the other way round (`network.tcp`)."""
+"""A feature of Linux's TCP that a run turns (`pacelab.options.congestion_controls`)."""
 
 Routing = Literal["static", "802.11s", "batman-adv", "olsr"]
 
@@ -156,14 +176,15 @@ class Wire(Document):
 class Tcp(Document):
     """How TCP behaves in a run, at every host."""
 
-    control: Literal["reno", "vegas", "westwood", "cubic"]
+    control: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,14}$")]
+    """The kernel's name. Whether this kernel has it is asked when the run starts."""
     segment_bytes: Annotated[int, Field(ge=88, le=2_250)]
     window_pkts: Annotated[int, Field(ge=1, le=10_000)]
     initial_window_pkts: Annotated[int, Field(ge=1, le=100)]
     min_rto_s: Annotated[float, Field(ge=0.001, le=60)]
     ack_every_segment: bool
     ecn: bool
-    switches: Annotated[tuple[Switch, ...], Field(max_length=len(SWITCHES))]
+    switches: Annotated[tuple[Switch, ...], Field(max_length=len(get_args(Switch)))]
     """Turned from where they are for NewReno's sake."""
 
 

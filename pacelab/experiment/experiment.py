@@ -47,6 +47,8 @@ class Experiment(Options):
     """The engine's kind of what the flows carry; of several the first one that the scheme acts on."""
     own_files: Mapping[str, str] = field(init=False, repr=False)
     """Own files by name, and the SHA-256 that each had on construction, as they stand in `config`."""
+    omitted: frozenset[str] = field(init=False, repr=False, compare=False)
+    """Settings at their default that `config` leaves out (see `pacelab.options.settings.OMITTED_DEFAULTS`)."""
     request: Request = field(init=False, repr=False, compare=False)
     """What was given."""
 
@@ -93,7 +95,7 @@ class Experiment(Options):
                 )
 
     def config(self) -> dict[str, Json]:
-        """All settings as JSON values, defaults included, in a fixed order.
+        """All settings as JSON values in a fixed order, defaults included except those in `omitted`.
 
         Options of a scheme, a congestion control or a back end stand beside its name, and in no other one's config.
         Files are named without their folder, with the SHA-256 of what they say.
@@ -114,7 +116,7 @@ class Experiment(Options):
         return settings
 
     def _values(self, names: tuple[str, ...]) -> dict[str, Json]:
-        values = {name: getattr(self, name) for name in names}
+        values = {name: getattr(self, name) for name in names if name not in self.omitted}
         return {name: float(value) if name.endswith("_s") else value for name, value in values.items()}
 
 

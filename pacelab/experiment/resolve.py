@@ -17,14 +17,24 @@ from typing import Any, Literal
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.backends import BACK_ENDS, check_where
+from pacelab.options.congestion_controls import find_control
 from pacelab.options.names_or_files import is_traffic_file
-from pacelab.options.own_code import digest_of, is_own
-from pacelab.options.settings import BY_FIELD, BY_FLAG, SETTINGS, SHORTEST_RUN_S, Options, Request
+from pacelab.options.settings import (
+    BY_FIELD,
+    BY_FLAG,
+    OMITTED_DEFAULTS,
+    SETTINGS,
+    SHORTEST_RUN_S,
+    Options,
+    Request,
+    without_defaults,
+)
 from pacelab.options.values import NS2_OF_2001, NS2_OF_2001_RATE_BPS, PHYS, TCP_DEFAULTS
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.schemes.scheme import MOST_SENSE_HOPS
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
 from pacelab.units import BPS_PER_MBPS
+from pacelab.user_code.loading import digest_of, is_own
 from pacelab_topologies import registry
 from pacelab_topologies.kind import Kind
 from pacelab_topologies.model import Topology
@@ -66,6 +76,8 @@ class Resolved:
     own_files: Mapping[str, str]
     """The user's own files by their names, without their folders, and the SHA-256 of what they say: by the key of
     `Experiment.config` that each stands for."""
+    omitted: frozenset[str]
+    """The settings that `Experiment.config` leaves out, since a request without them gives them the same value."""
 
 
 def resolve(request: Request) -> Resolved:
@@ -121,6 +133,9 @@ def _resolved(
     phy = PHYS[values["phy"]]
     rate_bps = NS2_OF_2001_RATE_BPS if values["radio"] == NS2_OF_2001 else phy.rate_bps
     by_others: dict[str, Any] = {"rate_bps": rate_bps, "mac_ack": phy.mac_ack, **back_end.options}
+    control = find_control(values["cc"])
+    if "linux_tcp" in back_end.options and control is not None:
+        by_others["linux_tcp"] = control.linux_tcp
     values = dict.fromkeys(option.field for option in SETTINGS) | by_others | values
     options = Options(
         topology=asked,
@@ -153,7 +168,15 @@ def _resolved(
         hook_settings=hook_settings,
         traffic_kind=traffic_kind,
         own_files=_own_files(options, kind),
+        omitted=_omitted(values, bare, named),
     )
+
+
+def _omitted(values: Mapping[str, Any], topology: Topology, named: Mapping[str, Any]) -> frozenset[str]:
+    """See `Resolved.omitted`. Where the topology or --tcp-defaults sets a default of its own, the value is stored."""
+    of_topology = {(BY_FLAG.get(name) or BY_FIELD[name]).field for name in topology.defaults}
+    at_default = OMITTED_DEFAULTS.keys() - without_defaults({name: values[name] for name in OMITTED_DEFAULTS})
+    return frozenset(at_default - of_topology - named.keys())
 
 
 def _check_names(request: Request, kind: Kind) -> None:

@@ -2,7 +2,8 @@
 
 A setting's type, flag, valid values, meaning, default, and group are its definition. What else needs the setting
 derives from it: the check of a value in Python, on the command line, in a topology file and in a plan for real hosts;
-the help text; lists of values in comparisons; the `config` of run.json. To add a setting, add a field, then use it.
+the help text; lists of values in comparisons; the `config` of run.json. To add a setting, add a field with
+`omit_default=True`, then use it: results of runs that leave it at its default keep their bytes.
 Topologies have further options of their own (see `pacelab_topologies.registry`).
 
 Times are in seconds, rates in bit/s, windows and queues in packets.
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from pacelab.errors import ConfigError
+from pacelab.options.congestion_controls import BUNDLES, SWITCHES
 from pacelab.options.names_or_files import ControlDomain, TrafficDomain
 from pacelab.options.values import ALL_RATES, NS2_OF_2001, PHYS, PLACES, TCP_DEFAULTS, HostDelay
 from pacelab.options.voice import CODECS
@@ -52,6 +54,8 @@ class Option:
     """None: there is none, or it depends on other options (see `pacelab.experiment.resolve`)."""
     group: str = ""
     """"scheme", "backend" or "cc NAME": `Experiment.config` has the option only beside what it belongs to."""
+    omit_default: bool = False
+    """Leave the option out of run.json and of plans while it has its default; see `OMITTED_DEFAULTS`."""
 
     def parse(self, text: str) -> Any:
         """The value of a text. ConfigError names the flag, the valid values, and the text."""
@@ -85,10 +89,11 @@ def setting(
     *,
     default: Any = None,
     group: str = "",
+    omit_default: bool = False,
 ) -> Any:
     """Define a field of `Options`; see `Option`. An empty flag: the command line does not have the setting."""
     definition = {"flag": flag, "domain": domain, "help": help, "default": default, "group": group}
-    return dataclasses.field(default=NOT_GIVEN, metadata={"setting": definition})
+    return dataclasses.field(default=NOT_GIVEN, metadata={"setting": definition | {"omit_default": omit_default}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,8 +211,9 @@ class Options:
     queue_pkts: int = setting("--queue", Whole(1, 10_000), "interface queue, packets, drop-tail", default=50)
     routing: str = setting(
         "--routing",
-        Choice.of("static", "aodv", "802.11s", "batman-adv", "olsr"),
-        "routing among the wireless nodes; aodv: of sim; the last three: Linux's own, of hwsim, olsr of tap, too",
+        Choice.of("static", "aodv", "aodv-2001", "802.11s", "batman-adv", "olsr"),
+        "routing among the wireless nodes; aodv: of sim, as in ns-2.35; aodv-2001: of sim, as in ns-2.1b8a; the last "
+        "three: Linux's own, of hwsim, and olsr also of tap",
         default="static",
     )
     radio: str = setting(
@@ -262,11 +268,12 @@ class Options:
     """None: plain routing."""
     linux_tcp: str | None = setting(
         "--linux-tcp",
-        Words.of("sack", "rack", "tlp", "frto", "timestamps", "pacing", "no-prr", "no-hystart"),
-        "of real hosts: what of Linux's own TCP is to be other than for NewReno's sake, joined by + (docs/uml.md)",
+        Words.of(*BUNDLES, *SWITCHES),
+        "of real hosts: features of Linux's TCP, joined by +; today: those that Linux turns on, the default under a"
+        " control that only Linux has, else none (docs/uml.md)",
         group="backend",
     )
-    """None: Linux's TCP is as near to NewReno as it can be."""
+    """None, and "none": Linux's TCP is as near to NewReno as it can be."""
     duration_s: float = setting("--seconds", Real(SHORTEST_RUN_S, 1_000_000), "length of the run, s", default=60.0)
     warmup_s: float = setting("--warmup", Real(0, 1_000_000), "start of the measured interval, s", default=0.0)
     seed: int = setting("--seed", Whole(0, 2**63 - 1), "seed of all randomness", default=1)
@@ -300,6 +307,16 @@ BY_FLAG: dict[str, Option] = {option.flag: option for option in OPTIONS}
 
 BY_FIELD: dict[str, Option] = {option.field: option for option in OPTIONS}
 """Field of `Experiment` -> its option."""
+
+OMITTED_DEFAULTS: dict[str, Any] = {option.field: option.default for option in SETTINGS if option.omit_default}
+"""Field -> default of the settings that are stored only when they differ from it. A reader fills in the default."""
+
+
+def without_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+    """`values` by field, without those of `OMITTED_DEFAULTS` that have their default."""
+    return {
+        name: value for name, value in values.items() if name not in OMITTED_DEFAULTS or value != OMITTED_DEFAULTS[name]
+    }
 
 
 def in_group(group: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args
 
 import pytest
 
@@ -19,13 +20,14 @@ from pacelab.emulation.agents.start import task_of
 from pacelab.emulation.backend import _own_files, _with_code
 from pacelab.emulation.compile import compile_plan
 from pacelab.emulation.network.tcp import sysctls
-from pacelab.emulation.plan import SWITCHES, dump_plan, read_plan
+from pacelab.emulation.plan import Switch, dump_plan, read_plan
 from pacelab.emulation.where import confine, features, files, uml, vm
 from pacelab.emulation.where.confine import Core, cpu_seconds, exec_folder
 from pacelab.emulation.where.features import missing_for_uml
 from pacelab.emulation.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
 from pacelab.errors import ConfigError, HostError, ProtocolError
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.congestion_controls import SWITCHES, TODAY
 from pacelab.options.settings import BY_FIELD
 from pacelab.running.runner import in_real_time
 from pacelab.schemes import find_scheme
@@ -100,8 +102,37 @@ def test_switches_of_linux_tcp_are_turned_one_by_one() -> None:
     before, after = sysctls(plain), sysctls(turned)
     different = {name.removeprefix("net.ipv4."): after[name] for name in before if before[name] != after[name]}
     assert different == {"tcp_sack": 1, "tcp_dsack": 1, "tcp_recovery": 128}
-    assert BY_FIELD["linux_tcp"].domain == Words(SWITCHES)
+    assert BY_FIELD["linux_tcp"].domain == Words(("today", "none", *SWITCHES))
+    assert get_args(Switch) == SWITCHES
     assert "linux_tcp" not in experiment().config()
+
+
+@pytest.mark.parametrize(
+    ("changes", "control", "switches"),
+    [
+        ({}, "reno", ()),
+        ({"cc": "cubic"}, "cubic", ()),
+        ({"cc": "cubic", "linux_tcp": "today"}, "cubic", TODAY),
+        # BBR without SACK is an artefact: a control that only Linux has gets what Linux turns on.
+        ({"cc": "bbr"}, "bbr", TODAY),
+        ({"cc": "linux:bbr3"}, "bbr3", TODAY),
+        ({"cc": "bbr", "linux_tcp": "none"}, "bbr", ()),
+        ({"cc": "veno", "linux_tcp": "today+pacing"}, "veno", (*TODAY, "pacing")),
+    ],
+)
+def test_a_control_that_only_linux_has_gets_todays_recovery(
+    changes: dict[str, object], control: str, switches: tuple[str, ...]
+) -> None:
+    tcp = compile_plan(experiment(**changes)).tcp
+    assert (tcp.control, set(tcp.switches)) == (control, set(switches))
+
+
+def test_tcp_gap_eval_runs_on_linux_where_its_sender_part_never_acts() -> None:
+    # Its wireless senders keep their timeouts constant. Linux always doubles them, which is the same for wired senders.
+    down = experiment(scheme="tcp-gap-eval", direction="down")
+    assert compile_plan(down).scheme.name == "tcp-gap-eval"
+    with pytest.raises(ConfigError, match="--rto-backoff must be all, since Linux always backs off, not wired"):
+        experiment(scheme="tcp-gap-eval", direction="up")
 
 
 @pytest.mark.parametrize(
@@ -109,12 +140,13 @@ def test_switches_of_linux_tcp_are_turned_one_by_one() -> None:
     [
         (
             {"linux_tcp": "sack+sack"},
-            "--linux-tcp must be one of sack, rack, tlp, frto, timestamps, pacing, no-prr, no-hystart, or",
+            "--linux-tcp must be one of today, none, sack, rack, tlp, frto, timestamps, pacing, no-prr, no-hystart, or",
         ),
+        ({"linux_tcp": "none+sack"}, r"--backend tap: --linux-tcp none must be alone, not none\+sack"),
         ({"linux_tcp": "tlp+frto"}, r"--backend tap: --linux-tcp tlp needs SACK in Linux; use sack\+tlp"),
         (
             {"linux_tcp": ""},
-            "--linux-tcp must be one of sack, rack, tlp, frto, timestamps, pacing, no-prr, no-hystart, or",
+            "--linux-tcp must be one of today, none, sack, rack, tlp, frto, timestamps, pacing, no-prr, no-hystart, or",
         ),
         (
             {"linux_tcp": "no-prr", "where": "here"},

@@ -2,9 +2,8 @@
 # # Lab 1: hidden, exposed, far apart
 #
 # **You will be able to** distinguish the decode range, the sense range and the interference range; say which nodes
-# interfere with a link and which nodes wait without need; show what RTS/CTS fixes and what RTS/CTS costs; show a link
-# that works well without RTS/CTS and starves with RTS/CTS; explain capture and spatial reuse; and say why a medium with
-# a single queue shows none of these effects.
+# interfere with a link and which nodes wait without need; show what RTS/CTS fixes and what RTS/CTS costs; explain
+# capture and spatial reuse; and say why a medium with a single queue shows none of these effects.
 #
 # **You need** lab 0. **Time:** 90 minutes (about one minute of computing).
 #
@@ -122,15 +121,17 @@ hidden_guess = lab.predict(
 )
 hidden_guess
 
-# %%
-hidden = {on: run(Experiment(topology="hidden", rts=on, **UDP)) for on in (False, True)}
-print(hidden_guess.against(hidden[False].goodput_bps / 1000 / alone[False]))
-lab.flow_bars(
-    {f"RTS {'on' if on else 'off'}": hidden[on] for on in hidden},
-    reference=("alone, RTS off", alone[False]),
-)
 
-# %% [markdown]
+# %%
+@hidden_guess.measure
+def two_hidden_senders():
+    hidden = {on: run(Experiment(topology="hidden", rts=on, **UDP)) for on in (False, True)}
+    named = {f"RTS {'on' if on else 'off'}": hidden[on] for on in hidden}
+    bars = lab.flow_bars(named, reference=("alone, RTS off", alone[False]))
+    return hidden[False].goodput_bps / 1000 / alone[False], bars
+
+
+# %% [markdown] tags=["after"]
 # A data frame takes 6.3 ms at 2 Mbit/s. While one sender sends, the other sender draws a backoff of a few hundred
 # microseconds and then starts in the middle of that frame. Both frames are lost, and both senders back off. This
 # repeats until a sender reaches the retry limit and drops the packet.
@@ -138,7 +139,8 @@ lab.flow_bars(
 # With RTS/CTS only the short RTS can collide. The receiver's CTS silences the other sender for the whole exchange. Each
 # frame states how long the exchange will last. A station that decodes the frame stores this time as its **NAV**
 # (network allocation vector) and does not send until the NAV has expired.
-#
+
+# %% [markdown]
 # Look at the timeline. A crossed block is a collision at the receiver n1. The sign ↻3 marks a third retry, and ✖ marks
 # a packet that the sender gave up.
 
@@ -180,15 +182,20 @@ exposed_guess = lab.predict(
 )
 exposed_guess
 
-# %%
-exposed = run(Experiment(topology="exposed", rts=False, **UDP))
-print(exposed_guess.against(exposed.run["flows"][0]["goodput_bps"] / 1000 / alone[False]))
-lab.flow_bars({"exposed": exposed}, reference=("alone, RTS off", alone[False]))
 
-# %% [markdown]
+# %%
+@exposed_guess.measure
+def two_exposed_senders():
+    exposed = run(Experiment(topology="exposed", rts=False, **UDP))
+    bars = lab.flow_bars({"exposed": exposed}, reference=("alone, RTS off", alone[False]))
+    return exposed.run["flows"][0]["goodput_bps"] / 1000 / alone[False], bars
+
+
+# %% [markdown] tags=["after"]
 # No packet is lost here, so no loss counter shows the problem. The senders waste airtime because they wait. RTS/CTS
 # does not help.
-#
+
+# %% [markdown]
 # ## Move the nodes
 # There are four layouts. *in-line*: each receiver is to the right of its sender. *back-to-back*: the senders are
 # between the receivers. *facing*: the receivers are between the senders. *shared*: both senders send to one receiver in
@@ -213,14 +220,15 @@ lab.explore(
     rts=lab.switch("RTS/CTS", start=False),
 )
 
-# %% [markdown]
+# %% [markdown] tags=["after"]
 # At every setting:
 #
-# * Two senders that sense each other share the goodput of one pair. The two shares may be unequal.
-#   (If the shares are unequal, which receiver is nearer to the other pair's sender?)
+# * Two senders that sense each other share the goodput of one pair. The two shares may be unequal. (If the
+#   shares are unequal, which receiver is nearer to the other pair's sender?)
 # * If no node of one pair senses a node of the other pair, each pair gets its full goodput.
 # * Without RTS/CTS, a link with a hidden terminal keeps less than a fifth of its goodput.
-#
+
+# %% [markdown]
 # Look at these three settings:
 #
 # * *shared*, 310 m, sense range 250 m: the senders are hidden from each other. With 550 m the same senders sense each
@@ -247,17 +255,19 @@ h_guess = lab.predict(
 )
 h_guess
 
+
 # %%
-beside_h = {on: run(Experiment(**H_SENDS, rts=on, **UDP)) for on in (False, True)}
-off, on = (beside_h[rts].run["flows"][0]["goodput_bps"] for rts in (False, True))
-print(h_guess.against(on / off))
-lab.flow_bars(
-    {f"RTS {'on' if on else 'off'}": beside_h[on] for on in beside_h},
-    reference=("alone, RTS off", alone[False]),
-)
+@h_guess.measure
+def beside_h():
+    runs = {f"RTS {name}": run(Experiment(**H_SENDS, rts=name == "on", **UDP)) for name in ("off", "on")}
+    off, on = (result.run["flows"][0]["goodput_bps"] for result in runs.values())
+    return on / off, lab.flow_bars(runs, reference=("alone, RTS off", alone[False]))
+
+
+# %% [markdown] tags=["after"]
+# Without RTS/CTS both pairs get nearly their full goodput: capture saves E's frames. **RTS/CTS starves this link.**
 
 # %% [markdown]
-# Without RTS/CTS both pairs get nearly their full goodput: capture saves E's frames. **RTS/CTS starves this link.**
 # What happens to E's frames at F?
 
 # %%
@@ -309,8 +319,8 @@ lab.table(header, rows, "kbit/s; one pair alone gets 1681 without RTS/CTS and 15
 #   does not lock on to it.
 #
 # So "hidden" is not a property of a place on a map. Whether a node is hidden depends on distance, on power, on which
-# frame a receiver locks on to, and on which stations may answer. Papers that used
-# ns-2 show the result of the preset `ns2`.
+# frame a receiver locks on to, and on which stations may answer. Papers that used ns-2 show the result of the preset
+# `ns2`.
 
 # %% [markdown]
 # ## Spatial reuse
@@ -398,6 +408,8 @@ lab.on_real_hosts("lab1.hidden", *(Experiment(topology="hidden", rts=on, **UDP) 
 
 # %% [markdown]
 # ## What you can now say
+
+# %% [markdown] tags=["after"]
 # * Two hidden senders together carry less than a fifth of what one sender alone carries. RTS/CTS recovers nearly all of
 #   the loss.
 # * Two exposed senders share the goodput that each of them could have alone. They waste airtime because they wait, and
@@ -405,7 +417,8 @@ lab.on_real_hosts("lab1.hidden", *(Experiment(topology="hidden", rts=on, **UDP) 
 # * RTS/CTS can starve a link that loses next to nothing without it.
 # * Whether a node is hidden also depends on the receiver: the same positions give another answer with another radio
 #   preset.
-#
+
+# %% [markdown]
 # ## Questions to think about
 # 1. A sense range of 250 m gives more hidden terminals, and a sense range of 550 m gives more exposed terminals. Which
 #    sense range is worse for two pairs at a random distance? Run the experiment of `draw` in a loop.

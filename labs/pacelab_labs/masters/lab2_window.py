@@ -50,10 +50,6 @@ def busy_at_once(hops, every):
 lab.check("lab2.busy_at_once", busy_at_once)
 
 # %% [markdown]
-# If more packets are in flight than hops can be busy, the additional packets wait in a queue or compete for the
-# channel. So the paper's rule is **W\* = h/4**. The paper's simulations find one or two packets more on short chains,
-# because packets do not spread evenly over the nodes.
-#
 # ## Predict: the best window of 7 hops
 
 # %%
@@ -67,6 +63,23 @@ window_guess = lab.predict(
     },
 )
 window_guess
+
+# %% [markdown]
+# ### Exercise: read W* off a curve
+# The maximum is flat, so chance decides which single point is the highest. Take the smallest window whose goodput is
+# within 1 % of the best.
+
+
+# %%
+def best_window(goodput_kbps):
+    """`goodput_kbps`: window -> goodput."""
+    # BEGIN SOLUTION
+    best = max(goodput_kbps.values())
+    return min(window for window, goodput in goodput_kbps.items() if goodput >= 0.99 * best)
+    # END SOLUTION
+
+
+lab.check("lab2.best_window", best_window)
 
 # %% [markdown]
 # ### The paper's figure 2a, from our data
@@ -84,35 +97,25 @@ def curve(hops, payload=1460, seeds=(1, 2), seconds=60, windows=WINDOWS, **more)
     return goodput
 
 
-sizes = {f"{payload} bytes": curve(7, payload) for payload in (576, 1000, 1460)}
-values = {name: list(goodput.values()) for name, goodput in sizes.items()}
-lab.curves(WINDOWS, values, xlabel="advertised window (packets)", ylabel="goodput (kbit/s)", marks=[7 / 4])
+# %%
+@window_guess.measure
+def seven_hops():
+    sizes = {f"{payload} bytes": curve(7, payload) for payload in (576, 1000, 1460)}
+    values = {name: list(goodput.values()) for name, goodput in sizes.items()}
+    axes = {"xlabel": "advertised window (packets)", "ylabel": "goodput (kbit/s)"}
+    seven = sizes["1460 bytes"]
+    lost = f"Lost at window 32: {100 * (1 - seven[32] / max(seven.values())):.1f} %"
+    return best_window(seven), lost, lab.curves(WINDOWS, values, **axes, marks=[7 / 4])
 
-# %% [markdown]
+
+# %% [markdown] tags=["after"]
+# If more packets are in flight than hops can be busy, the additional packets wait in a queue or compete for the
+# channel. So the paper's rule is **W\* = h/4**. The paper's simulations find one or two packets more on short chains,
+# because packets do not spread evenly over the nodes.
+#
 # The dotted line is h/4. For each packet size, the goodput is highest at a window of three packets. At a window of 32
 # packets, the goodput is 5 to 7 % below that maximum. The paper reports nearly the same: W\* is around 3 at 576, 1000
 # and 1460 bytes, and the loss is about 4 %.
-#
-# ### Exercise: read W* off a curve
-# The maximum is flat, so chance decides which single point is the highest. Take the smallest window whose goodput is
-# within 1 % of the best.
-
-
-# %%
-def best_window(goodput_kbps):
-    """`goodput_kbps`: window -> goodput."""
-    # BEGIN SOLUTION
-    best = max(goodput_kbps.values())
-    return min(window for window, goodput in goodput_kbps.items() if goodput >= 0.99 * best)
-    # END SOLUTION
-
-
-lab.check("lab2.best_window", best_window)
-
-# %%
-seven = sizes["1460 bytes"]
-print(f"lost at window 32: {100 * (1 - seven[32] / max(seven.values())):.1f} %")
-window_guess.against(best_window(seven))
 
 # %% [markdown]
 # ### W\* against the length of the chain (figure 2c)
@@ -171,7 +174,7 @@ lab.explore(
     routing=lab.choice("routing", ["static", "aodv"]),
 )
 
-# %% [markdown]
+# %% [markdown] tags=["after"]
 # Set *routing* to `aodv` and *hops* to 7. With static routes, a large window costs a few per cent of the goodput. With
 # AODV, a large window costs about half of the goodput (mean of ten seeds of a minute each). The figure shows one seed
 # of 15 s, so it varies much more: depending on payload and queue, the loss lies between next to nothing and nine
@@ -183,7 +186,8 @@ lab.explore(
 # is at least h/4 + 1: its goodput is at least nine tenths of the best goodput. With static routes and a queue of 10
 # packets or more, a window of 32 loses less than a fifth of the best goodput. With AODV, 6 hops or more and a queue of
 # 10 packets or more, a window of 32 loses more than a tenth of the best goodput.
-#
+
+# %% [markdown]
 # ## What window does TCP choose?
 # The advertised window is only an upper limit. Table 2 of the paper shows an average window of 9.6 packets at a limit
 # of 32. The paper takes W\* ≈ 2 for this chain, so the average window is more than four times W\*.
@@ -211,18 +215,22 @@ queue_guess = lab.predict(
 )
 queue_guess
 
-# %%
-result = run(chain(8, window_pkts=32, duration_s=300))
-drops = result.run["drops"]
-longest = max(node["queue_max_pkts"] for node in result.run["nodes"])
-print({cause: number for cause, number in drops.items() if number}, f"longest queue: {longest} packets")
-queue_guess.against(drops["queue"] / sum(drops.values()))
 
-# %% [markdown]
+# %%
+@queue_guess.measure
+def lost_at_a_full_queue():
+    found = run(chain(8, window_pkts=32, duration_s=300)).run
+    drops, longest = found["drops"], max(node["queue_max_pkts"] for node in found["nodes"])
+    causes = ", ".join(f"{number} {cause}" for cause, number in drops.items() if number)
+    return drops["queue"] / sum(drops.values()), f"Lost: {causes}. Longest queue: {longest} packets."
+
+
+# %% [markdown] tags=["after"]
 # All drops are `mac-rts`: a node sent its RTS seven times and got no CTS, because the receiver was within range of
 # another sender and could not answer. The paper reports the same kind of loss: 165 drops in 300 s, all by contention
 # and none by overflow.
-#
+
+# %% [markdown]
 # ### Exercise: from failed RTSs to lost packets
 # Assume that an RTS fails with probability H, independently of the RTSs before it. A node gives up a packet after 7
 # failures.
@@ -285,11 +293,14 @@ lab.on_real_hosts("lab2.window", *(chain(4, window_pkts=window, duration_s=20) f
 
 # %% [markdown]
 # ## What you can now say
+
+# %% [markdown] tags=["after"]
 # * Over 7 hops, TCP has its highest goodput with three packets in flight, whatever the packet size. Additional packets
 #   only interfere with each other.
 # * With static routes, a large window costs a few per cent of the goodput; with AODV, a large window costs about half.
 # * A chain loses packets although no queue is full: the receiver of an RTS could not answer.
-#
+
+# %% [markdown]
 # ## Questions to think about
 # 1. According to the theory above, does W\* depend on the rate? Measure W\* at 11 Mbit/s. Which part of the curve
 #    changes?

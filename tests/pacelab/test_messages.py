@@ -343,8 +343,8 @@ DOCUMENTS = [
     ("to: host", "to: hots", "net.yaml:11: flows.0.to: must be a node (a, b, host), not 'hots'"),
     (
         "to: host",
-        "too: host",
-        "net.yaml:11: flows.0.too: unknown key; use one of from, to, start, stop (and 1 more error)",
+        "dst: host",
+        "net.yaml:11: flows.0.dst: unknown key; use one of from, to, start, stop (and 1 more error)",
     ),
     ("from: a, to: host", "from: a, to: a", "net.yaml:11: flows.0: must name two different nodes, not one node twice"),
     ("to: host", "to: host, start: 5 s, stop: 4 s", "net.yaml:11: flows.0.stop: must be after start, 5 s, not 4 s"),

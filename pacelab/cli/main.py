@@ -95,7 +95,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "report": (
             "pacelab.claims.commands:report",
-            "Write the book of claims from the stored results of full runs: report.html and report.pdf.",
+            "Write the book of claims from the stored results of full runs: report.html.",
         ),
         "new": (
             "pacelab.cli.new:new",

@@ -328,8 +328,8 @@ class BackEndKind:
     def check_routing(self, routing: str) -> None:
         """Raise ConfigError for a routing that it has not."""
         if self.routings is not None and routing not in self.routings:
-            valid = " or ".join(self.routings)
-            raise ConfigError(f"--routing must be {valid} with --backend {self.name}, not {routing}")
+            valid = ", ".join(self.routings)
+            raise ConfigError(f"--routing must be one of {valid} with --backend {self.name}, not {routing}")
 
 
 _LINUX: Mapping[str, str | None] = {"where": "here", "controller": None, "linux_tcp": None}

@@ -86,7 +86,7 @@ COMMANDS = [
         "run chain --scheme ack-suppression",
         "needs a topology with the feature 'single-hop'; 'chain' has: gateway, multi-hop",
     ),
-    ("run chain --routing olsr", "--routing must be static or aodv with --backend sim, not olsr"),
+    ("run chain --routing olsr", "--routing must be one of static, aodv, aodv-2001 with --backend sim, not olsr"),
     (
         "run chain --routing aodv --backend tap",
         "--backend tap: --routing must be one of static, olsr on Linux, not aodv",

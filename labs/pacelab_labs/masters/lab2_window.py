@@ -206,7 +206,7 @@ lab.table(
 # TCP does not stay at W\*, because no signal tells TCP to stop. Beyond W\*, goodput hardly falls, and losses are rare.
 #
 # ## Loss without overflow
-# Where are these packets lost? In the Internet a packet is lost at a full queue. Predict what happens on a chain.
+# In the Internet a packet is lost at a full queue. Where does a chain lose packets? Predict the answer.
 
 # %%
 queue_guess = lab.predict(

@@ -602,7 +602,7 @@ def test_a_future_import_anywhere_is_at_the_top() -> None:
         ("few = int(50)\nSAMPLES = few", "cell 1, line 1: few was left out, because it calls int"),
         ("import numpy as SAMPLES", "needs numpy, which is not available"),
         ("%%bash\nSAMPLES=50", "cell 1 was left out because of %%bash: remove that line"),
-        ("SAMPLES = 50\n1 +", "cell 1, line 2: SyntaxError: invalid syntax: fix this first"),
+        ("SAMPLES = 50\n1 +", "cell 1, line 2: SyntaxError: invalid syntax; fix this first"),
         ("def SAMPLES(:", "cell 1, line 1: SyntaxError"),
     ],
 )

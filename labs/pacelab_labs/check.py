@@ -70,7 +70,7 @@ class SelfCheck:
             self._failed[name] += 1
             raise CheckFailed(f"✗ {name}: {complaint}")
         del self._failed[name]
-        print(f"✓ {name}: {exercise.praise or exercise.asks + ', as it should be.'}")
+        print(f"✓ {name}: {exercise.praise or f'correct ({exercise.asks}).'}")
 
 
 check = SelfCheck().check

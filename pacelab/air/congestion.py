@@ -66,7 +66,7 @@ def load_control(name: str) -> type[CongestionControl]:
     module, class_name = load_own("--cc", name)
     found = getattr(module, class_name, None)
     if hasattr(found, "AMONG_SCHEMES") or isinstance(found, Scheme):
-        raise ConfigError(f"--cc {name!r}: it is for --scheme {name}")
+        raise ConfigError(f"--cc {name!r} is not a congestion control; use --scheme {name}")
     if not (isinstance(found, type) and issubclass(found, CongestionControl)):
         instead = "" if hasattr(module, class_name) else meant_instead(module, class_name)
         told = f"the file has no subclass of pacelab.CongestionControl called {class_name!r}{instead}"

@@ -68,7 +68,8 @@ def select_claims(name: str, *, else_allowed: str = "") -> list[Claim]:
     for paper in known:
         if name.startswith(f"{paper}-") and name in claims_of(paper):
             return [claims_of(paper)[name]]
-    valid = f"all, a paper ({', '.join(known)}) or an id that `pacelab claims` lists{else_allowed}"
+    comma = ", " if else_allowed else " or "
+    valid = f"all, a paper ({', '.join(known)}){comma}an id that `pacelab claims` lists{else_allowed}"
     ids = [claim for paper in known if name.startswith(f"{paper}-") for claim in claims_of(paper)]
     raise ConfigError(f"claim must be {valid}, not {name!r}{like_which(name, ids, digits=True)}")
 
@@ -76,7 +77,7 @@ def select_claims(name: str, *, else_allowed: str = "") -> list[Claim]:
 def find_claims(name: str) -> list[Claim]:
     """As `select_claims`, or those of a file of one's own, FILE.yaml, a document each."""
     if not name.endswith(OWN):
-        return select_claims(name, else_allowed=", or a file of your own, FILE.yaml")
+        return select_claims(name, else_allowed=", or FILE.yaml, your own file")
     try:
         text = Path(name).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:

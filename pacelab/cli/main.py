@@ -396,4 +396,5 @@ def _usage_line(error: Exception, words: Sequence[str]) -> str:
     context = getattr(error, "ctx", None)
     known = words[:1] if words[:1] and words[0] in (*COMMANDS, *OTHERS) else []
     where = context.command_path if context else " ".join(["pacelab", *known])
-    return f"{text}{'' if text.endswith('?') else ';'} `{where} --help` lists the options"
+    what = "commands" if where == "pacelab" else "options"
+    return f"{text}{'' if text.endswith('?') else ';'} `{where} --help` lists the {what}"

@@ -251,7 +251,7 @@ def test_the_claim_holds(tmp_path):
     for outcome in json.loads(ran.stdout)["reproduce"]["outcomes"]:
         assert outcome["verdict"] in ("reproduced", "holds"), outcome["checks"]
 '''
-PYTEST = "there is a pytest by pip install pytest, or after make test"
+PYTEST = "`pip install pytest` or `make test` installs pytest"
 NEEDED = ("pacelab", "pytest")
 """What the files import, also where it is not installed, or not by its path."""
 TEMPLATES: Mapping[str, str] = MappingProxyType(
@@ -326,4 +326,4 @@ def new(
     KIND is cc, pacer, link, scheme, topology or claim.
     """
     one, test = write_new(kind, name, Path())
-    log(f"written: {one} (its first lines say how to run it) and {test} (pytest {test}; {PYTEST})")
+    log(f"wrote {one} and its test {test}; the first lines of {one} say how to run it; run `pytest {test}` ({PYTEST})")

@@ -280,7 +280,7 @@ def check_where(options: Options) -> None:
     if options.where == HERE:
         return
     if options.backend == "sim":
-        raise ConfigError(f"--where must be {HERE} with --backend sim, which has no kernel, not {options.where}")
+        raise ConfigError(f"--where must be {HERE} with --backend sim, not {options.where}; sim runs no kernel")
     for name, plain in (("builder", "plain"), ("medium", "pacelab"), ("controller", None)):
         if getattr(options, name) not in (None, plain):
             given = f"--{name} {getattr(options, name)}"

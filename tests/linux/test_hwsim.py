@@ -227,7 +227,7 @@ needs_linux = pytest.mark.skipif(why_not("tap") == "needs Linux", reason="needs 
 def test_kernel_without_the_module_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pacelab.emulation.network.radios.FAMILY", "NO_SUCH_FAMILY")
     monkeypatch.setattr("pacelab.emulation.network.radios.load_module", lambda: None)
-    with pytest.raises(HostError, match=r"this kernel has no mac80211_hwsim: sudo modprobe mac80211_hwsim"):
+    with pytest.raises(HostError, match=r"this kernel has no mac80211_hwsim; run `sudo modprobe mac80211_hwsim`"):
         Hwsim()
 
 

@@ -151,8 +151,8 @@ USAGE = [
     ("run chain --spacing 0", "--spacing must be a number from 1 to 10000, not '0'", "a number from 1"),
     (
         "run chain --spacing 251",
-        "topology 'chain': no path connects flow n0->host; add nodes so that hops are at most 250.0 m, or wires",
-        "hops are at most 250.0 m",
+        "topology 'chain': no path connects flow n0->host; add a wire, or nodes at most 250.0 m apart",
+        "nodes at most 250.0 m apart",
     ),
     ("run chain --traffic cbr --cbr-rate 1e-9", "--cbr-rate", "a number above 0, up to 100"),
     (
@@ -168,14 +168,14 @@ USAGE = [
     (
         "runn chain",
         "'runn': did you mean 'run'? `pacelab --help` lists",
-        "No such command 'runn': did you mean 'run'? `pacelab --help` lists the options",
+        "No such command 'runn': did you mean 'run'? `pacelab --help` lists the commands",
     ),
     (
         "help run",
-        "No such command 'help': use COMMAND --help; `pacelab --help` lists the options",
-        "No such command 'help': use COMMAND --help; `pacelab --help` lists the options",
+        "No such command 'help': use COMMAND --help; `pacelab --help` lists the commands",
+        "No such command 'help': use COMMAND --help; `pacelab --help` lists the commands",
     ),
-    ("version", "No such command 'version': use --version; `pacelab --help` lists the options", "pacelab --help"),
+    ("version", "No such command 'version': use --version; `pacelab --help` lists the commands", "pacelab --help"),
     ("lab1", "No such command 'lab1': the guided labs are notebooks; run `make notebooks` in the", "pacelab --help"),
     ("run chain -hops 4", "No such option: -o; did you mean --hops? `pacelab run --help` lists", "pacelab run --help"),
     ("run chain \N{EM DASH}hops 4", "did you mean --hops?", "pacelab run --help"),
@@ -236,8 +236,8 @@ USAGE = [
     ),
     (
         "run chain --voice 1 --spacing 251",
-        "topology 'string': no path connects flow pbx->n7; add nodes so that hops are at most 250.0 m, or wires",
-        "hops are at most 250.0 m",
+        "topology 'string': no path connects flow pbx->n7; add a wire, or nodes at most 250.0 m apart",
+        "nodes at most 250.0 m apart",
     ),
     ("run cell --voice 1", "--voice", "topology 'cell' has no option --voice; its options are: --stations"),
     ("run chain --scheme edca", "--traffic tcp", "voice traffic only"),

@@ -167,7 +167,10 @@ def test_a_watch_ends_with_who_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_pacer_is_no_control(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("import pacelab\n\nclass Mine(pacelab.Pacer): ...\n")
     name = f"{tmp_path / 'mine.py'}:Mine"
-    with pytest.raises(pacelab.ConfigError, match="^" + re.escape(f"--cc {name!r}: it is for --scheme {name}") + "$"):
+    with pytest.raises(
+        pacelab.ConfigError,
+        match="^" + re.escape(f"--cc {name!r} is not a congestion control; use --scheme {name}") + "$",
+    ):
         pacelab.run(experiment(name))
 
 

@@ -88,7 +88,7 @@ def test_config_is_the_same_for_1_and_1_0() -> None:
         ({"topology_options": {"hops": -3}}, "--hops must be a whole number from 1 to 200, not -3"),
         (
             {"topology_options": {"spacing": 300.0}},
-            r"no path connects flow n0->host; add nodes so that hops are at most 250\.0 m, or wires",
+            r"no path connects flow n0->host; add a wire, or nodes at most 250\.0 m apart",
         ),
         ({"seconds": 30}, "Experiment has no option 'seconds'; in Python --seconds is called duration_s"),
         (
@@ -145,7 +145,7 @@ def test_config_is_the_same_for_1_and_1_0() -> None:
             "--medium stock is not available in the guest of --where uml; use --where here",
         ),
         ({"where": "cloud"}, "--where must be one of here, vm, uml, not 'cloud'"),
-        ({"where": "uml"}, "--where must be here with --backend sim, which has no kernel, not uml"),
+        ({"where": "uml"}, "--where must be here with --backend sim, not uml; sim runs no kernel"),
         (
             {"rate_bps": 6_000_001},
             r"--rate must be one of 1, 2, 5\.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 6000001; they are written",

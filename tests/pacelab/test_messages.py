@@ -19,8 +19,8 @@ from pacelab import Experiment, Scheme, Topology
 from pacelab.cli.main import main
 
 FORM = re.compile(
-    r"\b(must (be|have|name|join|start|not)|needs?|cannot|takes|names must differ|wireless nodes must be apart)\b"
-    r"|[;:.?] (use|give|add|remove|leave|set|write|choose|list|make|repeat|rename|did you mean|the options are|its "
+    r"\b(must (be|have|name|join|start|not)|needs?|cannot|takes|names must differ)\b"
+    r"|[;:.?] (use|give|add|remove|leave|set|write|choose|list|make|repeat|rename|run|did you mean|the options are|its "
     r"options are)\b"
 )
 """Each message has one of these: what is valid, or what to do."""
@@ -99,7 +99,7 @@ COMMANDS = [
     ("run chain --phy 802.11n", "--phy must be one of 802.11b, 802.11a, 802.11g, not '802.11n'"),
     ("run chain --backend ns3", "--backend must be one of sim, tap, hwsim, not 'ns3'"),
     ("run chain --medium stock", "--medium needs --backend hwsim, not sim"),
-    ("run chain --where vm", "--where must be here with --backend sim, which has no kernel, not vm"),
+    ("run chain --where vm", "--where must be here with --backend sim, not vm; sim runs no kernel"),
     ("run chain --backend tap --queue 0", "--queue must be a whole number from 1 to 10000, not 0"),
     (
         "run chain --backend hwsim --queue 200",
@@ -118,7 +118,10 @@ COMMANDS = [
         "--edca must be 'on' with scheme 'edca', which sets it, not 'off'",
     ),
     ("run chain --voice 0 --tcp 0", "--voice 0 with --tcp 0 gives no flow; set at least one of them above 0"),
-    ("run chain --spacing 251", "no path connects flow n0->host; add nodes so that hops are at most 250.0 m, or wires"),
+    (
+        "run chain --spacing 251",
+        "no path connects flow n0->host; add a wire, or nodes at most 250.0 m apart",
+    ),
     ("run chain --speed 3", "--speed; its options are: --hops, --spacing, --wired, --wired-hops, --voice, --tcp"),
     ("run chain --set hops=3,x", "--hops must be a whole number from 1 to 200, not 'x'"),
     (
@@ -135,8 +138,8 @@ COMMANDS = [
     ("run pairs --link 100 --layout shared", "--link 100 has no effect with --layout shared; use another layout"),
     ("run pairs --shift 400", "--shift must be a number from -250 to 250, not '400'"),
     ("run random --wired-hops 2", "--wired-hops 2 has no effect without --gateway; add --gateway"),
-    ("rn chain", "No such command 'rn': did you mean 'run'? `pacelab --help` lists the options"),
-    ("help", "No such command 'help': use COMMAND --help; `pacelab --help` lists the options"),
+    ("rn chain", "No such command 'rn': did you mean 'run'? `pacelab --help` lists the commands"),
+    ("help", "No such command 'help': use COMMAND --help; `pacelab --help` lists the commands"),
     (
         "compare chain --schemes newreno,bbr",
         "not 'bbr', which is Linux's; use --backend tap, and --where uml if you are not root",
@@ -173,8 +176,8 @@ COMMANDS = [
         "timeline chain --out picture.bmp",
         "--out must be a file name that ends with .svg, .png or .pdf, not 'picture.bmp'",
     ),
-    ("reproduce fu-fig2", "lists, or a file of your own, FILE.yaml, not 'fu-fig2'; did you mean 'fu-fig2c'?"),
-    ("reproduce paper", "or an id that `pacelab claims` lists, or a file of your own, FILE.yaml, not 'paper'"),
+    ("reproduce fu-fig2", "lists, or FILE.yaml, your own file, not 'fu-fig2'; did you mean 'fu-fig2c'?"),
+    ("reproduce paper", "an id that `pacelab claims` lists, or FILE.yaml, your own file, not 'paper'"),
     ("reproduce fu --seeds 20000", "--seeds must be a whole number from 1 to 10000, not 20000"),
     ("claims --paper xyz", "a paper (fu, le, lee, tcp-gap, vagp) or an id that `pacelab claims` lists, not 'xyz'"),
     ("new paper x", "new: the kind must be one of cc, pacer, link, scheme, topology, claim, not 'paper'"),
@@ -322,15 +325,27 @@ DOCUMENTS = [
     ),
     ("sense: 550 m", "sense: 100 m", "net.yaml:3: ranges.sense: must be at least decode, 250 m, not 100 m"),
     ("name: b", "name: a", "net.yaml:6: nodes.1.name: 'a' is the name of the node in line 5; names must differ"),
-    ("200 m, 0 m", "251 m, 0 m", "no path connects a -> host; add nodes so that hops are at most 250 m, or wires"),
-    ("200 m, 0 m", "0 m, 0 m", "net.yaml:6: nodes.1.at: 'a' has the same position; wireless nodes must be apart"),
+    (
+        "200 m, 0 m",
+        "251 m, 0 m",
+        "no path connects a -> host; add a wire, or nodes at most 250 m apart",
+    ),
+    (
+        "200 m, 0 m",
+        "0 m, 0 m",
+        "net.yaml:6: nodes.1.at: 'a' has the same position; wireless nodes need different positions",
+    ),
     ("wired: true", "wired: maybe", "net.yaml:7: nodes.2.wired: must be true or false, not 'maybe'"),
     ("10 Mbit/s", "10 Mbps", "the units bit/s, kbit/s, Mbit/s, Gbit/s, for example '10 Mbit/s', at least 1 bit/s"),
     ("40 ms", "2 h", "at least 0 with one of the units s, ms, us, min, for example '40 ms', at most 3600 s"),
     ("[b, host]", "[b]", "net.yaml:9: wires.0.between: must be a list of at least 2, not ['b']"),
     ("[b, host]", "[b, b]", "net.yaml:9: wires.0.between: must name two different nodes, not one node twice"),
     ("to: host", "to: hots", "net.yaml:11: flows.0.to: must be a node (a, b, host), not 'hots'"),
-    ("to: host", "too: host", "net.yaml:11: flows.0.too: unknown key; use one of from, to, start, stop (and 1 more)"),
+    (
+        "to: host",
+        "dst: host",
+        "net.yaml:11: flows.0.dst: unknown key; use one of from, to, start, stop (and 1 more error)",
+    ),
     ("from: a, to: host", "from: a, to: a", "net.yaml:11: flows.0: must name two different nodes, not one node twice"),
     ("to: host", "to: host, start: 5 s, stop: 4 s", "net.yaml:11: flows.0.stop: must be after start, 5 s, not 4 s"),
     (

@@ -368,7 +368,7 @@ def test_a_folder_or_a_file_nearby_is_no_module(in_tmp: Path, monkeypatch: pytes
 
 def test_what_is_written_says_whence_pytest_comes(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "cc", "Mine"]) == 0
-    assert "(pytest test_mine.py; there is a pytest by pip install pytest, or after make test)" in (
+    assert "run `pytest test_mine.py` (`pip install pytest` or `make test` installs pytest)" in (
         capsys.readouterr().err.replace("\n", " ")
     )
 

@@ -58,7 +58,8 @@ def test_chain_without_wire_runs_from_the_first_to_the_last_node() -> None:
 
 def test_chain_spacing_too_wide_is_not_connected() -> None:
     with pytest.raises(
-        ValueError, match=r"no path connects flow n0->host; add nodes so that hops are at most 250\.0 m, or wires"
+        ValueError,
+        match=r"no path connects flow n0->host; add a wire, or nodes at most 250\.0 m apart",
     ):
         load_topology("chain", hops=2, spacing=251.0)
 

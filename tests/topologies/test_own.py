@@ -76,7 +76,7 @@ BAD = [
         "a, gw, host",
     ),
     ("name: gw,", "name: a,", 6, "nodes.1.name", "'a' is the name of the node in line 5", "names must differ"),
-    ("[200m, 0 m]", "[251 m, 0 m]", 11, "flows.0", "no path connects a -> host", "hops are at most 250 m, or wires"),
+    ("[200m, 0 m]", "[251 m, 0 m]", 11, "flows.0", "no path connects a -> host", "nodes at most 250 m apart"),
     ("40 ms", "40 msec", 9, "wires.0.delay", "unknown unit 'msec'", "units s, ms, us, min, for example '40 ms'"),
     (
         "10 Mbit/s,",
@@ -189,8 +189,8 @@ BAD = [
         "[0 m, 0 m]",
         6,
         "nodes.1.at",
-        "net.yaml:6: nodes.1.at: 'a' has the same position; wireless nodes must be apart",
-        "must be apart",
+        "net.yaml:6: nodes.1.at: 'a' has the same position; wireless nodes need different positions",
+        "wireless nodes need different positions",
     ),
 ]
 

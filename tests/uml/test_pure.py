@@ -218,9 +218,9 @@ def guest_folder(place: Path, **changes: object) -> Path:
 
 def test_no_guest_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(files.FOLDER, str(tmp_path))
-    with pytest.raises(HostError, match=r"no kernel and root tree in .*: make uml-kernel in the source tree$"):
+    with pytest.raises(HostError, match=r"no kernel and root tree in .*; run `make uml-kernel` in the source tree$"):
         files.find_files()
-    assert ("kernel and root tree", "make uml-kernel in the source tree") in list(missing_for_uml())
+    assert ("kernel and root tree", "run `make uml-kernel` in the source tree") in list(missing_for_uml())
     monkeypatch.delenv(files.FOLDER)
     monkeypatch.setattr(files, "source_tree", lambda: tmp_path / "site-packages")
     with pytest.raises(HostError, match=r"in the source tree, then export PACELAB_UML=TREE/build/uml$"):
@@ -243,7 +243,7 @@ def test_a_kernel_that_is_not_the_named_one_is_refused(tmp_path: Path, monkeypat
 
 def test_a_guest_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(files.FOLDER, str(guest_folder(tmp_path, version=2)))
-    with pytest.raises(HostError, match="is of version 2, not 1: make uml-kernel"):
+    with pytest.raises(HostError, match="is of version 2, not 1; run `make uml-kernel`"):
         files.find_files()
 
 
@@ -256,7 +256,7 @@ def test_a_tree_in_part_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "tree_sha256": "0",
     }
     (tmp_path / "tree-0/usr/sbin/init").unlink()
-    with pytest.raises(HostError, match="is not whole"):
+    with pytest.raises(HostError, match="is not complete"):
         files.find_files()
 
 
@@ -315,7 +315,7 @@ def test_no_exec_mount_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert exec_folder() in ("/dev/shm", "/var/tmp") or Path(exec_folder()).is_dir()
     monkeypatch.setattr(mmap, "mmap", refuse)
-    with pytest.raises(HostError, match=r"noexec: mount -o remount,exec /dev/shm"):
+    with pytest.raises(HostError, match=r"noexec; run `mount -o remount,exec /dev/shm"):
         exec_folder()
 
 
@@ -384,7 +384,7 @@ def test_what_is_missing_is_said_in_a_line_each(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv(files.FOLDER, str(tmp_path))
     monkeypatch.setattr(features, "may_trace", lambda: False)
     assert list(missing_for_uml()) == [
-        ("kernel and root tree", "make uml-kernel in the source tree"),
+        ("kernel and root tree", "run `make uml-kernel` in the source tree"),
         ("ptrace", "sudo sysctl kernel.yama.ptrace_scope=1; in a container: --cap-add SYS_PTRACE"),
     ]
 
@@ -408,7 +408,7 @@ def test_vm_without_an_image_says_how_to_get_one(tmp_path: Path, monkeypatch: py
         vm.project_folder()
     (tmp_path / "vm").mkdir()
     (tmp_path / "vm/run").touch(mode=0o755)
-    with pytest.raises(HostError, match=r"no virtual machine in .*: sudo make vm"):
+    with pytest.raises(HostError, match=r"no virtual machine in .*; run `sudo make vm`"):
         vm.project_folder()
 
 

@@ -144,7 +144,8 @@ class Document:
             found = error.errors(include_url=False)
             # a key that is misspelt is both unknown and missing: the first says more
             first = min(found, key=lambda problem: (self.line(problem["loc"]), problem["type"] != "extra_forbidden"))
-            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            others = len(found) - 1
+            more = f" (and {others} more error{'s' * (others > 1)})" if others else ""
             what = _explain(dict(first), model)
             raise self.error(first["loc"], what + more) from None
 

@@ -213,7 +213,7 @@ class _Builder:
                 ends = f"{file.flows[i].source} -> {file.flows[i].to}"
                 raise self.document.error(
                     ("flows", i),
-                    f"no path connects {ends}; add nodes so that hops are at most {bare.decode_m:g} m, or wires",
+                    f"no path connects {ends}; add a wire, or nodes at most {bare.decode_m:g} m apart",
                 )
         defaults = {f"--{name}": str(value) for name, value in file.defaults.items()}
         return self._topology(
@@ -251,7 +251,8 @@ class _Builder:
             for other in self.file.nodes[:i]:
                 if not other.wired and other.at == part.at:
                     raise self.document.error(
-                        ("nodes", i, "at"), f"{other.name!r} has the same position; wireless nodes must be apart"
+                        ("nodes", i, "at"),
+                        f"{other.name!r} has the same position; wireless nodes need different positions",
                     )
         self.numbers[part.name] = i
         return Node(name=part.name, wireless=not part.wired, position_m=(x, y))

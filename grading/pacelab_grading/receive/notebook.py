@@ -150,7 +150,7 @@ def _statements(
         return statements_of(tree, lines, cell, place, local, lean=lean)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        reason = f"{place}{where}: {type(error).__name__}: {getattr(error, 'msg', error)}: fix this first ({READER})"
+        reason = f"{place}{where}: {type(error).__name__}: {getattr(error, 'msg', error)}; fix this first ({READER})"
         named = [name_ for name_ in wanted if f" {name_}" in source]
         return [Statement(cell, ast.Pass(), "", (*_defined(source), *named), reason)]
 
@@ -243,7 +243,7 @@ def _looked_up(
                 names |= more
                 waiting += more
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        problems.append(f"{name} cannot be read: {type(error).__name__}: {error}: fix this first")
+        problems.append(f"{name} cannot be read: {type(error).__name__}: {error}; fix this first")
         return None
     found = [statements[number] for number in sorted(numbers)]
     problems += [statement.left_out for statement in found if statement.left_out]

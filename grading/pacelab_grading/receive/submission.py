@@ -300,7 +300,7 @@ def _script(name: str, text: str, assignment: Assignment, problems: list[str], l
             return module.source
         place = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
         message = getattr(error, "msg", error)
-        problems.append(f"{name}{place}: {type(error).__name__}: {message}: fix this first ({READER})")
+        problems.append(f"{name}{place}: {type(error).__name__}: {message}; fix this first ({READER})")
         return None
     problems += [f"{name}, {change}" for change in changes]
     return source

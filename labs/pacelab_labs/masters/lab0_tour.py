@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lab 0: tour and first comparison
 #
-# **You will be able to** run an experiment and read its result; separate the payload on the air from the overhead;
+# **You will be able to** run an experiment and read its result; distinguish payload and overhead on the air;
 # compare two schemes over several seeds; and say when a difference between two schemes is real.
 #
 # **You need** to know Python and the meaning of a TCP window. **Time:** 45 minutes (about one minute of computing).
@@ -116,7 +116,7 @@ def four_hops_for_one():
 # apart to send at the same time.
 
 # %% [markdown]
-# At which length does the goodput stop falling? Move the slider.
+# If you make the chain longer, at which length does the goodput stop falling? Move the slider.
 
 
 # %%
@@ -154,8 +154,8 @@ lab.explore(
 lab.air(experiment, from_ms=245, to_ms=276)
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** It was n3, 600 m from n0. n3 started its own RTS while the first of these RTSs was
-# ending. n1 still decoded n0's RTS (△), but n1 sensed n3, so n1 was not allowed to answer (∅C). The second RTS collided
+# **For the instructor.** It was n3, 600 m from n0. While the first RTS of n0 was ending, n3 started its own
+# RTS. n1 still decoded n0's RTS (△), but n1 sensed n3, so n1 was not allowed to answer (∅C). The second RTS collided
 # at n1 with n3's data frame. Lab 1 explains such cases.
 
 # %% [markdown]
@@ -198,9 +198,10 @@ lab.comparison(comparison, {"routing": "aodv"}, {"routing": "static"})
 
 # %% [markdown]
 # **Read the figure.** With AODV, TCP-GAP has the higher mean on chains of 4 hops and more. With static routes, the two
-# schemes are close together in this direction. Pacing fixes a weakness of AODV: when a frame is lost to contention,
-# AODV assumes that the link is broken. So the paper's claim holds under the condition of the paper, which is AODV. All
-# labs check claims in this way. `pacelab claims` lists every claim that we checked, with its verdict and the reason.
+# schemes are close together for flows from wireless to wired. Pacing fixes a weakness of AODV: when a frame is lost to
+# contention, AODV assumes that the link is broken. So the paper's claim holds under the condition of the paper, which
+# is AODV. All labs check claims in this way. `pacelab claims` lists every claim that we checked, with its verdict and
+# the reason.
 #
 # When do two schemes differ at a given number of hops? If their intervals do not overlap, the schemes differ. If the
 # intervals overlap, the runs do not answer the question, and you need more seeds. Three seeds of 20 s give only a rough

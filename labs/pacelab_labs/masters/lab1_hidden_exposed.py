@@ -112,7 +112,7 @@ print(f"one pair alone, RTS/CTS off: {alone[False]:.0f} kbit/s of 2000")
 
 # %%
 hidden_guess = lab.predict(
-    "Two hidden senders, RTS/CTS off: what is the sum of both goodputs, divided by that of one sender alone?",
+    "How much of the goodput of one sender alone do two hidden senders carry together, with RTS/CTS off?",
     {
         "about all of it, in turns": (0.8, 1.1),
         "about half: they collide now and then": (0.4, 0.8),
@@ -177,7 +177,7 @@ lab.table(
 
 # %%
 exposed_guess = lab.predict(
-    "Two exposed senders, RTS/CTS off: what is the goodput of one sender, divided by that of a pair alone?",
+    "How much of the goodput of a pair alone does one of two exposed senders get, with RTS/CTS off?",
     {"all of it": (0.9, 1.1), "about half": (0.4, 0.6), "less than a fifth": (0.0, 0.2)},
 )
 exposed_guess
@@ -223,8 +223,8 @@ lab.explore(
 # %% [markdown] tags=["after"]
 # At every setting:
 #
-# * Two senders that sense each other share the goodput of one pair. The two shares may be unequal.
-#   (If the shares are unequal, which receiver is nearer to the other pair's sender?)
+# * Two senders that sense each other share the goodput of one pair. The two shares may be unequal. (If the
+#   shares are unequal, which receiver is nearer to the other pair's sender?)
 # * If no node of one pair senses a node of the other pair, each pair gets its full goodput.
 # * Without RTS/CTS, a link with a hidden terminal keeps less than a fifth of its goodput.
 
@@ -246,7 +246,7 @@ lab.explore(
 # %%
 H_SENDS = {"topology": "pairs", "topology_options": {"layout": "in-line", "apart": 600.0}}
 h_guess = lab.predict(
-    "H sends to I all the time. What is E's goodput with RTS/CTS, divided by E's goodput without RTS/CTS?",
+    "H sends to I all the time. What is E's goodput with RTS/CTS on, compared with RTS/CTS off?",
     {
         "more: RTS/CTS protects E's frames": (1.05, 100.0),
         "about the same, less the cost of the handshake": (0.8, 1.05),
@@ -319,8 +319,8 @@ lab.table(header, rows, "kbit/s; one pair alone gets 1681 without RTS/CTS and 15
 #   does not lock on to it.
 #
 # So "hidden" is not a property of a place on a map. Whether a node is hidden depends on distance, on power, on which
-# frame a receiver locks on to, and on which stations may answer. Papers that used
-# ns-2 show the result of the preset `ns2`.
+# frame a receiver locks on to, and on which stations may answer. Papers that used ns-2 show the result of the preset
+# `ns2`.
 
 # %% [markdown]
 # ## Spatial reuse

@@ -66,8 +66,8 @@ window_guess
 
 # %% [markdown]
 # ### Exercise: read W* off a curve
-# The maximum is flat, so the highest single point depends on chance. Take the smallest window whose goodput is within
-# 1 % of the best.
+# The maximum is flat, so chance decides which single point is the highest. Take the smallest window whose goodput is
+# within 1 % of the best.
 
 
 # %%
@@ -206,7 +206,7 @@ lab.table(
 # TCP does not stay at W\*, because no signal tells TCP to stop. Beyond W\*, goodput hardly falls, and losses are rare.
 #
 # ## Loss without overflow
-# Where are these packets lost? In the Internet a packet is lost at a full queue. Predict what happens on a chain.
+# In the Internet a packet is lost at a full queue. Where does a chain lose packets? Predict the answer.
 
 # %%
 queue_guess = lab.predict(

@@ -242,7 +242,7 @@ class Hwsim:
             family = self._find_family()
         if family is None:
             self._socket.close()
-            raise HostError(f"back end hwsim: this kernel has no {MODULE}: {REMEDY_HWSIM}")
+            raise HostError(f"back end hwsim: this kernel has no {MODULE}; {REMEDY_HWSIM}")
         self._family = family
 
     def __enter__(self) -> Self:

@@ -24,7 +24,7 @@ def missing_for_uml() -> Iterator[tuple[str, str]]:
         try:
             check()
         except HostError as error:
-            yield what, str(error).split(": ")[-1]
+            yield what, str(error).split("; ")[-1]
     if not may_trace():
         yield "ptrace", "sudo sysctl kernel.yama.ptrace_scope=1; in a container: --cap-add SYS_PTRACE"
 

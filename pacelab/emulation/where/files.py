@@ -25,7 +25,7 @@ from pacelab.emulation.programs import find_mediumd
 from pacelab.errors import HostError
 from pacelab.packages import CORE, folder_of, source_tree
 
-REMEDY = "make uml-kernel in the source tree"
+REMEDY = "run `make uml-kernel` in the source tree"
 FOLDER = "PACELAB_UML"
 _ELSEWHERE = f", then export {FOLDER}=TREE/build/uml"
 """Of an installation that is no source tree, and does not look into one."""
@@ -67,16 +67,16 @@ def find_files() -> GuestFiles:
         )
         if said["version"] != VERSION:
             raise HostError(
-                f"--where uml: the guest in {place} is of version {said['version']}, not {VERSION}: {REMEDY}"
+                f"--where uml: the guest in {place} is of version {said['version']}, not {VERSION}; {REMEDY}"
             )
         content = kernel.read_bytes()
     except (OSError, ValueError, KeyError):
         there = "" if FOLDER in os.environ or (place.parents[1] / "uml").is_dir() else _ELSEWHERE
-        raise HostError(f"--where uml: no kernel and root tree in {place}: {REMEDY}{there}") from None
+        raise HostError(f"--where uml: no kernel and root tree in {place}; {REMEDY}{there}") from None
     if hashlib.sha256(content).hexdigest() != found.kernel_sha256:
-        raise HostError(f"--where uml: {kernel} is not the kernel that guest.json names: remove {place}, then {REMEDY}")
+        raise HostError(f"--where uml: {kernel} is not the kernel that guest.json names; remove {place}, then {REMEDY}")
     if not (tree / "usr/sbin/init").is_file():
-        raise HostError(f"--where uml: the root tree {tree} is not whole: remove it, then {REMEDY}")
+        raise HostError(f"--where uml: the root tree {tree} is not complete; remove the tree, then {REMEDY}")
     return found
 
 

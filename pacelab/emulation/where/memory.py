@@ -27,7 +27,9 @@ def exec_folder(wanted_bytes: int = MEMORY_BYTES) -> str:
     """
     places = list(filter(_may_run_from, ("/dev/shm", tempfile.gettempdir(), "/var/tmp")))
     if not places:
-        raise HostError("--where uml: /dev/shm, /tmp and /var/tmp are mounted noexec: mount -o remount,exec /dev/shm")
+        raise HostError(
+            "--where uml: /dev/shm, /tmp and /var/tmp are mounted noexec; run `mount -o remount,exec /dev/shm`"
+        )
     free = {place: shutil.disk_usage(place).free for place in places}
     return next((place for place in places if free[place] >= wanted_bytes), max(places, key=free.__getitem__))
 

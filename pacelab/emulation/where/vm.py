@@ -27,7 +27,7 @@ SHARED = "/lab"
 _PYTHON = "/opt/pacelab/bin/python"
 START_S, SECONDS_PER_S = 300, 3
 """What an emulated machine may take to boot and build the hosts, and for each second of a run."""
-REMEDY = "sudo make vm (docs/vm.md)"
+REMEDY = "run `sudo make vm` (docs/vm.md)"
 _LOOK_S = 0.1
 
 
@@ -73,7 +73,7 @@ def project_folder() -> Path:
     if not os.access(project / "vm/run", os.X_OK):
         raise HostError("--where vm: it needs PaceLab's source tree, and its virtual machine: git clone, then make vm")
     if not list((project / "build/vm").glob("debian-*.ext4")):
-        raise HostError(f"--where vm: no virtual machine in {project / 'build/vm'}: {REMEDY}")
+        raise HostError(f"--where vm: no virtual machine in {project / 'build/vm'}; {REMEDY}")
     return project
 
 

@@ -32,7 +32,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX UV_PROJECT_ENVIRONMENT
 export PIP_USER := 0
 
-.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test release-check nightly bench bench-smoke format lint test-rust test-python test-thorough coverage lock clean
+.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test lite test-lite wmediumd release-check nightly bench bench-smoke format lint test-rust test-python test-thorough coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
@@ -81,7 +81,7 @@ $(VENV)/.profile: $(VENV)/.built tools/guided
 $(VENV)/.guided: $(VENV)/.profile
 	@[ ! -e $(PROFILE) ] || { tools/with-progress "the engine by its profile" $(PY) tools/guided engine && touch $@; }
 
-# The same simulator for web pages, if this Rust can build it.
+# The same simulator for web pages.
 DEMO_ENGINE := pacelab/demo/static/engine.wasm
 demo: $(DEMO_ENGINE)  ## the engine of the live demonstrations
 
@@ -106,9 +106,15 @@ test-site: site $(VENV)/.tools  ## the site's links, accessibility, search and n
 wheel: $(VENV)/.built demo  ## wheels for machines like this one, under dist/: they need no compiler
 	@mkdir -p dist && rm -f dist/pacelab*.whl && cp $(RUST_WHEELS)/*.whl dist/
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist . $(addprefix ./,$(PRODUCTS))
-	@[ -e $(DEMO_ENGINE) ] || echo "THE WHEEL LACKS THE LIVE DEMONSTRATIONS: rustup target add wasm32-unknown-unknown, then make wheel" >&2
 
-wheels: $(VENV)/.built $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS and Windows, under dist/ (WHEELS=linux-x86_64: that one)
+# Linked statically: the program needs neither Python nor a C library.
+STATIC := $(shell uname -m)-unknown-linux-musl
+wmediumd:  ## dist/wmediumd, one static program for any Linux on this processor: install -m755 dist/wmediumd /usr/local/sbin/
+	@rustc --print target-libdir --target $(STATIC) | xargs test -d || rustup target add $(STATIC)
+	$(CARGO) build $(MANIFEST) --release --locked -q -p pacelab-mediumd --target $(STATIC)
+	@mkdir -p dist && install -m755 "$${CARGO_TARGET_DIR:-medium/target}/$(STATIC)/release/mediumd" dist/wmediumd
+
+wheels: $(VENV)/.built $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS, Windows and browsers (Pyodide), under dist/ (WHEELS=linux-x86_64: that one)
 	$(NAMELESS) $(PY) .ci/wheels.py $(WHEELS)
 
 wheels-test: wheels $(VENV)/.tools  ## check the content of these wheels and run the Linux ones, in emulation (qemu-user-static) for another processor
@@ -117,6 +123,17 @@ wheels-test: wheels $(VENV)/.tools  ## check the content of these wheels and run
 # STEPS="wheelhouse site": only these.
 release-check: $(VENV)/.installed  ## refuse an unfinished release; else build everything in it and install it in empty environments
 	$(PY) .ci/release_check.py $(STEPS)
+
+lite: $(VENV)/.notebooks demo  ## notebooks that run in the reader's browser, as a static site under build/lite (Rust of rustup, Node.js)
+	@tools/with-progress "the site's packages" tools/sync --extra labs --group build --group lite
+	$(NAMELESS) $(PY) tools/browser-python
+	$(PY) tools/lite
+
+# PACELAB_ALL_CASES=1: all recorded results instead of a sample.
+test-lite: $(VENV)/.built $(VENV)/.tools  ## a browser's Python (Pyodide): the same bytes as here; the notebooks of make lite in Chromium
+	@if command -v node >/dev/null && command -v npm >/dev/null && command -v rustup >/dev/null; then set -ex; \
+	$(MAKE) --no-print-directory lite; tools/sync --group pages; $(PY) -m pytest -rs tests/lite/run_lite.py tests/lite/run_page.py; \
+	else echo "skipped test-lite: it needs Node.js with npm, and Rust of rustup"; fi
 
 # TIERS="test fuzz": only these.
 nightly: $(VENV)/.installed  ## every tier of tests, one after the other, and a summary of the skipped ones

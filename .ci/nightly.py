@@ -54,6 +54,7 @@ TIERS = (
     Tier(target="test-site", needs=("pages",)),
     Tier(target="test-linux", needs=("linux",), root=True),
     Tier(target="test-uml", needs=("uml",), settings={"UML_DEBS": "newest"}),
+    Tier(target="test-lite", settings={"PACELAB_ALL_CASES": "1"}),
     Tier(target="wheels-test", needs=("wheels",)),
     Tier(target="vm-test", needs=("vm",), root=True),
     Tier(target="vm-provision", needs=("vm",), root=True),

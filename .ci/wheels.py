@@ -2,9 +2,10 @@
 
 Two distributions are compiled for each platform: the engine (`medium/python`), and on Linux mediumd (`medium/mediumd`).
 The others are pure Python: one wheel of each serves every platform. maturin compiles with Zig, which brings a linker
-and the C libraries of all these platforms. The engine for this machine's processor is compiled with a profile of its
-runs (`tools/guided`): an engine for another processor cannot run here, so it has no profile.
-Names of `TARGETS` as arguments: only those platforms, and the pure wheels.
+and the C libraries of all these platforms; for Pyodide, the Python of a browser, rustc's own linker is enough. The
+engine for this machine's processor is compiled with a profile of its runs (`tools/guided`): an engine for another
+processor cannot run here, so it has no profile.
+Names of `TARGETS` as arguments: only those platforms, and the pure wheels. `--out FOLDER` replaces dist/.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ PURE = (".", "controller", "grading", "labs")
 """Folders of the distributions without compiled files."""
 MANYLINUX = "manylinux_2_17"
 """Rust's own minimum. The C library of every Linux with Python 3.11 is at least this new."""
+PYODIDE = "pyemscripten_2026_0"
+"""The platform of Pyodide 314. Another Pyodide may be another platform: see `pyodide-lock.json` in its npm package."""
+LINK_SIDE_MODULE = ROOT / "tools" / "wasm-side-module"
 MACOS = "11.0"
 """The first version for Apple's processors. Rust's minimum for Intel's is 10.12."""
 
@@ -52,12 +56,13 @@ TARGETS = {
         ("macos-x86_64", "x86_64-apple-darwin", f"macosx_{MACOS.replace('.', '_')}", "x86_64"),
         ("macos-arm64", "aarch64-apple-darwin", f"macosx_{MACOS.replace('.', '_')}", "arm64"),
         ("windows-amd64", "x86_64-pc-windows-gnu", "win", "amd64"),
+        ("browser", "wasm32-unknown-emscripten", PYODIDE, "wasm32"),
     ]
 }
 
 
-def main(names: list[str]) -> int:
-    """Build the wheels of these platforms, or of all, and the pure ones."""
+def main(names: list[str], dist: Path = DIST) -> int:
+    """Build the wheels of these platforms, or of all, and the pure ones, into the folder `dist`."""
     unknown = [name for name in names if name not in TARGETS]
     if unknown:
         return fail(f"unknown platform {', '.join(unknown)}; choose from {', '.join(TARGETS)}", 2)
@@ -69,13 +74,13 @@ def main(names: list[str]) -> int:
         return fail(f"this Rust lacks {', '.join(lacking)}: rustup target add {' '.join(lacking)}{rest}", 3)
     if not DEMO_ENGINE.exists():
         return fail("the live demonstrations are missing: rustup target add wasm32-unknown-unknown, then again", 3)
-    DIST.mkdir(exist_ok=True)
-    for native in DIST.glob("pacelab*-linux_*.whl"):  # of `make wheel`: pip would prefer it, however old it is
+    dist.mkdir(parents=True, exist_ok=True)
+    for native in dist.glob("pacelab*-linux_*.whl"):  # of `make wheel`: pip would prefer it, however old it is
         native.unlink()
     for name in ("pure", *targets):
         started = time.monotonic()
         say(f"{name}: building{', which takes some minutes' if name in targets else ''}")
-        place = WORK / name
+        place = (WORK if dist == DIST else dist) / name
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         try:
@@ -87,8 +92,8 @@ def main(names: list[str]) -> int:
             return fail(f"{name}: {error.cmd[2]} failed with code {error.returncode}, see above", 1)
         took_s = time.monotonic() - started
         for wheel in sorted(place.glob("*.whl")):
-            say(f"{name}: dist/{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB")
-            wheel.replace(DIST / wheel.name)
+            say(f"{name}: {dist.name}/{wheel.name}, {wheel.stat().st_size / 1e6:.1f} MB")
+            wheel.replace(dist / wheel.name)
         say(f"{name}: {took_s:.0f} s")
     return 0
 
@@ -126,19 +131,32 @@ def build_compiled(name: str, target: Target, place: Path) -> None:
     }
     command = [sys.executable, "-m", "maturin", "build", "--quiet", "--release", "--zig", "--target", target.rust]
     command += ["--compatibility", target.system] if target.system == MANYLINUX else []
+    if target.system == PYODIDE:
+        command.remove("--zig")
+        environment |= for_pyodide(environment)
     command += ["--strip", "-o", str(place)]
     if target.system == MANYLINUX:
         subprocess.run([*command, "-m", "medium/mediumd/Cargo.toml"], cwd=ROOT, env=environment, check=True)
     # Without Windows' Python at hand, its import library is generated.
     features = "extension-module,import-lib" if target.system == "win" else "extension-module"
     command += ["-m", "medium/python/Cargo.toml", "--features", features, "--"]
-    command += os.environ.get("ENGINE_FLAGS", "").split()
+    command += os.environ.get("ENGINE_FLAGS", "").split() if target.system != PYODIDE else []
     if target.rust == f"{platform.machine()}-unknown-linux-gnu":
         environment |= by_profile(name, target, environment)
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
     if target.system == MANYLINUX:
         for wheel in place.glob("*.whl"):
             check(wheel, target)
+
+
+def for_pyodide(environment: dict[str, str]) -> dict[str, str]:
+    """The settings that compile a side module of Pyodide's WebAssembly."""
+    flags = [environment.get("CARGO_ENCODED_RUSTFLAGS", ""), "-Crelocation-model=pic"]
+    return {
+        "CARGO_ENCODED_RUSTFLAGS": "\037".join(filter(None, flags)),
+        "CARGO_TARGET_WASM32_UNKNOWN_EMSCRIPTEN_LINKER": str(LINK_SIDE_MODULE),
+        "MATURIN_PYEMSCRIPTEN_PLATFORM_VERSION": PYODIDE.removeprefix("pyemscripten_"),
+    }
 
 
 def by_profile(name: str, target: Target, environment: dict[str, str]) -> dict[str, str]:
@@ -185,4 +203,5 @@ def fail(text: str, code: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    given = sys.argv[1:]
+    sys.exit(main(given[2:], Path(given[1]).resolve()) if given[:1] == ["--out"] else main(given))

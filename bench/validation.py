@@ -19,6 +19,7 @@ REPEATS = CONFORMANCE / "ns2_repeats.json"
 sys.path.append(str(CONFORMANCE))
 
 import air_case  # noqa: E402
+import aodv_of_2001  # noqa: E402
 import bianchi  # noqa: E402
 import ns2  # noqa: E402
 import ns2_calls  # noqa: E402
@@ -256,6 +257,25 @@ def calls() -> str:
     return "\n".join(lines)
 
 
+def aodv_2001() -> str:
+    """Ours against ns-2.1b8a with its own AODV, row by row."""
+    theirs = aodv_of_2001.rows()
+    off = aodv_of_2001.deviations(list(theirs))
+    most = max(off, key=lambda case: abs(off[case]))
+    middle = statistics.median(map(abs, off.values()))
+    lines = [
+        f"{len(off)} rows: median {middle:.1%}, largest {off[most]:+.1%} ({most.name}).",
+        "",
+        "| row | ns-2.1b8a, kbit/s | ours | |",
+        "|---|---|---|---|",
+    ]
+    for case, deviation in off.items():
+        kbps = statistics.mean(theirs[case])
+        if case.window_pkts == 32:
+            lines.append(f"| {case.name} | {kbps:.1f} | {kbps * (1 + deviation):.1f} | {deviation:+.1%} |")
+    return "\n".join(lines)
+
+
 TABLES = {
     "summary": summary,
     "by-interval": by_interval,
@@ -264,6 +284,7 @@ TABLES = {
     "repeats": repeats,
     "w-star": w_star,
     "old-ns2": old_ns2,
+    "aodv-2001": aodv_2001,
     "calls": calls,
 }
 

@@ -8,6 +8,10 @@ A master is a Python file in cells (`# %%`, see any of them). In its code cells
     return ...                       the instructor's notebook has these lines, without the markers;
     # END SOLUTION                   the student's has `raise lab.Todo` in their place
 
+A text cell tagged "after" explains a measurement or a figure with controls. The notebooks show it folded, so that a
+student tries first. The instructor's folder also has recorded choices for the predictions, with which Run All Cells
+measures.
+
 A cell tagged "instructor" goes into the instructor's notebook only. A cell with a solution is tagged "exercise". A cell
 that checks an exercise is tagged "todo": the student's notebook stops there until the exercise is solved.
 
@@ -18,6 +22,7 @@ new version.
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import json
 import re
@@ -32,7 +37,8 @@ import jupytext  # noqa: E402
 import nbformat  # noqa: E402
 
 BEGIN, END = "# BEGIN SOLUTION", "# END SOLUTION"
-INSTRUCTOR, EXERCISE, TODO = "instructor", "exercise", "todo"
+INSTRUCTOR, EXERCISE, TODO, AFTER = "instructor", "exercise", "todo", "after"
+FOLD, FOLD_END = "<details><summary>Open this after you have tried</summary>\n\n", "\n\n</details>"
 CHECK = "lab.check("
 LONGEST_CELL = 15
 """The most lines of a code cell; longer code belongs in the package."""
@@ -64,7 +70,8 @@ def make(master: Path, who: str) -> Any:
         else:
             if BEGIN in cell.source:
                 raise MasterError(f"{where}: a solution in a text cell: tag the cell {INSTRUCTOR!r}")
-            cells.append(nbformat.v4.new_markdown_cell(cell.source))
+            text = FOLD + cell.source + FOLD_END if AFTER in tags else cell.source
+            cells.append(nbformat.v4.new_markdown_cell(text))
         cells[-1]["id"] = f"{master.stem.split('_')[0]}-{number:02d}"
         if tags:
             cells[-1]["metadata"]["tags"] = tags
@@ -103,6 +110,21 @@ def _code(source: str, tags: list[str], who: str, where: str) -> Any:
     if any(line.startswith(CHECK) for line in lines):
         tags.append(TODO)
     return nbformat.v4.new_code_cell("\n".join(lines))
+
+
+def choices(master: Path) -> dict[str, str]:
+    """An answer for each prediction of a lab, the first one: question -> answer."""
+    calls = [node for node in ast.walk(ast.parse(master.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    asked = [call.args for call in calls if ast.unparse(call.func) == "lab.predict"]
+    return {ast.literal_eval(question): next(iter(ast.literal_eval(answers))) for question, answers in asked}
+
+
+def record_choices(folder: Path) -> None:
+    """Write the choices of all labs into a folder of notebooks, unless it has some."""
+    file = folder / "predictions.json"
+    if not file.exists():
+        recorded = {question: answer for master in masters() for question, answer in choices(master).items()}
+        file.write_text(json.dumps(recorded, indent=1), encoding="utf-8")
 
 
 def digest(notebook: Any) -> str:
@@ -153,6 +175,8 @@ def main(arguments: list[str] | None = None) -> int:
                     f"kept {file}: somebody has edited it. Move the file away to get the new version",
                     file=sys.stderr,
                 )
+    if "instructor" in (given.who or WHO):
+        record_choices(given.out / "instructor")
     return 0
 
 

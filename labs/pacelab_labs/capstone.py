@@ -33,7 +33,7 @@ from pacelab.options.arguments import a_text, checked, instance_of, path
 from pacelab.results.folder import write_file
 from pacelab.results.results import RunResult
 from pacelab.user_code.bases import Pacer, Sample
-from pacelab.user_code.run_own import run_pacer
+from pacelab.user_schemes import run_pacer
 from pacelab_labs.exercise import cut_prints
 from pacelab_labs.picture import Table
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import ctypes
 import inspect
 import io
 import math
@@ -22,11 +21,12 @@ from types import CoroutineType, GeneratorType
 from typing import Any, TextIO
 
 from pacelab.console import Interrupted
+from pacelab.user_code.time_limit import INTERRUPTS, TimeLimit, interrupt, run_limited, time_limit
+from pacelab.user_code.waiting import HAS_THREADS
 from pacelab_labs.errors import Todo
 
 WAKE_S = 0.2
-"""How long we wait for a thread to end after each request to stop."""
-WAKES = 3
+"""The time from one request to stop to the next, and how long we wait for the thread after the last one."""
 LIBRARIES = ("<frozen", *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
 """If an exception comes from a library, the message names the student's line that called the library."""
 MOST_YIELDED = 1000
@@ -55,26 +55,18 @@ class Outcome:
 
 
 def call_limited(function: Callable[..., Any], arguments: dict[str, Any], *, limit_s: float) -> Outcome:
-    """Call `function(**arguments)` for at most `limit_s` seconds, in a thread of its own.
+    """Call `function(**arguments)` for at most `limit_s` seconds, in a thread of its own where there are threads.
 
-    The first `MOST_YIELDED` values of a generator are taken in that thread, because a generator's body is also the
+    The first `MOST_YIELDED` values of a generator are taken within the limit, because a generator's body is also the
     student's code. They become a list.
     """
     if complaint := complain_about_parameters(function, arguments):
         return Outcome(failure=complaint)
     found: list[Outcome] = []
-    thread = threading.Thread(target=_run, args=(function, arguments, found), daemon=True, name="pacelab-check")
+    limit = time_limit(limit_s, raises=_Stop, again_s=WAKE_S)
     with _nobody_answers():
-        thread.start()
-        try:
-            thread.join(limit_s)
-        except KeyboardInterrupt:
-            _stop(thread)  # otherwise its loop would run beside every later cell
-            raise Interrupted("the check") from None
-        stuck = thread.is_alive() and not _stop(thread)
-    if stuck:
-        advice = "The check cannot stop it: restart the kernel (Kernel > Restart)."
-        return Outcome(failure=f"it did not return within {limit_s:g} s. {advice}")
+        run = _run_in_thread if HAS_THREADS else _run
+        run(function, arguments, limit, found)
     if not found or isinstance(found[0].value, _Stop):
         return Outcome(failure=f"it did not return within {limit_s:g} s. Is there an endless loop?")
     return found[0]
@@ -119,36 +111,56 @@ def _nobody_answers() -> Iterator[None]:
         builtins.input = before
 
 
-def _run(function: Callable[..., Any], arguments: dict[str, Any], found: list[Outcome]) -> None:
+def _run_in_thread(
+    function: Callable[..., Any], arguments: dict[str, Any], limit: TimeLimit, found: list[Outcome]
+) -> None:
+    """In a thread of its own, because the function may ignore every request to stop. Then we leave the thread alone."""
+    thread = threading.Thread(target=_run, args=(function, arguments, limit, found), daemon=True, name="pacelab-check")
+    thread.start()
     try:
-        value = function(**arguments)
-        if isinstance(value, CoroutineType):
-            value.close()  # otherwise Python warns and names this file
-            raise TypeError("the check does not await it: write `def` instead of `async def`")
-        if isinstance(value, Iterator):
-            value = (Yielded if isinstance(value, GeneratorType) else list)(islice(value, MOST_YIELDED))
-        found.append(Outcome(value=value))
+        thread.join(limit.limit_s + (INTERRUPTS + 1) * WAKE_S)
+    except KeyboardInterrupt:
+        _stop(thread)  # otherwise its loop would run beside every later cell
+        raise Interrupted("the check") from None
+    if thread.is_alive():
+        advice = "The check cannot stop it: restart the kernel (Kernel > Restart)."
+        found.insert(0, Outcome(failure=f"it did not return within {limit.limit_s:g} s. {advice}"))
+
+
+def _run(function: Callable[..., Any], arguments: dict[str, Any], limit: TimeLimit, found: list[Outcome]) -> None:
+    try:
+        found.append(Outcome(value=run_limited(limit, _value_of, function, arguments)))
     except Todo:
         found.append(Outcome(todo=True))
     except _Stop as stop:
         found.append(Outcome(value=stop))
     except BaseException as error:  # also SystemExit: a check must not end the kernel
+        if isinstance(error, KeyboardInterrupt) and not HAS_THREADS:
+            raise Interrupted("the check") from None
         found.append(Outcome(failure=describe(error)))
 
 
-def _stop(thread: threading.Thread) -> bool:
-    for _ in range(WAKES):
-        if thread.ident is not None:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stop))
+def _value_of(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    value = function(**arguments)
+    if isinstance(value, CoroutineType):
+        value.close()  # otherwise Python warns and names this file
+        raise TypeError("the check does not await it: write `def` instead of `async def`")
+    if isinstance(value, Iterator):
+        return (Yielded if isinstance(value, GeneratorType) else list)(islice(value, MOST_YIELDED))
+    return value
+
+
+def _stop(thread: threading.Thread) -> None:
+    for _ in range(INTERRUPTS):
+        if thread.ident is not None and thread.is_alive():
+            interrupt(thread.ident, _Stop)
         thread.join(WAKE_S)
-        if not thread.is_alive():
-            return True
-    return False
 
 
 def describe(error: BaseException) -> str:
     """The exception and the student's own last line, without our frames."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    callers = (__file__, run_limited.__code__.co_filename)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in callers]
     frames = [frame for frame in frames if not frame.filename.startswith(LIBRARIES)] or frames
     what = f"it raised {''.join(traceback.format_exception_only(error)).strip()}"
     if not frames:

@@ -117,14 +117,16 @@ def show(value: float) -> str:
 
 @checked(results=runs_by_name, reference=_named_value)
 def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] | None = None) -> Picture:
-    """Goodput per flow of several runs (label -> run) in kbit/s. The text also has each run's sum and Jain's index."""
-    values = {
-        f"{label}: {_ends(result, number)}": flow["goodput_bps"] * KBPS
-        for label, result in results.items()
-        for number, flow in enumerate(result.run["flows"])
-    }
+    """Goodput of several runs (label -> run) in kbit/s, flow by flow. The text adds each run's sum and Jain's index."""
     flows = max(len(result.run["flows"]) for result in results.values())
-    drawn = bars(values, unit="goodput (kbit/s)", reference=reference, looks=flows)
+    values = {
+        f"{label}: {_ends(result, number)}": result.run["flows"][number]["goodput_bps"] * KBPS
+        for number in range(flows)
+        for label, result in results.items()
+        if number < len(result.run["flows"])
+    }
+    looks = len(results) if len(results) > 1 else flows
+    drawn = bars(values, unit="goodput (kbit/s)", reference=reference, looks=looks)
     shared = [f"{label}: {told}" for label, result in results.items() if (told := _in_all(result))]
     drawn.text = "\n".join([drawn.text, *shared])
     return drawn
@@ -318,7 +320,7 @@ def curves(
         )
         for name, values in lines.items()
     )
-    return Picture(figure, f"{ylabel} against {xlabel}. {listed}")
+    return Picture(figure, f"{ylabel} against {xlabel}. {listed}", folded=True)
 
 
 NOTHING = 1e-3

@@ -9,8 +9,10 @@ IPython and ipywidgets are imported only when something is shown.
 from __future__ import annotations
 
 import importlib
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from html import escape
@@ -252,7 +254,10 @@ NO_BUTTONS = (
     '<code>.choose("...")</code> behind the name of the prediction takes an answer\'s words.</p>'
 )
 TO_CHOOSE = "<p>To choose, run the cells above, then this cell again.</p>"
-NOT_CHOSEN = "You made no prediction: choose one above, and let the result surprise you."
+NOT_CHOSEN = "Choose an answer first (at Predict, above). Your choice starts the run."
+KNOWN = "the result is known, so the prediction stays"
+RECORDED = Path("predictions.json")
+"""The choices in a folder of notebooks: question -> answer. With it, Run All Cells measures without asking again."""
 
 
 class Verdict(str):
@@ -265,29 +270,81 @@ class Verdict(str):
 
 
 class Prediction:
-    """A question and its possible answers: words -> range of the number that will be measured."""
+    """A question and its possible answers: words -> range of the number that will be measured.
+
+    The cell with `measure` shows nothing until an answer is chosen. Then it runs, and the choice is final.
+    """
 
     def __init__(self, question: str, answers: Mapping[str, tuple[float, float]]) -> None:
         self.question = question
         self.answers = dict(answers)
-        self.chosen: str | None = None
+        recorded = _recorded().get(question)
+        self.chosen: str | None = recorded if recorded in self.answers else None
         """The chosen answer, None if no answer is chosen."""
+        self.text = ""
+        """The measured value beside the prediction, empty until it is known."""
+        self._measurement: Callable[[], Any] | None = None
+        self._buttons: Any = None
         self._keep: Callable[[str], None] = lambda _markup: None
+        self._show_result: Callable[[str], None] = show
 
     def choose(self, answer: str) -> None:
-        """Choose an answer, like a click on it."""
+        """Choose an answer, like a click on it. This runs the measurement if its cell has been run."""
         if answer not in self.answers:
             raise ConfigError(f"answer must be one of {', '.join(map(repr, self.answers))}, not {answer!r}")
+        if self.text and answer != self.chosen:
+            raise ConfigError(f"{KNOWN}: {self.chosen!r}")
         self.chosen = answer
+        _record(self.question, answer)
         self._keep(self._listed() + TO_CHOOSE)
+        if self._measurement is not None and not self.text:
+            self._run()
+
+    def measure(self, function: Callable[[], Any]) -> Callable[[], Any]:
+        """A decorator for the run that answers the question. It starts at once if an answer is chosen, else later.
+
+        `function` takes nothing. It returns the measured number, or the number and then what to show below it.
+        """
+        self._measurement = function
+        self.text = ""
+        ipywidgets = widgets()
+        if ipywidgets is not None:
+            html = ipywidgets.HTML(_paragraph(NOT_CHOSEN), layout={"max_width": "100%"})
+            keep = show_widget(html, html.value)
+
+            def change(markup: str) -> None:
+                html.value = markup
+                keep(markup)
+
+            self._show_result = change
+        elif self.chosen is None:
+            show(_paragraph(NOT_CHOSEN))
+        if self.chosen is not None:
+            self._run()
+        return function
+
+    def _run(self) -> None:
+        assert self._measurement is not None
+        self._show_result(_paragraph("Running ..."))
+        try:
+            found = self._measurement()
+            measured, *shown = found if isinstance(found, tuple) else (found,)
+            text = self.against(measured)
+        except Exception as error:
+            self._show_result(f'<p role="alert"><b>Not measured: {escape(f"{type(error).__name__}: {error}")}</b></p>')
+            raise
+        self.text = text
+        self._show_result(_paragraph(self.text) + "".join(map(_markup, shown)))
+        if self._buttons is not None:
+            self._buttons.disabled = True
 
     @checked(measured=number)
     def against(self, measured: float) -> Verdict:
-        """The measured value and the prediction, a text of two lines."""
+        """The measured value beside the prediction. Raises ConfigError if no answer is chosen."""
+        if self.chosen is None:
+            raise ConfigError(f"no prediction: {NOT_CHOSEN}")
         fits = [answer for answer, (low, high) in self.answers.items() if low <= measured < high]
         result = f"Measured: {measured:.3g}" + (f", that is: {fits[0]}." if fits else ", outside of all answers.")
-        if self.chosen is None:
-            return Verdict(f"{result}\n{NOT_CHOSEN}")
         if self.chosen in fits:
             return Verdict(f"{result}\nAs you predicted.")
         return Verdict(f"{result}\nYou predicted: {self.chosen}. What did you assume that the air does not do?")
@@ -301,8 +358,11 @@ class Prediction:
         if ipywidgets is None:
             show(self._listed() + NO_BUTTONS)
             return
-        buttons = ipywidgets.RadioButtons(options=list(self.answers), value=self.chosen, layout={"width": "100%"})
+        buttons = ipywidgets.RadioButtons(
+            options=list(self.answers), value=self.chosen, disabled=bool(self.text), layout={"width": "100%"}
+        )
         buttons.observe(self._clicked, names="value")
+        self._buttons = buttons
         self._keep = show_widget(buttons, self._listed() + TO_CHOOSE)
 
     def _clicked(self, change: Mapping[str, Any]) -> None:
@@ -311,6 +371,31 @@ class Prediction:
     def _listed(self) -> str:
         chosen = {answer: " <b>(predicted)</b>" if answer == self.chosen else "" for answer in self.answers}
         return "<ul>" + "".join(f"<li>{escape(answer)}{mark}</li>" for answer, mark in chosen.items()) + "</ul>"
+
+
+def _paragraph(text: str) -> str:
+    """Lines of text, read aloud when they change."""
+    return f'<p aria-live="polite"><b>{escape(text).replace(chr(10), "<br>")}</b></p>'
+
+
+def _markup(shown: Any) -> str:
+    """What a measurement shows, as HTML: a picture, a table or a text."""
+    return str(shown._repr_html_()) if hasattr(shown, "_repr_html_") else f"<p>{escape(str(shown))}</p>"
+
+
+def _recorded() -> dict[str, str]:
+    """The choices in this folder, empty if there are none or the file is damaged."""
+    try:
+        found = json.loads(RECORDED.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _record(question: str, answer: str) -> None:
+    """Keep a choice for the next session. Without a writable folder it holds until the kernel ends."""
+    with suppress(OSError):
+        RECORDED.write_text(json.dumps(_recorded() | {question: answer}, indent=1), encoding="utf-8")
 
 
 def _answers(value: Any) -> dict[str, tuple[float, float]]:

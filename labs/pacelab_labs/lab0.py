@@ -13,9 +13,9 @@ LAB0 = {
                 expected=116_800.0,
                 source="100 packets of 11,680 bits in 10 s",
                 mistakes={
-                    14_600.0: "these are bytes per second; a byte has 8 bits.",
-                    120_000.0: "that counts the 40 bytes of headers; goodput is payload only.",
-                    1_168_000.0: "these are bits; divide by the seconds.",
+                    14_600.0: "that is the goodput in bytes per second; a byte has 8 bits.",
+                    120_000.0: "that includes the 40 bytes of headers; goodput counts only the payload.",
+                    1_168_000.0: "that is the number of bits; divide it by the number of seconds.",
                 },
             ),
             Case(
@@ -33,8 +33,10 @@ LAB0 = {
                 expected=1.963,
                 source="mean 3, standard deviation 1.5811 = sqrt(10/4), divided by sqrt(5), times 2.776",
                 mistakes={
-                    1.7557: "the deviation was divided by n = 5; with a mean taken from the same samples it is n - 1.",
-                    4.3892: "that is t times the deviation of one sample; a mean of n varies sqrt(n) times less.",
+                    1.7557: "the sum of squares was divided by n = 5; divide it by n - 1, because the mean comes "
+                    "from the same samples.",
+                    4.3892: "that is t times the standard deviation of one sample; divide it by sqrt(n) to get that of "
+                    "the mean of n samples.",
                     0.7071: "that is the standard error; multiply it by t.",
                 },
             ),

@@ -86,12 +86,12 @@ LAB1 = {
                 expected=12.041,
                 source="twice the distance is a 16th of the power, and 10 log10(16) = 12.04 dB",
                 mistakes={
-                    6.0206: "that is a power falling with the square of the distance; beyond the crossover of 86 m "
-                    "two-ray ground gives the fourth.",
-                    -12.041: "the sign: the nearer sender is the stronger one.",
-                    16.0: "that is the ratio; in dB it is 10 log10 of it.",
-                    27.726: "dB are with log10, not with ln.",
-                    24.082: "20 log10 is for amplitudes; powers take 10 log10.",
+                    6.0206: "that formula lets power fall with the square of the distance; beyond the crossover of "
+                    "86 m, power falls with the fourth power of the distance (two-ray ground).",
+                    -12.041: "the sign is wrong: the nearer sender is stronger, so the result is above 0 dB.",
+                    16.0: "that is the ratio of the powers; take 10 log10 of the ratio to get dB.",
+                    27.726: "use log10 for dB, not ln.",
+                    24.082: "use 10 log10 for powers; 20 log10 is for amplitudes.",
                 },
             ),
             Case(
@@ -102,7 +102,7 @@ LAB1 = {
             Case(
                 arguments={"near_m": 200.0, "far_m": 100.0},
                 expected=-12.041,
-                source="the first case with the two exchanged: weaker, so below 0 dB",
+                source="the distances of the first case, exchanged: the sender is weaker, so the result is below 0 dB",
             ),
         ),
     ),
@@ -112,18 +112,18 @@ LAB1 = {
             Case(
                 arguments={"link_m": 200.0, "capture_db": 40.0 * 0.30103, "sense_m": 1000.0},
                 expected=400.0,
-                source="12.04 dB are a factor of 16 in power, and twice the distance by the fourth power",
+                source="12.04 dB are a factor of 16 in power; with the fourth power, that is twice the distance",
                 mistakes={
-                    800.0: "that is for a power falling with the square of the distance: 10^(dB/20).",
-                    100.0: "that is nearer than the sender: an interferer is weaker when it is farther away.",
-                    1000.0: "that is the sense range; the link's own frame is much stronger there.",
+                    800.0: "10^(dB/20) lets power fall with the square of the distance; use the fourth power.",
+                    100.0: "that is nearer than the sender; an interferer that is 12 dB weaker is farther away.",
+                    1000.0: "that is the sense range; a sender there is much weaker than the link's own frame.",
                 },
             ),
             Case(
                 arguments={"link_m": 250.0, "capture_db": 40.0 * 0.69897, "sense_m": 550.0},
                 expected=550.0,
-                source="1250 m by power alone, but a frame from beyond 550 m is not even sensed",
-                mistakes={1250.0: "no sender disturbs from beyond the sense range: take the smaller of the two."},
+                source="power alone gives 1250 m, but the receiver senses no frame from beyond 550 m",
+                mistakes={1250.0: "a sender beyond the sense range does no harm: take the smaller of the two ranges."},
             ),
         ),
     ),
@@ -135,15 +135,15 @@ LAB1 = {
                 expected=28.0,
                 source="four frames one after the other, 4 x 7",
                 mistakes={
-                    7.0: "that is four frames at once: spatial reuse, which a single queue does not have.",
-                    14.0: "that is two frames at a time; there is one queue for all stations.",
+                    7.0: "that is the time for four frames at once; a single queue sends one after the other.",
+                    14.0: "that is the time if two frames are sent at once; all stations share one queue.",
                 },
             ),
             Case(
                 arguments={"arrivals_ms": [0.0, 100.0], "frame_ms": 7.0},
                 expected=107.0,
-                source="the second frame finds the queue empty: 100 + 7",
-                mistakes={14.0: "the queue was empty at 100 ms: a frame starts at its arrival or later."},
+                source="the queue is empty when the second frame arrives: 100 + 7",
+                mistakes={14.0: "a frame cannot start before it arrives: the second frame starts at 100 ms."},
             ),
         ),
     ),

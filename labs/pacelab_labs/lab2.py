@@ -11,22 +11,26 @@ LAB2 = {
             Case(
                 arguments={"hops": 8, "every": 4},
                 expected=2,
-                source="Fu et al., figure 1: A→B with E→F, and three more such pairs",
+                source="Fu et al., figure 1: A sends to B while E sends to F",
                 mistakes={
-                    3: "hops 0, 4 and 8: but eight hops are numbered 0 to 7.",
-                    8: "hops closer than four to each other disturb each other.",
+                    3: "that counts the hops 0, 4 and 8, but the eight hops have the numbers 0 to 7.",
+                    8: "hops that are fewer than four hops apart interfere with each other.",
                 },
             ),
             Case(
                 arguments={"hops": 5, "every": 4},
                 expected=2,
-                source="A→B and E→F fit into five hops",
+                source="five hops have room for two senders, A and E",
                 mistakes={
-                    1: "5 // 4 rounds down, but the hops left over are enough for one more sender.",
-                    1.25: "hops are whole.",
+                    1: "5 // 4 rounds down, but the fifth hop can also send.",
+                    1.25: "the result must be a whole number of hops.",
                 },
             ),
-            Case(arguments={"hops": 4, "every": 4}, expected=1, source="the fifth hop would be the next one"),
+            Case(
+                arguments={"hops": 4, "every": 4},
+                expected=1,
+                source="a second sender needs a fifth hop",
+            ),
             Case(arguments={"hops": 1, "every": 4}, expected=1, source="one hop, one sender"),
         ),
     ),
@@ -38,8 +42,8 @@ LAB2 = {
                 expected=2,
                 source="99 % of 248 is 245.5, and window 2 has 246",
                 mistakes={
-                    3: "that is the window of the very best goodput; 246 and 248 differ by less than seeds do.",
-                    248: "that is a goodput; the window is asked for.",
+                    3: "that is the window of the highest goodput; a smaller window is within 1 % of it.",
+                    248: "that is the goodput; return its window.",
                 },
             ),
             Case(
@@ -47,12 +51,16 @@ LAB2 = {
                 expected=3,
                 source="99 % of 250 is 247.5, and of windows 3, 5 and 6 the smallest is 3",
                 mistakes={
-                    2: "240 is 4 % less than 250; within 1 % is asked for.",
-                    5: "that is the best one; 248, of a smaller window, is within 1 % of it.",
+                    2: "that goodput (240) is 4 % below the best (250); it must be within 1 % of the best.",
+                    5: "that is the window of the highest goodput (250); window 3 is within 1 % of 250.",
                 },
             ),
-            Case(arguments={"goodput_kbps": {8: 100.0, 4: 100.0, 16: 100.0}}, expected=4, source="all are equal"),
-            Case(arguments={"goodput_kbps": {1: 100.0}}, expected=1, source="there is only one"),
+            Case(
+                arguments={"goodput_kbps": {8: 100.0, 4: 100.0, 16: 100.0}},
+                expected=4,
+                source="all goodputs are equal",
+            ),
+            Case(arguments={"goodput_kbps": {1: 100.0}}, expected=1, source="there is only one window"),
         ),
     ),
     "lab2.given_up": Exercise(
@@ -63,9 +71,9 @@ LAB2 = {
                 expected=0.0078125,
                 source="seven failures in a row, one half each: 1/128",
                 mistakes={
-                    0.00390625: "that is eight failures; the first attempt is one of the seven.",
-                    3.5: "probabilities of independent events multiply.",
-                    0.9921875: "that is the probability that it arrives.",
+                    0.00390625: "that is the probability of eight failures; the first attempt is one of the seven.",
+                    3.5: "multiply the probabilities of independent events; do not add them.",
+                    0.9921875: "that is the probability that the packet gets through.",
                 },
             ),
             Case(arguments={"failure": 0.0, "attempts": 7}, expected=0.0, source="nothing ever fails"),

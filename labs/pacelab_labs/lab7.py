@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.own_code import UserCodeError
 from pacelab.running.runner import run
 from pacelab.user_code.bases import Pacer
-from pacelab.user_code.run_own import run_pacer
+from pacelab.user_code.messages import UserCodeError
+from pacelab.user_schemes import run_pacer
 from pacelab_labs.errors import Todo
 from pacelab_labs.exercise import Exercise
 

@@ -24,22 +24,23 @@ LONG = 600
 class Picture:
     """A drawn figure and its text. The text is the image's alternative text and is also shown below the image.
 
-    Shows itself at the end of a notebook's cell.
+    Shows itself at the end of a notebook's cell. The text of a `folded` picture opens at a click, as a longer one does.
     """
 
-    def __init__(self, figure: Figure, text: str) -> None:
+    def __init__(self, figure: Figure, text: str, *, folded: bool = False) -> None:
         from matplotlib import pyplot
 
         self.png = image(figure, "png", dpi=DPI)
         pyplot.close(figure)  # otherwise each change of a slider would keep one more figure in memory
         self.text = text
+        self._folded = folded
 
     def _repr_html_(self) -> str:
         lines = escape(self.text)
         source = b64encode(self.png).decode()
         image = f'<img alt="{lines}" src="data:image/png;base64,{source}" style="max-width:100%">'
         shown = f'<p aria-live="polite" style="line-height:1.4">{lines.replace(chr(10), "<br>")}</p>'
-        if len(self.text) > LONG:
+        if self._folded or len(self.text) > LONG:
             shown = f"<details><summary>the same in numbers</summary>{shown}</details>"
         return image + shown
 

@@ -60,8 +60,9 @@ pytestmark = [
 
 
 @pytest.fixture
-def kernel(tmp_path: Path) -> Iterator[Any]:
-    """Executes cells of a notebook, in an empty folder."""
+def kernel(generate: ModuleType, tmp_path: Path) -> Iterator[Any]:
+    """Executes cells of a notebook, in a folder with recorded choices and nothing else."""
+    generate.record_choices(tmp_path)
     nbclient = pytest.importorskip("nbclient", reason="make notebooks brings nbclient")
     import nbformat
 

@@ -39,6 +39,7 @@ def server(generate: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> It
     """JupyterLab on loopback with the notebooks; gives an address with `{}` for the path."""
     home = tmp_path_factory.mktemp("jupyter")
     generate.main(["--out", str(home / "notebooks"), "--for", "instructor"])
+    (home / "notebooks" / "instructor" / "predictions.json").unlink()  # as for a student, who has not chosen yet
     settings = home / "settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
     (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
@@ -91,7 +92,7 @@ def page(chromium: str, server: str, shots: Path) -> Iterator[Any]:
     """Lab 1, run from top to bottom. `page.console_errors` collects what goes wrong."""
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        made = browser.new_page(viewport={"width": 1400, "height": 1000})
+        made = browser.new_page(viewport={"width": 1280, "height": 720})
         errors: list[str] = []
         made.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
         made.on("pageerror", lambda error: errors.append(str(error)))
@@ -165,11 +166,31 @@ def test_slider_moves_by_mouse_and_by_keys(page: Any, shots: Path) -> None:
     wait_until(lambda: image.get_attribute("alt").split() == told.inner_text().split())
 
 
-def test_prediction_is_taken(page: Any) -> None:
+def test_the_choice_starts_the_run_and_is_final(page: Any, shots: Path) -> None:
+    """Run All Cells has passed this measurement without a number."""
     area = show(page, "about all of it, in turns")
+    waiting = page.locator(".jp-OutputArea-output:visible", has_text="Choose an answer first")
+    count = waiting.count()
+    assert count == 3, "lab 1 has three predictions"
+    assert not page.get_by_text("Measured:").locator("visible=true").count()
+    area.scroll_into_view_if_needed()
+    page.screenshot(path=shots / "choose.png")
     area.get_by_label("less than a fifth").check()
-    page.wait_for_timeout(300)
+    measured = page.get_by_text("Measured: ").locator("visible=true").first
+    measured.wait_for(timeout=PATIENCE_S * 1e3)
+    assert "As you predicted." in measured.inner_text()
+    assert waiting.count() == count - 1
     assert area.get_by_label("less than a fifth").is_checked()
+    assert area.get_by_label("less than a fifth").is_disabled()
+    measured.scroll_into_view_if_needed()
+    page.screenshot(path=shots / "measured.png")
+    explanation = page.locator("details", has_text="A data frame takes 6.3 ms").locator("visible=true").first
+    assert not explanation.evaluate("(each) => each.open")
+    explanation.locator("summary").click()
+    page.wait_for_timeout(500)
+    assert explanation.evaluate("(each) => each.open")
+    assert explanation.get_by_text("A data frame takes 6.3 ms").is_visible()
+    page.screenshot(path=shots / "explained.png")
 
 
 def test_outputs_are_accessible(page: Any) -> None:

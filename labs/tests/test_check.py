@@ -20,7 +20,9 @@ import pytest
 
 from pacelab import ConfigError, Experiment, LinkLayer, Pacer, Sample, lab, run_pacer
 from pacelab.console import Interrupted
-from pacelab.options.own_code import UserCodeError
+from pacelab.user_code import time_limit
+from pacelab.user_code.messages import UserCodeError
+from pacelab_labs import exercise
 from pacelab_labs.check import EXERCISES, SelfCheck
 from pacelab_labs.exercise import call_limited
 
@@ -157,6 +159,34 @@ def test_check_outlasts_a_loop_that_catches_everything() -> None:
     outcome = call_limited(stubborn, {}, limit_s=0.1)
     running = False
     assert "restart the kernel" in outcome.failure
+
+
+@pytest.fixture
+def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a browser."""
+    for module in (exercise, time_limit):
+        monkeypatch.setattr(module, "HAS_THREADS", False)
+    monkeypatch.setattr(threading.Thread, "start", lambda _: pytest.fail("a thread"))
+
+
+@pytest.mark.usefixtures("no_threads")
+def test_check_ends_an_endless_loop_without_threads() -> None:
+    def endless() -> None:
+        while True:
+            pass
+
+    assert call_limited(lambda: 7, {}, limit_s=0.1).value == 7
+    outcome = call_limited(endless, {}, limit_s=0.1)
+    assert outcome.failure == "it did not return within 0.1 s. Is there an endless loop?"
+
+
+@pytest.mark.usefixtures("no_threads")
+def test_a_check_without_threads_can_be_interrupted() -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="the check"):
+        call_limited(interrupted, {}, limit_s=60)
 
 
 def test_check_is_the_same_after_work_that_changed_its_arguments(capsys: pytest.CaptureFixture[str]) -> None:
@@ -419,7 +449,7 @@ def test_the_first_try_gets_a_hint_without_the_expected_value(name: str, work: A
 def test_range_check_takes_the_rule_and_explains_misconceptions(capsys: pytest.CaptureFixture[str]) -> None:
     lab.check("lab1.range", lambda link_m, capture_db, sense_m: min(sense_m, link_m * 10 ** (capture_db / 40)))
     assert "✓" in capsys.readouterr().out
-    assert "take the smaller of the two" in complaint(
+    assert "take the smaller of the two ranges" in complaint(
         lambda link_m, capture_db, **_: link_m * 10 ** (capture_db / 40), "lab1.range"
     )
     assert "square of the distance" in complaint(
@@ -449,7 +479,7 @@ def from_good_on(mos: float, rate_kbps: float) -> float:
     [
         ("lab1.capture", lambda near_m, far_m: 40 * abs(math.log10(far_m / near_m)), "the sign is wrong"),
         ("lab1.range", lambda link_m, capture_db, sense_m: min(sense_m, link_m * 10 ** (capture_db / 20)), "square"),
-        ("lab2.best_window", best_from(0.95), "within 1 % is asked for"),
+        ("lab2.best_window", best_from(0.95), "it must be within 1 % of the best"),
         ("lab4.queueing", lambda rtt_s, hops, **_: (rtt_s / hops - 0.00616) / 2, "data_bytes=1000, ack_bytes=100"),
         ("lab5.controller", from_good_on, "mos=3.9"),
         ("lab5.mos", lambda network_ms, loss: mos(network_ms, loss, math.log10), "ln, not log10"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from pathlib import Path
 from types import ModuleType
@@ -183,6 +184,28 @@ def test_a_master_or_a_place_that_is_not_there_is_told_in_a_line(
     assert generate.main(["--out", str(taken)]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert lines == [f"{tmp_path / 'none.py'}: No such file or directory", f"{taken / 'student'}: Not a directory"]
+
+
+@pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
+def test_each_prediction_has_one_measurement_below_it_and_a_recorded_choice(generate: ModuleType, master: Path) -> None:
+    text = master.read_text("utf-8")
+    asked = [
+        (name, text.index(f"{name} = lab.predict(")) for name in re.findall(r"^(\w+) = lab\.predict\(", text, re.M)
+    ]
+    for name, place in asked:
+        assert text.count(f"@{name}.measure\n") == 1, name
+        assert text.index(f"@{name}.measure\n") > place, name
+    assert ".against(" not in text, "a number is out before an answer is chosen"
+    assert len(generate.choices(master)) == len(asked)
+
+
+@pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
+def test_what_follows_a_measurement_is_folded(generate: ModuleType, master: Path) -> None:
+    cells = generate.make(master, "student").cells
+    for before, cell in itertools.pairwise(cells):
+        if cell.cell_type == "markdown" and ".measure\n" in before.source and not cell.source.startswith("#"):
+            assert cell.source.startswith(generate.FOLD), cell.source
+            assert cell.source.endswith(generate.FOLD_END), cell.source
 
 
 @pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)

@@ -228,9 +228,23 @@ def test_a_slip_in_a_cell_is_told_in_a_line(slip: Callable[[], object], told: st
     assert "\n" not in str(caught.value)
 
 
-def test_prediction_is_judged_by_the_measurement() -> None:
-    guess = lab.predict("How much?", {"all": (0.9, 1.1), "half": (0.4, 0.6)})
-    assert "You made no prediction" in guess.against(0.5)
+ANSWERS = {"all": (0.9, 1.1), "half": (0.4, 0.6)}
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """What predictions display without widgets, in a folder of their own."""
+    markup: list[str] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys.modules["pacelab_labs.interactive"], "widgets", lambda: None)
+    monkeypatch.setattr(sys.modules["pacelab_labs.interactive"], "show", markup.append)
+    return markup
+
+
+def test_prediction_is_judged_by_the_measurement(shown: list[str]) -> None:
+    guess = lab.predict("How much?", ANSWERS)
+    with pytest.raises(ConfigError, match="no prediction: Choose an answer first"):
+        guess.against(0.5)
     guess.choose("all")
     assert guess.against(0.5).startswith("Measured: 0.5, that is: half.\nYou predicted: all.")
     assert guess.against(1.0) == "Measured: 1, that is: all.\nAs you predicted."
@@ -240,11 +254,50 @@ def test_prediction_is_judged_by_the_measurement() -> None:
         guess.choose("none")
 
 
-def test_without_widgets_a_prediction_says_how_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[str] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.interactive"], "widgets", lambda: None)
-    monkeypatch.setattr(sys.modules["pacelab_labs.interactive"], "show", shown.append)
-    guess = lab.predict("How much?", {"all": (0.9, 1.1), "half": (0.4, 0.6)})
+def test_a_measurement_waits_for_the_choice_which_is_then_final(shown: list[str]) -> None:
+    guess, ran = lab.predict("How much?", ANSWERS), []
+
+    @guess.measure
+    def measured() -> tuple[float, str]:
+        ran.append(1)
+        return 0.5, "a <text> below"
+
+    assert not ran
+    assert "Choose an answer first" in shown[-1]
+    assert "0.5" not in "".join(shown)
+    guess.choose("all")
+    assert ran == [1]
+    assert "Measured: 0.5, that is: half.<br>You predicted: all." in shown[-1]
+    assert "a &lt;text&gt; below" in shown[-1]
+    with pytest.raises(ConfigError, match="the result is known, so the prediction stays: 'all'"):
+        guess.choose("half")
+    guess.choose("all")
+    assert ran == [1]
+
+
+def test_a_recorded_choice_measures_at_once(shown: list[str]) -> None:
+    lab.predict("How much?", ANSWERS).choose("half")
+    guess = lab.predict("How much?", ANSWERS)
+    guess.measure(lambda: 0.5)
+    assert guess.text == "Measured: 0.5, that is: half.\nAs you predicted."
+    assert lab.predict("How many?", ANSWERS).chosen is None
+    assert lab.predict("How much?", {"other": (0, 1)}).chosen is None
+    Path("predictions.json").write_text("damaged")
+    assert lab.predict("How much?", ANSWERS).chosen is None
+
+
+def test_a_measurement_that_fails_is_told_and_can_be_repeated(shown: list[str]) -> None:
+    guess = lab.predict("How much?", ANSWERS)
+    guess.choose("all")
+    with pytest.raises(ZeroDivisionError):
+        guess.measure(lambda: 1 / 0)
+    assert "Not measured: ZeroDivisionError" in shown[-1]
+    guess.measure(lambda: 1.0)
+    assert guess.text.endswith("As you predicted.")
+
+
+def test_without_widgets_a_prediction_says_how_to_choose(shown: list[str]) -> None:
+    guess = lab.predict("How much?", ANSWERS)
     guess._ipython_display_()
     assert "<li>all</li>" in shown[-1]
     assert '.choose("...")' in shown[-1]
@@ -252,9 +305,12 @@ def test_without_widgets_a_prediction_says_how_to_choose(monkeypatch: pytest.Mon
     assert guess.against(0.5).endswith("As you predicted.")
 
 
-def test_a_saved_notebook_has_figures_and_predictions_without_their_widgets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_saved_notebook_has_figures_and_predictions_without_their_widgets(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Jupyter saves no widgets. Without our copy a page shows "Error displaying widget: model not found"."""
     pytest.importorskip("ipywidgets", reason="ipywidgets is missing: make notebooks installs it")
+    monkeypatch.chdir(tmp_path)
     seen: list[dict[str, str]] = []
 
     def display(thing: dict[str, str], **_: object) -> SimpleNamespace:
@@ -296,9 +352,17 @@ def test_table_takes_rows_as_cells_make_them() -> None:
     )
 
 
+def test_bars_of_one_flow_are_together_and_numbers_under_curves_are_folded() -> None:
+    two = Experiment(topology="hidden", rts=False, duration_s=1)
+    shown = lab.flow_bars({"off": run(two), "on": run(two.vary(rts=True))}).text.splitlines()[0]
+    assert re.findall(r"(\w+: n\d→n\d):", shown) == ["off: n0→n1", "on: n0→n1", "off: n2→n1", "on: n2→n1"]
+    curve = lab.curves([1, 2], {"a": [1, 2]}, xlabel="hops", ylabel="kbit/s")
+    assert "<summary>the same in numbers</summary>" in curve._repr_html_()
+
+
 def test_a_gain_below_zero_is_within_its_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text, **_: drawn.append(figure))
     lab.curves([1, 2], {"gain": [0.1, -0.2]}, xlabel="hops", ylabel="gain")
     lab.bars({"gain": -0.2, "none": 0.1}, unit="gain")
     lab.curves([1, 2], {"goodput": [3, 5]}, xlabel="hops", ylabel="kbit/s")
@@ -315,7 +379,7 @@ def test_what_nothing_is_known_of_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     shown = lab.curves([1, 2], {"a": [1, nan], "b": [nan, nan]}, xlabel="x", ylabel="y")
     assert shown.text == "y against x. a: 1 at 1, unknown at 2; b: unknown at 1, unknown at 2"
     drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text, **_: drawn.append(figure))
     lab.series(run(ONE.vary(duration_s=0.5)), "goodput")
     lab.bars({"none": 0.0}, unit="kbit/s")
     (series,), (bars,) = (figure.axes for figure in drawn)
@@ -326,7 +390,7 @@ def test_what_nothing_is_known_of_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_of_several_runs_a_flow_has_its_colour_and_a_run_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text, **_: drawn.append(figure))
     many = Experiment(topology="cross-gateway", direction="mixed", duration_s=1, series_interval_s=0.5)
     lab.series({"one": run(many), "other": run(many.vary(seed=2))}, "goodput")
     ((ax,),) = (figure.axes for figure in drawn)
@@ -342,7 +406,7 @@ def test_of_several_runs_a_flow_has_its_colour_and_a_run_its_line(monkeypatch: p
 )
 def test_the_x_axis_names_each_point_where_there_is_room(monkeypatch: pytest.MonkeyPatch, x: list[int]) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text, **_: drawn.append(figure))
     lab.curves(x, {"a": [1.0] * len(x)}, xlabel="x", ylabel="y")
     image(drawn[0], "png", dpi=110)
     ticks = drawn[0].axes[0].get_xticklabels()
@@ -371,7 +435,7 @@ def test_bars_of_flows_that_carried_nothing_and_of_one_flow_beside_calls_tell_no
 
 def test_a_scheme_looks_alike_in_curves_and_over_time(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text, **_: drawn.append(figure))
     result, names = run(ONE.vary(duration_s=2)), ("yours", "tcp-gap", "newreno")
     lab.series(dict.fromkeys(names, result), "goodput")
     lab.curves([1, 2], {name: [1.0, 2.0] for name in names}, xlabel="x", ylabel="y")
@@ -385,7 +449,7 @@ def test_a_scheme_looks_alike_in_curves_and_over_time(monkeypatch: pytest.Monkey
 
 def test_names_of_pairs_that_overlap_are_off_the_other_s_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.air"], "Picture", lambda figure, _text: drawn.append(figure))
+    monkeypatch.setattr(sys.modules["pacelab_labs.air"], "Picture", lambda figure, _text, **_: drawn.append(figure))
     near = Experiment(topology="pairs", topology_options={"layout": "facing", "apart": 60.0}, duration_s=0.1)
     lab.pairs_picture(run(near), near.network, alone_kbps=1681.0)
     image(drawn[0], "png", dpi=110)

@@ -14,13 +14,14 @@ from pacelab.engine import load_engine
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.interrupts import deferred_alarms, deferred_interrupts
-from pacelab.options.names_or_files import CONTROLS
-from pacelab.options.own_code import digest_of, misnamed
+from pacelab.options.congestion_controls import SIMULATED
 from pacelab.results.results import Outcome, Progress
 from pacelab.schemes import Attachment
 from pacelab.schemes.failures import raise_failed_hook
 from pacelab.units import ns_from_s
-from pacelab_topologies.own_running import shared_draws
+from pacelab.user_code.loading import digest_of
+from pacelab.user_code.messages import misnamed
+from pacelab.user_code.seeds import shared_draws
 
 if TYPE_CHECKING:
     from pacelab.experiment.experiment import Experiment
@@ -62,7 +63,7 @@ def run_scheme(
     """
     make_control = None
     misnamed_control: tuple[str, ...] = ()
-    if experiment.cc not in CONTROLS:
+    if experiment.cc not in SIMULATED:
         from pacelab.air.congestion import control_maker, load_control
 
         control = load_control(experiment.cc)

@@ -10,27 +10,20 @@ from __future__ import annotations
 import faulthandler
 import os
 import sys
-import threading
-import time
-import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NoReturn
 
 from pacelab.errors import ConfigError
-from pacelab.options.own_code import UserCodeError, finished, load_own, meant_instead, own_traceback, place_of
 from pacelab.schemes import Scheme
 from pacelab.units import s_from_ns
+from pacelab.user_code.loading import load_own, meant_instead
+from pacelab.user_code.messages import UserCodeError, finished, own_traceback, place_of
+from pacelab.user_code.time_limit import NeverEnds, TimeLimit, run_limited, time_limit
 
 PATIENCE_S = 5.0
 """A call that takes longer than this never ends."""
-UNHEEDED = 3
-"""After so many ignored interrupts (caught by the code's own `except`, or lost in a sleep) the process ends."""
-
-
-class NeverEnds(BaseException):
-    """Interrupts a call that does not return; no Exception, which an `except Exception` would catch."""
 
 
 class CongestionControl(ABC):
@@ -83,10 +76,10 @@ def load_control(name: str) -> type[CongestionControl]:
 
 def control_maker(name: str, made: type[CongestionControl]) -> Callable[[str, int, int], Guard]:
     """What the engine calls for each TCP flow."""
-    watch = Watchdog()
+    limit = time_limit(PATIENCE_S)
 
     def make(_name: str, initial_window: int, window_limit: int) -> Guard:
-        return Guard(name, made, initial_window, window_limit, watch)
+        return Guard(name, made, initial_window, window_limit, limit)
 
     return make
 
@@ -95,10 +88,10 @@ class Guard:
     """Stands between the engine and your control: says when and where it failed, and that it does not end."""
 
     def __init__(
-        self, name: str, made: type[CongestionControl], initial_window: int, window_limit: int, watch: Watchdog
+        self, name: str, made: type[CongestionControl], initial_window: int, window_limit: int, limit: TimeLimit
     ) -> None:
         self._name = name
-        self._watch = watch
+        self._limit = limit
         self._now_ns = 0
         self._control = self._call(made, initial_window, window_limit)
         self.recovery = made.recovery
@@ -129,8 +122,7 @@ class Guard:
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
-            with self._watch.call(self._where):
-                return finished(function(*arguments))
+            return finished(run_limited(self._limit, function, *arguments, give_up=self._give_up))
         except (Exception, SystemExit, NeverEnds) as error:
             late = f"\n(it had not returned after {PATIENCE_S:g} s)" if isinstance(error, NeverEnds) else ""
             raise UserCodeError(f"{self._where()} failed:\n{own_traceback(error, function)}{late}") from error
@@ -145,67 +137,15 @@ class Guard:
             raise UserCodeError(f"{self._where()} set its window to {window!r}: a number of segments above 0 is needed")
         self.window = float(window)
 
+    def _give_up(self) -> None:
+        end_process(self._where())
+
     def _where(self) -> str:
         return f"congestion control {self._name} at {s_from_ns(self._now_ns):.6f} s of simulated time"
 
 
-class Watchdog:
-    """Interrupts a call of Python code that lasts longer than `PATIENCE_S`. One thread, started when first needed; it
-    ends when nobody has the watchdog any more.
-
-    A call that takes no notice of `UNHEEDED` interrupts ends the process, with its traceback on stderr: no hang.
-    """
-
-    def __init__(self) -> None:
-        self._entered_s: float | None = None
-        self._caller = 0
-        self._where: Callable[[], str] = str
-        self._thread: threading.Thread | None = None
-        self._told_s, self._times = 0.0, 0
-
-    def call(self, where: Callable[[], str]) -> Watchdog:
-        """The watch over a call, for `with`; `where` returns what is called and when."""
-        self._where = where
-        return self
-
-    def __enter__(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(
-                target=_watch, args=(weakref.ref(self),), daemon=True, name="pacelab-watchdog"
-            )
-            self._thread.start()
-        self._caller = threading.get_ident()
-        self._entered_s = time.monotonic()
-
-    def __exit__(self, *_error: object) -> None:
-        self._entered_s, self._where = None, str  # `where` is a method of who has us: no circle of references stays
-
-    def look(self) -> None:
-        """Interrupt a call that has taken too long by now."""
-        entered_s = self._entered_s
-        if entered_s is None:
-            return
-        if entered_s != self._told_s:
-            self._told_s, self._times = entered_s, 0
-        if time.monotonic() - entered_s <= PATIENCE_S * (self._times + 1):
-            return
-        self._times += 1
-        if self._times > UNHEEDED:
-            self._give_up()
-        import ctypes  # for this alone
-
-        raised = ctypes.py_object(NeverEnds)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._caller), raised)
-
-    def _give_up(self) -> None:
-        print(f"pacelab: {self._where()} does not return, and takes no interrupt:", file=sys.stderr, flush=True)
-        faulthandler.dump_traceback(sys.stderr)
-        os._exit(UserCodeError.exit_code)
-
-
-def _watch(watchdog: weakref.ref[Watchdog]) -> None:
-    """Look every tenth of the patience, until it is gone."""
-    while (there := watchdog()) is not None:
-        there.look()
-        del there
-        time.sleep(PATIENCE_S / 10)
+def end_process(where: str) -> NoReturn:
+    """End this process, with its traceback on stderr: the call there ignores every interrupt, and nothing may hang."""
+    print(f"pacelab: {where} does not return, and takes no interrupt:", file=sys.stderr, flush=True)
+    faulthandler.dump_traceback(sys.stderr)
+    os._exit(UserCodeError.exit_code)

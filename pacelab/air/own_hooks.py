@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, get_args
 
 from pacelab.air import congestion
-from pacelab.air.congestion import NeverEnds, Watchdog
-from pacelab.options.own_code import UserCodeError, finished, misnamed, own_traceback, place_of
+from pacelab.air.congestion import end_process
 from pacelab.schemes import Attachment, Scheme
 from pacelab.schemes.failures import is_user_scheme
 from pacelab.schemes.scheme import HOOK_NEEDS
 from pacelab.units import NS_PER_S, s_from_ns
+from pacelab.user_code.messages import UserCodeError, finished, misnamed, own_traceback, place_of
+from pacelab.user_code.time_limit import NeverEnds, run_limited, time_limit
 from pacelab_pacer.core.contract import Action, Drop, Event, Forward, Hook, Reaction, SegmentSeen
 
 
@@ -30,7 +30,7 @@ class OwnCalls:
 
     def __init__(self, what: str, *, watched: bool = True) -> None:
         self._what = what
-        self._watch = Watchdog() if watched else None
+        self._limit = time_limit(congestion.PATIENCE_S) if watched else None
         self._failure: str | None = None
         self.now_ns = 0
 
@@ -38,8 +38,9 @@ class OwnCalls:
         """Call; a failure is noted and raised as UserCodeError, from then on without a call: each may never return."""
         self.raise_failure()
         try:
-            with nullcontext() if self._watch is None else self._watch.call(self._where):
+            if self._limit is None:
                 return finished(function(*arguments))
+            return finished(run_limited(self._limit, function, *arguments, give_up=self._give_up))
         except (Exception, SystemExit, NeverEnds) as error:
             late = f"\n(it had not returned after {congestion.PATIENCE_S:g} s)" if isinstance(error, NeverEnds) else ""
             raise self.fail(f"failed:\n{own_traceback(error, function)}{late}") from error
@@ -54,6 +55,9 @@ class OwnCalls:
         """Raise the first failure, if there was one."""
         if self._failure is not None:
             raise UserCodeError(self._failure)
+
+    def _give_up(self) -> None:
+        end_process(self._where())
 
     def _where(self) -> str:
         return f"{self._what} at {s_from_ns(self.now_ns):.6f} s of simulated time"

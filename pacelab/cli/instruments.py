@@ -130,7 +130,12 @@ def plot(
         str,
         Option("--y", metavar="QUANTITY", help=f"{', '.join(SHORT_NAMES)}; for a run: {', '.join(OVER_TIME)}"),
     ] = "goodput",
-    by: Annotated[str, Option("--by", metavar="A,B", help="one line per value of these: scheme, options")] = "scheme",
+    by: Annotated[
+        str | None,
+        Option(
+            "--by", metavar="A,B", help="one line per value of these (default: the scheme and whatever else varies)"
+        ),
+    ] = None,
     cdf: Annotated[bool, Option("--cdf", help="draw distributions over flows, or over the time of a run")] = False,
     where: Annotated[
         list[str] | None, Option("--where", metavar="NAME=VALUE", help="select runs (may be repeated)")
@@ -141,7 +146,7 @@ def plot(
     from matplotlib.figure import Figure
 
     from pacelab.figures.figures import check_figure, figure_bytes
-    from pacelab.grid.sweep_plots import load_points, parse_where, plot_flows, plot_points
+    from pacelab.grid.sweep_plots import load_points, parse_where, plot_flows, plot_points, varying
 
     if cdf and x is not None:
         raise ConfigError("--x cannot be combined with --cdf, whose x axis is the quantity; use --by")
@@ -149,7 +154,7 @@ def plot(
     check_figure(place_)
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     if (folder / "run.json").is_file():
-        if x is not None or by != "scheme" or where:
+        if x is not None or by is not None or where:
             raise ConfigError(f"--x, --by or --where with {str(folder)!r}: it is of one run, in which no option varies")
 
         from pacelab.figures.distributions import plot_moments
@@ -159,8 +164,11 @@ def plot(
         (plot_moments if cdf else plot_series)(load_result(folder), figure.subplots(), quantity=y)
     else:
         points = load_points(folder, whole_runs=cdf)
-        lines = [name.strip() for name in by.split(",") if name.strip()]
         chosen = parse_where(where or [])
+        if by is None:
+            lines = varying(points, x=x, where=chosen, cdf=cdf)
+        else:
+            lines = [name.strip() for name in by.split(",") if name.strip()]
         if cdf:
             plot_flows(points, figure.subplots(), y=y, by=lines, where=chosen)
         else:

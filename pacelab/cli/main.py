@@ -98,7 +98,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "Write the book of claims from the stored results of full runs: report.html.",
         ),
         "new": (
-            "pacelab.user_code.new:new",
+            "pacelab.cli.new:new",
             "Write an example of your own KIND of code as a working file, with a test beside it.",
         ),
         "demo": (
@@ -163,6 +163,12 @@ SYNONYMS: Mapping[str, str] = MappingProxyType({"--duration": "--seconds", "--ti
 """Flags of iperf3 and other programs -> our flag."""
 
 
+TOPOLOGY_PANEL = "Topology"
+"""The section of help with the options of topologies."""
+WORDS = "pacelab.words"
+"""The words of the command line, in the context of a command."""
+
+
 class LazyGroup(click.Group):
     """A group that knows the names of its commands and loads only the command that is called."""
 
@@ -204,6 +210,7 @@ class PlainCommand(click.Command):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Refuse an option that is given twice, and an empty path, which comes from an unset shell variable."""
         args = [self._standard_name(word) for word in args]
+        ctx.meta[WORDS] = tuple(args)
         parser: Any = self.make_parser(ctx)
         given, _, order = parser.parse_args(args=list(args))
         for parameter in dict.fromkeys(order if not given.get("help") else ()):
@@ -228,13 +235,33 @@ class PlainCommand(click.Command):
         return f"{wanted}{equals}{value}" if wanted in flags and flag not in flags else word
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options by panel, in the order of their declaration."""
+        """Write the options by panel, in the order of their declaration; with a topology, only those that it has."""
         panels: dict[str, list[tuple[str, str]]] = {}
+        known = self._options_of_topology(ctx)
         for parameter in self.get_params(ctx):
-            if isinstance(parameter, click.Option) and (row := parameter.get_help_record(ctx)) is not None:
-                panels.setdefault(getattr(parameter, "panel", "Options"), []).append(row)
+            if not isinstance(parameter, click.Option):
+                continue
+            panel = getattr(parameter, "panel", "Options")
+            if known is not None and panel == TOPOLOGY_PANEL:
+                text = known.get(parameter.name or "")
+                if text is None:
+                    continue
+                parameter.help = text
+            if (row := parameter.get_help_record(ctx)) is not None:
+                panels.setdefault(panel, []).append(row)
         for title, rows in panels.items():
             _section(formatter, title, rows)
+
+    def _options_of_topology(self, ctx: Any) -> Mapping[str, str] | None:
+        """Name and help of the options of the topology that the command line names; None if it names none."""
+        words = ctx.meta.get(WORDS, ())
+        if not any(getattr(parameter, "panel", None) == TOPOLOGY_PANEL for parameter in self.params):
+            return None
+        from pacelab.cli.options import of_topology
+        from pacelab_topologies.registry import KINDS
+
+        named = next((word for word in words if word in KINDS), None)
+        return None if named is None else of_topology(named)
 
 
 def _paths(parameter: Any, value: Any) -> list[Any]:

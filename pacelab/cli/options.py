@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 from pacelab import parameters
@@ -12,6 +12,7 @@ from pacelab.experiment.from_text import SET, topology_options
 from pacelab.options.settings import BY_FIELD, OPTIONS, Option
 from pacelab_topologies.domain import ON_OFF
 from pacelab_topologies.kind import Kind, TopologyOption
+from pacelab_topologies.registry import KINDS
 
 Command = Callable[..., None]
 
@@ -82,6 +83,17 @@ def _topology_parameters() -> list[inspect.Parameter]:
         parameters.Option(f"--{SET}", metavar="NAME=VALUE,...", help=SET_HELP, panel="Topology"),
     ]
     return [*found, inspect.Parameter(SET, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)]
+
+
+def of_topology(topology: str) -> Mapping[str, str]:
+    """Name of a parameter -> its help, for the options of one built-in topology. Raises KeyError for another name."""
+    found = {}
+    for option in KINDS[topology].options:
+        if option.domain is ON_OFF:
+            found[option.name] = f"{option.help} (default: {option.shown_default})"
+        else:
+            found[option.name] = f"{option.help}: {option.domain.allowed} ({option.shown_default})"
+    return found
 
 
 def _limits(takers: list[tuple[Kind, TopologyOption]]) -> str:

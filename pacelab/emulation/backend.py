@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError, HostError
-from pacelab.options.own_code import is_own
-from pacelab.options.values import UML, VM
+from pacelab.options.values import HERE, UML, VM
 from pacelab.results.results import Outcome, Progress
 from pacelab.schemes.failures import raise_failed_hook
-from pacelab_topologies.own_running import Beside
+from pacelab.user_code.imports import Beside
+from pacelab.user_code.loading import is_own
 
 if TYPE_CHECKING:
     from pacelab.emulation.plan import Plan
@@ -43,6 +43,7 @@ class RealHosts:
     ) -> Outcome:
         """See `Backend.run`."""
         from pacelab.emulation.compile import compile_plan
+        from pacelab.emulation.probes import check_programs
         from pacelab.traffic.flows import ENGINE_KIND
 
         own = _with_code(experiment, scheme)
@@ -60,6 +61,8 @@ class RealHosts:
         if sys.platform != "linux":
             raise HostError(f"--backend {self.name} needs Linux, and this is {sys.platform}; use --backend sim")
         plan = compile_plan(experiment, own)
+        if experiment.where == HERE:
+            check_programs(self.name, without=() if any(flow.kind == "tcp" for flow in plan.flows) else ("iperf3",))
         if pcap is not None:
             pcap.check()
             plan = plan.model_copy(update={"capture_bytes": pcap.snap_bytes})

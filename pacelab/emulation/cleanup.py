@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pacelab.emulation.helper_client import as_root
 from pacelab.emulation.processes import OWNER
-from pacelab.emulation.where.confine import remove_left
+from pacelab.emulation.where.work_folder import remove_left
 from pacelab.errors import HostError
 from pacelab_pacer.linux.host import in_container, lacking
 

@@ -12,7 +12,8 @@ from pacelab.emulation.changes import place_at
 from pacelab.emulation.plan import complaint
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
-from pacelab.experiment.backends import CONTROLS, KINDS
+from pacelab.experiment.backends import KINDS
+from pacelab.options.congestion_controls import find_control, switches_of
 from pacelab.options.voice import CODECS
 
 if TYPE_CHECKING:
@@ -49,14 +50,14 @@ def compile_plan(experiment: Experiment, scheme: Scheme | None = None) -> plans.
         ],
         "moves": _moves(experiment),
         "tcp": {
-            "control": CONTROLS[experiment.cc],
+            "control": _linux_control(experiment.cc),
             "segment_bytes": experiment.payload_bytes,
             "window_pkts": experiment.window_pkts,
             "initial_window_pkts": experiment.initial_window_pkts,
             "min_rto_s": experiment.min_rto_s,
             "ack_every_segment": experiment.ack == "every",
             "ecn": scheme.uses_ecn(experiment.throttle),
-            "switches": () if experiment.linux_tcp is None else experiment.linux_tcp.split("+"),
+            "switches": switches_of(experiment.linux_tcp),
         },
         "flows": [_flow(experiment, flow) for flow in experiment.flows],
         "controller": experiment.controller,
@@ -117,3 +118,11 @@ def _flow(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
         interval_s = CODECS[experiment.codec].interval_s
         made |= {"call": flow.call, "interval_s": interval_s, "playout_s": experiment.playout_s}
     return made
+
+
+def _linux_control(name: str) -> str:
+    """The kernel's name of a congestion control that `check_hosts` has let pass."""
+    control = find_control(name)
+    assert control is not None
+    assert control.linux is not None
+    return control.linux

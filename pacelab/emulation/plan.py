@@ -108,8 +108,7 @@ OWN_CODE = "/job/own.py"
 """Where a guest finds the code of a scheme of one's own."""
 
 Switch = Literal["sack", "rack", "tlp", "frto", "timestamps", "pacing", "no-prr", "no-hystart"]
-SWITCHES: tuple[str, ...] = get_args(Switch)
-"""What Linux's TCP does of its own accord and a run leaves out, or the other way round (`network.tcp`)."""
+"""A feature of Linux's TCP that a run turns (`pacelab.options.congestion_controls`)."""
 
 Routing = Literal["static", "802.11s", "batman-adv", "olsr"]
 
@@ -180,14 +179,15 @@ class Wire(Document):
 class Tcp(Document):
     """How TCP behaves in a run, at every host."""
 
-    control: Literal["reno", "vegas", "westwood", "cubic"]
+    control: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,14}$")]
+    """The kernel's name. Whether this kernel has it is asked when the run starts."""
     segment_bytes: Annotated[int, Field(ge=88, le=2_250)]
     window_pkts: Annotated[int, Field(ge=1, le=10_000)]
     initial_window_pkts: Annotated[int, Field(ge=1, le=100)]
     min_rto_s: Annotated[float, Field(ge=0.001, le=60)]
     ack_every_segment: bool
     ecn: bool
-    switches: Annotated[tuple[Switch, ...], Field(max_length=len(SWITCHES))]
+    switches: Annotated[tuple[Switch, ...], Field(max_length=len(get_args(Switch)))]
     """Turned from where they are for NewReno's sake."""
 
 

@@ -8,7 +8,7 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +41,7 @@ MEND_MININET = "sudo apt-get install --no-install-recommends mininet"
 
 def missing(radios: str) -> Iterator[tuple[str, str]]:
     """What a back end with these radios lacks here, and the command that installs it."""
-    for program, package in PROGRAMS.items():
-        if shutil.which(program, path=SAFE_PATH) is None:
-            yield program, f"sudo apt-get install {package}"
+    yield from missing_programs()
     if importlib.util.find_spec("pyroute2") is None:
         yield "pyroute2", "pip install pyroute2"
     try:
@@ -63,6 +61,20 @@ def missing(radios: str) -> Iterator[tuple[str, str]]:
         yield "root", f"{as_root()}, or the root helper (docs/real-hosts.md)"
     elif not os.access(place(), os.W_OK):
         yield "membership of the group pacelab", JOIN
+
+
+def missing_programs() -> Iterator[tuple[str, str]]:
+    """The programs that hosts need and this machine lacks, each with the command that installs it."""
+    for program, package in PROGRAMS.items():
+        if shutil.which(program, path=SAFE_PATH) is None:
+            yield program, f"sudo apt-get install {package}"
+
+
+def check_programs(back_end: str, *, without: Collection[str] = ()) -> None:
+    """Raise HostError with the line of `pacelab doctor` if a program is missing; `without` are not needed."""
+    for program, remedy in missing_programs():
+        if program not in without:
+            raise HostError(f"--backend {back_end}: {program} is not installed: {remedy}")
 
 
 def in_user_namespace() -> bool:

@@ -20,17 +20,13 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from pacelab.errors import ConfigError
+from pacelab.options.congestion_controls import SIMULATED, TABLE, find_control, switches_of
 from pacelab.options.settings import BACKEND_OPTIONS, BY_FIELD, Options
 from pacelab.options.values import HERE, air_host_delay
 from pacelab.schemes import SCHEMES, HookSettings, Scheme
 from pacelab.traffic.flows import PlannedFlow
 from pacelab_pacer.core.contract import EventMask
 from pacelab_topologies.model import Topology
-
-CONTROLS: Mapping[str, str] = MappingProxyType(
-    {"newreno": "reno", "vegas": "vegas", "westwood": "westwood", "cubic": "cubic"}
-)
-"""Congestion control -> Linux's. Linux's `reno` without SACK recovers as NewReno does (RFC 6582)."""
 
 MOST_PENDING = 100
 """Frames that a radio of mac80211_hwsim may wait for: from 200 on it drops the oldest ones (its MAX_QUEUE)."""
@@ -48,6 +44,9 @@ SMALLEST_DATAGRAM_BYTES = 20
 
 BRIDGING = ("802.11s", "batman-adv")
 """Routings below IP: all stations are neighbours to IP, and no relay sees a packet."""
+AODV_OF_2001 = "aodv-2001"
+"""AODV as in ns-2.1b8a, which only the simulator has."""
+
 FINDING = {"tap": ("olsr",), "hwsim": (*BRIDGING, "olsr")}
 """Routings of Linux's that find their ways, by back end."""
 FINDERS = {name: f"--routing {', '.join(found)}, or --controller ryu" for name, found in FINDING.items()}
@@ -64,7 +63,7 @@ def check_hosts(
     reasons = [
         *_size_reasons(options, topology, flows),
         *_scheme_reasons(options),
-        *_tcp_reasons(options),
+        *_tcp_reasons(options, topology, flows),
         *_walk_reasons(options, topology),
         *_routing_reasons(options, topology, scheme),
         *_traffic_reasons(options, flows),
@@ -103,14 +102,17 @@ def _scheme_reasons(options: Options) -> list[str]:
     return found
 
 
-def _tcp_reasons(options: Options) -> list[str]:
+def _tcp_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow, ...]) -> list[str]:
     """Why not with this TCP."""
     found = []
-    if options.cc not in CONTROLS:
-        found.append(f"--cc must be one of {', '.join(CONTROLS)} on Linux, not {options.cc!r}")
-    if options.rto_backoff != "all":
+    control = find_control(options.cc)
+    if control is None or control.linux is None:
+        valid = ", ".join(name for name, row in TABLE.items() if row.linux is not None)
+        found.append(f"--cc must be one of {valid}, or linux:NAME on Linux, not {options.cc!r}")
+    if not _backs_off_as_linux(options, topology, flows):
         found.append(
-            f"--rto-backoff must be all, since Linux always backs off, not {options.rto_backoff} (also of a scheme)"
+            f"--rto-backoff must be all, since Linux always backs off, not {options.rto_backoff} (also of a scheme);"
+            " wired is the same where all TCP flows come from wired hosts"
         )
     if options.tcp_defaults != "rfc":
         found.append(f"--tcp-defaults must be rfc, since real hosts have Linux's TCP, not {options.tcp_defaults}")
@@ -118,12 +120,21 @@ def _tcp_reasons(options: Options) -> list[str]:
         found.append(f"--host-delay must be 0, since real hosts have their own delay, not {options.host_delay}")
     if options.ack not in ("every", "delayed"):
         found.append(f"--ack must be every or delayed on Linux, not {options.ack} (also of a scheme)")
-    switches = () if options.linux_tcp is None else options.linux_tcp.split("+")
+    if "none" in (words := (options.linux_tcp or "").split("+")) and len(words) > 1:
+        found.append(f"--linux-tcp none must be alone, not {options.linux_tcp}")
+    switches = switches_of(options.linux_tcp)
     if options.where != "uml" and (lacking := [name for name in switches if name in GUEST_SWITCHES]):
         found.append(f"--linux-tcp {lacking[0]} needs a kernel of its own; use --where uml")
     if "sack" not in switches and (alone := [name for name in switches if name in ("rack", "tlp")]):
         found.append(f"--linux-tcp {alone[0]} needs SACK in Linux; use sack+{alone[0]}")
     return found
+
+
+def _backs_off_as_linux(options: Options, topology: Topology, flows: tuple[PlannedFlow, ...]) -> bool:
+    """Whether the senders that double their timeouts are those of Linux: all."""
+    tcp = [flow for flow in flows if KINDS.get(flow.carried.kind) == "tcp"]
+    wired_alone = not any(topology.nodes[flow.src].wireless for flow in tcp)
+    return options.rto_backoff == "all" or (options.rto_backoff == "wired" and wired_alone)
 
 
 def _traffic_reasons(options: Options, flows: tuple[PlannedFlow, ...]) -> list[str]:
@@ -170,6 +181,11 @@ def _routing_reasons(options: Options, topology: Topology, scheme: Scheme) -> li
     known = ("static", *FINDING[options.backend])
     if options.routing in BRIDGING and options.routing not in known:
         return [f"{asked} works below IP, on radios; use one of {', '.join(known)}, or --backend hwsim"]
+    if options.routing == AODV_OF_2001:
+        return [
+            f"{asked} is a model of the simulator ns-2.1b8a, and no program on Linux speaks it; use one of "
+            f"{', '.join(known)}, or --backend sim"
+        ]
     if options.routing not in known:
         return [f"--routing must be one of {', '.join(known)} on Linux, not {options.routing}"]
     found = []
@@ -276,10 +292,16 @@ def check_where(options: Options) -> None:
 Refusals = Callable[[Options, Topology, tuple[PlannedFlow, ...], Scheme, HookSettings], None]
 
 
-def _any(
-    _options: Options, _network: Topology, _flows: tuple[PlannedFlow, ...], _scheme: Scheme, _hooks: HookSettings
+def check_simulator(
+    options: Options, _network: Topology, _flows: tuple[PlannedFlow, ...], _scheme: Scheme, _hooks: HookSettings
 ) -> None:
-    """Nothing is refused."""
+    """Raise ConfigError with the reason when the simulator cannot run this."""
+    control = find_control(options.cc)
+    if control is not None and not control.simulated:
+        raise ConfigError(
+            f"--cc must be one of {', '.join(SIMULATED)}, or FILE.py:CLASS in the simulator, not {options.cc!r}, which"
+            " is Linux's; use --backend tap, and --where uml if you are not root"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,7 +315,7 @@ class BackEndKind:
     """Those that it has; None: its refusals tell."""
     finders: str
     """What finds nodes that walk, for people."""
-    check: Refusals = _any
+    check: Refusals = check_simulator
     """Raises ConfigError with the reason when it cannot run this."""
 
     def check_given(self, given: Mapping[str, object]) -> None:
@@ -306,8 +328,8 @@ class BackEndKind:
     def check_routing(self, routing: str) -> None:
         """Raise ConfigError for a routing that it has not."""
         if self.routings is not None and routing not in self.routings:
-            valid = " or ".join(self.routings)
-            raise ConfigError(f"--routing must be {valid} with --backend {self.name}, not {routing}")
+            valid = ", ".join(self.routings)
+            raise ConfigError(f"--routing must be one of {valid} with --backend {self.name}, not {routing}")
 
 
 _LINUX: Mapping[str, str | None] = {"where": "here", "controller": None, "linux_tcp": None}
@@ -315,7 +337,9 @@ _LINUX: Mapping[str, str | None] = {"where": "here", "controller": None, "linux_
 BACK_ENDS: Mapping[str, BackEndKind] = {
     kind.name: kind
     for kind in (
-        BackEndKind(name="sim", routings=("static", "aodv"), finders="a routing that finds its way, as aodv"),
+        BackEndKind(
+            name="sim", routings=("static", "aodv", AODV_OF_2001), finders="a routing that finds its way, as aodv"
+        ),
         BackEndKind(name="tap", options=_LINUX, finders=FINDERS["tap"], check=check_hosts),
         BackEndKind(
             name="hwsim",

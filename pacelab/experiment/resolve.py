@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.backends import BACK_ENDS, check_where
+from pacelab.options.congestion_controls import find_control
 from pacelab.options.names_or_files import is_traffic_file
-from pacelab.options.own_code import digest_of, is_own
 from pacelab.options.settings import (
     BY_FIELD,
     BY_FLAG,
@@ -34,6 +34,7 @@ from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.schemes.scheme import MOST_SENSE_HOPS
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
 from pacelab.units import BPS_PER_MBPS
+from pacelab.user_code.loading import digest_of, is_own
 from pacelab_topologies import registry
 from pacelab_topologies.kind import Kind
 from pacelab_topologies.model import Topology
@@ -132,6 +133,9 @@ def _resolved(
     phy = PHYS[values["phy"]]
     rate_bps = NS2_OF_2001_RATE_BPS if values["radio"] == NS2_OF_2001 else phy.rate_bps
     by_others: dict[str, Any] = {"rate_bps": rate_bps, "mac_ack": phy.mac_ack, **back_end.options}
+    control = find_control(values["cc"])
+    if "linux_tcp" in back_end.options and control is not None:
+        by_others["linux_tcp"] = control.linux_tcp
     values = dict.fromkeys(option.field for option in SETTINGS) | by_others | values
     options = Options(
         topology=asked,

@@ -38,9 +38,8 @@ from pacelab.options.arguments import (
     path,
     values_by_name,
 )
+from pacelab.options.congestion_controls import TABLE
 from pacelab.options.limits import SEEDS
-from pacelab.options.names_or_files import CONTROLS
-from pacelab.options.own_code import digest_of, is_own, load_own
 from pacelab.options.settings import Options, Request
 from pacelab.results.folder import check_writable, resolve, write_file
 from pacelab.results.notes import NO_EFFECT
@@ -51,6 +50,7 @@ from pacelab.running.cached import run_cached
 from pacelab.running.runner import describe_host
 from pacelab.running.workers import ALL_CORES, Workers
 from pacelab.schemes import SCHEMES, find_scheme
+from pacelab.user_code.loading import digest_of, is_own, load_own
 
 ALL = "all"
 """By itself in a comparison's list: all schemes that can act."""
@@ -84,7 +84,7 @@ def _name(entry: str) -> str:
     path, _, name = entry.rpartition(":")
     if not path:
         return name
-    return f"{name} ({PurePath(path).name})" if name in (*SCHEMES, *CONTROLS) else name
+    return f"{name} ({PurePath(path).name})" if name in (*SCHEMES, *TABLE) else name
 
 
 def _is_control(entry: str) -> bool:
@@ -93,7 +93,7 @@ def _is_control(entry: str) -> bool:
     if is_own(entry):
         path = entry.rpartition(":")[0]
         return _is_own_control(entry, digest_of(f"--schemes {entry!r}", path))
-    return entry not in SCHEMES and entry in CONTROLS
+    return entry not in SCHEMES and entry in TABLE
 
 
 @lru_cache(maxsize=16)

@@ -93,6 +93,15 @@ def parse_where(texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def varying(points: Points, *, x: str | None, where: Mapping[str, Any], cdf: bool = False) -> list[str]:
+    """The scheme, and the options that vary in the chosen runs, except the option on the x axis: a line for each."""
+    rows, picked = _pick(points, where)
+    options = [name for name in points.axes if name != "scheme" and name not in picked]
+    options = [name for name in options if len({repr(_value(row, name)) for row in rows}) > 1]
+    taken = _name(points, "--x", x) if x else next(iter(() if cdf else options), None)
+    return [name for name in ("scheme", *options) if name != taken]
+
+
 @checked(
     points=instance_of(Points, "what pacelab.load_points gives"),
     ax=optional(arguments.axes),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pacelab.options.congestion_controls import LINUX_ONLY, SIMULATED, TABLE, find_control
 from pacelab_topologies.domain import like_which
 
 
@@ -39,7 +40,10 @@ class ControlDomain:
     @property
     def allowed(self) -> str:
         """In words."""
-        return f"one of {', '.join(CONTROLS)}, or FILE.py:CLASS"
+        return (
+            f"one of {', '.join(SIMULATED)}, or FILE.py:CLASS; on real hosts also one of {', '.join(LINUX_ONLY)}, or"
+            " linux:NAME"
+        )
 
     def parse(self, text: str) -> str:
         """A name is its own text."""
@@ -51,16 +55,13 @@ class ControlDomain:
         if isinstance(value, str) and value.endswith(".py"):
             raise ValueError(f"must be FILE.py:CLASS with a class of that file, not {value!r}")
         path, _, class_name = str(value).rpartition(":")
-        if value not in CONTROLS and not (path.endswith(".py") and class_name.isidentifier()):
-            raise ValueError(f"must be {self.allowed}, not {value!r}{like_which(value, CONTROLS)}")
+        if find_control(str(value)) is None and not (path.endswith(".py") and class_name.isidentifier()):
+            raise ValueError(f"must be {self.allowed}, not {value!r}{like_which(value, TABLE)}")
 
     def show(self, value: Any) -> str:
         """Text of a value."""
         return str(value)
 
-
-CONTROLS = ("newreno", "reno", "tahoe", "vegas", "westwood", "westwood-2001", "cubic", "ctcp", "few")
-"""The built-in congestion controls of the engine."""
 
 TRAFFIC = ("tcp", "udp-saturated", "cbr", "file", "http", "voice", "mixed")
 """Named kinds of traffic: what each flow of the topology carries (see `pacelab.traffic.flows`)."""

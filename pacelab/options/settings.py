@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from pacelab.errors import ConfigError
+from pacelab.options.congestion_controls import BUNDLES, SWITCHES
 from pacelab.options.names_or_files import ControlDomain, TrafficDomain
 from pacelab.options.values import ALL_RATES, NS2_OF_2001, PHYS, PLACES, TCP_DEFAULTS, HostDelay
 from pacelab.options.voice import CODECS
@@ -210,8 +211,9 @@ class Options:
     queue_pkts: int = setting("--queue", Whole(1, 10_000), "interface queue, packets, drop-tail", default=50)
     routing: str = setting(
         "--routing",
-        Choice.of("static", "aodv", "802.11s", "batman-adv", "olsr"),
-        "routing among the wireless nodes; aodv: of sim; the last three: Linux's own, of hwsim, olsr of tap, too",
+        Choice.of("static", "aodv", "aodv-2001", "802.11s", "batman-adv", "olsr"),
+        "routing among the wireless nodes; aodv: of sim, as in ns-2.35; aodv-2001: of sim, as in ns-2.1b8a; the last "
+        "three: Linux's own, of hwsim, and olsr also of tap",
         default="static",
     )
     radio: str = setting(
@@ -266,11 +268,12 @@ class Options:
     """None: plain routing."""
     linux_tcp: str | None = setting(
         "--linux-tcp",
-        Words.of("sack", "rack", "tlp", "frto", "timestamps", "pacing", "no-prr", "no-hystart"),
-        "of real hosts: what of Linux's own TCP is to be other than for NewReno's sake, joined by + (docs/uml.md)",
+        Words.of(*BUNDLES, *SWITCHES),
+        "of real hosts: features of Linux's TCP, joined by +; today: those that Linux turns on, the default under a"
+        " control that only Linux has, else none (docs/uml.md)",
         group="backend",
     )
-    """None: Linux's TCP is as near to NewReno as it can be."""
+    """None, and "none": Linux's TCP is as near to NewReno as it can be."""
     duration_s: float = setting("--seconds", Real(SHORTEST_RUN_S, 1_000_000), "length of the run, s", default=60.0)
     warmup_s: float = setting("--warmup", Real(0, 1_000_000), "start of the measured interval, s", default=0.0)
     seed: int = setting("--seed", Whole(0, 2**63 - 1), "seed of all randomness", default=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.names_or_files import CONTROLS
+from pacelab.options.congestion_controls import SIMULATED
 from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS, in_group
 from pacelab.options.values import TCP_DEFAULTS
 from pacelab.results.types import FlowResult, Hooks
@@ -67,7 +67,7 @@ def _unheard(experiment: Experiment, scheme: Scheme) -> list[str]:
     kinds = {what.kind for what in carried}
     controls = {what.cc or experiment.cc for what in carried if ENGINE_KIND[what.kind] == "tcp"}
     nobodys = {name: f"no flow of this run is {kind}" for name, kind in OF_ONE_KIND.items() if kind not in kinds}
-    for control in [control for control in CONTROLS if control not in controls]:
+    for control in [control for control in SIMULATED if control not in controls]:
         nobodys |= dict.fromkeys(in_group(f"cc {control}"), f"no flow of this run has --cc {control}")
     if not controls:
         nobodys |= dict.fromkeys(OF_TCP, "no flow of this run is TCP")

@@ -30,7 +30,7 @@ KEY_DIGITS = 24
 LEFTOVER_AGE_S = 60.0
 """A folder takes far less to write: what is older was left by a process that died."""
 
-WHAT_RUNS = ("pacelab.running.runner", "pacelab.user_code.run_own")
+WHAT_RUNS = ("pacelab.running.runner", "pacelab.user_schemes")
 """By the first one every run is made, by the other users' schemes are built: what they import, and what that imports,
 decides what a run gives.
 """

@@ -13,13 +13,13 @@ from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.interrupts import deferred_interrupts
 from pacelab.options.arguments import coerce_fields, path, switch
-from pacelab.options.own_code import UserCodeError
 from pacelab.options.settings import BY_FIELD, Options
 from pacelab.results.folder import check_writable, resolve
 from pacelab.results.results import RunResult
 from pacelab.running.cache import DamagedRun, RunCache, key_of
 from pacelab.running.runner import each_run, for_each, in_real_time, run_in_worker
 from pacelab.running.workers import ALL_CORES, WorkerDied, Workers
+from pacelab.user_code.messages import UserCodeError
 
 FUTILE_TRIES = 2
 """So many times in a row a worker may die before any run is finished."""

@@ -5,7 +5,7 @@ One that is killed meanwhile, as for want of memory, leaves half an outcome ther
 
 1. Each worker has a pipe of its own, and gets an item when it has handed over what it made of the last one.
 2. Workers are spawned (the same on Linux, macOS and Windows), leave Ctrl-C to the parent, stop at its word, and end
-   when it is gone. What they wait for (`topologies.own_running`) the parent says, once for all of them.
+   when it is gone. What they wait for (`pacelab.user_code.waiting`) the parent says, once for all of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, cast
 
 from pacelab.errors import PaceLabError
-from pacelab_topologies.own_running import say, tell_by
+from pacelab.user_code.waiting import say, tell_by
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

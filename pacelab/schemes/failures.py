@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pacelab.options.own_code import UserCodeError, place_of
 from pacelab.schemes.registry import SCHEMES
 from pacelab.schemes.scheme import Scheme
+from pacelab.user_code.messages import UserCodeError, place_of
 
 
 def is_user_scheme(scheme: Scheme) -> bool:

@@ -8,10 +8,10 @@ from importlib import import_module
 from types import MappingProxyType
 
 from pacelab.errors import ConfigError
-from pacelab.options.names_or_files import CONTROLS
-from pacelab.options.own_code import digest_of, is_own, load_own, meant_instead
+from pacelab.options.congestion_controls import TABLE
 from pacelab.schemes import ack_suppression, candidates, expect, link_red, tcp_ap, tcp_gap, vagp
 from pacelab.schemes.scheme import Scheme, Style
+from pacelab.user_code.loading import digest_of, is_own, load_own, meant_instead
 from pacelab_topologies.domain import like_which
 
 _NEWRENO = Scheme(
@@ -43,9 +43,9 @@ def find_scheme(name: str, *, flag: str = "--scheme") -> Scheme:
     if name.endswith(".py"):
         raise ConfigError(f"{flag} must be FILE.py:NAME with a name of that file, not {name!r}")
     if name not in SCHEMES:
-        if name in CONTROLS:
+        if name in TABLE:
             raise ConfigError(f"{flag} {name!r} is a congestion control; use --cc {name}")
-        like = like_which(name, (*SCHEMES, *CONTROLS))
+        like = like_which(name, (*SCHEMES, *TABLE))
         raise ConfigError(f"{flag} must be one of {', '.join(SCHEMES)}, or FILE.py:NAME, not {name!r}{like}")
     return SCHEMES[name]
 

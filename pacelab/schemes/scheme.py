@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pacelab.errors import ConfigError
 from pacelab.options.arguments import coerce_fields, function, optional, some_of, texts
-from pacelab.options.own_code import UserCodeError, misnamed, own_traceback, place_of
 from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS
+from pacelab.user_code.messages import UserCodeError, misnamed, own_traceback, place_of
+from pacelab.user_code.waiting import waiting_for
 from pacelab_topologies.domain import plain
 from pacelab_topologies.model import Topology, check_name
-from pacelab_topologies.own_running import waiting_for
 
 if TYPE_CHECKING:
     from pacelab_pacer.core.contract import Hook

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from pacelab.errors import ConfigError
-from pacelab.options.names_or_files import CONTROLS
+from pacelab.options.congestion_controls import SIMULATED
 from pacelab.options.settings import BY_FIELD
 from pacelab.traffic.flows import Carried, both_ways, named, start_delay_s
 from pacelab_topologies.document import Document, Part, Rate, Size, Time
@@ -140,8 +140,8 @@ def _carried(document: Document, options: Options, i: int, line: Line) -> Carrie
     if line.kind not in KINDS:
         raise document.error(("flows", i, "kind"), f"must be one of {', '.join(KINDS)}, not {line.kind!r}")
     what = named(options, line.kind)
-    if line.cc is not None and (line.kind not in TCP or line.cc not in CONTROLS):
-        valid = f"must be one of {', '.join(CONTROLS)}, for {', '.join(TCP)} flows only"
+    if line.cc is not None and (line.kind not in TCP or line.cc not in SIMULATED):
+        valid = f"must be one of {', '.join(SIMULATED)}, for {', '.join(TCP)} flows only"
         raise document.error(("flows", i, "cc"), f"{valid}, not {line.cc!r} for a {line.kind} flow")
     if line.kind == "file" and line.stop is not None:
         others = ", ".join(kind for kind in KINDS if kind != "file")

@@ -28,7 +28,7 @@ class Sample(NamedTuple):
 class Pacer(ABC):
     """Decides on the time between two packets of one flow."""
 
-    AMONG_SCHEMES: ClassVar[str] = "pacelab.user_code.run_own:pacer_scheme"
+    AMONG_SCHEMES: ClassVar[str] = "pacelab.user_schemes:pacer_scheme"
     """What makes a scheme of the class for `--scheme FILE.py:CLASS`, as an entry point says it."""
     interval_s: float = 0.0
     """From one packet to the next; read after each call. 0: unpaced. More than a second is taken for a second."""
@@ -41,7 +41,7 @@ class Pacer(ABC):
 class LinkLayer:
     """What one wireless node does with packets before its interface queue. As it stands: nothing."""
 
-    AMONG_SCHEMES: ClassVar[str] = "pacelab.user_code.run_own:link_scheme"
+    AMONG_SCHEMES: ClassVar[str] = "pacelab.user_schemes:link_scheme"
     """See `Pacer`."""
     node = 0
     """Which node this is, as `pacelab topologies NAME` counts them: known from the first call on."""

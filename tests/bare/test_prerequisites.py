@@ -55,6 +55,7 @@ class Machine:
     def program(self, name: str, script: str) -> None:
         """A program that is this shell script."""
         file = self.folder / "bin" / name
+        file.unlink(missing_ok=True)  # it may be a link to this machine's own program, which a write would replace
         file.write_text(f"#!/bin/sh\n{script}\n")
         file.chmod(0o755)
 
@@ -118,7 +119,7 @@ def test_user_is_told_one_line_that_readme_has_too(machine: Machine, release: st
     assert ran.stdout == ""
     (line,) = ran.stderr.splitlines()
     assert line.startswith("sudo apt-get update && sudo apt-get install -y --no-install-recommends ")
-    readme = (ROOT / "README.md").read_text("utf-8").split(f"    # {title}")[1].splitlines()[1]
+    readme = (ROOT / "docs/install.md").read_text("utf-8").split(f"    # {title}")[1].splitlines()[1]
     assert packages(readme) == packages(line) | {"git"}
 
 
@@ -170,14 +171,48 @@ def test_an_old_rust_of_rustup_is_renewed_by_rustup(machine: Machine) -> None:
     assert ran.stderr.startswith("rustup update stable && rustup default stable  # PaceLab needs Rust 1.85 or newer")
 
 
-def test_rustup_gets_the_target_by_itself_for_root(machine: Machine) -> None:
+def test_a_faked_program_never_writes_through_a_link(machine: Machine, tmp_path: Path) -> None:
+    real = tmp_path / "real"
+    real.write_text("real")
+    (machine.folder / "bin" / "linked").symlink_to(real)
+    machine.program("linked", "exit 1")
+    assert real.read_text() == "real"
+
+
+def test_a_rust_without_webassembly_is_refused_unless_rustup_can_add_it(machine: Machine) -> None:
     machine.build_tools()
-    machine.program("id", "echo 0")
-    target = machine.folder / "rust/lib/rustlib/wasm32-unknown-unknown"
+    (machine.folder / "certificates").touch()
+    (machine.folder / "rust/lib/rustlib/wasm32-unknown-unknown").rmdir()
+    ran = machine.prerequisites()
+    assert packages(ran.stderr) == {"libstd-rust-dev-wasm32", "lld"}
+    machine.program("rustup", "")
+    assert machine.prerequisites().returncode == 0
+
+
+@pytest.mark.parametrize("online", [True, False])
+def test_make_has_rustup_add_the_target(machine: Machine, online: bool) -> None:
+    """tools/demo-engine, with a cargo that only notes its call."""
+    machine.build_tools()
+    target, built = (machine.folder / name for name in ("rust/lib/rustlib/wasm32-unknown-unknown", "built"))
     target.rmdir()
-    machine.program("rustup", f'[ "$*" = "target add wasm32-unknown-unknown" ] && /bin/mkdir {target}')
-    assert machine.prerequisites("demo").returncode == 0
-    assert target.is_dir()
+    rust = f"case $* in *target-libdir*) echo {target} ;; --print*) echo {machine.folder}/rust ;; esac"
+    machine.program("rustc", rust)
+    add = f'[ "$*" = "target add wasm32-unknown-unknown" ] && /bin/mkdir {target}'
+    machine.program("rustup", add if online else "exit 1")
+    made = machine.folder / "made/wasm32-unknown-unknown/release/pacelab_wasm.wasm"
+    machine.program("cargo", f"/bin/mkdir -p {made.parent}; echo engine >{made}")
+    for name in ("cp", "mv"):
+        machine.program(name, f'exec /bin/{name} "$@"')
+    ran = subprocess.run(
+        [shutil.which("sh") or "/bin/sh", str(TOOLS / "demo-engine"), str(built)],
+        env={"PATH": str(machine.folder / "bin"), "CARGO_TARGET_DIR": str(machine.folder / "made")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode == 0) == built.exists() == online, ran.stderr
+    if not online:
+        assert "rustup target add wasm32-unknown-unknown; then run make again" in ran.stderr
 
 
 @pytest.mark.parametrize(

@@ -27,12 +27,12 @@ from pacelab.claims.picture import Picture
 from pacelab.claims.report import claims_page, outcomes_csv
 from pacelab.claims.reproduce import reproduce
 from pacelab.cli.main import main
+from pacelab.cli.new import write_new
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.results.metrics import estimate
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
-from pacelab.user_code.new import write_new
 
 
 def test_reproduce_judges_by_the_runs(claim_text: str) -> None:

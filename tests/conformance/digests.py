@@ -16,7 +16,6 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +93,8 @@ def split_sentences(run: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, A
 
 
 def main() -> None:
+    from concurrent.futures import ProcessPoolExecutor  # the browser's Python has no processes
+
     todo = [case for case in cases() if accepted(case)]
     with ProcessPoolExecutor() as pool, RECORDED.open("w", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")

@@ -317,7 +317,7 @@ def test_medium_that_is_not_there_or_is_our_own_is_refused(monkeypatch: pytest.M
     with pytest.raises(HostError, match=r"no program wmediumd in .*: install wmediumd"):
         stock.find_program()
     program = tmp_path / "wmediumd"
-    program.write_text("#!/bin/sh\necho wmediumd of mediumd 0.1.0\n")
+    program.write_text("#!/bin/sh\necho 'wmediumd v0.5 - a wireless medium simulator (PaceLab mediumd 0.1.0)'\n")
     program.chmod(0o755)
     with pytest.raises(HostError, match=r"is PaceLab's own"):
         stock.find_program()

@@ -66,6 +66,19 @@ def _paths(value: Any, here: tuple[str | int, ...] = ()) -> list[tuple[str | int
     return found
 
 
+@pytest.mark.usefixtures("engine")
+def test_a_missing_program_is_named_before_a_run_as_doctor_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pacelab.emulation import probes
+    from pacelab.running.runner import run
+
+    monkeypatch.setattr(probes.shutil, "which", lambda name, **_: None if name == "iperf3" else f"/usr/bin/{name}")
+    remedy = "sudo apt-get install iperf3"
+    assert ("iperf3", remedy) in list(missing("tap"))
+    with pytest.raises(HostError, match=f"^--backend tap: iperf3 is not installed: {remedy}$"):
+        run(Experiment(backend="tap", topology_options={"hops": 1}, duration_s=1))
+    probes.check_programs("tap", without=("iperf3",))  # a run without TCP
+
+
 def test_plan_survives_the_way_to_root() -> None:
     plan = plan_of(topology="chain", topology_options={"hops": 4}, scheme="tcp-gap")
     assert read_plan(dump_plan(plan) + b"\n") == plan
@@ -92,6 +105,11 @@ def test_compile_saturated_udp_offers_more_than_the_air_carries() -> None:
     ("options", "reason"),
     [
         ({"routing": "aodv"}, "--routing must be one of static, olsr on Linux, not aodv"),
+        (
+            {"routing": "aodv-2001"},
+            "--routing aodv-2001 is a model of the simulator ns-2.1b8a, and no program on Linux speaks it; "
+            "use one of static, olsr, or --backend sim",
+        ),
         ({"routing": "802.11s"}, "works below IP, on radios; use one of static, olsr, or --backend hwsim"),
         ({"routing": "olsr", "where": "uml"}, "needs olsrd, which the guest of --where uml lacks; use --where here"),
         ({"cc": "tahoe"}, "--cc must be one of .* on Linux, not 'tahoe'"),
@@ -139,6 +157,7 @@ def test_radios_are_the_back_ends_and_their_options_part_of_its_config_alone() -
             "needs reports of each frame, which --medium stock lacks",
         ),
         ({"routing": "aodv"}, "--routing must be one of static, 802.11s, batman-adv, olsr on Linux, not aodv"),
+        ({"routing": "aodv-2001"}, "no program on Linux speaks it; use one of static, 802.11s, batman-adv, olsr, or"),
         (
             {"routing": "olsr", "controller": "ryu"},
             "cannot be combined with --controller ryu, which sets the routes; use --routing static",

@@ -252,7 +252,7 @@ def copies(air: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("routing", ["static", "aodv"])
+@pytest.mark.parametrize("routing", ["static", "aodv", "aodv-2001"])
 def test_parts_run_by_themselves_give_what_they_give_in_one_agenda(routing: str) -> None:
     chain = Experiment(topology_options={"hops": 7, "wired": False}, routing=routing, duration_s=5, warmup_s=1)
     air = copies(compile_air(chain))

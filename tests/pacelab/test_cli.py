@@ -112,6 +112,11 @@ USAGE = [
         "a number from 50 to 500",
     ),
     (
+        "run chain --rate 2000000",
+        "not '2000000'; the unit is Mbit/s, so write 2",
+        "one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s",
+    ),
+    (
         "run chain --seconds nan",
         "--seconds must be a number from 0.001 to 1000000, not 'nan'",
         "a number from 0.001 to 1000000",

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pacelab import Experiment, run
-from pacelab.emulation.where.confine import cpu_seconds
+from pacelab.emulation.where.cpu import cpu_seconds
 from pacelab.interrupts import deferred_alarms, deferred_interrupts
 
 # Ctrl-C in a real terminal's way: to the whole process group, workers included.

@@ -57,14 +57,16 @@ COMMANDS = [
     ("run chain --window 0", "--window must be a whole number from 1 to 10000, not 0"),
     ("run chain --scheme tcpgap", "vagp-fixed, vagp-expect, or FILE.py:NAME, not 'tcpgap'; did you mean 'tcp-gap'?"),
     ("run chain --scheme cubic", "--scheme 'cubic' is a congestion control; use --cc cubic"),
-    ("run chain --scheme bbr", "lred-ecn+pacing, vagp-eval, vagp-fixed, vagp-expect, or FILE.py:NAME, not 'bbr'"),
+    ("run chain --scheme bbr", "--scheme 'bbr' is a congestion control; use --cc bbr"),
+    ("run chain --scheme gap", "lred-ecn+pacing, vagp-eval, vagp-fixed, vagp-expect, or FILE.py:NAME, not 'gap'"),
     ("run chain --scheme mine.py", "--scheme must be FILE.py:NAME with a name of that file, not 'mine.py'"),
     (
         "run chain --scheme mine.py:Mine",
         "--scheme: cannot read 'mine.py' (No such file or directory); give the path of an existing file",
     ),
     ("run chain --scheme fixed-rate", "scheme 'fixed-rate' needs --pace-rate: give a number above 0, up to 100"),
-    ("run chain --cc bbr", "tahoe, vegas, westwood, westwood-2001, cubic, ctcp, few, or FILE.py:CLASS, not 'bbr'"),
+    ("run chain --cc bbr", "not 'bbr', which is Linux's; use --backend tap, and --where uml if you are not root"),
+    ("run chain --cc linux:BBR", "hybla, illinois, lp, nv, scalable, veno, yeah, or linux:NAME, not 'linux:BBR'"),
     ("run chain --cc mine.py", "--cc must be FILE.py:CLASS with a class of that file, not 'mine.py'"),
     ("run chain --traffic vioce", "http, voice, mixed, or a path to a .yaml file, not 'vioce'; did you mean 'voice'?"),
     (
@@ -84,7 +86,7 @@ COMMANDS = [
         "run chain --scheme ack-suppression",
         "needs a topology with the feature 'single-hop'; 'chain' has: gateway, multi-hop",
     ),
-    ("run chain --routing olsr", "--routing must be static or aodv with --backend sim, not olsr"),
+    ("run chain --routing olsr", "--routing must be one of static, aodv, aodv-2001 with --backend sim, not olsr"),
     (
         "run chain --routing aodv --backend tap",
         "--backend tap: --routing must be one of static, olsr on Linux, not aodv",
@@ -105,7 +107,8 @@ COMMANDS = [
     ),
     (
         "run chain --backend tap --cc tahoe",
-        "--backend tap: --cc must be one of newreno, vegas, westwood, cubic on Linux, not 'tahoe'",
+        "--backend tap: --cc must be one of newreno, vegas, westwood, cubic, bbr, bic, cdg, dctcp, highspeed, htcp, "
+        "hybla, illinois, lp, nv, scalable, veno, yeah, or linux:NAME on Linux, not 'tahoe'",
     ),
     ("run chain --backend tap --linux-tcp rack", "--backend tap: --linux-tcp rack needs SACK in Linux; use sack+rack"),
     ("run chain --no-wired --wired-hops 2", "--wired-hops 2 has no effect with --no-wired; use --wired"),
@@ -136,7 +139,7 @@ COMMANDS = [
     ("help", "No such command 'help': use COMMAND --help; `pacelab --help` lists the options"),
     (
         "compare chain --schemes newreno,bbr",
-        "lred-ecn+pacing, vagp-eval, vagp-fixed, vagp-expect, or FILE.py:NAME, not 'bbr'",
+        "not 'bbr', which is Linux's; use --backend tap, and --where uml if you are not root",
     ),
     (
         "compare chain --schemes all,newreno",

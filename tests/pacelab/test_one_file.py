@@ -17,8 +17,10 @@ import pytest
 import pacelab
 from pacelab.cli.main import main
 from pacelab.grid.grid import changes_of
-from pacelab.options.own_code import UserCodeError, digest_of, load_own
 from pacelab.schemes import registry
+from pacelab.user_code import imports
+from pacelab.user_code.loading import digest_of, load_own
+from pacelab.user_code.messages import UserCodeError
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -430,7 +432,7 @@ def test_it_imports_while_it_runs_too(tmp_path: Path, in_tmp: Path) -> None:
     (tmp_path / "a" / "every.py").write_text("1 / 0\n")
     with pytest.raises(UserCodeError, match=r'every\.py", line 1') as caught:
         _few_dropped(f"{tmp_path}/a/mine.py:OWN")
-    assert "own_running.py" not in str(caught.value)
+    assert imports.__file__ not in str(caught.value)
 
 
 def test_a_file_alone_is_named_by_what_it_says(in_tmp: Path) -> None:
@@ -442,11 +444,11 @@ def test_a_file_alone_is_named_by_what_it_says(in_tmp: Path) -> None:
 SLOW = """\
 import time
 import pacelab
-from pacelab_topologies import own_running
+from pacelab.user_code import waiting
 
 def wait(*_):
     end_s = time.monotonic() + 60
-    while TOLD not in own_running._said and time.monotonic() < end_s:
+    while TOLD not in waiting._said and time.monotonic() < end_s:
         time.sleep(0.001)
     raise ValueError("over")
 """
@@ -463,8 +465,8 @@ def wait(*_):
 def test_what_does_not_return_is_said_to_be_waited_for(
     last: str, told: str, in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pacelab_topologies.own_running.PATIENCE_S", 0.01)
-    monkeypatch.setattr("pacelab_topologies.own_running._said", set())
+    monkeypatch.setattr("pacelab.user_code.waiting.PATIENCE_S", 0.01)
+    monkeypatch.setattr("pacelab.user_code.waiting._said", set())
     Path("slow.py").write_text(f"{SLOW}TOLD = {told!r}\n{last}")
     arguments = ["chain", "--scheme", "slow.py:OWN"] if "OWN" in last else ["slow.py"]
     assert main(["run", *arguments, "--seconds", "1", "--quiet"]) == 2

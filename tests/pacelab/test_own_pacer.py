@@ -17,8 +17,8 @@ import pytest
 from pacelab import ConfigError, Experiment, LinkLayer, Pacer, Sample, run, run_link_layer, run_pacer
 from pacelab.air import congestion
 from pacelab.cli.main import main
+from pacelab.cli.new import TEMPLATES
 from pacelab.results import folder
-from pacelab.user_code.new import TEMPLATES
 
 pytestmark = pytest.mark.usefixtures("engine")
 

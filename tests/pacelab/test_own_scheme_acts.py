@@ -22,7 +22,7 @@ from pacelab import (
     run,
 )
 from pacelab.air.own_hooks import guard
-from pacelab.options.own_code import UserCodeError
+from pacelab.user_code.messages import UserCodeError
 from pacelab_pacer.core.null import NullHook
 from pacelab_pacer.core.segment import ACK
 

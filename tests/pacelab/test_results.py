@@ -469,6 +469,19 @@ def test_an_unfinished_sweep_is_known_by_its_runs(in_tmp: Path) -> None:
     assert main(sweep) == 0
 
 
+@pytest.mark.parametrize("command", ["run", "compare", "sweep", "timeline", "demo"])
+def test_help_with_a_topology_lists_its_options_only(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "hidden", "--help"]) == 0
+    hidden = capsys.readouterr().out
+    assert "Topology:" not in hidden.replace("TOPOLOGY", "")
+    assert main([command, "--hops", "3", "chain", "-h"]) == 0
+    chain = capsys.readouterr().out
+    listed = re.findall(r"^  (--[a-z-]+)", chain.partition("Topology:")[2].partition("Experiment:")[0], re.MULTILINE)
+    assert listed == ["--hops", "--spacing", "--wired", "--wired-hops", "--voice", "--tcp"]
+    assert "wireless hops: a whole number from 1 to 200 (7)" in " ".join(chain.split())
+    assert "Experiment:" in chain
+
+
 def test_help_is_given_whatever_else_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "cell", "--out=", "--help"]) == 0
     assert capsys.readouterr().out.startswith("Usage: pacelab run")

@@ -81,7 +81,7 @@ def test_runs_without_out_get_fresh_folders(in_tmp: Path, capsys: pytest.Capture
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("scheme", ["newreno", "tcp-gap"])
-@pytest.mark.parametrize("routing", ["static", "aodv"])
+@pytest.mark.parametrize("routing", ["static", "aodv", "aodv-2001"])
 def test_same_config_and_seed_give_the_same_bytes_in_another_process(scheme: str, routing: str, in_tmp: Path) -> None:
     options = ["chain", *QUICK, "--scheme", scheme, "--routing", routing, "--direction", "mixed", "--quiet"]
     assert main(["run", *options, "--out", "a"]) == 0

@@ -12,7 +12,7 @@ from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.names_or_files import CONTROLS
+from pacelab.options.congestion_controls import SIMULATED
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES, HookSettings, find_scheme
@@ -276,7 +276,7 @@ def test_ack_suppression_is_refused_where_nodes_walk() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("control", [control for control in CONTROLS if control != "newreno"])
+@pytest.mark.parametrize("control", [control for control in SIMULATED if control != "newreno"])
 def test_a_congestion_control_differs_where_packets_are_lost(control: str) -> None:
     # Compound's delay window opens beyond 16 segments: 1/8 W^(3/4) > 1. It takes a queue that overflows.
     where = chain(1, wired=True, window_pkts=200) if control == "ctcp" else CONTENTION

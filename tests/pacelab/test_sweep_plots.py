@@ -202,6 +202,19 @@ def test_the_command_that_a_sweep_names_draws_it(in_tmp: Path, capsys: pytest.Ca
         assert main(shlex.split(told)) == 0, told
 
 
+@pytest.mark.usefixtures("engine")
+def test_plot_without_by_draws_a_line_for_whatever_varies(in_tmp: Path) -> None:
+    small = ["sweep", "chain", "--hops", "1", "--seconds", "0.1", "--jobs", "1", "--quiet", "--out", "s"]
+    assert main([*small, "--window", "1,2", "--rts", "on,off", "--schemes", "newreno,delayed-ack"]) == 0
+    assert main(["plot", "s", "--x", "window", "--by", "scheme,rts", "--out", "named.svg"]) == 0
+    assert main(["plot", "s", "--x", "window", "--out", "default.svg"]) == 0
+    assert Path("default.svg").read_bytes() == Path("named.svg").read_bytes()
+    assert main(["plot", "s", "--x", "scheme", "--by", "window", "--where", "rts=on", "--out", "named.svg"]) == 0
+    assert main(["plot", "s", "--x", "scheme", "--where", "rts=on", "--out", "default.svg"]) == 0
+    assert Path("default.svg").read_bytes() == Path("named.svg").read_bytes()
+    assert main(["plot", "s", "--cdf", "--out", "cdf.svg"]) == 0
+
+
 def test_plot_command_draws_a_sweep_and_a_run(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sweep", "chain", "--hops", "1,2", "--seeds", "2", "--seconds", "1", "--out", "s", "--quiet"]) == 0
     assert main(["plot", "s", "--x", "hops", "--y", "goodput", "--by", "scheme"]) == 0

@@ -22,7 +22,7 @@ from pacelab import ConfigError, Experiment, HostError, console, run
 from pacelab.running import workers
 from pacelab.running.runner import each_run
 from pacelab.running.workers import WorkerDied, Workers, _checked, each_finished
-from pacelab_topologies.own_running import say
+from pacelab.user_code.waiting import say
 
 # Workers: outcomes one by one, in processes and here; what a dead or a different worker does.
 
@@ -63,7 +63,7 @@ def take_long(_item: int) -> None:
 def test_what_several_workers_wait_for_is_said_once(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pacelab_topologies.own_running._said", set())
+    monkeypatch.setattr("pacelab.user_code.waiting._said", set())
     assert len(list(each_finished(take_long, range(4), workers=Workers(jobs=2)))) == 4
     assert capfd.readouterr().err.splitlines() == [
         "pacelab: loading 'slow.py' has not returned for 5 s; it is waited for, Ctrl-C ends it"

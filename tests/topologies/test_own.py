@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pacelab.user_code.memory import bounded
 from pacelab_topologies.model import Flow, LinkRate, Move, WiredLink
-from pacelab_topologies.own_running import bounded
 from pacelab_topologies.registry import find_kind, load_topology
 
 GOOD = """\
@@ -267,7 +267,7 @@ def test_own_topology_whose_trace_sets_two_radios_on_one_place_is_told_with_its_
 
 
 PYTHON = """\
-from pacelab_topologies.own_running import bounded
+from pacelab.user_code.memory import bounded
 from pacelab_topologies.model import Flow, Node, Topology
 
 def topology(*, n: int = 2, step: float = 200.0, back: bool = False):

@@ -19,10 +19,10 @@ from pacelab.emulation.where.confine import NOBODY, closed_to_nobody
 from pacelab.emulation.where.files import FOLDER, find_files
 from pacelab.errors import HostError
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.own_code import UserCodeError
 from pacelab.results.folder import PcapFile
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
+from pacelab.user_code.messages import UserCodeError
 
 pytestmark = pytest.mark.guest
 

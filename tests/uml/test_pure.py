@@ -12,6 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args
 
 import pytest
 
@@ -19,13 +20,15 @@ from pacelab.emulation.agents.start import task_of
 from pacelab.emulation.backend import _own_files, _with_code
 from pacelab.emulation.compile import compile_plan
 from pacelab.emulation.network.tcp import sysctls
-from pacelab.emulation.plan import SWITCHES, dump_plan, read_plan
-from pacelab.emulation.where import confine, features, files, uml, vm
-from pacelab.emulation.where.confine import Core, cpu_seconds, exec_folder
+from pacelab.emulation.plan import Switch, dump_plan, read_plan
+from pacelab.emulation.where import features, files, memory, uml, vm, work_folder
+from pacelab.emulation.where.cpu import Core, cpu_seconds
 from pacelab.emulation.where.features import missing_for_uml
 from pacelab.emulation.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
+from pacelab.emulation.where.memory import exec_folder
 from pacelab.errors import ConfigError, HostError, ProtocolError
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.congestion_controls import SWITCHES, TODAY
 from pacelab.options.settings import BY_FIELD
 from pacelab.running.runner import in_real_time
 from pacelab.schemes import find_scheme
@@ -100,8 +103,37 @@ def test_switches_of_linux_tcp_are_turned_one_by_one() -> None:
     before, after = sysctls(plain), sysctls(turned)
     different = {name.removeprefix("net.ipv4."): after[name] for name in before if before[name] != after[name]}
     assert different == {"tcp_sack": 1, "tcp_dsack": 1, "tcp_recovery": 128}
-    assert BY_FIELD["linux_tcp"].domain == Words(SWITCHES)
+    assert BY_FIELD["linux_tcp"].domain == Words(("today", "none", *SWITCHES))
+    assert get_args(Switch) == SWITCHES
     assert "linux_tcp" not in experiment().config()
+
+
+@pytest.mark.parametrize(
+    ("changes", "control", "switches"),
+    [
+        ({}, "reno", ()),
+        ({"cc": "cubic"}, "cubic", ()),
+        ({"cc": "cubic", "linux_tcp": "today"}, "cubic", TODAY),
+        # BBR without SACK is an artefact: a control that only Linux has gets what Linux turns on.
+        ({"cc": "bbr"}, "bbr", TODAY),
+        ({"cc": "linux:bbr3"}, "bbr3", TODAY),
+        ({"cc": "bbr", "linux_tcp": "none"}, "bbr", ()),
+        ({"cc": "veno", "linux_tcp": "today+pacing"}, "veno", (*TODAY, "pacing")),
+    ],
+)
+def test_a_control_that_only_linux_has_gets_todays_recovery(
+    changes: dict[str, object], control: str, switches: tuple[str, ...]
+) -> None:
+    tcp = compile_plan(experiment(**changes)).tcp
+    assert (tcp.control, set(tcp.switches)) == (control, set(switches))
+
+
+def test_tcp_gap_eval_runs_on_linux_where_its_sender_part_never_acts() -> None:
+    # Its wireless senders keep their timeouts constant. Linux always doubles them, which is the same for wired senders.
+    down = experiment(scheme="tcp-gap-eval", direction="down")
+    assert compile_plan(down).scheme.name == "tcp-gap-eval"
+    with pytest.raises(ConfigError, match="--rto-backoff must be all, since Linux always backs off, not wired"):
+        experiment(scheme="tcp-gap-eval", direction="up")
 
 
 @pytest.mark.parametrize(
@@ -109,12 +141,13 @@ def test_switches_of_linux_tcp_are_turned_one_by_one() -> None:
     [
         (
             {"linux_tcp": "sack+sack"},
-            "--linux-tcp must be one of sack, rack, tlp, frto, timestamps, pacing, no-prr, no-hystart, or",
+            "--linux-tcp must be one of today, none, sack, rack, tlp, frto, timestamps, pacing, no-prr, no-hystart, or",
         ),
+        ({"linux_tcp": "none+sack"}, r"--backend tap: --linux-tcp none must be alone, not none\+sack"),
         ({"linux_tcp": "tlp+frto"}, r"--backend tap: --linux-tcp tlp needs SACK in Linux; use sack\+tlp"),
         (
             {"linux_tcp": ""},
-            "--linux-tcp must be one of sack, rack, tlp, frto, timestamps, pacing, no-prr, no-hystart, or",
+            "--linux-tcp must be one of today, none, sack, rack, tlp, frto, timestamps, pacing, no-prr, no-hystart, or",
         ),
         (
             {"linux_tcp": "no-prr", "where": "here"},
@@ -241,17 +274,18 @@ def test_folder_of_a_run_that_was_killed_goes_with_the_next_and_that_of_a_live_o
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     live = (
-        "from pacelab.emulation.where.confine import *; import sys; f = work_folder(); (f.__enter__() / KERNEL).touch()"
+        "from pacelab.emulation.where.work_folder import *; import sys; f = work_folder(); "
+        "(f.__enter__() / KERNEL).touch()"
     )
     other = [sys.executable, "-c", f"{live}; print(flush=True); sys.stdin.read()"]
     given = {"env": os.environ | {"TMPDIR": str(tmp_path)}, "stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(other, **given) as run:  # type: ignore[call-overload]
         assert run.stdout.readline()
         (left,) = tmp_path.iterdir()
-        assert confine.remove_left() == []
+        assert work_folder.remove_left() == []
         run.kill()
     assert left.exists()
-    with confine.work_folder() as own:
+    with work_folder.work_folder() as own:
         assert list(tmp_path.iterdir()) == [own]
     assert list(tmp_path.iterdir()) == []
 
@@ -263,8 +297,8 @@ def test_a_run_works_in_such_a_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     seen = []
 
     def lay_out(work: Path, *_: object) -> Path:
-        (work / confine.KERNEL).touch()
-        seen.append((work.name.startswith(confine.PREFIX), confine.remove_left()))
+        (work / work_folder.KERNEL).touch()
+        seen.append((work.name.startswith(work_folder.PREFIX), work_folder.remove_left()))
         raise HostError("far enough")
 
     monkeypatch.setattr(uml, "_lay_out", lay_out)
@@ -287,7 +321,7 @@ def test_no_exec_mount_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_guests_memory_goes_where_there_is_room_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     free = {"/dev/shm": 64 << 20, tempfile.gettempdir(): 4 << 30, "/var/tmp": 8 << 30}
-    monkeypatch.setattr(confine, "_may_run_from", lambda _place: True)
+    monkeypatch.setattr(memory, "_may_run_from", lambda _place: True)
     monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=free[place]))
     assert exec_folder() == tempfile.gettempdir()
     free["/dev/shm"] = 512 << 20
@@ -303,8 +337,8 @@ def test_a_guest_whose_memory_found_no_room_says_so(monkeypatch: pytest.MonkeyPa
 
     def kernel(work: Path, *_: object) -> Path:
         work.chmod(0o755)
-        (work / confine.KERNEL).write_text("#!/bin/sh\necho Kernel panic - not syncing: Kernel mode signal 7\n")
-        (work / confine.KERNEL).chmod(0o755)
+        (work / work_folder.KERNEL).write_text("#!/bin/sh\necho Kernel panic - not syncing: Kernel mode signal 7\n")
+        (work / work_folder.KERNEL).chmod(0o755)
         (work / "job").mkdir()
         (work / "job" / MESSAGES).touch()
         return work
@@ -328,7 +362,7 @@ def test_a_folder_for_temporary_files_that_cannot_hold_or_run_a_guest_is_said(
     monkeypatch.setattr(uml, "_lay_out", no_room)
     with pytest.raises(HostError, match=r"laying out a guest in .*: No space left on device; TMPDIR names another"):
         uml.run_plan(plan, lambda _done: None)
-    (tmp_path / confine.KERNEL).touch(mode=0o644)  # as on a mount with noexec
+    (tmp_path / work_folder.KERNEL).touch(mode=0o644)  # as on a mount with noexec
     (tmp_path / "job").mkdir()
     (tmp_path / "job" / MESSAGES).touch()
     monkeypatch.setattr(uml, "_lay_out", lambda *_: tmp_path)

@@ -171,7 +171,7 @@ API = {
     "own": (
         "Code of your own",
         "A congestion control, a pacer, a link layer, and the schemes of the lab.",
-        ("user_code", "air", "schemes", "demo"),
+        ("user_code", "user_schemes", "air", "schemes", "demo"),
     ),
     "contract": ("The core's contract", "The inputs and the actions of an algorithm.", ("pacelab_pacer",)),
 }

@@ -27,7 +27,7 @@ from pacelab.cli.main import main as pacelab
 from pacelab.demo.catalog import DEMOS
 from pacelab.demo.editor import export_editor, open_editor
 from pacelab.demo.page import export
-from pacelab_labs.interactive import NO_CONTROLS, NOT_CHOSEN
+from pacelab_labs.interactive import NO_CONTROLS
 from pacelab_topologies.registry import KINDS
 
 ROOT = Path(__file__).parents[2]
@@ -133,6 +133,8 @@ def live(pages: Path) -> None:
 LIMIT_S = 600
 MOVED = "<p>In the notebook (<code>make notebooks</code>) this figure has controls.</p>"
 UNSOLVED = "*This cell is yours to solve. The outputs below come from a run with a solution.*"
+FOLD_HERE = generate.FOLD.replace("<details>", '<details markdown="1">')
+"""MkDocs reads Markdown within HTML only where it is told so."""
 WITHOUT_CONTROLS = "import sys; sys.modules['ipywidgets'] = None"
 """A page has no kernel for sliders: figures show their initial state."""
 
@@ -144,7 +146,7 @@ def lab(master: Path, page: Path) -> None:
     parts = []
     for cell in shown.cells:
         if cell.cell_type == "markdown":
-            parts.append(lists_apart(cell.source))
+            parts.append(lists_apart(cell.source).replace(generate.FOLD, FOLD_HERE))
             continue
         parts.append(f"```python\n{cell.source}\n```")
         if {generate.EXERCISE, generate.TODO} & set(cell.metadata.get("tags", [])):
@@ -159,6 +161,7 @@ def run(notebook: Any) -> dict[str, list[Any]]:
     """The outputs of each cell, by its id."""
     notebook.cells.insert(0, nbformat.v4.new_code_cell(WITHOUT_CONTROLS))
     with tempfile.TemporaryDirectory() as folder:
+        generate.record_choices(Path(folder))
         where = {"metadata": {"path": folder}}
         nbclient.NotebookClient(notebook, timeout=LIMIT_S, kernel_name="python3", resources=where).execute()
     return {cell.id: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
@@ -178,8 +181,8 @@ def show(output: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """Printed text, without the request to choose an answer, because a page has no controls."""
-    return block(f'<pre tabindex="0">{escape(text.replace(NOT_CHOSEN, "").rstrip())}</pre>')
+    """Printed text."""
+    return block(f'<pre tabindex="0">{escape(text.rstrip())}</pre>')
 
 
 def block(html: str) -> str:

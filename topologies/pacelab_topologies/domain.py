@@ -118,8 +118,13 @@ class Choice:
 
     def parse(self, text: str) -> Any:
         if text not in self.values:
-            raise _refusal(text, self.allowed, self.values)
+            raise _refusal(text, self.allowed, self.values, hint=self._hint(text))
         return self.values[text]
+
+    def _hint(self, text: str) -> str:
+        """The end of a message about a value in another unit, such as a rate in bit/s."""
+        meant = [name for name, known in self.values.items() if self.unit and text == str(known)]
+        return f"; the unit is{self.unit}, so write {meant[0]}" if meant else ""
 
     def check(self, value: Any) -> None:
         if not any(value == known and type(value) is type(known) for known in self.values.values()):

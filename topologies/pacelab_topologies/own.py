@@ -16,6 +16,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from pacelab.user_code.imports import Beside
+from pacelab.user_code.memory import MOST_BYTES, bounded
+from pacelab.user_code.seeds import shared_draws
+from pacelab.user_code.waiting import waiting_for
 from pacelab_topologies.document import Delay, Document, Length, Level, Part, Rate, Reach, Time
 from pacelab_topologies.domain import ON_OFF, Domain, Real, Text, Whole
 from pacelab_topologies.kind import Kind, TopologyOption
@@ -31,7 +35,6 @@ from pacelab_topologies.model import (
     WiredLink,
     check_name,
 )
-from pacelab_topologies.own_running import MOST_BYTES, Beside, bounded, shared_draws, waiting_for
 
 FILE_VERSION = 1
 DIRECTIONS = ("up", "down", "mixed")

@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Lab 0: tour and first comparison
 #
-# **You will be able to** run an experiment and read its result; tell the payload from the overhead on the air; compare
-# two schemes over several seeds; and say when a difference between them is real.
+# **You will be able to** run an experiment and read its result; separate the payload on the air from the overhead;
+# compare two schemes over several seeds; and say when a difference between two schemes is real.
 #
-# **You need** Python, and what a TCP window is. **Time:** 45 minutes (about one minute of computing).
+# **You need** to know Python and the meaning of a TCP window. **Time:** 45 minutes (about one minute of computing).
 #
 # **After you reopen this notebook**, select the cell at which you stopped and choose *Run > Run All Above Selected
 # Cell*. Then run your cell.
@@ -22,13 +22,13 @@ lab.back_ends()
 
 # %% [markdown]
 # The table lists the back ends of this computer. All labs run on `sim`, which uses virtual time and needs no root
-# rights. The cells *On real hosts* also run on another back end, if this computer has one. Otherwise these cells show
-# recorded results from another computer.
+# rights. The cells *On real hosts* use another back end if this computer has another one. Otherwise these cells show
+# results that were recorded on another computer.
 #
 # ## A network
-# This is the network of the TCP-GAP paper: nodes in a line, 200 m apart. A node decodes frames from up to 250 m, that
-# is, only from its neighbours. It senses other transmissions from up to 550 m. The last node is a gateway to a wired
-# network.
+# This is the network of the TCP-GAP paper: nodes in a line, 200 m apart. A node decodes frames from up to 250 m away,
+# that is, only from its neighbours. A node senses transmissions from up to 550 m away. The last node is a gateway to a
+# wired network.
 
 # %%
 chain = load_topology("chain", hops=4)
@@ -41,8 +41,9 @@ lab.picture(
 # ## An experiment
 # An experiment consists of a topology, traffic, a scheme, a back end, a seed and a duration. Everything that you leave
 # out has a default: 802.11b at 11 Mbit/s with RTS/CTS, and one TCP NewReno flow from the first node to the wired host.
-# The wired part consists of three links of 40 ms each, so a round trip takes a quarter of a second. That is why the
-# window is 64 packets; with 32 a single hop carries half as much.
+# The wired part consists of three links of 40 ms each, so a round trip takes a quarter of a second. A path with such a
+# long round trip needs a large window. We use 64 packets. With a window of 32 packets, a single hop carries half as
+# much.
 
 # %%
 experiment = Experiment(topology="chain", topology_options={"hops": 4}, window_pkts=64, duration_s=20)
@@ -50,7 +51,7 @@ result = run(experiment)
 lab.series(result, "goodput_bps", "cwnd_pkts")
 
 # %% [markdown]
-# A result is data: `result.run` is the content of the file `run.json`. The same experiment with the same seed gives
+# A result is data. `result.run` has the content of the file `run.json`. The same experiment with the same seed gives
 # the same bytes on every computer. Another seed gives another run of the same experiment.
 
 # %%
@@ -100,15 +101,22 @@ guess = lab.predict(
 )
 guess
 
+
 # %%
-one = run(experiment.vary(topology_options={"hops": 1}))
-print(f"1 hop {one.goodput_bps / 1000:.0f} kbit/s, 4 hops {result.goodput_bps / 1000:.0f} kbit/s")
-guess.against(result.goodput_bps / one.goodput_bps)
+@guess.measure
+def four_hops_for_one():
+    one = run(experiment.vary(topology_options={"hops": 1}))
+    told = f"1 hop {one.goodput_bps / 1000:.0f} kbit/s, 4 hops {result.goodput_bps / 1000:.0f} kbit/s"
+    return result.goodput_bps / one.goodput_bps, told
+
+
+# %% [markdown] tags=["after"]
+# Nodes sense each other over two hops (400 m), so that the four hops mostly take turns. Only the first and the last
+# sender do not sense each other, because they are 600 m apart. On a longer chain, more pairs of hops are far enough
+# apart to send at the same time.
 
 # %% [markdown]
-# Nodes sense each other over two hops (400 m), so that the four hops mostly take turns. Only the first and the last
-# sender do not sense each other: they are 600 m apart. On a longer chain more pairs of hops are far enough apart to
-# work at the same time. Where does the goodput stop falling? Move the slider.
+# At which length does the goodput stop falling? Move the slider.
 
 
 # %%
@@ -127,19 +135,20 @@ lab.explore(
     window=lab.choice("TCP window (packets)", [2, 4, 8, 32, 64], start=64),
 )
 
+# %% [markdown] tags=["after"]
+# Two limits hold at every setting of the sliders. A chain never carries more than a single hop. A flow never carries
+# more than one window per round trip of the wired part. At 11 Mbit/s and a window of 64, a chain of 5 or more hops
+# carries less than a fifth of the goodput of one hop.
+
 # %% [markdown]
-# At every setting, no chain carries more than a single hop does, and no flow carries more than one window per round
-# trip of the wired part. At 11 Mbit/s and a window of 64, less than a fifth of one hop's goodput is left from 5 hops
-# on.
-#
 # ## The channel, frame by frame
 # You can watch what the radios do. Each block is a frame: R is an RTS, C a CTS, D a data frame, A an ACK. The grey bar
 # below a node's line shows when the node senses another transmission. A dotted box is a backoff; the number in the box
 # is the number of slots drawn.
 #
 # Find TCP's first ACK on its way from n4 to n0. (For the radio a TCP ACK is data, so it appears as a narrow D.) Then
-# find the two packets that this ACK releases, on their way to n4. Two RTSs of n0 got no answer. Which node was sending
-# at that time, too far away for n0 to sense? (Lab 1 explains NAV, EIFS, △ and ∅C.)
+# find the two packets that this ACK releases, on their way to n4. Two RTSs of n0 got no answer. At that time another
+# node was sending, and n0 was too far away to sense it. Which node? (Lab 1 explains NAV, EIFS, △ and ∅C.)
 
 # %%
 lab.air(experiment, from_ms=245, to_ms=276)
@@ -151,12 +160,13 @@ lab.air(experiment, from_ms=245, to_ms=276)
 
 # %% [markdown]
 # ## A first comparison
-# `compare` runs several schemes with the same seeds. Each mean has a 95 % confidence interval: if you repeated the
+# `compare` runs several schemes with the same seeds. Each mean has a 95 % confidence interval. If you repeated the
 # experiment many times with other seeds, 95 % of such intervals would contain the true mean.
 #
 # ### Exercise: the interval
-# Compute half the width of the interval from n samples. Take the standard deviation (with n − 1 under the root),
-# divide it by √n, and multiply by a factor t. The factor depends on n: it is 2.776 for 5 samples and 4.303 for 3.
+# Compute half the width of the interval from n samples. First compute the standard deviation; divide the sum of the
+# squared deviations by n − 1, not by n. Then divide the standard deviation by √n and multiply the result by a factor t.
+# The factor t depends on n. For 5 samples t is 2.776, and for 3 samples t is 4.303.
 
 # %%
 import math
@@ -176,9 +186,9 @@ lab.check("lab0.half_width", half_width)
 # %% [markdown]
 # ### The paper's figure, from our data
 # [ElRakabawy, Klemm and Lindemann 2006] compare NewReno with their pacing scheme TCP-GAP on chains, with AODV as the
-# routing protocol (their figures 7 and 8; lab 4 takes TCP-GAP apart). The paper reports up to 41 % more goodput for
-# wireless-to-wired flows from 4 hops on. The left panel shows our measurement of that. The right panel shows the same
-# experiment with static routes.
+# routing protocol (their figures 7 and 8; lab 4 explains the parts of TCP-GAP). For flows from wireless to wired over 4
+# or more hops, the paper reports up to 41 % more goodput with TCP-GAP. The left panel shows our measurement with AODV.
+# The right panel shows the same experiment with static routes.
 
 # %%
 base = Experiment(topology="chain", window_pkts=64, duration_s=20)
@@ -187,14 +197,14 @@ comparison = compare(base, schemes=["newreno", "tcp-gap"], axes=grid, seeds=3, j
 lab.comparison(comparison, {"routing": "aodv"}, {"routing": "static"})
 
 # %% [markdown]
-# **Read the figure.** With AODV, TCP-GAP has the higher mean on chains of 4 hops and more. With static routes it has
-# not, in this direction: there the two schemes are close together. Pacing fixes a weakness of AODV: when a frame is
-# lost to contention, AODV assumes that the link is broken. So the paper's claim holds under the paper's condition.
-# These labs check claims in this way. `pacelab claims` lists every claim that we checked, with its verdict and the
-# reason.
+# **Read the figure.** With AODV, TCP-GAP has the higher mean on chains of 4 hops and more. With static routes, the two
+# schemes are close together in this direction. Pacing fixes a weakness of AODV: when a frame is lost to contention,
+# AODV assumes that the link is broken. So the paper's claim holds under the condition of the paper, which is AODV. All
+# labs check claims in this way. `pacelab claims` lists every claim that we checked, with its verdict and the reason.
 #
-# Do two schemes differ at some point? If their intervals do not overlap, they do. If the intervals overlap, you cannot
-# tell: run more seeds first. Three seeds of 20 s give only a rough picture. Look at 7 hops: is the gain certain there?
+# When do two schemes differ at a given number of hops? If their intervals do not overlap, the schemes differ. If the
+# intervals overlap, the runs do not answer the question, and you need more seeds. Three seeds of 20 s give only a rough
+# picture. Look at the chain of 7 hops. Is the gain of TCP-GAP certain at that length?
 
 # %%
 rows = [row for row in comparison.rows if row["point"] == {"hops": 7, "routing": "aodv"}]
@@ -217,22 +227,32 @@ lab.on_real_hosts("lab0.chain", short)
 
 # %% [markdown]
 # ## What you can now say
+
+# %% [markdown] tags=["after"]
 # * Four hops carry less than a quarter of what one hop carries: the hops share the channel and mostly take turns.
 # * With AODV, TCP-GAP has the higher mean from 4 hops on. Over static routes, wireless to wired, the two schemes are
 #   close.
-# * A difference between two means proves nothing alone: at 7 hops, with three seeds, the intervals still overlap.
-#
+# * A difference between two means is not enough to show that one scheme is better: at 7 hops, with three seeds, the
+#   intervals still overlap.
+
+# %% [markdown]
 # ## Questions to think about
-# 1. Why is the goodput of one hop at 11 Mbit/s so far below 11 Mbit/s? Measure which part of the loss TCP's ACKs cause:
+# 1. Why is the goodput of one hop at 11 Mbit/s so far below 11 Mbit/s? How much of the difference do the ACKs of TCP
+#    cause? Measure the goodput without them:
 #    `Experiment(topology="chain", topology_options={"hops": 1, "wired": False}, traffic="udp-saturated")`.
-# 2. In the interactive figure: from which number of hops on does another hop cost almost nothing, and why there?
+# 2. In the interactive figure, find the length of the chain beyond which one more hop costs almost no goodput. Why does
+#    the curve become flat at that length?
 #
 # **Further reading.** S. ElRakabawy, A. Klemm, C. Lindemann: *Gateway Adaptive Pacing for TCP across Multihop Wireless
 # Networks and the Internet*, MSWiM 2006. R. Jain: *The Art of Computer Systems Performance Analysis*, chapter 13
 # (intervals). `docs/validation.md`: how far this simulator agrees with ns-2, ns-3 and closed-form models.
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** Is the gain certain at 7 hops? No: NewReno's three seeds differ so much that the intervals
-# overlap, although the means are far apart. Question 1: the UDP run shows the airtime without TCP's ACKs. Question 2:
-# about four to five hops. On longer chains the first hop can send while the fifth hop sends; the curve flattens at less
-# than a fifth of one hop's goodput. Students who answered "the hops work in parallel" are thinking of wires.
+# **For the instructor.** Is the gain certain at 7 hops? No. NewReno's three seeds differ so much that the intervals
+# overlap, although the means are far apart.
+#
+# Question 1: the UDP run shows the goodput without the ACKs of TCP.
+#
+# Question 2: about four to five hops. On longer chains, the first hop and the fifth hop can send at the same time; the
+# curve flattens at less than a fifth of one hop's goodput. Students who answered "the hops work in parallel" think of a
+# chain of wires.

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Lab 1: hidden, exposed, far apart
 #
-# **You will be able to** distinguish decode, sense and interference range; say which nodes interfere with a link and
-# which nodes wait without need; show what RTS/CTS fixes, what it costs, and where it starves a link that works well
-# without it; explain capture and spatial reuse; and say why a medium with a single queue shows none of these effects.
+# **You will be able to** distinguish the decode range, the sense range and the interference range; say which nodes
+# interfere with a link and which nodes wait without need; show what RTS/CTS fixes and what RTS/CTS costs; explain
+# capture and spatial reuse; and say why a medium with a single queue shows none of these effects.
 #
 # **You need** lab 0. **Time:** 90 minutes (about one minute of computing).
 #
@@ -48,8 +48,9 @@ lab.check("lab1.capture", advantage_db)
 
 # %% [markdown]
 # ### Exercise: the interference range
-# How near must another sender be to destroy a frame received over `link_m`, if a frame survives when it is
-# `capture_db` stronger? A sender that the receiver cannot sense does no harm.
+# A frame travels over a link of `link_m` metres. The frame survives if it arrives at least `capture_db` stronger than
+# the other sender's frame. How near to the receiver must the other sender be to destroy the frame? A sender that the
+# receiver cannot sense does no harm.
 
 
 # %%
@@ -93,14 +94,14 @@ lab.check("lab1.roles", roles)
 lab.link_roles(chain, 4, 5, names="ABCDEFGHI", disturb_m=interference_m(200, 10, 550))
 
 # %% [markdown]
-# With capture, the interference range of a 200 m link is 356 m, and no node is hidden any more: H is 400 m from F. D is
-# now exposed: a frame from D would not destroy the data frame at F, but it would destroy the ACK at E. Remember H: you
-# will meet it again below.
+# With capture, the interference range of a 200 m link is 356 m, and no node is hidden any more, because H is 400 m from
+# F. Node D is now exposed: a frame from D would not destroy the data frame at F, but it would destroy the ACK at E.
+# Remember node H. A later part of this lab uses H again.
 #
 # ## Hidden
-# Two senders share one receiver in the middle. Each sender is out of the other's range. (In this topology sense range
-# and decode range are both 250 m.) Both senders always have a packet to send. First measure one sender alone, for
-# comparison.
+# Two senders send to one receiver in the middle. Each sender is out of the other sender's range. (In this topology, the
+# sense range and the decode range are both 250 m.) Both senders always have a packet to send. First measure one sender
+# alone, for comparison.
 
 # %%
 FAR = {"topology": "pairs", "topology_options": {"layout": "in-line", "apart": 5000.0}}
@@ -111,7 +112,7 @@ print(f"one pair alone, RTS/CTS off: {alone[False]:.0f} kbit/s of 2000")
 
 # %%
 hidden_guess = lab.predict(
-    "Two hidden senders without RTS/CTS: what do both together get, as a share of what one gets alone?",
+    "Two hidden senders, RTS/CTS off: what is the sum of both goodputs, divided by that of one sender alone?",
     {
         "about all of it, in turns": (0.8, 1.1),
         "about half: they collide now and then": (0.4, 0.8),
@@ -120,32 +121,35 @@ hidden_guess = lab.predict(
 )
 hidden_guess
 
-# %%
-hidden = {on: run(Experiment(topology="hidden", rts=on, **UDP)) for on in (False, True)}
-print(hidden_guess.against(hidden[False].goodput_bps / 1000 / alone[False]))
-lab.flow_bars(
-    {f"RTS {'on' if on else 'off'}": hidden[on] for on in hidden},
-    reference=("alone, RTS off", alone[False]),
-)
 
-# %% [markdown]
+# %%
+@hidden_guess.measure
+def two_hidden_senders():
+    hidden = {on: run(Experiment(topology="hidden", rts=on, **UDP)) for on in (False, True)}
+    named = {f"RTS {'on' if on else 'off'}": hidden[on] for on in hidden}
+    bars = lab.flow_bars(named, reference=("alone, RTS off", alone[False]))
+    return hidden[False].goodput_bps / 1000 / alone[False], bars
+
+
+# %% [markdown] tags=["after"]
 # A data frame takes 6.3 ms at 2 Mbit/s. While one sender sends, the other sender draws a backoff of a few hundred
-# microseconds and then starts in the middle of that frame. Both frames are lost, both senders back off, and so on until
-# the retry limit drops the packet.
+# microseconds and then starts in the middle of that frame. Both frames are lost, and both senders back off. This
+# repeats until a sender reaches the retry limit and drops the packet.
 #
 # With RTS/CTS only the short RTS can collide. The receiver's CTS silences the other sender for the whole exchange. Each
 # frame states how long the exchange will last. A station that decodes the frame stores this time as its **NAV**
 # (network allocation vector) and does not send until the NAV has expired.
-#
-# Look at the timeline. Crossed blocks are collisions at the receiver n1, ↻3 is a third retry, and ✖ is a packet that
-# the sender gave up.
+
+# %% [markdown]
+# Look at the timeline. A crossed block is a collision at the receiver n1. The sign ↻3 marks a third retry, and ✖ marks
+# a packet that the sender gave up.
 
 # %%
 lab.air(*(Experiment(topology="hidden", rts=on, rate_bps=2_000_000) for on in (False, True)))
 
 # %% [markdown]
 # **Question.** What does RTS/CTS cost when no node is hidden? Compare `alone[False]` with `alone[True]`. At which rate
-# of the radio is the cost, in per cent, highest, and why?
+# of the radio does RTS/CTS cost most, in per cent, and why?
 
 
 # %%
@@ -162,36 +166,42 @@ lab.table(
 )
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** RTS, CTS and the preambles always use 1 Mbit/s, at any rate of the data. So the share of the
-# handshake grows with the rate.
+# **For the instructor.** RTS, CTS and the preambles always use 1 Mbit/s, whatever rate the data frames use. So the
+# share of the handshake grows with the rate.
 
 # %% [markdown]
 # ## Exposed
 # There are two pairs, back to back: n1 sends to n0, and n2 sends to n3. The senders are 200 m apart. Each receiver is
 # 200 m from its own sender and 400 m from the other sender, so the other sender's frame arrives 12 dB weaker. But each
-# sender senses the other, and waits.
+# sender senses the other sender, and waits.
 
 # %%
 exposed_guess = lab.predict(
-    "Two exposed senders, RTS/CTS off: what does one of them get, as a share of a pair alone?",
+    "Two exposed senders, RTS/CTS off: what is the goodput of one sender, divided by that of a pair alone?",
     {"all of it": (0.9, 1.1), "about half": (0.4, 0.6), "less than a fifth": (0.0, 0.2)},
 )
 exposed_guess
 
-# %%
-exposed = run(Experiment(topology="exposed", rts=False, **UDP))
-print(exposed_guess.against(exposed.run["flows"][0]["goodput_bps"] / 1000 / alone[False]))
-lab.flow_bars({"exposed": exposed}, reference=("alone, RTS off", alone[False]))
 
-# %% [markdown]
+# %%
+@exposed_guess.measure
+def two_exposed_senders():
+    exposed = run(Experiment(topology="exposed", rts=False, **UDP))
+    bars = lab.flow_bars({"exposed": exposed}, reference=("alone, RTS off", alone[False]))
+    return exposed.run["flows"][0]["goodput_bps"] / 1000 / alone[False], bars
+
+
+# %% [markdown] tags=["after"]
 # No packet is lost here, so no loss counter shows the problem. The senders waste airtime because they wait. RTS/CTS
 # does not help.
-#
+
+# %% [markdown]
 # ## Move the nodes
-# There are four layouts. *in-line*: each receiver is to the right of its sender. *back-to-back*: the receivers are
-# outside. *facing*: the receivers are between the senders. *shared*: both senders use one receiver in the middle (up to
-# 490 m; beyond that distance it decodes neither sender). For each layout, find the distance at which the pairs stop
-# interfering with each other. Then set the sense range to 250 m. What gets better, and what gets worse?
+# There are four layouts. *in-line*: each receiver is to the right of its sender. *back-to-back*: the senders are
+# between the receivers. *facing*: the receivers are between the senders. *shared*: both senders send to one receiver in
+# the middle. (The figure stops at 490 m in this layout, because the receiver decodes neither sender if they are farther
+# apart.) For each layout, find the distance at which the pairs stop interfering with each other. Then set the sense
+# range to 250 m. What gets better, and what gets worse?
 
 
 # %%
@@ -210,31 +220,33 @@ lab.explore(
     rts=lab.switch("RTS/CTS", start=False),
 )
 
-# %% [markdown]
+# %% [markdown] tags=["after"]
 # At every setting:
 #
-# * Two senders that sense each other share one pair's goodput, evenly or not. (If not: which receiver is nearer to the
-#   other pair's sender?)
+# * Two senders that sense each other share the goodput of one pair. The two shares may be unequal.
+#   (If the shares are unequal, which receiver is nearer to the other pair's sender?)
 # * If no node of one pair senses a node of the other pair, each pair gets its full goodput.
 # * Without RTS/CTS, a link with a hidden terminal keeps less than a fifth of its goodput.
-#
+
+# %% [markdown]
 # Look at these three settings:
 #
 # * *shared*, 310 m, sense range 250 m: the senders are hidden from each other. With 550 m the same senders sense each
 #   other and share the channel.
 # * *in-line*, 310 m, sense range 250 m, RTS off: one pair gets everything, the other pair nothing. n2 is 110 m from the
-#   receiver n1 and out of n0's range: n2 is hidden for one link only. Why does RTS/CTS hardly help? (Whose CTS would n2
-#   have to decode, and when is n2 itself sending?)
+#   receiver n1 and out of the range of the sender n0. So n2 is a hidden terminal for the link n0→n1, but n0 is not
+#   hidden for the link n2→n3. Why does RTS/CTS hardly help? (Whose CTS would n2 have to decode, and when is n2 itself
+#   sending?)
 # * *back-to-back*, 560 m: the senders are beyond the sense range. Both pairs get their full goodput: **spatial reuse**.
 #
 # ## A hidden terminal that does no harm
-# Return to H in figure 1. H is 600 m from E, does not sense E, and may start sending at any time. Let H send to I while
-# E sends to F. At F, H's frames arrive from 400 m and E's from 200 m, so H's frames are 12 dB weaker.
+# Return to node H in figure 1. H is 600 m from E, does not sense E, and may start sending at any time. Let H send to I
+# while E sends to F. At F, H's frames arrive from 400 m and E's from 200 m, so H's frames are 12 dB weaker.
 
 # %%
 H_SENDS = {"topology": "pairs", "topology_options": {"layout": "in-line", "apart": 600.0}}
 h_guess = lab.predict(
-    "H sends to I all the time. E's goodput with RTS/CTS on, as a share of that with RTS/CTS off?",
+    "H sends to I all the time. What is E's goodput with RTS/CTS, divided by E's goodput without RTS/CTS?",
     {
         "more: RTS/CTS protects E's frames": (1.05, 100.0),
         "about the same, less the cost of the handshake": (0.8, 1.05),
@@ -243,17 +255,19 @@ h_guess = lab.predict(
 )
 h_guess
 
+
 # %%
-beside_h = {on: run(Experiment(**H_SENDS, rts=on, **UDP)) for on in (False, True)}
-off, on = (beside_h[rts].run["flows"][0]["goodput_bps"] for rts in (False, True))
-print(h_guess.against(on / off))
-lab.flow_bars(
-    {f"RTS {'on' if on else 'off'}": beside_h[on] for on in beside_h},
-    reference=("alone, RTS off", alone[False]),
-)
+@h_guess.measure
+def beside_h():
+    runs = {f"RTS {name}": run(Experiment(**H_SENDS, rts=name == "on", **UDP)) for name in ("off", "on")}
+    off, on = (result.run["flows"][0]["goodput_bps"] for result in runs.values())
+    return on / off, lab.flow_bars(runs, reference=("alone, RTS off", alone[False]))
+
+
+# %% [markdown] tags=["after"]
+# Without RTS/CTS both pairs get nearly their full goodput: capture saves E's frames. **RTS/CTS starves this link.**
 
 # %% [markdown]
-# Without RTS/CTS both pairs get nearly their full goodput: capture saves E's frames. **RTS/CTS starves this link.**
 # What happens to E's frames at F?
 
 # %%
@@ -264,11 +278,11 @@ lab.fates(*(Experiment(**H_SENDS, rts=on, **UDP) for on in (False, True)), sende
 # keeps the frame that it is receiving.
 #
 # An RTS is short, and F is silent most of the time. So H's frame usually reaches F first, and F locks on to H's frame.
-# With the radio preset `ns2`, a receiver never leaves a frame for a later one, however strong. F decodes some of the
-# RTSs, but F may answer less than a fifth of the RTSs that it decodes. F senses H (400 m) but cannot decode H's frames.
-# In ns-2 a station sends no CTS while the channel is busy, nor during the wait after an undecodable frame (EIFS). The
-# timeline below shows this as ∅C. Without RTS/CTS, F only has to send an ACK, and a station sends an ACK without
-# sensing the channel.
+# With the radio preset `ns2`, a receiver never switches to a later frame, even if the later frame is much stronger. F
+# decodes some of the RTSs, but F may answer less than a fifth of the RTSs that it decodes. F senses H (400 m) but
+# cannot decode H's frames. In ns-2 a station sends no CTS while the channel is busy, nor during the wait after an
+# undecodable frame (EIFS). The timeline below shows this as ∅C. Without RTS/CTS, F answers E's data frame only with an
+# ACK. A station sends an ACK without sensing the channel first, so F is not blocked.
 #
 # The names in the timeline: E is n0, F n1, H n2, I n3.
 
@@ -295,18 +309,18 @@ header = ("radio preset", "RTS off: E→F", "H→I", "RTS on: E→F", "H→I")
 lab.table(header, rows, "kbit/s; one pair alone gets 1681 without RTS/CTS and 1531 with it (ns2).")
 
 # %% [markdown]
-# With three receiver models the same link has three different results:
+# The same link has a different result with each of the three receiver models:
 #
-# * `ns2`: with RTS off E loses next to nothing; RTS on starves E. ns-2.35 itself gives the same result.
-# * `standard`: with RTS off E loses about 30 % (mean of seeds 1 to 10), and RTS on recovers most of that. A receiver
-#   that has locked on to H's frame stays with it until its end, and misses everything that E sends meanwhile. But F may
-#   answer each RTS that it decodes.
-# * `sinr`: H does no harm at all. A frame that is too weak to decode counts as noise here; a receiver does not lock on
-#   to it.
+# * `ns2`: with RTS off, E loses next to nothing. With RTS on, E starves. ns-2.35 itself gives the same result.
+# * `standard`: with RTS off E loses about 30 % (mean of seeds 1 to 10), and RTS on recovers most of that. If F has
+#   locked on to a frame from H, F receives that frame until it ends, and misses everything that E sends meanwhile. But
+#   F may answer each RTS that F decodes.
+# * `sinr`: H does no harm at all. In this model, a frame that is too weak to decode counts as noise, and a receiver
+#   does not lock on to it.
 #
 # So "hidden" is not a property of a place on a map. Whether a node is hidden depends on distance, on power, on which
-# frame a receiver locks on to, and on which stations may answer. Papers that used ns-2 show the first of these three
-# results.
+# frame a receiver locks on to, and on which stations may answer. Papers that used
+# ns-2 show the result of the preset `ns2`.
 
 # %% [markdown]
 # ## Spatial reuse
@@ -316,8 +330,8 @@ reuse = run(Experiment(topology="reuse", rts=False, **UDP))
 lab.flow_bars({"two pairs 1 km apart": reuse}, reference=("alone, RTS off", alone[False]))
 
 # %% [markdown]
-# Spatial reuse is what makes a long chain useful: in figure 1 above, A→B and E→F can send at the same time. At best,
-# every fourth hop of a chain can be active at once. Lab 2 shows what this means for TCP's window.
+# Spatial reuse is what makes a long chain useful: in figure 1 above, A can send to B while E sends to F. At best, every
+# fourth hop of a chain can be active at the same time. Lab 2 shows what this means for TCP's window.
 #
 # ## Capture between hidden senders
 # Two hidden senders are 300 m apart. Move the receiver towards n0. At which distance does the goodput jump, and does
@@ -348,9 +362,11 @@ for shift in (40, 45):
     print(f"shift {shift} m: {near} m against {far} m, {advantage_db(near, far):.1f} dB")
 
 # %% [markdown]
-# Capture does not help everybody: it saves the near sender's frames, and the far sender starves. Fairness needs more
-# than fewer collisions. (With `ns2` and `standard`, without RTS/CTS, the near sender gets less than a fifth up to 40 m,
-# and more than nine tenths from 45 m on, in both directions. The far sender never gets a fifth, with any preset.)
+# Capture saves the near sender's frames, but the far sender starves. Fewer collisions alone do not give fairness.
+# Compare each sender's goodput without RTS/CTS with the goodput of one pair alone. With `ns2` and `standard`, the near
+# sender gets less than a fifth if the shift is 40 m or less, and more than nine tenths if the shift is 45 m or more.
+# The result is the same for a shift to the left and to the right. The far sender never gets a fifth, whatever the
+# preset.
 #
 # ## Why stock wmediumd shows none of this
 # `wmediumd` is the medium that Mininet-WiFi usually uses. It delivers a frame at `max(now, last expiry) + send time`,
@@ -373,16 +389,16 @@ def last_through_ms(arrivals_ms, frame_ms):
 lab.check("lab1.one_queue", last_through_ms)
 
 # %% [markdown]
-# In such a medium every frame waits for all others, no matter where the senders are. The table shows what we measured
-# with wmediumd under Mininet-WiFi, next to PaceLab's results for the same four cases.
+# In such a medium, every frame waits for the frames of all other stations, however far apart the stations are. The
+# table shows what we measured with wmediumd under Mininet-WiFi, next to PaceLab's results for the same four cases.
 
 # %%
 lab.stock_wmediumd()
 
 # %% [markdown]
-# With stock wmediumd, hidden terminals lose nothing (there are no retries at all), and pairs 2 km apart halve each
-# other's goodput. On such a medium a scheme against hidden terminals has nothing to fix, and the following labs would
-# show no effect.
+# With stock wmediumd, hidden terminals lose nothing (no frame is sent a second time), and two pairs 2 km apart halve
+# each other's goodput. On such a medium a scheme against hidden terminals has nothing to fix, and the following labs
+# would show no effect.
 #
 # ## On real hosts
 # This cell runs the hidden pair with real Linux hosts.
@@ -392,16 +408,20 @@ lab.on_real_hosts("lab1.hidden", *(Experiment(topology="hidden", rts=on, **UDP) 
 
 # %% [markdown]
 # ## What you can now say
-# * Two hidden senders together lose more than four fifths of what one alone would carry. RTS/CTS recovers nearly all of
-#   that.
-# * Two exposed senders share what each of them could have. They waste airtime by waiting, and no loss counter shows it.
+
+# %% [markdown] tags=["after"]
+# * Two hidden senders together carry less than a fifth of what one sender alone carries. RTS/CTS recovers nearly all of
+#   the loss.
+# * Two exposed senders share the goodput that each of them could have alone. They waste airtime because they wait, and
+#   no loss counter shows this waste.
 # * RTS/CTS can starve a link that loses next to nothing without it.
 # * Whether a node is hidden also depends on the receiver: the same positions give another answer with another radio
 #   preset.
-#
+
+# %% [markdown]
 # ## Questions to think about
-# 1. With a sense range of 250 m there are more hidden terminals, with 550 m more exposed ones. Which is worse for two
-#    pairs at a random distance? Run the experiment of `draw` in a loop.
+# 1. A sense range of 250 m gives more hidden terminals, and a sense range of 550 m gives more exposed terminals. Which
+#    sense range is worse for two pairs at a random distance? Run the experiment of `draw` in a loop.
 # 2. RTS/CTS silences those neighbours of the receiver that *decode* the CTS (250 m). Assume an interference range of
 #    550 m, as the paper does. Which hidden terminals of figure 1 does a CTS reach?
 # 3. *facing*, 610 m, sense range 550 m: neither sender senses the other, and capture would save every data frame. Yet
@@ -412,12 +432,19 @@ lab.on_real_hosts("lab1.hidden", *(Experiment(topology="hidden", rts=on, **UDP) 
 # symbols of the timeline.
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** Question 1: hidden terminals starve one pair; exposed terminals cost every pair a little. Over
-# the four layouts, 60 to 810 m in steps of 25 m, without RTS: at 250 m a pair gets less than 50 kbit/s in 8 of 124
-# places, at 550 m in none. RTS/CTS fixes all eight, and costs 13 % of the sum at 550 m. Question 2: none. H is 400 m
-# from F; with 550 m of interference range and 250 m of decode range, no CTS reaches H. RTS/CTS fixes the hidden pair of
-# this lab because these two ranges are equal there. Question 3: the receivers, which are 210 m apart. Each receiver's
-# ACK arrives at the other receiver nearly as strong as the data frame that the other receiver expects. *In-line*, 310
-# m, 250 m: n2 does decode n1's CTS while n2 is not sending. But most of n0's RTSs arrive at n1 while n2 is sending, so
-# n1 does not answer. *A hidden terminal that does no harm*: students who answer "more" have learned that RTS/CTS works
-# against hidden terminals. Ask them which station must be able to send for RTS/CTS to work.
+# **For the instructor.** Question 1: hidden terminals starve one pair; exposed terminals cost every pair a little. We
+# ran the four layouts at 60 to 810 m in steps of 25 m, without RTS/CTS. With a sense range of 250 m, one of the pairs
+# gets less than 50 kbit/s in 8 of 124 runs; with a sense range of 550 m, in none. RTS/CTS fixes all eight runs. With a
+# sense range of 550 m, RTS/CTS costs 13 % of the goodput of all pairs together.
+#
+# Question 2: none. H is 400 m from F. With an interference range of 550 m and a decode range of 250 m, no CTS reaches
+# H. RTS/CTS fixes the hidden pair of this lab because these two ranges are equal there.
+#
+# Question 3: the receivers are also sending, and they are 210 m apart. The ACK of one receiver arrives at the other
+# receiver nearly as strong as the data frame that the other receiver is waiting for.
+#
+# *In-line*, 310 m, 250 m: n2 does decode n1's CTS while n2 is not sending. But most of n0's RTSs arrive at n1 while n2
+# is sending, so n1 does not answer.
+#
+# *A hidden terminal that does no harm*: students who answer "more" have learned that RTS/CTS works against hidden
+# terminals. Ask these students which station must be free to send so that RTS/CTS can work.

@@ -2,8 +2,8 @@
 # # Lab 2: TCP's window over a chain
 #
 # **You will be able to** derive the best window W\* of a chain from the interference between its hops; measure W\*;
-# show that TCP's window grows far beyond W\* and what that costs; and show that a chain loses packets although no queue
-# is full.
+# show that TCP's window grows far beyond W\*, and how much goodput the large window costs; and show that a chain loses
+# packets although no queue is full.
 #
 # **You need** lab 1. **Time:** 90 minutes (about one minute of computing).
 #
@@ -30,10 +30,11 @@ lab.back_ends()
 
 # %% [markdown]
 # ## Theory: how many packets can be in flight?
-# In the wired Internet the best window is rate times round-trip time: as much data as fits into the path. Between two
-# 802.11 nodes only one packet is in flight at a time, at any rate and distance, because the sender finishes RTS, CTS,
-# data and ACK before it sends the next packet. Hops that are close together must also take turns. In figure 1 of the
-# paper (lab 1), A→B and E→F can send at the same time: every fourth hop.
+# In the wired Internet the best window is the rate times the round-trip time, which is the amount of data that fits
+# into the path. Between two 802.11 nodes only one packet is in flight at a time, whatever the rate and the distance,
+# because the sender finishes RTS, CTS, data and ACK before it sends the next packet. Hops that are close together must
+# also take turns. In figure 1 of the paper (lab 1), A can send to B while E sends to F, so every fourth hop can be
+# busy.
 #
 # ### Exercise: how many hops can be busy at once?
 
@@ -49,10 +50,6 @@ def busy_at_once(hops, every):
 lab.check("lab2.busy_at_once", busy_at_once)
 
 # %% [markdown]
-# More packets than that do not help: they wait in a queue or compete for the channel. So the paper's rule is
-# **W\* = h/4**. Its simulations find one or two packets more on short chains, because packets do not spread evenly over
-# the nodes.
-#
 # ## Predict: the best window of 7 hops
 
 # %%
@@ -66,6 +63,23 @@ window_guess = lab.predict(
     },
 )
 window_guess
+
+# %% [markdown]
+# ### Exercise: read W* off a curve
+# The maximum is flat, so the highest single point depends on chance. Take the smallest window whose goodput is within
+# 1 % of the best.
+
+
+# %%
+def best_window(goodput_kbps):
+    """`goodput_kbps`: window -> goodput."""
+    # BEGIN SOLUTION
+    best = max(goodput_kbps.values())
+    return min(window for window, goodput in goodput_kbps.items() if goodput >= 0.99 * best)
+    # END SOLUTION
+
+
+lab.check("lab2.best_window", best_window)
 
 # %% [markdown]
 # ### The paper's figure 2a, from our data
@@ -83,39 +97,31 @@ def curve(hops, payload=1460, seeds=(1, 2), seconds=60, windows=WINDOWS, **more)
     return goodput
 
 
-sizes = {f"{payload} bytes": curve(7, payload) for payload in (576, 1000, 1460)}
-values = {name: list(goodput.values()) for name, goodput in sizes.items()}
-lab.curves(WINDOWS, values, xlabel="advertised window (packets)", ylabel="goodput (kbit/s)", marks=[7 / 4])
+# %%
+@window_guess.measure
+def seven_hops():
+    sizes = {f"{payload} bytes": curve(7, payload) for payload in (576, 1000, 1460)}
+    values = {name: list(goodput.values()) for name, goodput in sizes.items()}
+    axes = {"xlabel": "advertised window (packets)", "ylabel": "goodput (kbit/s)"}
+    seven = sizes["1460 bytes"]
+    lost = f"Lost at window 32: {100 * (1 - seven[32] / max(seven.values())):.1f} %"
+    return best_window(seven), lost, lab.curves(WINDOWS, values, **axes, marks=[7 / 4])
 
-# %% [markdown]
-# The dotted line is h/4. The curves rise, have their maximum at three packets at every size, and fall by 5 to 7 % up to
-# a window of 32. The paper finds the same: W\* around 3 at 576, 1000 and 1460 bytes, and a loss of about 4 %.
+
+# %% [markdown] tags=["after"]
+# If more packets are in flight than hops can be busy, the additional packets wait in a queue or compete for the
+# channel. So the paper's rule is **W\* = h/4**. The paper's simulations find one or two packets more on short chains,
+# because packets do not spread evenly over the nodes.
 #
-# ### Exercise: read W* off a curve
-# The maximum is flat, so the highest single point depends on chance. Take the smallest window whose goodput is within
-# 1 % of the best.
-
-
-# %%
-def best_window(goodput_kbps):
-    """`goodput_kbps`: window -> goodput."""
-    # BEGIN SOLUTION
-    best = max(goodput_kbps.values())
-    return min(window for window, goodput in goodput_kbps.items() if goodput >= 0.99 * best)
-    # END SOLUTION
-
-
-lab.check("lab2.best_window", best_window)
-
-# %%
-seven = sizes["1460 bytes"]
-print(f"lost at window 32: {100 * (1 - seven[32] / max(seven.values())):.1f} %")
-window_guess.against(best_window(seven))
+# The dotted line is h/4. For each packet size, the goodput is highest at a window of three packets. At a window of 32
+# packets, the goodput is 5 to 7 % below that maximum. The paper reports nearly the same: W\* is around 3 at 576, 1000
+# and 1460 bytes, and the loss is about 4 %.
 
 # %% [markdown]
 # ### W\* against the length of the chain (figure 2c)
-# The next cell reads W\* off five curves for each length, one per seed, and tries every window from 1 to 16. It shows
-# the mean and the 95 % interval of these five values (t = 2.776, as in lab 0).
+# For each length of the chain, the next cell measures five curves, one per seed, with every window from 1 to 16. The
+# cell reads W\* off each curve. The figure shows the mean and the 95 % interval of these five values (t = 2.776, as in
+# lab 0).
 
 # %%
 lengths = [4, 7, 10, 13, 16, 20, 24]
@@ -146,7 +152,7 @@ lab.curves(lengths, lines, xlabel="hops", ylabel="window (packets)")
 # paper, one or two), and the seeds differ by one packet at most. At 20 and 24 hops, the mean of W\* is about four
 # packets above h/4, but the seeds differ by five packets or more: the curve is so flat that chance decides which window
 # is within 1 % of the best. Do not trust a single seed there. At 4 hops a window of one packet is best in our runs; the
-# paper does not show this. `pacelab claims` has longer runs and the verdict ("not reproduced" for 24 and 48 hops).
+# paper does not show this. `pacelab claims` uses longer runs; its verdict for 24 and 48 hops is "not reproduced".
 #
 # ## Explore
 
@@ -168,20 +174,23 @@ lab.explore(
     routing=lab.choice("routing", ["static", "aodv"]),
 )
 
+# %% [markdown] tags=["after"]
+# Set *routing* to `aodv` and *hops* to 7. With static routes, a large window costs a few per cent of the goodput. With
+# AODV, a large window costs about half of the goodput (mean of ten seeds of a minute each). The figure shows one seed
+# of 15 s, so it varies much more: depending on payload and queue, the loss lies between next to nothing and nine
+# tenths. When the link layer gives up a packet, AODV assumes that the link is broken. AODV then searches for a new
+# route and finds the old route again. Many losses that papers report for large windows are due to this behaviour of
+# AODV.
+#
+# Three statements hold at all settings of the sliders. With static routes, take the smallest window in the figure that
+# is at least h/4 + 1: its goodput is at least nine tenths of the best goodput. With static routes and a queue of 10
+# packets or more, a window of 32 loses less than a fifth of the best goodput. With AODV, 6 hops or more and a queue of
+# 10 packets or more, a window of 32 loses more than a tenth of the best goodput.
+
 # %% [markdown]
-# Set *routing* to `aodv` and *hops* to 7. With a large window static routes lose a few per cent; AODV loses about half,
-# over ten seeds of a minute each. (One seed of 15 s, as drawn here, loses anything from next to nothing to nine tenths,
-# depending on payload and queue.) When the link layer gives up a packet, AODV assumes that the link is broken. AODV
-# then searches for a new route and finds the old route again. Many of the losses that papers report for large windows
-# depend on this behaviour.
-#
-# At every setting with static routes, the first window in the figure that is at least h/4 + 1 carries within a tenth of
-# the best goodput. With a queue of 10 packets or more, a window of 32 loses less than a fifth. With AODV, such a queue
-# and 6 hops or more, a window of 32 loses more than a tenth.
-#
 # ## What window does TCP choose?
 # The advertised window is only an upper limit. Table 2 of the paper shows an average window of 9.6 packets at a limit
-# of 32. That is more than four times W\* (the paper uses W\* ≈ 2 there).
+# of 32. The paper takes W\* ≈ 2 for this chain, so the average window is more than four times W\*.
 
 # %%
 rows = []
@@ -194,8 +203,7 @@ lab.table(
 )
 
 # %% [markdown]
-# TCP does not stay at W\*, because no signal tells TCP to stop there: beyond W\* goodput hardly falls, and losses are
-# rare.
+# TCP does not stay at W\*, because no signal tells TCP to stop. Beyond W\*, goodput hardly falls, and losses are rare.
 #
 # ## Loss without overflow
 # Where are these packets lost? In the Internet a packet is lost at a full queue. Predict what happens on a chain.
@@ -207,20 +215,25 @@ queue_guess = lab.predict(
 )
 queue_guess
 
+
 # %%
-result = run(chain(8, window_pkts=32, duration_s=300))
-drops = result.run["drops"]
-longest = max(node["queue_max_pkts"] for node in result.run["nodes"])
-print({cause: number for cause, number in drops.items() if number}, f"longest queue: {longest} packets")
-queue_guess.against(drops["queue"] / sum(drops.values()))
+@queue_guess.measure
+def lost_at_a_full_queue():
+    found = run(chain(8, window_pkts=32, duration_s=300)).run
+    drops, longest = found["drops"], max(node["queue_max_pkts"] for node in found["nodes"])
+    causes = ", ".join(f"{number} {cause}" for cause, number in drops.items() if number)
+    return drops["queue"] / sum(drops.values()), f"Lost: {causes}. Longest queue: {longest} packets."
+
+
+# %% [markdown] tags=["after"]
+# All drops are `mac-rts`: a node sent its RTS seven times and got no CTS, because the receiver was within range of
+# another sender and could not answer. The paper reports the same kind of loss: 165 drops in 300 s, all by contention
+# and none by overflow.
 
 # %% [markdown]
-# All drops are `mac-rts`: a node sent its RTS seven times and got no CTS, because the receiver was within range of
-# another sender and could not answer. The paper counts the same: 165 drops in 300 s, all by contention, none by
-# overflow.
-#
 # ### Exercise: from failed RTSs to lost packets
-# Assume that an RTS fails with probability H, independently each time. A node gives up a packet after 7 failures.
+# Assume that an RTS fails with probability H, independently of the RTSs before it. A node gives up a packet after 7
+# failures.
 
 
 # %%
@@ -250,9 +263,9 @@ lab.table(
 # %% [markdown]
 # The model is right as long as hardly any packets are lost. At large windows its result is several times too low. The
 # model uses the *mean* failure probability as if every attempt were independent. But if a receiver cannot answer, a
-# long data frame two hops away is blocking it, and the next attempt fails for the same reason. Also, some nodes suffer
-# more than others. The paper's model (its equations 1 to 4) has the same weakness; `pacelab claims` shows how large the
-# error is.
+# long data frame two hops away is blocking the receiver, and the next attempt fails for the same reason. Also, RTSs
+# fail more often at some nodes than at others. The paper's model (its equations 1 to 4) has the same weakness;
+# `pacelab claims` shows how large the error is.
 #
 # ### The paper's figure 10a, from our data
 # Overflow matters only with very small queues.
@@ -271,7 +284,7 @@ lab.curves(queues, causes, xlabel="interface queue (packets)", ylabel="packets l
 
 # %% [markdown]
 # In the paper the two curves cross at about 10 packets; here they cross between 5 and 6, because our flow loses more
-# packets to contention. The shape is the same as in the paper.
+# packets to contention. The curves have the same shape as in the paper.
 #
 # ## On real hosts
 
@@ -280,14 +293,18 @@ lab.on_real_hosts("lab2.window", *(chain(4, window_pkts=window, duration_s=20) f
 
 # %% [markdown]
 # ## What you can now say
-# * Over 7 hops TCP is at its best with three packets in flight, at every packet size. More packets only interfere with
-#   each other.
-# * Over static routes a large window costs a few per cent; with AODV it costs about half.
+
+# %% [markdown] tags=["after"]
+# * Over 7 hops, TCP has its highest goodput with three packets in flight, whatever the packet size. Additional packets
+#   only interfere with each other.
+# * With static routes, a large window costs a few per cent of the goodput; with AODV, a large window costs about half.
 # * A chain loses packets although no queue is full: the receiver of an RTS could not answer.
-#
+
+# %% [markdown]
 # ## Questions to think about
-# 1. Is W\* the same at 11 Mbit/s? What should the rate change, according to the theory above, and what does it change?
-# 2. Two flows share the chain (`direction="mixed"` needs a wired end). What is the best window for each?
+# 1. According to the theory above, does W\* depend on the rate? Measure W\* at 11 Mbit/s. Which part of the curve
+#    changes?
+# 2. Let two flows share the chain (`direction="mixed"`, which needs a wired end). What is the best window of each flow?
 #
 # **Further reading.** Z. Fu, H. Luo, P. Zerfos, S. Lu, L. Zhang, M. Gerla: *The Impact of Multihop Wireless Channel on
 # TCP Performance*, IEEE Transactions on Mobile Computing 4 (2005). J. Li et al.: *Capacity of Ad Hoc Wireless
@@ -295,7 +312,10 @@ lab.on_real_hosts("lab2.window", *(chain(4, window_pkts=window, duration_s=20) f
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** Question 1: the derivation does not depend on the rate. W\* stays the same; only the height of
-# the curve changes. Question 2, behind three wired links (`direction="mixed"`): each of two flows is at its best with
-# about half of the window that a single flow needs, 4 packets against 8. The number of packets in flight is limited per
-# path, not per flow. With static routes goodput falls only a little beyond W\*. This surprises students who read the
-# paper first. Ask them which settings of the paper are unknown (above all its routing), then look at AODV.
+# the curve changes.
+#
+# Question 2: with three wired links behind the chain, a single flow is best with a window of 8 packets, and each of two
+# flows is best with a window of 4 packets. The number of packets in flight is limited per path, not per flow.
+#
+# With static routes, goodput falls only a little beyond W\*. This surprises students who read the paper first. Ask
+# these students which settings of the paper are unknown (above all its routing), and then show them AODV.

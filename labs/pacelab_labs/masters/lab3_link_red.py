@@ -111,17 +111,24 @@ def row(name, result):
     return name, flow["goodput_bps"] / 1000, flow["cwnd_mean_pkts"], near, flow["timeouts"], lost
 
 
-print(guess.against(runs["lred"].goodput_bps / runs["newreno"].goodput_bps))
 header = ("7 hops", "kbit/s", "mean window", "time at 2 to 4", "timeouts", "contention drops")
-lab.table(header, [row(name, result) for name, result in runs.items()], "100 s, seed 1, static routes.")
 
-# %% [markdown]
+
+@guess.measure
+def dropping():
+    rows = [row(name, result) for name, result in runs.items()]
+    table = lab.table(header, rows, "100 s, seed 1, static routes.")
+    return runs["lred"].goodput_bps / runs["newreno"].goodput_bps, table
+
+
+# %% [markdown] tags=["after"]
 # Contention drops are halved, and the window is smaller, as the paper says. But goodput does not grow: early drops cost
 # TCP more than they save. TCP repairs most of these drops by duplicate ACKs. But at a window of three packets there are
 # often too few duplicate ACKs, so TCP waits for its retransmission timer, which is one second here. With Link RED, TCP
 # times out at least twice as often as plain NewReno. **Marking** tells TCP the same without losing a packet: no
 # timeouts, the window at its best, and a small gain.
-#
+
+# %% [markdown]
 # ## Adaptive pacing
 # After a frame, a node waits until its neighbour has had time to forward the frame. So the node waits one packet time
 # longer than its backoff. This coordinates two hops instead of one.
@@ -158,11 +165,12 @@ lab.explore(
     window=lab.choice("advertised window (packets)", [2, 3, 4, 8, 32], start=32),
 )
 
-# %% [markdown]
+# %% [markdown] tags=["after"]
 # At every setting with static routes, no scheme gains more than 15 %, and dropping gains nothing. Where NewReno loses
 # ten packets or more to contention, each of the four schemes loses fewer. With AODV a single run of 40 s may show
 # almost any gain or loss: repeat the run with other seeds before you believe it.
-#
+
+# %% [markdown]
 # ### The paper's figure 9, from our data
 # The figure shows goodput against the length of the chain, with the radio model that the authors used. Their ns-2
 # version of 2001 had other frame formats and other waiting times than later versions. The paper reports gains of 10 to
@@ -233,12 +241,15 @@ lab.on_real_hosts("lab3.lred", *(chain(4, scheme=scheme, duration_s=20) for sche
 
 # %% [markdown]
 # ## What you can now say
+
+# %% [markdown] tags=["after"]
 # * Link RED halves the contention drops, and still TCP is slower: early drops at small windows cause timeouts, at least
 #   twice as many as NewReno has.
 # * Marking gives TCP the same signal without a loss: no timeout, and no goodput lost at 7 hops.
 # * A scheme against contention drops gains much where each drop breaks a route, and little where drops break no route.
 #   A published gain is a gain over one routing protocol.
-#
+
+# %% [markdown]
 # ## Questions to think about
 # 1. Change `MyLinkRed` so that only the first node drops packets. Does that help on long chains, and why?
 # 2. Link RED also drops TCP's ACKs. What does the loss of an ACK tell the sender?

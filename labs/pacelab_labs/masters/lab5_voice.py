@@ -97,15 +97,19 @@ voice_guess = lab.predict(
 )
 voice_guess
 
-# %%
-mixed = run(string(5, 3))
-print(voice_guess.against(worst(mixed)))
-lab.call_picture({"newreno": mixed})
 
-# %% [markdown]
+# %%
+@voice_guess.measure
+def calls_beside_tcp():
+    mixed = run(string(5, 3))
+    return worst(mixed), lab.call_picture({"newreno": mixed})
+
+
+# %% [markdown] tags=["after"]
 # TCP takes all capacity that it can get. It fills the queues, and its large frames occupy the channel around the calls'
 # receivers. The calls cannot slow down.
-#
+
+# %% [markdown]
 # ## The candidates
 # ### Other TCP variants (the paper's figure 5, from our data)
 
@@ -131,16 +135,22 @@ priority_guess = lab.predict(
 priority_guess
 
 # %%
-queues = {scheme: run(string(5, 3, scheme=scheme)) for scheme in ("newreno", "priority", "edca")}
-print(priority_guess.against(queues["priority"].run["totals"]["calls_acceptable"]))
-lab.call_picture(queues)
+queues = {}
 
-# %% [markdown]
+
+@priority_guess.measure
+def voice_first():
+    queues.update({scheme: run(string(5, 3, scheme=scheme)) for scheme in ("newreno", "priority", "edca")})
+    return queues["priority"].run["totals"]["calls_acceptable"], lab.call_picture(queues)
+
+
+# %% [markdown] tags=["after"]
 # A queue can only reorder its *own* packets. But a call's packet is destroyed by a TCP frame two hops away, from a node
 # that does not know of the call. The paper finds priority useless beyond two hops; our priority queue does a little
 # better, but not well enough. 802.11e gives voice a shorter backoff but does not reduce the number of hidden terminals:
 # here the calls collapse and TCP gains. Look at `queues["edca"].run["drops"]` and each node's `retries` for the reason.
-#
+
+# %% [markdown]
 # ### Policing at the gateway
 # TCP's packets pass through the gateway, so the gateway can limit TCP, either by a small advertised window or by
 # pacing.
@@ -228,11 +238,12 @@ lab.explore(
     scheme=lab.choice("scheme", ["vagp", "newreno", "tcp-gap", "priority", "edca"]),
 )
 
-# %% [markdown]
+# %% [markdown] tags=["after"]
 # At every setting: on one hop priority, 802.11e and TCP-GAP keep every call at 3.6 or better. On more hops, 802.11e
 # leaves some call below 2.5, and NewReno leaves some call below 3.6 if there are three TCP flows or more. Twelve calls
 # on 4 hops are too many for any of the schemes: the calls alone exceed the capacity.
-#
+
+# %% [markdown]
 # ## On real hosts
 
 # %%
@@ -241,12 +252,15 @@ lab.on_real_hosts("lab5.voice", real, real.vary(scheme="vagp"))
 
 # %% [markdown]
 # ## What you can now say
+
+# %% [markdown] tags=["after"]
 # * Ten calls fit on four hops, and with twelve no call is usable: the number of packets fills the channel, not their
 #   bytes.
 # * None of the six TCP variants protects the calls next to it: the worst call stays below 3.6.
 # * Priority in the queues cannot stop a frame from a node that does not know of the call. Less TCP at the gateway
 #   protects the calls, and VAGP finds out how much less.
-#
+
+# %% [markdown]
 # ## Questions to think about
 # 1. A fixed pace of 500 kbit/s protected the calls above and gave TCP more than VAGP did. So what is VAGP good for?
 #    Change the number of calls and hops, and try the same 500 kbit/s.

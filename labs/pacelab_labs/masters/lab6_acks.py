@@ -113,16 +113,23 @@ policies = {
     "one for two": {"ack": "delayed"},
     "suppressed": {"scheme": "ack-suppression"},
 }
-upstream = {name: [total(count, "up", **policy) for count in counts] for name, policy in policies.items()}
-print(guess.against(upstream["suppressed"][-1] / upstream["an ACK each"][-1] - 1))
-lab.curves(counts, upstream, xlabel="stations, upstream", ylabel="goodput, all (kbit/s)")
 
-# %% [markdown]
+
+# %%
+@guess.measure
+def many_senders():
+    lines = {name: [total(count, "up", **policy) for count in counts] for name, policy in policies.items()}
+    picture = lab.curves(counts, lines, xlabel="stations, upstream", ylabel="goodput, all (kbit/s)")
+    return lines["suppressed"][-1] / lines["an ACK each"][-1] - 1, picture
+
+
+# %% [markdown] tags=["after"]
 # With many senders the gain is less than half of the gain with one. The access point must send all ACKs, but it gets
 # only one of eleven shares of the channel. So its queue overflows. A dropped ACK uses no airtime, and ACKs are
 # cumulative, so the next ACK replaces the dropped one. In effect, the channel has already delayed the ACKs. (Claim
 # `le-fig6`: the mean gain over 1 to 10 stations is 32 %, whereas the paper reports about 50 %.)
-#
+
+# %% [markdown]
 # ## Explore
 
 
@@ -140,9 +147,10 @@ lab.explore(
     policy=lab.choice("ACKs", [*policies, "1 to 4, dynamic"]),
 )
 
-# %% [markdown]
+# %% [markdown] tags=["after"]
 # At every setting, one ACK for each segment gives the lowest goodput, and suppressed ACKs give the highest.
-#
+
+# %% [markdown]
 # ## Do simulations tell the truth?
 # [Lee 2012] implemented schemes that had looked good in simulations in a real indoor mesh, and compared them with TCP
 # Tahoe. He found three results:
@@ -278,13 +286,16 @@ lab.on_real_hosts("lab6.acks", real.vary(ack="every"), real.vary(ack="delayed"))
 
 # %% [markdown]
 # ## What you can now say
+
+# %% [markdown] tags=["after"]
 # * In a cell with one station, TCP's ACKs cost a third of the airtime: without ACKs the cell carries about half as much
 #   again.
 # * With ten stations that send, suppressing ACKs gains less than half of that: the channel has already delayed the
 #   ACKs.
 # * "Delayed ACKs gain" holds on this chain with seven attempts per frame, and the opposite holds with one attempt.
 #   Always report the number of MAC retries with such a result.
-#
+
+# %% [markdown]
 # ## Questions to think about
 # 1. ACK suppression works over one wireless hop. What would a relay have to guarantee so that it works over two hops?
 # 2. Which measurement in Lee's building would tell the three explanations apart?

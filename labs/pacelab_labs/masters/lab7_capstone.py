@@ -56,7 +56,7 @@ class OnePerRoundTrip(Pacer):
         self.interval_s = sample.rtt_s
 
 
-nothing, slow = lab.score(Nothing), lab.score(OnePerRoundTrip)
+nothing = lab.score(Nothing)
 nothing
 
 # %%
@@ -70,9 +70,13 @@ guess = lab.predict(
 )
 guess
 
+
 # %%
-print(guess.against(slow.points - nothing.points))
-slow
+@guess.measure
+def one_per_round_trip():
+    slow = lab.score(OnePerRoundTrip)
+    return slow.points - nothing.points, slow
+
 
 # %% [markdown]
 # ## Your pacer
@@ -156,12 +160,15 @@ lab.on_real_hosts("lab7.pacing", real, real.vary(scheme="tcp-gap-nogc"))
 
 # %% [markdown]
 # ## What you can now say
+
+# %% [markdown] tags=["after"]
 # * Waiting gains points, and waiting too long loses points. One packet per round trip is ahead of doing nothing on the
 #   practice set; one packet per second is far behind.
 # * On each network of the figure above, the sample solution keeps nine tenths of NewReno's goodput or more.
 # * A score holds for the networks on which it was measured. Name these networks, and score on others before you believe
 #   a lead.
-#
+
+# %% [markdown]
 # ## Hand in
 # Hand in two things. The first is a file with your class and everything that it needs, or this notebook (`pacelab
 # check` tries it). The second is one page: what you tried, what you measured (with seeds and intervals), and what you

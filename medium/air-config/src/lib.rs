@@ -87,6 +87,9 @@ pub enum Headers {
 pub enum Routing {
     Static,
     Aodv,
+    /// As in ns-2.1b8a of 2001.
+    #[serde(rename = "aodv-2001")]
+    AodvOf2001,
 }
 
 /// A node; wireless ones have a position.

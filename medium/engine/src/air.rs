@@ -6,6 +6,7 @@ use std::sync::Arc;
 use pacelab_air_config::{Category, Radio};
 
 use crate::access::{Backoff, Contention, ExtraBackoff, FrameInService};
+use crate::error_model::success_alone;
 use crate::event_queue::{EventQueue, NEVER, Ns};
 use crate::frame::Packet;
 use crate::ids::{IdVec, PacketId, StationId};
@@ -17,6 +18,7 @@ use crate::station::{Counters, Phase, Station};
 use crate::trace::{SentFrame, TraceEvent, TraceRecord, Tracer};
 
 const FADING_STREAM: u64 = 4 << 32;
+const OFF_CHANNEL_STREAM: u64 = 6 << 32;
 
 /// Configuration of an air.
 #[derive(Clone, Debug)]
@@ -124,6 +126,8 @@ pub struct Air {
     pub(crate) phys_differ: bool,
     /// Random numbers for links that fade.
     pub(crate) fading: Stream,
+    /// Random numbers for copies on other channels: they do not change the other draws.
+    pub(crate) off_channel: Stream,
     /// Categories whose packet in service is done. The next packet is taken when the caller has seen the MAC event,
     /// because the caller may first recall packets that wait for a broken link.
     pub(crate) refills: Vec<(StationId, usize)>,
@@ -158,6 +162,7 @@ impl Air {
             overhears: rules.overlap == Overlap::PairwiseFirstLock && rules.eifs_as_nav && !config.trace,
             phys_differ: false,
             fading: Stream::new(config.seed, FADING_STREAM),
+            off_channel: Stream::new(config.seed, OFF_CHANNEL_STREAM),
             refills: Vec::new(),
             steps: 0,
             config,
@@ -458,6 +463,20 @@ impl Air {
                 self.rows[other].replace(id, link);
             }
         }
+    }
+
+    /// Stations on other channels that would decode a frame of `from` if it met no other frame, and the received powers.
+    /// Fading is not drawn for these copies.
+    pub fn decoded_off_channel(&mut self, from: StationId, packet: &Packet) -> Vec<(StationId, f64)> {
+        if self.channels.iter().all(|&channel| channel == 0 || channel == self.channels[from]) {
+            return Vec::new();
+        }
+        let (bytes, rate_bps) = (packet.bytes + self.rules.overhead_bytes, self.first_rate_bps(from, packet));
+        let mut links = self.config.links_from(from);
+        links.retain(|link| link.decodable && !hears(&self.channels, from, link.to));
+        let (rules, random) = (self.stations[from].rules.clone(), &mut self.off_channel);
+        links.retain(|link| random.unit() < (1.0 - link.loss) * success_alone(&rules, rate_bps, link.power_w, bytes));
+        links.into_iter().map(|link| (link.to, link.power_w)).collect()
     }
 
     /// The links from a station to those that hear its channel.

@@ -9,7 +9,7 @@ use pacelab_air_config::{PhyKind, Propagation};
 use crate::air::{Air, contentions};
 use crate::event_queue::{NEVER, Ns};
 use crate::frame::{Kind, Packet};
-use crate::ids::{IdVec, StationId};
+use crate::ids::{IdVec, PacketId, StationId};
 use crate::propagation::{Link, replace_link};
 use crate::rules::Rules;
 use crate::station::Station;
@@ -74,6 +74,16 @@ impl Air {
             category.contention = contention;
         }
         self.reschedule(id);
+    }
+
+    /// Rate in bit/s of the present attempt of a packet, and whether its data frame was sent before. None if the packet is
+    /// not in service at the station, as a broadcast that is over.
+    pub fn attempt(&self, id: StationId, packet: PacketId) -> Option<(u32, bool)> {
+        self.stations[id].categories.iter().find_map(|category| {
+            let frame = category.in_service.filter(|frame| frame.packet.id == packet)?;
+            let failed = if frame.uses_rts { category.long_retries } else { category.short_retries };
+            Some((frame.rate_bps, failed > 0))
+        })
     }
 
     /// Position of a station in m.

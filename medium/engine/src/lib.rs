@@ -15,6 +15,7 @@
 mod access;
 mod air;
 mod control;
+mod error_model;
 mod event_queue;
 mod exchange;
 mod frame;

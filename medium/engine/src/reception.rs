@@ -1,14 +1,11 @@
 //! Reception: which frame a station locks on, what collides, what is captured, and what the end of a frame means for
-//! NAV and EIFS. Also the error model: the probability that bits survive at a ratio of signal to interference and
-//! noise.
-
-use pacelab_air_config::DSSS_RATES_BPS;
+//! NAV and EIFS.
 
 use crate::air::Air;
+use crate::error_model::log_success;
 use crate::event_queue::{Ns, SAME_MOMENT_NS};
 use crate::frame::{Arrival, Header};
 use crate::ids::StationId;
-use crate::phy::{DSSS_BANDWIDTH_HZ, Modulation, Phy};
 use crate::rules::{Overlap, Rules};
 use crate::station::{Lock, Station};
 use crate::trace::TraceEvent;
@@ -268,117 +265,72 @@ fn judge(station: &mut Station, rules: &Rules, until: Ns) {
     station.lock = Some(lock);
 }
 
-// The error model.
-//
-// DSSS and CCK: differential BPSK and QPSK in closed form, CCK by fitted curves. OFDM: the NIST model, the union
-// bound of the K = 7 convolutional code with hard decisions over the constellation's bit error rate.
-// Source: G. Pei and T. Henderson, "Validation of ns-3 802.11b PHY model" (2009) and "Validation of OFDM error rate
-// model in ns-3" (2010); distance spectra: P. Frenger et al., IEEE Commun. Lett. 3(11), 1999.
-
-/// The fitted CCK curves hold between these ratios. Above, all bits survive; below, the frame is lost.
-const CCK_PERFECT: f64 = 10.0;
-const CCK_IMPOSSIBLE: f64 = 0.1;
-
-/// Logarithm for a bit error rate of 1/2, at which nothing is received.
-const LOST: f64 = -1e6;
-
-/// Natural logarithm of the probability that `bits` bits at `rate_bps` survive at this power ratio.
-fn log_success(phy: &Phy, rate_bps: u32, sinr: f64, bits: f64) -> f64 {
-    let error = match phy.modulation {
-        Modulation::Dsss { .. } => dsss_bit_error(rate_bps, sinr),
-        Modulation::DsssAndOfdm if DSSS_RATES_BPS.contains(&rate_bps) => dsss_bit_error(rate_bps, sinr),
-        _ => ofdm_bit_error(rate_bps, sinr),
-    };
-    if error >= 0.5 { LOST } else { bits * libm::log1p(-error) }
-}
-
-fn dsss_bit_error(rate_bps: u32, sinr: f64) -> f64 {
-    match rate_bps {
-        1_000_000 => 0.5 * libm::exp(-sinr * DSSS_BANDWIDTH_HZ / 1.0e6),
-        2_000_000 => dqpsk_bit_error(sinr * DSSS_BANDWIDTH_HZ / 2.0e6),
-        _ if sinr > CCK_PERFECT => 0.0,
-        _ if sinr < CCK_IMPOSSIBLE => 0.5,
-        5_500_000 => 0.536_816_343_4 * libm::exp(-libm::pow((sinr - 0.003_309_243) / 0.416_543_723_6, 1.028_898_143)),
-        _ => {
-            let above = (0.007_905_674_23 * sinr - 0.183_974_493_99) * sinr + 1.074_068_946_87;
-            let below = ((sinr + 1.052_331_690_45) * sinr + 0.305_522_987_46) * sinr + 2.203_271_512_87;
-            (above / below).max(0.0)
-        }
-    }
-}
-
-fn dqpsk_bit_error(ebn0: f64) -> f64 {
-    let root2 = std::f64::consts::SQRT_2;
-    let scale = (root2 + 1.0) / libm::sqrt(8.0 * std::f64::consts::PI * root2);
-    (scale / libm::sqrt(ebn0) * libm::exp(-(2.0 - root2) * ebn0)).min(0.5)
-}
-
-/// Distance spectra of code rates 1/2, 2/3 and 3/4: first exponent of D, step between exponents, and weights.
-const HALF: (u32, u32, &[f64]) =
-    (10, 2, &[36.0, 211.0, 1404.0, 11_633.0, 77_433.0, 502_690.0, 3_322_763.0, 21_292_910.0, 134_365_911.0]);
-const TWO_THIRDS: (u32, u32, &[f64]) =
-    (6, 1, &[3.0, 70.0, 285.0, 1_276.0, 6_160.0, 27_128.0, 117_019.0, 498_860.0, 2_103_891.0, 8_784_123.0]);
-const THREE_QUARTERS: (u32, u32, &[f64]) = (
-    5,
-    1,
-    &[42.0, 201.0, 1_492.0, 10_469.0, 62_935.0, 379_644.0, 2_253_373.0, 13_073_811.0, 75_152_755.0, 428_005_675.0],
-);
-
-fn ofdm_bit_error(rate_bps: u32, sinr: f64) -> f64 {
-    let (share, energy, (first, step, weights), info_bits) = match rate_bps {
-        6_000_000 => (1.0, 1.0, HALF, 1.0),
-        9_000_000 => (1.0, 1.0, THREE_QUARTERS, 3.0),
-        12_000_000 => (1.0, 2.0, HALF, 1.0),
-        18_000_000 => (1.0, 2.0, THREE_QUARTERS, 3.0),
-        24_000_000 => (0.75, 10.0, HALF, 1.0),
-        36_000_000 => (0.75, 10.0, THREE_QUARTERS, 3.0),
-        48_000_000 => (7.0 / 12.0, 42.0, TWO_THIRDS, 2.0),
-        _ => (7.0 / 12.0, 42.0, THREE_QUARTERS, 3.0),
-    };
-    let raw = share * 0.5 * libm::erfc(libm::sqrt(sinr / energy));
-    let d = libm::sqrt(4.0 * raw * (1.0 - raw));
-    let mut power = libm::pow(d, f64::from(first));
-    let d_step = libm::pow(d, f64::from(step));
-    let mut sum = 0.0;
-    for weight in weights {
-        sum += weight * power;
-        power *= d_step;
-    }
-    (sum / (2.0 * info_bits)).min(0.5)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::air::contentions;
+    use crate::frame::Kind;
+    use crate::ids::PacketId;
+    use crate::phy::Phy;
+    use crate::random::Stream;
 
-    fn frame_success(phy: &Phy, rate_bps: u32, snr_db: f64, bytes: f64) -> f64 {
-        libm::exp(log_success(phy, rate_bps, libm::pow(10.0, snr_db / 10.0), bytes * 8.0))
-    }
+    const MS: Ns = 1_000_000;
 
-    #[test]
-    fn noise_is_that_of_a_7_db_receiver() {
-        // -174 dBm/Hz + 10 log10(22e6) + 7 = -93.5 dBm = 4.4e-13 W
-        assert!((Phy::dsss(true).noise_w() / 4.41e-13 - 1.0).abs() < 0.01);
-    }
-
-    #[test]
-    fn faster_rates_need_more_signal() {
-        let threshold = |phy: &Phy, rate_bps| {
-            (-200..400).map(f64::from).find(|tenths| frame_success(phy, rate_bps, tenths / 10.0, 1024.0) > 0.9)
+    /// 1000 bytes at this rate, whose power is 1e-10 W.
+    fn locked(rate_bps: u32) -> Lock {
+        let header = Header {
+            kind: Kind::Data,
+            from: StationId(1),
+            to: StationId(0),
+            duration_ns: 0,
+            packet: PacketId(0),
+            number: 0,
+            uses_rts: false,
+            rate_bps,
         };
-        for phy in [Phy::dsss(true), Phy::ofdm_a()] {
-            let needed: Vec<_> = phy.rates_bps().iter().map(|&rate| threshold(&phy, rate).unwrap() / 10.0).collect();
-            // 9 Mbit/s (BPSK 3/4) needs more than 12 (QPSK 1/2): a known oddity of 802.11a
-            let odd = |pair: &[f64]| pair[0] > pair[1];
-            assert!(needed.windows(2).filter(|pair| odd(pair)).count() <= 1, "{needed:?}");
-            assert!(needed[0] < needed[phy.rates_bps().len() - 1] - 5.0, "{needed:?}");
+        let airtime_ns = 192_000 + (8_000_000_000_000_u64 / u64::from(rate_bps)) as u32;
+        let (power_w, loss) = (1e-10, 0.0);
+        let arrival =
+            Arrival { start: 0, airtime_ns, hold_ns: 0, power_w, decodable: true, addressed: true, loss, header };
+        Lock::new(arrival, false, false)
+    }
+
+    #[test]
+    fn each_interval_of_a_frame_is_judged_by_its_own_interference() {
+        // 2e-10 W from 1 to 3 ms: SINR 1e-10 / (2e-10 + 4.39e-13) = 0.498_905; error of 1 Mbit/s exp(-22 SINR) / 2 =
+        // 8.554_46e-6, of 2 Mbit/s 6.942_83e-3 (the curve above). The noise alone (SINR 228) destroys no bit.
+        for (rate_bps, bits, error) in [(1_000_000, 2000.0, 8.554_46e-6), (2_000_000, 4000.0, 6.942_83e-3)] {
+            let rules = Rules::sinr(Phy::dsss(true));
+            let mut station = Station::new(rules.into(), &contentions(&rules.phy, false), Stream::new(1, 0));
+            let lock = locked(rate_bps);
+            let end = lock.arrival.end();
+            station.lock = Some(lock);
+            station.signals = vec![(end, 1e-10)];
+            judge(&mut station, &rules, MS);
+            assert!(station.lock.unwrap().log_success.abs() < 1e-9);
+            station.signals.push((3 * MS, 2e-10));
+            judge(&mut station, &rules, end);
+            let expected = bits * libm::log1p(-error);
+            let log_success = station.lock.unwrap().log_success;
+            assert!((log_success / expected - 1.0).abs() < 1e-3, "{rate_bps}: {log_success} {expected}");
+            assert_eq!(station.lock.unwrap().judged_until, end);
         }
     }
 
     #[test]
-    fn dbpsk_is_the_textbook_curve() {
-        // 1 Mbit/s in 22 MHz: 0 dB SNR is Eb/N0 = 22, Pb = exp(-22) / 2 = 1.39e-10
-        let error = dsss_bit_error(1_000_000, 1.0);
-        assert!((error / 1.394_7e-10 - 1.0).abs() < 1e-3, "{error}");
+    fn a_preamble_counts_as_sent_at_the_lowest_rate() {
+        // 2e-10 W during the whole frame of 2 Mbit/s: 192 bits at 1 Mbit/s, then 8000 bits at 2 Mbit/s
+        let rules = Rules::sinr(Phy::dsss(true));
+        let mut station = Station::new(rules.into(), &contentions(&rules.phy, false), Stream::new(1, 0));
+        let lock = locked(2_000_000);
+        let end = lock.arrival.end();
+        station.lock = Some(lock);
+        station.signals = vec![(end, 1e-10), (end, 2e-10)];
+        judge(&mut station, &rules, 192_000);
+        let preamble = station.lock.unwrap().log_success;
+        assert!((preamble / (192.0 * libm::log1p(-8.554_46e-6)) - 1.0).abs() < 1e-3, "{preamble}");
+        judge(&mut station, &rules, end);
+        let body = station.lock.unwrap().log_success - preamble;
+        assert!((body / (8000.0 * libm::log1p(-6.942_83e-3)) - 1.0).abs() < 1e-3, "{body}");
     }
 }

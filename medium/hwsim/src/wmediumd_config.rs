@@ -273,10 +273,11 @@ fn path_loss(file: &Value, count: usize) -> Result<Model, String> {
         .iter()
         .map(|row| match numbers(row)?.as_slice() {
             &[x, y, z] => Some([x, y, z]),
+            &[x, y] => Some([x, y, 0.0]), // as Copeland's wmediumd reads them
             _ => None,
         })
         .collect::<Option<Vec<_>>>()
-        .ok_or("model.positions: must be (x, y, z) for each interface")?;
+        .ok_or("model.positions: must be (x, y, z) or (x, y) for each interface")?;
     let powers = of_all(file, "model.tx_powers", count)?.ok_or("model.tx_powers: missing; type path_loss needs it")?;
     let tx_powers_dbm = powers.iter().map(Value::number).collect::<Option<Vec<_>>>();
     let access_points = of_all(file, "model.isnodeaps", count)?
@@ -418,6 +419,15 @@ model:
             config.settings,
             PacelabSettings { preset: Preset::Sinr, phy: None, rts_threshold_bytes: None, ranges_m: None, seed: 1 }
         );
+    }
+
+    #[test]
+    fn positions_of_two_coordinates_lie_on_the_ground() {
+        let text = INTERFERENCE.replace("(10.0, 10.0, 0.0)", "(-50.0, 0.0)");
+        let Model::PathLoss { positions_m, .. } = Config::read(&text, None).unwrap().model else { panic!("a model") };
+        assert_eq!(positions_m, [[-50.0, 0.0, 0.0], [50.0, 10.0, 0.0]]);
+        let text = INTERFERENCE.replace("(10.0, 10.0, 0.0)", "(10.0)");
+        assert!(Config::read(&text, None).unwrap_err().starts_with("model.positions: must be (x, y, z) or (x, y)"));
     }
 
     #[test]

@@ -35,6 +35,13 @@ use crate::wmediumd_network::WmediumdNetwork;
 /// The name under which the program acts as wmediumd.
 const WMEDIUMD: &str = "wmediumd";
 
+/// The first words are wmediumd's own: test suites parse its version from them.
+const WMEDIUMD_VERSION: &str =
+    concat!("wmediumd v0.5 - a wireless medium simulator (PaceLab mediumd ", env!("CARGO_PKG_VERSION"), ")");
+/// The line for which test suites wait, and the level from which on wmediumd prints it.
+const REGISTERED: &str = "REGISTER SENT!";
+const LOG_NOTICE: u8 = 5;
+
 /// Descriptors of a station: its TAP and the counters of its namespace.
 const OF_A_STATION: u64 = 2;
 /// Other descriptors: clients, single descriptors, and those that the caller left open.
@@ -76,8 +83,9 @@ fn run() -> Result<(), FatalError> {
         let options = arguments.strip_prefix(&[WMEDIUMD.to_owned()]).unwrap_or(&arguments).to_vec();
         return match options::parse_wmediumd(options).map_err(FatalError::Usage)? {
             WmediumdCommand::Help => print_line(options::WMEDIUMD_USAGE),
-            WmediumdCommand::Version => print_line(concat!("wmediumd of mediumd ", env!("CARGO_PKG_VERSION"))),
-            WmediumdCommand::Run { config, serves } => serve_as_wmediumd(&config, serves),
+            WmediumdCommand::Version => print_line(WMEDIUMD_VERSION),
+            WmediumdCommand::Check(config) => read_wmediumd_file(&config).map(|_| ()),
+            WmediumdCommand::Run { config, serves, log_level } => serve_as_wmediumd(&config, serves, log_level),
         };
     }
     let options = match options::parse(std::env::args().skip(1)).map_err(FatalError::Usage)? {
@@ -160,14 +168,19 @@ fn serve(options: &Options, config: Config) -> Result<(), FatalError> {
     served.map_err(|error| FatalError::Bug(format!("the server has ended: {error}")))
 }
 
-/// Serves the air with the configuration file and socket of wmediumd.
-fn serve_as_wmediumd(config: &Path, serves: bool) -> Result<(), FatalError> {
-    let kernel = |what: &'static str| move |error: nix::Error| FatalError::Host(format!("{what}: {error}"));
+/// The network of wmediumd's configuration file, with the settings from the environment.
+fn read_wmediumd_file(config: &Path) -> Result<WmediumdNetwork, FatalError> {
     let describe = |error: String| FatalError::Usage(format!("-c {}: {error}", config.display()));
-    let host = |error: std::io::Error| FatalError::Host(format!("starting the air: {error}"));
     let text = std::fs::read_to_string(config).map_err(|error| describe(error.to_string()))?;
     let settings = std::env::var(SETTINGS_VARIABLE).ok();
-    let network = WmediumdNetwork::new(&text, settings.as_deref()).map_err(describe)?;
+    WmediumdNetwork::new(&text, settings.as_deref()).map_err(describe)
+}
+
+/// Serves the air with the configuration file and socket of wmediumd.
+fn serve_as_wmediumd(config: &Path, serves: bool, log_level: u8) -> Result<(), FatalError> {
+    let kernel = |what: &'static str| move |error: nix::Error| FatalError::Host(format!("{what}: {error}"));
+    let host = |error: std::io::Error| FatalError::Host(format!("starting the air: {error}"));
+    let network = read_wmediumd_file(config)?;
     let _ = prctl::set_name(c"wmediumd"); // for pkill
     let signals = watch_signals().map_err(kernel("watching signals"))?;
     allow_descriptors(OF_ALL)?;
@@ -182,6 +195,9 @@ fn serve_as_wmediumd(config: &Path, serves: bool) -> Result<(), FatalError> {
     let (event_sender, _events) = ring(Arc::new(Shared::default()), server_wakeup.clone());
     let (commands, command_receiver) = channel();
     let radio_socket = RadioSocket::open().map_err(FatalError::Host)?;
+    if log_level >= LOG_NOTICE {
+        print_line(REGISTERED)?;
+    }
     let _ = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE); // optional: needs a privilege
     let format = Radios::new(macs.clone(), Phy::of(network.phy(0), true).rates_bps());
     let carrier = Carrier::new(with_null_station(network.air()), format);
@@ -193,6 +209,12 @@ fn serve_as_wmediumd(config: &Path, serves: bool) -> Result<(), FatalError> {
 
     let listener = socket.as_ref().map(|socket| socket.listener.try_clone()).transpose().map_err(host)?;
     let served = WmediumdServer::new(listener, signals, server_wakeup, mesh, capacity).run(&air);
+    let seconds = air.snapshot().map(|snapshot| snapshot.seconds);
+    if let Some([valid, degraded, invalid]) = seconds.filter(|&[_, degraded, invalid]| degraded + invalid > 0) {
+        eprintln!(
+            "wmediumd: of the seconds with frames, {valid} were valid, {degraded} degraded and {invalid} invalid"
+        );
+    }
     air.stop().map_err(FatalError::Bug)?;
     served.map_err(|error| FatalError::Bug(format!("the server has ended: {error}")))
 }

@@ -56,29 +56,43 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, Str
 }
 
 /// Output of `wmediumd -h`.
-pub const WMEDIUMD_USAGE: &str = "usage: wmediumd [-h] [-V] [-l LEVEL] [-s] [-d] [-x FILE] -c FILE";
+pub const WMEDIUMD_USAGE: &str = "usage: wmediumd [-h] [-V] [-l LEVEL] [-s] [-d] [-x FILE] (-c FILE | --check FILE)";
+
+/// wmediumd's log level without `-l`, and its highest level.
+const LOG_LEVEL: u8 = 6;
+const LOG_LEVEL_MAX: u8 = 7;
 
 /// A parsed command line of wmediumd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum WmediumdCommand {
-    Run { config: PathBuf, serves: bool },
+    Run {
+        config: PathBuf,
+        serves: bool,
+        log_level: u8,
+    },
+    /// Read the file and end.
+    Check(PathBuf),
     Help,
     Version,
 }
 
-/// Parses wmediumd's arguments after the program's name like getopt("hVc:l:x:sd"). Also accepts `--help` and
-/// `--version`.
+/// Parses wmediumd's arguments after the program's name like getopt("hVc:l:x:sd"). Also accepts `--help`,
+/// `--version` and `--check FILE`. Options of Copeland's wmediumd are refused with the reason.
 ///
 /// # Errors
 /// One line that names the argument.
 pub fn parse_wmediumd(arguments: impl IntoIterator<Item = String>) -> Result<WmediumdCommand, String> {
-    let (mut config, mut serves, mut dynamic) = (None, false, false);
+    let (mut config, mut serves, mut dynamic, mut log_level) = (None, false, false, LOG_LEVEL);
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--help" => return Ok(WmediumdCommand::Help),
             "--version" => return Ok(WmediumdCommand::Version),
+            "--check" => {
+                let file = arguments.next().ok_or_else(|| format!("--check: needs a value; {WMEDIUMD_USAGE}"))?;
+                return Ok(WmediumdCommand::Check(file.into()));
+            }
             _ => {}
         }
         let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
@@ -96,15 +110,26 @@ pub fn parse_wmediumd(arguments: impl IntoIterator<Item = String>) -> Result<Wme
                     let value = value.ok_or_else(|| format!("-{letter}: needs a value; {WMEDIUMD_USAGE}"))?;
                     if letter == 'c' {
                         config = Some(value.into());
+                    } else if letter == 'l' {
+                        let valid = value.parse().ok().filter(|level| *level <= LOG_LEVEL_MAX);
+                        log_level =
+                            valid.ok_or_else(|| format!("-l: must be from 0 to {LOG_LEVEL_MAX}, not {value:?}"))?;
                     }
                     break;
+                }
+                'p' => return Err("-p: this wmediumd writes no capture; use tcpdump on a monitor interface".into()),
+                't' | 'u' | 'a' | 'n' => {
+                    return Err(format!(
+                        "-{letter}: this wmediumd takes frames only from mac80211_hwsim, in real time"
+                    ));
                 }
                 _ => return Err(format!("-{letter}: no such option; {WMEDIUMD_USAGE}")),
             }
         }
     }
     let missing = if dynamic { "-d: no start without a file here: -c is missing" } else { "-c is missing" };
-    Ok(WmediumdCommand::Run { config: config.ok_or_else(|| format!("{missing}; {WMEDIUMD_USAGE}"))?, serves })
+    let config = config.ok_or_else(|| format!("{missing}; {WMEDIUMD_USAGE}"))?;
+    Ok(WmediumdCommand::Run { config, serves, log_level })
 }
 
 #[cfg(test)]
@@ -140,10 +165,11 @@ mod tests {
 
     #[test]
     fn the_command_line_of_mininet_wifi_is_understood() {
-        let run = |serves| Ok(WmediumdCommand::Run { config: "net.cfg".into(), serves });
-        assert_eq!(read_wmediumd("-l 0 -s -c net.cfg -x tests/signal_table_ieee80211ax"), run(true));
-        assert_eq!(read_wmediumd("-l0 -cnet.cfg"), run(false));
-        assert_eq!(read_wmediumd("-sdc net.cfg"), run(true));
+        let run = |serves, log_level| Ok(WmediumdCommand::Run { config: "net.cfg".into(), serves, log_level });
+        assert_eq!(read_wmediumd("-l 0 -s -c net.cfg -x tests/signal_table_ieee80211ax"), run(true, 0));
+        assert_eq!(read_wmediumd("-l0 -cnet.cfg"), run(false, 0));
+        assert_eq!(read_wmediumd("-sdc net.cfg"), run(true, 6));
+        assert_eq!(read_wmediumd("--check net.cfg"), Ok(WmediumdCommand::Check("net.cfg".into())));
         assert_eq!(
             (read_wmediumd("-h"), read_wmediumd("-V")),
             (Ok(WmediumdCommand::Help), Ok(WmediumdCommand::Version))
@@ -157,6 +183,10 @@ mod tests {
             ("-s -d", "-d: no start without a file"),
             ("-c", "needs a value"),
             ("-z", "no such"),
+            ("-l 8 -c net.cfg", "must be from 0 to 7, not \"8\""),
+            ("-p air.pcap -c net.cfg", "-p: this wmediumd writes no capture"),
+            ("-u socket -c net.cfg", "-u: this wmediumd takes frames only from mac80211_hwsim"),
+            ("--check", "needs a value"),
             ("x", "no such"),
         ] {
             assert!(read_wmediumd(line).expect_err(line).contains(reported));

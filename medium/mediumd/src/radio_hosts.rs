@@ -32,6 +32,8 @@ const BATCH: usize = 32;
 const REGISTRATION_NS: Ns = 2_000_000_000;
 /// The hardware address in hwsim is the permanent address with this bit set.
 const HARDWARE_BIT: u8 = 0x40;
+/// The retry bit in the second octet of the frame control field (IEEE 802.11-2020 Sec. 9.2.4.1).
+const RETRY: u8 = 0x08;
 /// Signal strength of an ACK if the link of its sender is no longer known.
 const ACK_DBM: i32 = -50;
 
@@ -138,18 +140,24 @@ fn hardware_of(mut mac: Mac) -> Mac {
 
 impl CarrierHandler<Tag> for RadioHosts {
     fn deliver(&mut self, station: StationId, delivery: Delivery<'_, Tag>) -> bool {
-        let Delivery { due, frame, tag, power_w } = delivery;
-        let rate_bps = tag.rate_bps(0).unwrap_or(0);
+        let Delivery { due, frame, tag, power_w, rate_bps, retry, off_channel } = delivery;
+        let rate_bps = rate_bps.or(tag.rate_bps(0)).unwrap_or(0);
+        let mut frame = frame.to_vec();
+        if let Some(flags) = frame.get_mut(1).filter(|_| retry) {
+            *flags |= RETRY;
+        }
         let shift_db = self.network.as_ref().map_or(0.0, |network| network.shift_db(station.index()));
         let message = Message::Deliver {
             receiver: self.hardware[station].0,
-            frame: frame.to_vec(),
+            frame,
             rate_index: rate_index(tag.frequency_mhz, rate_bps).unwrap_or(0),
             signal_dbm: (10.0 * power_w.max(1e-16).log10() + 30.0 + shift_db).clamp(-100.0, 20.0) as i32,
             frequency_mhz: tag.frequency_mhz,
         };
         let taken = self.socket.send_message(message).is_ok();
-        self.telemetry.delivered(due, taken);
+        if !off_channel {
+            self.telemetry.delivered(due, taken);
+        }
         taken
     }
 
@@ -210,6 +218,9 @@ impl Hosts for RadioHosts {
         if now >= self.register_at {
             self.register_at = now + REGISTRATION_NS;
             let _ = self.socket.register(); // repeated after the interval
+            // mediumd's own clients read the fidelity from the socket, and wmediumd's have only the log.
+            let line = self.network.as_ref().and_then(|_| self.telemetry.lateness.change(now));
+            line.into_iter().for_each(|line| eprintln!("wmediumd: {line}"));
         }
         Ok(())
     }

@@ -101,11 +101,19 @@ fn join_captures<'py>(py: Python<'py>, captures: Vec<(String, PyBackedBytes)>) -
     Ok(PyBytes::new(py, &joined))
 }
 
+/// Panics, for a test: on each platform a panic must become an exception, and must not end Python.
+#[pyfunction]
+#[pyo3(name = "_panic")]
+fn panic_on_purpose() {
+    panic!("on purpose");
+}
+
 /// The medium: the air and the virtual-time network above it.
 #[pymodule]
 fn pacelab_medium(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(join_captures, module)?)?;
+    module.add_function(wrap_pyfunction!(panic_on_purpose, module)?)?;
     Ok(())
 }
 

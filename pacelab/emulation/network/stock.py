@@ -33,7 +33,7 @@ HEARD_DB, UNHEARD_DB = 30, -30
 """Over its noise of -91 dBm: its own default, received at every rate, and one below all that it delivers."""
 QUIET = "3"
 """Only what it calls errors goes to its log."""
-OURS = "wmediumd of mediumd"
+OURS = "(PaceLab mediumd "
 """What mediumd under this name says of itself."""
 UP_S = 1.0
 """It does not say when it is registered; Mininet-WiFi waits as long."""

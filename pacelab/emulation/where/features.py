@@ -17,8 +17,8 @@ def missing_for_uml() -> Iterator[tuple[str, str]]:
     if sys.platform != "linux" or platform.machine() != "x86_64":
         yield "x86-64 Linux", "use another machine, or --where vm"
         return
-    from pacelab.emulation.where.confine import exec_folder
     from pacelab.emulation.where.files import find_files
+    from pacelab.emulation.where.memory import exec_folder
 
     for what, check in (("kernel and root tree", find_files), ("memory to run from", exec_folder)):
         try:

@@ -25,21 +25,13 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab.emulation.captures import SUFFIX
 from pacelab.emulation.session import error_of
-from pacelab.emulation.where.confine import (
-    KERNEL,
-    NOBODY,
-    Core,
-    closed_to_nobody,
-    confine,
-    cpu_seconds,
-    exec_folder,
-    may_be_nobody,
-    memory_bytes,
-    work_folder,
-)
+from pacelab.emulation.where.confine import NOBODY, closed_to_nobody, confine, may_be_nobody
+from pacelab.emulation.where.cpu import Core, cpu_seconds
 from pacelab.emulation.where.features import missing_for_uml
 from pacelab.emulation.where.files import GuestFiles, code_for, find_files
 from pacelab.emulation.where.job import Source, write_job
+from pacelab.emulation.where.memory import exec_folder, memory_bytes
+from pacelab.emulation.where.work_folder import KERNEL, work_folder
 from pacelab.engine import join_captures
 from pacelab.errors import HostError
 

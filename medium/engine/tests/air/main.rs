@@ -9,6 +9,7 @@
 mod closed_forms;
 mod dcf_tables;
 mod edca;
+mod interference;
 mod link_layer;
 mod ns2_rules;
 mod properties;

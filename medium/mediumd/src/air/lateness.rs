@@ -73,6 +73,8 @@ pub struct Lateness {
     window: VecDeque<Second>,
     /// Number of the present second.
     running: u64,
+    /// The fidelity that `change` reported last.
+    reported: Fidelity,
 }
 
 impl Default for Lateness {
@@ -84,6 +86,7 @@ impl Default for Lateness {
             seconds: [0; 3],
             window: (0..WINDOW).map(|_| Second::default()).collect(),
             running: 0,
+            reported: Fidelity::Valid,
         }
     }
 }
@@ -123,6 +126,29 @@ impl Lateness {
             all.lost += second.lost;
         }
         Fidelity::of(&all.deliveries, all.lost)
+    }
+
+    /// One line if the fidelity of the last seconds has become worse, or valid again, since the line before.
+    pub fn change(&mut self, now: Ns) -> Option<String> {
+        let (before, after) = (self.reported, self.fidelity(now));
+        if after == before || (after < before && after != Fidelity::Valid) {
+            return None;
+        }
+        self.reported = after;
+        if after == Fidelity::Valid {
+            return Some("results are valid again: frames arrive in time".into());
+        }
+        let mut deliveries = Histogram::default();
+        self.window.iter().for_each(|second| deliveries.add(&second.deliveries));
+        let lost: u64 = self.window.iter().map(|second| second.lost).sum();
+        let ms = |share| deliveries.quantile_ns(share).unwrap_or(0) as f64 / 1e6;
+        Some(format!(
+            "results of the last {WINDOW} s are {}: this machine is too slow or too busy (frames are late by {:.1} ms in the \
+             median and {:.1} ms at the 99th percentile; {lost} lost)",
+            after.name(),
+            ms(0.5),
+            ms(0.99)
+        ))
     }
 
     fn roll(&mut self, now: Ns) {
@@ -245,6 +271,28 @@ mod tests {
             let due = number * SECOND_NS + index * 5_000 * US;
             lateness.delivered(due, due + late_ns);
         }
+    }
+
+    #[test]
+    fn a_change_of_fidelity_is_one_line() {
+        let mut lateness = Lateness::default();
+        let mut lines = Vec::new();
+        for second in 0..60 {
+            let late_ns = if second < 20 { 20_000_000 } else { 10_000 };
+            for place in 0..50 {
+                let due = second * SECOND_NS + place * 1_000_000;
+                lateness.delivered(due, due + late_ns);
+            }
+            lines.extend(lateness.change(second * SECOND_NS + SECOND_NS / 2).map(|line| (second, line)));
+        }
+        let [(0, invalid), (valid_at, valid)] = &lines[..] else { panic!("{lines:?}") };
+        assert!(
+            invalid.starts_with("results of the last 10 s are invalid: ") && invalid.ends_with("; 0 lost)"),
+            "{invalid}"
+        );
+        assert!(invalid.contains("20.") || invalid.contains("19."), "{invalid}");
+        assert_eq!((*valid_at, valid.contains('\n')), (29, false)); // the last late second has left the window
+        assert!(valid.starts_with("results are valid again"));
     }
 
     #[test]

@@ -138,7 +138,10 @@ impl<W: FrameFormat> Carrier<W> {
         if !self.format.is_for(station, slot.frame()) {
             return;
         }
-        if handler.deliver(station, Delivery { due, frame: slot.frame(), tag: &slot.tag, power_w }) {
+        let (rate_bps, retry) =
+            self.air.attempt(from, id).map_or((None, false), |(rate_bps, retry)| (Some(rate_bps), retry));
+        let (frame, tag) = (slot.frame(), &slot.tag);
+        if handler.deliver(station, Delivery { due, frame, tag, power_w, rate_bps, retry, off_channel: false }) {
             self.traffic[station].to_host += 1;
         } else {
             self.lose(due, from, Some(station), id, DropCause::Host, handler);
@@ -171,9 +174,25 @@ impl<W: FrameFormat> Carrier<W> {
             self.lose(now, station, packet.to, packet.id, cause, handler);
         }
         if packet.to.is_none() {
+            self.deliver_off_channel(station, &packet, handler);
             self.echoes.push_back((now + LAST_ECHO_NS, packet.id));
         } else {
             self.pool.give_back(packet.id);
+        }
+    }
+
+    /// Delivers a broadcast to the stations that last sent on another channel. They may listen on this one by now, and
+    /// the kernel drops what they do not listen to.
+    fn deliver_off_channel(&mut self, from: StationId, packet: &Packet, handler: &mut impl CarrierHandler<W::Tag>) {
+        let due = self.air.now();
+        for (station, power_w) in self.air.decoded_off_channel(from, packet) {
+            let slot = self.pool.get(packet.id);
+            if !self.format.is_for(station, slot.frame()) {
+                continue;
+            }
+            let (frame, tag) = (slot.frame(), &slot.tag);
+            let delivery = Delivery { due, frame, tag, power_w, rate_bps: None, retry: false, off_channel: true };
+            self.traffic[station].to_host += u64::from(handler.deliver(station, delivery));
         }
     }
 

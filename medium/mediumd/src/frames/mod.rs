@@ -163,6 +163,12 @@ pub struct Delivery<'a, T> {
     pub tag: &'a T,
     /// Received power.
     pub power_w: f64,
+    /// Rate of the attempt that arrived, bit/s. None for broadcasts.
+    pub rate_bps: Option<u32>,
+    /// The data frame was sent before.
+    pub retry: bool,
+    /// A copy for a station that last sent on another channel. It has no deadline.
+    pub off_channel: bool,
 }
 
 /// The environment of the carrier.

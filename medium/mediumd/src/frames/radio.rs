@@ -252,7 +252,7 @@ mod tests {
     use crate::frames::carrier::Carrier;
     use crate::frames::{CarrierHandler, Delivery, Event, TxStatus};
     use pacelab_air_config::{DSSS_RATES_BPS, PhyKind};
-    use pacelab_engine::{Ns, Phy};
+    use pacelab_engine::{Link, Ns, Phy};
     use pacelab_hwsim::message::WANTS_STATUS;
     use proptest::prelude::*;
 
@@ -311,6 +311,10 @@ mod tests {
     #[derive(Default)]
     struct Kernel {
         got: Vec<(u32, u64)>,
+        /// Rates and retry bits of the deliveries.
+        attempts: Vec<(Option<u32>, bool)>,
+        /// Stations that got a copy for another channel.
+        off_channel: Vec<u32>,
         /// Cookie, attempts, status.
         reported: Vec<(u64, u32, TxStatus)>,
     }
@@ -318,6 +322,8 @@ mod tests {
     impl CarrierHandler<Tag> for Kernel {
         fn deliver(&mut self, station: StationId, delivery: Delivery<'_, Tag>) -> bool {
             self.got.push((station.0, delivery.tag.cookie));
+            self.attempts.push((delivery.rate_bps, delivery.retry));
+            self.off_channel.extend(delivery.off_channel.then_some(station.0));
             true
         }
         fn finish(&mut self, _: StationId, _: Ns, tag: &Tag, attempts: u32, fate: TxStatus) {
@@ -357,6 +363,51 @@ mod tests {
         carrier.advance(990_000_000, &mut kernel);
         assert_eq!(kernel.got, [(1, 1), (0, 3), (2, 3)]);
         assert_eq!(kernel.reported, [(1, 1, TxStatus::Acknowledged), (2, 7, TxStatus::Failed), (3, 1, TxStatus::Sent)]);
+    }
+
+    #[test]
+    fn a_radio_that_only_listens_hears_the_broadcasts_of_every_channel() {
+        let (mut carrier, mut kernel) = (carrier(3), Kernel::default());
+        [2437, 2412, 2437].iter().zip(0..).for_each(|(&mhz, station)| carrier.set_channel(StationId(station), mhz));
+        send(&mut carrier, &mut kernel, 5_000_000, 0, 1, &frame(0x80, Mac([0xff; 6]), mac(0)));
+        carrier.advance(100_000_000, &mut kernel);
+        assert_eq!((&kernel.got[..], &kernel.off_channel[..]), (&[(1, 1)][..], &[1][..])); // station 2 is out of range
+        send(&mut carrier, &mut kernel, 100_000_000, 0, 2, &frame(8, mac(1), mac(0)));
+        carrier.advance(900_000_000, &mut kernel);
+        assert_eq!(kernel.reported.last(), Some(&(2, 7, TxStatus::Failed))); // the ACK needs the same channel
+        carrier.set_channel(StationId(1), 2437);
+        send(&mut carrier, &mut kernel, 900_000_000, 0, 3, &frame(0x80, Mac([0xff; 6]), mac(0)));
+        carrier.advance(990_000_000, &mut kernel);
+        assert_eq!((kernel.got.last(), kernel.off_channel.len()), (Some(&(1, 3)), 1)); // one copy, by the air
+        assert_eq!(carrier.in_air(), 0);
+    }
+
+    #[test]
+    fn a_delivery_has_the_rate_and_the_retry_bit_of_the_attempt_that_arrived() {
+        let mut air = with_null_station(line(2, 200.0, "ns2").air());
+        let link = |to, loss| {
+            let to = StationId(to);
+            vec![Link { to, delay_ns: 667, power_w: 1e-9, decodable: true, loss, fading: None }]
+        };
+        air.links = Some(vec![link(1, 0.5), link(0, 0.0), Vec::new()].into());
+        let mut carrier = Carrier::new(air, Radios::new((0..2).map(|station| Some(mac(station))), &DSSS_RATES_BPS));
+        let mut kernel = Kernel::default();
+        let chain = chain(&[(3, 1), (1, 6)]); // 11 Mbit/s once, then 2
+        for cookie in 0..40 {
+            let now = 5_000_000 + cookie * 200_000_000;
+            carrier.advance(now, &mut kernel);
+            let (slot, data) = (carrier.slot(), frame(8, mac(1), mac(0)));
+            carrier.space(slot)[..data.len()].copy_from_slice(&data);
+            let tag = Tag { frequency_mhz: 2412, flags: WANTS_STATUS, chain, cookie, ..Tag::default() };
+            carrier.arrive(now, StationId(0), slot, data.len(), tag, &mut kernel);
+        }
+        carrier.advance(90_000_000_000, &mut kernel);
+        let acknowledged = kernel.reported.iter().filter(|report| report.2 == TxStatus::Acknowledged);
+        let expected: Vec<_> = acknowledged
+            .map(|&(_, attempts, _)| if attempts == 1 { (Some(11_000_000), false) } else { (Some(2_000_000), true) })
+            .collect();
+        assert_eq!(kernel.attempts, expected);
+        assert!([false, true].iter().all(|&retry| expected.iter().filter(|attempt| attempt.1 == retry).count() > 9));
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! AODV with link-failure detection by the MAC: the routing of one node, without I/O.
 //!
+//! `rules` lists the differences between the two versions: ns-2.35's (RFC 3561) and ns-2.1b8a's of 2001. The rest of this
+//! page describes ns-2.35's.
+//!
 //! RFC 3561 with the constants and deviations of ns-2.35, which the papers used: expanding ring search, replies from
 //! intermediate nodes, precursor lists, route errors by broadcast, and local repair if the broken link is nearer to the
 //! destination than to the source.
@@ -10,6 +13,7 @@
 //! because the MAC reports link failures, and there is no ARP, because addresses are known.
 
 mod route;
+pub mod rules;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,16 +21,13 @@ use pacelab_engine::{Ns, Stream};
 
 use crate::ids::{NodeId, PacketId};
 use route::{INFINITE_HOPS, PacketBuffer, Route, Status};
+use rules::{ErrorsTo, OwnSequence, Rules};
 
 const S: Ns = 1_000_000_000;
-/// ns-2: MY_ROUTE_TIMEOUT and ACTIVE_ROUTE_TIMEOUT.
-const ROUTE_LIFETIME_NS: Ns = 10 * S;
-const REVERSE_ROUTE_LIFETIME_NS: Ns = 6 * S;
 const REQUEST_ID_LIFETIME_NS: Ns = 6 * S;
 const PURGE_INTERVAL_NS: Ns = S / 2;
 const MAX_REQUEST_TIMEOUT_NS: Ns = 10 * S;
 const NETWORK_WIDE_REQUESTS: u32 = 3;
-const TTL_START: u8 = 5;
 const TTL_THRESHOLD: u32 = 7;
 const TTL_INCREMENT: u8 = 2;
 const NETWORK_DIAMETER: u8 = 30;
@@ -48,6 +49,7 @@ pub struct AodvCounters {
 /// The routing of one node.
 #[derive(Clone, Debug)]
 pub struct Aodv {
+    rules: Rules,
     node: NodeId,
     seq: u32,
     request_id: u32,
@@ -55,6 +57,8 @@ pub struct Aodv {
     /// (origin, id, forget at)
     seen: Vec<(NodeId, u32, Ns)>,
     held: PacketBuffer,
+    /// Nodes whose packets this node has passed on, if it counts its sequence number by `OwnSequence::Consecutive`.
+    neighbours: Vec<NodeId>,
     random: Stream,
     commands: VecDeque<Command>,
     /// Totals since the start.
@@ -63,18 +67,25 @@ pub struct Aodv {
 
 impl Aodv {
     /// Routing at `node`. `random` gives the jitter of forwarded broadcasts.
-    pub fn new(node: NodeId, random: Stream) -> Self {
+    pub fn new(node: NodeId, rules: Rules, random: Stream) -> Self {
         Aodv {
+            rules,
             node,
-            seq: 2,
+            seq: rules.first_sequence,
             request_id: 1,
             routes: BTreeMap::new(),
             seen: Vec::new(),
             held: PacketBuffer::default(),
+            neighbours: Vec::new(),
             random,
             commands: VecDeque::new(),
             counters: AodvCounters::default(),
         }
+    }
+
+    /// The rules of its version.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     /// Interval between calls of `purge`.
@@ -97,11 +108,17 @@ impl Aodv {
 
     /// The next hop of a data packet if a route is up. Otherwise the commands decide what happens to the packet.
     pub fn send(&mut self, now: Ns, transit: Transit) -> Option<NodeId> {
+        if self.rules.drops_loops && transit.is_own && transit.forwards > 0 {
+            self.commands.push_back(Command::Drop { packet: transit.packet });
+            return None;
+        }
         let route = self.routes.entry(transit.target).or_insert_with(Route::new);
         match route.status {
             Status::Up => {
-                route.expires_at = now + ROUTE_LIFETIME_NS;
-                return Some(route.next_hop);
+                if let Some(from) = transit.from {
+                    self.passes_on(now, from, Some(transit.target));
+                }
+                return self.touch(now, transit.target);
             }
             _ if transit.is_own => {
                 self.hold(now, transit);
@@ -110,7 +127,10 @@ impl Aodv {
             Status::InRepair => self.hold(now, transit),
             Status::Down => {
                 let unreachable = vec![(transit.target, route.seq)];
-                self.error(unreachable, 0);
+                match self.rules.errors_to {
+                    ErrorsTo::AllNeighbours => self.error(unreachable, 0),
+                    ErrorsTo::UsersOfRoute => self.errors_to(transit.from.into_iter().collect(), unreachable[0]),
+                }
                 self.commands.push_back(Command::Drop { packet: transit.packet });
             }
         }
@@ -124,7 +144,15 @@ impl Aodv {
             self.commands.push_back(Command::Drop { packet: transit.packet });
             return;
         };
-        if u32::from(transit.forwards) > route.hops {
+        if !self.rules.break_takes_all_routes {
+            route.seq += 1;
+            self.take_down(now, transit.target);
+            let packet = transit.packet;
+            let keeps = self.rules.source_keeps_packets && transit.is_own;
+            self.commands.push_back(if keeps { Command::Keep { packet } } else { Command::Drop { packet } });
+            return;
+        }
+        if self.rules.repairs_locally && u32::from(transit.forwards) > route.hops {
             route.status = Status::InRepair;
             self.hold(now, transit);
             self.request(now, transit.target);
@@ -147,12 +175,23 @@ impl Aodv {
         }
     }
 
+    /// Takes back a packet of this node that waited in the interface queue for a link that broke, and asks for a route.
+    pub fn take_back(&mut self, now: Ns, transit: Transit) {
+        self.keep(now, transit);
+        self.request(now, transit.target);
+    }
+
+    /// Keeps a packet of this node until there is a route.
+    pub fn keep(&mut self, now: Ns, transit: Transit) {
+        self.hold(now, transit);
+    }
+
     /// Handles a routing message from `neighbour`. `ttl` is the number of hops that remain.
     pub fn receive(&mut self, now: Ns, message: Message, neighbour: NodeId, for_me: Option<NodeId>, ttl: u8) {
         match message {
             Message::Request { .. } => self.receive_request(now, message, neighbour, ttl),
             Message::Reply { .. } => self.receive_reply(now, message, neighbour, for_me, ttl),
-            Message::Error { unreachable } => self.receive_error(unreachable, neighbour),
+            Message::Error { unreachable } => self.receive_error(now, unreachable, neighbour),
         }
     }
 
@@ -163,7 +202,7 @@ impl Aodv {
         for target in targets {
             let Some(route) = self.routes.get_mut(&target) else { continue };
             if route.status == Status::Up && route.expires_at < now {
-                route.seq += 1;
+                route.seq += u32::from(self.rules.expiry_raises_sequence);
                 route.take_down();
                 self.discard_held(now, target);
             } else if route.status == Status::Up {
@@ -182,14 +221,17 @@ impl Aodv {
         self.seen.push((origin, id, now + REQUEST_ID_LIFETIME_NS));
         self.learn_reverse_route(now, origin, origin_seq, hops, neighbour);
         if target == self.node {
-            self.seq = self.seq.max(target_seq) + 1;
-            self.seq += self.seq % 2;
+            self.seq = match self.rules.own_sequence {
+                OwnSequence::Even => (self.seq.max(target_seq) + 1).next_multiple_of(2),
+                OwnSequence::Consecutive if self.seq > target_seq => self.seq,
+                OwnSequence::Consecutive => target_seq + 1,
+            };
             let reply = Message::Reply {
-                hops: 1,
+                hops: self.rules.first_hop_count,
                 target,
                 target_seq: self.seq,
                 origin,
-                lifetime_ns: ROUTE_LIFETIME_NS,
+                lifetime_ns: self.rules.destination_lifetime_ns,
                 sent_at,
             };
             self.reply(origin, reply);
@@ -202,6 +244,9 @@ impl Aodv {
                 let reply =
                     Message::Reply { hops: known_hops + 1, target, target_seq: seq, origin, lifetime_ns, sent_at };
                 self.reply(origin, reply);
+                if self.rules.errors_to == ErrorsTo::UsersOfRoute {
+                    return;
+                }
                 if let Some(route) = self.routes.get_mut(&target) {
                     route.add_precursor(neighbour);
                 }
@@ -212,7 +257,9 @@ impl Aodv {
             }
         }
         if ttl > 0 {
+            let known = known.filter(|_| self.rules.raises_requested_sequence);
             let target_seq = known.map_or(target_seq, |(_, seq, _, _)| seq.max(target_seq));
+            self.passes_on(now, origin, None);
             let onward = Message::Request { id, hops: hops + 1, origin, origin_seq, target, target_seq, sent_at };
             let delay_ns = self.jitter_ns();
             self.counters.requests += 1;
@@ -222,32 +269,42 @@ impl Aodv {
 
     fn learn_reverse_route(&mut self, now: Ns, origin: NodeId, origin_seq: u32, hops: u32, neighbour: NodeId) {
         let route = self.routes.entry(origin).or_insert_with(Route::new);
-        let expires_at = route.expires_at.max(now + REVERSE_ROUTE_LIFETIME_NS);
-        route.expires_at = expires_at;
-        if !route.is_worse_than(origin_seq, hops) {
-            return;
+        let expires_at = route.expires_at.max(now + self.rules.reverse_lifetime_ns);
+        if self.rules.down_route_is_choosy {
+            route.expires_at = expires_at;
         }
-        route.update(origin_seq, hops, neighbour, expires_at);
-        if route.request_timeout_at > 0 {
-            route.end_discovery(hops);
-            route.expires_at = now + ROUTE_LIFETIME_NS;
+        if route.accepts(&self.rules, origin_seq, hops) {
+            route.update(origin_seq, hops, neighbour, expires_at);
+            if route.request_timeout_at > 0 {
+                route.end_discovery(hops);
+                route.expires_at = now + self.rules.route_lifetime_ns;
+            }
+        } else if self.rules.down_route_is_choosy {
+            return;
         }
         self.flush(now, origin, 0);
     }
 
     fn receive_reply(&mut self, now: Ns, message: Message, neighbour: NodeId, for_me: Option<NodeId>, ttl: u8) {
         let Message::Reply { hops, target, target_seq, origin, lifetime_ns, sent_at } = message else { return };
+        let is_new = !self.routes.contains_key(&target);
         let route = self.routes.entry(target).or_insert_with(Route::new);
-        if !route.is_worse_than(target_seq, hops) {
+        let accepts = route.accepts(&self.rules, target_seq, hops);
+        if !accepts && self.rules.only_better_replies_count {
             return; // and does not forward the reply
         }
-        route.update(target_seq, hops, neighbour, now + lifetime_ns);
-        route.end_discovery(hops);
-        if for_me == Some(self.node) {
+        if self.rules.only_better_replies_count || !is_new {
+            route.end_discovery(hops);
+        }
+        if accepts {
+            route.update(target_seq, hops, neighbour, now + lifetime_ns);
+        }
+        if accepts && for_me == Some(self.node) {
             if route.latencies_ns.len() == 3 {
                 route.latencies_ns.pop_front();
             }
-            route.latencies_ns.push_back((now - sent_at) / Ns::from(hops));
+            let latency_ns = (now - sent_at).checked_div(Ns::from(hops)).unwrap_or(MAX_REQUEST_TIMEOUT_NS);
+            route.latencies_ns.push_back(latency_ns);
         }
         self.flush(now, target, FLUSH_GAP_NS);
         if origin == self.node {
@@ -257,18 +314,29 @@ impl Aodv {
         if let (Some(next_hop), true) = (towards, ttl > 0) {
             let onward = Message::Reply { hops: hops + 1, target, target_seq, origin, lifetime_ns, sent_at };
             self.counters.replies += 1;
+            self.passes_on(now, neighbour, Some(origin));
             self.touch(now, origin);
             self.commands.push_back(Command::Unicast { message: onward, ttl, next_hop });
+            if self.rules.errors_to == ErrorsTo::UsersOfRoute {
+                return;
+            }
             if let Some(route) = self.routes.get_mut(&target) {
                 route.add_precursor(next_hop);
             }
         }
     }
 
-    fn receive_error(&mut self, unreachable: Vec<(NodeId, u32)>, neighbour: NodeId) {
+    fn receive_error(&mut self, now: Ns, unreachable: Vec<(NodeId, u32)>, neighbour: NodeId) {
         let mut onward = Vec::new();
         for (target, seq) in unreachable {
             let Some(route) = self.routes.get_mut(&target) else { continue };
+            if self.rules.errors_to == ErrorsTo::UsersOfRoute {
+                if route.status == Status::Up && route.next_hop == neighbour {
+                    route.seq = seq;
+                    self.take_down(now, target);
+                }
+                continue;
+            }
             if route.hops == INFINITE_HOPS || route.next_hop != neighbour || route.seq > seq {
                 continue;
             }
@@ -294,13 +362,16 @@ impl Aodv {
         if route.requests > NETWORK_WIDE_REQUESTS {
             route.request_timeout_at = now + MAX_REQUEST_TIMEOUT_NS;
             route.requests = 0;
-            self.discard_held(now, target);
+            if self.rules.drops_held_after_last_request {
+                self.discard_held(now, target);
+            }
             return;
         }
-        // A route that was never up counts as infinitely long (ns-2), so the first request is network-wide.
-        let last_ttl = u32::from(route.request_ttl).max(route.last_hops);
+        // ns-2.35: a route that was never up counts as infinitely long, so the first request is network-wide.
+        let last_length = if self.rules.ring_from_last_length { route.last_hops } else { 0 };
+        let last_ttl = u32::from(route.request_ttl).max(last_length);
         let ttl = match last_ttl {
-            0 => TTL_START,
+            0 => self.rules.ttl_start,
             low if low < TTL_THRESHOLD => low as u8 + TTL_INCREMENT,
             _ => {
                 route.requests += 1;
@@ -312,12 +383,19 @@ impl Aodv {
         route.request_timeout_at = now + wait_ns.min(MAX_REQUEST_TIMEOUT_NS);
         route.expires_at = 0;
         let target_seq = route.seq;
-        self.seq += 2;
+        let origin_seq = match self.rules.own_sequence {
+            OwnSequence::Even => self.seq + 2,
+            OwnSequence::Consecutive => self.seq,
+        };
+        self.seq = match self.rules.own_sequence {
+            OwnSequence::Even => origin_seq,
+            OwnSequence::Consecutive => origin_seq + 1,
+        };
         let message = Message::Request {
             id: self.request_id,
-            hops: 1,
+            hops: self.rules.first_hop_count,
             origin: self.node,
-            origin_seq: self.seq,
+            origin_seq,
             target,
             target_seq,
             sent_at: now,
@@ -338,6 +416,43 @@ impl Aodv {
         self.commands.push_back(Command::Broadcast { message: Message::Error { unreachable }, ttl: 1, delay_ns });
     }
 
+    /// Takes the route to one destination down, tells its users, and takes its packets back from the interface queue.
+    fn take_down(&mut self, now: Ns, target: NodeId) {
+        let Some(route) = self.routes.get_mut(&target) else { return };
+        if route.status == Status::Down {
+            return;
+        }
+        route.take_down();
+        let (seq, next_hop) = (route.seq, route.next_hop);
+        let users = std::mem::take(&mut route.users);
+        let active = users.into_iter().filter(|&(_, until)| until > now).map(|(user, _)| user);
+        self.errors_to(active.collect(), (target, seq));
+        self.commands.push_back(Command::Recall { next_hop });
+    }
+
+    /// Reports one destination to some neighbours, each by a unicast message.
+    fn errors_to(&mut self, neighbours: Vec<NodeId>, unreachable: (NodeId, u32)) {
+        for next_hop in neighbours.into_iter().filter(|&neighbour| neighbour != self.node) {
+            self.counters.errors += 1;
+            let message = Message::Error { unreachable: vec![unreachable] };
+            self.commands.push_back(Command::Unicast { message, ttl: 1, next_hop });
+        }
+    }
+
+    /// Notes that this node passes a packet of `from` on, over the route to `target` if the packet is unicast
+    /// (`forward`): a new neighbour raises the node's sequence number, and `from` becomes a user of the route.
+    fn passes_on(&mut self, now: Ns, from: NodeId, target: Option<NodeId>) {
+        if self.rules.own_sequence == OwnSequence::Consecutive && !self.neighbours.contains(&from) {
+            self.neighbours.push(from);
+            self.seq += 1;
+        }
+        if self.rules.errors_to == ErrorsTo::UsersOfRoute {
+            if let Some(route) = target.and_then(|target| self.routes.get_mut(&target)) {
+                route.note_user(from, now + self.rules.route_lifetime_ns);
+            }
+        }
+    }
+
     fn forward(&mut self, now: Ns, target: NodeId, packet: PacketId, delay_ns: Ns) {
         if let Some(next_hop) = self.touch(now, target) {
             self.commands.push_back(Command::Forward { packet, next_hop, delay_ns });
@@ -347,7 +462,7 @@ impl Aodv {
     /// Extends the lifetime of a route that is used.
     fn touch(&mut self, now: Ns, target: NodeId) -> Option<NodeId> {
         let route = self.routes.get_mut(&target)?;
-        route.expires_at = now + ROUTE_LIFETIME_NS;
+        route.expires_at = now + self.rules.route_lifetime_ns;
         Some(route.next_hop)
     }
 
@@ -395,11 +510,12 @@ pub enum Message {
 
 impl Message {
     /// Size of the IP packet that carries it (ns-2's structures, four bytes a word).
-    pub fn bytes(&self) -> u32 {
+    pub fn bytes(&self, rules: &Rules) -> u32 {
         IP_HEADER_BYTES
             + match self {
-                Message::Request { .. } => 7 * 4,
-                Message::Reply { .. } => 6 * 4,
+                Message::Request { .. } => rules.request_bytes,
+                Message::Reply { .. } => rules.reply_bytes,
+                Message::Error { .. } if rules.errors_to == ErrorsTo::UsersOfRoute => rules.reply_bytes,
                 Message::Error { unreachable } => (2 * unreachable.len() as u32 + 1) * 4,
             }
     }
@@ -417,7 +533,10 @@ pub enum Command {
     Forward { packet: PacketId, next_hop: NodeId, delay_ns: Ns },
     /// Discard the data packet.
     Drop { packet: PacketId },
-    /// Discard what the interface queue holds for this neighbour.
+    /// Keep the data packet of this node: give it to `Aodv::keep`.
+    Keep { packet: PacketId },
+    /// Discard what the interface queue holds for this neighbour. If `Rules::source_keeps_packets`, packets of this
+    /// node go to `Aodv::take_back` instead.
     Recall { next_hop: NodeId },
 }
 
@@ -432,4 +551,6 @@ pub struct Transit {
     pub target: NodeId,
     /// Wireless hops it has taken.
     pub forwards: u8,
+    /// The neighbour that it came from; None: it enters the air here.
+    pub from: Option<NodeId>,
 }

@@ -6,6 +6,8 @@ use pacelab_engine::Ns;
 
 use crate::ids::{NodeId, PacketId};
 
+use super::rules::Rules;
+
 /// Hop count of a target without a route.
 pub const INFINITE_HOPS: u32 = 255;
 /// Assumed delay of a hop until one was measured.
@@ -27,6 +29,8 @@ pub struct Route {
     pub status: Status,
     pub expires_at: Ns,
     pub precursors: Vec<NodeId>,
+    /// Neighbours that sent packets over this route, and until when each counts.
+    pub users: Vec<(NodeId, Ns)>,
     pub requests: u32,
     pub request_timeout_at: Ns,
     pub request_ttl: u8,
@@ -44,6 +48,7 @@ impl Route {
             status: Status::Down,
             expires_at: 0,
             precursors: Vec::new(),
+            users: Vec::new(),
             requests: 0,
             request_timeout_at: 0,
             request_ttl: 0,
@@ -71,13 +76,22 @@ impl Route {
         self.request_ttl = hops.min(255) as u8;
     }
 
-    pub fn is_worse_than(&self, seq: u32, hops: u32) -> bool {
+    /// Whether news of this sequence number and length replaces the entry.
+    pub fn accepts(&self, rules: &Rules, seq: u32, hops: u32) -> bool {
+        if self.status == Status::Down && !rules.down_route_is_choosy {
+            return true;
+        }
         self.seq < seq || (self.seq == seq && self.hops > hops)
     }
 
     pub fn per_hop_ns(&self) -> Ns {
         let sum_ns: Ns = self.latencies_ns.iter().sum();
         sum_ns.checked_div(self.latencies_ns.len() as Ns).unwrap_or(NODE_TRAVERSAL_NS)
+    }
+
+    pub fn note_user(&mut self, node: NodeId, until: Ns) {
+        self.users.retain(|&(user, _)| user != node);
+        self.users.push((node, until));
     }
 
     pub fn add_precursor(&mut self, node: NodeId) {

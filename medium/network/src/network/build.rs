@@ -11,6 +11,7 @@ use super::task::{HostDelays, Task};
 use super::{Drops, Network, radio_edges, wired_edges};
 use crate::airlog::Links;
 use crate::aodv::Aodv;
+use crate::aodv::rules::Rules;
 use crate::flow::{Endpoints, Flow};
 use crate::hook::{Hook, HookDriver, Place};
 use crate::ids::{Id, IdVec, NodeId, StationId, WireId};
@@ -68,8 +69,14 @@ impl Network {
         let radio_of = nearest_radios(&station_of, &config);
         let (wires, wires_from) = build_wires(&config);
         let aodv = nodes().map(|node| {
-            let runs = config.routing == Routing::Aodv && station_of[node].is_some();
-            runs.then(|| Aodv::new(node, Stream::new(config.seed, FIRST_ROUTING_STREAM + u64::from(node.0))))
+            let rules = match config.routing {
+                Routing::Static => None,
+                Routing::Aodv => Some(Rules::ns2_of_2010()),
+                Routing::AodvOf2001 => Some(Rules::ns2_of_2001()),
+            };
+            let rules = rules.filter(|_| station_of[node].is_some());
+            rules
+                .map(|rules| Aodv::new(node, rules, Stream::new(config.seed, FIRST_ROUTING_STREAM + u64::from(node.0))))
         });
         let aodv = aodv.collect();
         let flows =

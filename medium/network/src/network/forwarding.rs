@@ -85,7 +85,7 @@ impl Network {
     /// gateway.
     fn next_hop(&mut self, node: NodeId, dst: NodeId) -> Option<NodeId> {
         let next = self.routes.next_hop(node, dst);
-        if next.is_some() || self.config.routing != Routing::Aodv {
+        if next.is_some() || self.config.routing == Routing::Static {
             return next;
         }
         match self.aodv[node] {
@@ -294,10 +294,11 @@ impl Network {
     /// The data of a packet that AODV at `node` needs. For a wired destination the target is its gateway.
     fn transit(&mut self, node: NodeId, id: PacketId) -> Option<Transit> {
         let packet = self.pool.get(id)?;
-        let (src, dst, forwards) = (packet.src, packet.dst, packet.forwards);
+        let (src, dst, forwards, previous) = (packet.src, packet.dst, packet.forwards, packet.previous);
         let enters_air_here = src == node || (forwards == 0 && self.station_of[src].is_none());
         let target = self.air_target(node, dst)?;
-        Some(Transit { packet: id, is_own: enters_air_here, target, forwards })
+        let from = if enters_air_here { None } else { Some(previous) };
+        Some(Transit { packet: id, is_own: enters_air_here, target, forwards, from })
     }
 
     /// The last wireless node on the path from `node` to `dst`.
@@ -318,6 +319,7 @@ impl Network {
 
     /// Executes the commands of AODV at `node`.
     pub(super) fn run_aodv_commands(&mut self, node: NodeId) {
+        let now = self.now;
         while let Some(command) = self.aodv[node].as_mut().and_then(Aodv::poll) {
             match command {
                 Command::Broadcast { message, ttl, delay_ns } => {
@@ -325,8 +327,11 @@ impl Network {
                     self.send_to_link_layer_later(node, id, None, delay_ns);
                 }
                 Command::Unicast { message, ttl, next_hop } => {
-                    let crate::aodv::Message::Reply { origin, .. } = message else { continue };
-                    let id = self.add_message(node, origin, message, ttl);
+                    let dst = match message {
+                        crate::aodv::Message::Reply { origin, .. } => origin,
+                        _ => next_hop,
+                    };
+                    let id = self.add_message(node, dst, message, ttl);
                     self.send_to_link_layer_later(node, id, Some(next_hop), 0);
                 }
                 Command::Forward { packet, next_hop, delay_ns } => {
@@ -336,6 +341,11 @@ impl Network {
                     self.drops.link_failure += 1;
                     self.send_another_later(node, packet);
                     self.pool.remove(packet);
+                }
+                Command::Keep { packet } => {
+                    if let (Some(transit), Some(aodv)) = (self.transit(node, packet), &mut self.aodv[node]) {
+                        aodv.keep(now, transit);
+                    }
                 }
                 Command::Recall { next_hop } => self.recall(node, next_hop),
             }
@@ -351,7 +361,14 @@ impl Network {
         let (Some(station), Some(to)) = (self.station_of[node], self.station_of[next_hop]) else {
             return;
         };
+        let keeps_own = self.aodv[node].as_ref().is_some_and(|aodv| aodv.rules().source_keeps_packets);
         for frame in self.air.recall(self.now, station, to) {
+            let is_data = self.pool.get(frame.id).is_some_and(|packet| !matches!(packet.body, Body::Aodv(_)));
+            let transit = if keeps_own && is_data { self.transit(node, frame.id) } else { None };
+            if let (Some(transit), Some(aodv)) = (transit.filter(|transit| transit.is_own), &mut self.aodv[node]) {
+                aodv.take_back(self.now, transit);
+                continue;
+            }
             self.drops.link_failure += 1;
             if let Some(packet) = self.pool.get(frame.id) {
                 self.links.at(node, next_hop, Class::of(packet)).drops_recalled += 1;
@@ -362,11 +379,12 @@ impl Network {
     }
 
     fn add_message(&mut self, src: NodeId, dst: NodeId, message: crate::aodv::Message, ttl: u8) -> PacketId {
+        let bytes = self.aodv[src].as_ref().map_or(0, |aodv| message.bytes(aodv.rules()));
         self.pool.add(Packet {
             src,
             dst,
             flow: FlowId::NONE,
-            bytes: message.bytes(),
+            bytes,
             ttl,
             forwards: 0,
             previous: src,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use pacelab_engine::{Ns, Stream};
+use pacelab_network::aodv::rules::Rules;
 use pacelab_network::aodv::{Aodv, AodvCounters, Command, Message, Transit};
 use pacelab_network::ids::{IdVec, NodeId, PacketId};
 
@@ -35,8 +36,13 @@ struct Line {
 
 impl Line {
     fn new(count: u32) -> Line {
+        Line::with_rules(count, Rules::ns2_of_2010())
+    }
+
+    fn with_rules(count: u32, rules: Rules) -> Line {
+        let node = |node| Aodv::new(NodeId(node), rules, Stream::new(1, u64::from(node)));
         Line {
-            nodes: (0..count).map(|node| Aodv::new(NodeId(node), Stream::new(1, u64::from(node)))).collect(),
+            nodes: (0..count).map(node).collect(),
             now: 0,
             events: BTreeMap::new(),
             sequence: 0,
@@ -51,7 +57,8 @@ impl Line {
 
     /// The first node has a packet for `target`.
     fn send(&mut self, packet: u32, target: u32) {
-        let transit = Transit { packet: PacketId(packet), is_own: true, target: NodeId(target), forwards: 0 };
+        let transit =
+            Transit { packet: PacketId(packet), is_own: true, target: NodeId(target), forwards: 0, from: None };
         self.route(NodeId(0), transit);
     }
 
@@ -108,7 +115,7 @@ impl Line {
             self.nodes[node].link_failed(self.now, transit, next_hop);
             return;
         }
-        let onward = Transit { is_own: false, forwards: transit.forwards + 1, ..transit };
+        let onward = Transit { is_own: false, forwards: transit.forwards + 1, from: Some(node), ..transit };
         self.post(delay_ns + HOP_NS, Event::Data { at: next_hop, transit: onward });
     }
 
@@ -129,7 +136,7 @@ impl Line {
                     }
                 }
                 Command::Unicast { message, ttl, next_hop } => {
-                    let Message::Reply { origin: dst, .. } = message else { panic!("only replies are unicast") };
+                    let dst = if let Message::Reply { origin, .. } = message { origin } else { next_hop };
                     if self.connected(from, next_hop) {
                         let to = next_hop;
                         self.post(HOP_NS, Event::Message { to, from, message, dst, ttl: ttl - 1 });
@@ -137,11 +144,17 @@ impl Line {
                 }
                 Command::Forward { packet, next_hop, delay_ns } => {
                     let target = NodeId(self.nodes.len() as u32 - 1);
-                    let held = Transit { packet, is_own: node == NodeId(0), target, forwards: node.0 as u8 };
+                    let held =
+                        Transit { packet, is_own: node == NodeId(0), target, forwards: node.0 as u8, from: None };
                     let transit = transit.filter(|transit| transit.packet == packet).unwrap_or(held);
                     self.forward(node, transit, next_hop, delay_ns);
                 }
                 Command::Drop { packet } => self.dropped.push(packet),
+                Command::Keep { packet } => {
+                    let target = NodeId(self.nodes.len() as u32 - 1);
+                    let kept = Transit { packet, is_own: true, target, forwards: 0, from: None };
+                    self.nodes[node].keep(self.now, kept);
+                }
                 Command::Recall { .. } => {}
             }
         }

@@ -2,6 +2,7 @@
 //! hooks inject.
 
 mod aodv_line;
+mod aodv_of_2001;
 mod injection;
 mod tcp;
 mod tcp_variants;

@@ -1,9 +1,8 @@
-"""Code that you bring in a file of your own: loaded by its path, and its failures told with their traceback."""
+"""Messages about user code: what failed and where, and which of its names nothing calls."""
 
 from __future__ import annotations
 
 import difflib
-import importlib.util
 import inspect
 import sys
 import traceback
@@ -11,56 +10,21 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import dropwhile
 from pathlib import Path
-from types import CoroutineType, GeneratorType, ModuleType
+from types import CoroutineType, GeneratorType
 from typing import Any
 
 from pacelab.errors import ConfigError
-from pacelab_topologies import own_running
-from pacelab_topologies.own_running import shared_draws, waiting_for
 
 ALIKE = 0.8
 """Of 1: `sent` and `send` are not alike, `passes` and `pases` are."""
+_BETWEEN = frozenset(str(Path(__file__).with_name(f"{name}.py")) for name in ("imports", "time_limit"))
+"""Modules whose frames can lie between or below a user's frames."""
 
 
 class UserCodeError(ConfigError):
     """Code that you brought failed. The message carries its traceback."""
 
     one_line = False
-
-
-def is_own(name: str) -> bool:
-    """Whether this is FILE.py:NAME."""
-    path, _, attribute = name.rpartition(":")
-    return path.endswith(".py") and attribute.isidentifier()
-
-
-def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
-    """The module of FILE.py:NAME, loaded again, and NAME. It may import what lies beside it.
-
-    Raises ConfigError when there is no such file, UserCodeError when it fails to load.
-    """
-    path, _, attribute = name.rpartition(":")
-    if not Path(path).is_file():
-        raise ConfigError(f"{flag} {name!r}: there is no file {path!r}")
-    spec = importlib.util.spec_from_file_location(f"_own_{Path(path).stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up there
-    try:
-        own_running.Beside(Path(path)).lend(vars(module))
-        with waiting_for(f"loading {path!r}"), shared_draws(0, text=Path(path).read_text("utf-8", "replace")):
-            spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[spec.name]
-        raise UserCodeError(f"loading {path!r} failed:\n{own_traceback(error)}") from error
-    return module, attribute
-
-
-def meant_instead(module: ModuleType, name: str) -> str:
-    """What the file has by a similar name, as the end of a sentence; empty where there is none."""
-    known = {there.lower(): there for there in vars(module) if not there.startswith("_")}
-    like = difflib.get_close_matches(name.lower(), known, n=1)
-    return f"; did you mean {known[like[0]]!r}?" if like else ""
 
 
 def misnamed(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
@@ -82,20 +46,10 @@ def misnamed(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
     )
 
 
-def digest_of(flag: str, path: str) -> str:
-    """SHA-256 of a file with what it imports beside it; ConfigError when it cannot be read."""
-    try:
-        return own_running.Beside(Path(path)).digest()
-    except OSError as error:
-        raise ConfigError(
-            f"{flag}: cannot read {path!r} ({error.strerror}); give the path of an existing file"
-        ) from None
-
-
 def own_traceback(error: BaseException, called: Callable[..., Any] | None = None) -> str:
     """The traceback from the first frame that is yours; without one, the place of your function or class `called`."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != own_running.__file__]
-    own = list(dropwhile(lambda frame: _is_ours(frame.filename) or "importlib" in frame.filename, frames))
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in _BETWEEN]
+    own = list(dropwhile(lambda frame: is_ours(frame.filename) or "importlib" in frame.filename, frames))
     where = "".join(traceback.format_list(own)) or place_of(called)
     return (where + "".join(traceback.format_exception_only(error))).rstrip()
 
@@ -117,7 +71,7 @@ def place_of(called: Callable[..., Any] | None) -> str:
     if not isinstance(called, type) and not hasattr(called, "__code__"):
         called = getattr(type(called), "__call__", None)  # noqa: B004  # the function itself
     code = getattr(called.__init__ if isinstance(called, type) else called, "__code__", None)  # type: ignore[misc]
-    if code is not None and not _is_ours(code.co_filename):
+    if code is not None and not is_ours(code.co_filename):
         place = code.co_filename, code.co_firstlineno, code.co_name
     elif isinstance(called, type):
         try:
@@ -129,8 +83,8 @@ def place_of(called: Callable[..., Any] | None) -> str:
     return "".join(traceback.format_list([traceback.FrameSummary(*place)]))
 
 
-def _is_ours(filename: str) -> bool:
-    """Compiled modules name their source by a path that begins with the package's name."""
+def is_ours(filename: str) -> bool:
+    """Whether a file is PaceLab's. Compiled modules name their source by a path that begins with the package's name."""
     packages = {name: module for name, module in sys.modules.items() if name.startswith("pacelab") and "." not in name}
     folders = [folder for module in packages.values() for folder in getattr(module, "__path__", ())]
     path = Path(filename)

@@ -1,19 +1,12 @@
-"""Code of a user's own while it runs: files beside it, random numbers, a bound on memory, a word when it takes long.
-
-Files that lie beside a file and that it imports are found there from wherever it is named. Python's and NumPy's shared
-random numbers are the seed's meanwhile. Code that says what a network is may take so much memory. Code that does not
-return is waited for, and somebody should know for what.
-"""
+"""The import hook of user code: a file's imports find the files beside it, wherever the file is named from."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 import contextlib
-import random
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
@@ -105,103 +98,3 @@ def _imported(text: bytes) -> frozenset[str]:
     whole = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     whole += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
     return frozenset(name.partition(".")[0] for name in whole)
-
-
-@contextlib.contextmanager
-def shared_draws(seed: int, *, text: str = "") -> Iterator[None]:
-    """Meanwhile who draws from `random` itself, or from `numpy.random`, draws the seed's numbers; then both go on as
-    before. NumPy is loaded only where it is already, or where the `text` that runs names it.
-    """
-    before = random.getstate()
-    random.seed(seed)
-    try:
-        with _numpy_draws(seed) if "numpy" in sys.modules or "numpy" in text else contextlib.nullcontext():
-            yield
-    finally:
-        random.setstate(before)
-
-
-@contextlib.contextmanager
-def _numpy_draws(seed: int) -> Iterator[None]:
-    try:
-        import numpy.random as shared
-    except ImportError:
-        yield
-        return
-    before = shared.get_state()  # noqa: NPY002  # it is what users draw from
-    shared.seed(divmod(seed, 2**32))  # noqa: NPY002
-    try:
-        yield
-    finally:
-        shared.set_state(before)  # noqa: NPY002
-
-
-MOST_BYTES = 2**31
-"""Address space, of which numerical libraries reserve much for each core where such code imports them."""
-_TAKEN = Path("/proc/self/statm")
-"""Of Linux; elsewhere nothing is bounded."""
-_ONE_AT_A_TIME = threading.RLock()
-"""The bound is the process's: of two threads each would take the other's for what was there before."""
-
-
-@contextlib.contextmanager
-def bounded() -> Iterator[None]:
-    """Meanwhile this process may take so much more, and no more: beyond that is a MemoryError."""
-    if not _TAKEN.is_file():
-        yield
-        return
-    import resource
-
-    with _ONE_AT_A_TIME:
-        before, hard = resource.getrlimit(resource.RLIMIT_AS)
-        most = int(_TAKEN.read_text().split()[0]) * resource.getpagesize() + MOST_BYTES
-        if before != resource.RLIM_INFINITY and before <= most:
-            yield
-            return
-        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
-        try:
-            yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_AS, (before, hard))
-
-
-PATIENCE_S = 5.0
-"""How long one waits without a word."""
-_said: set[str] = set()
-"""Once in each process: a network is made several times in a run."""
-
-
-@contextlib.contextmanager
-def waiting_for(what: str) -> Iterator[None]:
-    """Meanwhile, after a while, one line on stderr says that `what` is waited for."""
-    timer = threading.Timer(PATIENCE_S, say, (what,))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-def say(what: str) -> None:
-    """Print once that `what` is being waited for."""
-    if what not in _said:
-        _tell(what)
-        _said.add(what)
-
-
-def tell_by(tell: Callable[[str], None]) -> None:
-    """In a worker: `tell` what is waited for, instead of stderr. Others may wait for the same."""
-    global _tell
-    _tell = tell
-
-
-def _on_stderr(what: str) -> None:
-    if sys.stderr is None:
-        return
-    line = f"{what} has not returned for {PATIENCE_S:g} s; it is waited for, Ctrl-C ends it"
-    with contextlib.suppress(OSError):
-        print(f"pacelab: {line}", file=sys.stderr)
-
-
-_tell = _on_stderr

@@ -18,12 +18,12 @@ from pacelab.air.own_hooks import OwnCalls
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.arguments import checked, switch
-from pacelab.options.own_code import misnamed
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 from pacelab.schemes import HookSettings, Scheme
 from pacelab.units import NS_PER_S, s_from_ns
 from pacelab.user_code.bases import LinkLayer, Pacer, Sample
+from pacelab.user_code.messages import misnamed
 from pacelab_pacer.core.contract import Action, Drop, Event, EventMask, Forward, SegmentSeen, TransmitResult
 from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab_pacer.core.tcp_gap.goodput_control import GoodputControlConfig

@@ -1,0 +1,50 @@
+"""The folder that a guest's kernel works in.
+
+A process that is killed leaves its folder behind, with a copy of the kernel in it. A run holds a lock on its folder,
+and the lock ends with the process, however the process ends. A folder that can be locked belongs to no run, and the
+next run, or `pacelab cleanup`, removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+PREFIX = "pacelab-guest-"
+KERNEL = "linux"
+"""Name of the kernel's copy: it is put in after the folder was locked, so that one without is young or empty."""
+
+
+@contextlib.contextmanager
+def work_folder() -> Iterator[Path]:
+    """A folder of this run's own, gone at its end."""
+    remove_left()
+    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as work, _opened(Path(work)) as folder:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield Path(work)
+
+
+def remove_left() -> list[str]:
+    """Remove the folders of runs that are no more, as far as this user may; what was removed."""
+    removed = []
+    for place in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError), _opened(place) as folder:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if (place / KERNEL).exists():
+                shutil.rmtree(place)
+                removed.append(str(place))
+    return removed
+
+
+@contextlib.contextmanager
+def _opened(place: Path) -> Iterator[int]:
+    folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield folder
+    finally:
+        os.close(folder)

@@ -1,0 +1,60 @@
+"""Load the code that FILE.py:NAME names, and identify its content."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from pacelab.errors import ConfigError
+from pacelab.user_code.imports import Beside
+from pacelab.user_code.messages import UserCodeError, own_traceback
+from pacelab.user_code.seeds import shared_draws
+from pacelab.user_code.waiting import waiting_for
+
+
+def is_own(name: str) -> bool:
+    """Whether this is FILE.py:NAME."""
+    path, _, attribute = name.rpartition(":")
+    return path.endswith(".py") and attribute.isidentifier()
+
+
+def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
+    """The module of FILE.py:NAME, loaded again, and NAME. It may import what lies beside it.
+
+    Raises ConfigError when there is no such file, UserCodeError when it fails to load.
+    """
+    path, _, attribute = name.rpartition(":")
+    if not Path(path).is_file():
+        raise ConfigError(f"{flag} {name!r}: there is no file {path!r}")
+    spec = importlib.util.spec_from_file_location(f"_own_{Path(path).stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up there
+    try:
+        Beside(Path(path)).lend(vars(module))
+        with waiting_for(f"loading {path!r}"), shared_draws(0, text=Path(path).read_text("utf-8", "replace")):
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[spec.name]
+        raise UserCodeError(f"loading {path!r} failed:\n{own_traceback(error)}") from error
+    return module, attribute
+
+
+def meant_instead(module: ModuleType, name: str) -> str:
+    """What the file has by a similar name, as the end of a sentence; empty where there is none."""
+    known = {there.lower(): there for there in vars(module) if not there.startswith("_")}
+    like = difflib.get_close_matches(name.lower(), known, n=1)
+    return f"; did you mean {known[like[0]]!r}?" if like else ""
+
+
+def digest_of(flag: str, path: str) -> str:
+    """SHA-256 of a file with what it imports beside it; ConfigError when it cannot be read."""
+    try:
+        return Beside(Path(path)).digest()
+    except OSError as error:
+        raise ConfigError(
+            f"{flag}: cannot read {path!r} ({error.strerror}); give the path of an existing file"
+        ) from None

@@ -1,0 +1,54 @@
+"""A line on stderr when user code takes long to return: a user should know what PaceLab is waiting for."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
+
+HAS_THREADS = sys.platform not in ("emscripten", "wasi")
+"""A browser runs Python without threads."""
+PATIENCE_S = 5.0
+"""How long one waits without a word."""
+_said: set[str] = set()
+"""Once in each process: a network is made several times in a run."""
+
+
+@contextlib.contextmanager
+def waiting_for(what: str) -> Iterator[None]:
+    """If this takes long, print once to stderr that `what` is waited for. Without threads nothing is printed."""
+    if not HAS_THREADS:
+        yield
+        return
+    timer = threading.Timer(PATIENCE_S, say, (what,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def say(what: str) -> None:
+    """Print once that `what` is being waited for."""
+    if what not in _said:
+        _tell(what)
+        _said.add(what)
+
+
+def tell_by(tell: Callable[[str], None]) -> None:
+    """In a worker: `tell` what is waited for, instead of stderr. Others may wait for the same."""
+    global _tell
+    _tell = tell
+
+
+def _on_stderr(what: str) -> None:
+    if sys.stderr is None:
+        return
+    line = f"{what} has not returned for {PATIENCE_S:g} s; it is waited for, Ctrl-C ends it"
+    with contextlib.suppress(OSError):
+        print(f"pacelab: {line}", file=sys.stderr)
+
+
+_tell = _on_stderr

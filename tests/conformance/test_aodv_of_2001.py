@@ -1,0 +1,39 @@
+"""`--routing aodv-2001` against ns-2.1b8a with its own AODV."""
+
+from __future__ import annotations
+
+import statistics
+
+import aodv_of_2001
+import pytest
+from aodv_of_2001 import Case
+
+MEDIAN_TOLERANCE = 0.015
+TOLERANCE = 0.06
+SAMPLE = [Case("chain", 1, 4, 32), Case("chain", 1, 16, 32), Case("cross", 2, 6, 32)]
+"""Rows where 2.35's AODV differs by 9 to 25 %."""
+
+
+@pytest.fixture(scope="session")
+def deviations() -> dict[Case, float]:
+    """Every row, run once."""
+    pytest.importorskip("pacelab_medium", reason="the air engine is not built: `make build` builds it")
+    return aodv_of_2001.deviations(list(aodv_of_2001.rows()))
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_sample_of_rows_is_within_the_band() -> None:
+    for case, deviation in aodv_of_2001.deviations(SAMPLE).items():
+        assert abs(deviation) <= TOLERANCE, case.name
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", aodv_of_2001.rows(), ids=lambda case: case.name)
+def test_each_row_is_within_the_band(case: Case, deviations: dict[Case, float]) -> None:
+    assert abs(deviations[case]) <= TOLERANCE
+
+
+@pytest.mark.thorough
+def test_the_middle_row_is_within_a_percent_and_a_half(deviations: dict[Case, float]) -> None:
+    assert len(deviations) >= 57
+    assert statistics.median(map(abs, deviations.values())) <= MEDIAN_TOLERANCE

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import typer
+import sys
 
-from pacelab_controller.commands import controller
+from pacelab.cli.main import main
 
 if __name__ == "__main__":
-    typer.run(controller)
+    sys.exit(main(["controller", *sys.argv[1:]]))

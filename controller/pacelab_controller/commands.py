@@ -14,8 +14,9 @@ import threading
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+import click
 
+from pacelab.parameters import Option
 from pacelab_controller.errors import ControllerError, InputError
 from pacelab_controller.installation import INSTALL, OPENFLOW_PORT
 from pacelab_controller.network_file import read_network
@@ -23,15 +24,13 @@ from pacelab_controller.web.client import TOKEN
 
 
 def _option(flag: str, metavar: str | None, text: str) -> Any:
-    return typer.Option(flag, metavar=metavar, help=text)
+    return Option(flag, metavar=metavar, help=text)
 
 
 Listen = Annotated[str, _option("--listen", "HOST:PORT", "address for the switches (OpenFlow)")]
-PortNumber = Annotated[
-    int, typer.Option("--port", min=0, max=65_535, help="REST and page on 127.0.0.1; 0: any free port")
-]
+PortNumber = Annotated[int, Option("--port", limits=(0, 65_535), help="REST and page on 127.0.0.1; 0: any free port")]
 Socket = Annotated[Path | None, _option("--socket", "PATH", "also serve REST on this Unix socket")]
-Descriptor = Annotated[int | None, typer.Option("--fd", hidden=True, help="REST on this open socket")]
+Descriptor = Annotated[int | None, Option("--fd", hidden=True, help="REST on this open socket")]
 NetworkFile = Annotated[
     Path | None,
     _option("--network", "FILE", "JSON file: names of switches and addresses, and which switches may connect"),
@@ -59,11 +58,11 @@ def controller(
         if check:
             from pacelab_controller.switches.selftest import run_in_private
 
-            raise typer.Exit(run_in_private(json=json, print_line=_say))
+            raise click.exceptions.Exit(run_in_private(json=json, print_line=_say))
         _serve(listen, port, socket_path, fd, network, json=json, quiet=quiet)
     except ControllerError as error:
         _say(str(error))
-        raise typer.Exit(error.exit_code) from None
+        raise click.exceptions.Exit(error.exit_code) from None
 
 
 def _serve(

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import requests
-import typer
 import uvicorn
 
 from controller.tests.fabric import garp, ring, tcp_frame
-from pacelab_controller.commands import controller
+from pacelab.cli.main import main
 from pacelab_controller.core.network import End
 from pacelab_controller.openflow.driver import Driver
 from pacelab_controller.web import client
@@ -84,7 +83,7 @@ def _control(arguments: list[str], said: Path) -> None:
     os.environ[client.TOKEN] = "test-token"
     os.chdir(ROOT)
     sys.argv[1:] = arguments
-    typer.run(controller)
+    sys.exit(main(["controller", *arguments]))
 
 
 class Running:

@@ -318,7 +318,7 @@ def test_a_signal_ends_it_with_its_threads(program: str, number: int) -> None:
     assert (process.returncode, err) == (0, "")
 
 
-COMMAND = "from pacelab_controller.commands import controller; import typer; typer.run(controller)"
+COMMAND = "import sys; from pacelab.cli.main import main; sys.exit(main(['controller', *sys.argv[1:]]))"
 
 
 def test_a_port_in_use_is_one_line_and_leaves_no_socket_behind(tmp_path: Path) -> None:

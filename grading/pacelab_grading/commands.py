@@ -7,9 +7,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
-import typer
+import click
 
 from pacelab import ConfigError, log, print_json
+from pacelab.parameters import Argument
 from pacelab_grading.grade.options import MOST_UNCERTAIN, UNCERTAIN, GradeOptions, Json, option, require
 
 
@@ -31,7 +32,7 @@ def grade(**given: Any) -> None:
     if options.package is not None:
         _write_package(options, options.package, assignment.number)
     elif uncertain := run(options, assignment):
-        raise typer.Exit(UNCERTAIN + min(uncertain, MOST_UNCERTAIN))
+        raise click.exceptions.Exit(UNCERTAIN + min(uncertain, MOST_UNCERTAIN))
 
 
 def _write_package(options: GradeOptions, place: Path, number: int | str) -> None:
@@ -62,7 +63,7 @@ grade.__signature__ = _signature(GradeOptions)  # type: ignore[attr-defined]
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="your file or notebook")],
+    file: Annotated[Path, Argument(help="your file or notebook")],
     *,
     assignment: Annotated[str | None, option("--assignment", "N", "if the file does not state it")] = None,
     json: Json = False,
@@ -87,11 +88,11 @@ def check(
         total = sum(check.points for check in wanted.checks_for(verdict.version))
         print(f"These are the public checks. Hidden checks for {total - verdict.total:g} of {total:g} points follow.")
     if any(result.status != "passed" for result in verdict.results):
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
 def update(
-    folder: Annotated[Path, typer.Argument(help="the folder where you work")] = Path(),
+    folder: Annotated[Path, Argument(help="the folder where you work")] = Path(),
     *,
     assignment: Annotated[str | None, option("--assignment", "N", "hand out this assignment: 1 to 5")] = None,
 ) -> None:

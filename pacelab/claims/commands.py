@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from pacelab.console import log, print_json, print_table, runs_bar
 from pacelab.errors import ConfigError
 from pacelab.experiment.from_text import parse_one
 from pacelab.options.limits import JOBS, SEEDS
+from pacelab.parameters import Argument, Option
 from pacelab.results.folder import RUNS, check_destination, check_writable
 
-Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
-Docs = Annotated[Path | None, typer.Option("--docs", metavar="FILE", help="write a page of all claims to FILE.md")]
+Json = Annotated[bool, Option("--json", help="one JSON document on stdout")]
+Docs = Annotated[Path | None, Option("--docs", metavar="FILE", help="write a page of all claims to FILE.md")]
 
 UNFINISHED = RUNS / "unfinished-claims"
 """What is finished of interrupted reproductions; lean, so that no comparison may find it."""
@@ -22,7 +21,7 @@ UNFINISHED = RUNS / "unfinished-claims"
 
 def claims(
     *,
-    paper: Annotated[str, typer.Option("--paper", metavar="NAME", help="only the claims of this paper")] = "all",
+    paper: Annotated[str, Option("--paper", metavar="NAME", help="only the claims of this paper")] = "all",
     docs: Docs = None,
     json: Json = False,
 ) -> None:
@@ -42,22 +41,22 @@ def claims(
         print_table(claims_table(chosen, found))
 
 
-def reproduce(  # noqa: PLR0913  Typer makes options of them
-    claim: Annotated[str, typer.Argument(metavar="ID|PAPER|all|FILE.yaml", help="see `pacelab claims`")],
+def reproduce(  # noqa: PLR0913  the command line makes options of them
+    claim: Annotated[str, Argument(metavar="ID|PAPER|all|FILE.yaml", help="see `pacelab claims`")],
     *,
-    quick: Annotated[bool, typer.Option("--quick", help="run shorter, with fewer seeds and without variants")] = False,
+    quick: Annotated[bool, Option("--quick", help="run shorter, with fewer seeds and without variants")] = False,
     seeds: Annotated[
-        str | None, typer.Option("--seeds", metavar="N", help="seeds per cell (default: as the claim says)")
+        str | None, Option("--seeds", metavar="N", help="seeds per cell (default: as the claim says)")
     ] = None,
-    jobs: Annotated[str | None, typer.Option("--jobs", metavar="N", help="worker processes (one per core)")] = None,
+    jobs: Annotated[str | None, Option("--jobs", metavar="N", help="worker processes (one per core)")] = None,
     scheduler: Annotated[
-        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://HOST:PORT")
+        str | None, Option("--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://HOST:PORT")
     ] = None,
-    cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="keep finished runs here")] = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="new or empty folder")] = None,
+    cache: Annotated[Path | None, Option("--cache", metavar="DIR", help="keep finished runs here")] = None,
+    out: Annotated[Path | None, Option("--out", metavar="DIR", help="new or empty folder")] = None,
     docs: Docs = None,
     json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="no table, progress or notes")] = False,
+    quiet: Annotated[bool, Option("--quiet", help="no table, progress or notes")] = False,
 ) -> None:
     """Run a paper's claims and judge them against bands fixed in advance. The exit code is 0 whatever the verdict."""
     from pacelab.claims.load import OWN, find_claims
@@ -105,9 +104,9 @@ def reproduce(  # noqa: PLR0913  Typer makes options of them
 
 
 def report(
-    claim: Annotated[str, typer.Argument(metavar="ID|PAPER|all", help="see `pacelab claims`")] = "all",
+    claim: Annotated[str, Argument(metavar="ID|PAPER|all", help="see `pacelab claims`")] = "all",
     *,
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="new or empty folder")] = None,
+    out: Annotated[Path | None, Option("--out", metavar="DIR", help="new or empty folder")] = None,
     json: Json = False,
 ) -> None:
     """Write the book of claims from the stored results of full runs: report.html."""

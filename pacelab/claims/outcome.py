@@ -23,8 +23,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pacelab.claims.evaluate import Measured, measure
 from pacelab.claims.load import DATA
+from pacelab.claims.measures import Measured, measure
 from pacelab.claims.model import Check, Claim, Measure, SetUp, Variant
 from pacelab.claims.picture import Picture
 from pacelab.errors import ConfigError

@@ -17,7 +17,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pacelab.claims.evaluate import Measured, measure, sample_cell
+from pacelab.claims.measures import Measured, measure, sample_cell
 from pacelab.claims.model import SCHEME, Claim, Figure, Measure, Point, Reduction, Scalar, Strict
 from pacelab.claims.quantities import (
     KBPS,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from pacelab.claims.evaluate import Measured, Plan, key_of, plan_claim
+from pacelab.claims.measures import Measured
 from pacelab.claims.model import Claim
 from pacelab.claims.outcome import (
     Outcome,
@@ -21,6 +21,7 @@ from pacelab.claims.outcome import (
     stored_of,
 )
 from pacelab.claims.picture import Picture, picture_of
+from pacelab.claims.plan import Plan, key_of, plan_claim
 from pacelab.experiment.experiment import Experiment
 from pacelab.grid.grid import counted
 from pacelab.results.folder import write_file, write_folder

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from pacelab.cli.options import with_experiment_options, with_topology_options
 from pacelab.console import log, print_json, print_table, progress_bar, runs_bar
@@ -17,6 +17,7 @@ from pacelab.experiment.from_text import build_experiment, parse_one, place, spl
 from pacelab.experiment.stored import request_of
 from pacelab.options.limits import JOBS, SEEDS
 from pacelab.options.settings import BY_FIELD
+from pacelab.parameters import Argument, Option
 from pacelab.results.folder import RUNS, SNAP_BYTES, SNAPS, PcapFile, check_destination, write_file
 from pacelab.results.quantities import SHORT_NAMES, Quantity, find_quantity
 
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
 UNFINISHED = RUNS / "unfinished"
 """What is finished of interrupted comparisons; removed when the same one goes on and ends."""
 
-TopologyName = Annotated[str, typer.Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")]
-Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="new or empty folder (default: under runs/)")]
-Jobs = Annotated[str | None, typer.Option("--jobs", metavar="N", help="worker processes (one per core)")]
-Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="no table, progress or notes")]
+TopologyName = Annotated[str, Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")]
+Out = Annotated[Path | None, Option("--out", metavar="DIR", help="new or empty folder (default: under runs/)")]
+Jobs = Annotated[str | None, Option("--jobs", metavar="N", help="worker processes (one per core)")]
+Json = Annotated[bool, Option("--json", help="one JSON document on stdout")]
+Quiet = Annotated[bool, Option("--quiet", help="no table, progress or notes")]
 
 
 @with_experiment_options
@@ -41,13 +42,13 @@ def run(
     topology: TopologyName,
     *,
     scheme: Annotated[
-        str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`; or FILE.py:NAME")
+        str, Option("--scheme", metavar="NAME", help="see `pacelab schemes`; or FILE.py:NAME")
     ] = "newreno",
-    pcap: Annotated[Path | None, typer.Option("--pcap", metavar="FILE", help="capture file for Wireshark")] = None,
+    pcap: Annotated[Path | None, Option("--pcap", metavar="FILE", help="capture file for Wireshark")] = None,
     pcap_snap: Annotated[
-        str | None, typer.Option("--pcap-snap", metavar="BYTES", help="bytes of each frame to keep; 0: all (128)")
+        str | None, Option("--pcap-snap", metavar="BYTES", help="bytes of each frame to keep; 0: all (128)")
     ] = None,
-    pcap_garbled: Annotated[bool, typer.Option("--pcap-garbled", help="also capture collided frames")] = False,
+    pcap_garbled: Annotated[bool, Option("--pcap-garbled", help="also capture collided frames")] = False,
     out: Out = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -84,30 +85,26 @@ def hand_over(result: RunResult, out: Path | None, *, json: bool, quiet: bool, h
 
 
 @with_experiment_options
-def compare(  # noqa: PLR0913  Typer makes options of them
+def compare(  # noqa: PLR0913  the command line makes options of them
     topology: TopologyName,
     *,
     schemes: Annotated[
         str,
-        typer.Option(
-            "--schemes", metavar="A,B", help="schemes or congestion controls to compare, or all; also FILE.py:NAME"
-        ),
+        Option("--schemes", metavar="A,B", help="schemes or congestion controls to compare, or all; also FILE.py:NAME"),
     ] = "newreno,tcp-gap",
     seeds: Annotated[
-        str | None, typer.Option("--seeds", metavar="N", help="runs per scheme and point (5; with --full 1)")
+        str | None, Option("--seeds", metavar="N", help="runs per scheme and point (5; with --full 1)")
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="as in the TCP-GAP paper: 55,000 packets per flow, 11 batches")
+        bool, Option("--full", help="as in the TCP-GAP paper: 55,000 packets per flow, 11 batches")
     ] = False,
     y: Annotated[
         str | None,
-        typer.Option(
-            "--y", metavar="QUANTITY", help=f"quantity of the table and figure: {', '.join(SHORT_NAMES)} (goodput)"
-        ),
+        Option("--y", metavar="QUANTITY", help=f"quantity of the table and figure: {', '.join(SHORT_NAMES)} (goodput)"),
     ] = None,
-    cdf: Annotated[bool, typer.Option("--cdf", help="also draw the distribution over the flows of all seeds")] = False,
+    cdf: Annotated[bool, Option("--cdf", help="also draw the distribution over the flows of all seeds")] = False,
     jobs: Jobs = None,
-    cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="keep finished runs here")] = None,
+    cache: Annotated[Path | None, Option("--cache", metavar="DIR", help="keep finished runs here")] = None,
     out: Out = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -148,7 +145,7 @@ def compare(  # noqa: PLR0913  Typer makes options of them
 
 def lab(
     *,
-    seed: Annotated[str, typer.Option("--seed", metavar="N", help="first of the 5 seeds")] = "1",
+    seed: Annotated[str, Option("--seed", metavar="N", help="first of the 5 seeds")] = "1",
     jobs: Jobs = None,
     out: Out = None,
     json: Json = False,
@@ -190,10 +187,10 @@ def schemes(*, json: Json = False) -> None:
 
 @with_topology_options
 def topologies(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="the topology to show")] = None,
+    name: Annotated[str | None, Argument(metavar="NAME", help="the topology to show")] = None,
     *,
-    plot: Annotated[bool, typer.Option("--plot", help="draw the topology into figures/NAME.svg or --out")] = False,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
+    plot: Annotated[bool, Option("--plot", help="draw the topology into figures/NAME.svg or --out")] = False,
+    out: Annotated[Path | None, Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
     json: Json = False,
     **values: Any,
 ) -> None:
@@ -226,7 +223,7 @@ def doctor(*, json: Json = False) -> None:
     features = examine()
     print_json(listings.doctor_document(features)) if json else print_table(listings.doctor_table(features))
     if any(feature.required and not feature.present for feature in features):
-        raise typer.Exit(HostError.exit_code)
+        raise click.exceptions.Exit(HostError.exit_code)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,7 +309,7 @@ def _report(notes: Sequence[str], result: str) -> None:
 def exit_on_failed_hooks(failed: int) -> None:
     """A registered scheme that raises is a bug, even though the run went on without it."""
     if failed:
-        raise typer.Exit(PaceLabError.exit_code)
+        raise click.exceptions.Exit(PaceLabError.exit_code)
 
 
 OWN = "a file of your own that took part"
@@ -320,16 +317,14 @@ MADE_BY = ("pacelab", "python", "machine")
 """Of host.json: what can make another result of the same configuration and seed."""
 
 
-def rerun(  # noqa: PLR0913  Typer makes options of them
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="result folder of a run")],
+def rerun(  # noqa: PLR0913  the command line makes options of them
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="result folder of a run")],
     *,
-    seed: Annotated[
-        str | None, typer.Option("--seed", metavar="N", help="use another seed than the stored run")
-    ] = None,
-    topology: Annotated[str | None, typer.Option("--topology", metavar="FILE", help=OWN)] = None,
-    traffic: Annotated[str | None, typer.Option("--traffic", metavar="FILE", help=OWN)] = None,
-    scheme: Annotated[str | None, typer.Option("--scheme", metavar="FILE.py:NAME", help=OWN)] = None,
-    cc: Annotated[str | None, typer.Option("--cc", metavar="FILE.py:NAME", help=OWN)] = None,
+    seed: Annotated[str | None, Option("--seed", metavar="N", help="use another seed than the stored run")] = None,
+    topology: Annotated[str | None, Option("--topology", metavar="FILE", help=OWN)] = None,
+    traffic: Annotated[str | None, Option("--traffic", metavar="FILE", help=OWN)] = None,
+    scheme: Annotated[str | None, Option("--scheme", metavar="FILE.py:NAME", help=OWN)] = None,
+    cc: Annotated[str | None, Option("--cc", metavar="FILE.py:NAME", help=OWN)] = None,
     out: Out = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -353,7 +348,7 @@ def rerun(  # noqa: PLR0913  Typer makes options of them
         after = run_experiment(experiment, on_progress=on_progress)
     hand_over(after, out, json=json, quiet=quiet)
     if experiment.backend == "sim" and experiment.seed == config["seed"] and not _is_same(before, after, folder):
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
     exit_on_failed_hooks(after.run["hooks"]["failed"])
 
 

@@ -6,8 +6,6 @@ import webbrowser
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from pacelab.cli.options import with_experiment_options
 from pacelab.console import log
 from pacelab.demo.catalog import DEMOS
@@ -17,6 +15,7 @@ from pacelab.demo.model import Demo
 from pacelab.demo.page import engine_bytes, export
 from pacelab.demo.server import DemoServer
 from pacelab.errors import ConfigError
+from pacelab.parameters import Argument, Option
 from pacelab_topologies.domain import like_which
 from pacelab_topologies.registry import KINDS
 
@@ -25,7 +24,7 @@ from pacelab_topologies.registry import KINDS
 def demo(
     name: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             help=f"A demonstration ({', '.join(DEMOS)}), new (draw a network), a topology's name, or a .yaml or .py "
             "file. Without a name, the page lists the demonstrations."
         ),
@@ -33,20 +32,18 @@ def demo(
     *,
     scheme: Annotated[
         str | None,
-        typer.Option(
-            "--scheme", metavar="A,B", help="Schemes side by side on a network [newreno]; one for a demonstration."
-        ),
+        Option("--scheme", metavar="A,B", help="Schemes side by side on a network [newreno]; one for a demonstration."),
     ] = None,
     export_to: Annotated[
         Path | None,
-        typer.Option("--export", metavar="FILE", help="Write one self-contained .html file, or a .gif for slides."),
+        Option("--export", metavar="FILE", help="Write one self-contained .html file, or a .gif for slides."),
     ] = None,
     live: Annotated[
         str | None,
-        typer.Option("--live", metavar="SOCKET", help="Follow a running network through mediumd's socket."),
+        Option("--live", metavar="SOCKET", help="Follow a running network through mediumd's socket."),
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes any free port.")] = 0,
-    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+    port: Annotated[int, Option("--port", limits=(0, 65_535), help="Port on 127.0.0.1; 0 takes any free port.")] = 0,
+    browser: Annotated[bool, Option("--browser/--no-browser", help="Open a browser.")] = True,
     **values: Any,
 ) -> None:
     """Show wireless networks live in a browser. Drag nodes or move sliders, and the simulation runs again."""

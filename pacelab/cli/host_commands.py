@@ -13,8 +13,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from pacelab.cli.options import Command, extend, hook_parameters, with_experiment_options
 from pacelab.console import log
 from pacelab.emulation.agents.roles import VALID_PATH_RATES as PATH_RATES
@@ -22,6 +20,7 @@ from pacelab.emulation.agents.roles import AgentName, check_path_known, read_pat
 from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.from_text import build_experiment, parse_one
 from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS
+from pacelab.parameters import Argument, Option
 from pacelab.schemes import SCHEMES, HookSettings
 from pacelab.schemes.scheme import MOST_NODES, MOST_SENSE_HOPS
 from pacelab_topologies.domain import Domain, Real, Whole
@@ -34,7 +33,7 @@ _HOOK_FIELDS = tuple(field.name for field in fields(HookSettings))
 
 
 def _text(flag: str, metavar: str, text: str) -> Any:
-    return Annotated[str | None, typer.Option(flag, metavar=metavar, help=text)]
+    return Annotated[str | None, Option(flag, metavar=metavar, help=text)]
 
 
 NUMBERS: dict[str, Domain] = {
@@ -49,7 +48,8 @@ _COMMON: tuple[tuple[str, Any, Any], ...] = (
     (
         "path_rates",
         Annotated[
-            list[str], typer.Option("--path-rates", metavar="RATES", help=f"rates of the wireless path: {PATH_RATES}")
+            list[str],
+            Option("--path-rates", metavar="RATES", help=f"rates of the wireless path: {PATH_RATES}"),
         ],
         [],
     ),
@@ -62,15 +62,15 @@ _COMMON: tuple[tuple[str, Any, Any], ...] = (
     ("metrics", _text("--metrics", "PORT", "serve Prometheus metrics on 127.0.0.1, with a token"), None),
     (
         "realtime",
-        Annotated[bool, typer.Option("--realtime/--no-realtime", help="use SCHED_FIFO if the host permits it")],
+        Annotated[bool, Option("--realtime/--no-realtime", help="use SCHED_FIFO if the host permits it")],
         True,
     ),
     (
         "json",
-        Annotated[bool, typer.Option("--json", help="one JSON document per line: ready, status each second, end")],
+        Annotated[bool, Option("--json", help="one JSON document per line: ready, status each second, end")],
         False,
     ),
-    ("quiet", Annotated[bool, typer.Option("--quiet", help="no live view, no notes")], False),
+    ("quiet", Annotated[bool, Option("--quiet", help="no live view, no notes")], False),
 )
 
 
@@ -138,29 +138,26 @@ def _number(name: str, values: Mapping[str, Any]) -> Any:
     return parse_one("--" + name.replace("_", "-"), values[name], NUMBERS[name])
 
 
-SchemeName = Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
-Air = Annotated[str, typer.Option("--air", metavar="IF", help="wireless interface")]
-Wired = Annotated[
-    str, typer.Option("--wired", metavar="IF", help="wired interface; wire+ means all that start with wire")
-]
+SchemeName = Annotated[str, Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
+Air = Annotated[str, Option("--air", metavar="IF", help="wireless interface")]
+Wired = Annotated[str, Option("--wired", metavar="IF", help="wired interface; wire+ means all that start with wire")]
 DataPath = Annotated[
-    str, typer.Option("--datapath", metavar="PATH", help="nfqueue: Python handles packets; tc: the kernel paces them")
+    str,
+    Option("--datapath", metavar="PATH", help="nfqueue: Python handles packets; tc: the kernel paces them"),
 ]
 ControllerUrl = Annotated[
     str | None,
-    typer.Option(
-        "--controller", metavar="URL", help="report to a controller and do as it says (http://..., unix:PATH)"
-    ),
+    Option("--controller", metavar="URL", help="report to a controller and do as it says (http://..., unix:PATH)"),
 ]
 OwnName = Annotated[
-    str | None, typer.Option("--name", metavar="NAME", help="name of this gateway at the controller (the host name)")
+    str | None,
+    Option("--name", metavar="NAME", help="name of this gateway at the controller (the host name)"),
 ]
 Link = Annotated[
-    str, typer.Option("--link", metavar="LINK", help="source of retry counts: mediumd, or nl80211 (lred, lred-ecn)")
+    str,
+    Option("--link", metavar="LINK", help="source of retry counts: mediumd, or nl80211 (lred, lred-ecn)"),
 ]
-ClampMss = Annotated[
-    bool, typer.Option("--clamp-mss/--no-clamp-mss", help="lower the MSS to leave room for a TCP option")
-]
+ClampMss = Annotated[bool, Option("--clamp-mss/--no-clamp-mss", help="lower the MSS to leave room for a TCP option")]
 
 
 @with_agent_options
@@ -211,14 +208,14 @@ def _run(task: Task) -> None:
     perform(task)
 
 
-TopologyName = Annotated[str, typer.Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")]
+TopologyName = Annotated[str, Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")]
 
 
 @with_experiment_options
 def shell(
     topology: TopologyName,
     *,
-    scheme: Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")] = "newreno",
+    scheme: Annotated[str, Option("--scheme", metavar="NAME", help="see `pacelab schemes`")] = "newreno",
     **values: Any,
 ) -> None:
     """Open Mininet's command line on a topology's real hosts (--backend tap or hwsim; needs root)."""
@@ -246,9 +243,9 @@ def cleanup() -> None:
 
 def helper(
     *,
-    socket: Annotated[Path | None, typer.Option("--socket", metavar="PATH", help="listen here")] = None,
+    socket: Annotated[Path | None, Option("--socket", metavar="PATH", help="listen here")] = None,
     units: Annotated[
-        Path | None, typer.Option("--units", metavar="DIR", help="write systemd unit files to DIR and exit")
+        Path | None, Option("--units", metavar="DIR", help="write systemd unit files to DIR and exit")
     ] = None,
 ) -> None:
     """Serve the members of the group pacelab, so that notebooks use real hosts without root."""

@@ -5,20 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from pacelab.cli.options import with_experiment_options
 from pacelab.console import log, print_json, runs_bar, word
 from pacelab.errors import ConfigError
 from pacelab.experiment.from_text import find_option, parse_one, place, split_axes
 from pacelab.options.limits import JOBS, SEEDS
+from pacelab.parameters import Argument, Option
 from pacelab.results.folder import write_file
 from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity
 from pacelab_topologies.domain import Choice, Real
 
-Scheme = Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
-Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="no progress or notes")]
+Scheme = Annotated[str, Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
+Json = Annotated[bool, Option("--json", help="one JSON document on stdout")]
+Quiet = Annotated[bool, Option("--quiet", help="no progress or notes")]
 MOMENT = Real(0, 10_000)
 """A time in ms that a picture may show."""
 RTS = Choice.of("on", "off", "both")
@@ -27,14 +26,15 @@ OVER_TIME = tuple(quantity.short for quantity in QUANTITIES if quantity.series)
 
 @with_experiment_options
 def timeline(
-    topology: Annotated[str, typer.Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")],
+    topology: Annotated[str, Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")],
     *,
     scheme: Scheme = "newreno",
     start: Annotated[
-        str | None, typer.Option("--from", metavar="MS", help="start of the picture, ms (default: the first activity)")
+        str | None,
+        Option("--from", metavar="MS", help="start of the picture, ms (default: the first activity)"),
     ] = None,
-    end: Annotated[str | None, typer.Option("--to", metavar="MS", help="end of the picture, ms")] = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
+    end: Annotated[str | None, Option("--to", metavar="MS", help="end of the picture, ms")] = None,
+    out: Annotated[Path | None, Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
     json: Json = False,
     **values: Any,
 ) -> None:
@@ -69,20 +69,19 @@ def timeline(
 
 
 @with_experiment_options
-def sweep(  # noqa: PLR0913  Typer makes options of them
-    topology: Annotated[str, typer.Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")],
+def sweep(  # noqa: PLR0913  the command line makes options of them
+    topology: Annotated[str, Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")],
     *,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="folder of the sweep; an unfinished sweep continues")
-    ],
-    schemes: Annotated[str, typer.Option("--schemes", metavar="A,B", help="schemes")] = "newreno",
-    seeds: Annotated[str, typer.Option("--seeds", metavar="N", help="runs per scheme and point")] = "5",
+    out: Annotated[Path, Option("--out", metavar="DIR", help="folder of the sweep; an unfinished sweep continues")],
+    schemes: Annotated[str, Option("--schemes", metavar="A,B", help="schemes")] = "newreno",
+    seeds: Annotated[str, Option("--seeds", metavar="N", help="runs per scheme and point")] = "5",
     cache: Annotated[
-        Path | None, typer.Option("--cache", metavar="DIR", help="folder of finished runs (default: runs/ in --out)")
+        Path | None,
+        Option("--cache", metavar="DIR", help="folder of finished runs (default: runs/ in --out)"),
     ] = None,
-    jobs: Annotated[str | None, typer.Option("--jobs", metavar="N", help="worker processes (one per core)")] = None,
+    jobs: Annotated[str | None, Option("--jobs", metavar="N", help="worker processes (one per core)")] = None,
     scheduler: Annotated[
-        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://HOST:PORT")
+        str | None, Option("--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://HOST:PORT")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -124,28 +123,24 @@ def sweep(  # noqa: PLR0913  Typer makes options of them
 
 
 def plot(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="folder of a sweep, a comparison or a run")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="folder of a sweep, a comparison or a run")],
     *,
-    x: Annotated[
-        str | None, typer.Option("--x", metavar="NAME", help="an option that varies (default: the first)")
-    ] = None,
+    x: Annotated[str | None, Option("--x", metavar="NAME", help="an option that varies (default: the first)")] = None,
     y: Annotated[
         str,
-        typer.Option("--y", metavar="QUANTITY", help=f"{', '.join(SHORT_NAMES)}; for a run: {', '.join(OVER_TIME)}"),
+        Option("--y", metavar="QUANTITY", help=f"{', '.join(SHORT_NAMES)}; for a run: {', '.join(OVER_TIME)}"),
     ] = "goodput",
     by: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--by", metavar="A,B", help="one line per value of these (default: the scheme and whatever else varies)"
         ),
     ] = None,
-    cdf: Annotated[
-        bool, typer.Option("--cdf", help="draw distributions over flows, or over the time of a run")
-    ] = False,
+    cdf: Annotated[bool, Option("--cdf", help="draw distributions over flows, or over the time of a run")] = False,
     where: Annotated[
-        list[str] | None, typer.Option("--where", metavar="NAME=VALUE", help="select runs (may be repeated)")
+        list[str] | None, Option("--where", metavar="NAME=VALUE", help="select runs (may be repeated)")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
+    out: Annotated[Path | None, Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
 ) -> None:
     """Draw the means and 95 % intervals of a sweep or comparison, or the time series of a run."""
     from matplotlib.figure import Figure

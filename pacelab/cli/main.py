@@ -13,6 +13,7 @@ from __future__ import annotations
 import difflib
 import errno
 import importlib
+import inspect
 import io
 import os
 import re
@@ -21,14 +22,13 @@ import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-from typer.core import TyperCommand, TyperGroup
-from typer.models import TyperPath
+import click
 
 from pacelab.console import drop, log, stdout_for_documents
 from pacelab.errors import HostError, PaceLabError
+from pacelab.parameters import callback_of, parameters_of
 from pacelab.version import __version__
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ WORDS = "pacelab.words"
 """The words of the command line, in the context of a command."""
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(click.Group):
     """A group that knows the names of its commands and loads only the command that is called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -179,9 +179,9 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A stand-in with the name and the help line of a command."""
         if cmd_name in COMMANDS:
-            return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1], hidden=cmd_name in HIDDEN)
+            return click.Command(cmd_name, help=COMMANDS[cmd_name][1], hidden=cmd_name in HIDDEN)
         if cmd_name in _brought():
-            return TyperCommand(cmd_name, help=OTHERS.get(cmd_name) or _first_line(_brought()[cmd_name].load()))
+            return click.Command(cmd_name, help=OTHERS.get(cmd_name) or _first_line(_brought()[cmd_name].load()))
         return None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -204,7 +204,7 @@ class LazyGroup(TyperGroup):
         return name, found and load_command(str(name)), rest
 
 
-class PlainCommand(TyperCommand):
+class PlainCommand(click.Command):
     """A command whose help has sections, and which refuses ambiguous arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -239,12 +239,14 @@ class PlainCommand(TyperCommand):
         panels: dict[str, list[tuple[str, str]]] = {}
         known = self._options_of_topology(ctx)
         for parameter in self.get_params(ctx):
-            panel = getattr(parameter, "rich_help_panel", None) or "Options"
+            if not isinstance(parameter, click.Option):
+                continue
+            panel = getattr(parameter, "panel", "Options")
             if known is not None and panel == TOPOLOGY_PANEL:
                 text = known.get(parameter.name or "")
                 if text is None:
                     continue
-                setattr(parameter, "help", text)  # noqa: B010 - an Option has it, a Parameter does not
+                parameter.help = text
             if (row := parameter.get_help_record(ctx)) is not None:
                 panels.setdefault(panel, []).append(row)
         for title, rows in panels.items():
@@ -253,7 +255,7 @@ class PlainCommand(TyperCommand):
     def _options_of_topology(self, ctx: Any) -> Mapping[str, str] | None:
         """Name and help of the options of the topology that the command line names; None if it names none."""
         words = ctx.meta.get(WORDS, ())
-        if not any(getattr(parameter, "rich_help_panel", None) == TOPOLOGY_PANEL for parameter in self.params):
+        if not any(getattr(parameter, "panel", None) == TOPOLOGY_PANEL for parameter in self.params):
             return None
         from pacelab.cli.options import of_topology
         from pacelab_topologies.registry import KINDS
@@ -264,7 +266,7 @@ class PlainCommand(TyperCommand):
 
 def _paths(parameter: Any, value: Any) -> list[Any]:
     """The values of a parameter that is a path."""
-    if not isinstance(parameter.type, TyperPath):
+    if not isinstance(parameter.type, click.Path):
         return []
     return list(value) if isinstance(value, list | tuple) else [value]
 
@@ -276,9 +278,13 @@ def load_command(name: str) -> Any:
         call = getattr(importlib.import_module(module), function)
     else:
         call = _brought()[name].load()
-    one = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    one.command(name, cls=PlainCommand)(call)
-    return typer.main.get_command(one)
+    return PlainCommand(
+        name,
+        callback=callback_of(call),
+        params=parameters_of(call),
+        help=inspect.getdoc(call),
+        context_settings=HELP,
+    )
 
 
 def _section(formatter: Any, title: str, rows: list[tuple[str, str]]) -> None:
@@ -304,18 +310,7 @@ DASHES = "-\N{EN DASH}\N{EM DASH}"
 ONE_DASH = re.compile(rf"(-|[{DASHES[1:]}]+)[a-z]{{2}}")
 """A long option with one dash, as other programs write it."""
 OK, BUG, INTERRUPTED = 0, PaceLabError.exit_code, 130
-
-app = typer.Typer(
-    cls=LazyGroup,
-    help="TCP over multihop 802.11, and what pacing does for it.",
-    context_settings={"help_option_names": ["--help", "-h"]},
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # the rich one takes longer to load than a run takes
-)
-
-UsageError: type[Exception] = typer.BadParameter.__mro__[1]
-"""The base class of all usage errors. Typer does not export it."""
+HELP = {"help_option_names": ["--help", "-h"]}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -326,15 +321,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         apart = "--json" in words and not {"--help", "-h"} & set(words) and words[0] in RUN_OWN
         with stdout_for_documents() if apart else nullcontext():
-            code: int | None = app(words, prog_name="pacelab", standalone_mode=False)
+            code = _call(words)
         if sys.stdout is not None:
             sys.stdout.flush()
-        return _fail("interrupted", INTERRUPTED) if code == INTERRUPTED else code or OK
+        return code
     except PaceLabError as error:
         return _fail(str(error), error.exit_code, one_line=error.one_line)
-    except UsageError as error:
+    except click.UsageError as error:
         return _fail(_usage_line(error, words), 2)
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", INTERRUPTED)
     except OSError as error:
         drop(1)
@@ -349,15 +344,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"this is a bug ({type(error).__name__}: {error}); please report it with the lines above", BUG)
 
 
-@app.callback(invoke_without_command=True)
-def common(
-    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="print the version")] = False
-) -> None:
-    """TCP over multihop 802.11, and what pacing does for it."""
+def _call(words: list[str]) -> int:
+    """Call the command. `Command.main` would write an empty line when it is interrupted."""
+    try:
+        with app.make_context("pacelab", list(words)) as context:
+            app.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    return OK
+
+
+@click.group(
+    cls=LazyGroup,
+    help="TCP over multihop 802.11, and what pacing does for it.",
+    invoke_without_command=True,
+    context_settings=HELP,
+)
+@click.option("--version", is_flag=True, help="print the version")
+@click.pass_context
+def app(context: click.Context, version: bool) -> None:
+    """All commands. Without one, the help."""
     if version:
         print(f"pacelab {__version__}")
-        raise typer.Exit
-    if context.invoked_subcommand is None:  # Typer's `no_args_is_help` raises the help as an error
+        context.exit()
+    if context.invoked_subcommand is None:  # `no_args_is_help` raises the help as an error
         print(context.get_help())
 
 
@@ -383,10 +393,14 @@ def _is_about(text: str, word: str) -> bool:
 
 
 def _usage_line(error: Exception, words: Sequence[str]) -> str:
-    """The message of a usage error, and the command whose help lists the options. Typer omits it for some errors."""
+    """The message of a usage error, and the command whose help lists the options. Click omits it for some errors."""
     format_message = getattr(error, "format_message", None)
     text = format_message() if format_message else str(error)
     text = text.rstrip(".")
+    if isinstance(error, click.NoSuchOption):
+        text = f"No such option: {error.option_name}"
+        if error.possibilities:
+            text += f"; did you mean {' or '.join(error.possibilities)}?"
     if text == "Missing argument 'TOPOLOGY'":
         text += "; give a name that `pacelab topologies` lists, or a file"
     if text.startswith("No such option") and any(word.endswith(".py") for word in words):

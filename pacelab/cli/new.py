@@ -11,10 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
 
-import typer
-
 from pacelab.console import log
 from pacelab.errors import ConfigError
+from pacelab.parameters import Argument
 from pacelab.public import PUBLIC
 from pacelab.results.folder import write_file
 
@@ -318,8 +317,8 @@ def _test(kind: str, words: Mapping[str, str]) -> str:
 
 
 def new(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="cc, pacer, link, scheme, topology or claim")],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="its own; the file is called so in small letters")],
+    kind: Annotated[str, Argument(metavar="KIND", help="cc, pacer, link, scheme, topology or claim")],
+    name: Annotated[str, Argument(metavar="NAME", help="its own; the file is called so in small letters")],
 ) -> None:
     """Write an example of your own KIND of code as a working file, with a test beside it.
 

@@ -1,4 +1,4 @@
-"""Turns the options table into Typer parameters, so that every command that takes an experiment takes them alike."""
+"""Turns the options table into command-line parameters: every command that takes an experiment takes them alike."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
-import typer
-
+from pacelab import parameters
 from pacelab.experiment.backends import BACK_ENDS
 from pacelab.experiment.from_text import SET, topology_options
 from pacelab.options.settings import BY_FIELD, OPTIONS, Option
@@ -81,7 +80,7 @@ def _topology_parameters() -> list[inspect.Parameter]:
         found.append(_parameter(option.name, kind, flag, text, metavar, "Topology"))
     annotation = Annotated[
         str | None,
-        typer.Option(f"--{SET}", metavar="NAME=VALUE,...", help=SET_HELP, rich_help_panel="Topology"),
+        parameters.Option(f"--{SET}", metavar="NAME=VALUE,...", help=SET_HELP, panel="Topology"),
     ]
     return [*found, inspect.Parameter(SET, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)]
 
@@ -115,5 +114,5 @@ def _option_parameter(option: Option, panel: str) -> inspect.Parameter:
 
 
 def _parameter(name: str, kind: Any, flag: str, text: str, metavar: str | None, panel: str) -> inspect.Parameter:
-    shown = typer.Option(flag, help=text, metavar=metavar, rich_help_panel=panel, show_default=False)
+    shown = parameters.Option(flag, help=text, metavar=metavar, panel=panel, show_default=False)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, shown])

@@ -33,7 +33,7 @@ from pacelab.experiment.backends import (
     MOST_STATIONS,
     SMALLEST_DATAGRAM_BYTES,
 )
-from pacelab.options.settings import OMITTED_DEFAULTS, without_defaults
+from pacelab.options.settings import BY_FIELD, OMITTED_DEFAULTS, without_defaults
 from pacelab.schemes import SCHEMES, HookSettings
 
 # Documents that come from another process: strict models, and what is wrong with one, in a line.
@@ -59,6 +59,9 @@ def _whole(given: Any) -> Any:
         for name in wanted:
             if name not in given:
                 raise ValueError(f"{name}: it is missing")
+        for name, value in given.items():
+            if name in BY_FIELD and value is not None:  # before pydantic refuses a type in its own words
+                BY_FIELD[name].check(value)
     return given
 
 

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from pacelab.claims import load
-from pacelab.claims.evaluate import key_of, measure, plan_claim
 from pacelab.claims.load import all_claims, parse_claim, select_claims
+from pacelab.claims.measures import measure
 from pacelab.claims.outcome import key_of_measure, load_store
+from pacelab.claims.plan import key_of, plan_claim
 from pacelab.claims.reproduce import _collect, run_lean
 from pacelab.errors import ConfigError
 from pacelab.results.metrics import LEVEL

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import pacelab.claims.reproduce as module
-from pacelab.claims.evaluate import measure
 from pacelab.claims.load import all_claims, parse_claim
+from pacelab.claims.measures import measure
 from pacelab.claims.outcome import (
     all_outcomes,
     change_of,

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from pacelab.claims.evaluate import reduce_axis
 from pacelab.claims.load import parse_claim
 from pacelab.claims.model import Check, Claim, Reduction
 from pacelab.claims.outcome import Found, Verdict, conclude, decisive, judge
@@ -19,6 +18,7 @@ from pacelab.claims.quantities import (
     retry_drop_probability,
     sender_drop_probability,
 )
+from pacelab.claims.reductions import reduce_axis
 from pacelab_topologies.model import Flow
 from pacelab_topologies.registry import load_topology
 

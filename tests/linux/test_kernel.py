@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network import PACELAB, SYN_FLOOD, Host, Line, RunningAgent, iperf, sent_on, why_not
 
-from pacelab.emulation.network.tcp import data_socket, listening_descriptor
+from pacelab.emulation.network.iperf3_sockets import data_socket, listening_descriptor
 from pacelab.units import NS_PER_S
 from pacelab_pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
 from pacelab_pacer.core.segment import SYN, FlowKey

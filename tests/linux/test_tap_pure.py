@@ -26,7 +26,7 @@ from pacelab.emulation.network import addresses, mesh
 from pacelab.emulation.network.addresses import Interface, Route
 from pacelab.emulation.network.counters import COUNTED, GAUGES
 from pacelab.emulation.network.plain import PlainNetwork
-from pacelab.emulation.network.tcp import Counters, read_counters
+from pacelab.emulation.network.tcp_counters import Counters, read_counters
 from pacelab.emulation.network.wire_relay import WirePath
 from pacelab.emulation.plan import Move
 from pacelab.emulation.processes import Child, last_document

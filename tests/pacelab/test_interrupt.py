@@ -256,7 +256,7 @@ def ran(code: str, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @needs_posix
-@pytest.mark.parametrize("module", ["typer", "pacelab.cli.main", "pacelab.cli.commands"])
+@pytest.mark.parametrize("module", ["click", "pacelab.cli.main", "pacelab.cli.commands"])
 def test_ctrl_c_while_the_command_line_is_loaded_is_one_line(module: str) -> None:
     found = ran(PRESSED_WHEN_LOADED.format(module=module) + DOOR, "schemes")
     assert (found.returncode, found.stdout, found.stderr) == (130, "", "pacelab: interrupted\n")

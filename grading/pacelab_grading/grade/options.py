@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from pacelab import ConfigError
+from pacelab.parameters import Argument, Option
 
 VISIBILITIES = ("after_due_date", "hidden", "visible")
 MIN_KEY = 16
@@ -18,13 +17,13 @@ MIN_KEY = 16
 UNCERTAIN, MOST_UNCERTAIN = 10, 99
 """Exit codes: UNCERTAIN + N for N hand-ins that are not graded for certain, or match no student."""
 
-Json = Annotated[bool, typer.Option("--json", help="print one JSON document on stdout")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="print no table, progress or notes")]
+Json = Annotated[bool, Option("--json", help="print one JSON document on stdout")]
+Quiet = Annotated[bool, Option("--quiet", help="print no table, progress or notes")]
 
 
 def option(flag: str, metavar: str | None, text: str) -> Any:
     """An option with a metavar and a help text."""
-    return typer.Option(flag, metavar=metavar, help=text)
+    return Option(flag, metavar=metavar, help=text)
 
 
 def require(valid: bool, problem: str) -> None:
@@ -38,7 +37,7 @@ class GradeOptions:
     """The options of `pacelab grade`, one field each."""
 
     submissions: Annotated[
-        list[Path] | None, typer.Argument(help="folders, zips, notebooks, .py files; a platform's download")
+        list[Path] | None, Argument(help="folders, zips, notebooks, .py files; a platform's download")
     ] = None
     assignment: Annotated[
         str | None, option("--assignment", "N", "1 to 5, or lab0 to lab7 (default: as the files state)")
@@ -51,7 +50,8 @@ class GradeOptions:
     late_per_day: Annotated[float, option("--late-per-day", "PERCENT", "late penalty for each started day")] = 10.0
     late_days: Annotated[int, option("--late-days", "N", "after so many days a hand-in gets no points")] = 3
     key: Annotated[
-        str, typer.Option("--key", envvar="PACELAB_GRADING_KEY", help="your secret: it determines the hidden seeds")
+        str,
+        Option("--key", envvar="PACELAB_GRADING_KEY", help="your secret: it determines the hidden seeds"),
     ] = ""
     individual: Annotated[bool, option("--individual", None, "different seeds and parameters for each student")] = False
     jobs: Annotated[int | None, option("--jobs", "N", "hand-ins graded in parallel (default: one per core)")] = None

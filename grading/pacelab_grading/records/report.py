@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import cache
 from html import escape
+from importlib.resources import files
 
 from pacelab_grading.rubric.assignment import label
 from pacelab_grading.rubric.verdict import FAILED, MISSING, NOT_GRADED, PARTIAL, PASSED, Result, Verdict
@@ -16,14 +18,11 @@ SHOWN_STEPS = 14
 SHOWN_PRINTED = 8
 ANSWERS = "Answers in words, for the instructor to read (no points)"
 
-STYLE = (
-    "body{font:15px/1.5 sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}"
-    "table{border-collapse:collapse;width:100%}td,th{border:1px solid #bbb;padding:.3rem .5rem;text-align:left;"
-    "vertical-align:top}pre{background:#f4f4f4;padding:.5rem;overflow:auto;font-size:13px}"
-    ".failed,.missing{border-left:6px solid #a33}.partial{border-left:6px solid #b80}"
-    ".passed{border-left:6px solid #276}.not-graded{border-left:6px double #555}"
-    "@media(prefers-color-scheme:dark){body{background:#161616;color:#ddd}pre{background:#242424}svg{background:#eee}}"
-)
+
+@cache
+def style() -> str:
+    """The style sheet of the pages."""
+    return files("pacelab_grading.records").joinpath("report.css").read_text("utf-8")
 
 
 def file_stem(student: str) -> str:
@@ -124,7 +123,7 @@ def html_report(verdict: Verdict) -> str:
         for r in verdict.results
     )
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{style()}</style>'
         f"<h1>{title}</h1><p><strong>{head}</strong></p>"
         + (f"<h2>About your files</h2><ul>{problems}</ul>" if problems else "")
         + f"<h2>Rubric</h2><table><tr><th>check</th><th>result</th><th>points</th></tr>{rows}</table>"
@@ -145,7 +144,7 @@ def _section(result: Result) -> str:
     steps = escape("\n".join(result.steps))
     printed = escape(result.printed) if _shows_output(result) else ""
     return (
-        f'<section id="{escape(result.id)}" class="{result.status.replace(" ", "-")}" style="padding-left:1rem">'
+        f'<section id="{escape(result.id)}" class="{result.status.replace(" ", "-")}">'
         f"<h3>{escape(result.title)}: {result.status}, {result.earned:g} of {result.points:g}</h3>"
         f"<table>{table}</table>{result.picture}"
         + (f"<p>Steps:</p><pre>{steps}</pre>" if steps else "")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from pacelab_grading.records.gradebook import Row
-from pacelab_grading.records.report import STYLE, headline
+from pacelab_grading.records.report import headline, style
 from pacelab_grading.rubric.figures import histogram
 from pacelab_grading.rubric.verdict import NOT_GRADED, Verdict
 
@@ -30,7 +30,7 @@ def summary(
     )
     title = escape(headline(verdicts[0]) if verdicts else "no submissions")
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{style()}</style>'
         f"<h1>{title}</h1><p>{len(scores)} graded of {len(rows)}; {middle}</p>{first}{histogram(scores, top=total)}"
         f"<h2>Rubric</h2><table><tr><th>check</th><th>mean share</th><th>without a point</th></tr>{_checks(verdicts)}"
         f"</table><h2>Students</h2><table><tr><th>student</th><th>score</th><th>status</th><th>remarks</th></tr>"

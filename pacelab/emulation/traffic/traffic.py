@@ -12,7 +12,8 @@ from typing import Any
 
 from pacelab.emulation.namespaces import inside
 from pacelab.emulation.network.addresses import address
-from pacelab.emulation.network.tcp import Counters, FlowSockets, listening_descriptor, read_counters
+from pacelab.emulation.network.iperf3_sockets import FlowSockets, listening_descriptor
+from pacelab.emulation.network.tcp_counters import Counters, read_counters
 from pacelab.emulation.plan import Flow, Plan, Tcp
 from pacelab.emulation.processes import Child, last_document
 from pacelab.emulation.traffic import datagrams

@@ -1,0 +1,159 @@
+"""The TCP sockets of iperf3's processes, reached from outside."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import socket
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+_PIDFD_GETFD = 438
+_TCP_WINDOW_CLAMP = 10
+_TCP_INFO_BYTES = 256
+_DATA_SEGS_IN, _TOTAL_RTO = 152, 240
+"""Offsets in struct tcp_info (linux/tcp.h); total_rto since Linux 6.7."""
+_MOST_DESCRIPTORS = 32
+"""Of an iperf3 of one stream; it has ten."""
+_STATE, _INODE = 3, 9
+_ESTABLISHED, _LISTENING = "01", "0A"
+"""Columns of /proc/net/tcp, and states."""
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """Of one connection, since it began."""
+
+    data_segments_in: int
+    data_segments_out: int
+    timeouts: int | None
+    """None where the kernel does not say."""
+
+
+class FlowSockets:
+    """Both ends of a flow's data connection, while it lasts: what iperf3 has no option for, and does not tell.
+
+    The kernel forgets a route's window once it sees the first packet (tcp_measure_rcv_mss sets the clamp again from the
+    buffer), so the receiver's window has to be clamped again on the socket itself. TCP_INFO has each connection's
+    timeouts and the segments that arrived, repeats included; iperf3's report has neither.
+    """
+
+    def __init__(self) -> None:
+        self.listens_at: int | None = None
+        """The server's descriptor that is to be left alone (see `data_socket`)."""
+        self._server: socket.socket | None = None
+        self._client: socket.socket | None = None
+        self._marked: tuple[Info | None, Info | None] = (None, None)
+        self.timeouts: int | None = None
+        """Since the mark; None where the kernel does not say."""
+        self.segments: int | None = None
+        """Data segments that arrived since the mark, repeats included."""
+        self.segments_out: int | None = None
+        """Data segments sent since the mark, repeats included."""
+
+    def find(self, *, server: int, client: int) -> None:
+        """Take hold of the sockets of these processes, if they have them by now."""
+        self._server = self._server or data_socket(server, but=self.listens_at)
+        self._client = self._client or data_socket(client, but=None)
+
+    def clamp(self, window_bytes: int) -> None:
+        """See `clamp_window`."""
+        if self._server is not None:
+            clamp_window(self._server, window_bytes)
+
+    def mark(self) -> None:
+        """Measuring begins."""
+        self._marked = self._read()
+
+    def close(self) -> None:
+        """Measuring ends, before iperf3 does."""
+        server, client = self._read()
+        if server is not None:
+            self.segments = server.data_segments_in - (self._marked[0].data_segments_in if self._marked[0] else 0)
+        if client is not None:
+            then = self._marked[1] or Info(0, 0, 0)
+            self.segments_out = client.data_segments_out - then.data_segments_out
+            self.timeouts = None if client.timeouts is None else client.timeouts - (then.timeouts or 0)
+        for end in (self._server, self._client):
+            if end is not None:
+                end.close()
+        self._server = self._client = None
+
+    def _read(self) -> tuple[Info | None, Info | None]:
+        return (
+            read_info(self._server) if self._server else None,
+            read_info(self._client) if self._client else None,
+        )
+
+
+def listening_descriptor(pid: int) -> int | None:
+    """Number of the descriptor at which a process listens. To be asked while it waits for its first client."""
+    with contextlib.suppress(OSError):  # it ended meanwhile
+        listening = _sockets(pid, _LISTENING)
+        return next((number for number in range(_MOST_DESCRIPTORS) if _name(pid, number) in listening), None)
+    return None
+
+
+def data_socket(pid: int, *, but: int | None) -> socket.socket | None:
+    """The data connection of an iperf3 process, or None while it has none: the later of its two connections.
+
+    `but` is where it listens, and is not even looked at: iperf3 closes that socket and binds its port again when a test
+    begins, which fails while anybody holds it, if only to read what it is called; a listing of all descriptors holds
+    also for a moment each. The new one takes the same number.
+    """
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return None
+    connected: list[socket.socket] = []
+    try:
+        established = _sockets(pid, _ESTABLISHED)
+        if len(established) < 2:  # the first one alone: to look through its descriptors hundreds of times costs much
+            return None
+        for number in range(_MOST_DESCRIPTORS):
+            if number != but and _name(pid, number) in established:
+                fd = _libc.syscall(_PIDFD_GETFD, handle, number, 0)
+                if fd >= 0:
+                    connected.append(socket.socket(fileno=fd))
+    except OSError:  # it ended meanwhile
+        pass
+    finally:
+        os.close(handle)
+    data = connected.pop() if len(connected) == 2 else None
+    for control in connected:
+        control.close()
+    return data
+
+
+def clamp_window(connection: socket.socket, window_bytes: int) -> None:
+    """Advertise no more than this from now on."""
+    with contextlib.suppress(OSError):
+        connection.setsockopt(socket.IPPROTO_TCP, _TCP_WINDOW_CLAMP, window_bytes)
+
+
+def read_info(connection: socket.socket) -> Info | None:
+    """What the kernel says of a connection; None when it is gone."""
+    try:
+        text = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
+    except OSError:
+        return None
+    if len(text) < _DATA_SEGS_IN + 8:
+        return None
+    timeouts = struct.unpack_from("=H", text, _TOTAL_RTO)[0] if len(text) >= _TOTAL_RTO + 2 else None
+    arrived, sent = struct.unpack_from("=II", text, _DATA_SEGS_IN)
+    return Info(arrived, sent, timeouts)
+
+
+def _name(pid: int, number: int) -> str | None:
+    with contextlib.suppress(FileNotFoundError):
+        return os.readlink(f"/proc/{pid}/fd/{number}")
+    return None
+
+
+def _sockets(pid: int, state: str) -> set[str]:
+    """TCP sockets over IPv4 in the process's network namespace, as /proc calls descriptors of them."""
+    rows = [line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
+    return {f"socket:[{row[_INODE]}]" for row in rows if row[_STATE] == state}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab.grid.comparison import Comparison, compare
     from pacelab.grid.grid import Sweep, run_sweep
     from pacelab.grid.sweep_plots import load_points, plot_points
+    from pacelab.parameters import Argument, Option
     from pacelab.results.folder import PcapFile, write_file
     from pacelab.results.metrics import jain
     from pacelab.results.results import RunResult, load_result

@@ -1,6 +1,7 @@
 """The public API: the names that `import pacelab` offers, and where each is defined."""
 
 PUBLIC: dict[str, str] = {
+    "Argument": "pacelab.parameters",
     "Comparison": "pacelab.grid.comparison",
     "ConfigError": "pacelab.errors",
     "CongestionControl": "pacelab.air.congestion",
@@ -22,6 +23,7 @@ PUBLIC: dict[str, str] = {
     "Pacer": "pacelab.user_code.bases",
     "PathLoss": "pacelab_topologies.model",
     "PcapFile": "pacelab.results.folder",
+    "Option": "pacelab.parameters",
     "Point": "pacelab_pacer.core.contract",
     "ProtocolError": "pacelab.errors",
     "Release": "pacelab_pacer.core.contract",

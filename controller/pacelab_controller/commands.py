@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import click
 
-from pacelab.parameters import Option
+from pacelab import Option
 from pacelab_controller.errors import ControllerError, InputError
 from pacelab_controller.installation import INSTALL, OPENFLOW_PORT
 from pacelab_controller.network_file import read_network

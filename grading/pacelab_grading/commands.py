@@ -9,8 +9,7 @@ from typing import Annotated, Any, get_type_hints
 
 import click
 
-from pacelab import ConfigError, log, print_json
-from pacelab.parameters import Argument
+from pacelab import Argument, ConfigError, log, print_json
 from pacelab_grading.grade.options import MOST_UNCERTAIN, UNCERTAIN, GradeOptions, Json, option, require
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pacelab import ConfigError
-from pacelab.parameters import Argument, Option
+from pacelab import Argument, ConfigError, Option
 
 VISIBILITIES = ("after_due_date", "hidden", "visible")
 MIN_KEY = 16

@@ -213,7 +213,8 @@ class PlainCommand(click.Command):
         ctx.meta[WORDS] = tuple(args)
         parser: Any = self.make_parser(ctx)
         given, _, order = parser.parse_args(args=list(args))
-        for parameter in dict.fromkeys(order if not given.get("help") else ()):
+        asked_for_help = any(given.get(option.name) for option in [self.get_help_option(ctx)] if option is not None)
+        for parameter in dict.fromkeys(() if asked_for_help else order):
             name = parameter.opts[-1] if parameter.param_type_name == "option" else parameter.human_readable_name
             value = given.get(parameter.name)
             if order.count(parameter) > 1 and not parameter.multiple and not parameter.is_flag:

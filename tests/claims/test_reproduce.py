@@ -263,7 +263,7 @@ def test_cli_lists_claims(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (
             ["reproduce", "nobody"],
-            "claim must be all, a paper (fu, le, lee, tcp-gap, vagp) or an id that `pacelab claims` lists, or a",
+            "claim must be all, a paper (fu, le, lee, tcp-gap, vagp), an id that `pacelab claims` lists, or FILE.yaml",
         ),
         (
             ["reproduce", "fu", "--quick", "--docs", "x.md"],

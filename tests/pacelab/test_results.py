@@ -408,7 +408,7 @@ REFUSED = [
     ),
     (
         "grade here ''",
-        "submissions must be the path of a file or folder, not ''; perhaps a shell variable is unset;",
+        "SUBMISSIONS must be the path of a file or folder, not ''; perhaps a shell variable is unset;",
         NO_PATH,
     ),
     ("compare chain --hops 1 --hops 2", "--hops is given 2 times", "a list A,B"),

@@ -271,9 +271,9 @@ fn path_loss(file: &Value, count: usize) -> Result<Model, String> {
     let rows = of_all(file, "model.positions", count)?.ok_or("model.positions: missing; type path_loss needs it")?;
     let positions_m = rows
         .iter()
-        .map(|row| match numbers(row)?.as_slice() {
-            &[x, y, z] => Some([x, y, z]),
-            &[x, y] => Some([x, y, 0.0]), // as Copeland's wmediumd reads them
+        .map(|row| match *numbers(row)?.as_slice() {
+            [x, y, z] => Some([x, y, z]),
+            [x, y] => Some([x, y, 0.0]), // as Copeland's wmediumd reads them
             _ => None,
         })
         .collect::<Option<Vec<_>>>()

@@ -6,6 +6,7 @@ and captures of a run (`PcapFile`) replace what was there.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -53,15 +54,15 @@ def check_writable(path: Path, what: str = WRITING) -> None:
 
 def resolve(path: Path, what: str = WRITING) -> Path:
     """The path in full; ConfigError where there is none: too long a name, a link to itself, a folder that is gone."""
+    to_itself = ConfigError(f"{what} {str(path)!r}: a symbolic link there points to itself; use a writable folder")
     try:
         found = path.resolve()
-        found.exists()  # only now a name is found to be too long
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.stat(found)  # only now a name is found to be too long, and since Python 3.13 a link to be a loop
     except OSError as error:
-        raise _explain(error, path, what) from None
+        raise (to_itself if error.errno == errno.ELOOP else _explain(error, path, what)) from None
     except RuntimeError:  # before Python 3.13
-        raise ConfigError(
-            f"{what} {str(path)!r}: a symbolic link there points to itself; use a writable folder"
-        ) from None
+        raise to_itself from None
     return found
 
 

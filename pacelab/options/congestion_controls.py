@@ -33,8 +33,8 @@ class CongestionControl:
     def linux_tcp(self) -> str | None:
         """The default of `--linux-tcp` under this control.
 
-        A control that only Linux has expects today's recovery. Over 4 hops at 2 Mbit/s with a window of 256 packets, BBR
-        carried 149 kbit/s without it and 299 with it (`--where uml`, seed 1, 15 s each).
+        A control that only Linux has expects today's recovery. Over 4 hops at 2 Mbit/s with a window of 256 packets,
+        BBR carried 149 kbit/s without it and 299 with it (`--where uml`, seed 1, 15 s each).
         """
         return None if self.simulated else "today"
 

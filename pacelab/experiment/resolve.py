@@ -153,6 +153,7 @@ def _resolved(
     network, carried = _with_traffic(options, bare)
     if not network.flows:
         raise ConfigError(f"topology {options.topology!r} has no flow; add a flow to it, or give --traffic FILE.yaml")
+    _check_paths(options, network)
     traffic_kind = _traffic_kind(carried, scheme)
     hook_settings = _hook_settings(options, network)
     scheme.check(network, traffic=traffic_kind, settings=hook_settings)
@@ -273,6 +274,18 @@ def _check_rates(options: Options, kind: Kind, topology: Topology) -> None:
                 f"{where}: the rate of a link must be {phy.rates.allowed} with --phy {options.phy}, "
                 f"not {link.rate_bps} bit/s"
             )
+
+
+def _check_paths(options: Options, network: Topology) -> None:
+    """Refuse a flow without a path at 0 s, unless its nodes move and the routing waits until they meet."""
+    for flow in network.flows:
+        if network.path(flow) or (options.backend == "sim" and options.routing != "static"):
+            continue
+        ends = f"{network.nodes[flow.src].name} -> {network.nodes[flow.dst].name}"
+        raise ConfigError(
+            f"topology {options.topology!r}: no path connects {ends} at 0 s; nodes that meet later need "
+            "--backend sim --routing aodv"
+        )
 
 
 def _check_ns2_of_2001(options: Options, topology: Topology) -> None:

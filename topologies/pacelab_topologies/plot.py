@@ -52,7 +52,9 @@ def describe(topology: Topology) -> str:
 def _sketch(topology: Topology, number: int) -> str:
     flow = topology.flows[number]
     path = topology.path(flow)
-    text = topology.nodes[path[0]].name
+    text = topology.nodes[flow.src].name
+    if not path:
+        text += f" ... {topology.nodes[flow.dst].name} (no path at 0 s)"
     for a, b in pairwise(path):
         link = "-->" if topology.nodes[a].wireless and topology.nodes[b].wireless else "==>"
         text += f" {link} {topology.nodes[b].name}"
@@ -136,7 +138,7 @@ def _draw_nodes(topology: Topology, ax: Axes) -> None:
 def _draw_flow(topology: Topology, number: int, ax: Axes) -> None:
     """An arrow along the path, shifted a little to its right so that flows on one path stay apart."""
     flow = topology.flows[number]
-    places = [topology.nodes[node].position_m for node in topology.path(flow)]
+    places = [topology.nodes[node].position_m for node in topology.path(flow) or (flow.src, flow.dst)]
     beside = sum(bool({other.src, other.dst} & {flow.src, flow.dst}) for other in topology.flows[:number])
     shift = _extent_m(topology) * 0.015 * (1 + beside % 5) if len(topology.nodes) <= MOST_LABELS else 0.0
     line = _shifted(places, shift)
@@ -173,7 +175,9 @@ def _draw_ranges(topology: Topology, ax: Axes) -> None:
 
     if not topology.flows:
         return
-    centre = next(node for node in topology.path(topology.flows[0]) if topology.nodes[node].wireless)
+    first = topology.flows[0]
+    path = topology.path(first) or (first.src, first.dst)
+    centre = next(node for node in path if topology.nodes[node].wireless)
     for reach, style, label in ((topology.decode_m, "--", "decode"), (topology.sense_m, ":", "sense")):
         circle = Circle(topology.nodes[centre].position_m, reach, fill=False, linestyle=style, edgecolor="0.4")
         if reach > ZOOM * _extent_m(topology):

@@ -1,4 +1,4 @@
-"""What run_examples.py found, into docs/mininet-wifi.md and docs/hwsim-examples.csv: tabulate_examples.py STOCK OURS."""
+"""What run_examples.py found, into docs/mininet-wifi.md and hwsim-examples.csv: tabulate_examples.py STOCK OURS."""
 
 import csv
 import json

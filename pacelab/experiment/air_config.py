@@ -88,7 +88,7 @@ def _radio(experiment: Experiment, topology: Topology) -> dict[str, Any]:
     radio: dict[str, Any] = {
         "preset": experiment.radio,
         "basic_rate_bps": experiment.basic_rate_bps,
-        "data_rate_bps": experiment.rate_bps,
+        "data_rate_bps": experiment.data_rate_bps,
         "rts_threshold_bytes": RTS_ALWAYS if experiment.rts else RTS_NEVER,
         "short_retry_limit": experiment.retry_short,
         "long_retry_limit": experiment.retry_long,
@@ -162,7 +162,7 @@ def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
             tcp["ack_schedule"] = ACK_SCHEDULES[experiment.ack]
         if experiment.tcp_defaults != BY_FIELD["tcp_defaults"].default:
             tcp["defaults"] = experiment.tcp_defaults
-        if experiment.chosen_scheme.uses_ecn(experiment.throttle):
+        if experiment.ecn or experiment.chosen_scheme.uses_ecn(experiment.throttle):
             tcp["ecn"] = True
         if tcp["cc"] == "few":
             tcp["few"] = {"alpha": experiment.few_alpha, "min_window_pkts": experiment.few_min_window_pkts}

@@ -314,6 +314,7 @@ def check_simulator(
             " is Linux's; use --backend tap, and --where uml if you are not root"
         )
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackEndKind:
     """One back end, before anything runs."""

@@ -228,7 +228,8 @@ class Run(TypedDict):
     calls: list[CallResult]
     totals: Totals
     drops: dict[str, int]
-    """Packets by cause; `hook:...` are the scheme's, `qdisc:...` a queue discipline's; `mac-rts` and `mac-data` are those that the MAC gave up."""
+    """Packets by cause; `hook:...` are the scheme's, `qdisc:...` a queue discipline's; `mac-rts` and `mac-data` are
+    those that the MAC gave up."""
     nodes: list[NodeResult]
     links: list[LinkResult] | None
     wires: NotRequired[list[WireResult]]

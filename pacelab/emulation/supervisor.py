@@ -83,6 +83,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     from pacelab.emulation.captures import end_captures, start_captures
     from pacelab.emulation.changes import Changes, Roaming
     from pacelab.emulation.network import stock
+    from pacelab.emulation.network.sent_rates import SentRates
     from pacelab.emulation.report import air_result, complaints, late_start, unmeasured
     from pacelab.emulation.traffic.traffic import Traffic
 
@@ -92,7 +93,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     if network.switched is not None and network.switched.page is not None:
         send_message(link, {"note": f"the controller's page: {network.switched.page}"})
     captures = start_captures(plan)
-    traffic = Traffic(plan)
+    traffic, rates = Traffic(plan), SentRates(plan)
     built_s = time.monotonic() - started
     roaming = Roaming(plan, network) if plan.controller is not None else None
     changes = Changes(plan, network.medium, roaming, network.start_walking)
@@ -105,12 +106,14 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
         agents.check_alive()
         changes.apply(fraction * plan.duration_s)
         network.queues.look()
+        rates.look()
         told.progress(fraction)
 
     def begin() -> None:
         before.update(network.medium.call("stats"))
         network.mark_wires()
         network.queues.mark()
+        rates.mark()
         agents.mark()
 
     measured = traffic.run(tick, begin)
@@ -128,6 +131,8 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     host |= {"medium": {name: after[name] for name in MEDIUM_TELLS}, "missing_sysctls": network.missing_sysctls}
     notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured), *late_start(measured), *faults]
     host["sockets"] = [{"flow": run.number} | (run.sockets.sender or {}) for run in measured.tcp]
+    if plan.rate_control:
+        host["rates"] = rates.report()
     if queues := network.queues.statistics():
         host["qdiscs"] = queues
     if (walked := changes.report(after["stations"])) is not None:

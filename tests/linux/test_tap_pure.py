@@ -30,6 +30,7 @@ from pacelab.emulation.network.counters import COUNTED, GAUGES
 from pacelab.emulation.network.iperf3_sockets import read_sender
 from pacelab.emulation.network.plain import PlainNetwork
 from pacelab.emulation.network.radio_queues import QueueCounts, RadioQueues
+from pacelab.emulation.network.sent_rates import MeanRate
 from pacelab.emulation.network.tcp_counters import Counters, read_counters
 from pacelab.emulation.network.wire_relay import WirePath
 from pacelab.emulation.plan import Move
@@ -45,6 +46,7 @@ from pacelab.emulation.traffic.traffic import Measured, TcpRun, Traffic
 from pacelab.errors import HostError
 from pacelab.experiment.experiment import Experiment
 from pacelab.units import NS_PER_S
+from pacelab_pacer.linux.link_layer import Station
 
 S = 1_000_000_000
 MS = 1_000_000
@@ -276,6 +278,13 @@ def test_pings_are_counted_from_the_warm_up_on_and_late_answers_are_not() -> Non
 def test_quantiles_of_round_trips_are_nearest_ranks_as_in_the_simulator() -> None:
     assert rtt_quantiles_s([0.5, 0.1, 0.3]) == [0.1, 0.3, 0.3, 0.5, 0.5]  # 0.25 of two steps is a tie: up
     assert rtt_quantiles_s([]) is None
+
+
+def test_the_mean_rate_counts_packets_between_looks_with_the_rate_of_the_last_one() -> None:
+    mean = MeanRate(10)
+    for packets, rate_bps in ((10, 6_000_000), (20, 54_000_000), (50, 6_000_000), (50, 1_000_000), (51, 0)):
+        mean.see(Station("02:00:00:00:00:01", True, packets, 0, 0, rate_bps))
+    assert (mean.packets, mean.rate_sum_bps) == (40, 10 * 54_000_000 + 30 * 6_000_000)
 
 
 def test_a_senders_counters_are_those_of_ss() -> None:

@@ -165,8 +165,8 @@ def test_a_discipline_of_linux_has_the_queue_and_the_medium_leaves_packets_in_it
     [
         (
             {"rate_bps": "auto"},
-            "--backend tap: --rate auto needs the rate control of Linux's Wi-Fi stack; use --backend hwsim, and --where "
-            "uml if you are not root, or one of 1, 2, 5.5, 11 Mbit/s",
+            "--backend tap: --rate auto needs the rate control of Linux's Wi-Fi stack; use --backend hwsim, and "
+            "--where uml if you are not root, or one of 1, 2, 5.5, 11 Mbit/s",
         ),
         (
             {"rate_bps": "auto", "backend": "sim", "where": "here"},

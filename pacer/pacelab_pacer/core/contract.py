@@ -26,8 +26,8 @@ What happens to a packet that a full queue refuses
    driver counts the drop by its reason.
 7. After `Forward` the interface queue of the link layer may refuse the packet, or its queue discipline (`--qdisc`) may
    drop it later. Nobody reports that to the algorithm: `TransmitResult` tells only the fate of frames that the link
-   layer has sent, and the result of a run counts the drops by their reasons (`queue`, `qdisc:codel`). An algorithm that waits for the result of a packet
-   needs a timeout of its own, or its queue would stop for ever.
+   layer has sent. The result of a run counts the drops by reason (`queue`, `qdisc:codel`). An algorithm that waits for
+   the result of a packet needs a timeout of its own, or its queue would stop for ever.
 """
 
 # No `from __future__ import annotations`: a NamedTuple compiles strings at each import, and each sandbox imports this.

@@ -134,7 +134,7 @@ def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> Run:
     flows = [_flow(report, plan) for report, plan in zip(air["flows"], planned, strict=True)]
     measured_s = air["end_s"] - experiment.warmup_s
     hooks = _hooks(outcome.points, air["hooks"], scheme.effect_counters)
-    found: Run = {
+    run: Run = {
         "schema_version": SCHEMA_VERSION,
         "config": experiment.config() | {"scheme": scheme.name},
         "topology": _topology(experiment.network),
@@ -151,8 +151,8 @@ def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> Run:
         "notes": [*outcome.notes, *notes_on(experiment, scheme, flows, hooks)],
     }
     if "wires" in air:
-        found["wires"] = air["wires"]
-    return found
+        run["wires"] = air["wires"]
+    return run
 
 
 def _flow(report: dict[str, Any], planned: PlannedFlow) -> FlowResult:

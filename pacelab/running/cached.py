@@ -140,6 +140,11 @@ def run_resumed(
     return [done[place] for place in range(len(experiments))]
 
 
+def keep_unfinished(finished: Sequence[tuple[Experiment, RunResult]], unfinished: Path) -> None:
+    """Leave these for `run_resumed`, as it leaves its own when it is interrupted."""
+    _keep_all(RunCache(resolve(unfinished)), finished)
+
+
 def _or_failure(work: Callable[[Experiment], RunResult], experiment: Experiment) -> RunResult | UserCodeError:
     """Do `work`; what code of one's own failed of is an outcome, too, so that it is known of which experiment."""
     try:

@@ -43,14 +43,18 @@ class Document(BaseModel):
     """A strict model: no unknown field, no conversion between types, no infinite number.
 
     Every field stands in a document, those that are None too: one that is missing is refused by its name, as is one
-    that nobody knows. Settings with `omit_default` are absent while they have their default.
+    that nobody knows. Settings with `omit_default` are absent while they have their default, if the document's model
+    has that default as well.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return without_defaults(write(self))
+        values = write(self)
+        needed = {name for name, field in type(self).model_fields.items() if field.is_required()}
+        kept = without_defaults(values).keys() | needed
+        return {name: value for name, value in values.items() if name in kept}
 
 
 def _whole(given: Any) -> Any:

@@ -162,7 +162,7 @@ def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
             tcp["ack_schedule"] = ACK_SCHEDULES[experiment.ack]
         if experiment.tcp_defaults != BY_FIELD["tcp_defaults"].default:
             tcp["defaults"] = experiment.tcp_defaults
-        if experiment.chosen_scheme.uses_ecn(experiment.throttle):
+        if experiment.ecn or experiment.chosen_scheme.uses_ecn(experiment.throttle):
             tcp["ecn"] = True
         if tcp["cc"] == "few":
             tcp["few"] = {"alpha": experiment.few_alpha, "min_window_pkts": experiment.few_min_window_pkts}

@@ -64,6 +64,7 @@ def check_hosts(
         *_size_reasons(options, topology, flows),
         *_scheme_reasons(options),
         *_tcp_reasons(options, topology, flows),
+        *_queue_reasons(options),
         *_walk_reasons(options, topology),
         *_routing_reasons(options, topology, scheme),
         *_traffic_reasons(options, flows),
@@ -127,6 +128,16 @@ def _tcp_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow,
         found.append(f"--linux-tcp {lacking[0]} needs a kernel of its own; use --where uml")
     if "sack" not in switches and (alone := [name for name in switches if name in ("rack", "tlp")]):
         found.append(f"--linux-tcp {alone[0]} needs SACK in Linux; use sack+{alone[0]}")
+    return found
+
+
+def _queue_reasons(options: Options) -> list[str]:
+    """Why not with these queues."""
+    found = []
+    if options.qdisc != "pfifo":
+        found.append(f"--qdisc must be pfifo on real hosts, not {options.qdisc}; use --backend sim")
+    if options.ecn:
+        found.append("--ecn must be off on real hosts, whose queues do not mark packets; use --backend sim")
     return found
 
 
@@ -302,6 +313,8 @@ def check_simulator(
             f"--cc must be one of {', '.join(SIMULATED)}, or FILE.py:CLASS in the simulator, not {options.cc!r}, which"
             " is Linux's; use --backend tap, and --where uml if you are not root"
         )
+    if options.qdisc != "pfifo":
+        raise ConfigError(f"--qdisc must be pfifo in the simulator, not {options.qdisc}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import BUNDLES, SWITCHES
 from pacelab.options.names_or_files import ControlDomain, TrafficDomain
-from pacelab.options.values import ALL_RATES, NS2_OF_2001, PHYS, PLACES, TCP_DEFAULTS, HostDelay
+from pacelab.options.values import ALL_RATES, NS2_OF_2001, PHYS, PLACES, QDISCS, TCP_DEFAULTS, HostDelay
 from pacelab.options.voice import CODECS
 from pacelab.units import BPS_PER_MBPS
 from pacelab_topologies.domain import ON_OFF, Choice, Domain, Real, Whole, Words
@@ -208,7 +208,21 @@ class Options:
         default="frozen",
         group="scheme",
     )
-    queue_pkts: int = setting("--queue", Whole(1, 10_000), "interface queue, packets, drop-tail", default=50)
+    queue_pkts: int = setting("--queue", Whole(1, 10_000), "limit of an interface queue, packets", default=50)
+    qdisc: str = setting(
+        "--qdisc",
+        Choice.of(*QDISCS),
+        "discipline of the queues of radios and wires; pfifo: drop-tail",
+        default="pfifo",
+        omit_default=True,
+    )
+    ecn: bool = setting(
+        "--ecn",
+        ON_OFF,
+        "TCP negotiates ECN, and the queues of --qdisc codel and fq_codel mark its packets instead of dropping them",
+        default=False,
+        omit_default=True,
+    )
     routing: str = setting(
         "--routing",
         Choice.of("static", "aodv", "aodv-2001", "802.11s", "batman-adv", "olsr"),

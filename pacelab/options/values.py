@@ -118,5 +118,10 @@ TCP_DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 """Name -> options and their defaults."""
 
 
+MARKING_QDISCS = ("codel", "fq_codel")
+"""Queue disciplines that mark packets of ECN-capable transports. Linux's names."""
+QDISCS = ("pfifo", *MARKING_QDISCS, "fq")
+"""Queue disciplines of interfaces."""
+
 HERE, VM, UML = "here", "vm", "uml"
 PLACES = (HERE, VM, UML)

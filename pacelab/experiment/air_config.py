@@ -88,7 +88,7 @@ def _radio(experiment: Experiment, topology: Topology) -> dict[str, Any]:
     radio: dict[str, Any] = {
         "preset": experiment.radio,
         "basic_rate_bps": experiment.basic_rate_bps,
-        "data_rate_bps": experiment.rate_bps,
+        "data_rate_bps": experiment.data_rate_bps,
         "rts_threshold_bytes": RTS_ALWAYS if experiment.rts else RTS_NEVER,
         "short_retry_limit": experiment.retry_short,
         "long_retry_limit": experiment.retry_long,

@@ -22,7 +22,7 @@ from types import MappingProxyType
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import SIMULATED, TABLE, find_control, switches_of
 from pacelab.options.settings import BACKEND_OPTIONS, BY_FIELD, Options
-from pacelab.options.values import HERE, air_host_delay
+from pacelab.options.values import AUTO, HERE, PHYS, air_host_delay
 from pacelab.schemes import SCHEMES, HookSettings, Scheme
 from pacelab.traffic.flows import PlannedFlow
 from pacelab_pacer.core.contract import EventMask
@@ -253,7 +253,7 @@ def _radio_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: 
             f"shadowing must be 0 dB, since routes are computed from mean ranges, not {loss.shadowing_db:g} dB"
         )
     if options.backend != "hwsim":
-        return found
+        return [*found, *_rate_reasons(options)]
     if options.medium == "stock":
         found += _stock_reasons(options, topology, scheme, hooks)
     if topology.link_rates:
@@ -264,6 +264,16 @@ def _radio_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: 
             f"{options.queue_pkts}"
         )
     return found
+
+
+def _rate_reasons(options: Options) -> list[str]:
+    """Why a back end without Linux's Wi-Fi stack cannot leave the rate to rate control."""
+    if options.rate_bps != AUTO:
+        return []
+    return [
+        f"--rate {AUTO} needs the rate control of Linux's Wi-Fi stack; use --backend hwsim, and --where uml if you are "
+        f"not root, or one of {', '.join(PHYS[options.phy].rates.values)} Mbit/s"
+    ]
 
 
 def _stock_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: HookSettings) -> list[str]:
@@ -315,6 +325,8 @@ def check_simulator(
         )
     if options.qdisc != "pfifo":
         raise ConfigError(f"--qdisc must be pfifo in the simulator, not {options.qdisc}")
+    for reason in _rate_reasons(options):
+        raise ConfigError(f"--backend {options.backend}: {reason}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ from pacelab.options.settings import (
     Request,
     without_defaults,
 )
-from pacelab.options.values import MARKING_QDISCS, NS2_OF_2001, NS2_OF_2001_RATE_BPS, PHYS, TCP_DEFAULTS
+from pacelab.options.values import AUTO, MARKING_QDISCS, NS2_OF_2001, NS2_OF_2001_RATE_BPS, PHYS, TCP_DEFAULTS
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.schemes.scheme import MOST_SENSE_HOPS
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
@@ -255,7 +255,7 @@ def _brought(scheme: Scheme, name: str, given: Mapping[str, Any]) -> Mapping[str
 
 def _check_rates(options: Options, kind: Kind, topology: Topology) -> None:
     phy = PHYS[options.phy]
-    if options.rate_bps not in phy.rates_bps:
+    if options.rate_bps != AUTO and options.rate_bps not in phy.rates_bps:
         shown = BY_FIELD["rate_bps"].domain.show(options.rate_bps)
         raise ConfigError(f"--rate must be {phy.rates.allowed} with --phy {options.phy}, not {shown}")
     shadowed = topology.path_loss is not None and topology.path_loss.shadowing_db > 0
@@ -293,6 +293,8 @@ def _check_ns2_of_2001(options: Options, topology: Topology) -> None:
             f"{asked} with --rate 11 delivers nothing: that simulator sent data a DIFS after the CTS, later than the "
             "receiver waited; use --rate 1, 2, or 5.5"
         )
+    if options.rate_bps == AUTO:
+        raise ConfigError(f"{asked} needs a fixed --rate, since that simulator had one rate for all, not {AUTO}")
     if not options.rts:
         raise ConfigError(f"{asked} needs --rts on: that simulator had a fixed RTS threshold of 0")
     if options.edca:

@@ -109,7 +109,7 @@ def reproduce(
 ) -> Reproduction:
     """Run `claims` in both set-ups and judge them. Full mode also runs the variants that test reasons.
 
-    A full run without `seeds` goes on with more seeds while a headline check is too wide (docs/verdicts.md).
+    A full run without `seeds` gets more seeds while a headline check is too wide (docs/verdicts.md).
 
     `on_done` hears runs and total, which grows with each round of more seeds.
 

@@ -243,6 +243,10 @@ class Run(TypedDict):
     notes: list[str]
 
 
+SOMETIMES = frozenset({"wires"})
+"""Keys of run.json that some runs do not have."""
+
+
 class Walked(TypedDict):
     """What a controller did."""
 

@@ -77,6 +77,8 @@ def compile_air(experiment: Experiment) -> dict[str, Any]:
     host_delay = air_host_delay(experiment.host_delay)
     if host_delay is not None:
         air["host_delay"] = host_delay
+    if experiment.qdisc != BY_FIELD["qdisc"].default:
+        air["qdisc"] = {"kind": experiment.qdisc}
     if experiment.stop_after_pkts is not None:
         air["stop_after_pkts"] = experiment.stop_after_pkts
     if experiment.batch_pkts is not None:

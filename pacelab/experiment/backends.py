@@ -323,8 +323,6 @@ def check_simulator(
             f"--cc must be one of {', '.join(SIMULATED)}, or FILE.py:CLASS in the simulator, not {options.cc!r}, which"
             " is Linux's; use --backend tap, and --where uml if you are not root"
         )
-    if options.qdisc != "pfifo":
-        raise ConfigError(f"--qdisc must be pfifo in the simulator, not {options.qdisc}")
     for reason in _rate_reasons(options):
         raise ConfigError(f"--backend {options.backend}: {reason}")
 

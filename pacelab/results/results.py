@@ -134,7 +134,7 @@ def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> Run:
     flows = [_flow(report, plan) for report, plan in zip(air["flows"], planned, strict=True)]
     measured_s = air["end_s"] - experiment.warmup_s
     hooks = _hooks(outcome.points, air["hooks"], scheme.effect_counters)
-    return {
+    run: Run = {
         "schema_version": SCHEMA_VERSION,
         "config": experiment.config() | {"scheme": scheme.name},
         "topology": _topology(experiment.network),
@@ -150,6 +150,9 @@ def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> Run:
         "fidelity": outcome.fidelity,
         "notes": [*outcome.notes, *notes_on(experiment, scheme, flows, hooks)],
     }
+    if "wires" in air:
+        run["wires"] = air["wires"]
+    return run
 
 
 def _flow(report: dict[str, Any], planned: PlannedFlow) -> FlowResult:

@@ -50,7 +50,7 @@ COMMANDS = [
     ("run chain --seed 1,2", "--seed must be one value here, not 1,2; `pacelab compare` has --seeds N"),
     (
         "run chain --rate 2000000",
-        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not '2000000'",
+        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, or auto, not '2000000'",
     ),
     ("run chain --rate 6", "--rate must be one of 1, 2, 5.5, 11 Mbit/s with --phy 802.11b, not 6"),
     ("run chain --rts maybe", "--rts must be one of on, off, not 'maybe'"),
@@ -207,11 +207,11 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: Experiment(topology_options={"hops": "7"}), "--hops must be a whole number from 1 to 200, not '7'"),
     (
         lambda: Experiment(rate_bps=2),
-        "1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 2; 2 is written 2000000 here",
+        "1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, or auto, not 2; 2 is written 2000000 here",
     ),
     (
         lambda: Experiment(rate_bps=2e6),
-        "6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 2000000.0; 2 is written 2000000 here",
+        "6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, or auto, not 2000000.0; 2 is written 2000000 here",
     ),
     (lambda: Experiment(rts="on"), "--rts must be one of on, off, not 'on'; on is written True here"),
     (lambda: Experiment(duration_s=0), "--seconds must be a number from 0.001 to 1000000, not '0'"),
@@ -351,7 +351,7 @@ DOCUMENTS = [
     (
         "defaults: {rate: 11}",
         "defaults: {rate: 7}",
-        "must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not '7'",
+        "must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, or auto, not '7'",
     ),
     (
         "defaults: {rate: 11}",

@@ -12,7 +12,7 @@ ipywidgets is imported when a control is first shown (`make notebooks` installs 
 
 from __future__ import annotations
 
-from pacelab_labs.air import air, fates, link_ranges, link_roles, pairs_picture
+from pacelab_labs.air import air, fates, link_ranges, link_roles, network_map, pairs_picture
 from pacelab_labs.capstone import enter, leaderboard, networks, score
 from pacelab_labs.check import check
 from pacelab_labs.errors import CheckFailed, Todo
@@ -45,6 +45,7 @@ __all__ = [
     "leaderboard",
     "link_ranges",
     "link_roles",
+    "network_map",
     "networks",
     "on_real_hosts",
     "pairs_picture",

@@ -40,7 +40,8 @@ def timeline(
 ) -> None:
     """Draw which station sends when. `--rts both` draws RTS off above RTS on."""
     from pacelab.figures.figures import check_figure, figure_bytes
-    from pacelab.figures.timeline import choose_window, describe_window, draw_timelines
+    from pacelab.figures.in_matplotlib import draw_chart
+    from pacelab.figures.timeline import choose_window, describe_window, timeline_chart
 
     if (rts := values.get("rts")) is not None and "," not in rts:
         values["rts"] = "off,on" if parse_one("--rts", rts, RTS) == "both" else rts
@@ -57,7 +58,7 @@ def timeline(
     for rts in axes.get("rts", [None]):
         experiment = place(topology, single if rts is None else single | {"rts": rts}, scheme=scheme)
         panels.append((experiment, *choose_window(experiment, from_ms=from_ms, to_ms=to_ms)))
-    write_file(place_, figure_bytes(draw_timelines(panels), place_))
+    write_file(place_, figure_bytes(draw_chart(timeline_chart(panels)), place_))
     shown = [describe_window(*panel) for panel in panels]
     if json:
         print_json({"timeline": {"figure": str(place_), "panels": shown}})

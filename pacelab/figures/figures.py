@@ -31,6 +31,8 @@ LEAST_PT = 8
 """Of letters in a figure that are read at the size of a page."""
 MOST_SLOPING = 8
 """Names along an axis that stand side by side sloping; more of them stand upright."""
+SLOPING, UPRIGHT = 25, 90
+"""The angles of these names, degrees."""
 MOST_LETTERS = 24
 """Of a name in a figure: all of ours have fewer."""
 APART, WIDEST = 0.06, 0.6
@@ -143,7 +145,7 @@ def beside(values: Sequence[float], place: int, count: int) -> list[float]:
 
 def name_ticks(ax: Axes, names: Sequence[str]) -> None:
     """Names along the x axis, at 0, 1, 2, ...: those of eight schemes do not fit side by side as they are."""
-    slope, place = (25, "top") if len(names) <= MOST_SLOPING else (90, "center")
+    slope, place = (SLOPING, "top") if len(names) <= MOST_SLOPING else (UPRIGHT, "center")
     ax.set_xticks(range(len(names)), names, rotation=slope, ha="right", va=place, rotation_mode="anchor")
 
 

@@ -16,7 +16,7 @@
 # break anything.
 
 # %%
-from pacelab import Experiment, compare, lab, load_topology, plot_topology, run
+from pacelab import Experiment, compare, lab, load_topology, run
 
 lab.back_ends()
 
@@ -32,8 +32,8 @@ lab.back_ends()
 
 # %%
 chain = load_topology("chain", hops=4)
-lab.picture(
-    plot_topology(chain),
+lab.network_map(
+    chain,
     "Five nodes 200 m apart in a line, the last one a gateway; one flow, n0 to host.",
 )
 

@@ -11,7 +11,7 @@
 # Cell*. Then run your cell.
 
 # %%
-from pacelab import Experiment, lab, load_topology, plot_topology, run
+from pacelab import Experiment, lab, load_topology, run
 
 
 def string(voice, tcp, hops=4, **more):
@@ -64,8 +64,8 @@ lab.curves(delays, lines, xlabel="network delay (ms)", ylabel="MOS")
 # away.
 
 # %%
-lab.picture(
-    plot_topology(load_topology("string", hops=4, voice=1, tcp=1)),
+lab.network_map(
+    load_topology("string", hops=4, voice=1, tcp=1),
     "A gateway and four wireless hops in a line.",
 )
 

@@ -18,6 +18,9 @@ HEAD, REST = MODEL.split("class SlidingWindow")
 WINDOW, CHOICE = REST.split("def choose_window")
 WINDOW, CHOICE = f"class SlidingWindow{WINDOW}", f"def choose_window{CHOICE}"
 BOUND = "return payload_bytes * 8e9 / (min(hops, REUSE_HOPS) * exchange_ns)"
+FRACTION = "return Fraction(payload_bytes * 8 * 10**9, min(hops, 4) * exchange_ns)"
+DECIMAL = "return Decimal(payload_bytes * 8 * 10**9) / (min(hops, 4) * exchange_ns)"
+ROOM = "return self.in_flight() < self._limit"
 AIR = "return ceil(hops / REUSE_HOPS)"
 
 
@@ -29,7 +32,6 @@ class HandIn:
     files: dict[str, bytes]
     told: tuple[str, ...] = ()
     """Parts of the remarks that the report must have."""
-    readable: bool = True
 
 
 def cell(source: str, kind: str = "code", **more: Any) -> dict[str, Any]:
@@ -114,7 +116,9 @@ HAND_INS = (
     HandIn(name="powershell", files={"window.py": MODEL.encode("utf-16")}, told=(UTF_16,)),
     HandIn(name="utf-16-be", files={"window.py": b"\xfe\xff" + MODEL.encode("utf-16-be")}, told=(UTF_16,)),
     HandIn(name="utf-16-without-mark", files={"window.py": MODEL.encode("utf-16-le")}, told=(UTF_16,)),
-    HandIn(name="utf-16-notebook", files={"window.ipynb": notebook(cell(MODEL)).decode().encode("utf-16")}),
+    HandIn(
+        name="utf-16-notebook", files={"window.ipynb": notebook(cell(MODEL)).decode().encode("utf-16")}, told=(UTF_16,)
+    ),
     HandIn(name="utf-8-with-mark", files={"window.py": b"\xef\xbb\xbf" + MODEL.encode()}),
     HandIn(name="latin-1", files={"window.py": f"# Zoë Öz\n{MODEL}".encode("latin-1")}, told=("read as Latin-1",)),
     HandIn(name="cp1252", files={"window.py": f"# coding: cp1252\n# \u201cmine\u201d\n{MODEL}".encode("cp1252")}),
@@ -162,24 +166,9 @@ HAND_INS = (
         told=("your files are not a package",),
     ),
     # Values that mean the right answer.
-    script(
-        "fraction",
-        changed(
-            (BOUND, "return Fraction(payload_bytes * 8 * 10**9, min(hops, 4) * exchange_ns)"),
-            head="from fractions import Fraction\n",
-        ),
-    ),
-    script(
-        "decimal",
-        changed(
-            (BOUND, "return Decimal(payload_bytes * 8 * 10**9) / (min(hops, 4) * exchange_ns)"),
-            head="from decimal import Decimal\n",
-        ),
-    ),
-    script(
-        "one-for-true",
-        changed(("return self.in_flight() < self._limit", "return 1 if self.in_flight() < self._limit else 0")),
-    ),
+    script("fraction", changed((BOUND, FRACTION), head="from fractions import Fraction\n")),
+    script("decimal", changed((BOUND, DECIMAL), head="from decimal import Decimal\n")),
+    script("one-for-true", changed((ROOM, "return 1 if self.in_flight() < self._limit else 0"))),
     script("float-for-int", changed((AIR, "return float(ceil(hops / REUSE_HOPS))"))),
     # Archives and folders.
     HandIn(name="zip-in-zip", files={"hw2.zip": zipped({"hw2.zip": zipped({"window.py": MODEL.encode()})})}),

@@ -54,13 +54,8 @@ def test_what_cannot_be_read_is_a_status_with_the_reason(
     hand_in: HandIn, tmp_path: Path, judge_process: JudgeProcess
 ) -> None:
     verdict = graded(hand_in, tmp_path, judge_process)
-    (row,) = gradebook(
-        [verdict],
-        collect([tmp_path / hand_in.name], ASSIGNMENT, read=judge_process.read).submissions,
-        [],
-        rule=LateRule(),
-        assignment=ASSIGNMENT,
-    )
+    submissions = collect([tmp_path / hand_in.name], ASSIGNMENT, read=judge_process.read).submissions
+    (row,) = gradebook([verdict], submissions, [], rule=LateRule(), assignment=ASSIGNMENT)
     assert row.status == "unreadable"
     for part in hand_in.told:
         assert any(part in problem for problem in verdict.problems), verdict.problems

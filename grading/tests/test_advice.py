@@ -167,6 +167,7 @@ def test_steps_end_with_the_last_one_and_show_random_numbers() -> None:
     lab = CheckContext(box=None, file="", key=b"")  # type: ignore[arg-type]
     for number in range(MAX_STEPS + 5):
         lab.step(str(number))
+    assert lab.steps[:2] == ["(6 earlier steps)", "6"]
     assert (len(lab.steps), lab.steps[-1]) == (MAX_STEPS, str(MAX_STEPS + 4))
     assert call_text((1,), {"uniform": {"$draws": [0.25]}}) == "1, uniform=<draws [0.25]>"
     assert call_text(({"$random": 0.5},), {}) == "<draws 0.5>"

@@ -367,7 +367,7 @@ def groups() -> dict[str, tuple[str, ...]]:
             match.replace("_", " ")
             for match in re.findall(r"^def test_(\w+)\(", (tests / f"test_{name}.py").read_text("utf-8"), re.MULTILINE)
         )
-        for name in ("walls", "places", "platforms", "receive", "texts")
+        for name in ("fork_server", "walls", "places", "platforms", "receive", "texts")
     }
     containment = _load("test_containment")
     return {
@@ -376,6 +376,7 @@ def groups() -> dict[str, tuple[str, ...]]:
         "In returned values and exceptions": tuple(containment.RESULTS),
         "On the pipe": tuple(containment.STALLS),
         "On the reference that replaces a wrong part": tuple(_load("test_sandbox").TRICKS),
+        "On the fork server and on other processes, and properties that must hold": tried["fork_server"],
         "On the walls of the sandbox, and properties that must hold": tried["walls"],
         "In names and archives, and properties that must hold": tuple(
             case for name in ("places", "texts", "receive", "platforms") for case in tried[name]

@@ -20,7 +20,7 @@ from pacelab_grading.grade.messages import print_notes
 from pacelab_grading.grade.options import GradeOptions
 from pacelab_grading.judging.process import BatchSettings, JudgeProcess
 from pacelab_grading.receive.submission import Submission
-from pacelab_grading.records.adjust import adjusted, read_adjustments
+from pacelab_grading.records.adjust import adjusted, checked, read_adjustments
 from pacelab_grading.records.gradebook import (
     FROM_EARLIER_RUN,
     Row,
@@ -36,7 +36,8 @@ from pacelab_grading.records.gradebook import (
     gradebook as made_gradebook,
 )
 from pacelab_grading.records.gradescope import results
-from pacelab_grading.records.lms_export import build_files, canvas, files_of_earlier_runs, write_files
+from pacelab_grading.records.lms_export import Wanted, build_files, files_of_earlier_runs, write_files
+from pacelab_grading.records.lms_tables import Export, canvas_csv, maximum
 from pacelab_grading.records.report import file_stem, html_report, text_report
 from pacelab_grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
 from pacelab_grading.records.summary import summary
@@ -363,11 +364,21 @@ def test_a_hand_in_with_a_groups_name_is_the_groups() -> None:
     ]
 
 
-def test_a_student_excused_in_canvas_stays_excused() -> None:
+def canvas(header: list[str], ours: list[tuple[list[str], Row]], folder: Path) -> str:
+    """Canvas's import file, if the export has these lines and the assignment is number 1."""
+    with (folder / "export.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([header, *(line for line, _ in ours)])
+    export = Export(folder / "export.csv")
+    column = export.column("Assignment 1", "")
+    assert column is not None
+    return canvas_csv(export, [pair for pair in ours if pair[0][1]], column, maximum(column, None))
+
+
+def test_a_student_excused_in_canvas_stays_excused(tmp_path: Path) -> None:
     header = ["Student", "ID", "Section", "Assignment 1 (5)"]
     values = {"student": "Ann", "id": "1", "group": "", "points": 0.0, "late_days": None, "deduction": 0.0}
-    row = Row(**values, score=0.0, of=100, status="missing", version=None, remarks="")
-    made = canvas(header, [(["Ann", "1", "A", mark], row) for mark in ("EX", "50", "")], "Assignment 1", 100.0)
+    row = Row(**values, score=0.0, of=100, status="missing", version=None, remarks="", free_days=0)
+    made = canvas(header, [(["Ann", "1", "A", mark], row) for mark in ("EX", "50", "")], tmp_path)
     assert [line.rpartition(",")[2] for line in made.splitlines()[2:]] == ["EX", "0.00", "0.00"]
 
 
@@ -383,12 +394,12 @@ def test_a_student_excused_in_canvas_stays_excused() -> None:
     ],
 )
 def test_a_score_is_out_of_the_points_that_canvas_has_in_that_column(
-    titles: list[str], possible: list[str], made: list[str]
+    titles: list[str], possible: list[str], made: list[str], tmp_path: Path
 ) -> None:
     (row,) = gradebook([verdict("Ann", 77.5)], [Submission(student="Ann", source="")], [], LateRule())
     line = ["Ann", "1", "A", *[""] * len(titles)]
     points = ["    Points Possible", "", "", *possible]
-    text = canvas(["Student", "ID", "Section", *titles], [(line, row)], "Assignment 1", 100.0, points)
+    text = canvas(["Student", "ID", "Section", *titles], [(points, row), (line, row)], tmp_path)
     assert [cells[3] for cells in csv.reader(text.splitlines())] == made
 
 
@@ -417,7 +428,9 @@ def test_a_student_graded_by_an_earlier_run_gets_no_zero(tmp_path: Path) -> None
         before = graded_before(tmp_path / "gradebook.csv")
         made = mark_earlier_grades(gradebook(verdicts, submissions, students, LateRule()), before)
         (tmp_path / "gradebook.csv").write_bytes(csv_file(made))
-        home = build_files(tmp_path / "roster.csv", students, made, submissions, verdicts, column="A", hidden="hidden")
+        home = build_files(
+            tmp_path / "roster.csv", students, made, submissions, verdicts, Wanted(column="A", hidden="hidden")
+        )
         sent = [line.split(",")[0] for line in home["canvas.csv"].decode().splitlines()[2:]]
         told.append((sent, made[1].remarks, made[2].remarks))
     assert told[0] == (["Ann", "Bob", "Cem"], "fix <this>", "nothing handed in")
@@ -585,9 +598,7 @@ def test_an_unreadable_hand_in_is_uncertain_and_first_in_the_summary(tmp_path: P
             rows,
             submissions,
             verdicts,
-            column="A",
-            hidden="hidden",
-            zero_unreadable=zero_unreadable,
+            Wanted(column="A", hidden="hidden", zero_unreadable=zero_unreadable),
         )
         return [line.split(",")[0] for line in files["canvas.csv"].decode().splitlines()[2:]]
 
@@ -619,14 +630,27 @@ def test_corrections_change_points_and_give_their_reason(tmp_path: Path) -> None
         ("student,points\nAnn,1\n", "has the columns student, points"),
         ("student,points,reason\nAnn,x,y\n", "line 2: points must be a number of at least 0, not 'x'"),
         ("student,points,reason\nAnn,1,\n", "line 2: student and reason must not be empty"),
-        ("student,points,reason\nZoe,1,y\n", "no hand-in is called 'Zoe'"),
-        ("student,check,points,reason\nAnn,b,1,y\n", "Ann has no check 'b'; give one of a"),
+        ("student,points,reason\nAnn,1,y\nZoe,1,y\n", "line 3: no hand-in is called 'Zoe'"),
+        ("student,check,points,reason\nAnn,b,1,y\n", "line 2: Ann has no check 'b'; give one of reuse, bound"),
+        ("student,check,points,reason\nAnn,bound,11,y\n", "line 2: points must be 0 to 10, not 11"),
+        ("student,points,reason\nAnn,101,y\n", "line 2: points must be 0 to 100, not 101"),
+        ("student,points,reason\nAnn,nan,y\n", "line 2: points must be a number of at least 0, not 'nan'"),
+        ("student,points,reason\nAnn,-1,y\n", "line 2: points must be a number of at least 0, not '-1'"),
+        ("student,points,reason\nAnn,1,y\n7,2,z\n", "line 3: 7 already has a correction in line 2"),
+        ("student,check,points,reason\nAnn,,1,y\nAnn,bound,2,z\n", "line 3: Ann already has a correction in line 2"),
+        ("student,check,points,reason\nAnn,bound,2,z\nAnn,,1,y\n", "line 3: Ann already has a correction in line 2"),
+        ("student,points,reason\nAnn,1,talked, twice\n", "line 2: more cells than the header; put quotes"),
+        ('student,points,reason\n"Ann,1,y\n', "line 2: unexpected end of data; shorten the cell, or close its quotes"),
+        ("student,points,reason,Points\nAnn,1,y,2\n", "has 2 columns named 'points'"),
+        (f"student,points,reason\nAnn,1,{'x' * 140_000}\n", "line 2: field larger than field limit"),
+        ("", "has the columns none"),
     ],
 )
 def test_invalid_corrections_are_refused(text: str, problem: str, tmp_path: Path) -> None:
     (tmp_path / "adjust.csv").write_text(text)
+    ann = Submission(student="Ann", source="")
     with pytest.raises(ConfigError, match=problem):
-        adjusted([verdict("Ann", 5)], read_adjustments(tmp_path / "adjust.csv"))
+        checked(read_adjustments(tmp_path / "adjust.csv"), [ann], [Student(student="Ann", id="7")], find_assignment(2))
 
 
 def test_output_of_a_passed_hidden_check_is_not_shown() -> None:

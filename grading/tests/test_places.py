@@ -274,6 +274,7 @@ def test_the_gradebook_says_its_encoding_to_spreadsheets(tmp_path: Path) -> None
         group="",
         points=1,
         late_days=None,
+        free_days=0,
         deduction=0,
         score=1,
         of=1,

@@ -22,7 +22,7 @@ from pacelab_grading.receive.platforms import MOODLE, NO_NAMES, KnownNames, canv
 from pacelab_grading.receive.submission import Submission, read_submission
 from pacelab_grading.records.gradebook import Row
 from pacelab_grading.records.gradebook import gradebook as made_gradebook
-from pacelab_grading.records.lms_export import build_files
+from pacelab_grading.records.lms_export import Wanted, build_files, check_columns
 from pacelab_grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
 from pacelab_grading.rubric.assignment import Assignment
 from pacelab_grading.rubric.verdict import Result, Verdict
@@ -554,7 +554,7 @@ def test_grades_are_exported(tmp_path: Path, platform: str) -> None:
     verdicts[unsure] = graded(collected.submissions[unsure], 3.0, "rerun")
     rows = gradebook(verdicts, collected.submissions, students, LateRule())
     files = build_files(
-        file, students, rows, collected.submissions, verdicts, column="Assignment 2", hidden="after_due_date"
+        file, students, rows, collected.submissions, verdicts, Wanted(column="Assignment 2", hidden="after_due_date")
     )
     expected = {index: float(index) for index in range(30) if index != 3}
     assert {"canvas": as_canvas, "moodle": as_moodle, "gradescope": as_gradescope}[platform](files) == expected
@@ -567,7 +567,7 @@ def test_late_penalties_are_exported_to_gradescope(tmp_path: Path) -> None:
     verdicts = [graded(submission) for submission in submissions]
     rule = LateRule(due=parse_time("2026-11-01T21:00+00:00"))
     rows = gradebook(verdicts, submissions, students, rule)
-    files = build_files(file, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    files = build_files(file, students, rows, submissions, verdicts, Wanted(column="A", hidden="hidden"))
     assert as_gradescope(files) == {index: max(0.0, index - 10.0) for index in range(30)}
     assert b"late (started days: 1): 10 points off" in files["gradescope/submission_829/results.json"]
 
@@ -590,7 +590,7 @@ def test_no_zero_is_exported_while_a_hand_in_is_unmatched(tmp_path: Path, form: 
         submissions = received([tmp_path / "class"], students).submissions
         verdicts = [graded(submission) for submission in submissions]
         rows = gradebook(verdicts, submissions, students, LateRule())
-        files = build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+        files = build_files(roster, students, rows, submissions, verdicts, Wanted(column="A", hidden="hidden"))
         lines = list(csv.reader(io.StringIO(files[file].decode(), newline="")))
         assert form == "moodle" or lines[1][-1] == "100"  # points possible, whoever is left out
         return [line[0] for line in lines if "Participant" in line[1]]
@@ -613,12 +613,12 @@ def test_exported_cells_are_no_formulas_and_semicolons_are_read(
     submissions = received([tmp_path / "class"], students).submissions
     verdicts = [replace(graded(item), problems=item.problems) for item in submissions]
     rows = gradebook(verdicts, submissions, students, LateRule())
-    files = build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    files = build_files(roster, students, rows, submissions, verdicts, Wanted(column="A", hidden="hidden"))
     _, line = csv.reader(io.StringIO(files["moodle.csv"].decode(), newline=""))
     assert line[:4] == ["Participant 12", "Ann Lee", "5.00", "10,00"]
     assert line[4].startswith("'=1+cmd.py has no stamp")
     roster.write_text("Identifier;Full name\nParticipant 12;Ann Lee\n")
-    again = build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    again = build_files(roster, students, rows, submissions, verdicts, Wanted(column="A", hidden="hidden"))
     assert "moodle.csv" not in again
     assert "has no column 'Grade', so moodle.csv is not written" in capsys.readouterr().err
 
@@ -631,7 +631,7 @@ def sent_home(tmp_path: Path, text: str) -> dict[str, bytes]:
     submissions = received([tmp_path / "class"], students).submissions
     verdicts = [graded(submission) for submission in submissions]
     rows = gradebook(verdicts, submissions, students, LateRule())
-    return dict(build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden"))
+    return dict(build_files(roster, students, rows, submissions, verdicts, Wanted(column="A", hidden="hidden")))
 
 
 @pytest.mark.parametrize(
@@ -641,11 +641,6 @@ def sent_home(tmp_path: Path, text: str) -> dict[str, bytes]:
             "Identifier,Full name,Grade,Scale,Feedback comments\nParticipant 1,ann,Good,Poor,\n",
             {"moodle.csv": ["Participant 1", "ann", "Good", "Poor", "points lost: t (a) 5/100"]},
             "grades by a scale, which takes no points, so moodle.csv has only the comments",
-        ),
-        (
-            "Student,ID,Section,A (7),A (9)\nann,1,S,,\n",
-            {},
-            "has 2 columns titled 'A', so canvas.csv is not written; give --column 'A (7)' or 'A (9)'",
         ),
     ],
 )
@@ -782,7 +777,9 @@ def exported(tmp_path: Path, roster: str, files: dict[str, str], *, column: str 
     submissions = received([zipped(tmp_path / "all.zip", files)], students).submissions
     verdicts = [graded(item) for item in submissions]
     rows = gradebook(verdicts, submissions, students, LateRule())
-    return build_files(tmp_path / "roster.csv", students, rows, submissions, verdicts, column=column, hidden="hidden")
+    return build_files(
+        tmp_path / "roster.csv", students, rows, submissions, verdicts, Wanted(column=column, hidden="hidden")
+    )
 
 
 def names_in(content: bytes) -> list[str]:
@@ -798,13 +795,47 @@ def test_reports_go_to_canvas_and_moodle_under_the_names_of_the_hand_ins(tmp_pat
     assert names_in(files["moodle-feedback.zip"]) == ["Ann Lee_7_assignsubmission_file_/report.html"]
 
 
-def test_without_a_matching_column_canvas_gets_no_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    hand_in = {"ann_12_34_window.py": numbered(5)}
-    roster = "Student,ID,Section,HW 1 (501),HW 2 (502)\nann,12,S,,\n"
-    assert "canvas.csv" not in exported(tmp_path, roster, hand_in, column=None)
-    assert "give --column with one of 'HW 1 (501)', 'HW 2 (502)'" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("header", "lines", "column", "says"),
+    [
+        (
+            "Student,ID,Section,HW 1 (501),HW 2 (502)",
+            "    Points Possible,,,20,\nann,12,S,,",
+            None,
+            "has no column titled 'Assignment 2'; give --column with one of 'HW 1 (501)' of 20 points, 'HW 2 (502)'",
+        ),
+        (
+            "Student,ID,Section,A (7),A (9)",
+            "ann,1,S,,",
+            "A",
+            r"has 2 columns titled 'A'; give --column with one of 'A \(7\)', 'A \(9\)'$",
+        ),
+        (
+            "Last Name,First Name,Username,Student ID,HW 2 [Total Pts: 20 Score] |123",
+            "Lee,Ann,ann,7,",
+            "Other",
+            r"has no column titled 'Other'; give --column with one of 'HW 2 .* \|123' of 20 points$",
+        ),
+        (
+            "OrgDefinedId,HW 2 Points Grade <Numeric MaxPoints:20>,End-of-Line Indicator",
+            "#7,,#",
+            None,
+            "has no column titled 'Assignment 2'; give --column with one of 'HW 2 Points Grade .* of 20 points, or",
+        ),
+    ],
+)
+def test_the_right_column_is_asked_for_before_grading(
+    tmp_path: Path, header: str, lines: str, column: str | None, says: str
+) -> None:
+    (tmp_path / "roster.csv").write_text(f"{header}\n{lines}\n")
+    with pytest.raises(ConfigError, match=says.replace("(501)", r"\(501\)").replace("(502)", r"\(502\)")):
+        check_columns(tmp_path / "roster.csv", column, ASSIGNMENT)
+
+
+def test_canvas_gets_the_scores_in_the_column_with_the_assignments_name(tmp_path: Path) -> None:
     roster = "Student,ID,Section,Assignment 2 (502)\nann,12,S,\n"
-    assert b"Assignment 2 (502)" in exported(tmp_path, roster, hand_in, column=None)["canvas.csv"]
+    files = exported(tmp_path, roster, {"ann_12_34_window.py": numbered(5)}, column=None)
+    assert b"Assignment 2 (502)" in files["canvas.csv"]
 
 
 def test_canvas_may_export_names_in_two_columns_and_a_test_student(tmp_path: Path) -> None:

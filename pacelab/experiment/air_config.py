@@ -77,6 +77,8 @@ def compile_air(experiment: Experiment) -> dict[str, Any]:
     host_delay = air_host_delay(experiment.host_delay)
     if host_delay is not None:
         air["host_delay"] = host_delay
+    if experiment.qdisc != BY_FIELD["qdisc"].default:
+        air["qdisc"] = {"kind": experiment.qdisc}
     if experiment.stop_after_pkts is not None:
         air["stop_after_pkts"] = experiment.stop_after_pkts
     if experiment.batch_pkts is not None:
@@ -88,7 +90,7 @@ def _radio(experiment: Experiment, topology: Topology) -> dict[str, Any]:
     radio: dict[str, Any] = {
         "preset": experiment.radio,
         "basic_rate_bps": experiment.basic_rate_bps,
-        "data_rate_bps": experiment.rate_bps,
+        "data_rate_bps": experiment.data_rate_bps,
         "rts_threshold_bytes": RTS_ALWAYS if experiment.rts else RTS_NEVER,
         "short_retry_limit": experiment.retry_short,
         "long_retry_limit": experiment.retry_long,
@@ -162,7 +164,7 @@ def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
             tcp["ack_schedule"] = ACK_SCHEDULES[experiment.ack]
         if experiment.tcp_defaults != BY_FIELD["tcp_defaults"].default:
             tcp["defaults"] = experiment.tcp_defaults
-        if experiment.chosen_scheme.uses_ecn(experiment.throttle):
+        if experiment.ecn or experiment.chosen_scheme.uses_ecn(experiment.throttle):
             tcp["ecn"] = True
         if tcp["cc"] == "few":
             tcp["few"] = {"alpha": experiment.few_alpha, "min_window_pkts": experiment.few_min_window_pkts}

@@ -29,7 +29,7 @@ from pacelab.options.settings import (
     Request,
     without_defaults,
 )
-from pacelab.options.values import NS2_OF_2001, NS2_OF_2001_RATE_BPS, PHYS, TCP_DEFAULTS
+from pacelab.options.values import AUTO, MARKING_QDISCS, NS2_OF_2001, NS2_OF_2001_RATE_BPS, PHYS, TCP_DEFAULTS
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.schemes.scheme import MOST_SENSE_HOPS
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
@@ -150,6 +150,7 @@ def _resolved(
             f"--warmup must be at least {SHORTEST_RUN_S:g} s less than --seconds {options.duration_s:.15g}, "
             f"not {options.warmup_s:.15g}"
         )
+    _check_queues(options, scheme)
     network, carried = _with_traffic(options, bare)
     if not network.flows:
         raise ConfigError(f"topology {options.topology!r} has no flow; add a flow to it, or give --traffic FILE.yaml")
@@ -254,7 +255,7 @@ def _brought(scheme: Scheme, name: str, given: Mapping[str, Any]) -> Mapping[str
 
 def _check_rates(options: Options, kind: Kind, topology: Topology) -> None:
     phy = PHYS[options.phy]
-    if options.rate_bps not in phy.rates_bps:
+    if options.rate_bps != AUTO and options.rate_bps not in phy.rates_bps:
         shown = BY_FIELD["rate_bps"].domain.show(options.rate_bps)
         raise ConfigError(f"--rate must be {phy.rates.allowed} with --phy {options.phy}, not {shown}")
     shadowed = topology.path_loss is not None and topology.path_loss.shadowing_db > 0
@@ -292,6 +293,8 @@ def _check_ns2_of_2001(options: Options, topology: Topology) -> None:
             f"{asked} with --rate 11 delivers nothing: that simulator sent data a DIFS after the CTS, later than the "
             "receiver waited; use --rate 1, 2, or 5.5"
         )
+    if options.rate_bps == AUTO:
+        raise ConfigError(f"{asked} needs a fixed --rate, since that simulator had one rate for all, not {AUTO}")
     if not options.rts:
         raise ConfigError(f"{asked} needs --rts on: that simulator had a fixed RTS threshold of 0")
     if options.edca:
@@ -300,6 +303,17 @@ def _check_ns2_of_2001(options: Options, topology: Topology) -> None:
         raise ConfigError(f"{asked} sent all frames at the data rate; use --mac-ack basic or data, not mandatory")
     if any(link.rate_bps != options.rate_bps for link in topology.link_rates):
         raise ConfigError(f"{asked} needs one rate for all links; topology {options.topology!r} has several")
+
+
+def _check_queues(options: Options, scheme: Scheme) -> None:
+    """Options that only some queue disciplines have."""
+    if options.priority and options.qdisc != "pfifo":
+        raise ConfigError(f"--qdisc must be pfifo with --priority on, which reorders the queue, not {options.qdisc}")
+    marks = options.qdisc in MARKING_QDISCS or scheme.uses_ecn(options.throttle)
+    if options.ecn and not marks:
+        raise ConfigError(
+            f"--ecn on needs a queue that marks packets: --qdisc {' or '.join(MARKING_QDISCS)}, not {options.qdisc}"
+        )
 
 
 def _with_traffic(options: Options, topology: Topology) -> tuple[Topology, tuple[Carried, ...]]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pacelab.options.settings import BY_FIELD
+from pacelab.options.values import AUTO
 from pacelab.options.voice import ACCEPTABLE_MOS
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import scheme_label
@@ -260,7 +261,7 @@ def settings(config: dict[str, Any], *, without: tuple[str, ...] = ()) -> str:
     """The settings that a reader of a table or figure must know, in a few words."""
     words = {
         "phy": config.get("phy", "802.11b"),
-        "rate_bps": f"{config['rate_bps'] / BPS_PER_MBPS:g} Mbit/s",
+        "rate_bps": f"rate {rate}" if (rate := config["rate_bps"]) == AUTO else f"{rate / BPS_PER_MBPS:g} Mbit/s",
         "rts": f"RTS {'on' if config['rts'] else 'off'}",
         "radio": f"radio {config['radio']}",
         "routing": f"{config['routing']} routing",

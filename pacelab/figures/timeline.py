@@ -192,7 +192,7 @@ def title_of(experiment: Experiment) -> str:
     scheme = "" if experiment.scheme == "newreno" else f", {experiment.scheme}"
     return (
         f"{experiment.topology}: RTS/CTS {'on' if experiment.rts else 'off'}, radio {experiment.radio}, "
-        f"{experiment.rate_bps / BPS_PER_MBPS:g} Mbit/s{scheme}, seed {experiment.seed}"
+        f"{experiment.data_rate_bps / BPS_PER_MBPS:g} Mbit/s{scheme}, seed {experiment.seed}"
     )
 
 

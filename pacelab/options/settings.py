@@ -17,12 +17,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import BUNDLES, SWITCHES
 from pacelab.options.names_or_files import ControlDomain, TrafficDomain
-from pacelab.options.values import ALL_RATES, NS2_OF_2001, PHYS, PLACES, TCP_DEFAULTS, HostDelay
+from pacelab.options.values import AUTO, NS2_OF_2001, PHYS, PLACES, QDISCS, RATES, TCP_DEFAULTS, HostDelay
 from pacelab.options.voice import CODECS
 from pacelab.units import BPS_PER_MBPS
 from pacelab_topologies.domain import ON_OFF, Choice, Domain, Real, Whole, Words
@@ -128,7 +128,9 @@ class Options:
         "--few-min-window", Whole(1, 10_000), "least window of --cc few, packets, from 1 on", default=1, group="cc few"
     )
     phy: str = setting("--phy", Choice.of(*PHYS), "802.11 PHY", default="802.11b")
-    rate_bps: int = setting("--rate", ALL_RATES, "data rate of the PHY")
+    rate_bps: int | Literal["auto"] = setting(
+        "--rate", RATES, "data rate of the PHY; auto: of hwsim, Linux's rate control (Minstrel) chooses for each frame"
+    )
     rts: bool = setting("--rts", ON_OFF, "RTS/CTS before every unicast frame", default=True)
     retry_short: int = setting(
         "--retry-short", Whole(1, 255), "attempts of an RTS, or of data sent without one", default=7
@@ -208,7 +210,21 @@ class Options:
         default="frozen",
         group="scheme",
     )
-    queue_pkts: int = setting("--queue", Whole(1, 10_000), "interface queue, packets, drop-tail", default=50)
+    queue_pkts: int = setting("--queue", Whole(1, 10_000), "limit of an interface queue, packets", default=50)
+    qdisc: str = setting(
+        "--qdisc",
+        Choice.of(*QDISCS),
+        "discipline of the queues of radios and wires; pfifo: drop-tail",
+        default="pfifo",
+        omit_default=True,
+    )
+    ecn: bool = setting(
+        "--ecn",
+        ON_OFF,
+        "TCP negotiates ECN, and the queues of --qdisc codel and fq_codel mark its packets instead of dropping them",
+        default=False,
+        omit_default=True,
+    )
     routing: str = setting(
         "--routing",
         Choice.of("static", "aodv", "aodv-2001", "802.11s", "batman-adv", "olsr"),
@@ -288,9 +304,14 @@ class Options:
     )
 
     @property
+    def data_rate_bps(self) -> int:
+        """The data rate; under rate control the highest one that a frame may have."""
+        return PHYS[self.phy].rates_bps[-1] if self.rate_bps == AUTO else self.rate_bps
+
+    @property
     def basic_rate_bps(self) -> int:
         """The rate of control frames. ns-2 of 2001 had one rate for all."""
-        return self.rate_bps if self.radio == NS2_OF_2001 else PHYS[self.phy].basic_rate_bps
+        return self.data_rate_bps if self.radio == NS2_OF_2001 else PHYS[self.phy].basic_rate_bps
 
 
 SETTINGS: tuple[Option, ...] = tuple(

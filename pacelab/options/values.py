@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from pacelab.units import BPS_PER_MBPS
 from pacelab_topologies.domain import Choice
@@ -60,6 +60,10 @@ PHYS: Mapping[str, Phy] = MappingProxyType(
 
 ALL_RATES = Choice({f"{rate / BPS_PER_MBPS:g}": rate for rate in sorted((*_DSSS, *_OFDM))}, unit=" Mbit/s")
 """Every data rate of some PHY."""
+AUTO: Literal["auto"] = "auto"
+"""The value of --rate that leaves the rate of each frame to Linux's rate control, Minstrel."""
+RATES = Choice({**ALL_RATES.values, AUTO: AUTO}, unit=" Mbit/s", unitless=(AUTO,))
+"""The values of --rate."""
 
 
 MOST_S = 1.0
@@ -117,6 +121,11 @@ TCP_DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 """Name -> options and their defaults."""
 
+
+MARKING_QDISCS = ("codel", "fq_codel")
+"""Queue disciplines that mark packets of ECN-capable transports. Linux's names."""
+QDISCS = ("pfifo", *MARKING_QDISCS, "fq")
+"""Queue disciplines of interfaces."""
 
 HERE, VM, UML = "here", "vm", "uml"
 PLACES = (HERE, VM, UML)

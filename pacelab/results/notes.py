@@ -161,7 +161,7 @@ def _far_wires(experiment: Experiment, scheme: Scheme) -> list[str]:
     paced, packet_s = {node for _, node in scheme.sites(topology)}, {}
     for plan in experiment.flows:
         if plan.src in paced and plan.call is None:
-            packet_s[plan.group] = BITS_PER_BYTE * plan.carried.payload_bytes / experiment.rate_bps
+            packet_s[plan.group] = BITS_PER_BYTE * plan.carried.payload_bytes / experiment.data_rate_bps
     far = {}
     for group, seconds in packet_s.items():
         flow = topology.flows[group]

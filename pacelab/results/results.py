@@ -144,6 +144,7 @@ def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> Run:
         "drops": air["drops"],
         "nodes": [node | {"airtime_share": node["airtime_s"] / measured_s} for node in air["nodes"]],
         "links": air.get("links"),
+        **({"wires": air["wires"]} if "wires" in air else {}),
         "aodv": air["aodv"],
         "hooks": hooks,
         "guest": outcome.guest,

@@ -120,6 +120,18 @@ class Totals(TypedDict):
     end_s: float
 
 
+class QueueResult(TypedDict):
+    """What a queue discipline did at one radio, or at one end of a wire."""
+
+    sent: int
+    drops: dict[str, int]
+    """By reason; `full` is also counted as `drops_queue`."""
+    marked: int
+    wait_mean_s: float | None
+    """Of the packets that were sent; None: none was."""
+    wait_max_s: float | None
+
+
 class NodeResult(TypedDict):
     """Counters of one node's link layer; a wired node's are zero."""
 
@@ -141,8 +153,24 @@ class NodeResult(TypedDict):
     queue_mean_pkts: float
     queue_sd_pkts: float
     queue_max_pkts: int
+    qdisc: NotRequired[QueueResult]
+    """Absent from a drop-tail queue."""
     airtime_share: float
 
+
+WireResult = TypedDict(
+    "WireResult",
+    {
+        "from": str,
+        "to": str,
+        "drops_queue": int,
+        "queue_mean_pkts": float,
+        "queue_sd_pkts": float,
+        "queue_max_pkts": int,
+        "qdisc": QueueResult,
+    },
+)
+"""The queue of one direction of a wire."""
 
 LinkResult = TypedDict(
     "LinkResult",
@@ -200,9 +228,12 @@ class Run(TypedDict):
     calls: list[CallResult]
     totals: Totals
     drops: dict[str, int]
-    """Packets by cause; `hook:...` are the scheme's; `mac-rts` and `mac-data` are those that the MAC gave up."""
+    """Packets by cause; `hook:...` are the scheme's, `qdisc:...` a queue discipline's; `mac-rts` and `mac-data` are
+    those that the MAC gave up."""
     nodes: list[NodeResult]
     links: list[LinkResult] | None
+    wires: NotRequired[list[WireResult]]
+    """Absent if queues are drop-tail."""
     aodv: Aodv | None
     hooks: Hooks
     guest: dict[str, Any] | None

@@ -107,7 +107,7 @@ def _with_reference(result: Result) -> str:
 
 def _rerun(verdict: Verdict) -> str:
     unsure = sum(result.status == NOT_GRADED for result in verdict.results)
-    return f"; {unsure} checks NOT GRADED: rerun" if unsure else ""
+    return f"; {unsure} checks NOT GRADED: rerun" if unsure and verdict.status == "rerun" else ""
 
 
 def html_report(verdict: Verdict) -> str:
@@ -125,7 +125,7 @@ def html_report(verdict: Verdict) -> str:
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{style()}</style>'
         f"<h1>{title}</h1><p><strong>{head}</strong></p>"
-        + (f"<h2>About your files</h2><ul>{problems}</ul>" if problems else "")
+        + (f"<h2>Remarks</h2><ul>{problems}</ul>" if problems else "")
         + f"<h2>Rubric</h2><table><tr><th>check</th><th>result</th><th>points</th></tr>{rows}</table>"
         + "".join(
             _section(result)

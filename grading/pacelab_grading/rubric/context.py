@@ -50,8 +50,8 @@ UP = FlowKey(src=1, dst=100, sport=5000, dport=80)
 FOUR_HOPS = (2_000_000,) * 4
 MAX_STUCK = 3
 """Callbacks in a row at the same time: more means a deadline that never moves."""
-MAX_STEPS = 400
-"""The last steps that are kept for a report."""
+MAX_STEPS = 2000
+"""The last steps that are kept for a report. A check of a model solution takes at most 550."""
 
 
 @dataclass(slots=True)
@@ -81,6 +81,8 @@ class CheckContext:
     _sessions: list[AnySession] = field(default_factory=list)
     _model_session: AnySession | None = None
     _names: frozenset[str] = frozenset()
+    _forgotten: int = 0
+    """Steps that are no longer in `steps`."""
 
     def __enter__(self) -> CheckContext:
         return self
@@ -191,7 +193,9 @@ class CheckContext:
     def step(self, text: str) -> None:
         """Note a step for the report."""
         self.steps.append(text)
-        del self.steps[:-MAX_STEPS]
+        if len(self.steps) > MAX_STEPS:
+            self._forgotten += 1 if self._forgotten else 2
+            self.steps[:2] = [f"({self._forgotten:,} earlier steps)"]
 
     def simulate(
         self, experiment: Experiment, point: str, name: str, *, allowed: Collection[str], **keywords: Any

@@ -18,11 +18,12 @@ import contextlib
 import os
 import secrets
 import select
+import signal
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pacelab_grading.inside import wire
-from pacelab_grading.sandbox.box import Box, Started
+from pacelab_grading.sandbox.box import Box
 from pacelab_grading.sandbox.failures import (
     IMPORTING,
     Ended,
@@ -36,7 +37,8 @@ from pacelab_grading.sandbox.failures import (
     StepLimit,
     StudentFailure,
 )
-from pacelab_grading.sandbox.watch import SAMPLE_S, ProcessWatch, last_descendant
+from pacelab_grading.sandbox.fork_server import Started
+from pacelab_grading.sandbox.watch import SAMPLE_S, ProcessWatch
 from pacelab_grading.text.answers import InvalidAnswer, checked_answer
 from pacelab_grading.text.printable import printable
 
@@ -63,6 +65,8 @@ CHECK_EVERY = 256
 """Requests between two checks of the processor time of a process that answers in time."""
 KEPT_OUTPUT_BYTES = 4096
 START_S = 30.0
+END_S = 5.0
+"""For a process that closed its pipe to end."""
 
 
 class Session:
@@ -88,7 +92,6 @@ class Session:
         self._buffer = bytearray()
         self._printed = bytearray()
         self._printed_bytes = 0
-        self._clock: int | None = None
         self.failure: StudentFailure | None = None
         """What ended the session."""
         self.requests = 0
@@ -311,22 +314,18 @@ class Session:
     def _ended(self, doing: str) -> StudentFailure:
         self._drain_output()
         assert self._started is not None
-        try:
-            code = self._started.process.wait(5.0)
-        except Exception:
+        code = self._started.wait(END_S)
+        if code is None:
             return Ended(f"{doing}: the code closed the grader's pipe")
-        signal = -code if code < 0 else code - 128 if code > 128 else 0  # its own signal, or as bubblewrap reports it
-        if signal == 9:
+        if code == -signal.SIGKILL:
             return OutputLimit(f"{doing}: the process was killed: it used more memory or time than permitted")
-        shown = f"signal {signal}" if signal else f"code {code}"
+        shown = f"signal {-code}" if code < 0 else f"code {code}"
         return Ended(f"{doing}: the process ended ({shown}) instead of answering")
 
     def _pid(self) -> int:
         """The process that runs the student's code."""
-        if self._clock is None:
-            assert self._started is not None
-            self._clock = last_descendant(self._started.process.pid)
-        return self._clock
+        assert self._started is not None
+        return self._started.pid
 
 
 class LocalSession:

@@ -173,9 +173,9 @@ lab.table(("policing", "worst MOS", "TCP (kbit/s)"), rows, "5 calls, 3 TCP flows
 # rate step by step while the calls are good, and lowers the rate when they are not.
 #
 # ### Exercise: one step of the bandwidth controller
-# Algorithm 1 as printed: if MOS is above Q_good = 3.9, raise the rate by 5 %. From Q_fair = 3.7 on, raise it by 3 %.
-# Above Q_poor = 3.6, lower it by 10 %. Otherwise lower it by 50 %. (The paper also lists Q_choke = 3.3, but its
-# algorithm never uses this value.)
+# Algorithm 1: if MOS is above Q_good = 3.9, raise the rate by 5 %. From Q_fair = 3.7 on, raise it by 3 %. Above
+# Q_poor = 3.6, lower it by 10 %. At 3.6 or below, lower it by 50 %. (The paper's intervals lower the rate at exactly
+# 3.7. PaceLab raises it there: this is our choice. The paper also lists Q_choke = 3.3, which its algorithm never uses.)
 
 
 # %%

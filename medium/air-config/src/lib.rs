@@ -57,6 +57,8 @@ pub struct Config {
     pub wired: Vec<Wired>,
     #[serde(default)]
     pub host_delay: Option<HostDelay>,
+    #[serde(default)]
+    pub qdisc: Option<Qdisc>,
     pub routing: Routing,
     pub flows: Vec<Flow>,
 }
@@ -90,6 +92,31 @@ pub enum Routing {
     /// As in ns-2.1b8a of 2001.
     #[serde(rename = "aodv-2001")]
     AodvOf2001,
+}
+
+/// The queue discipline of all radios and wires, in place of their drop-tail queues.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Qdisc {
+    /// Which one.
+    pub kind: QdiscKind,
+    /// Packets that wait in the MAC of a radio, below the discipline, as in the ring of a driver.
+    #[serde(default)]
+    pub ring_pkts: u32,
+}
+
+/// The queue disciplines, by Linux's names.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum QdiscKind {
+    /// RFC 8289.
+    Codel,
+    /// RFC 8290.
+    FqCodel,
+    /// Flows take turns.
+    Fq,
+    /// A class of the user's own.
+    User,
 }
 
 /// A node; wireless ones have a position.
@@ -153,6 +180,7 @@ impl Config {
             check((0.0..=1.0).contains(&s), || format!("host_delay {s} s: must lie in [0, 1]"))?;
         }
         self.check_radio()?;
+        self.check_qdisc()?;
         self.check_nodes()?;
         self.flows.iter().try_for_each(|flow| flow.check(NodeId(self.nodes.len() as u32)))?;
         self.check_calls()
@@ -181,6 +209,14 @@ impl Config {
         let link_rates = self.link_rates_bps.iter().map(|&(_, _, rate)| rate);
         let changes = self.rate_changes.iter().map(|&(_, _, _, rate)| rate);
         self.radio.check(node_rates.chain(link_rates).chain(changes))
+    }
+
+    fn check_qdisc(&self) -> Result<(), String> {
+        let Some(qdisc) = self.qdisc else { return Ok(()) };
+        check(!self.radio.voice_first, || "qdisc: needs voice_first off, which orders the drop-tail queue".into())?;
+        check(qdisc.ring_pkts < self.radio.queue_pkts, || {
+            format!("qdisc: ring_pkts {}: must be less than queue_pkts {}", qdisc.ring_pkts, self.radio.queue_pkts)
+        })
     }
 
     fn check_nodes(&self) -> Result<(), String> {

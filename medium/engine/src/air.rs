@@ -330,6 +330,18 @@ impl Air {
         self.stations[id].waiting_pkts()
     }
 
+    /// Packets of a category that a station has, waiting and in service.
+    pub fn backlog_pkts(&self, id: StationId, category: Category) -> usize {
+        let station = &self.stations[id];
+        let category = &station.categories[station.index_of(category)];
+        category.queue.len() + usize::from(category.in_service.is_some())
+    }
+
+    /// Records in the trace that a queue above the MAC dropped a packet.
+    pub fn note_queue_drop(&mut self, now: Ns, id: StationId, to: Option<StationId>, packet: PacketId) {
+        self.tracer.note(now, id, TraceEvent::DropQueue, to, u64::from(packet.0));
+    }
+
     /// Adds `slots` to the backoff after each frame that a station delivers, until this is set again. Backoffs before a
     /// retry, after a dropped packet, and before a packet that finds the station idle do not change. If `wall_clock` is
     /// set, the slots pass before the countdown, busy or idle; otherwise they count down while the medium is idle.

@@ -43,7 +43,7 @@ pub enum TraceEvent {
     DropRts,
     /// Dropped a packet after the last data frame; value: the packet.
     DropData,
-    /// Dropped a packet because the interface queue was full; value: the packet.
+    /// Dropped a packet of the interface queue, because it was full or by its discipline; value: the packet.
     DropQueue,
 }
 

@@ -272,7 +272,7 @@ impl Network {
     }
 
     /// Data segments of ECN-capable flows are ECN-capable; pure ACKs are not (RFC 3168 Sec. 6.1.4).
-    fn is_ecn_capable(&self, packet: &Packet) -> bool {
+    pub(super) fn is_ecn_capable(&self, packet: &Packet) -> bool {
         let Body::Tcp { header, .. } = &packet.body else { return false };
         let flow = self.flows.get(packet.flow);
         let capable = flow.is_some_and(|flow| matches!(flow.config.traffic, Traffic::Tcp(Tcp { ecn: true, .. })));

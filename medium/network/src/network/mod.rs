@@ -3,6 +3,7 @@
 mod build;
 mod forwarding;
 mod hooks;
+mod interfaces;
 pub mod motion;
 mod parts;
 mod report;
@@ -22,6 +23,7 @@ use crate::flow::{Endpoints, Flow};
 use crate::hook::{HookDriver, Place};
 use crate::ids::{FlowId, HookId, IdVec, NodeId, StationId, WireId};
 use crate::packet::Pool;
+use crate::qdisc::Interface;
 use crate::routes::Routes;
 use crate::wire::Wire;
 use task::{HostDelays, InLinkLayer, Task};
@@ -60,6 +62,8 @@ struct Drops {
     pub ttl: u64,
     pub link_failure: u64,
     pub hooks: BTreeMap<String, u64>,
+    /// Of queue disciplines, except full queues.
+    pub disciplines: BTreeMap<String, u64>,
 }
 
 /// The whole network.
@@ -90,6 +94,8 @@ pub struct Network {
     /// Packets that AODV sends later, and packets on their way through a host.
     delayed: Vec<Option<InLinkLayer>>,
     station_of: IdVec<NodeId, Option<StationId>>,
+    /// The queues of radios under a queue discipline, by station; empty if they are drop-tail.
+    interfaces: IdVec<StationId, Interface>,
     /// The node itself if it has a radio; otherwise the gateway with the fewest wired hops to it.
     radio_of: IdVec<NodeId, Option<NodeId>>,
     node_of: IdVec<StationId, NodeId>,
@@ -174,6 +180,7 @@ impl Network {
             Task::FlowTimer(flow, end) => self.flow_timer(flow, end as usize),
             Task::Datagrams(flow) => self.send_burst(flow),
             Task::Wire(wire) => self.arrive_by_wire(wire),
+            Task::WireFree(wire) => self.feed_wire(wire),
             Task::Hook(hook) => self.hook_timer(hook),
             Task::Purge(node) => self.purge_routes(node),
             Task::Delayed(slot) => self.send_delayed(slot),
@@ -222,6 +229,7 @@ impl Network {
         self.air.reset_counters(now);
         self.links = Links::new(self.config.nodes.len());
         self.drops = Drops::default();
+        self.reset_interfaces();
         for flow in &mut self.flows {
             match &flow.endpoints {
                 Endpoints::Tcp { sender, .. } => {

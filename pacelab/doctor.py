@@ -31,7 +31,7 @@ def examine() -> list[Feature]:
     return [
         _python(),
         _engine(),
-        _package("figures", "matplotlib", required=True),
+        _package("figure files", "matplotlib", required=False),
         _package("tables", "rich", required=True),
         _workers(),
         _algorithms(),

@@ -65,11 +65,14 @@ class Reproduction:
         ]
 
     def figures(self) -> dict[str, bytes]:
-        """PNG and SVG of the pictures."""
+        """PNG and SVG of the pictures. Without matplotlib there are none, and a note says so."""
         from pacelab.claims.figures import render
         from pacelab.claims.report import figure_title
+        from pacelab.figures.figures import can_draw
 
         files: dict[str, bytes] = {}
+        if not self.pictures() or not can_draw():
+            return files
         for claim, outcome, picture in self.pictures():
             files |= render(picture, figure_title(claim, outcome))
         return files

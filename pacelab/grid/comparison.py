@@ -111,18 +111,19 @@ class Comparison:
     def write(self, out: Path | str | None = None, *, name: str | None = None, cdf: bool = False) -> Path:
         """Write compare.json, host.json, table.csv, and the figure (PNG, SVG) into `out` or a fresh `runs/NAME-N`.
 
-        With `cdf`, also draw the distributions over flows.
+        With `cdf`, also draw the distributions over flows. Without matplotlib the figures are left out, with a note.
         """
         from pacelab.figures.distributions import render_curves
+        from pacelab.figures.figures import can_draw
         from pacelab.figures.plots import render_comparison
 
         files = {
             "compare.json": dump(self.compare),
             "host.json": dump(self.host),
             "table.csv": comparison_csv(self).encode(),
-            **render_comparison(self),
-            **(render_curves(self) if cdf else {}),
         }
+        if can_draw():
+            files |= render_comparison(self) | (render_curves(self) if cdf else {})
         return write_folder(
             None if out is None else Path(out), files, name=name or f"compare-{self.compare['config']['topology']}"
         )

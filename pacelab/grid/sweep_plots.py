@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pacelab.errors import ConfigError
 from pacelab.figures.distributions import count_of, draw_curves, find_distributed, ones
 from pacelab.figures.figures import LEAST_PT, add_legend, beside, name_ticks, rise, short
+from pacelab.figures.in_matplotlib import new_axes
 from pacelab.figures.plots import axis_label, styles_of
 from pacelab.figures.tables import network, settings, show_name, show_value
 from pacelab.grid.grid import DOCUMENT, FLOWS, RUNS, SCHEMA_VERSION, holds_kept_runs
@@ -128,10 +129,7 @@ def plot_points(
     `Experiment`, or "scheme". `where` selects runs by option -> value, as in `Experiment` or as on the command line.
     ConfigError if another option varies, because its values must not be mixed.
     """
-    if ax is None:
-        from matplotlib import pyplot
-
-        ax = pyplot.subplots(figsize=(7, 4.5), layout="constrained")[1]
+    ax = ax or new_axes(7, 4.5)
     rows, picked = _pick(points, where or {})
     x = _name(points, "--x", x) if x else next((name for name in points.axes if name not in by), "scheme")
     lines = [name for name in dict.fromkeys(_name(points, "--by", name) for name in by) if name != x]

@@ -226,7 +226,7 @@ fn check_number(name: &str, value: f64, low: f64, high: f64) -> Result<(), Strin
 }
 
 /// An Ethernet address: six bytes, in the order in which they are sent.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mac(pub [u8; 6]);
 
 impl Mac {

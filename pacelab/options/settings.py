@@ -337,6 +337,14 @@ class Options:
         group="backend",
     )
     """None, and "none": Linux's TCP is as near to NewReno as it can be."""
+    ping_interval_s: float | None = setting(
+        "--ping",
+        Real(0.01, 60),
+        "of real hosts: time between two pings beside the flows (but calls), from each source to its destination, s",
+        group="backend",
+        omit_default=True,
+    )
+    """None: there are no pings."""
     duration_s: float = setting("--seconds", Real(SHORTEST_RUN_S, 1_000_000), "length of the run, s", default=60.0)
     warmup_s: float = setting("--warmup", Real(0, 1_000_000), "start of the measured interval, s", default=0.0)
     seed: int = setting("--seed", Whole(0, 2**63 - 1), "seed of all randomness", default=1)

@@ -84,7 +84,7 @@ def moodle(folder: Path) -> Section:
         [
             *("ID", "Vollständiger Name", "E-Mail-Adresse", "Status", "Bewertung", "Bestwertung"),
             *("Bewertung kann geändert werden", "Zuletzt geändert (Abgabe)", "Zuletzt geändert (Bewertung)"),
-            "Feedback als Kommentar",
+            "Feedback-Kommentar",
         ]
     ]
     lines += [
@@ -198,7 +198,7 @@ def canvas_accepts(out: Path) -> list[float]:
 def moodle_accepts(out: Path) -> list[float]:
     """importgradeslib.php: the titles of its own language, the participant's number. importziplib.php: five parts."""
     header, *lines = rows_of((out / "moodle.csv").read_bytes())
-    assert (header[0], header[4], header[9]) == ("ID", "Bewertung", "Feedback als Kommentar")
+    assert (header[0], header[4], header[9]) == ("ID", "Bewertung", "Feedback-Kommentar")
     assert [line[0] for line in lines] == [f"Teilnehmer/in {300 + n}" for n in range(5)]
     assert "points lost: " in lines[2][9]
     parts = [name.split("/")[0].split("_", 4) for name in members(out / "moodle-feedback.zip")]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pacelab import ConfigError
 from pacelab.cli.main import main
 from pacelab_grading.assignments import find_assignment
 from pacelab_grading.grade.options import UNREADABLE
@@ -90,6 +91,28 @@ def test_the_due_times_decide_which_assignment_uses_late_days_first(tmp_path: Pa
     assert record(tmp_path, "assignment1", [late("assignment1", 2)]) == [90]
 
 
+def test_of_two_assignments_with_one_due_time_one_uses_late_days_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(DUE, "assignment2", DUE["assignment1"])
+    for _ in range(2):
+        assert record(tmp_path, "assignment1", [late("assignment1", 2)]) == [90]
+        assert record(tmp_path, "assignment2", [late("assignment2", 2)]) == [80]
+
+
+def test_a_gradebook_that_somebody_edited_is_named_or_counts_as_nothing(tmp_path: Path) -> None:
+    record(tmp_path, "assignment1", [late("assignment1", 2)])
+    place = tmp_path / "assignment1" / "gradebook.csv"
+    text = place.read_text("utf-8-sig")
+    place.write_text(text.replace("90,2,2,0.0,90.0", "90,2,two,0.0,A+"))
+    assert term_table(graded_assignments(tmp_path), 3)[1] == ["Ann", "1", "A+", "0", "100", "0", "3"]
+    place.write_text(text.replace("2026-10-01T23:59:00", "1.10."))
+    with pytest.raises(ConfigError, match=r"assignment1/gradebook\.csv: column `due`: '1\.10\.' is not a valid time"):
+        graded_assignments(tmp_path)
+    place.write_text("some,other,table\n1,2,3\n")
+    assert graded_assignments(tmp_path) == []
+
+
 def test_a_hand_in_without_points_uses_no_late_days(tmp_path: Path) -> None:
     assert record(tmp_path, "assignment1", [late("assignment1", 3)], points=0) == [0]
     assert record(tmp_path, "assignment2", [late("assignment2", 3)]) == [90]
@@ -156,6 +179,16 @@ def test_requests_are_listed_with_what_they_are_about(tmp_path: Path) -> None:
     page = summary([], verdicts, requests=found)
     assert "Ann, a: =why? (open)" in page
     assert "all of it" not in page
+
+
+def test_the_worksheet_can_be_read_again(tmp_path: Path) -> None:
+    found = requests_of("student,check,request\nAnn,a,=why?\nZoe,,-1 is wrong\n", tmp_path)
+    (tmp_path / "requests.csv").write_bytes(worksheet(found, [verdict("Ann", 40)]))
+    again = read_requests(tmp_path / "requests.csv")
+    assert [(item.student, item.check, item.text) for item in again] == [
+        ("Ann", "a", "=why?"),
+        ("Zoe", "", "-1 is wrong"),
+    ]
 
 
 def test_what_a_student_asks_is_escaped(tmp_path: Path) -> None:

@@ -32,13 +32,18 @@ from pacelab_grading.receive.submission import Submission, read_submission, subm
 from pacelab_grading.rubric.assignment import Assignment, Number
 from pacelab_grading.rubric.verdict import PASSED, Result, Verdict, from_json, not_graded, result_from_json, to_json
 from pacelab_grading.sandbox.box import walls
+from pacelab_grading.sandbox.watch import ProcessWatch
 from pacelab_grading.text.printable import printable
 
-GRACE_S = 30.0
-"""After the judge's own time limit, before it is killed: the time for one answer."""
+GRACE_S = 60.0
+"""After the judge's own limit of wall time, before it is killed."""
+JUDGE_CPU_S = 300.0
+"""Processor time of the judge itself for one submission. The models need 1 s, a simulation that never ends more."""
 READ_S, READ_WALL_S = 20.0, 600.0
 """To parse what one student handed in, in processor time, of which a MiB takes a second; and in all, on a machine that
 has other work."""
+CHECK_S = 1.0
+"""Between two looks at the processor time."""
 START_S = 60.0
 MAX_LINE_BYTES = 16 << 20
 MEMORY_BYTES = 3 << 30
@@ -70,7 +75,8 @@ class JudgeTimeout(JudgeDied):
 class JudgeProcess:
     """One process, started when it is needed and again after it died. Close it.
 
-    `time_factor` multiplies the time for reading a submission.
+    It is killed if it uses more processor time than one submission can need. It is also killed at a limit of wall time,
+    which it reaches only if it sleeps or if the machine is far too busy. `time_factor` multiplies both for reading.
     """
 
     time_factor: float = 1.0
@@ -78,6 +84,8 @@ class JudgeProcess:
     _process: subprocess.Popen[bytes] | None = None
     _buffer: bytearray = field(default_factory=bytearray)
     _stopped: bool = False
+    _watch: ProcessWatch | None = None
+    _cpu_s: float = 0.0
 
     def __enter__(self) -> JudgeProcess:
         return self
@@ -128,7 +136,7 @@ class JudgeProcess:
             "seconds": READ_S * self.time_factor,
         }
         try:
-            messages = list(self._do(job, READ_WALL_S * self.time_factor))
+            messages = list(self._do(job, READ_WALL_S * self.time_factor, JUDGE_CPU_S * self.time_factor))
             if [kind for kind, _ in messages] != ["submission"]:
                 raise JudgeDied(str(messages[0][1]) if messages else "the reader gave no answer")
             return submission_from_json(messages[0][1])
@@ -150,6 +158,7 @@ class JudgeProcess:
         results: dict[str, Result] = {}
         verdict: Verdict | None = None
         until = time.monotonic() + WALL_S * settings.time_factor + GRACE_S
+        cpu_s = JUDGE_CPU_S * settings.time_factor
         crashes = 0
         while verdict is None and len(results) < len(checks) and crashes < MAX_CRASHES:
             running = ""
@@ -157,7 +166,7 @@ class JudgeProcess:
             failed = [result.id for result in results.values() if result.status != PASSED]
             job = {"judge": asdict(submission), "settings": asdict(settings), "only": left, "failed": failed}
             try:
-                for kind, value in self._do(job, max(1.0, until - time.monotonic())):
+                for kind, value in self._do(job, max(1.0, until - time.monotonic()), cpu_s):
                     if kind == "check":
                         running = value
                     elif kind == "result":
@@ -187,10 +196,11 @@ class JudgeProcess:
             unreadable=verdict is not None and verdict.unreadable,
         )
 
-    def _do(self, job: Mapping[str, Any], seconds: float) -> Iterator[tuple[str, Any]]:
-        """The messages of the process about a job, until the job is done. Raises JudgeDied."""
-        until = time.monotonic() + seconds
+    def _do(self, job: Mapping[str, Any], wall_s: float, cpu_s: float) -> Iterator[tuple[str, Any]]:
+        """The messages of the process about a job, until the job is done, within these limits. Raises JudgeDied."""
+        until = time.monotonic() + wall_s
         process = self._started()
+        self._watch, self._cpu_s = ProcessWatch(process.pid), cpu_s
         assert process.stdin is not None
         self._send_job(process, json.dumps(job).encode() + b"\n", until)
         while True:
@@ -254,9 +264,12 @@ class JudgeProcess:
     def _wait(self, descriptor: int, event: int, until: float) -> None:
         poll = select.poll()
         poll.register(descriptor, event)
-        left_s = until - time.monotonic()
-        if left_s <= 0 or not poll.poll(left_s * 1000):
-            raise JudgeTimeout("its time was used up")
+        while True:
+            left_s = until - time.monotonic()
+            if left_s <= 0 or (self._watch is not None and self._watch.cpu_s() > self._cpu_s):
+                raise JudgeTimeout("its time was used up")
+            if poll.poll(min(left_s, CHECK_S) * 1000):
+                return
 
     def _cause_of_death(self, process: subprocess.Popen[bytes]) -> JudgeDied:
         try:

@@ -6,19 +6,19 @@ use std::io::{self, Read, Seek, Write};
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 
 use nix::net::if_::if_nametoindex;
-use nix::sched::{CloneFlags, setns};
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use pacelab_engine::{Id, NEVER, Ns, StationId};
 use pacelab_hwsim::mesh::Mesh;
 
+use crate::air::Monitor;
 use crate::air::pump::{Hosts, Telemetry};
 use crate::config::{Mac, Tap as Place};
 use crate::frames::carrier::Carrier;
 use crate::frames::ethernet::Ethernet;
 use crate::frames::{CarrierHandler, Delivery, DropCause, Event, TxStatus, Verdict};
+use crate::namespaces::inside;
 use crate::syscalls;
 
 /// Frames read from one TAP in a row before the others and the air continue.
@@ -150,6 +150,8 @@ impl Hosts for TapHosts {
 
     fn set_mesh(&mut self, _: &mut Carrier<Ethernet>, _: Mesh) {}
 
+    fn set_monitors(&mut self, _: &mut Carrier<Ethernet>, _: &[Monitor]) {}
+
     fn telemetry(&mut self) -> &mut Telemetry {
         &mut self.telemetry
     }
@@ -251,32 +253,6 @@ fn dropped_on_send(table: &str, name: &str) -> Option<u64> {
     let mut rows = table.lines().filter_map(|line| line.trim_start().split_once(':'));
     let (_, row) = rows.find(|&(interface, _)| interface == name)?;
     row.split_whitespace().nth(PLACE)?.parse().ok()
-}
-
-/// Does `work` inside the network namespace at `path` (None: the present one). Only the calling thread enters it.
-///
-/// # Errors
-/// The namespace cannot be entered, or `work` fails. The message is one line.
-fn inside<T>(path: Option<&Path>, work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    let Some(path) = path else { return work() };
-    let describe = |what: &str, error: io::Error| {
-        format!("{what} network namespace {}: {error}{}", path.display(), entry_advice(&error))
-    };
-    let home = File::open("/proc/thread-self/ns/net").map_err(|error| describe("remembering the own", error))?;
-    let there = File::open(path).map_err(|error| describe("opening", error))?;
-    setns(&there, CloneFlags::CLONE_NEWNET).map_err(|error| describe("entering", error.into()))?;
-    let result = work();
-    setns(&home, CloneFlags::CLONE_NEWNET).map_err(|error| describe("coming back from", error.into()))?;
-    result
-}
-
-fn entry_advice(error: &io::Error) -> &'static str {
-    match error.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => "; run as root",
-        Some(libc::ENOENT) => "; `ip netns add NAME` makes /run/netns/NAME",
-        Some(libc::EINVAL) => "; that is no network namespace",
-        _ => "",
-    }
 }
 
 #[cfg(test)]

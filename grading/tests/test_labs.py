@@ -444,7 +444,7 @@ def test_a_class_on_canvas_with_hostile_notebooks(in_tmp: Path, capsys: pytest.C
         "--roster",
         "roster.csv",
         "--key",
-        "w" * 16,
+        "a" * 64,
         "--weak-walls",
     ]
     assert main([*command, "--individual", "--jobs", "2", "--similarity"]) == UNCERTAIN + 1, capsys.readouterr().err
@@ -479,7 +479,7 @@ def test_a_class_on_moodle(in_tmp: Path) -> None:
         "--roster",
         "grading.csv",
         "--key",
-        "w" * 16,
+        "a" * 64,
         "--weak-walls",
     ]
     assert main([*command, "--quiet"]) == 0

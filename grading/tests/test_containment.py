@@ -413,9 +413,23 @@ def test_no_two_checks_share_a_process(number: int, monkeypatch: pytest.MonkeyPa
     assert len(asked) > 1
 
 
-def test_a_file_that_takes_too_long_to_read_is_not_a_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process_module, "READ_S", 0.0)
+def test_a_machine_that_is_too_slow_to_read_a_file_gives_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_module, "READ_WALL_S", 0.0)
     with JudgeProcess() as process:
         found = process.read("s", {"gateway_pacer.py": b"x = 1\n"}, find_assignment(3))
     assert (found.source, found.unread) == (None, True)
-    assert found.problems == ("what was handed in could not be read in 0 s: not graded, rerun",)
+    assert found.problems == ("what was handed in could not be read within 0 s: not graded, rerun",)
+
+
+def test_a_file_that_takes_much_processor_time_to_read_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The load of the machine does not count. The next file is read by a new process."""
+    monkeypatch.setattr(process_module, "READ_S", 0.05)
+    slow = b"".join(b"def f%d(a): return [a, {a: (a, a)}]\n" % number for number in range(20_000))
+    with JudgeProcess() as process:
+        found = process.read("s", {"gateway_pacer.py": slow}, find_assignment(3))
+        assert (found.source, found.unread) == (None, False)
+        said = "what was handed in cannot be read (it takes more than 0.05 s of processor time)"
+        assert found.problems == (f"{said}: hand in gateway_pacer.py as plain text",)
+        verdict = judge(found, find_assignment(3), walls=NO_WALLS)
+        assert (verdict.unreadable, verdict.status) == (True, "graded")
+        assert process.read("t", {"gateway_pacer.py": b"x = 1\n"}, find_assignment(3)).source == "x = 1\n"

@@ -512,7 +512,7 @@ def test_ungraded_hand_ins_are_named_with_the_reason(capsys: pytest.CaptureFixtu
     submissions = [Submission(student=item.student, source="") for item in verdicts]
     print_notes(gradebook(verdicts, submissions, [], LateRule()), verdicts, Path("grades"), due=False)
     said = capsys.readouterr().err.splitlines()
-    assert said[0].endswith("--patience 4): Ann, Bob")
+    assert said[0].endswith("--patience 4): Ann; Bob")
     assert said[1:-1] == ["pacelab:   because no room in /tmp: not graded"]
 
 
@@ -565,7 +565,7 @@ def test_a_verdict_survives_its_json() -> None:
 
 def test_gradescope_shows_what_the_report_shows() -> None:
     made = verdict("Ann", 50)
-    result = replace(made.results[0], got="", printed="hello\n", reference=("senses",))
+    result = replace(made.results[0], got="", printed="hello\n", reference=("senses",), public=True)
     document = results(replace(made, results=(result,), received=("a.py: graded", "b.txt: left out")))
     output = document["tests"][0]["output"].splitlines()
     assert output[0].startswith("note: run with the reference's senses")

@@ -39,8 +39,9 @@ GRACE_S = 60.0
 """After the judge's own limit of wall time, before it is killed."""
 JUDGE_CPU_S = 300.0
 """Processor time of the judge itself for one submission. The models need 1 s, a simulation that never ends more."""
-READ_S = 20.0
-"""Processor time to parse what one student handed in; a MiB takes a second."""
+READ_S, READ_WALL_S = 20.0, 600.0
+"""To parse what one student handed in, in processor time, of which a MiB takes a second; and in all, on a machine that
+has other work."""
 CHECK_S = 1.0
 """Between two looks at the processor time."""
 START_S = 60.0
@@ -61,6 +62,9 @@ class BatchSettings(GradingTerms):
 
 class JudgeDied(Exception):
     """The process ended or was killed; the text says why."""
+
+    out_of_time = False
+    """It used the processor time that it had for reading."""
 
 
 class JudgeTimeout(JudgeDied):
@@ -129,19 +133,22 @@ class JudgeProcess:
             "files": {name: base64.b64encode(content).decode() for name, content in files.items()},
             "problems": list(problems),
             "others": list(others),
+            "seconds": READ_S * self.time_factor,
         }
         try:
-            messages = list(self._do(job, WALL_S * self.time_factor, READ_S * self.time_factor))
+            messages = list(self._do(job, READ_WALL_S * self.time_factor, JUDGE_CPU_S * self.time_factor))
             if [kind for kind, _ in messages] != ["submission"]:
                 raise JudgeDied(str(messages[0][1]) if messages else "the reader gave no answer")
             return submission_from_json(messages[0][1])
         except JudgeTimeout:
             self.close()
-            problem = f"what was handed in could not be read in {READ_S * self.time_factor:g} s: not graded, rerun"
+            seconds = READ_WALL_S * self.time_factor
+            problem = f"what was handed in could not be read within {seconds:g} s: not graded, rerun"
             return Submission(student=student, source=None, unread=True, problems=(*problems, problem))
         except JudgeDied as death:
             self.close()
-            problem = f"what was handed in cannot be read ({death}): hand in {assignment.file} as plain text"
+            why = f"it takes more than {job['seconds']:g} s of processor time" if death.out_of_time else str(death)
+            problem = f"what was handed in cannot be read ({why}): hand in {assignment.file} as plain text"
             return Submission(student=student, source=None, problems=(*problems, problem))
 
     def judge(self, submission: Submission, settings: BatchSettings) -> Verdict:
@@ -269,7 +276,9 @@ class JudgeProcess:
             code = process.wait(5.0)
         except subprocess.TimeoutExpired:
             return JudgeDied("it closed its pipe")
-        return JudgeDied(f"signal {-code}" if code < 0 else f"exit code {code}")
+        death = JudgeDied(f"signal {-code}" if code < 0 else f"exit code {code}")
+        death.out_of_time = code == -signal.SIGPROF
+        return death
 
 
 def main() -> None:
@@ -295,7 +304,9 @@ def _answer(job: Mapping[str, Any], answers: int) -> None:
             files = {name: base64.b64decode(content) for name, content in job["files"].items()}
             assignment = find_assignment(job["assignment"])
             known = {"problems": job["problems"], "others": job["others"]}
+            signal.setitimer(signal.ITIMER_PROF, job["seconds"])  # its signal ends this process, whatever it does
             submission = read_submission(job["read"], files, assignment, **known)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             _send(answers, "submission", asdict(submission))
             return
         settings = BatchSettings(**job["settings"])

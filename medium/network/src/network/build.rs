@@ -8,6 +8,7 @@ use pacelab_air_config::{
 };
 use pacelab_engine::{Air, AirConfig, EventQueue, Ns, Stream};
 
+use super::pings::Pinger;
 use super::task::{HostDelays, Task};
 use super::{Drops, Network, radio_edges, wired_edges};
 use crate::airlog::Links;
@@ -111,6 +112,12 @@ impl Network {
             interfaces,
             radio_of,
             node_of,
+            pings: config
+                .pings
+                .iter()
+                .flat_map(|pings| &pings.pairs)
+                .map(|&(src, dst)| Pinger::new(src, dst))
+                .collect(),
             drops: Drops::default(),
             links: Links::new(count),
             series_t_s: Vec::new(),
@@ -160,6 +167,7 @@ impl Network {
                 self.schedule(ns_from_s(stop_s), Task::FlowStop(id));
             }
         }
+        self.schedule_pings();
         self.schedule_motion();
         self.schedule(ns_from_s(self.config.series_interval_s), Task::Sample);
         if self.config.warmup_s > 0.0 {

@@ -93,14 +93,11 @@ impl Network {
 
     fn item(&self, id: PacketId, packet: &Packet, next_hop: Option<NodeId>) -> Item {
         let forward = !matches!(packet.body, Body::Tcp { forward: false, .. } | Body::Report(_));
-        Item {
-            id,
-            bytes: packet.bytes,
-            flow: packet.flow.0 * 2 + u32::from(forward),
-            ecn_capable: self.is_ecn_capable(packet),
-            next_hop,
-            at: self.now,
-        }
+        let flow = match packet.body {
+            Body::Echo { pair, is_reply, .. } => (self.flows.len() as u32 + pair) * 2 + u32::from(is_reply),
+            _ => packet.flow.0 * 2 + u32::from(forward),
+        };
+        Item { id, bytes: packet.bytes, flow, ecn_capable: self.is_ecn_capable(packet), next_hop, at: self.now }
     }
 
     /// Handles what a queue at `node` dropped and marked.

@@ -251,7 +251,7 @@ UV := UV_SYSTEM_CERTS=1 $(VENV)/bin/uv
 UV_EXPORT := $(UV) export -q --frozen --no-emit-workspace --no-annotate --no-header --python $(PY)
 lock: $(VENV)/.installed  ## update uv.lock and requirements.txt to the newest versions of all dependencies
 	$(UV) lock --upgrade --python $(PY)
-	{ echo "# For pip, of uv.lock, by make lock."; $(UV_EXPORT); } >requirements.txt.new && mv requirements.txt.new requirements.txt
+	{ echo "# For pip, of uv.lock, by make lock."; $(UV_EXPORT) --extra figures; } >requirements.txt.new && mv requirements.txt.new requirements.txt
 	{ echo "# uv itself, of uv.lock, by make lock."; $(UV_EXPORT) --only-group uv; } >tools/uv.txt.new && mv tools/uv.txt.new tools/uv.txt
 	$(UV) pip compile -q --upgrade --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-annotate \
 	    --custom-compile-command "make lock" vm/requirements-mininet-wifi.in -o vm/requirements-mininet-wifi.txt
@@ -279,7 +279,7 @@ $(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites $(
 	@python=$$(tools/prerequisites) && set -x && $$python -m venv $(if $(MOVED)$(AGED),--clear )$(VENV)
 	@echo "Python packages:"
 	@tools/with-progress uv $(PY) -m pip install -q --only-binary=:all: --require-hashes -r tools/uv.txt || echo "without uv, by pip"
-	@tools/with-progress "Python packages" tools/sync --group build
+	@tools/with-progress "Python packages" tools/sync --extra figures --group build
 	@touch $@
 
 # The additional packages for the tests.

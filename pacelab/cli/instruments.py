@@ -144,8 +144,6 @@ def plot(
     out: Annotated[Path | None, Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
 ) -> None:
     """Draw the means and 95 % intervals of a sweep or comparison, or the time series of a run."""
-    from matplotlib.figure import Figure
-
     from pacelab.figures.figures import check_figure, figure_bytes
     from pacelab.grid.sweep_plots import load_points, parse_where, plot_flows, plot_points, varying
 
@@ -153,6 +151,8 @@ def plot(
         raise ConfigError("--x cannot be combined with --cdf, whose x axis is the quantity; use --by")
     place_ = out or folder / f"{find_quantity(y).short}{'-cdf' * cdf}.svg"
     check_figure(place_)
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     if (folder / "run.json").is_file():
         if x is not None or by is not None or where:

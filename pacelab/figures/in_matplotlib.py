@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pacelab.figures.chart import Arrow, Bar, Block, Chart, Circle, Key, Line, Mark, Panel, Rule, Scale, Text
-from pacelab.figures.figures import add_legend
+from pacelab.figures.figures import add_legend, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,8 +17,17 @@ MOST_IN_A_ROW = 50
 """Letters of all names in a row above a panel."""
 
 
+def new_axes(width: float, height: float) -> Axes:
+    """The axes of a new figure of this size, in inches. HostError without matplotlib."""
+    require_matplotlib()
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+
+
 def draw_chart(chart: Chart) -> Figure:
-    """A figure of the chart."""
+    """A figure of the chart. HostError without matplotlib."""
+    require_matplotlib()
     from matplotlib.figure import Figure
 
     rows = -(-len(chart.panels) // chart.columns)

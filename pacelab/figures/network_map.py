@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pacelab.figures.chart import Arrow, Chart, Circle, Line, Mark, Panel, Text, linear
-from pacelab.figures.in_matplotlib import draw_panel
+from pacelab.figures.in_matplotlib import draw_panel, new_axes
 from pacelab_topologies.model import Topology
 
 if TYPE_CHECKING:
@@ -40,11 +40,7 @@ def plot_topology(topology: Topology, ax: Axes | None = None) -> Axes:
     first flow's radio. Axes are in metres; wired hosts stand beside their gateway, not to scale.
     """
     panel = map_panel(topology)
-    if ax is None:
-        from matplotlib import pyplot
-
-        ax = pyplot.subplots(figsize=(9, 5), layout="constrained")[1]
-    return draw_panel(ax, panel)
+    return draw_panel(ax or new_axes(9, 5), panel)
 
 
 def map_chart(topology: Topology) -> Chart:

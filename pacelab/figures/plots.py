@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pacelab.errors import ConfigError
 from pacelab.figures.chart import Line, Mark, Panel, Rule, Scale, Text, around, from_zero, linear, names_along, powers
 from pacelab.figures.figures import DPI, MOST_SLOPING, SLOPING, UPRIGHT, beside, images, share_legend, short
-from pacelab.figures.in_matplotlib import draw_panel
+from pacelab.figures.in_matplotlib import draw_panel, new_axes
 from pacelab.figures.tables import Compared, baseline_of, network, settings, show_point, show_value
 from pacelab.options.arguments import axes, checked, instance_of, optional, values_by_name
 from pacelab.options.voice import ACCEPTABLE_MOS
@@ -86,7 +86,7 @@ def is_known(values: Iterable[float]) -> bool:
 def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "goodput") -> Axes:
     """A run's time series, one line per flow that has it: goodput, cwnd, rtt, or of calls mos or delay."""
     panel = series_panel(result, quantity)
-    ax = draw_panel(ax or _new_axes(), panel)
+    ax = draw_panel(ax or new_axes(7, 4), panel)
     config = result.run["config"]
     grey = f"; grey: {ACCEPTABLE_MOS}, acceptable" if find_series(quantity).series == "mos" else ""
     _caption(ax, f"{settings(config)}; n = 1, seed {config['seed']}, no interval{grey}")
@@ -168,7 +168,7 @@ def _plot(
     """The panel in the given axes. A figure of its own has a caption."""
     check_point(comparison, point or {})
     panel = make(comparison, point)
-    ax = draw_panel(given or _new_axes(), panel)
+    ax = draw_panel(given or new_axes(7, 4), panel)
     if given is None:
         ax.figure.supxlabel(caption(comparison), fontsize="small")
     return ax
@@ -407,12 +407,6 @@ def axis_label(name: str | None) -> str:
         "min_rto_s": "least RTO (s)",
     }
     return labels.get(name, name or "")
-
-
-def _new_axes() -> Axes:
-    from matplotlib import pyplot
-
-    return pyplot.subplots(figsize=(7, 4), layout="constrained")[1]
 
 
 def _caption(ax: Axes, text: str) -> None:

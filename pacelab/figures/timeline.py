@@ -18,7 +18,7 @@ from pacelab.figures.airlog import FRAMES, AirLog, Frame, Hearing, Record, find_
 from pacelab.figures.airlog import Mark as Seen
 from pacelab.figures.chart import Block, Chart, Key, Mark, Panel, Rule, Scale, Text, linear
 from pacelab.figures.figures import LEAST_PT, short
-from pacelab.figures.in_matplotlib import draw_panel
+from pacelab.figures.in_matplotlib import draw_panel, new_axes
 from pacelab.options.arguments import above_zero, axes, checked, instance_of, optional
 from pacelab.units import BPS_PER_MBPS, NS_PER_MS
 from pacelab_topologies.domain import plain
@@ -135,10 +135,7 @@ def plot_timeline(
     """
     log = read_records(records)
     names, lanes = _shown(log, names, lanes)
-    if ax is None:
-        from matplotlib import pyplot
-
-        ax = pyplot.subplots(figsize=(WIDTH_IN, 1.2 + LANE_IN * len(lanes)), layout="constrained")[1]
+    ax = ax or new_axes(WIDTH_IN, 1.2 + LANE_IN * len(lanes))
     figure = ax.get_figure(root=True)
     assert figure is not None
     drawn = _Lanes(names, lanes, window_ns or find_window(log), figure.get_figwidth())

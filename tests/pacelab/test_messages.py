@@ -58,7 +58,10 @@ COMMANDS = [
     ("run chain --scheme tcpgap", "vagp-fixed, vagp-expect, or FILE.py:NAME, not 'tcpgap'; did you mean 'tcp-gap'?"),
     ("run chain --scheme cubic", "--scheme 'cubic' is a congestion control; use --cc cubic"),
     ("run chain --scheme bbr", "--scheme 'bbr' is a congestion control; use --cc bbr"),
-    ("run chain --scheme gap", "lred-ecn+pacing, vagp-eval, vagp-fixed, vagp-expect, or FILE.py:NAME, not 'gap'"),
+    (
+        "run chain --scheme gap",
+        "lred-ecn+pacing, vagp-eval, vagp-eval-noqm, vagp-fixed, vagp-expect, or FILE.py:NAME, not 'gap'",
+    ),
     ("run chain --scheme mine.py", "--scheme must be FILE.py:NAME with a name of that file, not 'mine.py'"),
     (
         "run chain --scheme mine.py:Mine",
@@ -192,7 +195,7 @@ COMMANDS = [
     ("gateway --air a0 --wired a0 --scheme tcp-gap", "--wired must be another interface than --air, not a0"),
     (
         "gateway --air a0 --wired w0 --scheme tcp-ap",
-        "window-control, data-pacing, ack-pacing, vagp-eval, vagp-fixed, vagp-expect",
+        "window-control, data-pacing, ack-pacing, vagp-eval, vagp-eval-noqm, vagp-fixed, vagp-expect",
     ),
     ("demo starvatoin", "or the path of a .yaml or .py file, not 'starvatoin'; did you mean 'starvation'?"),
     ("run chain -hops 3", "did you mean --hops?"),

@@ -128,8 +128,6 @@ pub enum QdiscKind {
     FqCodel,
     /// Flows take turns.
     Fq,
-    /// A class of the user's own.
-    User,
 }
 
 /// A node; wireless ones have a position.

@@ -2,7 +2,8 @@
 //! discipline dropped or marked.
 //!
 //! A discipline of a radio is asked for a packet when the MAC has less than `Qdisc::ring_pkts` packets waiting: with 0,
-//! when it is done with the packet in service. Routing messages go to the MAC at once.
+//! when it is done with the packet in service. Stations that send aggregates have at least one aggregate waiting, or they
+//! would have nothing to aggregate. Routing messages go to the MAC at once.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +30,10 @@ impl Network {
     pub(super) fn feed_mac(&mut self, node: NodeId, category: Category) {
         let (Some(station), Some(qdisc)) = (self.station_of[node], self.config.qdisc) else { return };
         let index = self.discipline_index(category);
-        while self.air.backlog_pkts(station, category) <= qdisc.ring_pkts as usize {
+        let radio = &self.config.radio;
+        let aggregate_pkts = if radio.aggregates() { radio.high_throughput().ampdu_frames } else { 0 };
+        let ring_pkts = qdisc.ring_pkts.max(aggregate_pkts) as usize;
+        while self.air.backlog_pkts(station, category) <= ring_pkts {
             if !self.interfaces[station].has(index) {
                 break;
             }
@@ -116,7 +120,7 @@ impl Network {
                     }
                 }
                 Change::Dropped(item, reason) => {
-                    match (reason.as_ref(), station) {
+                    match (reason, station) {
                         ("full", Some(_)) => self.drops.queue += 1,
                         ("full", None) => self.drops.wired_queue += 1,
                         (other, _) => count_drop(&mut self.drops.disciplines, other, station.is_none()),

@@ -209,7 +209,9 @@ impl Network {
             match notice {
                 MacEvent::Received { station, from, packet, .. } => self.received(station, from, packet),
                 MacEvent::Overheard { .. } => {} // no station of a simulation is a monitor
-                MacEvent::Held { station, from, packet, number, .. } => self.hold_received(station, from, packet, number),
+                MacEvent::Held { station, from, packet, number, .. } => {
+                    self.hold_received(station, from, packet, number)
+                }
                 MacEvent::Released { station, from, number } => self.release_received(station, from, number),
                 MacEvent::Done { station, packet, attempts, failure } => {
                     self.link_done(station, packet, attempts, failure);

@@ -116,8 +116,7 @@ impl Air {
         let ht = self.config.radio.high_throughput();
         let most_bytes = ht.ampdu_bytes.min(self.phy(id).longest_psdu_bytes(frame.rate_bps));
         // The spacing is kept by empty delimiters after a short MPDU.
-        let least_bytes =
-            (u64::from(ht.ampdu_spacing_ns) * u64::from(frame.rate_bps)).div_ceil(8_000_000_000) as u32;
+        let least_bytes = (u64::from(ht.ampdu_spacing_ns) * u64::from(frame.rate_bps)).div_ceil(8_000_000_000) as u32;
         let room = |bytes: u32| (frame_bytes::DELIMITER + bytes).max(least_bytes).next_multiple_of(SUBFRAME_ALIGNMENT);
         let station = &mut self.stations[id];
         station.note_queue(now);
@@ -174,8 +173,7 @@ impl Air {
 
     /// Sends an aggregate or a Block Ack Request.
     pub(crate) fn send_under_block_ack(&mut self, id: StationId, frame: FrameInService) {
-        let block_ack_ns =
-            self.phy(id).airtime_ns(frame_bytes::BLOCK_ACK, self.ack_rate_bps(id, frame.rate_bps));
+        let block_ack_ns = self.phy(id).airtime_ns(frame_bytes::BLOCK_ACK, self.ack_rate_bps(id, frame.rate_bps));
         let duration_ns = self.rules.duration_field_ns(self.phy(id).sifs_ns + block_ack_ns);
         let station = &mut self.stations[id];
         station.phase = Phase::WaitBlockAck;
@@ -191,7 +189,14 @@ impl Air {
                 self.count_attempt(id);
             }
         }
-        let end = self.send(id, frame.kind, FrameInService { number, ..frame }, duration_ns, frame.frame_bytes, frame.rate_bps);
+        let end = self.send(
+            id,
+            frame.kind,
+            FrameInService { number, ..frame },
+            duration_ns,
+            frame.frame_bytes,
+            frame.rate_bps,
+        );
         let timeout_at = response_timeout_at(self.rules_of(id), end, Kind::BlockAck, block_ack_ns);
         self.stations[id].timeout_at = timeout_at;
     }
@@ -235,7 +240,8 @@ impl Air {
     fn respond_with_block_ack(&mut self, id: StationId, now: Ns, header: &Header) {
         let rate_bps = self.ack_rate_bps(id, header.rate_bps);
         let at = now + self.phy(id).sifs_ns;
-        self.stations[id].response = Some(Response { kind: Kind::BlockAck, to: header.from, duration_ns: 0, rate_bps, at });
+        self.stations[id].response =
+            Some(Response { kind: Kind::BlockAck, to: header.from, duration_ns: 0, rate_bps, at });
     }
 
     /// Handles an MPDU under a Block Ack agreement: delivers it in order, or holds it.
@@ -273,9 +279,12 @@ impl Air {
         category.wants_refill = true;
         self.refills.push((id, index));
         let to = header.from;
-        let mpdus = self.originator(id, index).map(|originator| std::mem::take(&mut originator.mpdus)).unwrap_or_default();
+        let mpdus =
+            self.originator(id, index).map(|originator| std::mem::take(&mut originator.mpdus)).unwrap_or_default();
         if frame.kind == Kind::BlockAckRequest {
-            self.originator(id, index).into_iter().for_each(|originator| originator.note_window_moved(to, frame.number));
+            self.originator(id, index)
+                .into_iter()
+                .for_each(|originator| originator.note_window_moved(to, frame.number));
         }
         let mut repeats = Vec::new();
         let mut given_up = Vec::new();
@@ -303,10 +312,14 @@ impl Air {
             counters.data_failures += 1;
             counters.drops_data += 1;
             self.tracer.note(now, id, TraceEvent::DropData, Some(to), u64::from(mpdu.packet.id.0));
-            self.originator(id, index).into_iter().for_each(|originator| originator.note_given_up(to, mpdu.number, true));
+            self.originator(id, index)
+                .into_iter()
+                .for_each(|originator| originator.note_given_up(to, mpdu.number, true));
             self.end_mpdu(id, &mpdu.packet, mpdu.attempts, Some(Failure::Data));
         }
-        self.originator(id, index).into_iter().for_each(|originator| originator.repeat_later(std::mem::take(&mut repeats)));
+        self.originator(id, index)
+            .into_iter()
+            .for_each(|originator| originator.repeat_later(std::mem::take(&mut repeats)));
         let extra = self.stations[id].extra_backoff;
         self.draw_longer(id, now, extra);
     }
@@ -339,7 +352,12 @@ impl Air {
 
     /// Gives up all MPDUs in service, or ends the frame of one that was acknowledged by an ACK. Returns whether the
     /// frame in service was one under a Block Ack agreement.
-    pub(crate) fn finish_under_block_ack(&mut self, id: StationId, frame: &FrameInService, failure: Option<Failure>) -> bool {
+    pub(crate) fn finish_under_block_ack(
+        &mut self,
+        id: StationId,
+        frame: &FrameInService,
+        failure: Option<Failure>,
+    ) -> bool {
         let (now, index) = (self.now, self.stations[id].serving);
         let Some(originator) = self.originator(id, index) else { return false };
         let Some(to) = frame.packet.to else { return false };
@@ -354,7 +372,9 @@ impl Air {
         };
         for mpdu in &mpdus {
             let was_sent = mpdu.sent > 0;
-            self.originator(id, index).into_iter().for_each(|originator| originator.note_given_up(to, mpdu.number, was_sent));
+            self.originator(id, index)
+                .into_iter()
+                .for_each(|originator| originator.note_given_up(to, mpdu.number, was_sent));
             let counters = &mut self.stations[id].counters;
             let (counter, event) = match failure {
                 Failure::Rts => (&mut counters.drops_rts, TraceEvent::DropRts),
@@ -367,4 +387,3 @@ impl Air {
         true
     }
 }
-

@@ -317,13 +317,7 @@ mod tests {
     use pacelab_air_config::Category;
 
     fn packet(id: u32, to: u32) -> Packet {
-        Packet {
-            id: PacketId(id),
-            to: Some(StationId(to)),
-            bytes: 1500,
-            category: Category::default(),
-            rates: None,
-        }
+        Packet { id: PacketId(id), to: Some(StationId(to)), bytes: 1500, category: Category::default(), rates: None }
     }
 
     #[test]
@@ -334,7 +328,10 @@ mod tests {
         assert_eq!(recipient.accept(4), Verdict::Hold);
         assert_eq!(recipient.accept(2), Verdict::Duplicate);
         assert_eq!(recipient.accept(0), Verdict::Duplicate);
-        assert_eq!((0..6).map(|number| recipient.has(number)).collect::<Vec<_>>(), [true, false, true, false, true, false]);
+        assert_eq!(
+            (0..6).map(|number| recipient.has(number)).collect::<Vec<_>>(),
+            [true, false, true, false, true, false]
+        );
         assert_eq!(recipient.accept(1), Verdict::Deliver { until: 3 });
         assert_eq!(recipient.accept(3), Verdict::Deliver { until: 5 });
     }

@@ -254,7 +254,11 @@ fn under_collisions_each_packet_ends_once_and_arrives_in_order() {
         let packets = 120;
         for id in 0..packets {
             for sender in [0, 2] {
-                rig.arrive_at(2 * MS + Ns::from(id * 997 % 90) * 100 * US, sender, unicast(1000 * sender + id, 1, 40 + id * 11));
+                rig.arrive_at(
+                    2 * MS + Ns::from(id * 997 % 90) * 100 * US,
+                    sender,
+                    unicast(1000 * sender + id, 1, 40 + id * 11),
+                );
             }
         }
         rig.run(3_000 * MS);

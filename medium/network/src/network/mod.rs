@@ -196,7 +196,9 @@ impl Network {
         while let Some(notice) = self.air.poll() {
             match notice {
                 MacEvent::Received { station, from, packet, .. } => self.received(station, from, packet),
-                MacEvent::Held { station, from, packet, number, .. } => self.hold_received(station, from, packet, number),
+                MacEvent::Held { station, from, packet, number, .. } => {
+                    self.hold_received(station, from, packet, number)
+                }
                 MacEvent::Released { station, from, number } => self.release_received(station, from, number),
                 MacEvent::Done { station, packet, attempts, failure } => {
                     self.link_done(station, packet, attempts, failure);

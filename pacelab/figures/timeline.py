@@ -17,6 +17,7 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.figures.airlog import FRAMES, AirLog, Frame, Hearing, Mark, Record, find_window, read_records
 from pacelab.figures.figures import LEAST_PT, short
 from pacelab.options.arguments import above_zero, axes, checked, instance_of, optional
+from pacelab.options.values import HIGH_THROUGHPUT
 from pacelab.units import BPS_PER_MBPS, NS_PER_MS
 from pacelab_topologies.domain import plain
 
@@ -50,7 +51,14 @@ BLOCKS = {
     "DATA": Look("#1f5f99", "", "white"),
     "ACK": Look("#9fd8b4", "....", "black"),
 }
-LETTERS = {"RTS": "R", "CTS": "C", "DATA": "D", "ACK": "A"}
+AGGREGATE_BLOCKS = {
+    "A-MPDU": Look("#12395c", "", "white"),
+    "BAR": Look("#f3c1d6", "////", "black"),
+    "BA": Look("#6fbf8f", "....", "black"),
+}
+"""Of 802.11n alone."""
+ALL_BLOCKS = BLOCKS | AGGREGATE_BLOCKS
+LETTERS = {"RTS": "R", "CTS": "C", "DATA": "D", "ACK": "A", "A-MPDU": "M", "BAR": "Q", "BA": "B"}
 COLLISION = Look("#f4b7a3", "xxxx", "#7a1f00")
 BUSY = "#c9c9c9"
 HOLDS = {"NAV": Look("#d9d2e9", "////", "#4b3b78"), "EIFS": Look("#ffe0b8", "||||", "#8a5200")}
@@ -63,6 +71,10 @@ MARKS = {
     "no DATA": ("∅D", "#1f5f99"),
 }
 """Kind of mark -> sign and colour."""
+AGGREGATE_MARKS = {"MPDUs lost": ("−", "#7a1f00")}
+ALL_MARKS = MARKS | AGGREGATE_MARKS
+COUNTED = frozenset({"retry", "MPDUs lost"})
+"""Marks whose sign is followed by a number."""
 
 # A lane is one unit high; these are its bands, bottom and height, from the lane's lower edge.
 BAND_BLOCK = (0.40, 0.42)
@@ -160,13 +172,16 @@ def describe_window(experiment: Experiment, records: Sequence[Record], window_ns
     """What a picture shows, in numbers: JSON values, times in ms."""
     low_ns, high_ns = window_ns
     log = read_records([record for record in records if low_ns <= record[0] <= high_ns])
+    aggregates = experiment.phy == HIGH_THROUGHPUT
     return {
         "config": experiment.config(),
         "from_ms": low_ns / NS_PER_MS,
         "to_ms": high_ns / NS_PER_MS,
-        "frames": {kind: sum(frame.kind == kind for frame in log.frames) for kind in BLOCKS},
+        "frames": {
+            kind: sum(frame.kind == kind for frame in log.frames) for kind in (ALL_BLOCKS if aggregates else BLOCKS)
+        },
         "collisions": sum(hearing.collided_ns is not None for hearing in log.hearings),
-        "marks": {kind: sum(mark.kind == kind for mark in log.marks) for kind in MARKS},
+        "marks": {kind: sum(mark.kind == kind for mark in log.marks) for kind in (ALL_MARKS if aggregates else MARKS)},
     }
 
 
@@ -204,12 +219,12 @@ def draw_timelines(panels: Sequence[tuple[Experiment, Sequence[Record], Window]]
         plot_timeline(records, ax, names=known, lanes=nodes, window_ns=window_ns)
         shown = f" (the {len(nodes)} busiest of {len(known)} nodes)" if len(nodes) < len(known) else ""
         ax.set_title(title_of(experiment) + shown, loc="left", fontsize="medium", fontweight="bold")
-    add_legend(figure)
+    add_legend(figure, aggregates=any(experiment.phy == HIGH_THROUGHPUT for experiment, _, _ in panels))
     return figure
 
 
-def add_legend(figure: Figure) -> None:
-    """What the signs mean, below the picture."""
+def add_legend(figure: Figure, *, aggregates: bool = False) -> None:
+    """What the signs mean, below the picture. `aggregates`: also those of 802.11n."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -217,7 +232,7 @@ def add_legend(figure: Figure) -> None:
         Patch(
             facecolor=look.face, hatch=look.hatch, edgecolor="black", linewidth=0.6, label=f"{LETTERS[kind]} = {kind}"
         )
-        for kind, look in BLOCKS.items()
+        for kind, look in (ALL_BLOCKS if aggregates else BLOCKS).items()
     ]
     entries.append(
         Patch(facecolor=COLLISION.face, hatch=COLLISION.hatch, edgecolor=COLLISION.text, label="collision, as received")
@@ -236,14 +251,16 @@ def add_legend(figure: Figure) -> None:
         "no CTS": "CTS refused",
         "no DATA": "data held back",
     }
+    if aggregates:
+        texts["MPDUs lost"] = "MPDUs lost, how many"
     entries += [
         Line2D(
             [],
             [],
             linestyle="",
-            marker=f"${MARKS[kind][0]}$",
-            color=MARKS[kind][1],
-            markersize=7 * len(MARKS[kind][0]) ** 0.5,
+            marker=f"${ALL_MARKS[kind][0]}$",
+            color=ALL_MARKS[kind][1],
+            markersize=7 * len(ALL_MARKS[kind][0]) ** 0.5,
             label=text,
         )
         for kind, text in texts.items()
@@ -304,7 +321,7 @@ class _Canvas:
         room = self.characters(frame.start_ns, frame.end_ns)
         longer = (f"{frame.kind} → {to}", f"{frame.kind}\n→{to}", f"{LETTERS[frame.kind]}\n→{to}", LETTERS[frame.kind])
         text = next((text for text in longer if max(map(len, text.split("\n"))) <= room), "")
-        self.bar(frame.node, (frame.start_ns, frame.end_ns), BAND_BLOCK, BLOCKS[frame.kind], text, above=5)
+        self.bar(frame.node, (frame.start_ns, frame.end_ns), BAND_BLOCK, ALL_BLOCKS[frame.kind], text, above=5)
 
     def hearing(self, hearing: Hearing) -> None:
         whole = (hearing.start_ns, hearing.end_ns)
@@ -344,8 +361,8 @@ class _Canvas:
         low_ns, high_ns = self.window_ns
         if mark.node not in self.low or not low_ns <= mark.at_ns <= high_ns:
             return free_ms
-        sign, color = MARKS[mark.kind]
-        text = f"{sign}{mark.count}" if mark.kind == "retry" else sign
+        sign, color = ALL_MARKS[mark.kind]
+        text = f"{sign}{mark.count}" if mark.kind in COUNTED else sign
         size = 11 if mark.kind == "drop" else 8.5
         width_ms = len(text) * SIGN_IN * size / LEAST_PT / self.inches_per_ms
         at_ms = mark.at_ns / NS_PER_MS

@@ -75,7 +75,7 @@ impl Air {
 
     /// A Block Ack Request for the MPDUs in service, or for those that the receiver holds.
     fn request(&mut self, id: StationId, index: usize, to: StationId) -> FrameInService {
-        let rate_bps = self.control_rate_bps(id, self.data_rate_bps(id, Some(to)));
+        let rate_bps = self.ack_rate_bps(id, self.data_rate_bps(id, Some(to)));
         let number = self.originator(id, index).map_or(0, |originator| originator.starting_number(to));
         let one = self.stations[id].categories.len() == 1;
         let category = if one { Category::default() } else { Category::ALL[index] };
@@ -213,8 +213,9 @@ impl Air {
         } else if station.response.is_some() {
             return;
         }
-        self.respond_with_block_ack(id, now, &header);
         let aggregate = self.stations[header.from].sent_aggregates.get(header.number).clone();
+        let first = aggregate.subframes.first().map_or(0, |subframe| subframe.number);
+        self.respond_with_block_ack(id, now, &header, first);
         for (place, subframe) in aggregate.subframes.iter().enumerate() {
             if decoded >> place & 1 == 1 {
                 self.accept_mpdu(id, header.from, subframe.packet, subframe.number, power_w);
@@ -231,16 +232,18 @@ impl Air {
         if self.stations[id].response.is_some() {
             return;
         }
-        self.respond_with_block_ack(id, now, &header);
+        self.respond_with_block_ack(id, now, &header, header.number);
         for number in self.stations[id].recipient(header.from, header.number).move_to(header.number) {
             self.mac_events.push_back(MacEvent::Released { station: id, from: header.from, number });
         }
     }
 
-    fn respond_with_block_ack(&mut self, id: StationId, now: Ns, header: &Header) {
+    fn respond_with_block_ack(&mut self, id: StationId, now: Ns, header: &Header, start: u32) {
         let rate_bps = self.ack_rate_bps(id, header.rate_bps);
         let at = now + self.phy(id).sifs_ns;
-        self.stations[id].response =
+        let station = &mut self.stations[id];
+        station.block_ack_start = start;
+        station.response =
             Some(Response { kind: Kind::BlockAck, to: header.from, duration_ns: 0, rate_bps, at });
     }
 

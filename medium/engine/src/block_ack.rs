@@ -229,6 +229,11 @@ impl Recipient {
         number < self.next || self.held.binary_search(&number).is_ok()
     }
 
+    /// The bits of a Block Ack that starts at this number.
+    pub fn bitmap(&self, start: u32) -> u64 {
+        (0..WINDOW).fold(0, |bits, place| bits | u64::from(self.has(start + place)) << place)
+    }
+
     /// Takes an MPDU.
     pub fn accept(&mut self, number: u32) -> Verdict {
         if self.has(number) {
@@ -332,6 +337,7 @@ mod tests {
             (0..6).map(|number| recipient.has(number)).collect::<Vec<_>>(),
             [true, false, true, false, true, false]
         );
+        assert_eq!(recipient.bitmap(0), 0b10101);
         assert_eq!(recipient.accept(1), Verdict::Deliver { until: 3 });
         assert_eq!(recipient.accept(3), Verdict::Deliver { until: 5 });
     }

@@ -41,6 +41,7 @@ def examine() -> list[Feature]:
         _uml(),
         _mininet(),
         _mininet_wifi(),
+        _wmediumd(),
     ]
 
 
@@ -110,6 +111,19 @@ def _mininet_wifi() -> Feature:
 
     remedy = mininet_wifi()
     return Feature(name=name, present=remedy is None, detail=detail, remedy=remedy or "")
+
+
+def _wmediumd() -> Feature:
+    name, remedy = "wmediumd", "docs/mininet-wifi.md installs PaceLab's under this name"
+    if sys.platform != "linux":
+        return Feature(name=name, present=False, detail="it needs Linux", remedy=remedy)
+    from pacelab.emulation.wmediumd import describe_running, is_pacelabs, on_roots_path
+
+    found = on_roots_path()
+    ours = found is not None and is_pacelabs(found)
+    what = "no wmediumd in root's PATH" if found is None else f"{found}, {'PaceLab' if ours else 'not PaceLab'}'s"
+    detail = "; ".join([what, *describe_running()])
+    return Feature(name=name, present=ours, detail=detail, remedy="" if ours else remedy)
 
 
 def _python() -> Feature:

@@ -410,9 +410,9 @@ def json_value(value: Any, depth: int = 6) -> Any:
         return sorted((json_value(item, depth - 1) for item in value), key=repr)
     if depth and isinstance(value, dict):
         return [[json_value(key, depth - 1), json_value(item, depth - 1)] for key, item in value.items()]
-    item = getattr(value, "item", None)
-    if item is not None and depth:
-        return json_value(item(), 0)
+    plain = getattr(value, "tolist", None)  # NumPy's arrays and scalars
+    if plain is not None and depth:
+        return json_value(plain(), depth - 1)
     if type(value).__name__ in EXACT_NUMBERS and hasattr(value, "as_integer_ratio"):
         return float(value)
     raise TypeError(f"a {type(completed(value)).__name__} was returned where a plain value was asked for")

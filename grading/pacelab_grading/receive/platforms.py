@@ -193,7 +193,9 @@ def _moodle(items: Sequence[Item]) -> list[HandIn]:
         hand_in = HandIn(platform="moodle", name=match["student"], identity=match["id"])
         mine = found.setdefault((hand_in.identity, hand_in.name), hand_in)
         name = "/".join(item.parts[1:]) or match.groupdict().get("name", item.name)
-        mine.returned_as = f"{item.parts[0]}/" if match.re is MOODLE else item.name[: match.start("name")]
+        # Moodle takes feedback only from folders whose names end with an underscore, as those of older downloads do.
+        folder = f"{item.parts[0].rstrip('_')}_/"
+        mine.returned_as = folder if match.re is MOODLE else item.name[: match.start("name")]
         mine.items.append(replace(item, name=name))
     return list(found.values())
 

@@ -63,7 +63,8 @@ class CheckContext:
     key: bytes
     """Derived from the assignment, the instructor's key and, for individual parameters, the student."""
     first_number: int = 0
-    counted: bool = False
+    cpu_limit_s: float | None = None
+    """Limit of processor time in a second attempt, in which steps are counted; None in the first attempt."""
     time_factor: float = 1.0
     idle_s: float = IDLE_S
     steps: list[str] = field(default_factory=list)
@@ -81,6 +82,10 @@ class CheckContext:
     _sessions: list[AnySession] = field(default_factory=list)
     _model_session: AnySession | None = None
     _names: frozenset[str] = frozenset()
+    cpu_s: float = 0.0
+    """Processor time of all processes, once the context is closed."""
+    busiest_cpu_s: float = 0.0
+    """Processor time of the busiest process, once the context is closed."""
     _forgotten: int = 0
     """Steps that are no longer in `steps`."""
 
@@ -92,6 +97,8 @@ class CheckContext:
             self.ready.close()
         for session in self._sessions:
             session.close()
+            self.cpu_s += session.cpu_s
+            self.busiest_cpu_s = max(self.busiest_cpu_s, session.cpu_s)
             if session.printed:
                 self.printed.append(session.printed)
 
@@ -128,7 +135,7 @@ class CheckContext:
                 box,
                 self.file,
                 number=number,
-                counted=self.counted,
+                cpu_limit_s=self.cpu_limit_s,
                 time_factor=self.time_factor,
                 idle_s=self.idle_s,
             )

@@ -83,6 +83,17 @@ pub enum MacEvent {
         /// Received power.
         power_w: f64,
     },
+    /// `station`, a monitor, decoded a data frame that is not for it. See `Air::set_monitors`.
+    Overheard {
+        /// The monitor.
+        station: StationId,
+        /// The transmitter of this hop.
+        from: StationId,
+        /// The packet, as the sender numbers it.
+        packet: PacketId,
+        /// Received power.
+        power_w: f64,
+    },
     /// `station` is done with this packet: it was acknowledged, broadcast, or dropped.
     Done {
         /// The transmitter.
@@ -124,6 +135,8 @@ pub struct Air {
     pub(crate) overhears: bool,
     /// Some stations have different physical layers.
     pub(crate) phys_differ: bool,
+    /// Stations that report the data frames that they decode, whoever these are for. Empty: none.
+    pub(crate) monitors: Vec<StationId>,
     /// Random numbers for links that fade.
     pub(crate) fading: Stream,
     /// Random numbers for copies on other channels: they do not change the other draws.
@@ -161,6 +174,7 @@ impl Air {
             tracer: Tracer::new(config.trace),
             overhears: rules.overlap == Overlap::PairwiseFirstLock && rules.eifs_as_nav && !config.trace,
             phys_differ: false,
+            monitors: Vec::new(),
             fading: Stream::new(config.seed, FADING_STREAM),
             off_channel: Stream::new(config.seed, OFF_CHANNEL_STREAM),
             refills: Vec::new(),

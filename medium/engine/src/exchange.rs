@@ -492,6 +492,7 @@ impl Air {
         // The NAV of a station that cannot decode the frame, of one that can, and of its receiver.
         let mut holds_ns = [station.eifs_nav_ns as u32, self.rules.nav_ns(header.duration_ns.into()) as u32, 0];
         let airtime_ns = airtime_ns as u32;
+        let monitored = header.kind == Kind::Data && !self.monitors.is_empty();
         let hearers = self.rows[id].lend();
         for (place, hearer) in hearers.iter().enumerate() {
             let start = now + hearer.delay_ns;
@@ -517,6 +518,8 @@ impl Air {
             let addressed = decodable & header.is_for(hearer.to);
             let hold_ns = holds_ns[usize::from(decodable) + usize::from(addressed)];
             let loss = hearer.loss;
+            // A monitor is woken at the end of the frame, while the sender still has the packet.
+            let addressed = addressed | (monitored && decodable && self.monitors.contains(&hearer.to));
             receiver.pending.add(|| Arrival {
                 start,
                 airtime_ns,

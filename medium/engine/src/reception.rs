@@ -1,10 +1,10 @@
 //! Reception: which frame a station locks on, what collides, what is captured, and what the end of a frame means for
 //! NAV and EIFS.
 
-use crate::air::Air;
+use crate::air::{Air, MacEvent};
 use crate::error_model::log_success;
 use crate::event_queue::{Ns, SAME_MOMENT_NS};
-use crate::frame::{Arrival, Header};
+use crate::frame::{Arrival, Header, Kind};
 use crate::ids::StationId;
 use crate::rules::{Overlap, Rules};
 use crate::station::{Lock, Station};
@@ -172,6 +172,10 @@ impl Air {
         if header.is_for(id) {
             self.receive(id, end, header, power_w);
             return;
+        }
+        if header.kind == Kind::Data && self.monitors.contains(&id) {
+            let overheard = MacEvent::Overheard { station: id, from: header.from, packet: header.packet, power_w };
+            self.mac_events.push_back(overheard);
         }
         let duration_ns = self.rules.nav_ns(header.duration_ns.into());
         if duration_ns > 0 && end + duration_ns > station.nav {

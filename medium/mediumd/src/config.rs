@@ -33,6 +33,8 @@ pub struct Config {
     pub stations: Vec<Station>,
     #[serde(default)]
     pub link_rates_bps: Vec<(u32, u32, u32)>,
+    #[serde(default)]
+    pub queue_at_host: bool,
 }
 
 /// A station, and its TAP or its radio.
@@ -102,6 +104,9 @@ impl Config {
             for earlier in &self.stations[..index] {
                 station.check_beside(earlier)?;
             }
+        }
+        if self.queue_at_host && self.stations.iter().any(|station| station.tap.is_none()) {
+            return Err("queue_at_host: needs stations with TAP devices".into());
         }
         let count = self.stations.len() as u32;
         let is_none = |&&(from, to, _): &&(u32, u32, u32)| from.max(to) >= count || from == to;
@@ -221,7 +226,7 @@ fn check_number(name: &str, value: f64, low: f64, high: f64) -> Result<(), Strin
 }
 
 /// An Ethernet address: six bytes, in the order in which they are sent.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mac(pub [u8; 6]);
 
 impl Mac {
@@ -332,6 +337,11 @@ pub mod tests {
             ("\"seed\": 1", "\"seed\": 1, \"mtu_bytes\": 9000", "mtu_bytes 9000"),
             ("\"seed\": 1", "\"seed\": 1, \"link_rates_bps\": [[0, 2, 1000000]]", "0 to 2"),
             ("\"seed\": 1", "\"seed\": 1, \"link_rates_bps\": [[1, 1, 1000000]]", "1 to 1: must be two different"),
+            (
+                "\"tap\": {\"netns\": null, \"name\": \"air1\"}}]",
+                "\"hwsim\": {\"mac\": \"02:00:00:00:01:02\"}}], \"queue_at_host\": true",
+                "queue_at_host",
+            ),
             ("\"two-ray\"", "\"matrix\", \"links\": [[0, 1, 1e-9], [0, 1, 1e-6]]", "0 to 1: this link is given twice"),
             ("\"two-ray\"", "\"range\", \"decode_m\": 550, \"sense_m\": 250", "decode_m 550"),
         ] {

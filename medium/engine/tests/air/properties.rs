@@ -122,6 +122,7 @@ fn fates(mac_events: &[MacEvent]) -> (BTreeMap<PacketId, u32>, BTreeMap<(PacketI
         match *event {
             MacEvent::Done { packet, .. } => *done.entry(packet.id).or_default() += 1,
             MacEvent::Received { packet, station, .. } => *received.entry((packet, station)).or_default() += 1,
+            MacEvent::Overheard { .. } => unreachable!("no station is a monitor"),
         }
     }
     (done, received)

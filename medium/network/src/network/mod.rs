@@ -201,6 +201,7 @@ impl Network {
         while let Some(notice) = self.air.poll() {
             match notice {
                 MacEvent::Received { station, from, packet, .. } => self.received(station, from, packet),
+                MacEvent::Overheard { .. } => {} // no station of a simulation is a monitor
                 MacEvent::Done { station, packet, attempts, failure } => {
                     self.link_done(station, packet, attempts, failure);
                 }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use pacelab_engine::Ns;
 
-use super::{Change, Discipline, Item, MTU_BYTES, split_off};
+use super::discipline::{Change, Discipline, Item, MTU_BYTES, split_off};
 
 /// RFC 8289 Sec. 4.3 and 4.4.
 const TARGET_NS: Ns = 5_000_000;
@@ -167,7 +167,7 @@ impl Discipline for Codel {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{MS, item, pop, push};
+    use super::super::discipline::testing::{MS, item, pop, push};
     use super::*;
 
     /// A queue with `count` packets that were all pushed at 0.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use pacelab_engine::Ns;
 
-use super::{Change, Item};
+use super::discipline::{Change, Item};
 
 /// The queue of one flow.
 pub(super) trait FlowQueue: Default {

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 
 use pacelab_engine::Ns;
 
+use super::discipline::{Change, Discipline, FRAME_BYTES, Item, split_off};
 use super::flows::{FlowQueue, Flows};
-use super::{Change, Discipline, FRAME_BYTES, Item, split_off};
 
 /// Packets of one flow that may wait.
 const FLOW_LIMIT_PKTS: usize = 100;
@@ -86,7 +86,7 @@ impl Discipline for Fq {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{MS, item, pop, push};
+    use super::super::discipline::testing::{MS, item, pop, push};
     use super::*;
 
     fn leave(queue: &mut Fq, count: usize) -> Vec<u32> {

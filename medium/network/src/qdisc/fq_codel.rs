@@ -6,8 +6,8 @@
 use pacelab_engine::Ns;
 
 use super::codel::CodelQueue;
+use super::discipline::{Change, Discipline, FRAME_BYTES, Item};
 use super::flows::{FlowQueue, Flows};
-use super::{Change, Discipline, FRAME_BYTES, Item};
 
 /// FQ-CoDel on one interface.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ impl Discipline for FqCodel {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{MS, item, pop, push};
+    use super::super::discipline::testing::{MS, item, pop, push};
     use super::*;
 
     /// Pops `count` packets at `now` and returns their numbers.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pacelab_engine::Ns;
 
-use super::{Change, Discipline, Item, Reason};
+use super::discipline::{Change, Discipline, Item, Reason};
 
 /// The queue above a radio or wire: one discipline for each access category.
 #[derive(Debug)]
@@ -109,8 +109,8 @@ impl Meter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::FqCodel;
-    use super::super::testing::{MS, item};
+    use super::super::discipline::testing::{MS, item};
+    use super::super::fq_codel::FqCodel;
     use super::*;
 
     #[test]

@@ -84,7 +84,7 @@ def moodle(folder: Path) -> Section:
         [
             *("ID", "Vollständiger Name", "E-Mail-Adresse", "Status", "Bewertung", "Bestwertung"),
             *("Bewertung kann geändert werden", "Zuletzt geändert (Abgabe)", "Zuletzt geändert (Bewertung)"),
-            "Feedback als Kommentar",
+            "Feedback-Kommentar",
         ]
     ]
     lines += [
@@ -104,13 +104,14 @@ def moodle(folder: Path) -> Section:
     return Section(export=zipped(folder / "kurs.zip", files), roster=table(folder / "bewertung.csv", lines))
 
 
-def gradescope(folder: Path) -> Section:
-    """The fifth student handed in a day and an hour late."""
+def gradescope(folder: Path, fourth: str = WORK[3]) -> Section:
+    """The fifth student handed in a day and an hour late. The fourth hands in again, ten hours late."""
     top, metadata = "assignment_42_export", ""
     files = {}
     for n, first in enumerate(FIRST):
-        files[f"{top}/submission_{800 + n}/{file_of(n)}"] = WORK[n]
+        files[f"{top}/submission_{800 + n}/{file_of(n)}"] = WORK[n] if n != 3 else fourth
         created = "2026-11-03 00:59:00.5 Z" if n == 4 else "2026-11-01 22:00:00.5 Z"
+        created = "2026-11-02 09:59:00.5 Z" if n == 3 and fourth != WORK[3] else created
         metadata += (
             f"submission_{800 + n}:\n  :submitters:\n  - :name: {first} O'Neil\n    :sid: '{60 + n}'\n"
             f"    :email: g{n}@x.org\n  :created_at: {created}\n"
@@ -198,7 +199,7 @@ def canvas_accepts(out: Path) -> list[float]:
 def moodle_accepts(out: Path) -> list[float]:
     """importgradeslib.php: the titles of its own language, the participant's number. importziplib.php: five parts."""
     header, *lines = rows_of((out / "moodle.csv").read_bytes())
-    assert (header[0], header[4], header[9]) == ("ID", "Bewertung", "Feedback als Kommentar")
+    assert (header[0], header[4], header[9]) == ("ID", "Bewertung", "Feedback-Kommentar")
     assert [line[0] for line in lines] == [f"Teilnehmer/in {300 + n}" for n in range(5)]
     assert "points lost: " in lines[2][9]
     parts = [name.split("/")[0].split("_", 4) for name in members(out / "moodle-feedback.zip")]
@@ -293,3 +294,13 @@ def test_a_section_is_graded_corrected_and_returned(
         reports = "".join(path.read_text() for path in (out / "reports").glob("*.txt"))
         assert f"adjusted by the instructor: 90 points, not {slip:g}: talked to him" in reports
         assert grade(section, out) == 0, capsys.readouterr().err
+    if platform != "gradescope":
+        return
+    # A late hand-in is graded; the verdicts about the others are kept.
+    kept = {path.name: path.stat().st_mtime_ns for path in (out / "verdicts").iterdir()}
+    assert grade(gradescope(tmp_path, fourth=MODEL), out) == 0, capsys.readouterr().err
+    assert scores(out) == [right, notebook, 90, 90, last]
+    assert accepts(out) == [right, notebook, 90, 90, last]
+    now = {path.name: path.stat().st_mtime_ns for path in (out / "verdicts").iterdir()}
+    assert len(now) == len(kept) + 1
+    assert kept.items() <= now.items()

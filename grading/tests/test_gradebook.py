@@ -510,7 +510,7 @@ def test_ungraded_hand_ins_are_named_with_the_reason(capsys: pytest.CaptureFixtu
     submissions = [Submission(student=item.student, source="") for item in verdicts]
     print_notes(gradebook(verdicts, submissions, [], LateRule()), verdicts, Path("grades"), due=False)
     said = capsys.readouterr().err.splitlines()
-    assert said[0].endswith("--patience 4): Ann, Bob")
+    assert said[0].endswith("--patience 4): Ann; Bob")
     assert said[1:-1] == ["pacelab:   because no room in /tmp: not graded"]
 
 

@@ -773,7 +773,12 @@ def test_a_pattern_that_is_not_valid_is_refused(text: str, problem: str) -> None
 
 def exported(tmp_path: Path, roster: str, files: dict[str, str], *, column: str | None = "A") -> dict[str, bytes]:
     (tmp_path / "roster.csv").write_text(roster)
-    students = read_roster(tmp_path / "roster.csv")
+    return exported_of(tmp_path, read_roster(tmp_path / "roster.csv"), files, column=column)
+
+
+def exported_of(
+    tmp_path: Path, students: Sequence[Student], files: dict[str, str], *, column: str | None = "A"
+) -> dict[str, bytes]:
     submissions = received([zipped(tmp_path / "all.zip", files)], students).submissions
     verdicts = [graded(item) for item in submissions]
     rows = gradebook(verdicts, submissions, students, LateRule())
@@ -848,3 +853,67 @@ def test_canvas_may_export_names_in_two_columns_and_a_test_student(tmp_path: Pat
     assert header == ["LastName", "FirstName", "ID", "SIS User ID", "Section", "A (5)"]
     assert possible[-1] == "20"
     assert [(line[0], line[-1]) for line in lines] == [("Lee", "10.00"), ("Ray", "N/A")]
+
+
+def gradescope_of_two(tmp_path: Path, *, zero_unreadable: bool) -> list[str]:
+    metadata = "".join(
+        f"submission_{n}:\n  :submitters:\n  - :name: {name}\n    :email: {name}@x.org\n"
+        for n, name in enumerate(("ann", "bob"))
+    )
+    files = {f"submission_{n}/window.py": numbered(n) for n in range(2)}
+    place = zipped(tmp_path / "e.zip", {"submission_metadata.yml": metadata, **files})
+    submissions = received([place]).submissions
+    verdicts = [replace(graded(item), unreadable=item.name == "bob") for item in submissions]
+    rows = gradebook(verdicts, submissions, [], LateRule())
+    return sorted(build_files(None, [], rows, submissions, verdicts, Wanted(zero_unreadable=zero_unreadable)))
+
+
+def test_gradescope_gets_no_zero_for_what_cannot_be_read(tmp_path: Path) -> None:
+    both = ["gradescope/submission_0/results.json", "gradescope/submission_1/results.json"]
+    assert gradescope_of_two(tmp_path, zero_unreadable=False) == both[:1]
+    assert gradescope_of_two(tmp_path, zero_unreadable=True) == both
+
+
+WORKSHEETS = {
+    "es": "Identificador,Nombre completo,Dirección de correo,Estado,Calificación,Calificación máxima,"
+    "La calificación puede cambiarse,Última modificación (entrega),Última modificación (calificación),"
+    'Comentarios de retroalimentación|Participante 7,Ana Ruiz,ana@x.org,Enviado,,"20,00",Sí,-,-,',
+    "ja": "ID,フルネーム,メールアドレス,ステータス,評点,最大評点,評点変更可,"
+    "最終更新日時 (提出),最終更新日時 (評点),フィードバックコメント"
+    "|参加者 7,李 小龍,li@x.org,提出済み,-,20.00,Yes,-,-,",
+    "without-comments": "Identifiant,Nom entier,Statut,Note,Note maximale,La note peut être modifiée,"
+    "Dernière modification (travail remis),Dernière modification (note)|Participant 7,Ann Lee,Remis,,20.00,Oui,-,"
+    '"dimanche 1 novembre 2026, 22:00"',
+    "anonymous": "Kennung,Status,Bewertung,Bestwertung,Änderbar,Abgabe,Bewertet,Kommentar"
+    "|Teilnehmer 7,Abgegeben,,20.00,Ja,-,-,",
+}
+
+
+@pytest.mark.parametrize("language", WORKSHEETS)
+def test_moodles_worksheet_is_read_in_any_language(tmp_path: Path, language: str) -> None:
+    header, line = WORKSHEETS[language].split("|")
+    other = line.replace(" 7,", " 8,").replace("Ana Ruiz", "Bo").replace("李 小龍", "Bo").replace("Ann Lee", "Bo")
+    (tmp_path / "roster.csv").write_text(f"{header}\n{line}\n{other}\n", encoding="utf-8")
+    students = read_roster(tmp_path / "roster.csv")
+    assert [student.known_by("moodle") for student in students] == ["7", "8"]
+    files = exported_of(tmp_path, students, {"X_7_assignsubmission_file_/window.py": numbered(50)})
+    made = list(csv.reader(io.StringIO(files["moodle.csv"].decode(), newline="")))
+    assert made[0] == next(csv.reader([header]))
+    changed = [cell for cell, before in zip(made[1], next(csv.reader([line])), strict=True) if cell != before]
+    comments = [] if language == "without-comments" else ["points lost: t (a) 50/100"]
+    assert changed == ["10.00", *comments]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "alumno,grupo,a,b,c\nana,1,2,3,4\n",
+        "code,who,a,b,c\nx 1,ann,1,2,3\ny 2,bob,1,2,3\n",
+        "code,who,a,b\nx 1,ann,1,2\n",
+        "code,who,a,b,c\n12,ann,1,2,3\n",
+    ],
+)
+def test_a_table_that_is_no_worksheet_gets_advice(tmp_path: Path, text: str) -> None:
+    (tmp_path / "roster.csv").write_text(text)
+    with pytest.raises(ConfigError, match="has no column `student`"):
+        read_roster(tmp_path / "roster.csv")

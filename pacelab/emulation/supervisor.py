@@ -104,15 +104,18 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
         network.check_alive()
         agents.check_alive()
         changes.apply(fraction * plan.duration_s)
+        network.queues.look()
         told.progress(fraction)
 
     def begin() -> None:
         before.update(network.medium.call("stats"))
         network.mark_wires()
+        network.queues.mark()
         agents.mark()
 
     measured = traffic.run(tick, begin)
     after = network.medium.call("stats")
+    network.queues.add_to(after)
     shares = (read_load() - load).shares()
     end_captures(captures)
     wires, hooks = network.wire_report(), agents.end()
@@ -124,6 +127,9 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     host = describe() | {"built_s": built_s, "cpu_shares": shares, "wires": network.wires, "lateness_s": lateness}
     host |= {"medium": {name: after[name] for name in MEDIUM_TELLS}, "missing_sysctls": network.missing_sysctls}
     notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured), *late_start(measured), *faults]
+    host["sockets"] = [{"flow": run.number} | (run.sockets.sender or {}) for run in measured.tcp]
+    if queues := network.queues.statistics():
+        host["qdiscs"] = queues
     if (walked := changes.report(after["stations"])) is not None:
         host["walked"] = walked
     handovers = [] if roaming is None else _handovers(plan, measured, roaming)

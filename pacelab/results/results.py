@@ -152,6 +152,8 @@ def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> Run:
     }
     if "wires" in air:
         run["wires"] = air["wires"]
+    if "pings" in air:
+        run["pings"] = air["pings"]
     return run
 
 

@@ -28,11 +28,12 @@ def test_a_run_with_drop_tail_queues_stores_neither() -> None:
         ),
         (
             {"backend": "tap", "qdisc": "codel"},
-            "--backend tap: --qdisc must be pfifo on real hosts, not codel; use --backend sim",
+            "--backend tap: --qdisc codel needs the guest's kernel, whose radios hold packets back; use --where uml, "
+            "--backend sim, or --qdisc pfifo",
         ),
         (
-            {"backend": "hwsim", "ecn": True, "scheme": "lred-ecn"},
-            "--backend hwsim: --ecn must be off on real hosts, whose queues do not mark packets; use --backend sim",
+            {"backend": "hwsim", "where": "uml", "qdisc": "fq", "edca": True},
+            "--backend hwsim: --qdisc must be pfifo with --edca on, which has queues of its own, not fq",
         ),
     ],
 )

@@ -64,7 +64,7 @@ def print_notes(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path, *, 
     _print_some(unmatched, "gradebook.csv")
     unreadable = [row.student for row in rows if row.status == "unreadable"]
     if unreadable:
-        log(f"unreadable, no check ran (look at the reports): {_shortened(unreadable, ', ', SHOWN)}")
+        log(f"unreadable, no check ran (look at the reports): {_shortened(unreadable, '; ', SHOWN)}")
     _print_reruns(rows, verdicts)
     undated = sum(row.late_days is None and row.status != "missing" for row in rows)
     if due and undated:
@@ -76,7 +76,7 @@ def _print_reruns(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> None:
     names = [row.student for row in rows if row.status == "rerun"]
     if not names:
         return
-    log(f"not graded, rerun (the same command with --patience 4): {', '.join(names)}")
+    log(f"not graded, rerun (the same command with --patience 4): {'; '.join(names)}")
     reasons = [result.got for item in verdicts for result in item.results if result.status == NOT_GRADED]
     for reason in [reason for reason in dict.fromkeys(reasons) if not reason.startswith("as above")][:SHOWN_REASONS]:
         log(f"  because {reason}")

@@ -89,9 +89,9 @@ def receive(options: GradeOptions, assignment: Assignment) -> Received:
 def _students(options: GradeOptions) -> list[Student]:
     """The roster, with the late days that each student has left."""
     students = [] if options.roster is None else read_roster(options.roster)
-    if options.free_late_days is None or options.term is None or options.due is None:
+    terms = [] if options.term is None else graded_assignments(options.term)
+    if options.free_late_days is None or options.due is None:
         return students
-    terms = graded_assignments(options.term)
     budget, due = options.free_late_days, options.due
     return days_left(terms, students, budget=budget, due=due, without=options.out.name)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from pacelab import ConfigError
 from pacelab_grading.receive.submission import Submission
+from pacelab_grading.records.gradebook import without_apostrophe
 from pacelab_grading.records.roster import Student, claimed_by
 from pacelab_grading.records.tables import read_columns
 from pacelab_grading.rubric.assignment import TOTAL_POINTS, Assignment
@@ -49,7 +50,7 @@ def read_adjustments(path: Path) -> list[Adjustment]:
             raise ConfigError(f"{place}: student and reason must not be empty")
         found.append(
             Adjustment(
-                student=cells["student"],
+                student=without_apostrophe(cells["student"]),
                 check=cells["check"],
                 points=_points(cells["points"], place),
                 reason=printable(cells["reason"], MAX_REASON),

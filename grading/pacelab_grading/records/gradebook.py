@@ -301,3 +301,8 @@ def csv_file(rows: Sequence[Row]) -> bytes:
 def no_formula(text: str) -> str:
     """The text of a cell. If a spreadsheet would take it for a formula, an apostrophe precedes it."""
     return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def without_apostrophe(text: str) -> str:
+    """The text of a cell that `no_formula` wrote."""
+    return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text

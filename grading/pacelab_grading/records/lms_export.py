@@ -121,7 +121,7 @@ def build_files(
             files |= {f"{name}/{GRADES_CSV}": grades_csv} if grades_csv else {}
         if files:
             found[file] = _zipped(files)
-    return found | _gradescope_files(graded, rows, wanted.hidden)
+    return found | _gradescope_files(graded, rows, wanted)
 
 
 def _table_file(
@@ -172,12 +172,13 @@ def _lost_points(verdict: Verdict) -> str:
 
 
 def _gradescope_files(
-    graded: Sequence[tuple[Verdict, Submission]], rows: Sequence[Row], hidden: str
+    graded: Sequence[tuple[Verdict, Submission]], rows: Sequence[Row], wanted: Wanted
 ) -> dict[str, bytes]:
     found = {}
     for verdict, submission in graded:
-        if submission.platform == "gradescope" and verdict.status == "graded":
-            document = results(with_lateness(verdict, rows, submission), hidden=hidden)
+        certain = verdict.status == "graded" and (wanted.zero_unreadable or not verdict.unreadable)
+        if submission.platform == "gradescope" and certain:
+            document = results(with_lateness(verdict, rows, submission), hidden=wanted.hidden)
             scores = [row.score for row in rows if row.report == report_name(submission)]
             document["score"] = max(scores, default=verdict.points)  # a team has one score in Gradescope
             found[f"gradescope/{submission.identity}/results.json"] = json.dumps(document, indent=1).encode()

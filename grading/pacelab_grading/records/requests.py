@@ -20,7 +20,7 @@ from pathlib import Path
 from pacelab import ConfigError
 from pacelab_grading.receive.submission import Submission
 from pacelab_grading.records.adjust import Adjustment, hand_in_finder
-from pacelab_grading.records.gradebook import no_formula
+from pacelab_grading.records.gradebook import no_formula, without_apostrophe
 from pacelab_grading.records.roster import Student
 from pacelab_grading.records.tables import read_columns
 from pacelab_grading.rubric.verdict import Verdict
@@ -55,9 +55,9 @@ def read_requests(path: Path) -> list[Request]:
     """The requests of a file. Raises ConfigError with the line of the problem."""
     return [
         Request(
-            student=printable(cells["student"], 200),
+            student=printable(without_apostrophe(cells["student"]), 200),
             check=printable(cells["check"], 80),
-            text=printable(cells["request"], MAX_REQUEST),
+            text=printable(without_apostrophe(cells["request"]), MAX_REQUEST),
         )
         for _, cells in read_columns(path, f"requests {str(path)!r}", COLUMNS, ("student", "request"))
     ]

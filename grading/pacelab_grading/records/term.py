@@ -39,9 +39,10 @@ def graded_assignments(folder: Path) -> list[Graded]:
         rows = read_gradebook(path)
         due = next((row["due"] for row in rows if row.get("due")), "")
         try:
-            found.append(Graded(name=path.parent.name, due=due, rows=tuple(rows)))
             if due:
                 parse_time(due)
+            if rows:
+                found.append(Graded(name=path.parent.name, due=due, rows=tuple(rows)))
         except ConfigError as error:
             raise ConfigError(f"{path}: column `due`: {error}") from None
     ordered: list[Graded] = []
@@ -85,7 +86,7 @@ def days_left(
 
     `due` and `without`: the due time and the folder of the assignment that is graded now.
     """
-    earlier = [item for item in terms if item.name != without and item.due and is_earlier(item.due, due)]
+    earlier = [item for item in terms if item.due and _comes_first((item.due, item.name), (due, without))]
     people = People(earlier)
     used: Counter[str] = Counter()
     for graded in earlier:
@@ -105,7 +106,14 @@ def _days(row: Mapping[str, str]) -> int:
 
 def later_than(terms: Sequence[Graded], due: str, *, without: str) -> list[str]:
     """Assignments that were due after this time: their budgets depend on it."""
-    return [item.name for item in terms if item.name != without and item.due and is_earlier(due, item.due)]
+    return [item.name for item in terms if item.due and _comes_first((due, without), (item.due, item.name))]
+
+
+def _comes_first(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """Whether an assignment uses late days before another; each is its due time and its folder."""
+    if is_earlier(one[0], other[0]) or is_earlier(other[0], one[0]):
+        return is_earlier(one[0], other[0])
+    return one[1] < other[1]
 
 
 def term_table(terms: Sequence[Graded], budget: int | None) -> list[list[str]]:

@@ -8,6 +8,7 @@
 //!
 //! This crate contains only data and checks. Each key of the configuration has exactly one type here.
 
+mod high_throughput;
 mod node_id;
 mod radio;
 mod traffic;
@@ -19,6 +20,7 @@ use serde::Deserialize;
 use crate::radio::check;
 use crate::traffic::LONGEST_S;
 
+pub use high_throughput::{GuardInterval, HT_BASIC_RATES_BPS, HighThroughput};
 pub use node_id::NodeId;
 pub use radio::{DSSS_RATES_BPS, MacAckRate, OFDM_RATES_BPS, PhyKind, Preset, Propagation, Radio};
 pub use traffic::{Category, Cbr, FewSettings, Flow, Tcp, TcpDefaults, Traffic, Voice};

@@ -205,6 +205,8 @@ fn checksum(bytes: &[u8]) -> u16 {
 const TYPE_RTS: u8 = 0xb4;
 const TYPE_CTS: u8 = 0xc4;
 const TYPE_ACK: u8 = 0xd4;
+const TYPE_BLOCK_ACK_REQUEST: u8 = 0x84;
+const TYPE_BLOCK_ACK: u8 = 0x94;
 const TYPE_DATA: u8 = 0x08;
 const FLAG_RETRY: u8 = 0x08;
 /// LLC and SNAP headers in front of IPv4.
@@ -241,7 +243,9 @@ pub fn append(out: &mut Vec<u8>, sent: &SentFrame, content: &Content<'_>, limit:
         }
         Kind::Cts => head(TYPE_CTS, 0),
         Kind::Ack => head(TYPE_ACK, 0),
-        Kind::Data => {
+        Kind::BlockAckRequest => head(TYPE_BLOCK_ACK_REQUEST, 0),
+        Kind::BlockAck => head(TYPE_BLOCK_ACK, 0),
+        Kind::Data | Kind::Aggregate => {
             head(TYPE_DATA, if content.retry { FLAG_RETRY } else { 0 });
             out.extend(mac(content.from));
             out.extend(BSSID);

@@ -118,6 +118,7 @@ impl Network {
             path_rates: BTreeMap::new(),
             events: 0,
             finished: false,
+            held_back: BTreeMap::new(),
             enqueued: Vec::new(),
             config,
         };

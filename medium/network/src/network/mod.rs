@@ -21,7 +21,7 @@ use crate::airlog::{Enqueued, Links};
 use crate::aodv::Aodv;
 use crate::flow::{Endpoints, Flow};
 use crate::hook::{HookDriver, Place};
-use crate::ids::{FlowId, HookId, IdVec, NodeId, StationId, WireId};
+use crate::ids::{FlowId, HookId, IdVec, NodeId, PacketId, StationId, WireId};
 use crate::packet::Pool;
 use crate::qdisc::Interface;
 use crate::routes::Routes;
@@ -107,6 +107,8 @@ pub struct Network {
     path_rates: BTreeMap<(NodeId, NodeId), Rc<[u32]>>,
     events: u64,
     finished: bool,
+    /// Packets that a station holds until those before them have arrived, by receiver, sender, and MPDU number.
+    held_back: BTreeMap<(StationId, StationId, u32), PacketId>,
     /// Packets for a capture.
     enqueued: Vec<Enqueued>,
 }
@@ -202,6 +204,8 @@ impl Network {
             match notice {
                 MacEvent::Received { station, from, packet, .. } => self.received(station, from, packet),
                 MacEvent::Overheard { .. } => {} // no station of a simulation is a monitor
+                MacEvent::Held { station, from, packet, number, .. } => self.hold_received(station, from, packet, number),
+                MacEvent::Released { station, from, number } => self.release_received(station, from, number),
                 MacEvent::Done { station, packet, attempts, failure } => {
                     self.link_done(station, packet, attempts, failure);
                 }

@@ -47,7 +47,7 @@ hello:
 
 WHO ?= student
 notebooks: build $(VENV)/.notebooks  ## write the guided labs and open them in JupyterLab (WHO=instructor: with solutions)
-	$(PY) labs/generate.py
+	$(PY) labs/generate.py $(if $(CREDIT),--credit)
 	$(PY) labs/open.py labs/notebooks/$(WHO)
 
 test-labs: build $(VENV)/.notebooks $(VENV)/.tools  ## run every notebook; drive the labs and pages in Chromium if it is installed

@@ -284,6 +284,10 @@ class Plan(Document):
     """Among the radios: host routes over `neighbours`, or who finds the ways instead (`network.mesh`)."""
     medium: Literal["pacelab", "stock"]
     """Of hwsim: mediumd, or the wmediumd of the machine."""
+    qdisc: Literal["pfifo", "codel", "fq_codel", "fq"]
+    """Where a radio's packets wait. pfifo: in mediumd, drop-tail. Else in this discipline of Linux's."""
+    marks: bool
+    """The discipline marks packets of transports with ECN instead of dropping them."""
     rate_control: bool
     """Of hwsim: Linux chooses the rate of each frame. Otherwise all data goes at the rate of `radio`."""
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -302,6 +306,8 @@ class Plan(Document):
     scheme: SchemePlan
     capture_bytes: Annotated[int, Field(ge=0, le=262_144)] | None
     """In a guest: what tcpdump keeps of each packet at each radio, 0: all; None: there is none."""
+    ping_interval_s: Annotated[float, Field(ge=0.01, le=60)] | None
+    """Between two pings from a flow's source to its destination, beside the flow; None: there are none."""
     controller: Literal["ryu"] | None
     """Who controls switches on the wired side; None: there are none, hosts have static routes."""
 

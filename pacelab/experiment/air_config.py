@@ -10,7 +10,7 @@ from typing import Any
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.settings import BY_FIELD
-from pacelab.options.values import air_host_delay
+from pacelab.options.values import HIGH_THROUGHPUT, air_host_delay
 from pacelab.options.voice import CODECS, HEADER_BYTES
 from pacelab.traffic.flows import ENGINE_KIND, PlannedFlow
 from pacelab_topologies.model import Topology
@@ -79,6 +79,10 @@ def compile_air(experiment: Experiment) -> dict[str, Any]:
         air["host_delay"] = host_delay
     if experiment.qdisc != BY_FIELD["qdisc"].default:
         air["qdisc"] = {"kind": experiment.qdisc}
+    if experiment.ping_interval_s is not None:
+        data = (flow for flow in experiment.flows if flow.call is None)
+        pairs = dict.fromkeys((flow.src, flow.dst) for flow in data)
+        air["pings"] = {"interval_s": experiment.ping_interval_s, "pairs": [list(pair) for pair in pairs]}
     if experiment.stop_after_pkts is not None:
         air["stop_after_pkts"] = experiment.stop_after_pkts
     if experiment.batch_pkts is not None:
@@ -100,6 +104,13 @@ def _radio(experiment: Experiment, topology: Topology) -> dict[str, Any]:
     }
     if experiment.phy != BY_FIELD["phy"].default:
         radio["phy"] = experiment.phy
+    if experiment.phy == HIGH_THROUGHPUT:
+        radio["ht"] = {
+            "guard_interval": experiment.gi,
+            "ampdu_frames": experiment.ampdu_frames,
+            "ampdu_bytes": experiment.ampdu_bytes,
+            "ampdu_spacing_ns": experiment.ampdu_spacing_ns,
+        }
     if experiment.edca:
         radio["edca"] = True
     if experiment.priority:

@@ -134,10 +134,13 @@ def _tcp_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow,
 def _queue_reasons(options: Options) -> list[str]:
     """Why not with these queues."""
     found = []
-    if options.qdisc != "pfifo":
-        found.append(f"--qdisc must be pfifo on real hosts, not {options.qdisc}; use --backend sim")
-    if options.ecn:
-        found.append("--ecn must be off on real hosts, whose queues do not mark packets; use --backend sim")
+    if options.qdisc != "pfifo" and options.where != "uml":
+        found.append(
+            f"--qdisc {options.qdisc} needs the guest's kernel, whose radios hold packets back; use --where uml, "
+            "--backend sim, or --qdisc pfifo"
+        )
+    if options.qdisc != "pfifo" and options.edca:
+        found.append(f"--qdisc must be pfifo with --edca on, which has queues of its own, not {options.qdisc}")
     return found
 
 
@@ -355,13 +358,16 @@ class BackEndKind:
             raise ConfigError(f"--routing must be one of {valid} with --backend {self.name}, not {routing}")
 
 
-_LINUX: Mapping[str, str | None] = {"where": "here", "controller": None, "linux_tcp": None}
+_LINUX: Mapping[str, str | None] = {"where": "here", "controller": None, "linux_tcp": None, "ping_interval_s": None}
 
 BACK_ENDS: Mapping[str, BackEndKind] = {
     kind.name: kind
     for kind in (
         BackEndKind(
-            name="sim", routings=("static", "aodv", AODV_OF_2001), finders="a routing that finds its way, as aodv"
+            name="sim",
+            options={"ping_interval_s": None},
+            routings=("static", "aodv", AODV_OF_2001),
+            finders="a routing that finds its way, as aodv",
         ),
         BackEndKind(name="tap", options=_LINUX, finders=FINDERS["tap"], check=check_hosts),
         BackEndKind(

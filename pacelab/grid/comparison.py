@@ -222,6 +222,7 @@ def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> dict[str, A
     """Means over the runs of one cell of the grid."""
     runs = [result.run for result in results]
     rtts = [flow["rtt_mean_s"] for run in runs for flow in run["flows"] if flow["rtt_mean_s"] is not None]
+    late = [known[-1] for run in runs for flow in run["flows"] if (known := flow["rtt_quantiles_s"]) is not None]
     return {
         "point": dict(point),
         "scheme": scheme,
@@ -233,6 +234,7 @@ def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> dict[str, A
         "mos_mean": _estimate_known(run["totals"]["mos_mean"] for run in runs),
         "mos_worst": _estimate_known(run["totals"]["mos_worst"] for run in runs),
         "rtt_mean_s": _mean(rtts) if rtts else None,
+        "rtt_p95_s": _mean(late) if late else None,
         "retransmitted_pkts": _mean([run["totals"]["retransmitted_pkts"] for run in runs]),
         "timeouts": _mean([run["totals"]["timeouts"] for run in runs]),
         "dropped_pkts": _mean([run["totals"]["dropped_pkts"] for run in runs]),

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.congestion_controls import SIMULATED
 from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS, in_group
-from pacelab.options.values import TCP_DEFAULTS
+from pacelab.options.values import AUTO, TCP_DEFAULTS
 from pacelab.results.types import FlowResult, Hooks
 from pacelab.schemes import Scheme
 from pacelab.traffic.flows import ENGINE_KIND
-from pacelab.units import BITS_PER_BYTE
+from pacelab.units import BITS_PER_BYTE, BPS_PER_MBPS
 from pacelab_topologies.model import Topology
 from pacelab_topologies.registry import KINDS
 
@@ -41,6 +41,7 @@ def notes_on(experiment: Experiment, scheme: Scheme, flows: Sequence[FlowResult]
         *_silent(flows, experiment),
         *_of_hooks(scheme, experiment.network, hooks),
         *_far_wires(experiment, scheme),
+        *_told_rates(experiment, scheme),
     ]
 
 
@@ -153,6 +154,16 @@ def _of_hooks(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:
     if scheme.points and not hooks["actions"]:
         notes.append(f"scheme {scheme.name} never acted")
     return notes
+
+
+def _told_rates(experiment: Experiment, scheme: Scheme) -> list[str]:
+    """Of a scheme under rate control: which rates its hooks took the hops to have."""
+    if experiment.rate_bps != AUTO or not scheme.points:
+        return []
+    mbps = experiment.data_rate_bps / BPS_PER_MBPS
+    return [
+        f"scheme {scheme.name} counted with {mbps:g} Mbit/s at every hop; under --rate {AUTO} hops are often slower"
+    ]
 
 
 def _far_wires(experiment: Experiment, scheme: Scheme) -> list[str]:

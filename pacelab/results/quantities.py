@@ -113,6 +113,16 @@ def _mean_of(name: str) -> Callable[[Run], float | None]:
     return lambda run: _mean([cast("Mapping[str, Any]", flow)[name] for flow in run["flows"]])
 
 
+def _rtts_p95_s(run: Run) -> list[float | None]:
+    """The 95th percentile of each flow's round trips, its last quantile."""
+    return [None if (known := flow["rtt_quantiles_s"]) is None else known[-1] for flow in _data(run)]
+
+
+def _pings(name: str) -> Callable[[Run], Values]:
+    """A field of each pair of hosts that pinged each other."""
+    return lambda run: [cast("Mapping[str, Any]", ping)[name] for ping in run.get("pings", ())]
+
+
 def _mean(values: Values) -> float | None:
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None
@@ -153,6 +163,31 @@ QUANTITIES = (
         flows=_of_data("rtt_mean_s"),
         series="rtt_s",
         never_zero=True,
+    ),
+    Quantity(
+        name="rtt_p95_s",
+        short="rtt-p95",
+        title="95th percentile of round-trip times",
+        unit="ms",
+        scale=MS,
+        read=lambda run: _mean(_rtts_p95_s(run)),
+        flows=_rtts_p95_s,
+    ),
+    Quantity(
+        name="ping_mean_s",
+        short="ping",
+        title="mean round-trip time of pings beside the traffic",
+        unit="ms",
+        scale=MS,
+        read=lambda run: _mean(_pings("rtt_mean_s")(run)),
+    ),
+    Quantity(
+        name="ping_p95_s",
+        short="ping-p95",
+        title="95th percentile of the round-trip times of pings beside the traffic",
+        unit="ms",
+        scale=MS,
+        read=lambda run: _mean(_pings("rtt_p95_s")(run)),
     ),
     Quantity(
         name="delivered_pkts",

@@ -86,6 +86,19 @@ class CallResult(TypedDict):
     reports_received: int
 
 
+class PingResult(TypedDict):
+    """Pings from one host to another beside the traffic, over the measured interval."""
+
+    src: str
+    dst: str
+    sent: int
+    answered: int
+    """Of these, and answered before the run ended."""
+    rtt_mean_s: float | None
+    rtt_p95_s: float | None
+    rtt_max_s: float | None
+
+
 class Totals(TypedDict):
     """Sums and figures of merit. Rates and fairness cover the flows except calls.
 
@@ -235,6 +248,8 @@ class Run(TypedDict):
     links: list[LinkResult] | None
     wires: NotRequired[list[WireResult]]
     """Absent if queues are drop-tail."""
+    pings: NotRequired[list[PingResult]]
+    """Absent without `--ping`."""
     aodv: Aodv | None
     hooks: Hooks
     guest: dict[str, Any] | None
@@ -243,8 +258,8 @@ class Run(TypedDict):
     notes: list[str]
 
 
-SOMETIMES = frozenset({"wires"})
-"""Keys of run.json that some runs do not have."""
+REQUIRED = tuple(key for key, kind in Run.__annotations__.items() if not kind.__forward_arg__.startswith("NotRequired"))
+"""Keys that every run.json has. (`Run.__required_keys__` has all of them, since annotations are strings here.)"""
 
 
 class Walked(TypedDict):

@@ -16,6 +16,7 @@ MARKS = {PASSED: "+", PARTIAL: "~", FAILED: "-", MISSING: "-", NOT_GRADED: "?"}
 SHOWN_STEPS = 14
 """Of the steps before a failure, in the text; the page shows all of them."""
 SHOWN_PRINTED = 8
+NOT_SHOWN = "not shown, because this check is hidden"
 ANSWERS = "Answers in words, for the instructor to read (no points)"
 
 
@@ -70,20 +71,22 @@ def _next_stage(verdict: Verdict) -> list[str]:
 def check_lines(result: Result) -> list[str]:
     """What a check found, as lines. Of a check that passed, only the parts that the reference provided.
 
-    What a passed check printed is shown only for public checks: it may contain values of a hidden check.
+    What the code printed is shown only for public checks: it may contain what a hidden check passed to the code.
     """
     lines = [_note(result)]
     if result.status != PASSED:
         lines += [f"{what}: {text}" for what, text in _rows(result) if text]
         if result.steps:
             lines += [f"{_steps_title(result, SHOWN_STEPS)}:", *(f"  {step}" for step in result.steps[-SHOWN_STEPS:])]
+    if result.printed and not result.public and result.status != PASSED:
+        lines.append(f"printed: {NOT_SHOWN}")
     if _shows_output(result):
         lines += ["printed:", *(f"  {line}" for line in result.printed.splitlines()[:SHOWN_PRINTED])]
     return [line for line in lines if line]
 
 
 def _shows_output(result: Result) -> bool:
-    return bool(result.printed) and (result.public or result.status != PASSED)
+    return bool(result.printed) and result.public
 
 
 def _steps_title(result: Result, shown: int) -> str:

@@ -13,7 +13,9 @@
 //! `rules` is a table of all differences between the radio presets.
 
 mod access;
+mod aggregation;
 mod air;
+mod block_ack;
 mod control;
 mod error_model;
 mod event_queue;

@@ -17,6 +17,12 @@ pub enum TraceEvent {
     SendData,
     /// Began to send an ACK; value: its airtime in ns.
     SendAck,
+    /// Began to send an aggregate; value: its airtime in ns.
+    SendAggregate,
+    /// Began to send a Block Ack Request; value: its airtime in ns.
+    SendBlockAckRequest,
+    /// Began to send a Block Ack; value: its airtime in ns.
+    SendBlockAck,
     /// The receiver locked on a frame from the peer; value: when it ends.
     Lock,
     /// Decoded a frame from the peer.
@@ -27,6 +33,8 @@ pub enum TraceEvent {
     Capture,
     /// A frame ended that could not be decoded.
     Garbled,
+    /// Some MPDUs of an aggregate for this station were lost; value: how many.
+    LostMpdus,
     /// Drew a backoff; value: slots.
     Backoff,
     /// Set its NAV; value: until when.

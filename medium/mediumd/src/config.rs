@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use pacelab_air_config::{Propagation, Radio as RadioSettings};
+use pacelab_air_config::{PhyKind, Propagation, Radio as RadioSettings};
 use pacelab_engine::{AirConfig, StationId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -115,6 +115,9 @@ impl Config {
         }
         let link_rates = self.link_rates_bps.iter().map(|&(_, _, rate_bps)| rate_bps);
         self.check_propagation(&self.radio.propagation)?;
+        if self.radio.phy == PhyKind::N {
+            return Err("radio: phy must be 802.11b, 802.11a or 802.11g: mediumd sends no aggregates".to_owned());
+        }
         self.radio.check(self.stations.iter().filter_map(|station| station.data_rate_bps).chain(link_rates))
     }
 
@@ -321,6 +324,7 @@ pub mod tests {
         let good = line_json(2, 200.0, "ns2");
         for (old, new, reported) in [
             ("\"version\": 1", "\"version\": 2", "version 2"),
+            ("\"preset\": \"ns2\"", "\"preset\": \"standard\", \"phy\": \"802.11n\"", "mediumd sends no aggregates"),
             ("\"seed\": 1", "\"seed\": 1, \"sed\": 1", "sed"),
             ("\"name\": \"n1\"", "\"name\": \"n0\"", "the name is used twice"),
             ("00:02", "00:01", "02:00:00:00:00:01"),

@@ -53,7 +53,7 @@ impl Class {
         match &packet.body {
             Body::Tcp { forward: true, .. } => Class::TcpData,
             Body::Tcp { forward: false, .. } => Class::TcpAck,
-            Body::Udp { .. } => Class::Udp,
+            Body::Udp { .. } | Body::Echo { .. } => Class::Udp,
             Body::Voice { .. } => Class::Voice,
             Body::Report(_) => Class::VoiceReport,
             Body::Aodv(_) => Class::Routing,

@@ -16,6 +16,7 @@ const UDP_HEADER_BYTES: usize = 8;
 const RTP_HEADER_BYTES: usize = 12;
 /// Header of an RTCP extended report and its block of VoIP metrics.
 const XR_BYTES: usize = 44;
+const PROTOCOL_ICMP: u8 = 1;
 const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
 const AODV_PORT: u16 = 654;
@@ -59,6 +60,12 @@ pub fn encode(packet: &Packet, broadcast: bool) -> IpPacket {
             let zeros = bytes + UDP_HEADER_BYTES - datagram.len();
             (PROTOCOL_UDP, datagram, zeros)
         }
+        Body::Echo { pair, number, is_reply, .. } => {
+            let bytes = (packet.bytes as usize).saturating_sub(IP_HEADER_BYTES);
+            let echo = icmp(*is_reply, *pair as u16, *number as u16);
+            let zeros = bytes.saturating_sub(echo.len());
+            (PROTOCOL_ICMP, echo, zeros)
+        }
         Body::Aodv(message) => {
             let body = aodv(message);
             let mut bytes = udp(AODV_PORT, AODV_PORT, body.len());
@@ -69,14 +76,17 @@ pub fn encode(packet: &Packet, broadcast: bool) -> IpPacket {
     let (src, dst) = (ip(packet.src), if broadcast { BROADCAST_IP } else { ip(packet.dst) });
     let transport_bytes = transport.len() + zeros;
     let mut pseudo = Vec::with_capacity(12 + transport.len());
-    pseudo.extend(src);
-    pseudo.extend(dst);
-    pseudo.extend([0, protocol]);
-    pseudo.extend((transport_bytes as u16).to_be_bytes());
+    if protocol != PROTOCOL_ICMP {
+        pseudo.extend(src);
+        pseudo.extend(dst);
+        pseudo.extend([0, protocol]);
+        pseudo.extend((transport_bytes as u16).to_be_bytes());
+    }
     pseudo.extend(&transport);
     let sum = checksum(&pseudo);
     let (place, sum) = match (protocol, sum) {
         (PROTOCOL_TCP, sum) => (16, sum),
+        (PROTOCOL_ICMP, sum) => (2, sum),
         (_, 0) => (6, 0xffff), // RFC 768: 0 would mean none
         (_, sum) => (6, sum),
     };
@@ -92,6 +102,14 @@ pub fn encode(packet: &Packet, broadcast: bool) -> IpPacket {
     headers[10..12].copy_from_slice(&sum.to_be_bytes());
     headers.extend(transport);
     IpPacket { headers, zeros }
+}
+
+/// An echo request or reply (RFC 792), its checksum still 0.
+fn icmp(is_reply: bool, identifier: u16, number: u16) -> Vec<u8> {
+    let mut echo = vec![if is_reply { 0 } else { 8 }, 0, 0, 0];
+    echo.extend(identifier.to_be_bytes());
+    echo.extend(number.to_be_bytes());
+    echo
 }
 
 fn tcp(packet: &Packet, header: &TcpHeader, forward: bool) -> Vec<u8> {
@@ -205,6 +223,8 @@ fn checksum(bytes: &[u8]) -> u16 {
 const TYPE_RTS: u8 = 0xb4;
 const TYPE_CTS: u8 = 0xc4;
 const TYPE_ACK: u8 = 0xd4;
+const TYPE_BLOCK_ACK_REQUEST: u8 = 0x84;
+const TYPE_BLOCK_ACK: u8 = 0x94;
 const TYPE_DATA: u8 = 0x08;
 const FLAG_RETRY: u8 = 0x08;
 /// LLC and SNAP headers in front of IPv4.
@@ -241,7 +261,9 @@ pub fn append(out: &mut Vec<u8>, sent: &SentFrame, content: &Content<'_>, limit:
         }
         Kind::Cts => head(TYPE_CTS, 0),
         Kind::Ack => head(TYPE_ACK, 0),
-        Kind::Data => {
+        Kind::BlockAckRequest => head(TYPE_BLOCK_ACK_REQUEST, 0),
+        Kind::BlockAck => head(TYPE_BLOCK_ACK, 0),
+        Kind::Data | Kind::Aggregate => {
             head(TYPE_DATA, if content.retry { FLAG_RETRY } else { 0 });
             out.extend(mac(content.from));
             out.extend(BSSID);
@@ -290,6 +312,16 @@ mod tests {
     use pacelab_engine::{PacketId, StationId};
 
     use super::*;
+
+    #[test]
+    fn an_echo_request_has_its_checksum_over_the_message_alone() {
+        let mut request = packet(Body::Echo { pair: 3, number: 0x1234, is_reply: false, sent_at: 0 });
+        request.bytes = 84;
+        let found = encode(&request, false);
+        assert_eq!((found.headers[9], found.zeros), (1, 56));
+        // 0x0800 + 0x0003 + 0x1234 = 0x1a37; its complement is 0xe5c8
+        assert_eq!(found.headers[20..28], [8, 0, 0xe5, 0xc8, 0, 3, 0x12, 0x34]);
+    }
 
     #[test]
     fn checksum_of_rfc_1071s_example() {

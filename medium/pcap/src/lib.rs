@@ -135,7 +135,7 @@ fn radiotap(data: &mut Vec<u8>, seen: &Observation, sent: &SentFrame, annotation
     let (megahertz, flags) = match log.phy {
         PhyKind::B => radiotap::CHANNEL_B,
         PhyKind::G | PhyKind::Bg => radiotap::CHANNEL_G,
-        PhyKind::A => radiotap::CHANNEL_A,
+        PhyKind::A | PhyKind::N => radiotap::CHANNEL_A,
     };
     data.extend(megahertz.to_le_bytes());
     data.extend(flags.to_le_bytes());

@@ -215,7 +215,10 @@ impl Network {
 
     /// The access category of a packet. Routing messages have the most urgent one.
     pub(super) fn category_of(&self, packet: &Packet) -> Category {
-        self.flows.get(packet.flow).map_or(Category::Voice, |flow| flow.config.category)
+        match packet.body {
+            Body::Echo { .. } => Category::BestEffort,
+            _ => self.flows.get(packet.flow).map_or(Category::Voice, |flow| flow.config.category),
+        }
     }
 
     /// Adds a packet to the MAC's own queue, routing messages before all others.
@@ -237,13 +240,32 @@ impl Network {
 
     /// Handles a packet received by air. The packet itself stays in the pool until its sender is done with it.
     pub(super) fn received(&mut self, station: StationId, from: StationId, id: PacketId) {
-        let (node, previous) = (self.node_of[station], self.node_of[from]);
-        let Some(packet) = self.pool.get(id) else { return };
-        let mut copy = packet.clone();
-        copy.previous = previous;
+        let node = self.node_of[station];
+        if let Some(packet) = self.copy_received(from, id) {
+            self.enter_link_layer(InLinkLayer::Up { node, packet });
+        }
+    }
+
+    /// Copies a packet received by air into the pool.
+    fn copy_received(&mut self, from: StationId, id: PacketId) -> Option<PacketId> {
+        let mut copy = self.pool.get(id)?.clone();
+        copy.previous = self.node_of[from];
         copy.forwards = copy.forwards.saturating_add(1);
-        let copy = self.pool.add(copy);
-        self.enter_link_layer(InLinkLayer::Up { node, packet: copy });
+        Some(self.pool.add(copy))
+    }
+
+    /// Keeps a copy of a packet that the station received out of order: its sender may soon be done with it.
+    pub(super) fn hold_received(&mut self, station: StationId, from: StationId, id: PacketId, number: u32) {
+        if let Some(packet) = self.copy_received(from, id) {
+            self.held_back.insert((station, from, number), packet);
+        }
+    }
+
+    /// Delivers a packet that was held.
+    pub(super) fn release_received(&mut self, station: StationId, from: StationId, number: u32) {
+        if let Some(packet) = self.held_back.remove(&(station, from, number)) {
+            self.enter_link_layer(InLinkLayer::Up { node: self.node_of[station], packet });
+        }
     }
 
     fn arrive_by_air(&mut self, node: NodeId, id: PacketId) {

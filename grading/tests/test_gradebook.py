@@ -608,6 +608,14 @@ def test_an_unreadable_hand_in_is_uncertain_and_first_in_the_summary(tmp_path: P
     assert canvas_students(zero_unreadable=True) == ["Ann", "Bob"]
 
 
+def test_a_hand_in_that_cannot_be_read_is_no_zero_of_its_checks() -> None:
+    verdicts = [verdict("Ann", 90), replace(verdict("Bob", 0), unreadable=True)]
+    told = "Bob: 0 of 100 points; no check ran, because the hand-in could not be read or imported"
+    assert told in text_report(verdicts[1])
+    assert told in html_report(verdicts[1])
+    assert "<tr><td>t</td><td>90%</td><td>0</td></tr>" in summary([], verdicts)
+
+
 def test_a_file_that_cannot_be_imported_is_unreadable(grade: Judge, best: Walls) -> None:
     assert grade("raise ValueError", best, number=2, only=("bound",)).unreadable
     assert not grade(TEMPLATE, best, number=2, only=("bound",)).unreadable

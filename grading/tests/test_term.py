@@ -76,7 +76,7 @@ def test_late_days_of_a_term_are_free_until_they_are_used(tmp_path: Path) -> Non
     lines = term_table(graded_assignments(tmp_path), 3)
     assert lines == [
         ["student", "id", *DUE, "total", "of", "late days used", "late days left"],
-        ["Ann", "1", "90.0", "80.0", "80.0", "250", "300", "3", "0"],
+        ["Ann", "1", "90", "80", "80", "250", "300", "3", "0"],
     ]
 
 
@@ -148,7 +148,7 @@ def test_the_table_of_a_term_is_safe_and_marks_uncertain_grades(tmp_path: Path) 
     assert b"'=1+1" in term_csv(lines)
     text = (tmp_path / "assignment1" / "gradebook.csv").read_text("utf-8-sig").replace("graded", "rerun", 1)
     (tmp_path / "assignment1" / "gradebook.csv").write_text(text)
-    assert term_table(graded_assignments(tmp_path), None)[1][2] == "90.0 (rerun)"
+    assert term_table(graded_assignments(tmp_path), None)[1][2] == "90 (rerun)"
 
 
 ANN, BOB = (Submission(student=name, name=name, source="") for name in ("Ann", "Bob"))
@@ -230,10 +230,10 @@ def test_a_term_from_the_command_line(in_tmp: Path, capsys: pytest.CaptureFixtur
     assert "regrade requests to decide" not in capsys.readouterr().err
     with Path("fall/term.csv").open(encoding="utf-8-sig") as file:
         rows = {row["student"]: row for row in csv.DictReader(file)}
-    assert [rows["ann"][name] for name in ("assignment1", "assignment2", "late days used")] == ["0.0", "50.0", "1"]
-    assert rows["bob"]["assignment1"] == "0.0 (unreadable)"
-    assert rows["bob"]["assignment2"] == "40.0"
-    assert rows["cem"]["assignment2"] == "0.0 (missing)"
+    assert [rows["ann"][name] for name in ("assignment1", "assignment2", "late days used")] == ["0", "50", "1"]
+    assert rows["bob"]["assignment1"] == "0 (unreadable)"
+    assert rows["bob"]["assignment2"] == "40"
+    assert rows["cem"]["assignment2"] == "0 (missing)"
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def text_report(verdict: Verdict, *, hidden: bool = True) -> str:
     """The report as text. Without `hidden`, checks that are not public show only their title and points."""
     lines = [
         headline(verdict),
-        f"{verdict.student}: {verdict.points:g} of {verdict.total:g} points" + _rerun(verdict),
+        f"{verdict.student}: {verdict.points:g} of {verdict.total:g} points" + _uncertain(verdict),
         *_next_stage(verdict),
         "",
     ]
@@ -108,7 +108,9 @@ def _with_reference(result: Result) -> str:
     return f"run with the reference's {names}, because yours fails its own checks" if names else ""
 
 
-def _rerun(verdict: Verdict) -> str:
+def _uncertain(verdict: Verdict) -> str:
+    if verdict.unreadable:
+        return "; no check ran, because the hand-in could not be read or imported"
     unsure = sum(result.status == NOT_GRADED for result in verdict.results)
     return f"; {unsure} checks NOT GRADED: rerun" if unsure and verdict.status == "rerun" else ""
 
@@ -116,7 +118,7 @@ def _rerun(verdict: Verdict) -> str:
 def html_report(verdict: Verdict) -> str:
     """The report as one HTML page."""
     title = escape(headline(verdict))
-    head = f"{escape(verdict.student)}: {verdict.points:g} of {verdict.total:g} points{_rerun(verdict)}"
+    head = f"{escape(verdict.student)}: {verdict.points:g} of {verdict.total:g} points{_uncertain(verdict)}"
     problems = "".join(f"<li>{escape(problem)}</li>" for problem in verdict.problems)
     received = "".join(f"<li>{escape(line)}</li>" for line in verdict.received)
     answers = "".join(f"<pre>{escape(text)}</pre>" for text in verdict.answers)

@@ -234,7 +234,7 @@ def test_every_check_catches_a_mistake() -> None:
 def test_no_mutant_earns_full_marks(name: str, earns_all: Callable[[Callable[[Listener], Verdict]], bool]) -> None:
     known = EQUIVALENT[name]
     made = [mutant for mutant in MUTANTS.mutants(LABS[name].model) if _line(mutant[0]) in _judged_by_the_model(name)]
-    assert len(made) > 15
+    assert len(made) > 10
     assert known.keys() <= {told for told, _ in made}, "listed, but no mutant any more"
     alive = [
         told

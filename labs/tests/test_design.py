@@ -87,7 +87,7 @@ RIGHT: dict[str, list[Answer]] = {
     "lab1.shift": [lambda apart_m: 0.14 * apart_m + 2, lambda apart_m: 0.14 * apart_m + 8],
     "lab2.schedule": [scheduled(4.8), scheduled(5)],
     "lab4.lose": [lambda spacing_m: (550 // spacing_m + 1, 64), lambda spacing_m: [int(550 / spacing_m) + 1, 40]],
-    "lab5.pace": [paced(0.7), paced(0.75)],
+    "lab5.pace": [paced(0.7), paced(0.72)],
     "lab6.payload": [sized(1), sized(1.03)],
 }
 """Several designs that meet all goals, made from the laws of the lab and not from its solutions."""
@@ -167,7 +167,7 @@ def test_an_answer_of_another_form_is_refused_in_words(name: str, given: Any) ->
 
 
 def test_an_answer_that_describes_no_experiment_is_refused_in_words() -> None:
-    with pytest.raises(ValueError, match="no path from n2 to n3"):
+    with pytest.raises(ValueError, match="no path connects flow n0->n1"):
         DESIGNS["lab1.reuse"].goals(600.0, {"layout": "in-line", "link_m": 240.0, "sense_m": 100.0})
 
 

@@ -3,7 +3,8 @@
 //!
 //! An aggregate is put together when its station wins the medium, before an RTS. After a missing Block Ack the station
 //! contends again and sends a Block Ack Request, as ns-3 does: the answer says which MPDUs were received. An MPDU is
-//! given up after as many data frames as a packet alone would be (the short retry limit, or the long one after RTS).
+//! given up after as many data frames as a packet alone would be (the short retry limit, or the long one after RTS), or
+//! if no Block Ack comes for half a second.
 //!
 //! Source: IEEE 802.11-2016 Sec. 10.13 (A-MPDU), 10.24.7 (HT-immediate Block Ack).
 
@@ -20,6 +21,10 @@ use crate::phy::frame_bytes;
 use crate::station::{Phase, Response};
 use crate::trace::TraceEvent;
 
+/// After a missing Block Ack the station asks again until its packets are this old, as ns-3 does (MaxDelay of its
+/// queue; dot11EDCATableMSDULifetime of the standard is 500 TU).
+const LIFETIME_NS: Ns = 500_000_000;
+
 /// Padding makes each subframe but the last a multiple of this many bytes.
 const SUBFRAME_ALIGNMENT: u32 = 4;
 
@@ -30,7 +35,7 @@ impl Air {
 
     /// Takes the next frame of a category with Block Ack agreements into service.
     pub(crate) fn take_next_under_block_ack(&mut self, id: StationId, index: usize) {
-        let overhead_bytes = self.rules.overhead_bytes;
+        let (now, overhead_bytes) = (self.now, self.rules.overhead_bytes);
         let category = &mut self.stations[id].categories[index];
         let Some(originator) = category.block_ack.as_deref_mut() else { return };
         let waiting = category.queue.front().map(|packet| packet.to);
@@ -41,7 +46,7 @@ impl Air {
             Next::Fresh => {
                 let Some(packet) = category.queue.pop_front() else { return };
                 if let Some(to) = packet.to {
-                    originator.add(to, packet, packet.bytes + overhead_bytes);
+                    originator.add(now, to, packet, packet.bytes + overhead_bytes);
                 }
                 packet
             }
@@ -138,7 +143,7 @@ impl Air {
                     break;
                 }
                 if let Some(packet) = category.queue.remove(waiting) {
-                    originator.add(to, packet, bytes);
+                    originator.add(now, to, packet, bytes);
                 }
             }
             let mpdu = &originator.mpdus[place];
@@ -243,8 +248,7 @@ impl Air {
         let at = now + self.phy(id).sifs_ns;
         let station = &mut self.stations[id];
         station.block_ack_start = start;
-        station.response =
-            Some(Response { kind: Kind::BlockAck, to: header.from, duration_ns: 0, rate_bps, at });
+        station.response = Some(Response { kind: Kind::BlockAck, to: header.from, duration_ns: 0, rate_bps, at });
     }
 
     /// Handles an MPDU under a Block Ack agreement: delivers it in order, or holds it.
@@ -333,17 +337,20 @@ impl Air {
 
     /// Handles a missing Block Ack: a Block Ack Request follows, or all MPDUs in service are given up.
     pub(crate) fn miss_block_ack(&mut self, id: StationId, now: Ns, frame: FrameInService) {
-        let radio = &self.config.radio;
-        let limit = if frame.uses_rts { radio.long_retry_limit } else { radio.short_retry_limit };
+        let limit = self.config.radio.short_retry_limit;
         let station = &mut self.stations[id];
         let index = station.serving;
         let category = station.category();
-        let retries = if frame.uses_rts { &mut category.long_retries } else { &mut category.short_retries };
-        *retries += 1;
-        if *retries >= limit {
-            *retries = 0;
-            let mpdus = category.block_ack.as_ref().map_or(0, |originator| originator.mpdus.len());
-            station.counters.data_failures += mpdus as u64;
+        category.short_retries += 1;
+        let mpdus = category.block_ack.as_ref().map_or(&[][..], |originator| &originator.mpdus);
+        let expired = match mpdus.iter().map(|mpdu| mpdu.since).min() {
+            Some(since) => now >= since + LIFETIME_NS,
+            None => category.short_retries >= limit,
+        };
+        if expired {
+            category.short_retries = 0;
+            let lost = mpdus.len() as u64;
+            station.counters.data_failures += lost;
             self.give_up(id, now, frame, Failure::Data);
             return;
         }

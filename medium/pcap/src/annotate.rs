@@ -1,6 +1,7 @@
 //! Annotations of frames: which stations decoded a frame, and which lost it and why, as text for packet comments.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::RangeInclusive;
 
 use pacelab_engine::{Kind, Ns, TraceEvent, TraceRecord};
 use pacelab_network::airlog::AirLog;
@@ -234,9 +235,9 @@ impl Annotator<'_> {
 
     /// Handles the reception of an aggregate, of which `last` is the last MPDU: some MPDUs may be lost.
     fn decode_aggregate(&mut self, record: &TraceRecord, last: usize) {
-        let of = |place: &usize| (self.log.frames[*place].station, self.log.frames[*place].at);
-        let first = (0..=last).rev().take_while(|place| of(place) == of(&last)).last().unwrap_or(last);
-        for place in first..=last {
+        let whole = self.transmission(last);
+        let first = *whole.start();
+        for place in whole {
             let frame = &self.log.frames[place];
             let for_this = frame.to == Some(record.station);
             if record.value >> (place - first) & 1 == 0 {
@@ -272,14 +273,14 @@ impl Annotator<'_> {
                 format!("collided with {}", self.names(&others))
             };
             self.lose(record, peer, what.clone());
-            if let Some(frame) = self.begun_before(peer, at).filter(|_| garbled) {
-                let station = record.station;
+            let Some(last) = self.begun_before(peer, at).filter(|_| garbled) else { continue };
+            for frame in self.transmission(last) {
                 self.observations.push(Observation {
                     at,
-                    station,
+                    station: record.station,
                     frame,
                     kind: ObservationKind::Garbled,
-                    comment: what,
+                    comment: what.clone(),
                 });
             }
         }
@@ -288,9 +289,20 @@ impl Annotator<'_> {
     /// Notes why the frame of `peer` under way at `record.at` was lost, if it was for that station.
     fn lose(&mut self, record: &TraceRecord, peer: StationId, why: String) {
         let Some(place) = self.begun_before(peer, record.at) else { return };
-        if self.log.frames[place].to == Some(record.station) && self.annotations[place].lost.is_none() {
-            self.annotations[place].lost = Some(why);
+        for place in self.transmission(place) {
+            if self.log.frames[place].to == Some(record.station) && self.annotations[place].lost.is_none() {
+                self.annotations[place].lost = Some(why.clone());
+            }
         }
+    }
+
+    /// The frames that were sent as one with the frame at `last`: all MPDUs of an aggregate.
+    fn transmission(&self, last: usize) -> RangeInclusive<usize> {
+        let of = |place: usize| (self.log.frames[place].station, self.log.frames[place].at);
+        if self.log.frames[last].aggregate.is_none() {
+            return last..=last;
+        }
+        (0..=last).rev().take_while(|&place| of(place) == of(last)).last().unwrap_or(last)..=last
     }
 
     /// Adds a note to the last frame of `peer` that ended before `at`, if it is one of `kinds`.
@@ -368,7 +380,7 @@ fn append(comment: &mut String, more: &str) {
 
 #[cfg(test)]
 mod tests {
-    use pacelab_engine::SentFrame;
+    use pacelab_engine::{InAggregate, SentFrame};
     use pacelab_network::ids::{NodeId, PacketId};
 
     use super::*;
@@ -485,5 +497,58 @@ mod tests {
         assert_eq!(annotated.observations[0].comment, "n1 did not answer: the medium was busy there");
         assert_eq!(annotated.observations[2].comment, "retry 6; lost at n1; packet dropped after this attempt");
         assert!(annotated.annotations[1].given_up);
+    }
+
+    /// Three MPDUs of one aggregate of 608 us.
+    fn aggregate(at: Ns, station: u32) -> Vec<SentFrame> {
+        let mpdu = |number| SentFrame {
+            number,
+            aggregate: Some(InAggregate { reference: 1, last: number == 2 }),
+            ..sent(at, station, 1, Kind::Aggregate, 608_000)
+        };
+        (0..3).map(mpdu).collect()
+    }
+
+    #[test]
+    fn each_mpdu_of_an_aggregate_has_its_own_fate() {
+        // the second is hit, and sent again alone
+        let mut frames = aggregate(0, 0);
+        frames.push(SentFrame { number: 1, ..sent(2_000_000, 0, 1, Kind::Data, 228_000) });
+        let records = vec![
+            (1_000, 1, TraceEvent::Lock, Some(0), 609_000),
+            (609_000, 1, TraceEvent::Decode, Some(0), 0b101),
+            (2_001_000, 1, TraceEvent::Lock, Some(0), 2_229_000),
+            (2_229_000, 1, TraceEvent::Decode, Some(0), 0),
+        ];
+        let annotated = annotate(&log(frames, records), true);
+        assert_eq!(
+            lines(&annotated),
+            [
+                (0, 0, ObservationKind::Sent, ""),
+                (0, 0, ObservationKind::Sent, "lost at n1: hit in the aggregate"),
+                (0, 0, ObservationKind::Sent, ""),
+                (1_000, 1, ObservationKind::Decoded, ""),
+                (1_000, 1, ObservationKind::Decoded, ""),
+                (2_000_000, 0, ObservationKind::Sent, ""),
+                (2_001_000, 1, ObservationKind::Decoded, ""),
+            ]
+        );
+        let retries: Vec<bool> = annotated.annotations.iter().map(|annotation| annotation.retry).collect();
+        assert_eq!(retries, [false, false, false, true]);
+    }
+
+    #[test]
+    fn a_collision_in_the_preamble_loses_all_mpdus() {
+        let mut frames = aggregate(0, 0);
+        frames.push(sent(10_000, 2, 1, Kind::Data, 100_000));
+        let records = vec![
+            (1_000, 1, TraceEvent::Lock, Some(0), 609_000),
+            (11_000, 1, TraceEvent::Collide, Some(2), 0),
+            (609_000, 1, TraceEvent::Garbled, Some(0), 0),
+        ];
+        let annotated = annotate(&log(frames, records), false);
+        let comments: Vec<&str> = annotated.observations.iter().map(|seen| seen.comment.as_str()).collect();
+        let hit = "lost at n1: collided with n2";
+        assert_eq!(comments, [hit, hit, hit, "lost at n1: collided with n0"]);
     }
 }

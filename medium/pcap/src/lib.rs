@@ -290,6 +290,8 @@ fn write(interfaces: Vec<InterfaceDescriptionBlock<'static>>, packets: Vec<Packe
 
 #[cfg(test)]
 mod tests {
+    use pacelab_engine::{InAggregate, PacketId, StationId};
+
     use super::*;
 
     /// Nanoseconds, little endian, version 2.4, 8 bytes kept of each packet, Ethernet.
@@ -370,5 +372,48 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn data_of_80211n_has_its_mcs_and_its_place_in_the_aggregate() {
+        let sent = SentFrame {
+            at: 0,
+            station: StationId(0),
+            to: Some(StationId(1)),
+            kind: Kind::Aggregate,
+            airtime_ns: 608_000,
+            duration_ns: 48_000,
+            rate_bps: 65_000_000,
+            packet: PacketId(0),
+            number: 5,
+            aggregate: Some(InAggregate { reference: 0x0102, last: true }),
+            bitmap: 0,
+        };
+        let log = AirLog { phy: PhyKind::N, guard_interval: Some(GuardInterval::Long), ..AirLog::default() };
+        let seen = Observation {
+            at: 0,
+            station: StationId(1),
+            frame: 0,
+            kind: ObservationKind::Decoded,
+            comment: String::new(),
+        };
+        let mut found = Vec::new();
+        radiotap(&mut found, &seen, &sent, &Annotation::default(), &log);
+        // TSFT, flags, channel, MCS and A-MPDU status, each aligned to its size
+        let expected: [&[u8]; 8] = [
+            &[0, 0, 36, 0],
+            &[0x0b, 0, 0x18, 0],
+            &608_u64.to_le_bytes(),
+            &[0x10, 0],
+            &[0x3c, 0x14, 0x40, 0x01],
+            &[0x0f, 0, 7, 0, 0, 0],
+            &[0x02, 0x01, 0, 0],
+            &[0x0c, 0, 0, 0],
+        ];
+        assert_eq!(found, expected.concat());
+        let ack = SentFrame { kind: Kind::BlockAck, rate_bps: 24_000_000, aggregate: None, ..sent };
+        let mut found = Vec::new();
+        radiotap(&mut found, &seen, &ack, &Annotation::default(), &log);
+        assert_eq!((found.len(), found[17]), (22, 48), "a Block Ack has a rate, in units of 500 kbit/s");
     }
 }

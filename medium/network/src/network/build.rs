@@ -8,7 +8,6 @@ use pacelab_air_config::{
 };
 use pacelab_engine::{Air, AirConfig, EventQueue, Ns, Stream};
 
-use super::pings::Pinger;
 use super::task::{HostDelays, Task};
 use super::{Drops, Network, radio_edges, wired_edges};
 use crate::airlog::Links;
@@ -18,6 +17,7 @@ use crate::flow::{Endpoints, Flow};
 use crate::hook::{Hook, HookDriver, Place};
 use crate::ids::{Id, IdVec, NodeId, StationId, WireId};
 use crate::packet::Pool;
+use crate::ping::Pinger;
 use crate::qdisc::{self, Interface};
 use crate::routes::Routes;
 use crate::tcp::congestion::{self, CongestionControl, Few};

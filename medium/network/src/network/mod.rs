@@ -24,10 +24,10 @@ use crate::flow::{Endpoints, Flow};
 use crate::hook::{HookDriver, Place};
 use crate::ids::{FlowId, HookId, IdVec, NodeId, PacketId, StationId, WireId};
 use crate::packet::Pool;
+use crate::ping::Pinger;
 use crate::qdisc::Interface;
 use crate::routes::Routes;
 use crate::wire::Wire;
-use pings::Pinger;
 use task::{HostDelays, InLinkLayer, Task};
 
 /// Called with the completed fraction of the run. `Break` ends the run early.

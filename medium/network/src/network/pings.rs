@@ -12,30 +12,6 @@ use crate::packet::{Body, Packet};
 /// IP, ICMP, and the 56 octets that `ping` sends.
 const ECHO_BYTES: u32 = 84;
 
-/// The pings of one pair of nodes since the end of the warm-up.
-pub(super) struct Pinger {
-    pub src: NodeId,
-    pub dst: NodeId,
-    number: u32,
-    /// Requests before this one do not count.
-    first: u32,
-    pub sent: u64,
-    pub rtts_ns: Vec<Ns>,
-}
-
-impl Pinger {
-    pub fn new(src: NodeId, dst: NodeId) -> Self {
-        Pinger { src, dst, number: 0, first: 0, sent: 0, rtts_ns: Vec::new() }
-    }
-
-    /// Forgets what was measured, and the answers to requests that are under way.
-    pub fn reset(&mut self) {
-        self.first = self.number;
-        self.sent = 0;
-        self.rtts_ns.clear();
-    }
-}
-
 impl Network {
     /// Plans the first request of each pair. They are spread over the first interval.
     pub(super) fn schedule_pings(&mut self) {
@@ -49,6 +25,9 @@ impl Network {
     /// Sends the next request of a pair.
     pub(super) fn send_ping(&mut self, pair: u32) {
         let (Some(interval_ns), now) = (self.ping_interval_ns(), self.now) else { return };
+        if now >= ns_from_s(self.config.duration_s) {
+            return; // the end of the run is not in the measured interval
+        }
         let pinger = &mut self.pings[pair as usize];
         let (src, dst, number) = (pinger.src, pinger.dst, pinger.number);
         pinger.number += 1;

@@ -5,10 +5,10 @@ use pacelab_engine::Ns;
 use serde_json::{Value, json};
 
 use super::Network;
-use super::pings::Pinger;
 use crate::airlog::AirLog;
 use crate::flow::{Endpoints, FlowMeter};
 use crate::ids::{FlowId, Id, NodeId};
+use crate::ping::Pinger;
 use crate::qdisc::Interface;
 use crate::tcp::sender::Sender;
 use crate::voice::{Counts, Playout};

@@ -109,10 +109,13 @@ def hand_in_finder(submissions: Sequence[Submission], students: Sequence[Student
     """
     exact = {submission.student: submission for submission in submissions}
     by_name: dict[str, list[Submission]] = {}
-    for submission in submissions:
+    claimed = [[students[place] for place in claimed_by(submission, students)] for submission in submissions]
+    having = [student for owners in claimed for student in owners]
+    for submission, owners in zip(submissions, claimed, strict=True):
         names = {submission.student, submission.name}
-        for place in claimed_by(submission, students):
-            student = students[place]
+        pairs = {student.pair for student in owners} - {""}
+        partners = [student for student in students if student.pair in pairs and student not in having]
+        for student in (*owners, *partners):
             names |= {student.student, student.id, student.group, *(value for _, value in student.ids)}
         for name in {casefolded(name.strip()) for name in names} - {""}:
             by_name.setdefault(name, []).append(submission)

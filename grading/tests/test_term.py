@@ -24,6 +24,7 @@ from pacelab_grading.records.summary import summary
 from pacelab_grading.records.term import days_left, graded_assignments, later_than, term_csv, term_html, term_table
 from pacelab_grading.rubric.verdict import Result, Verdict
 
+KEY = "0123456789abcdef" * 4
 DUE = {"assignment1": "2026-10-01T23:59", "assignment2": "2026-10-15T23:59", "assignment3": "2026-11-01T23:59"}
 
 
@@ -206,7 +207,7 @@ def test_a_term_from_the_command_line(in_tmp: Path, capsys: pytest.CaptureFixtur
 
     def grade(number: int, *more: str) -> int:
         command = ["grade", f"hw{number}", "--assignment", str(number), "--roster", "roster.csv", "--term", "fall"]
-        due = ["--due", "2026-10-01T23:59+00:00", "--free-late-days", "2", "--key", "k" * 16, "--weak-walls"]
+        due = ["--due", "2026-10-01T23:59+00:00", "--free-late-days", "2", "--key", KEY, "--weak-walls"]
         return main([*command, *due, *more])
 
     for number in (1, 2):
@@ -264,6 +265,6 @@ def test_a_corrupt_table_stops_the_run_before_the_first_grade(
     Path("open.csv").write_text('student,id\nann,1\n"zoe,2\nbob,3\n')
     Path("open2.csv").write_text("student,id\nSmith, Jane,2\n")
     Path("ann.py").write_text(find_assignment(1).template)
-    assert main(["grade", "ann.py", "--assignment", "1", "--key", "k" * 16, "--weak-walls", *more]) == 2
+    assert main(["grade", "ann.py", "--assignment", "1", "--key", KEY, "--weak-walls", *more]) == 2
     assert says in capsys.readouterr().err
     assert not Path("grades").exists()

@@ -237,6 +237,16 @@ def test_a_term_from_the_command_line(in_tmp: Path, capsys: pytest.CaptureFixtur
     assert rows["cem"]["assignment2"] == "0 (missing)"
 
 
+@pytest.mark.usefixtures("engine", "one_judge_process")
+def test_all_assignments_of_a_term_have_one_key(in_tmp: Path) -> None:
+    for number in (1, 2):
+        (in_tmp / f"ann{number}.py").write_text("def broken(:\n")
+        command = ["grade", f"ann{number}.py", "--assignment", str(number), "--term", "fall", "--weak-walls"]
+        assert main(command) == UNREADABLE
+    assert [path.name for path in sorted(in_tmp.rglob("*.key"))] == ["pacelab-grading.key"]
+    assert (in_tmp / "fall" / "pacelab-grading.key").is_file()
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [

@@ -652,6 +652,14 @@ def test_a_correction_names_the_student_in_any_known_way(called: str) -> None:
     assert all("adjusted by the instructor: 80 points, not 10: r" in row.remarks for row in rows[:2])
 
 
+def test_a_correction_for_a_student_without_a_hand_in_is_refused() -> None:
+    students = [Student(student="Ann"), Student(student="Ray, Bo", ids=(("email", "bo@x.org"),))]
+    for called in ("ray, bo", "bo@x.org"):
+        found = [Adjustment(student=called, check="", points=80, reason="r", place="here")]
+        with pytest.raises(ConfigError, match=f"here: '{called}' has no hand-in; to give points, add a file"):
+            checked(found, [Submission(student="Ann", source="")], students, find_assignment(3))
+
+
 def test_a_correction_that_may_mean_two_hand_ins_is_refused() -> None:
     students = [Student(student="Ann Lee", ids=(("canvas", str(number)),)) for number in (12, 14)]
     made = [

@@ -19,7 +19,7 @@ from pacelab_grading.grade.batch import grade_all, other_assignments
 from pacelab_grading.grade.messages import print_notes
 from pacelab_grading.judging.process import BatchSettings, JudgeProcess
 from pacelab_grading.receive.submission import Submission
-from pacelab_grading.records.adjust import adjusted, checked, read_adjustments
+from pacelab_grading.records.adjust import Adjustment, adjusted, checked, read_adjustments
 from pacelab_grading.records.gradebook import (
     FROM_EARLIER_RUN,
     Row,
@@ -632,6 +632,45 @@ def test_corrections_change_points_and_give_their_reason(tmp_path: Path) -> None
     assert (bob.points, bob.results[0].earned) == (30, 30)
     assert bob.problems[0] == "adjusted by the instructor: a 30 points, not 10: unclear text"
     assert cem == verdict("Cem", 1)
+
+
+@pytest.mark.parametrize(
+    "called", ["leeann", "Lee, Ann", "LEE, ANN", "s12", "12", "ann@x.org", "team 1", "13", "Ray, Bo"]
+)
+def test_a_correction_names_the_student_in_any_known_way(called: str) -> None:
+    """It applies to the hand-in, and so to both students of the pair."""
+    students = [
+        Student(student="Lee, Ann", group="team 1", ids=(("canvas", "12"), ("sis", "s12"), ("email", "ann@x.org"))),
+        Student(student="Ray, Bo", group="team 1", ids=(("canvas", "13"),)),
+        Student(student="Lee, Ann", ids=(("canvas", "14"),)),
+    ]
+    made = [Submission(student="leeann", name="leeann", source="", platform="canvas", identity="12")]
+    found = [Adjustment(student=called, check="", points=80, reason="r", place="here")]
+    (item,) = checked(found, made, students, find_assignment(3))
+    rows = gradebook(adjusted([verdict("leeann", 10)], [item]), made, students, LateRule())
+    assert [(row.score, row.status) for row in rows] == [(80, "graded"), (80, "graded"), (0, "missing")]
+    assert all("adjusted by the instructor: 80 points, not 10: r" in row.remarks for row in rows[:2])
+
+
+def test_a_correction_for_a_student_without_a_hand_in_is_refused() -> None:
+    students = [Student(student="Ann"), Student(student="Ray, Bo", ids=(("email", "bo@x.org"),))]
+    for called in ("ray, bo", "bo@x.org"):
+        found = [Adjustment(student=called, check="", points=80, reason="r", place="here")]
+        with pytest.raises(ConfigError, match=f"here: '{called}' has no hand-in; to give points, add a file"):
+            checked(found, [Submission(student="Ann", source="")], students, find_assignment(3))
+
+
+def test_a_correction_that_may_mean_two_hand_ins_is_refused() -> None:
+    students = [Student(student="Ann Lee", ids=(("canvas", str(number)),)) for number in (12, 14)]
+    made = [
+        Submission(student=f"leeann ({number})", name="leeann", source="", platform="canvas", identity=str(number))
+        for number in (12, 14)
+    ]
+    found = [Adjustment(student="Ann Lee", check="", points=80, reason="r", place="here")]
+    with pytest.raises(ConfigError, match=r"here: 'Ann Lee' may mean 'leeann \(12\)', 'leeann \(14\)'; give one of"):
+        checked(found, made, students, find_assignment(3))
+    (item,) = checked([replace(found[0], student="14")], made, students, find_assignment(3))
+    assert item.student == "leeann (14)"
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,8 @@ def receive(options: GradeOptions, assignment: Assignment) -> Received:
         options.gradescope is None or count == 1, f"--gradescope takes one submission, and there are {count}; name one"
     )
     adjustments = checked(adjustments, collected.submissions, students, assignment)
-    key = grading_key(options.key, [*([] if options.roster is None else [options.roster.parent]), options.out])
+    folders = (None if options.roster is None else options.roster.parent, options.term, options.out)
+    key = grading_key(options.key, [folder for folder in folders if folder is not None])
     if options.adjust is not None:
         write_file(options.out / ADJUST, options.adjust.read_bytes())
     if corrections is not None:

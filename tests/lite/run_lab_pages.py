@@ -7,6 +7,7 @@ survives a reload, and `pacelab check` accepts the downloaded notebook. The bar 
 from __future__ import annotations
 
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -98,21 +99,25 @@ def do(work: Work) -> None:
             work.moves = move(work.locate(cell.id))
 
 
+SHOWN = """([cell, before]) => {
+  const figure = [...cell.querySelectorAll("pacelab-figure[data-drawn]")].find((each) => each.checkVisibility());
+  const label = figure?.ariaLabel ?? null;
+  return label === before ? null : label;
+}"""
+"""What the figure of a cell shows, when it shows something else than before."""
+
+
 def move(cell: Any) -> list[str]:
     """Move the first slider by its keys; what the figure shows after each move."""
+    page, handle = cell.page, cell.element_handle()
     slider = cell.locator("input[type=range]").first
     slider.scroll_into_view_if_needed()
-    figure = cell.locator("pacelab-figure[data-drawn]:visible").first
-    figure.wait_for(timeout=LONGEST_MS)
-    shown = [figure.get_attribute("aria-label")]
-    key = "ArrowRight" if slider.input_value() < slider.get_attribute("max") else "ArrowLeft"
+    shown: list[str] = [page.wait_for_function(SHOWN, arg=[handle, None]).json_value()]
+    forward = int(slider.input_value()) < int(slider.get_attribute("max"))
     for number in range(MOVES):
-        if number == MOVES // 2:  # the other way, so that the slider does not come to its end
-            key = {"ArrowRight": "ArrowLeft", "ArrowLeft": "ArrowRight"}[key]
-        slider.press(key)
-        other = f"pacelab-figure:visible:not([aria-label={json.dumps(shown[-1])}])"
-        cell.locator(other).first.wait_for(timeout=LONGEST_MS)
-        shown.append(cell.locator("pacelab-figure:visible").first.get_attribute("aria-label"))
+        # After half of the moves the other way, so that the slider does not come to its end.
+        slider.press("ArrowRight" if forward == (number < MOVES // 2) else "ArrowLeft")
+        shown.append(page.wait_for_function(SHOWN, arg=[handle, shown[-1]]).json_value())
     return shown
 
 
@@ -136,8 +141,8 @@ def test_every_cell_runs_in_the_page(work: Work) -> None:
 
 
 def test_a_wrong_solution_is_explained(work: Work) -> None:
-    assert "CheckFailed" in work.wrong
-    assert "got 0" in work.wrong
+    assert re.search(rf"CheckFailed.*: ✗ {work.lab[:4]}\.\w+: ", work.wrong)
+    assert "got float 0.0" in work.wrong
 
 
 def test_a_prediction_is_measured(work: Work) -> None:
@@ -146,9 +151,10 @@ def test_a_prediction_is_measured(work: Work) -> None:
 
 
 def test_each_move_of_a_slider_draws(work: Work) -> None:
+    """There and back: the last figure is the first one again."""
     assert len(work.moves) == MOVES + 1
-    assert all(before != after for before, after in zip(work.moves, work.moves[1:], strict=False))
-    assert work.moves[2] == work.moves[0] or work.moves[4] == work.moves[0]
+    assert len(set(work.moves)) >= 2
+    assert work.moves[-1] == work.moves[0]
 
 
 def test_no_request_leaves_the_host(work: Work) -> None:

@@ -336,8 +336,8 @@ BAD_FILES = [
     ),
     (
         "setdest: walk.txt\n  bonnmotion: walk.txt",
-        "net.yaml:12: mobility: must have exactly one of waypoints, setdest, bonnmotion, sumo-fcd, ns-3, "
-        "mininet-wifi, random-waypoint,",
+        "net.yaml:12: mobility: must have exactly one of waypoints, setdest, bonnmotion, sumo-fcd, ns-3, mininet-wifi, "
+        "random-waypoint,",
     ),
     (
         "setdest: ../walk.txt",

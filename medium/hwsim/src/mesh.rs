@@ -307,8 +307,14 @@ mod tests {
     const B: Mac = [2, 0, 0, 0, 1, 0];
 
     fn mesh(model: Model) -> Mesh {
-        let settings =
-            PacelabSettings { preset: Preset::Sinr, phy: None, rts_threshold_bytes: None, ranges_m: None, seed: 1 };
+        let settings = PacelabSettings {
+            preset: Preset::Sinr,
+            phy: None,
+            rts_threshold_bytes: None,
+            ranges_m: None,
+            seed: 1,
+            pcap: None,
+        };
         Mesh::new(&Config { interfaces: vec![A, B], mediums: vec![0, 0], model, fading_db: 3.0, settings })
     }
 

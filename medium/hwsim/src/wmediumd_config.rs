@@ -32,7 +32,7 @@ const GROUPS: [(&str, &str); 3] = [
         "type band links default_prob positions directions tx_powers isnodeaps fading_coefficient noise_threshold \
          model_name path_loss_exp xg sL nFLOORS lF LF pL",
     ),
-    ("pacelab", "preset phy rts_threshold decode_m sense_m seed"),
+    ("pacelab", "preset phy rts_threshold decode_m sense_m seed pcap"),
 ];
 /// Time between two moves of `directions`: MOVE_INTERVAL of both wmediumds.
 pub const MOVE_INTERVAL_S: u64 = 3;
@@ -130,6 +130,8 @@ pub struct PacelabSettings {
     pub ranges_m: Option<(f64, f64)>,
     /// Seed of all backoffs.
     pub seed: u64,
+    /// File for a capture.
+    pub pcap: Option<String>,
 }
 
 impl Config {
@@ -361,6 +363,10 @@ fn pacelab_settings(file: &Value) -> Result<PacelabSettings, String> {
         let found = if name == "802.11bg" { Some(PhyKind::Bg) } else { named(name).filter(|&phy| phy != PhyKind::N) };
         found.ok_or_else(|| format!("pacelab.phy: {name:?}: must be 802.11a, 802.11b, 802.11g or 802.11bg"))
     });
+    let pcap = file.at("pacelab.pcap").map(|value| {
+        let name = value.text().filter(|name| !name.is_empty());
+        name.map(String::from).ok_or_else(|| format!("pacelab.pcap: {value}: must be the name of a file"))
+    });
     let ranges_m = match (number("decode_m"), number("sense_m")) {
         (None, None) => None,
         (Some(decode), Some(sense)) if decode > 0.0 && sense >= decode => Some((decode, sense)),
@@ -372,6 +378,7 @@ fn pacelab_settings(file: &Value) -> Result<PacelabSettings, String> {
         rts_threshold_bytes: number("rts_threshold").map(|bytes| bytes.clamp(0.0, f64::from(u32::MAX)) as u32),
         ranges_m,
         seed: number("seed").map_or(1, |seed| seed as u64),
+        pcap: pcap.transpose()?,
     })
 }
 
@@ -426,7 +433,14 @@ model:
         assert_eq!(law, Law::LogDistance { exponent: 4.0, xg_db: 0.0 });
         assert_eq!(
             config.settings,
-            PacelabSettings { preset: Preset::Sinr, phy: None, rts_threshold_bytes: None, ranges_m: None, seed: 1 }
+            PacelabSettings {
+                preset: Preset::Sinr,
+                phy: None,
+                rts_threshold_bytes: None,
+                ranges_m: None,
+                seed: 1,
+                pcap: None
+            }
         );
     }
 
@@ -455,7 +469,8 @@ model:
         let text = r#"ifaces: { ids = ["02:00:00:00:00:00", "02:00:00:00:01:00", "02:00:00:00:02:00"];
                                 medium_array = ((0, 2)); };
                       model: { type = "snr"; links = ((0, 1, 20)); };
-                      pacelab: { preset = "ns2"; phy = "802.11b"; decode_m = 250; sense_m = 550.0; rts_threshold = 0; seed = 7; };"#;
+                      pacelab: { preset = "ns2"; phy = "802.11b"; decode_m = 250; sense_m = 550.0; rts_threshold = 0; seed = 7;
+                                 pcap = "/tmp/air.pcapng"; };"#;
         let config = Config::read(text, None).unwrap();
         assert_eq!(config.mediums, [1, 0, 1]);
         assert_eq!(config.model, Model::Snr(vec![(0, 1, 20.0)]));
@@ -465,6 +480,7 @@ model:
             rts_threshold_bytes: Some(0),
             ranges_m: Some((250.0, 550.0)),
             seed: 7,
+            pcap: Some("/tmp/air.pcapng".to_owned()),
         };
         assert_eq!(config.settings, settings);
     }

@@ -7,11 +7,15 @@ import os
 import platform
 import sys
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 
 from pacelab.engine import REMEDY, load_engine
 from pacelab.errors import HostError
 from pacelab.running.workers import usable_cores
 from pacelab_pacer import native
+
+GROUP = "pacelab.doctor"
+"""Entry points of products with rows of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +35,7 @@ def examine() -> list[Feature]:
     return [
         _python(),
         _engine(),
-        _package("figures", "matplotlib", required=True),
+        _package("figure files", "matplotlib", required=False),
         _package("tables", "rich", required=True),
         _workers(),
         _algorithms(),
@@ -41,7 +45,16 @@ def examine() -> list[Feature]:
         _uml(),
         _mininet(),
         _mininet_wifi(),
+        _wmediumd(),
+        *_products(),
     ]
+
+
+def _products() -> list[Feature]:
+    """What installed products need. Each offers a function that returns rows: name, present, detail, remedy."""
+    offered = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    rows = [row for point in offered for row in point.load()()]
+    return [Feature(name=name, present=present, detail=detail, remedy=remedy) for name, present, detail, remedy in rows]
 
 
 def _algorithms() -> Feature:
@@ -110,6 +123,19 @@ def _mininet_wifi() -> Feature:
 
     remedy = mininet_wifi()
     return Feature(name=name, present=remedy is None, detail=detail, remedy=remedy or "")
+
+
+def _wmediumd() -> Feature:
+    name, remedy = "wmediumd", "docs/mininet-wifi.md installs PaceLab's under this name"
+    if sys.platform != "linux":
+        return Feature(name=name, present=False, detail="it needs Linux", remedy=remedy)
+    from pacelab.emulation.wmediumd import describe_running, is_pacelabs, on_roots_path
+
+    found = on_roots_path()
+    ours = found is not None and is_pacelabs(found)
+    what = "no wmediumd in root's PATH" if found is None else f"{found}, {'PaceLab' if ours else 'not PaceLab'}'s"
+    detail = "; ".join([what, *describe_running()])
+    return Feature(name=name, present=ours, detail=detail, remedy="" if ours else remedy)
 
 
 def _python() -> Feature:

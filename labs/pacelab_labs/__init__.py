@@ -13,7 +13,7 @@ ipywidgets is imported when a control is first shown (`make notebooks` installs 
 
 from __future__ import annotations
 
-from pacelab_labs.air import air, fates, link_ranges, link_roles, pairs_picture
+from pacelab_labs.air import air, fates, link_ranges, link_roles, network_map, pairs_picture
 from pacelab_labs.capstone import enter, leaderboard, networks, score
 from pacelab_labs.check import check, for_credit, hint
 from pacelab_labs.earlier import pacer_of_lab4
@@ -49,6 +49,7 @@ __all__ = [
     "leaderboard",
     "link_ranges",
     "link_roles",
+    "network_map",
     "networks",
     "on_real_hosts",
     "pacer_of_lab4",

@@ -78,11 +78,15 @@ LAB5 = {
             Case(
                 arguments={"mos": 3.5, **_STEP},
                 expected=100.0,
-                source="at most Q_poor, 3.6: halve it, as Algorithm 1 prints",
-                mistakes={180.0: "that is the other reading, with Q_choke; here Algorithm 1 as it is printed."},
+                source="at most Q_poor, 3.6: halve it, as in Algorithm 1",
+                mistakes={180.0: "that is the other reading, with Q_choke; Algorithm 1 does not use Q_choke."},
             ),
             Case(arguments={"mos": 3.9, **_STEP}, expected=206.0, source="Q_good itself is not above Q_good: 3 % more"),
-            Case(arguments={"mos": 3.7, **_STEP}, expected=206.0, source="from Q_fair on: 3 % more"),
+            Case(
+                arguments={"mos": 3.7, **_STEP},
+                expected=206.0,
+                source="from Q_fair on: 3 % more (the paper's interval: 10 % less)",
+            ),
             Case(arguments={"mos": 3.6, **_STEP}, expected=100.0, source="Q_poor itself is not above Q_poor: halve it"),
         ),
     ),

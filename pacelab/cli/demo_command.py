@@ -107,7 +107,9 @@ def _export_editor(editor: EditorSession, path: Path) -> None:
 def _export(chosen: Demo, path: Path) -> None:
     if path.suffix.lower() == ".gif":
         from pacelab.demo.animation import export_gif
+        from pacelab.figures.figures import require_matplotlib
 
+        require_matplotlib()
         export_gif(chosen, path)
         log(f"wrote {path}, an animation for slides")
     elif path.suffix.lower() in (".html", ".htm"):

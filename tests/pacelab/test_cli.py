@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from pacelab.cli.main import COMMANDS, HIDDEN, OTHERS, SECTIONS, load_command, main
+from pacelab.doctor import examine
 
 # Bad input: one line on stderr that names the value and what is allowed, the right exit code, nothing written.
 
@@ -511,6 +512,26 @@ def test_doctor_lists_features(engine: None, capsys: pytest.CaptureFixture[str])
         feature = features[f"back end {name}"]
         assert feature["present"] is not bool(feature["remedy"])
         assert feature["present"] is not feature["detail"].startswith(("no ", "it needs"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="wmediumd needs Linux")
+@pytest.mark.parametrize(
+    ("version", "present", "detail"),
+    [
+        ("wmediumd v0.5 - a wireless medium simulator (PaceLab mediumd 0.1.0)", True, "PaceLab's"),
+        ("wmediumd v0.3.2 - a wireless medium simulator", False, "not PaceLab's"),
+    ],
+)
+def test_doctor_says_which_wmediumd_root_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, present: bool, detail: str
+) -> None:
+    program = tmp_path / "wmediumd"
+    program.write_text(f"#!/bin/sh\necho '{version}'\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("pacelab.emulation.wmediumd.SAFE_PATH", str(tmp_path))
+    feature = next(feature for feature in examine() if feature.name == "wmediumd")
+    assert (feature.present, bool(feature.remedy)) == (present, not present)
+    assert feature.detail.split("; ")[0] == f"{program}, {detail}"
 
 
 def test_tables_print_on_an_ascii_terminal() -> None:

@@ -106,6 +106,8 @@ class Choice:
     values: Mapping[str, Any]
     unit: str = ""
     """The unit of the names in messages, with a space in front."""
+    unitless: tuple[str, ...] = ()
+    """The names that have no unit."""
 
     @classmethod
     def of(cls, *names: str) -> Choice:
@@ -114,7 +116,8 @@ class Choice:
 
     @property
     def allowed(self) -> str:
-        return f"{'one of ' if len(self.values) > 1 else ''}{', '.join(self.values)}{self.unit}"
+        names = [name for name in self.values if name not in self.unitless]
+        return ", or ".join((f"{'one of ' if len(names) > 1 else ''}{', '.join(names)}{self.unit}", *self.unitless))
 
     def parse(self, text: str) -> Any:
         if text not in self.values:

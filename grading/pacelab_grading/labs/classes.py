@@ -339,7 +339,7 @@ def _it_paces(context: CheckContext) -> None:
             direction=direction,
             window_pkts=64,
             duration_s=10,
-            seed=context.seed(f"paces {direction}"),
+            seed=context.seed(f"5 hops {direction}"),
         )
         asked = Asked(context)
         context.step(f"simulate 5 hops {direction}, 10 s")

@@ -19,7 +19,7 @@
 # %%
 import math
 
-from pacelab import Experiment, compare, lab, load_topology, plot_topology, run
+from pacelab import Experiment, compare, lab, load_topology, run
 
 lab.back_ends()
 
@@ -35,8 +35,8 @@ lab.back_ends()
 
 # %%
 chain = load_topology("chain", hops=4)
-lab.picture(
-    plot_topology(chain),
+lab.network_map(
+    chain,
     "Five nodes 200 m apart in a line, the last one a gateway; one flow, n0 to host.",
 )
 

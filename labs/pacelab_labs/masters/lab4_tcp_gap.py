@@ -12,7 +12,7 @@
 # Cell*. Then run your cell.
 
 # %%
-from pacelab import Experiment, Pacer, compare, lab, load_topology, plot_topology, run, run_pacer
+from pacelab import Experiment, Pacer, compare, lab, load_topology, run, run_pacer
 
 GAP = {"window_pkts": 64, "duration_s": 60}
 lab.back_ends()
@@ -247,9 +247,7 @@ lab.check("lab4.lose", losing_chain)
 
 # %%
 parallel = load_topology("parallel", direction="mixed")
-lab.picture(
-    plot_topology(parallel), "Two chains of wireless nodes meet in one gateway; one flow in, one flow out."
-)
+lab.network_map(parallel, "Two chains of wireless nodes meet in one gateway; one flow in, one flow out.")
 
 # %% [markdown]
 # Flows into the mesh win. Their large data frames start at the gateway, which senses all its neighbours. FTP 2's data

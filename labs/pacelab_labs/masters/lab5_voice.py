@@ -11,7 +11,7 @@
 # Cell*. Then run your cell.
 
 # %%
-from pacelab import Experiment, lab, load_topology, plot_topology, run
+from pacelab import Experiment, lab, load_topology, run
 
 
 def string(voice, tcp, hops=4, **more):
@@ -59,8 +59,8 @@ lab.curves(delays, lines, xlabel="network delay (ms)", ylabel="MOS")
 # away.
 
 # %%
-lab.picture(
-    plot_topology(load_topology("string", hops=4, voice=1, tcp=1)),
+lab.network_map(
+    load_topology("string", hops=4, voice=1, tcp=1),
     "A gateway and four wireless hops in a line.",
 )
 
@@ -192,9 +192,9 @@ lab.check("lab5.pace", pace_kbps)
 # rate step by step while the calls are good, and lowers the rate when they are not.
 #
 # ### Exercise: one step of the bandwidth controller
-# Algorithm 1 as printed: if MOS is above Q_good = 3.9, raise the rate by 5 %. From Q_fair = 3.7 on, raise it by 3 %.
-# Above Q_poor = 3.6, lower it by 10 %. Otherwise lower it by 50 %. (The paper also lists Q_choke = 3.3, but its
-# algorithm never uses this value.)
+# Algorithm 1: if MOS is above Q_good = 3.9, raise the rate by 5 %. From Q_fair = 3.7 on, raise it by 3 %. Above
+# Q_poor = 3.6, lower it by 10 %. At 3.6 or below, lower it by 50 %. (The paper's intervals lower the rate at exactly
+# 3.7. PaceLab raises it there: this is our choice. The paper also lists Q_choke = 3.3, which its algorithm never uses.)
 
 
 # %%

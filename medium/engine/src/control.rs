@@ -76,6 +76,14 @@ impl Air {
         self.reschedule(id);
     }
 
+    /// Makes these stations monitors, and no others: each data frame for another station that a monitor decodes is an
+    /// event.
+    pub fn set_monitors(&mut self, monitors: Vec<StationId>) {
+        // The fast path for frames that a station overhears reports nothing.
+        self.overhears &= monitors.is_empty();
+        self.monitors = monitors;
+    }
+
     /// Rate in bit/s of the present attempt of a packet, and whether its data frame was sent before. None if the packet is
     /// not in service at the station, as a broadcast that is over.
     pub fn attempt(&self, id: StationId, packet: PacketId) -> Option<(u32, bool)> {
@@ -138,6 +146,7 @@ impl Air {
 /// End of the first data frame for the station that it may decode.
 fn reception(id: &Station) -> Option<Ns> {
     let arrivals = id.lock.iter().map(|lock| &lock.arrival).chain(id.pending.iter());
-    let data = arrivals.filter(|arrival| arrival.header.kind == Kind::Data && arrival.addressed);
+    let delivers = |kind| matches!(kind, Kind::Data | Kind::Aggregate | Kind::BlockAckRequest);
+    let data = arrivals.filter(|arrival| delivers(arrival.header.kind) && arrival.addressed);
     data.map(|arrival| arrival.end()).min()
 }

@@ -34,6 +34,8 @@ const GROUPS: [(&str, &str); 3] = [
     ),
     ("pacelab", "preset phy rts_threshold decode_m sense_m seed"),
 ];
+/// Time between two moves of `directions`: MOVE_INTERVAL of both wmediumds.
+pub const MOVE_INTERVAL_S: u64 = 3;
 /// Most interfaces.
 const MOST_INTERFACES: usize = 1000;
 
@@ -59,6 +61,8 @@ pub enum Model {
     PathLoss {
         /// In m, of each interface.
         positions_m: Vec<[f64; 3]>,
+        /// Of each interface, x and y in m for every `MOVE_INTERVAL_S`. Empty: interfaces do not move by themselves.
+        steps_m: Vec<[f64; 2]>,
         /// In dBm, of each interface.
         tx_powers_dbm: Vec<f64>,
         /// Interfaces of access points: links with one use its transmit power both ways.
@@ -265,9 +269,12 @@ fn links(file: &Value, key: &str, count: usize) -> Result<Vec<(usize, usize, f64
 }
 
 fn path_loss(file: &Value, count: usize) -> Result<Model, String> {
-    if file.at("model.directions").is_some() {
-        return Err("model.directions: not supported; move interfaces through the socket (-s)".to_owned());
-    }
+    let steps = of_all(file, "model.directions", count)?;
+    let steps = steps.map(|rows| {
+        let step = |row: &Value| <[f64; 2]>::try_from(numbers(row)?).ok();
+        rows.iter().map(step).collect::<Option<Vec<_>>>().ok_or("model.directions: must be (x, y) for each interface")
+    });
+    let steps_m = steps.transpose()?.unwrap_or_default();
     let rows = of_all(file, "model.positions", count)?.ok_or("model.positions: missing; type path_loss needs it")?;
     let positions_m = rows
         .iter()
@@ -285,6 +292,7 @@ fn path_loss(file: &Value, count: usize) -> Result<Model, String> {
         .unwrap_or(vec![false; count]);
     Ok(Model::PathLoss {
         positions_m,
+        steps_m,
         tx_powers_dbm: tx_powers_dbm.ok_or("model.tx_powers: must be numbers in dBm")?,
         access_points,
         noise_dbm: number_or(file, "model.noise_threshold", NOISE_DBM)?,
@@ -350,7 +358,7 @@ fn pacelab_settings(file: &Value) -> Result<PacelabSettings, String> {
     let preset = named(preset).ok_or_else(|| format!("pacelab.preset: {preset:?}: must be ns2, standard or sinr"))?;
     let phy = file.at("pacelab.phy").map(|value| value.text().unwrap_or_default());
     let phy = phy.map(|name| {
-        let found = if name == "802.11bg" { Some(PhyKind::Bg) } else { named(name) };
+        let found = if name == "802.11bg" { Some(PhyKind::Bg) } else { named(name).filter(|&phy| phy != PhyKind::N) };
         found.ok_or_else(|| format!("pacelab.phy: {name:?}: must be 802.11a, 802.11b, 802.11g or 802.11bg"))
     });
     let ranges_m = match (number("decode_m"), number("sense_m")) {
@@ -375,6 +383,7 @@ fn named<'a, T: Deserialize<'a>>(name: &'a str) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mesh::Mesh;
 
     /// The file of an unmodified Mininet-WiFi in interference mode.
     const INTERFERENCE: &str = r#"ifaces:
@@ -407,7 +416,7 @@ model:
         assert_eq!(config.interfaces, [[2, 0, 0, 0, 0, 0], [2, 0, 0, 0, 1, 0]]);
         assert_eq!(config.mediums, [0, 0]);
         assert_eq!(config.fading_db, 0.0);
-        let Model::PathLoss { positions_m, tx_powers_dbm, access_points, noise_dbm, law } = config.model else {
+        let Model::PathLoss { positions_m, tx_powers_dbm, access_points, noise_dbm, law, .. } = config.model else {
             panic!("not path_loss")
         };
         assert_eq!(positions_m[1], [50.0, 10.0, 0.0]);
@@ -428,6 +437,17 @@ model:
         assert_eq!(positions_m, [[-50.0, 0.0, 0.0], [50.0, 10.0, 0.0]]);
         let text = INTERFERENCE.replace("(10.0, 10.0, 0.0)", "(10.0)");
         assert!(Config::read(&text, None).unwrap_err().starts_with("model.positions: must be (x, y, z) or (x, y)"));
+    }
+
+    #[test]
+    fn interfaces_move_in_their_directions() {
+        let text = INTERFERENCE.replace("xg = 0.0;", "xg = 0.0; directions = ((0.0, 1.5), (-10, 0));");
+        let mut mesh = Mesh::new(&Config::read(&text, None).unwrap());
+        assert!(mesh.moves());
+        (0..2).for_each(|_| mesh.step());
+        let places: Vec<[f64; 3]> = mesh.interfaces().iter().flatten().map(|interface| interface.position_m).collect();
+        assert_eq!(places, [[10.0, 13.0, 0.0], [30.0, 10.0, 0.0]]);
+        assert!(!Mesh::new(&Config::read(INTERFERENCE, None).unwrap()).moves());
     }
 
     #[test]
@@ -497,7 +517,9 @@ model:
         assert!(wrong("model_name = \"log_distance\";", "").starts_with("model.model_name: nothing: must be"));
         assert!(wrong("02:00:00:00:01:00", "02:00:00:00:+1:00").contains("+1"));
         assert!(wrong("-91;", "\"x\";").starts_with("model.noise_threshold: \"x\": must be a number"));
-        assert!(wrong("xg = 0.0;", "xg = 0.0; directions = ((1.0, 0.0), (0.0, 0.0));").starts_with("model.directions"));
+        let directions = |rows: &str| wrong("xg = 0.0;", &format!("xg = 0.0; directions = ({rows});"));
+        assert!(directions("(1.0, 0.0)").starts_with("model.directions: must be a list of 2, one value for each"));
+        assert!(directions("(1.0, 0.0), (1.0)").starts_with("model.directions: must be (x, y) for each interface"));
         assert!(wrong("xg = 0.0;", "xg = 0.0; xg = 1.0;").ends_with("\"xg\" is given twice"));
         for (settings, said) in [
             ("medium_array = 5", "ifaces.medium_array: 5: must be a list"),

@@ -16,6 +16,7 @@ use nix::unistd::getppid;
 use pacelab_engine::Phy;
 use pacelab_hwsim::wmediumd_config::SETTINGS_VARIABLE;
 use pacelab_hwsim::wmediumd_socket::SOCKET_PATH;
+use serde_json::Value;
 
 use crate::air::pump::{Pump, Telemetry, clock_ns};
 use crate::air::{AirCommand, AirHandle, Shared, Work, ring};
@@ -23,11 +24,13 @@ use crate::config::{Config, Mac};
 use crate::frames::carrier::Carrier;
 use crate::frames::ethernet::Ethernet;
 use crate::frames::radio::{Radios, with_null_station};
+use crate::monitors;
 use crate::options::{self, Command, Options, WmediumdCommand};
 use crate::radio_hosts::{RadioHosts, RadioSocket};
 use crate::socket::report::Reporter;
-use crate::socket::wmediumd_server::WmediumdServer;
+use crate::socket::wmediumd_server::{StatusSocket, WmediumdServer};
 use crate::socket::{Server, SocketFile};
+use crate::status;
 use crate::syscalls;
 use crate::tap_hosts::{Tap, TapHosts, TapInfo};
 use crate::wmediumd_network::WmediumdNetwork;
@@ -49,6 +52,7 @@ const OF_ALL: u64 = 128;
 
 /// Why the daemon cannot run: the cause, and a message of one line.
 enum FatalError {
+    NotFound(String),
     Usage(String),
     Host(String),
     Bug(String),
@@ -60,6 +64,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(trouble) => {
             let (code, message) = match trouble {
+                FatalError::NotFound(message) => (1, message),
                 FatalError::Usage(message) => (2, message),
                 FatalError::Host(message) => (3, message),
                 FatalError::Bug(message) => (4, message),
@@ -85,6 +90,7 @@ fn run() -> Result<(), FatalError> {
             WmediumdCommand::Help => print_line(options::WMEDIUMD_USAGE),
             WmediumdCommand::Version => print_line(WMEDIUMD_VERSION),
             WmediumdCommand::Check(config) => read_wmediumd_file(&config).map(|_| ()),
+            WmediumdCommand::Status { json } => print_status(json),
             WmediumdCommand::Run { config, serves, log_level } => serve_as_wmediumd(&config, serves, log_level),
         };
     }
@@ -106,6 +112,18 @@ fn run() -> Result<(), FatalError> {
 fn print_line(line: &str) -> Result<(), FatalError> {
     let _ = writeln!(std::io::stdout(), "{line}"); // nobody may be reading
     Ok(())
+}
+
+/// Prints the status of each wmediumd that runs.
+fn print_status(json: bool) -> Result<(), FatalError> {
+    let found = status::find();
+    if json {
+        return print_line(&Value::from(found).to_string());
+    }
+    if found.is_empty() {
+        return Err(FatalError::NotFound("none is running".into()));
+    }
+    print_line(&found.iter().map(status::describe).collect::<Vec<_>>().join("\n\n"))
 }
 
 fn read_config(path: &Path) -> Result<String, FatalError> {
@@ -208,7 +226,10 @@ fn serve_as_wmediumd(config: &Path, serves: bool, log_level: u8) -> Result<(), F
         .map_err(host)?;
 
     let listener = socket.as_ref().map(|socket| socket.listener.try_clone()).transpose().map_err(host)?;
-    let served = WmediumdServer::new(listener, signals, server_wakeup, mesh, capacity).run(&air);
+    let status =
+        StatusSocket { listener: status::listen().map_err(host)?, file: std::path::absolute(config).map_err(host)? };
+    monitors::watch(air.remote());
+    let served = WmediumdServer::new(listener, status, signals, server_wakeup, mesh, capacity).run(&air);
     let seconds = air.snapshot().map(|snapshot| snapshot.seconds);
     if let Some([valid, degraded, invalid]) = seconds.filter(|&[_, degraded, invalid]| degraded + invalid > 0) {
         eprintln!(
@@ -238,12 +259,12 @@ fn work(
         return Ok((Box::new(move || pump.run()), Vec::new()));
     }
     let created = config.stations.iter().filter_map(|station| {
-        let made = Tap::create(station.tap.as_ref()?, station.mac, config.mtu_bytes);
+        let made = Tap::create(station.tap.as_ref()?, station.mac, config.mtu_bytes, config.queue_at_host);
         Some(made.map_err(|error| format!("station {:?}: {error}", station.name)))
     });
     let (taps, infos) = created.collect::<Result<(Vec<_>, Vec<_>), String>>().map_err(FatalError::Host)?;
     let carrier = Carrier::new(config.air(), Ethernet::new(macs.collect(), config.mtu_bytes));
-    let hosts = TapHosts::new(taps, config.radio.queue_pkts, telemetry);
+    let hosts = TapHosts::new(taps, config.radio.queue_pkts, config.queue_at_host, telemetry);
     let mut pump = Pump::new(carrier, hosts, commands, wakeup).map_err(host)?;
     Ok((Box::new(move || pump.run()), infos))
 }

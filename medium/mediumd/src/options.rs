@@ -56,7 +56,8 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, Str
 }
 
 /// Output of `wmediumd -h`.
-pub const WMEDIUMD_USAGE: &str = "usage: wmediumd [-h] [-V] [-l LEVEL] [-s] [-d] [-x FILE] (-c FILE | --check FILE)";
+pub const WMEDIUMD_USAGE: &str =
+    "usage: wmediumd [-h] [-V] [-l LEVEL] [-s] [-d] [-x FILE] (-c FILE | --check FILE | --status [--json])";
 
 /// wmediumd's log level without `-l`, and its highest level.
 const LOG_LEVEL: u8 = 6;
@@ -73,12 +74,16 @@ pub enum WmediumdCommand {
     },
     /// Read the file and end.
     Check(PathBuf),
+    /// Print the status of the programs that run.
+    Status {
+        json: bool,
+    },
     Help,
     Version,
 }
 
 /// Parses wmediumd's arguments after the program's name like getopt("hVc:l:x:sd"). Also accepts `--help`,
-/// `--version` and `--check FILE`. Options of Copeland's wmediumd are refused with the reason.
+/// `--version`, `--check FILE` and `--status [--json]`. Options of Copeland's wmediumd are refused with the reason.
 ///
 /// # Errors
 /// One line that names the argument.
@@ -92,6 +97,13 @@ pub fn parse_wmediumd(arguments: impl IntoIterator<Item = String>) -> Result<Wme
             "--check" => {
                 let file = arguments.next().ok_or_else(|| format!("--check: needs a value; {WMEDIUMD_USAGE}"))?;
                 return Ok(WmediumdCommand::Check(file.into()));
+            }
+            "--status" => {
+                let json = arguments.next();
+                return match json.as_deref() {
+                    None | Some("--json") => Ok(WmediumdCommand::Status { json: json.is_some() }),
+                    Some(other) => Err(format!("--status: takes only --json, not {other:?}; {WMEDIUMD_USAGE}")),
+                };
             }
             _ => {}
         }
@@ -178,8 +190,13 @@ mod tests {
             (read_wmediumd("--help"), read_wmediumd("--version")),
             (Ok(WmediumdCommand::Help), Ok(WmediumdCommand::Version))
         );
+        assert_eq!(
+            (read_wmediumd("--status"), read_wmediumd("--status --json")),
+            (Ok(WmediumdCommand::Status { json: false }), Ok(WmediumdCommand::Status { json: true }))
+        );
         for (line, reported) in [
             ("", "-c is missing"),
+            ("--status net.cfg", "--status: takes only --json"),
             ("-s -d", "-d: no start without a file"),
             ("-c", "needs a value"),
             ("-z", "no such"),

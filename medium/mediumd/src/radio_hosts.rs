@@ -19,8 +19,10 @@ use pacelab_hwsim::frame::{Head, rate_index};
 use pacelab_hwsim::mesh::Mesh;
 use pacelab_hwsim::message::{Message, Sent};
 
+use crate::air::Monitor;
 use crate::air::pump::{Hosts, Telemetry};
 use crate::config::Mac;
+use crate::frames::associations::{Associations, Transit};
 use crate::frames::carrier::Carrier;
 use crate::frames::radio::{Radios, Tag, carried_out};
 use crate::frames::{CarrierHandler, Delivery, DropCause, Event, TxStatus};
@@ -44,6 +46,7 @@ pub struct RadioHosts {
     hardware: IdVec<StationId, Mac>,
     /// The network of wmediumd's configuration. None: the configuration is mediumd's own.
     network: Option<WmediumdNetwork>,
+    associations: Associations,
     register_at: Ns,
     telemetry: Telemetry,
 }
@@ -56,8 +59,9 @@ impl RadioHosts {
         network: Option<WmediumdNetwork>,
         telemetry: Telemetry,
     ) -> Self {
-        let hardware = macs.into_iter().map(hardware_of).collect();
-        RadioHosts { socket, hardware, network, register_at: REGISTRATION_NS, telemetry }
+        let hardware: IdVec<StationId, Mac> = macs.into_iter().map(hardware_of).collect();
+        let associations = Associations::new(hardware.len());
+        RadioHosts { socket, hardware, network, associations, register_at: REGISTRATION_NS, telemetry }
     }
 
     /// The sending station, by the frame's second address or else by the radio. Learns the radio of the station.
@@ -90,6 +94,7 @@ impl RadioHosts {
             self.finish(StationId(0), now, &tag, 0, TxStatus::Failed);
             return;
         };
+        self.associations.sent(station, &sent.frame, now);
         carrier.set_channel(station, tag.frequency_mhz);
         let changed =
             self.network.as_mut().map(|network| network.heard(station.index(), sent.frequency_mhz, &sent.frame));
@@ -123,6 +128,16 @@ impl RadioHosts {
         carrier.set_links(station, network.leaving(station.index()), network.arriving(station.index()));
     }
 
+    /// Writes to the log what the users of wmediumd have to know.
+    fn report(&mut self, carrier: &Carrier<Radios>, now: Ns) {
+        for (station, reason) in self.associations.failures(now) {
+            let address = carrier.format.address_of(station).unwrap_or(self.hardware[station]);
+            eprintln!("wmediumd: {address} {reason}");
+        }
+        let line = self.telemetry.lateness.change(now);
+        line.into_iter().for_each(|line| eprintln!("wmediumd: {line}"));
+    }
+
     fn address(&self, hardware: Mac, address: Mac, added: bool, format: &mut Radios) {
         let Some(station) = self.with_hardware(hardware) else { return };
         if !added {
@@ -140,8 +155,9 @@ fn hardware_of(mut mac: Mac) -> Mac {
 
 impl CarrierHandler<Tag> for RadioHosts {
     fn deliver(&mut self, station: StationId, delivery: Delivery<'_, Tag>) -> bool {
-        let Delivery { due, frame, tag, power_w, rate_bps, retry, off_channel } = delivery;
+        let Delivery { due, frame, tag, power_w, rate_bps, retry, from, sent_at, is_copy } = delivery;
         let rate_bps = rate_bps.or(tag.rate_bps(0)).unwrap_or(0);
+        let original = frame;
         let mut frame = frame.to_vec();
         if let Some(flags) = frame.get_mut(1).filter(|_| retry) {
             *flags |= RETRY;
@@ -155,8 +171,10 @@ impl CarrierHandler<Tag> for RadioHosts {
             frequency_mhz: tag.frequency_mhz,
         };
         let taken = self.socket.send_message(message).is_ok();
-        if !off_channel {
+        if !is_copy {
             self.telemetry.delivered(due, taken);
+            let late = self.telemetry.now().saturating_sub(due);
+            self.associations.delivered(Some(from), station, original, Transit { sent_at, due, late });
         }
         taken
     }
@@ -213,14 +231,15 @@ impl Hosts for RadioHosts {
         Ok(())
     }
 
-    fn on_timer(&mut self, _: &mut Carrier<Radios>, _: &Epoll) -> io::Result<()> {
+    fn on_timer(&mut self, carrier: &mut Carrier<Radios>, _: &Epoll) -> io::Result<()> {
         let now = self.telemetry.now();
         if now >= self.register_at {
             self.register_at = now + REGISTRATION_NS;
             let _ = self.socket.register(); // repeated after the interval
             // mediumd's own clients read the fidelity from the socket, and wmediumd's have only the log.
-            let line = self.network.as_ref().and_then(|_| self.telemetry.lateness.change(now));
-            line.into_iter().for_each(|line| eprintln!("wmediumd: {line}"));
+            if self.network.is_some() {
+                self.report(carrier, now);
+            }
         }
         Ok(())
     }
@@ -242,6 +261,20 @@ impl Hosts for RadioHosts {
         } else {
             carrier.set_all_links(network.links());
         }
+    }
+
+    fn set_monitors(&mut self, carrier: &mut Carrier<Radios>, monitors: &[Monitor]) {
+        let mut stations = Vec::new();
+        for monitor in monitors {
+            let radio = monitor.radio.map(hardware_of);
+            let by_address = carrier.format.station_of(monitor.address);
+            let Some(station) = radio.and_then(|radio| self.with_hardware(radio)).or(by_address) else { continue };
+            if let Some(radio) = radio {
+                self.hardware[station] = radio; // a radio that has only listened has not been heard
+            }
+            stations.push(station);
+        }
+        carrier.set_monitors(stations);
     }
 
     fn telemetry(&mut self) -> &mut Telemetry {

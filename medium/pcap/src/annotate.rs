@@ -1,6 +1,6 @@
 //! Annotations of frames: which stations decoded a frame, and which lost it and why, as text for packet comments.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use pacelab_engine::{Kind, Ns, TraceEvent, TraceRecord};
 use pacelab_network::airlog::AirLog;
@@ -10,6 +10,11 @@ use crate::frame::{IpPacket, encode};
 
 /// Access categories of EDCA: a station may be trying to send this many packets at once.
 const QUEUES: usize = 4;
+
+/// Data frames that a station remembers to recognise a repetition: two windows of a Block Ack agreement.
+const RECENT_NUMBERS: usize = 128;
+/// How far back the last ended frame of a station may be: an aggregate under way is up to 64 MPDUs.
+const RECENT_FRAMES: usize = 3 * 64;
 
 /// One station's view of one frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +74,7 @@ struct StationState {
     /// Numbers of the frames being repeated, and their retry counts. With four queues there may be four.
     retried: Vec<(u32, u64)>,
     /// Numbers of the data frames last sent.
-    recent: [Option<u32>; 2 * QUEUES],
-    next_recent: usize,
+    recent: VecDeque<u32>,
     /// Index in `observations` of the last frame decoded here.
     last_decoded: Option<usize>,
 }
@@ -80,6 +84,10 @@ struct Annotator<'a> {
     stations: IdVec<StationId, StationState>,
     observations: Vec<Observation>,
     annotations: Vec<Annotation>,
+}
+
+fn carries_data(kind: Kind) -> bool {
+    matches!(kind, Kind::Data | Kind::Aggregate)
 }
 
 /// Reads the log once, in order of time.
@@ -118,7 +126,7 @@ impl Annotator<'_> {
             while let Some((place, packet)) = enqueued.next_if(|(_, packet)| packet.at <= frame.at) {
                 latest.insert(packet.id, place);
             }
-            if frame.kind != Kind::Data {
+            if !carries_data(frame.kind) {
                 continue;
             }
             annotation.packet = latest.get(&frame.packet).copied();
@@ -136,16 +144,16 @@ impl Annotator<'_> {
         if let Some(reception) = &mut station.reception {
             reception.involved.push((frame.station, frame.at));
         }
-        if matches!(frame.kind, Kind::Rts | Kind::Data) {
+        if matches!(frame.kind, Kind::Rts | Kind::Data | Kind::Aggregate) {
             if let Some((_, count)) = station.retried.iter().find(|&&(number, _)| number == frame.number) {
                 self.annotations[place].notes.push(format!("retry {count}"));
             }
         }
-        if frame.kind == Kind::Data {
-            self.annotations[place].retry = station.recent.contains(&Some(frame.number));
+        if carries_data(frame.kind) {
+            self.annotations[place].retry = station.recent.contains(&frame.number);
             if !self.annotations[place].retry {
-                station.recent[station.next_recent] = Some(frame.number);
-                station.next_recent = (station.next_recent + 1) % station.recent.len();
+                station.recent.push_front(frame.number);
+                station.recent.truncate(RECENT_NUMBERS);
             }
         }
         self.observations.push(Observation {
@@ -206,6 +214,10 @@ impl Annotator<'_> {
         let station = &mut self.stations[record.station];
         let survived = station.reception.take().map(|reception| reception.survived).unwrap_or_default();
         let Some(place) = self.ended_before(peer, record.at) else { return };
+        if self.log.frames[place].aggregate.is_some() {
+            self.decode_aggregate(record, place);
+            return;
+        }
         let frame = &self.log.frames[place];
         self.annotations[place].arrived |= frame.to == Some(record.station);
         let comment =
@@ -218,6 +230,30 @@ impl Annotator<'_> {
             kind: ObservationKind::Decoded,
             comment,
         });
+    }
+
+    /// Handles the reception of an aggregate, of which `last` is the last MPDU: some MPDUs may be lost.
+    fn decode_aggregate(&mut self, record: &TraceRecord, last: usize) {
+        let of = |place: &usize| (self.log.frames[*place].station, self.log.frames[*place].at);
+        let first = (0..=last).rev().take_while(|place| of(place) == of(&last)).last().unwrap_or(last);
+        for place in first..=last {
+            let frame = &self.log.frames[place];
+            let for_this = frame.to == Some(record.station);
+            if record.value >> (place - first) & 1 == 0 {
+                if for_this {
+                    self.annotations[place].lost.get_or_insert_with(|| "hit in the aggregate".into());
+                }
+                continue;
+            }
+            self.annotations[place].arrived |= for_this;
+            self.observations.push(Observation {
+                at: record.at - frame.airtime_ns,
+                station: record.station,
+                frame: place,
+                kind: ObservationKind::Decoded,
+                comment: String::new(),
+            });
+        }
     }
 
     /// Handles a failed reception: every frame in it is lost at this station.
@@ -274,13 +310,13 @@ impl Annotator<'_> {
     /// The last frame of `station` that had ended at `at`.
     fn ended_before(&self, station: StationId, at: Ns) -> Option<usize> {
         let frames = self.stations[station].frames.iter().rev().copied();
-        frames.take(3).find(|&place| self.log.frames[place].at + self.log.frames[place].airtime_ns <= at)
+        frames.take(RECENT_FRAMES).find(|&place| self.log.frames[place].at + self.log.frames[place].airtime_ns <= at)
     }
 
     /// The last RTS or data frame of `station`.
     fn last_try(&self, station: StationId) -> Option<usize> {
         let mut frames = self.stations[station].frames.iter().rev().copied();
-        frames.find(|&place| matches!(self.log.frames[place].kind, Kind::Rts | Kind::Data))
+        frames.find(|&place| matches!(self.log.frames[place].kind, Kind::Rts | Kind::Data | Kind::Aggregate))
     }
 
     /// Adds the notes to the comments of the sent frames.
@@ -371,6 +407,8 @@ mod tests {
             rate_bps: 1_000_000,
             packet: PacketId(0),
             number: 1,
+            aggregate: None,
+            bitmap: 0,
         }
     }
 

@@ -20,7 +20,7 @@ mod frame;
 use std::borrow::Cow;
 use std::time::Duration;
 
-use pacelab_air_config::{Capture, PhyKind};
+use pacelab_air_config::{Capture, GuardInterval, PhyKind};
 use pacelab_engine::{Kind, SentFrame};
 use pacelab_network::airlog::AirLog;
 use pacelab_network::ids::NodeId;
@@ -55,6 +55,18 @@ mod radiotap {
     pub const CHANNEL_G: (u16, u16) = (2_412, 0x00c0);
     pub const CHANNEL_A: (u16, u16) = (5_180, 0x0140);
     pub const RATE_UNIT_BPS: u32 = 500_000;
+    // The fields of a header for 802.11n.
+    pub const TSFT: u32 = 1;
+    pub const FLAGS: u32 = 1 << 1;
+    pub const CHANNEL: u32 = 1 << 3;
+    pub const TX_FLAGS: u32 = 1 << 15;
+    pub const MCS: u32 = 1 << 19;
+    pub const AMPDU_STATUS: u32 = 1 << 20;
+    /// Bandwidth (20 MHz), MCS index, guard interval and format (mixed) are known.
+    pub const MCS_KNOWN: u8 = 0x0f;
+    pub const MCS_SHORT_GI: u8 = 0x04;
+    pub const AMPDU_LAST_KNOWN: u16 = 0x0004;
+    pub const AMPDU_IS_LAST: u16 = 0x0008;
 }
 
 /// The capture file of a run.
@@ -78,6 +90,7 @@ pub fn pcapng(log: &AirLog, options: Capture) -> Vec<u8> {
             from: log.node_of[sent.station],
             to: sent.to.map(|to| log.node_of[to]),
             retry: annotation.retry,
+            qos: log.phy == PhyKind::N,
             packet: annotation.packet.map(|place| &annotated.packets[place]),
         };
         data.clear();
@@ -125,6 +138,10 @@ fn interface(node: NodeId, name: &str, snap_bytes: u32) -> InterfaceDescriptionB
 /// starts and gaps.
 fn radiotap(data: &mut Vec<u8>, seen: &Observation, sent: &SentFrame, annotation: &Annotation, log: &AirLog) {
     let is_sent = seen.kind == ObservationKind::Sent;
+    if let Some(mcs) = mcs_of(sent, log) {
+        ht_radiotap(data, seen, sent, annotation, log, mcs);
+        return;
+    }
     let length: u16 = if is_sent { 24 } else { 22 };
     data.extend([0, 0]);
     data.extend(length.to_le_bytes());
@@ -135,30 +152,87 @@ fn radiotap(data: &mut Vec<u8>, seen: &Observation, sent: &SentFrame, annotation
     let (megahertz, flags) = match log.phy {
         PhyKind::B => radiotap::CHANNEL_B,
         PhyKind::G | PhyKind::Bg => radiotap::CHANNEL_G,
-        PhyKind::A => radiotap::CHANNEL_A,
+        PhyKind::A | PhyKind::N => radiotap::CHANNEL_A,
     };
     data.extend(megahertz.to_le_bytes());
     data.extend(flags.to_le_bytes());
     if is_sent {
-        let mut flags = 0;
-        if annotation.given_up {
-            flags |= radiotap::TX_FAILED;
-        }
-        if sent.kind == Kind::Data && follows_rts(seen.frame, log) {
-            flags |= radiotap::TX_AFTER_RTS;
-        }
-        if sent.to.is_none() || matches!(sent.kind, Kind::Cts | Kind::Ack) {
-            flags |= radiotap::TX_WITHOUT_ACK;
-        }
-        data.extend(u16::to_le_bytes(flags));
+        data.extend(tx_flags(seen, sent, annotation, log).to_le_bytes());
     }
+}
+
+fn tx_flags(seen: &Observation, sent: &SentFrame, annotation: &Annotation, log: &AirLog) -> u16 {
+    let mut flags = 0;
+    if annotation.given_up {
+        flags |= radiotap::TX_FAILED;
+    }
+    if matches!(sent.kind, Kind::Data | Kind::Aggregate) && follows_rts(seen.frame, log) {
+        flags |= radiotap::TX_AFTER_RTS;
+    }
+    if sent.to.is_none() || matches!(sent.kind, Kind::Cts | Kind::Ack | Kind::BlockAck) {
+        flags |= radiotap::TX_WITHOUT_ACK;
+    }
+    flags
+}
+
+/// The MCS of a frame in the format of 802.11n, and whether its guard interval is short.
+fn mcs_of(sent: &SentFrame, log: &AirLog) -> Option<(u8, bool)> {
+    let place = |interval: GuardInterval| interval.rates_bps().iter().position(|&rate| rate == sent.rate_bps);
+    let interval = log.guard_interval?;
+    place(interval).map(|mcs| (mcs as u8, interval == GuardInterval::Short))
+}
+
+/// The radiotap header of data of 802.11n: with the MCS instead of the rate, and the A-MPDU status.
+fn ht_radiotap(
+    data: &mut Vec<u8>,
+    seen: &Observation,
+    sent: &SentFrame,
+    annotation: &Annotation,
+    log: &AirLog,
+    (mcs, short): (u8, bool),
+) {
+    let is_sent = seen.kind == ObservationKind::Sent;
+    let start = data.len();
+    let mut present = radiotap::TSFT | radiotap::FLAGS | radiotap::CHANNEL | radiotap::MCS;
+    if is_sent {
+        present |= radiotap::TX_FLAGS;
+    }
+    if sent.aggregate.is_some() {
+        present |= radiotap::AMPDU_STATUS;
+    }
+    data.extend([0, 0, 0, 0]); // the length follows
+    data.extend(present.to_le_bytes());
+    data.extend(((seen.at + sent.airtime_ns) / 1_000).to_le_bytes());
+    let spoiled = if seen.kind == ObservationKind::Garbled { radiotap::BAD_FCS } else { 0 };
+    data.extend([radiotap::FCS_AT_END | spoiled, 0]); // and a byte of padding
+    let (megahertz, flags) = radiotap::CHANNEL_A;
+    data.extend(megahertz.to_le_bytes());
+    data.extend(flags.to_le_bytes());
+    if is_sent {
+        data.extend(tx_flags(seen, sent, annotation, log).to_le_bytes());
+    }
+    data.extend([radiotap::MCS_KNOWN, if short { radiotap::MCS_SHORT_GI } else { 0 }, mcs]);
+    if let Some(place) = sent.aggregate {
+        data.resize(start + (data.len() - start).next_multiple_of(4), 0);
+        data.extend(place.reference.to_le_bytes());
+        let last = if place.last { radiotap::AMPDU_IS_LAST } else { 0 };
+        data.extend((radiotap::AMPDU_LAST_KNOWN | last).to_le_bytes());
+        data.extend([0, 0]); // the delimiter's CRC is unknown
+    }
+    let length = (data.len() - start) as u16;
+    data[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());
 }
 
 /// Whether the transmitter's frame before this one was the RTS for it.
 fn follows_rts(place: usize, log: &AirLog) -> bool {
     let sent = &log.frames[place];
     let before = log.frames[..place].iter().rev().find(|frame| frame.station == sent.station);
-    before.is_some_and(|frame| frame.kind == Kind::Rts && frame.number == sent.number)
+    let before = match sent.aggregate {
+        // The MPDUs of one aggregate are frames of the same time.
+        Some(_) => log.frames[..place].iter().rev().find(|frame| frame.station == sent.station && frame.at < sent.at),
+        None => before,
+    };
+    before.is_some_and(|frame| frame.kind == Kind::Rts && (frame.number == sent.number || sent.aggregate.is_some()))
 }
 
 /// A packet of one of the files that are joined.

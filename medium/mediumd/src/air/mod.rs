@@ -17,6 +17,7 @@ use pacelab_engine::{Counters, Ns, StationId};
 use pacelab_hwsim::mesh::Mesh;
 
 use crate::air::lateness::{Fidelity, Histogram};
+use crate::config::Mac;
 use crate::frames::{DropCause, Event, Traffic};
 use crate::syscalls;
 
@@ -57,6 +58,17 @@ pub enum Change {
     },
     /// Only requested through wmediumd's socket.
     Mesh(Mesh),
+    /// The radios that have a monitor interface.
+    Monitors(Vec<Monitor>),
+}
+
+/// A monitor interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Monitor {
+    /// The permanent address of its radio, if the kernel tells it.
+    pub radio: Option<Mac>,
+    /// Its own address.
+    pub address: Mac,
 }
 
 /// The state of the air at one time.
@@ -157,11 +169,32 @@ pub struct Realtime {
 /// The work of the thread until it must stop. An error is a bug.
 pub type Work = Box<dyn FnOnce() -> io::Result<()> + Send>;
 
+/// Sends commands to the thread.
+#[derive(Clone, Debug)]
+pub struct AirRemote {
+    commands: Sender<AirCommand>,
+    wakeup: Arc<EventFd>,
+}
+
+impl AirRemote {
+    /// Changes the air and waits until the change is in force. None if the air thread has ended.
+    pub fn change(&self, change: Change) -> Option<()> {
+        let (to, from) = sync_channel(1);
+        self.command(AirCommand::Change(change, to))?;
+        from.recv().ok()
+    }
+
+    fn command(&self, command: AirCommand) -> Option<()> {
+        self.commands.send(command).ok()?;
+        self.wakeup.write(1).ok()?;
+        Some(())
+    }
+}
+
 /// The running thread.
 #[derive(Debug)]
 pub struct AirHandle {
-    commands: Sender<AirCommand>,
-    wakeup: Arc<EventFd>,
+    remote: AirRemote,
     thread: JoinHandle<io::Result<()>>,
     /// The real-time settings that it obtained.
     pub realtime: Realtime,
@@ -195,21 +228,24 @@ impl AirHandle {
             work()
         })?;
         let realtime = reported.recv().map_err(|_| io::Error::other("the thread of the air has ended at once"))?;
-        Ok(AirHandle { commands, wakeup, thread, realtime })
+        Ok(AirHandle { remote: AirRemote { commands, wakeup }, thread, realtime })
     }
 
     /// The present state, or None if the air thread has ended.
     pub fn snapshot(&self) -> Option<Snapshot> {
         let (to, from) = sync_channel(1);
-        self.command(AirCommand::Snapshot(to))?;
+        self.remote.command(AirCommand::Snapshot(to))?;
         from.recv().ok()
     }
 
     /// Changes the air and waits until the change is in force. None if the air thread has ended.
     pub fn change(&self, change: Change) -> Option<()> {
-        let (to, from) = sync_channel(1);
-        self.command(AirCommand::Change(change, to))?;
-        from.recv().ok()
+        self.remote.change(change)
+    }
+
+    /// Commands for another thread.
+    pub fn remote(&self) -> AirRemote {
+        self.remote.clone()
     }
 
     /// Whether the thread has ended by itself.
@@ -222,18 +258,12 @@ impl AirHandle {
     /// # Errors
     /// The air thread had ended before, which is a bug.
     pub fn stop(self) -> Result<(), String> {
-        self.command(AirCommand::Stop);
+        self.remote.command(AirCommand::Stop);
         match self.thread.join() {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(format!("the air has ended: {error}")),
             Err(_) => Err("the air has ended: a panic, see above".into()),
         }
-    }
-
-    fn command(&self, command: AirCommand) -> Option<()> {
-        self.commands.send(command).ok()?;
-        self.wakeup.write(1).ok()?;
-        Some(())
     }
 }
 

@@ -19,7 +19,7 @@ use pacelab_engine::{NEVER, Ns};
 use pacelab_hwsim::mesh::Mesh;
 
 use crate::air::lateness::Lateness;
-use crate::air::{AirCommand, Change, EventSender, Snapshot, StationSnapshot};
+use crate::air::{AirCommand, Change, EventSender, Monitor, Snapshot, StationSnapshot};
 use crate::frames::carrier::Carrier;
 use crate::frames::{CarrierHandler, DropCause, FrameFormat};
 
@@ -93,6 +93,8 @@ pub trait Hosts: CarrierHandler<<Self::FrameFormat as FrameFormat>::Tag> + Sized
     fn on_timer(&mut self, carrier: &mut Carrier<Self::FrameFormat>, epoll: &Epoll) -> io::Result<()>;
     /// Replaces the mesh of wmediumd's network.
     fn set_mesh(&mut self, carrier: &mut Carrier<Self::FrameFormat>, mesh: Mesh);
+    /// Replaces the list of monitor interfaces.
+    fn set_monitors(&mut self, carrier: &mut Carrier<Self::FrameFormat>, monitors: &[Monitor]);
     /// Clock, lateness and event ring.
     fn telemetry(&mut self) -> &mut Telemetry;
 }
@@ -212,6 +214,7 @@ impl<H: Hosts> Pump<H> {
                 carrier.set_extra_backoff(station, slots, wall_clock);
             }
             Change::Mesh(mesh) => self.hosts.set_mesh(carrier, mesh),
+            Change::Monitors(monitors) => self.hosts.set_monitors(carrier, &monitors),
         }
     }
 

@@ -39,6 +39,8 @@ pub struct Carrier<W: FrameFormat> {
     pool: Pool<W::Tag>,
     /// Broadcasts that may still arrive somewhere, and until when.
     echoes: VecDeque<(Ns, PacketId)>,
+    /// Stations with a monitor interface.
+    monitors: Vec<StationId>,
     traffic: IdVec<StationId, Traffic>,
     drops: [u64; DropCause::ALL.len()],
 }
@@ -52,6 +54,7 @@ impl<W: FrameFormat> Carrier<W> {
             format,
             pool: Pool::default(),
             echoes: VecDeque::new(),
+            monitors: Vec::new(),
             drops: [0; DropCause::ALL.len()],
         }
     }
@@ -72,6 +75,11 @@ impl<W: FrameFormat> Carrier<W> {
                     MacEvent::Received { station, from, packet, power_w } => {
                         self.received(station, from, packet, power_w, handler);
                     }
+                    MacEvent::Overheard { station, from, packet, power_w } => {
+                        self.overheard(station, from, packet, power_w, handler);
+                    }
+                    // The frames of one's hosts are not aggregated (see `config`).
+                    MacEvent::Held { .. } | MacEvent::Released { .. } => {}
                     MacEvent::Done { station, packet, attempts, failure } => {
                         self.done(station, packet, attempts, failure, handler);
                     }
@@ -138,14 +146,33 @@ impl<W: FrameFormat> Carrier<W> {
         if !self.format.is_for(station, slot.frame()) {
             return;
         }
-        let (rate_bps, retry) =
-            self.air.attempt(from, id).map_or((None, false), |(rate_bps, retry)| (Some(rate_bps), retry));
-        let (frame, tag) = (slot.frame(), &slot.tag);
-        if handler.deliver(station, Delivery { due, frame, tag, power_w, rate_bps, retry, off_channel: false }) {
+        let delivery = Delivery { power_w, ..self.delivery(from, id, due) };
+        if handler.deliver(station, delivery) {
             self.traffic[station].to_host += 1;
         } else {
             self.lose(due, from, Some(station), id, DropCause::Host, handler);
         }
+    }
+
+    /// Delivers a copy of a frame for another station to a monitor.
+    fn overheard(
+        &mut self,
+        station: StationId,
+        from: StationId,
+        id: PacketId,
+        power_w: f64,
+        handler: &mut impl CarrierHandler<W::Tag>,
+    ) {
+        let delivery = Delivery { power_w, is_copy: true, ..self.delivery(from, id, self.air.now()) };
+        self.traffic[station].to_host += u64::from(handler.deliver(station, delivery));
+    }
+
+    /// The present attempt of a frame.
+    fn delivery(&self, from: StationId, id: PacketId, due: Ns) -> Delivery<'_, W::Tag> {
+        let slot = self.pool.get(id);
+        let (rate_bps, retry) = self.air.attempt(from, id).map_or((None, false), |(rate, retry)| (Some(rate), retry));
+        let (frame, tag, sent_at) = (slot.frame(), &slot.tag, slot.arrived_at);
+        Delivery { due, frame, tag, power_w: 0.0, rate_bps, retry, from, sent_at, is_copy: false }
     }
 
     fn done(
@@ -173,27 +200,37 @@ impl<W: FrameFormat> Carrier<W> {
             let cause = if failure == Failure::Rts { DropCause::MacRts } else { DropCause::MacData };
             self.lose(now, station, packet.to, packet.id, cause, handler);
         }
-        if packet.to.is_none() {
+        let is_broadcast = packet.to.is_none();
+        if is_broadcast || (failure.is_none() && !self.monitors.is_empty()) {
             self.deliver_off_channel(station, &packet, handler);
+        }
+        if is_broadcast {
             self.echoes.push_back((now + LAST_ECHO_NS, packet.id));
         } else {
             self.pool.give_back(packet.id);
         }
     }
 
-    /// Delivers a broadcast to the stations that last sent on another channel. They may listen on this one by now, and
-    /// the kernel drops what they do not listen to.
+    /// Delivers a frame to the stations that last sent on another channel: a broadcast to all of them, any other frame to
+    /// monitors. They may listen on this channel by now, and the kernel drops what they do not listen to.
     fn deliver_off_channel(&mut self, from: StationId, packet: &Packet, handler: &mut impl CarrierHandler<W::Tag>) {
         let due = self.air.now();
         for (station, power_w) in self.air.decoded_off_channel(from, packet) {
-            let slot = self.pool.get(packet.id);
-            if !self.format.is_for(station, slot.frame()) {
+            let frame = self.pool.get(packet.id).frame();
+            let wanted =
+                if packet.to.is_none() { self.format.is_for(station, frame) } else { self.monitors.contains(&station) };
+            if !wanted {
                 continue;
             }
-            let (frame, tag) = (slot.frame(), &slot.tag);
-            let delivery = Delivery { due, frame, tag, power_w, rate_bps: None, retry: false, off_channel: true };
+            let delivery = Delivery { power_w, is_copy: true, ..self.delivery(from, packet.id, due) };
             self.traffic[station].to_host += u64::from(handler.deliver(station, delivery));
         }
+    }
+
+    /// Sets the stations whose hosts also get the frames for other stations.
+    pub fn set_monitors(&mut self, monitors: Vec<StationId>) {
+        self.air.set_monitors(monitors.clone());
+        self.monitors = monitors;
     }
 
     fn lose(

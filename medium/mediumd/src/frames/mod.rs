@@ -3,6 +3,7 @@
 //! An event is a report to listeners that is small enough for the ring; its head is the beginning of the frame.
 //! `FrameFormat` defines what a frame is. `CarrierHandler` receives delivered frames, outcomes and events.
 
+pub mod associations;
 pub mod carrier;
 pub mod ethernet;
 pub mod pool;
@@ -167,8 +168,12 @@ pub struct Delivery<'a, T> {
     pub rate_bps: Option<u32>,
     /// The data frame was sent before.
     pub retry: bool,
-    /// A copy for a station that last sent on another channel. It has no deadline.
-    pub off_channel: bool,
+    /// The transmitter.
+    pub from: StationId,
+    /// When its host sent it.
+    pub sent_at: Ns,
+    /// A copy for a monitor, or for a station that last sent on another channel. It has no deadline.
+    pub is_copy: bool,
 }
 
 /// The environment of the carrier.

@@ -313,8 +313,8 @@ mod tests {
         got: Vec<(u32, u64)>,
         /// Rates and retry bits of the deliveries.
         attempts: Vec<(Option<u32>, bool)>,
-        /// Stations that got a copy for another channel.
-        off_channel: Vec<u32>,
+        /// Stations that got a copy of a frame for another station or on another channel.
+        copies: Vec<u32>,
         /// Cookie, attempts, status.
         reported: Vec<(u64, u32, TxStatus)>,
     }
@@ -323,7 +323,7 @@ mod tests {
         fn deliver(&mut self, station: StationId, delivery: Delivery<'_, Tag>) -> bool {
             self.got.push((station.0, delivery.tag.cookie));
             self.attempts.push((delivery.rate_bps, delivery.retry));
-            self.off_channel.extend(delivery.off_channel.then_some(station.0));
+            self.copies.extend(delivery.is_copy.then_some(station.0));
             true
         }
         fn finish(&mut self, _: StationId, _: Ns, tag: &Tag, attempts: u32, fate: TxStatus) {
@@ -371,15 +371,61 @@ mod tests {
         [2437, 2412, 2437].iter().zip(0..).for_each(|(&mhz, station)| carrier.set_channel(StationId(station), mhz));
         send(&mut carrier, &mut kernel, 5_000_000, 0, 1, &frame(0x80, Mac([0xff; 6]), mac(0)));
         carrier.advance(100_000_000, &mut kernel);
-        assert_eq!((&kernel.got[..], &kernel.off_channel[..]), (&[(1, 1)][..], &[1][..])); // station 2 is out of range
+        assert_eq!((&kernel.got[..], &kernel.copies[..]), (&[(1, 1)][..], &[1][..])); // station 2 is out of range
         send(&mut carrier, &mut kernel, 100_000_000, 0, 2, &frame(8, mac(1), mac(0)));
         carrier.advance(900_000_000, &mut kernel);
         assert_eq!(kernel.reported.last(), Some(&(2, 7, TxStatus::Failed))); // the ACK needs the same channel
         carrier.set_channel(StationId(1), 2437);
         send(&mut carrier, &mut kernel, 900_000_000, 0, 3, &frame(0x80, Mac([0xff; 6]), mac(0)));
         carrier.advance(990_000_000, &mut kernel);
-        assert_eq!((kernel.got.last(), kernel.off_channel.len()), (Some(&(1, 3)), 1)); // one copy, by the air
+        assert_eq!((kernel.got.last(), kernel.copies.len()), (Some(&(1, 3)), 1)); // one copy, by the air
         assert_eq!(carrier.in_air(), 0);
+    }
+
+    #[test]
+    fn a_monitor_hears_unicast_frames_of_its_own_and_of_other_channels() {
+        let (mut carrier, mut kernel) = (carrier(4), Kernel::default());
+        [2437, 2437, 2437, 2412]
+            .iter()
+            .zip(0..)
+            .for_each(|(&mhz, station)| carrier.set_channel(StationId(station), mhz));
+        send(&mut carrier, &mut kernel, 5_000_000, 0, 1, &frame(8, mac(1), mac(0)));
+        carrier.advance(100_000_000, &mut kernel);
+        assert_eq!(kernel.got, [(1, 1)]);
+        // Station 2 is 400 m from station 0, out of range, and 200 m from station 1; station 3 is 400 m from station 1.
+        carrier.set_monitors(vec![StationId(2), StationId(3)]);
+        send(&mut carrier, &mut kernel, 100_000_000, 0, 2, &frame(8, mac(1), mac(0)));
+        send(&mut carrier, &mut kernel, 200_000_000, 1, 3, &frame(8, mac(0), mac(1)));
+        send(&mut carrier, &mut kernel, 300_000_000, 2, 4, &frame(8, mac(1), mac(2)));
+        carrier.advance(900_000_000, &mut kernel);
+        assert_eq!(kernel.got[1..], [(1, 2), (0, 3), (2, 3), (1, 4), (3, 4)]);
+        assert_eq!(kernel.copies, [2, 3]);
+        let all = &kernel.reported;
+        assert!(all.iter().all(|report| (report.1, report.2) == (1, TxStatus::Acknowledged)), "{all:?}");
+        carrier.set_monitors(Vec::new());
+        send(&mut carrier, &mut kernel, 900_000_000, 1, 5, &frame(8, mac(0), mac(1)));
+        carrier.advance(990_000_000, &mut kernel);
+        assert_eq!((kernel.got.last(), kernel.copies.len(), carrier.in_air()), (Some(&(0, 5)), 2, 0));
+    }
+
+    #[test]
+    fn a_monitor_hears_each_attempt_and_sees_that_it_is_a_retry() {
+        let mut air = with_null_station(line(3, 100.0, "ns2").air());
+        let link = |to, loss| {
+            let to = StationId(to);
+            Link { to, delay_ns: 333, power_w: 1e-9, decodable: true, loss, fading: None }
+        };
+        let rows = vec![vec![link(1, 1.0), link(2, 0.0)], vec![link(0, 0.0)], vec![link(0, 0.0)], Vec::new()];
+        air.links = Some(rows.into());
+        let mut carrier = Carrier::new(air, Radios::new((0..3).map(|station| Some(mac(station))), &DSSS_RATES_BPS));
+        let mut kernel = Kernel::default();
+        carrier.set_monitors(vec![StationId(2)]);
+        send(&mut carrier, &mut kernel, 5_000_000, 0, 1, &frame(8, mac(1), mac(0)));
+        carrier.advance(900_000_000, &mut kernel);
+        assert_eq!(kernel.reported, [(1, 7, TxStatus::Failed)]);
+        let retries: Vec<bool> = kernel.attempts.iter().map(|attempt| attempt.1).collect();
+        assert_eq!(retries, [false, true, true, true, true, true, true]);
+        assert_eq!(kernel.copies, [2; 7]);
     }
 
     #[test]

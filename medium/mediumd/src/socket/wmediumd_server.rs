@@ -3,18 +3,23 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::EventFd;
 use nix::sys::signalfd::SignalFd;
 use pacelab_hwsim::mesh::Mesh;
+use pacelab_hwsim::wmediumd_config::MOVE_INTERVAL_S;
 use pacelab_hwsim::wmediumd_socket::{Outcome, Request, response};
 
 use crate::air::{AirHandle, Change};
+use crate::status;
 
 const CLIENTS_MAX: usize = 64;
+const MOVE_INTERVAL: Duration = Duration::from_secs(MOVE_INTERVAL_S);
 /// Unread answers in bytes beyond which the requests of a client wait.
 const OUTBOX_BYTES_MAX: usize = 1 << 16;
 
@@ -25,14 +30,24 @@ struct Client {
     ended: bool,
 }
 
+/// The socket of `wmediumd --status`, and the file that the status names.
+#[allow(missing_docs)]
+pub struct StatusSocket {
+    pub listener: UnixListener,
+    pub file: PathBuf,
+}
+
 /// The server.
 pub struct WmediumdServer {
     listener: Option<UnixListener>,
+    status: StatusSocket,
     signals: SignalFd,
     wakeup: Arc<EventFd>,
     mesh: Mesh,
     capacity: usize,
     clients: Vec<Client>,
+    /// When the interfaces move in their directions next. None: they do not move by themselves.
+    moves_at: Option<Instant>,
     ends: bool,
 }
 
@@ -40,12 +55,14 @@ impl WmediumdServer {
     /// A server without clients. `wakeup` is signalled when the air ends. The air has room for `capacity` interfaces.
     pub fn new(
         listener: Option<UnixListener>,
+        status: StatusSocket,
         signals: SignalFd,
         wakeup: Arc<EventFd>,
         mesh: Mesh,
         capacity: usize,
     ) -> Self {
-        WmediumdServer { listener, signals, wakeup, mesh, capacity, clients: Vec::new(), ends: false }
+        let moves_at = mesh.moves().then(|| Instant::now() + MOVE_INTERVAL);
+        WmediumdServer { listener, status, signals, wakeup, mesh, capacity, clients: Vec::new(), moves_at, ends: false }
     }
 
     /// Serves until a signal, a request to shut down, or the end of the air.
@@ -54,12 +71,16 @@ impl WmediumdServer {
     /// Waiting fails, which is a bug.
     pub fn run(&mut self, air: &AirHandle) -> io::Result<()> {
         while !self.ends && !air.has_ended() {
-            let [signal, wakeup, stranger] = self.wait()?;
+            let [signal, wakeup, asked, stranger] = self.wait()?;
             if signal && self.signals.read_signal()?.is_some() {
                 break;
             }
             if wakeup {
                 let _ = self.wakeup.read(); // it was signalled, so there is something to read
+            }
+            self.move_interfaces(air);
+            if asked {
+                self.report_status(air);
             }
             if stranger {
                 self.accept();
@@ -74,21 +95,44 @@ impl WmediumdServer {
         Ok(())
     }
 
-    fn wait(&self) -> io::Result<[bool; 3]> {
+    fn wait(&self) -> io::Result<[bool; 4]> {
         let mut fds = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
         fds.push(PollFd::new(self.wakeup.as_fd(), PollFlags::POLLIN));
+        fds.push(PollFd::new(self.status.listener.as_fd(), PollFlags::POLLIN));
         fds.extend(self.listener.as_ref().map(|listener| PollFd::new(listener.as_fd(), PollFlags::POLLIN)));
         for client in &self.clients {
             let reads = if client.outbox.len() < OUTBOX_BYTES_MAX { PollFlags::POLLIN } else { PollFlags::empty() };
             let writes = if client.outbox.is_empty() { PollFlags::empty() } else { PollFlags::POLLOUT };
             fds.push(PollFd::new(client.stream.as_fd(), reads | writes));
         }
-        match poll(&mut fds, PollTimeout::NONE) {
-            Err(Errno::EINTR) => return Ok([false; 3]),
+        match poll(&mut fds, self.timeout()) {
+            Err(Errno::EINTR) => return Ok([false; 4]),
             result => result?,
         };
         let rang = |place: usize| fds[place].any().unwrap_or(true);
-        Ok([rang(0), rang(1), self.listener.is_some() && rang(2)])
+        Ok([rang(0), rang(1), rang(2), self.listener.is_some() && rang(3)])
+    }
+
+    /// The time until the next move.
+    fn timeout(&self) -> PollTimeout {
+        let left = self.moves_at.map(|at| at.saturating_duration_since(Instant::now()) + Duration::from_millis(1)); // it rounds down
+        left.map_or(PollTimeout::NONE, |left| PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX))
+    }
+
+    fn move_interfaces(&mut self, air: &AirHandle) {
+        if let Some(at) = self.moves_at.filter(|&at| at <= Instant::now()) {
+            self.moves_at = Some(at + MOVE_INTERVAL);
+            self.mesh.step();
+            air.change(Change::Mesh(self.mesh.clone()));
+        }
+    }
+
+    /// Answers one connection to the status socket. A client that does not read its answer gets a part of it.
+    fn report_status(&mut self, air: &AirHandle) {
+        let Ok((mut stream, _)) = self.status.listener.accept() else { return };
+        let Some(snapshot) = air.snapshot() else { return };
+        let text = status::status(&snapshot, &self.mesh, &self.status.file).to_string();
+        let _ = stream.set_nonblocking(true).and_then(|()| stream.write_all(text.as_bytes()));
     }
 
     fn accept(&mut self) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import runpy
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -141,11 +142,26 @@ def test_one_packet_per_round_trip_is_ahead_of_doing_nothing(word: str | None) -
     assert lab.score(OnePerRoundTrip, **({"word": word} if word else {})).points > 5
 
 
+def _solved(master: str) -> str:
+    return without_marks((MASTERS / master).read_text("utf-8"))
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(("master", "points"), [("lab4_tcp_gap.py", 66.2), ("lab7_capstone.py", 67.4)])
 def test_the_solutions_score_what_the_instructor_is_told(master: str, points: float) -> None:
-    pacer = class_in(without_marks((MASTERS / master).read_text("utf-8")))
-    assert lab.score(pacer).points == pytest.approx(points, abs=0.05)
+    assert lab.score(class_in(_solved(master))).points == pytest.approx(points, abs=0.05)
+
+
+@pytest.mark.thorough
+def test_the_sample_solution_of_lab_7_beats_lab_4_on_other_sets() -> None:
+    words = [f"held-out-{number}" for number in range(1, 11)]
+    old, new = (
+        [lab.score(class_in(_solved(master)), word=word, watched=False).points for word in words]
+        for master in ("lab4_tcp_gap.py", "lab7_capstone.py")
+    )
+    assert fmean(old) == pytest.approx(59.6, abs=0.05)
+    assert fmean(new) == pytest.approx(64.1, abs=0.05)
+    assert sum(after > before for before, after in zip(old, new, strict=True)) == 7
 
 
 # The pacer of lab 4 in lab 7.

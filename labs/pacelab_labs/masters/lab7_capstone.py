@@ -190,5 +190,6 @@ lab.on_real_hosts("lab7.pacing", real, real.vary(scheme="tcp-gap-nogc"))
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** `python labs/score.py pacer.py:MyPacer --word SECRET --board board.json` scores a file on a
 # secret set of networks; `docs/instructors.md` explains how to host the leaderboard. Scores on the practice set: a
-# pacer that never waits 0, TCP-GAP's estimator of lab 4 66.2, the sample solution (three hops ahead, and three times the
-# weight on COV, but none on paths of fewer than four hops) 67.4.
+# pacer that never waits 0, TCP-GAP's estimator of lab 4 66.2, the sample solution (three hops ahead, and a weight of 3
+# on COV, but none on paths of fewer than four hops) 67.4. On ten other sets their means were 59.6 and 64.1, and the
+# sample solution was ahead on seven of the ten.

@@ -25,7 +25,7 @@ def pacer_of_lab4() -> type[Pacer]:
     """
     file = Path(f"{STEM}.ipynb")
     try:
-        pacer = _class_in(_notebook_cells(file))
+        pacer = class_in(_notebook_cells(file))
         lacks = _complaint(pacer)
     except FileNotFoundError:
         lacks = f"{file} is not in this folder"
@@ -35,7 +35,7 @@ def pacer_of_lab4() -> type[Pacer]:
         print(f"This is your pacer from {file}.")
         return pacer
     print(f"No finished {NAME} of lab 4: {lacks}. This is the sample solution.")
-    return _class_in(without_marks((MASTERS / f"{STEM}.py").read_text("utf-8")))
+    return class_in(without_marks((MASTERS / f"{STEM}.py").read_text("utf-8")))
 
 
 def _notebook_cells(file: Path) -> str:
@@ -48,7 +48,8 @@ def _without_magic(source: str) -> str:
     return "" if source.startswith("%%") else "\n".join(line for line in source.split("\n") if line[:1] not in "%!")
 
 
-def _class_in(source: str) -> type[Pacer]:
+def class_in(source: str) -> type[Pacer]:
+    """`MyPacer` as the source defines it, with the imports, functions and classes that it has."""
     names: dict[str, Any] = {"__name__": STEM}
     tree = ast.parse(source)
     exec(compile(ast.Module(list(_definitions(tree)), []), STEM, "exec"), names)

@@ -171,6 +171,22 @@ def test_an_answer_that_describes_no_experiment_is_refused_in_words() -> None:
         DESIGNS["lab1.reuse"].goals(600.0, {"layout": "in-line", "link_m": 240.0, "sense_m": 100.0})
 
 
+# What lab 4 says below its design problem.
+
+
+@pytest.mark.parametrize("spacing_m", [150.0, 170.0, 190.0, 200.0, 230.0])
+def test_tcp_gap_loses_on_the_shortest_chain_with_hidden_ends_and_hardly_beside_it(spacing_m: float) -> None:
+    worst = 3 if spacing_m > 183 else 4
+    assert (worst - 1) * spacing_m <= 550 < worst * spacing_m
+
+    def gain(hops: int) -> float:
+        (goal,) = DESIGNS["lab4.lose"].goals((hops, 64), {"spacing_m": spacing_m})
+        return float(goal.measured.rstrip("%")) / 100
+
+    assert gain(worst) <= -0.2
+    assert min(gain(worst - 1), gain(worst + 1)) >= -0.1
+
+
 # Hints.
 
 

@@ -313,6 +313,7 @@ lab.table(header, rows, "kbit/s; one pair alone gets 1681 without RTS/CTS and 15
 # Now put H where it does this harm. E sends to F over `link_m` metres, H sends to I over the same distance, all four in
 # line (E, F, H, I). Stations sense each other up to `sense_m` metres. Return the distance from E to H with which E→F
 # keeps its goodput without RTS/CTS and starves with RTS/CTS (preset `ns2`).
+# `pacelab demo solve-starve` opens the same problem in the browser, with nodes to drag.
 
 
 # %%

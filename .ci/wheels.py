@@ -27,6 +27,8 @@ PURE = (".", "controller", "grading", "labs")
 """Folders of the distributions without compiled files."""
 MANYLINUX = "manylinux_2_17"
 """Rust's own minimum. The C library of every Linux with Python 3.11 is at least this new."""
+MEDIUMD_LINUX = ("manylinux2014", "musllinux_1_1")
+"""The platforms of mediumd's wheel. Its program is linked statically: it runs on every Linux of its processor."""
 PYODIDE = "pyemscripten_2026_0"
 """The platform of Pyodide 314. Another Pyodide may be another platform: see `pyodide-lock.json` in its npm package."""
 LINK_SIDE_MODULE = ROOT / "tools" / "wasm-side-module"
@@ -41,6 +43,11 @@ class Target:
     rust: str
     system: str
     machine: str
+
+    @property
+    def static(self) -> str | None:
+        """The target of a static program, on Linux."""
+        return self.rust.replace("-gnu", "-musl") if self.system == MANYLINUX else None
 
     @property
     def platform(self) -> str:
@@ -67,9 +74,10 @@ def main(names: list[str], dist: Path = DIST) -> int:
     if unknown:
         return fail(f"unknown platform {', '.join(unknown)}; choose from {', '.join(TARGETS)}", 2)
     targets = {name: TARGETS[name] for name in names or TARGETS}
-    lacking = [target.rust for target in targets.values() if not has_standard_library(target.rust)]
+    needed = [rust for target in targets.values() for rust in (target.rust, target.static) if rust is not None]
+    lacking = [rust for rust in needed if not has_standard_library(rust)]
     if lacking and not add(lacking):
-        some = " ".join(name for name, target in targets.items() if target.rust not in lacking)
+        some = " ".join(name for name, target in targets.items() if not {target.rust, target.static} & set(lacking))
         rest = f"; or without them: make wheels WHEELS='{some}'" if some else ""
         return fail(f"this Rust lacks {', '.join(lacking)}: rustup target add {' '.join(lacking)}{rest}", 3)
     if not DEMO_ENGINE.exists():
@@ -129,14 +137,15 @@ def build_compiled(name: str, target: Target, place: Path) -> None:
         "PYO3_NO_PYTHON": "1",  # the stable interface is the same in every Python: none is asked
         "SOURCE_DATE_EPOCH": commit_time(),
     }
-    command = [sys.executable, "-m", "maturin", "build", "--quiet", "--release", "--zig", "--target", target.rust]
+    maturin = [sys.executable, "-m", "maturin", "build", "--quiet", "--release", "--zig", "--strip", "-o", str(place)]
+    if target.static is not None:
+        static = [*maturin, "--target", target.static, "--compatibility", *MEDIUMD_LINUX]
+        subprocess.run([*static, "-m", "medium/mediumd/Cargo.toml"], cwd=ROOT, env=environment, check=True)
+    command = [*maturin, "--target", target.rust]
     command += ["--compatibility", target.system] if target.system == MANYLINUX else []
     if target.system == PYODIDE:
         command.remove("--zig")
         environment |= for_pyodide(environment)
-    command += ["--strip", "-o", str(place)]
-    if target.system == MANYLINUX:
-        subprocess.run([*command, "-m", "medium/mediumd/Cargo.toml"], cwd=ROOT, env=environment, check=True)
     # Without Windows' Python at hand, its import library is generated.
     features = "extension-module,import-lib" if target.system == "win" else "extension-module"
     command += ["-m", "medium/python/Cargo.toml", "--features", features, "--"]
@@ -145,7 +154,7 @@ def build_compiled(name: str, target: Target, place: Path) -> None:
         environment |= by_profile(name, target, environment)
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
     if target.system == MANYLINUX:
-        for wheel in place.glob("*.whl"):
+        for wheel in place.glob("pacelab_medium-*.whl"):
             check(wheel, target)
 
 
@@ -176,7 +185,7 @@ def by_profile(name: str, target: Target, environment: dict[str, str]) -> dict[s
 
 
 def check(wheel: Path, target: Target) -> None:
-    """Hold a Linux wheel to its name: it needs no newer symbol of the C library and no other library."""
+    """Hold the engine's Linux wheel to its name: it needs no newer symbol of the C library and no other library."""
     shown = subprocess.run(
         [sys.executable, "-m", "auditwheel", "show", str(wheel)], capture_output=True, text=True, check=True
     )

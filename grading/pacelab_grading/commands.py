@@ -44,12 +44,15 @@ def grade(**given: Any) -> None:
 
 def _write_package(options: GradeOptions, place: Path, number: int | str) -> None:
     from pacelab_grading.grade.autograder import write_autograder
+    from pacelab_grading.grade.key import grading_key
 
     require(
         not options.individual,
         "--individual cannot be used with --package: the zip does not know the students; omit it",
     )
-    size = write_autograder(place, number=number, key=options.key, hidden=options.hidden)
+    beside = place if options.roster is None else options.roster
+    key = grading_key(options.key, [beside.parent])
+    size = write_autograder(place, number=number, key=key, hidden=options.hidden)
     log(f"{place}: {size / 1e6:.0f} MB; upload it as the autograder and test it with the model solution")
 
 

@@ -21,7 +21,7 @@ from pacelab.cli.main import main
 from pacelab_grading.assignments import find_assignment
 from pacelab_grading.assignments.a1_interference.wrong import WRONG
 
-KEY = "0123456789abcdef"
+KEY = "0123456789abcdef" * 4
 DUE = "2026-11-01T23:59:00+00:00"
 ASSIGNMENT = find_assignment(1)
 MODEL = ASSIGNMENT.model
@@ -151,12 +151,12 @@ def brightspace(folder: Path) -> Section:
 
 
 def sakai(folder: Path) -> Section:
-    top = "Assignment 1"
+    top = "Who hears whom"
     files = {
         f"{top}/Søren, {first}(sor{n})/Submission attachment(s)/{file_of(n)}": WORK[n] for n, first in enumerate(FIRST)
     }
     files |= {f"{top}/Søren, {first}(sor{n})/timestamp.txt": "20261101220000000" for n, first in enumerate(FIRST)}
-    lines = [["Assignment 1", "SCORE_GRADE_TYPE"], [""], ["Display ID", "ID", "Last Name", "First Name", "grade"]]
+    lines = [["Who hears whom", "SCORE_GRADE_TYPE"], [""], ["Display ID", "ID", "Last Name", "First Name", "grade"]]
     lines += [[f"d{n}", f"sor{n}", "Søren", first, ""] for n, first in enumerate(FIRST)]
     roster = table(folder / "grades.csv", lines)
     files[f"{top}/grades.csv"] = roster.read_text(encoding="utf-8")
@@ -245,13 +245,13 @@ def brightspace_accepts(out: Path) -> list[float]:
 def sakai_accepts(out: Path) -> list[float]:
     """The structure of the download: grades.csv with two lines above its header, and a folder of feedback each."""
     with zipfile.ZipFile(out / "sakai-feedback.zip") as archive:
-        (title, kind), _, header, *lines = rows_of(archive.read("Assignment 1/grades.csv"))
+        (title, kind), _, header, *lines = rows_of(archive.read("Who hears whom/grades.csv"))
         names = [name for name in archive.namelist() if name.endswith("report.html")]
-    assert (title, kind) == ("Assignment 1", "SCORE_GRADE_TYPE")
+    assert (title, kind) == ("Who hears whom", "SCORE_GRADE_TYPE")
     assert header == ["Display ID", "ID", "Last Name", "First Name", "grade"]
     assert [line[1] for line in lines] == [f"sor{n}" for n in range(5)]
     expected = [
-        f"Assignment 1/Søren, {first}(sor{n})/Feedback Attachment(s)/report.html" for n, first in enumerate(FIRST)
+        f"Who hears whom/Søren, {first}(sor{n})/Feedback Attachment(s)/report.html" for n, first in enumerate(FIRST)
     ]
     assert sorted(names) == sorted(expected)
     return [float(line[4]) for line in lines]

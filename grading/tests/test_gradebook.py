@@ -17,10 +17,9 @@ from pacelab_grading.assignments import find_assignment
 from pacelab_grading.commands import grade as grade_command
 from pacelab_grading.grade.batch import grade_all, other_assignments
 from pacelab_grading.grade.messages import print_notes
-from pacelab_grading.grade.options import GradeOptions
 from pacelab_grading.judging.process import BatchSettings, JudgeProcess
 from pacelab_grading.receive.submission import Submission
-from pacelab_grading.records.adjust import adjusted, checked, read_adjustments
+from pacelab_grading.records.adjust import Adjustment, adjusted, checked, read_adjustments
 from pacelab_grading.records.gradebook import (
     FROM_EARLIER_RUN,
     Row,
@@ -74,7 +73,10 @@ def gradebook(
 def test_another_key_draws_other_parameters(grade: Judge, best: Walls) -> None:
     source = TEMPLATE.replace("raise NotImplementedError", "return 600_000", 3)
     steps = [grade(source, best, number=2, only=("bound",), key=key).results[0].steps[-1] for key in ("a", "b", "b")]
-    assert steps[0] != steps[1] == steps[2]
+    assert steps[0] == steps[1] == steps[2]  # a public check
+    source = "def four_hop_delay_ns(*_): return 0\n"
+    hidden = [grade(source, best, only=("short-path",), key=key).results[0].steps[-1] for key in ("a", "b", "b")]
+    assert hidden[0] != hidden[1] == hidden[2]
 
 
 @pytest.mark.usefixtures("engine")
@@ -563,7 +565,7 @@ def test_a_verdict_survives_its_json() -> None:
 
 def test_gradescope_shows_what_the_report_shows() -> None:
     made = verdict("Ann", 50)
-    result = replace(made.results[0], got="", printed="hello\n", reference=("senses",))
+    result = replace(made.results[0], got="", printed="hello\n", reference=("senses",), public=True)
     document = results(replace(made, results=(result,), received=("a.py: graded", "b.txt: left out")))
     output = document["tests"][0]["output"].splitlines()
     assert output[0].startswith("note: run with the reference's senses")
@@ -606,6 +608,14 @@ def test_an_unreadable_hand_in_is_uncertain_and_first_in_the_summary(tmp_path: P
     assert canvas_students(zero_unreadable=True) == ["Ann", "Bob"]
 
 
+def test_a_hand_in_that_cannot_be_read_is_no_zero_of_its_checks() -> None:
+    verdicts = [verdict("Ann", 90), replace(verdict("Bob", 0), unreadable=True)]
+    told = "Bob: 0 of 100 points; no check ran, because the hand-in could not be read or imported"
+    assert told in text_report(verdicts[1])
+    assert told in html_report(verdicts[1])
+    assert "<tr><td>t</td><td>90%</td><td>0</td></tr>" in summary([], verdicts)
+
+
 def test_a_file_that_cannot_be_imported_is_unreadable(grade: Judge, best: Walls) -> None:
     assert grade("raise ValueError", best, number=2, only=("bound",)).unreadable
     assert not grade(TEMPLATE, best, number=2, only=("bound",)).unreadable
@@ -622,6 +632,45 @@ def test_corrections_change_points_and_give_their_reason(tmp_path: Path) -> None
     assert (bob.points, bob.results[0].earned) == (30, 30)
     assert bob.problems[0] == "adjusted by the instructor: a 30 points, not 10: unclear text"
     assert cem == verdict("Cem", 1)
+
+
+@pytest.mark.parametrize(
+    "called", ["leeann", "Lee, Ann", "LEE, ANN", "s12", "12", "ann@x.org", "team 1", "13", "Ray, Bo"]
+)
+def test_a_correction_names_the_student_in_any_known_way(called: str) -> None:
+    """It applies to the hand-in, and so to both students of the pair."""
+    students = [
+        Student(student="Lee, Ann", group="team 1", ids=(("canvas", "12"), ("sis", "s12"), ("email", "ann@x.org"))),
+        Student(student="Ray, Bo", group="team 1", ids=(("canvas", "13"),)),
+        Student(student="Lee, Ann", ids=(("canvas", "14"),)),
+    ]
+    made = [Submission(student="leeann", name="leeann", source="", platform="canvas", identity="12")]
+    found = [Adjustment(student=called, check="", points=80, reason="r", place="here")]
+    (item,) = checked(found, made, students, find_assignment(3))
+    rows = gradebook(adjusted([verdict("leeann", 10)], [item]), made, students, LateRule())
+    assert [(row.score, row.status) for row in rows] == [(80, "graded"), (80, "graded"), (0, "missing")]
+    assert all("adjusted by the instructor: 80 points, not 10: r" in row.remarks for row in rows[:2])
+
+
+def test_a_correction_for_a_student_without_a_hand_in_is_refused() -> None:
+    students = [Student(student="Ann"), Student(student="Ray, Bo", ids=(("email", "bo@x.org"),))]
+    for called in ("ray, bo", "bo@x.org"):
+        found = [Adjustment(student=called, check="", points=80, reason="r", place="here")]
+        with pytest.raises(ConfigError, match=f"here: '{called}' has no hand-in; to give points, add a file"):
+            checked(found, [Submission(student="Ann", source="")], students, find_assignment(3))
+
+
+def test_a_correction_that_may_mean_two_hand_ins_is_refused() -> None:
+    students = [Student(student="Ann Lee", ids=(("canvas", str(number)),)) for number in (12, 14)]
+    made = [
+        Submission(student=f"leeann ({number})", name="leeann", source="", platform="canvas", identity=str(number))
+        for number in (12, 14)
+    ]
+    found = [Adjustment(student="Ann Lee", check="", points=80, reason="r", place="here")]
+    with pytest.raises(ConfigError, match=r"here: 'Ann Lee' may mean 'leeann \(12\)', 'leeann \(14\)'; give one of"):
+        checked(found, made, students, find_assignment(3))
+    (item,) = checked([replace(found[0], student="14")], made, students, find_assignment(3))
+    assert item.student == "leeann (14)"
 
 
 @pytest.mark.parametrize(
@@ -653,9 +702,9 @@ def test_invalid_corrections_are_refused(text: str, problem: str, tmp_path: Path
         checked(read_adjustments(tmp_path / "adjust.csv"), [ann], [Student(student="Ann", id="7")], find_assignment(2))
 
 
-def test_output_of_a_passed_hidden_check_is_not_shown() -> None:
+def test_output_of_a_hidden_check_is_not_shown() -> None:
     result = verdict("Ann", 5).results[0]
-    for public, status, shown in ((False, "passed", False), (True, "passed", True), (False, "failed", True)):
+    for public, status, shown in ((False, "passed", False), (True, "passed", True), (False, "failed", False)):
         made = replace(
             verdict("Ann", 5), results=(replace(result, printed="SECRET 543", public=public, status=status),)
         )
@@ -669,8 +718,3 @@ def test_the_text_report_shows_the_last_steps_and_the_page_all() -> None:
     assert "steps (the last 14 of 60):" in text_report(made)
     assert "step-45." not in text_report(made)
     assert "step-0." in html_report(made)
-
-
-def test_a_short_key_is_refused() -> None:
-    with pytest.raises(ConfigError, match="--key has 8 characters; give at least 16 that nobody can guess"):
-        GradeOptions(key="fall2026")

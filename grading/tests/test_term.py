@@ -24,6 +24,7 @@ from pacelab_grading.records.summary import summary
 from pacelab_grading.records.term import days_left, graded_assignments, later_than, term_csv, term_html, term_table
 from pacelab_grading.rubric.verdict import Result, Verdict
 
+KEY = "0123456789abcdef" * 4
 DUE = {"assignment1": "2026-10-01T23:59", "assignment2": "2026-10-15T23:59", "assignment3": "2026-11-01T23:59"}
 
 
@@ -76,7 +77,7 @@ def test_late_days_of_a_term_are_free_until_they_are_used(tmp_path: Path) -> Non
     lines = term_table(graded_assignments(tmp_path), 3)
     assert lines == [
         ["student", "id", *DUE, "total", "of", "late days used", "late days left"],
-        ["Ann", "1", "90.0", "80.0", "80.0", "250", "300", "3", "0"],
+        ["Ann", "1", "90", "80", "80", "250", "300", "3", "0"],
     ]
 
 
@@ -148,7 +149,7 @@ def test_the_table_of_a_term_is_safe_and_marks_uncertain_grades(tmp_path: Path) 
     assert b"'=1+1" in term_csv(lines)
     text = (tmp_path / "assignment1" / "gradebook.csv").read_text("utf-8-sig").replace("graded", "rerun", 1)
     (tmp_path / "assignment1" / "gradebook.csv").write_text(text)
-    assert term_table(graded_assignments(tmp_path), None)[1][2] == "90.0 (rerun)"
+    assert term_table(graded_assignments(tmp_path), None)[1][2] == "90 (rerun)"
 
 
 ANN, BOB = (Submission(student=name, name=name, source="") for name in ("Ann", "Bob"))
@@ -206,7 +207,7 @@ def test_a_term_from_the_command_line(in_tmp: Path, capsys: pytest.CaptureFixtur
 
     def grade(number: int, *more: str) -> int:
         command = ["grade", f"hw{number}", "--assignment", str(number), "--roster", "roster.csv", "--term", "fall"]
-        due = ["--due", "2026-10-01T23:59+00:00", "--free-late-days", "2", "--key", "k" * 16, "--weak-walls"]
+        due = ["--due", "2026-10-01T23:59+00:00", "--free-late-days", "2", "--key", KEY, "--weak-walls"]
         return main([*command, *due, *more])
 
     for number in (1, 2):
@@ -230,10 +231,20 @@ def test_a_term_from_the_command_line(in_tmp: Path, capsys: pytest.CaptureFixtur
     assert "regrade requests to decide" not in capsys.readouterr().err
     with Path("fall/term.csv").open(encoding="utf-8-sig") as file:
         rows = {row["student"]: row for row in csv.DictReader(file)}
-    assert [rows["ann"][name] for name in ("assignment1", "assignment2", "late days used")] == ["0.0", "50.0", "1"]
-    assert rows["bob"]["assignment1"] == "0.0 (unreadable)"
-    assert rows["bob"]["assignment2"] == "40.0"
-    assert rows["cem"]["assignment2"] == "0.0 (missing)"
+    assert [rows["ann"][name] for name in ("assignment1", "assignment2", "late days used")] == ["0", "50", "1"]
+    assert rows["bob"]["assignment1"] == "0 (unreadable)"
+    assert rows["bob"]["assignment2"] == "40"
+    assert rows["cem"]["assignment2"] == "0 (missing)"
+
+
+@pytest.mark.usefixtures("engine", "one_judge_process")
+def test_all_assignments_of_a_term_have_one_key(in_tmp: Path) -> None:
+    for number in (1, 2):
+        (in_tmp / f"ann{number}.py").write_text("def broken(:\n")
+        command = ["grade", f"ann{number}.py", "--assignment", str(number), "--term", "fall", "--weak-walls"]
+        assert main(command) == UNREADABLE
+    assert [path.name for path in sorted(in_tmp.rglob("*.key"))] == ["pacelab-grading.key"]
+    assert (in_tmp / "fall" / "pacelab-grading.key").is_file()
 
 
 @pytest.mark.parametrize(
@@ -264,6 +275,6 @@ def test_a_corrupt_table_stops_the_run_before_the_first_grade(
     Path("open.csv").write_text('student,id\nann,1\n"zoe,2\nbob,3\n')
     Path("open2.csv").write_text("student,id\nSmith, Jane,2\n")
     Path("ann.py").write_text(find_assignment(1).template)
-    assert main(["grade", "ann.py", "--assignment", "1", "--key", "k" * 16, "--weak-walls", *more]) == 2
+    assert main(["grade", "ann.py", "--assignment", "1", "--key", KEY, "--weak-walls", *more]) == 2
     assert says in capsys.readouterr().err
     assert not Path("grades").exists()

@@ -79,6 +79,10 @@ def compile_air(experiment: Experiment) -> dict[str, Any]:
         air["host_delay"] = host_delay
     if experiment.qdisc != BY_FIELD["qdisc"].default:
         air["qdisc"] = {"kind": experiment.qdisc}
+    if experiment.ping_interval_s is not None:
+        data = (flow for flow in experiment.flows if flow.call is None)
+        pairs = dict.fromkeys((flow.src, flow.dst) for flow in data)
+        air["pings"] = {"interval_s": experiment.ping_interval_s, "pairs": [list(pair) for pair in pairs]}
     if experiment.stop_after_pkts is not None:
         air["stop_after_pkts"] = experiment.stop_after_pkts
     if experiment.batch_pkts is not None:

@@ -364,7 +364,10 @@ BACK_ENDS: Mapping[str, BackEndKind] = {
     kind.name: kind
     for kind in (
         BackEndKind(
-            name="sim", routings=("static", "aodv", AODV_OF_2001), finders="a routing that finds its way, as aodv"
+            name="sim",
+            options={"ping_interval_s": None},
+            routings=("static", "aodv", AODV_OF_2001),
+            finders="a routing that finds its way, as aodv",
         ),
         BackEndKind(name="tap", options=_LINUX, finders=FINDERS["tap"], check=check_hosts),
         BackEndKind(

@@ -170,6 +170,7 @@ def _resolved(
     network, carried = _with_traffic(options, bare)
     if not network.flows:
         raise ConfigError(f"topology {options.topology!r} has no flow; add a flow to it, or give --traffic FILE.yaml")
+    _check_paths(options, network)
     traffic_kind = _traffic_kind(carried, scheme)
     hook_settings = _hook_settings(options, network)
     scheme.check(network, traffic=traffic_kind, settings=hook_settings)
@@ -300,6 +301,18 @@ def _fill_in_mcs(values: dict[str, Any], given: Mapping[str, Any]) -> int:
     if "mcs" not in given and values.get("rate_bps") in rates_bps:
         values["mcs"] = rates_bps.index(values["rate_bps"])
     return int(rates_bps[values["mcs"]])
+
+
+def _check_paths(options: Options, network: Topology) -> None:
+    """Refuse a flow without a path at 0 s, unless its nodes move and the routing waits until they meet."""
+    for flow in network.flows:
+        if network.path(flow) or (options.backend == "sim" and options.routing != "static"):
+            continue
+        ends = f"{network.nodes[flow.src].name} -> {network.nodes[flow.dst].name}"
+        raise ConfigError(
+            f"topology {options.topology!r}: no path connects {ends} at 0 s; nodes that meet later need "
+            "--backend sim --routing aodv"
+        )
 
 
 def _check_ns2_of_2001(options: Options, topology: Topology) -> None:

@@ -183,6 +183,7 @@ function bar(drawing, view, mark) {
   const [y1, y2] = [view.y(mark.at - height / 2), view.y(mark.at + height / 2)].sort((a, b) => a - b);
   const box = `x="${fixed(x1)}" y="${fixed(y1)}" width="${fixed(Math.max(x2 - x1, 0.5))}" height="${fixed(y2 - y1)}"`;
   view.items.push({
+    seen: [x1, y1, x2, y2],
     area: [x1, y1, Math.max(x2, x1 + 60), y2],
     row: mark,
     text: `${mark.name}: ${told(view.panel.x.label, mark.text || number(mark.high))}`,
@@ -585,7 +586,7 @@ function attachPanel(stage, drawn, view, hidden) {
     if (!item) return;
     current = item;
     const [x, y] = middleOf(item);
-    const [x1, y1, x2, y2] = item.area || [x - 7, y - 7, x + 7, y + 7];
+    const [x1, y1, x2, y2] = item.seen || item.area || [x - 7, y - 7, x + 7, y + 7];
     const rectangle = {
       x: x1,
       y: y1,

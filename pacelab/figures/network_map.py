@@ -151,7 +151,7 @@ def _told(topology: Topology, number: int) -> str:
 def _flow(topology: Topology, number: int) -> list[Mark]:
     """An arrow along the path, shifted a little to its right so that flows on one path stay apart."""
     flow = topology.flows[number]
-    places = [topology.nodes[node].position_m for node in topology.path(flow)]
+    places = [topology.nodes[node].position_m for node in topology.path(flow) or (flow.src, flow.dst)]
     beside = sum(bool({other.src, other.dst} & {flow.src, flow.dst}) for other in topology.flows[:number])
     shift = _extent_m(topology) * 0.015 * (1 + beside % 5) if len(topology.nodes) <= MOST_LABELS else 0.0
     line = _shifted(places, shift)
@@ -186,7 +186,9 @@ def _shifted(places: list[Place], by: float) -> list[Place]:
 def _ranges(topology: Topology) -> list[Circle]:
     if not topology.flows:
         return []
-    node = topology.nodes[next(each for each in topology.path(topology.flows[0]) if topology.nodes[each].wireless)]
+    first = topology.flows[0]
+    path = topology.path(first) or (first.src, first.dst)
+    node = topology.nodes[next(each for each in path if topology.nodes[each].wireless)]
     made = []
     for reach, line, label in ((topology.decode_m, "--", "decode"), (topology.sense_m, ":", "sense")):
         beyond = reach > ZOOM * _extent_m(topology)

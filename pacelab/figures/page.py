@@ -27,6 +27,12 @@ def module() -> str:
     return re.sub(r"^\s*(//.*\n?)?", "", source, flags=re.MULTILINE)
 
 
+def classic_script() -> str:
+    """The same without exports: browsers load no modules into pages that are opened as files."""
+    body = re.sub(r"^export (default .*;\n)?", "", module(), flags=re.MULTILINE)
+    return f"(() => {{\n{body}}})();\n"
+
+
 def script() -> str:
     """HTML that loads the module. A page may hold it any number of times."""
     return f'<script type="module">{module()}</script>'

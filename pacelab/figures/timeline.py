@@ -20,6 +20,7 @@ from pacelab.figures.chart import Block, Chart, Key, Mark, Panel, Rule, Scale, T
 from pacelab.figures.figures import LEAST_PT, short
 from pacelab.figures.in_matplotlib import draw_panel, new_axes
 from pacelab.options.arguments import above_zero, axes, checked, instance_of, optional
+from pacelab.options.values import HIGH_THROUGHPUT
 from pacelab.units import BPS_PER_MBPS, NS_PER_MS
 from pacelab_topologies.domain import plain
 
@@ -55,7 +56,14 @@ BLOCKS = {
     "DATA": Look("#1f5f99", "", WHITE),
     "ACK": Look("#9fd8b4", "....", BLACK),
 }
-LETTERS = {"RTS": "R", "CTS": "C", "DATA": "D", "ACK": "A"}
+AGGREGATE_BLOCKS = {
+    "A-MPDU": Look("#12395c", "", WHITE),
+    "BAR": Look("#f3c1d6", "////", BLACK),
+    "BA": Look("#6fbf8f", "....", BLACK),
+}
+"""Of 802.11n alone."""
+ALL_BLOCKS = BLOCKS | AGGREGATE_BLOCKS
+LETTERS = {"RTS": "R", "CTS": "C", "DATA": "D", "ACK": "A", "A-MPDU": "M", "BAR": "Q", "BA": "B"}
 COLLISION = Look("#f4b7a3", "xxxx", "#7a1f00")
 BUSY = "#c9c9c9"
 HOLDS = {"NAV": Look("#d9d2e9", "////", "#4b3b78"), "EIFS": Look("#ffe0b8", "||||", "#8a5200")}
@@ -68,6 +76,10 @@ MARKS = {
     "no DATA": ("∅D", "#1f5f99"),
 }
 """Kind of mark -> sign and colour."""
+AGGREGATE_MARKS = {"MPDUs lost": ("−", "#7a1f00")}
+ALL_MARKS = MARKS | AGGREGATE_MARKS
+COUNTED = frozenset({"retry", "MPDUs lost"})
+"""Marks whose sign is followed by a number."""
 MEANINGS = {
     "retry": "retry, its number",
     "drop": "packet dropped",
@@ -75,6 +87,7 @@ MEANINGS = {
     "capture": "capture",
     "no CTS": "CTS refused",
     "no DATA": "data held back",
+    "MPDUs lost": "MPDUs lost, how many",
 }
 
 # A lane is one unit high; these are its bands, bottom and height, from the lane's lower edge.
@@ -177,13 +190,16 @@ def describe_window(experiment: Experiment, records: Sequence[Record], window_ns
     """What a picture shows, in numbers: JSON values, times in ms."""
     low_ns, high_ns = window_ns
     log = read_records([record for record in records if low_ns <= record[0] <= high_ns])
+    aggregates = experiment.phy == HIGH_THROUGHPUT
     return {
         "config": experiment.config(),
         "from_ms": low_ns / NS_PER_MS,
         "to_ms": high_ns / NS_PER_MS,
-        "frames": {kind: sum(frame.kind == kind for frame in log.frames) for kind in BLOCKS},
+        "frames": {
+            kind: sum(frame.kind == kind for frame in log.frames) for kind in (ALL_BLOCKS if aggregates else BLOCKS)
+        },
         "collisions": sum(hearing.collided_ns is not None for hearing in log.hearings),
-        "marks": {kind: sum(mark.kind == kind for mark in log.marks) for kind in MARKS},
+        "marks": {kind: sum(mark.kind == kind for mark in log.marks) for kind in (ALL_MARKS if aggregates else MARKS)},
     }
 
 
@@ -218,7 +234,10 @@ def timeline_chart(panels: Sequence[tuple[Experiment, Sequence[Record], Window]]
         title = title_of(experiment) + shown
         made.append(_Lanes(known, nodes, window_ns, WIDTH_IN).panel(read_records(records), title))
         heights.append(0.75 + LANE_IN * len(nodes))
-    return Chart(panels=tuple(made), width=WIDTH_IN, height=sum(heights) + 0.75, heights=tuple(heights), keys=KEYS)
+    aggregates = any(experiment.phy == HIGH_THROUGHPUT for experiment, _, _ in panels)
+    return Chart(
+        panels=tuple(made), width=WIDTH_IN, height=sum(heights) + 0.75, heights=tuple(heights), keys=keys(aggregates)
+    )
 
 
 def _key(name: str, look: Look, text: str, edge: str) -> Key:
@@ -226,18 +245,20 @@ def _key(name: str, look: Look, text: str, edge: str) -> Key:
     return Key(sign=block, text=text)
 
 
-KEYS = (
-    *(_key(kind, look, f"{LETTERS[kind]} = {kind}", BLACK) for kind, look in BLOCKS.items()),
-    _key("collision", COLLISION, "collision, as received", COLLISION.text),
-    _key("busy", Look(BUSY, "", BLACK), "hears a frame", ""),
-    _key("backoff", Look("", "", BLACK), "backoff, slots drawn", ""),
-    *(_key(kind, look, kind, look.text) for kind, look in HOLDS.items()),
-    *(
-        Key(sign=Text(x=0, y=0, text=MARKS[kind][0], color=MARKS[kind][1], name=kind), text=text)
-        for kind, text in MEANINGS.items()
-    ),
-)
-"""What the signs mean."""
+def keys(aggregates: bool) -> tuple[Key, ...]:
+    """What the signs mean. `aggregates`: also those of 802.11n."""
+    blocks, marks = (ALL_BLOCKS, ALL_MARKS) if aggregates else (BLOCKS, MARKS)
+    return (
+        *(_key(kind, look, f"{LETTERS[kind]} = {kind}", BLACK) for kind, look in blocks.items()),
+        _key("collision", COLLISION, "collision, as received", COLLISION.text),
+        _key("busy", Look(BUSY, "", BLACK), "hears a frame", ""),
+        _key("backoff", Look("", "", BLACK), "backoff, slots drawn", ""),
+        *(_key(kind, look, kind, look.text) for kind, look in HOLDS.items()),
+        *(
+            Key(sign=Text(x=0, y=0, text=sign, color=color, name=kind), text=MEANINGS[kind])
+            for kind, (sign, color) in marks.items()
+        ),
+    )
 
 
 class _Lanes:
@@ -301,7 +322,7 @@ class _Lanes:
         longer = (f"{frame.kind} → {to}", f"{frame.kind}\n→{to}", f"{LETTERS[frame.kind]}\n→{to}", LETTERS[frame.kind])
         text = next((text for text in longer if max(map(len, text.split("\n"))) <= room), "")
         about = f"{frame.kind} from {self.name(frame.node)} to {to}, {_during(span_ns)}"
-        self.bar(frame.node, span_ns, BAND_BLOCK, BLOCKS[frame.kind], text, name=frame.kind, about=about, above=5)
+        self.bar(frame.node, span_ns, BAND_BLOCK, ALL_BLOCKS[frame.kind], text, name=frame.kind, about=about, above=5)
 
     def hearing(self, hearing: Hearing) -> None:
         whole = (hearing.start_ns, hearing.end_ns)
@@ -335,12 +356,12 @@ class _Lanes:
         low_ns, high_ns = self.window_ns
         if mark.node not in self.low or not low_ns <= mark.at_ns <= high_ns:
             return free_ms
-        sign, color = MARKS[mark.kind]
-        text = f"{sign}{mark.count}" if mark.kind == "retry" else sign
+        sign, color = ALL_MARKS[mark.kind]
+        text = f"{sign}{mark.count}" if mark.kind in COUNTED else sign
         size = 11 if mark.kind == "drop" else 8.5
         width_ms = len(text) * SIGN_IN * size / LEAST_PT / self.inches_per_ms
         at_ms = mark.at_ns / NS_PER_MS
-        told = f"{MEANINGS[mark.kind].partition(',')[0]}{f' {mark.count}' if mark.kind == 'retry' else ''}"
+        told = f"{MEANINGS[mark.kind].partition(',')[0]}{f' {mark.count}' if mark.kind in COUNTED else ''}"
         about = f"{self.name(mark.node)}: {told}, {at_ms:.3f} ms"
         at_ms = min(max(at_ms, free_ms + width_ms / 2), at_ms + width_ms)
         y = self.low[mark.node] + MARK_HEIGHT

@@ -340,7 +340,7 @@ class Options:
     ping_interval_s: float | None = setting(
         "--ping",
         Real(0.01, 60),
-        "of real hosts: time between two pings beside the flows (but calls), from each source to its destination, s",
+        "time between two pings beside the flows (but calls), from each source to its destination, s",
         group="backend",
         omit_default=True,
     )

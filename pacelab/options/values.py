@@ -86,17 +86,14 @@ PHYS: Mapping[str, Phy] = MappingProxyType(
 PHY_NAMES = Choice({name: name for name in PHYS} | {"n": HIGH_THROUGHPUT})
 """The PHYs, with the short form of Mininet-WiFi."""
 
-ALL_RATES = Choice(
-    {
-        f"{rate / BPS_PER_MBPS:g}": rate
-        for rate in sorted({*_DSSS, *_OFDM, *MCS_RATES_BPS["long"], *MCS_RATES_BPS["short"]})
-    },
-    unit=" Mbit/s",
-)
-"""Every data rate of some PHY."""
+_LEGACY = {*_DSSS, *_OFDM}
+_MCS = {rate for rates in MCS_RATES_BPS.values() for rate in rates} - _LEGACY
+_NAMES = {f"{rate / BPS_PER_MBPS:g}": rate for rate in sorted(_LEGACY | _MCS)}
+ALL_RATES = Choice(_NAMES, unit=" Mbit/s", unlisted=tuple(name for name, rate in _NAMES.items() if rate in _MCS))
+"""Every data rate of some PHY. Messages leave out those of 802.11n, which --mcs and --gi set."""
 AUTO: Literal["auto"] = "auto"
 """The value of --rate that leaves the rate of each frame to Linux's rate control, Minstrel."""
-RATES = Choice({**ALL_RATES.values, AUTO: AUTO}, unit=" Mbit/s", unitless=(AUTO,))
+RATES = Choice({**_NAMES, AUTO: AUTO}, unit=" Mbit/s", unitless=(AUTO,), unlisted=ALL_RATES.unlisted)
 """The values of --rate."""
 
 

@@ -21,7 +21,7 @@ from pacelab.options.voice import calls_of, mos_of, mos_series, totals_of
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import jain, jain_per_hop, jain_times_hops, log_utility, ratio
 from pacelab.results.notes import notes_on
-from pacelab.results.types import SOMETIMES, CallResult, FlowResult, HookResult, Hooks, Host, Network, Run, Totals
+from pacelab.results.types import REQUIRED, CallResult, FlowResult, HookResult, Hooks, Host, Network, Run, Totals
 from pacelab.schemes import SCHEMES, Scheme
 from pacelab.traffic.flows import PlannedFlow, describe_flow
 from pacelab.units import BITS_PER_BYTE
@@ -276,7 +276,7 @@ def load_result(folder: Path | str) -> RunResult:
         host = dict(json.loads((folder / "host.json").read_text(encoding="utf-8")))
         if run.get("schema_version") != SCHEMA_VERSION:
             raise ConfigError(f"result {str(folder)!r}: {of_other_schema(run.get('schema_version'), SCHEMA_VERSION)}")
-        missing = [key for key in Run.__annotations__ if key not in run and key not in SOMETIMES]
+        missing = [key for key in REQUIRED if key not in run]
         if missing:
             raise ConfigError(
                 f"result {str(folder)!r}: run.json has no {missing[0]!r}: it was changed or is damaged: run it again"

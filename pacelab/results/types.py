@@ -258,8 +258,8 @@ class Run(TypedDict):
     notes: list[str]
 
 
-SOMETIMES = frozenset({"wires"})
-"""Keys of run.json that some runs do not have."""
+REQUIRED = tuple(key for key, kind in Run.__annotations__.items() if not kind.__forward_arg__.startswith("NotRequired"))
+"""Keys that every run.json has. (`Run.__required_keys__` has all of them, since annotations are strings here.)"""
 
 
 class Walked(TypedDict):

@@ -83,7 +83,7 @@ def apply_traffic_file(options: Options, topology: Topology) -> tuple[Topology, 
             flows += ways
             carried += [what] * len(ways)
         for i, flow in lines:
-            if not topology.path(flow):
+            if not topology.path(flow) and not topology.mobility:
                 ends = f"{topology.nodes[flow.src].name} -> {topology.nodes[flow.dst].name}"
                 limit = f"hops are at most {topology.decode_m:g} m"
                 raise document.error(("flows", i), f"no path connects {ends}; add nodes so that {limit}, or wires")

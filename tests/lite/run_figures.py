@@ -47,7 +47,7 @@ def kinds() -> dict[str, Chart | None]:
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A page with all kinds of figures."""
     shown = "".join(
         f'<section id="{name}"><h2>{name}</h2>{element(chart, name)}</section>'
@@ -63,13 +63,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(params=["light", "dark"])
-def page(request: pytest.FixtureRequest, browser: Any, address: str) -> Iterator[Any]:
+def page(request: pytest.FixtureRequest, browser: Any, gallery: str) -> Iterator[Any]:
     """The page in this colour scheme."""
     context = browser.new_context(viewport={"width": 1280, "height": 720}, color_scheme=request.param)
     made = context.new_page()
     errors: list[str] = []
     made.on("pageerror", lambda error: errors.append(str(error)))
-    made.goto(address)
+    made.goto(gallery)
     made.locator("#lines svg").first.wait_for()
     made.scheme = request.param
     yield made

@@ -79,6 +79,9 @@ def test_the_module_keeps_its_code() -> None:
     assert "customElements.define" in module
     assert not any(line.startswith((" ", "//")) for line in module.splitlines())
     assert "</script" not in module
+    classic = page.classic_script()
+    assert not re.search(r"^(export|import)\b", classic, re.MULTILINE)
+    assert len(classic) > 0.95 * len(module)
 
 
 def test_a_name_is_in_the_legend_once() -> None:

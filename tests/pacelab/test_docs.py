@@ -136,4 +136,4 @@ def test_the_example_names_every_way_to_walk() -> None:
     from pacelab_topologies.mobility import MobilityPart
 
     names = {field.alias or name for name, field in MobilityPart.model_fields.items()}
-    assert set(re.findall(r"^  (?:# )?([a-z-]+):", KEYS, re.MULTILINE)) == names
+    assert set(re.findall(r"^  (?:# )?([a-z0-9-]+):", KEYS, re.MULTILINE)) == names

@@ -90,3 +90,31 @@ def test_saturating_sources_do_not_stop_when_a_discipline_drops_their_packets() 
     assert all(flow["sent_pkts"] > 100 for flow in result["flows"])
     waiting = sum(node["queue_max_pkts"] + 1 for node in result["nodes"])
     assert delivered <= sent <= delivered + sum(result["drops"].values()) + waiting
+
+
+# --ping: round trips of small packets beside the flows.
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_ping_beside_bulk_data_waits_in_drop_tail_queues_and_not_under_fq_codel() -> None:
+    def ping(qdisc: str) -> dict[str, Any]:
+        [pings] = run(Experiment(qdisc=qdisc, window_pkts=64, ping_interval_s=0.1, **CHAIN)).run["pings"]
+        return dict(pings)
+
+    drop_tail, fq_codel = ping("pfifo"), ping("fq_codel")
+    assert (drop_tail["src"], drop_tail["dst"], drop_tail["sent"]) == ("host", "n0", 180)
+    assert drop_tail["answered"] > 170 < fq_codel["answered"]
+    # three wires of 40 ms each way; at 2 hops, a packet in service at each radio delays a ping by 4 times 6 ms at most
+    assert 0.24 < fq_codel["rtt_mean_s"] < 0.27
+    assert fq_codel["rtt_mean_s"] < fq_codel["rtt_p95_s"] < fq_codel["rtt_max_s"]
+    assert drop_tail["rtt_mean_s"] > fq_codel["rtt_mean_s"] + 0.05
+
+
+@pytest.mark.usefixtures("engine")
+def test_pings_of_an_idle_chain_take_the_time_of_wires_and_frames() -> None:
+    chain = {"topology_options": {"hops": 2}, "direction": "down", "duration_s": 5.0}
+    result = run(Experiment(traffic="file", size_bytes=1000, ping_interval_s=0.5, **chain)).run
+    [pings] = result["pings"]
+    assert pings["sent"] == 10
+    assert 0.2400 < pings["rtt_mean_s"] < 0.2550
+    assert "pings" not in run(Experiment(traffic="file", size_bytes=1000, **chain)).run

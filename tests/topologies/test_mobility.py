@@ -10,8 +10,9 @@ import pytest
 
 from pacelab import Experiment, run
 from pacelab.errors import ConfigError
-from pacelab_topologies.mobility import Area, Walk, gauss_markov, random_waypoint, read_bonnmotion, read_setdest
+from pacelab_topologies.mobility import gauss_markov, random_waypoint
 from pacelab_topologies.registry import find_kind, load_topology
+from pacelab_topologies.traces import Area, Walk, read_bonnmotion, read_fcd, read_ns3, read_replays, read_setdest
 
 AREA = Area(500.0, 300.0)
 STARTS = ((0.0, 0.0), (100.0, 0.0))
@@ -68,7 +69,7 @@ def test_bonnmotion_is_a_line_a_node() -> None:
 BAD_SETDEST = [
     ("$node_(2) set X_ 5", "line 11: the node must be a radio, 0 to 1, not 2"),
     ('$ns_ at 50 "$node_(7) setdest 1 1 1"', "line 11: the node must be a radio, 0 to 1, not 7"),
-    ('$ns_ at 29 "$node_(0) setdest 1 1 1"', "line 11: the times of node 0 must increase: 29 s follows 30 s"),
+    ('$ns_ at -1 "$node_(0) setdest 1 1 1"', "line 11: the time must be at least 0 s, not -1 s"),
     (
         '$ns_ at 50 "$node_(0) setdest 501 1 1"',
         "line 11: the position must be within 0 to 500 m and 0 to 300 m, not (501 m, 1 m)",
@@ -79,10 +80,114 @@ BAD_SETDEST = [
     ('$ns_ at nan "$node_(0) setdest 1 1 2"', "line 11: must be a number (seconds, metres, or m/s), not 'nan'"),
     (
         '$ns_ at 50 "$node_(0) set X_ 5"',
-        "line 11: must set X_, Y_, or Z_, call setdest, or belong to $god_, not '$ns_ at 50 \"$node_(0) set X_ 5\"'",
+        'line 11: must be `$node_(0) set X_ 1.5` or `$ns_ at 2.0 "$node_(0) setdest 10 20 3"` with numbers, not '
+        "'$ns_ at 50 \"$node_(0) set X_ 5\"'",
     ),
-    ("exec rm -rf /", "line 11: must set X_, Y_, or Z_, call setdest, or belong to $god_, not 'exec rm -rf /'"),
+    ("$node_($i) set X_ 5", "with numbers, not '$node_($i) set X_ 5'"),
+    ('$ns_ at 50 "$node_(0) setdest 1 1"', "with numbers, not '$ns_ at 50 \"$node_(0) setdest 1 1\"'"),
+    ('$ns_ at 50 "$node_(0) sedest 1 1 2"', "line 11: must be setdest, or one of on, off, reset, start, stop, "),
+    ("$n(1) set X_ 5", "line 11: the nodes must have one name, $node_, not also $n"),
 ]
+
+SCRIPT = """\
+# A whole script: set X_ 9 in a comment is nothing
+set val(nn) 2 ;# number of nodes
+set ns_ [new Simulator]
+for {set i 0} {$i < $val(nn)} {incr i} { $node_($i) random-motion 0 }
+$node_(0) set X_ 10.0; $node_(0) set Y_ 0.0 ;# first
+$node_(0) set Z_ 0.0;
+set tcp [new Agent/TCP]; $ns_ attach-agent $node_(0) $tcp
+$ns_ at 0.0 "$node_(1) off"
+$ns_ at 30.0 "$node_(0) setdest 60.0 20.0 3.0"
+$ns_ at 1.0 "$node_(0) setdest 110.0 0.0 10.0";# the earliest
+$ns_ at 6.0 "$node_(0) setdest 60.0 50.0 5.0" ;
+$ns_ at 20.0 "$node_(0) setdest 60.0 10.0 0.0"
+$ns_ at 3.0 "$node_(1) on"
+$ns_ at 10.0 "$ftp start"
+$ns_ at 150.0 "$node_(0) reset";
+$ns_ run
+"""
+
+
+def test_a_whole_script_of_ns2_is_read_for_its_walks() -> None:
+    assert read_setdest(SCRIPT, AREA, STARTS) == read_setdest(SETDEST, AREA, STARTS)
+    assert read_setdest(SCRIPT.replace("$node_(", "$n(").replace("$ns_", "$ns"), AREA, STARTS)[0].points
+    assert read_setdest("$n1 set X_ 5\n$n1 set Y_ 6\n", AREA, STARTS)[1].start == (5.0, 6.0)
+    with pytest.raises(ValueError, match="line 1: the file must set X_ and Y_ of a node, or call setdest"):
+        read_setdest("set ns_ [new Simulator]\n", AREA, STARTS)
+
+
+def test_a_place_beyond_the_area_names_the_extent_of_the_trace() -> None:
+    text = '$node_(0) set X_ 700\n$node_(0) set Y_ 20\n$ns_ at 1 "$node_(1) setdest -5 800 1"\n'
+    extent = "the whole trace has x from -5 to 700 m and y from 0 to 800 m"
+    with pytest.raises(ValueError, match="line 1: the position must be within") as caught:
+        read_setdest(text, AREA, STARTS)
+    assert str(caught.value).endswith(extent)
+
+
+FCD = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<fcd-export>
+  <timestep time="0.00"><vehicle id="a.0" x="10.5" y="20" angle="90" speed="0" lane="e_0"/></timestep>
+  <timestep time="1.00">
+    <vehicle id="a.0" x="20.5" y="20" speed="10"/><vehicle id="b.0" x="100" y="50" speed="0"/>
+  </timestep>
+  <timestep time="2.00"><vehicle id="b.0" x="100" y="60" speed="10"/></timestep>
+</fcd-export>
+"""
+
+
+def test_sumos_vehicles_are_nodes_as_they_appear() -> None:
+    first, second = read_fcd(FCD, AREA, STARTS)
+    assert first == Walk((10.5, 20.0), ((0.0, (10.5, 20.0)), (1.0, (20.5, 20.0))))
+    assert second == Walk((100.0, 50.0), ((1.0, (100.0, 50.0)), (2.0, (100.0, 60.0))))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("</fcd-export>", "", "must be XML as of sumo --fcd-output"),
+        ('id="b.0" x="100" y="60"', 'id="c.0" x="1" y="1"', "timestep 2, vehicle 'c.0': the node must be a radio"),
+        ('y="60"', 'y="up"', "timestep 2, vehicle 'b.0': must be a number"),
+        ('y="60"', 'y="660"', "not (100 m, 660 m); the whole trace has x from 10.5 to 100 m and y from 20 to 660 m"),
+    ],
+)
+def test_bad_fcd_is_refused_with_its_place(old: str, new: str, told: str) -> None:
+    with pytest.raises(ValueError, match="must be") as caught:
+        read_fcd(FCD.replace(old, new), AREA, STARTS)
+    assert told in str(caught.value)
+
+
+NS3 = """\
+now=+0ns node=0 pos=10:20:0 vel=0:0:0
+now=+0ns node=1 pos=100:0:0 vel=0:2:0
+now=+2000000000ns node=0 pos=10:20:0 vel=5:0:0
+now=+4000000000ns node=0 pos=20:20:0 vel=0:0:0
+now=+5000000000ns node=0 pos=20:20:0 vel=0:1:0
+"""
+
+
+def test_ns3_course_changes_are_a_walk_at_their_velocities() -> None:
+    first, second = read_ns3(NS3, AREA, STARTS)
+    assert first.points[1:3] == ((2.0, (10.0, 20.0)), (4.0, (20.0, 20.0)))
+    assert second.points == ((0.0, (100.0, 0.0)), (5.0, (100.0, 10.0)))
+    with pytest.raises(ValueError, match="line 6: must be now="):
+        read_ns3(NS3 + "node=0\n", AREA, STARTS)
+
+
+def test_replay_files_of_mininet_wifi_are_a_place_a_line() -> None:
+    texts = [("node1.dat", "10 1\n11 2\n12 3\n"), ("node2.dat", "100,90,0\n\n99,89,0\n")]
+    first, second = read_replays(texts, 0.5, AREA, STARTS)
+    assert first == Walk((10.0, 1.0), ((0.0, (10.0, 1.0)), (0.5, (11.0, 2.0)), (1.0, (12.0, 3.0))))
+    assert second.points[-1] == (0.5, (99.0, 89.0))
+    for texts, told in (
+        ([("node1.dat", "10\n")], "node1.dat: line 1: must be x and y, or x, y, and z, not '10'"),
+        ([("a", "1 1")] * 3, "must be at most 2 files, one for each radio, not 3"),
+        ([("node1.dat", "10 1\n600 1\n")], "line 2: the position must be within"),
+    ):
+        with pytest.raises(ValueError, match="must be") as caught:
+            read_replays(texts, 1.0, AREA, STARTS)
+        assert told in str(caught.value)
 
 
 @pytest.mark.parametrize(("line", "told"), BAD_SETDEST)
@@ -231,7 +336,8 @@ BAD_FILES = [
     ),
     (
         "setdest: walk.txt\n  bonnmotion: walk.txt",
-        "net.yaml:12: mobility: must have exactly one of waypoints, setdest, bonnmotion, random-waypoint,",
+        "net.yaml:12: mobility: must have exactly one of waypoints, setdest, bonnmotion, sumo-fcd, ns-3, mininet-wifi, "
+        "random-waypoint,",
     ),
     (
         "setdest: ../walk.txt",
@@ -245,6 +351,43 @@ def test_bad_mobility_is_refused_with_its_line(in_tmp: Path, way: str, told: str
     with pytest.raises(ValueError, match=r"net\.yaml:\d+: ") as caught:
         load_topology(written(way, "$node_(5) set X_ 1\n"))
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("way", "trace"),
+    [
+        ("sumo-fcd: walk.txt", FCD),
+        ("ns-3: walk.txt", NS3),
+        ("mininet-wifi: {files: [walk.txt, other.txt], step: 2 s}", "1 2\n3 4\n"),
+    ],
+)
+def test_every_trace_makes_a_network(in_tmp: Path, way: str, trace: str) -> None:
+    Path("other.txt").write_text("8 9\n7 9\n")
+    network = load_topology(written(way, trace))
+    assert {move.node for move in network.moves} == {0, 2}
+    assert network.mobility.startswith(way.split(":")[0])
+
+
+LATE = """
+version: 1
+name: late
+ranges: {decode: 250 m, sense: 550 m}
+nodes: [{name: a, at: [0 m, 0 m]}, {name: b, at: [400 m, 0 m]}]
+flows: [{from: a, to: b}]
+mobility: {area: [500 m, 300 m], setdest: walk.tcl}
+defaults: {routing: aodv, rate: 2, seconds: 10}
+"""
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_flow_may_start_before_its_ends_meet(in_tmp: Path) -> None:
+    Path("late.yaml").write_text(LATE)
+    Path("walk.tcl").write_text('$ns_ at 0 "$node_(1) setdest 100 0 100"\n')  # within 250 m from 1.5 s on
+    each_second = run(Experiment(topology="late.yaml")).series["flows"][0]["goodput_bps"]
+    assert each_second[0] == 0
+    assert min(each_second[-4:]) > 500_000
+    with pytest.raises(ConfigError, match=r"no path connects a -> b at 0 s; nodes that meet later need --backend sim"):
+        Experiment(topology="late.yaml", backend="hwsim", routing="802.11s")
 
 
 def test_static_routes_are_refused_with_the_reason(in_tmp: Path) -> None:

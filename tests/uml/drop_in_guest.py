@@ -109,7 +109,7 @@ def status() -> object:
     return json.loads(done.stdout)
 
 
-def main() -> dict[str, object]:
+def main(folder: str) -> dict[str, object]:
     found: dict[str, object] = {}
     radios = phys()
     count = len(PLACES)
@@ -123,7 +123,8 @@ def main() -> dict[str, object]:
     none = subprocess.run([MEDIUMD, "wmediumd", "--status"], capture_output=True, text=True, check=False)
     found["none_says"] = [none.returncode, none.stderr.strip()]
     with open("/tmp/log", "w") as log:
-        medium = subprocess.Popen([MEDIUMD, "wmediumd", "-c", "/tmp/net.cfg"], stdout=log, stderr=log)
+        command = [MEDIUMD, "wmediumd", "-c", "/tmp/net.cfg", "-p", f"{folder}/air.pcapng"]
+        medium = subprocess.Popen(command, stdout=log, stderr=log)
     time.sleep(0.5)
     start_stations(radios)
     time.sleep(5)
@@ -160,7 +161,7 @@ def run_job(folder: str) -> None:
     """Called by the guest's first process."""
     os.environ["PATH"] = "/usr/sbin:/usr/bin"
     try:
-        found = main()
+        found = main(folder)
     except BaseException as error:
         found = {"error": f"{type(error).__name__}: {error}"}
     (Path(folder) / "found.json").write_text(json.dumps(found))

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,9 @@ MEMORY_BYTES = 256 << 20
 LIMIT_S = 300
 GUEST = Path(__file__).with_name("drop_in_guest.py")
 FRAMES, RADIOS = 40, 4
+INTERFACE, PACKET = 1, 6
+"""Kinds of blocks in a pcapng file."""
+ACK = 0xD4
 
 
 def command_line() -> list[str]:
@@ -81,6 +85,7 @@ def found() -> dict[str, Any]:
         result = work / "job" / "found.json"
         assert result.exists(), (work / "console").read_text(errors="replace")[-2000:]
         answer: dict[str, Any] = json.loads(result.read_text())
+        answer["capture"] = (work / "job" / "air.pcapng").read_bytes()
     assert "error" not in answer, answer["error"]
     return answer
 
@@ -125,6 +130,29 @@ def test_doctor_describes_a_running_program(found: dict[str, Any]) -> None:
 def test_status_without_a_program_says_so(found: dict[str, Any]) -> None:
     assert found["none"] == []
     assert found["none_says"] == [1, "wmediumd: none is running"]
+
+
+def test_the_capture_has_an_interface_for_each_station_and_acks(found: dict[str, Any]) -> None:
+    names: list[str] = []
+    acks: set[str] = set()
+    for kind, body in blocks(found["capture"]):
+        if kind == INTERFACE:
+            length = int.from_bytes(body[10:12], "little")
+            names.append(body[12 : 12 + length].decode())
+        elif kind == PACKET:
+            frame = body[20 + int.from_bytes(body[22:24], "little") :]
+            if frame[0] == ACK:
+                acks.add(names[int.from_bytes(body[:4], "little")])
+    assert sorted(names) == [f"02:00:00:00:0{station}:00" for station in range(RADIOS)]
+    assert {"02:00:00:00:00:00", "02:00:00:00:01:00"} <= acks
+
+
+def blocks(file: bytes) -> Iterator[tuple[int, bytes]]:
+    """Kind and body of each block of a pcapng file."""
+    while file:
+        kind, length = (int.from_bytes(file[at : at + 4], "little") for at in (0, 4))
+        yield kind, file[8 : length - 4]
+        file = file[length:]
 
 
 def test_it_ends_cleanly_and_has_nothing_to_complain_of(found: dict[str, Any]) -> None:

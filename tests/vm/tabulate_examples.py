@@ -1,4 +1,4 @@
-"""What run_examples.py found, into docs/hwsim.md and docs/hwsim-examples.csv: tabulate_examples.py STOCK OURS."""
+"""What run_examples.py found, into docs/mininet-wifi.md and hwsim-examples.csv: tabulate_examples.py STOCK OURS."""
 
 import csv
 import json
@@ -61,7 +61,7 @@ def main() -> None:
         lines += ["", f"These examples start no wmediumd, so the program makes no difference: {names_told}."]
     lines += ["", "| does not start | last message |", "|---|---|"]
     lines += [f"| `{name}` | {why.replace('|', '/')} |" for name, why in failing]
-    page = DOCS / "hwsim.md"
+    page = DOCS / "mininet-wifi.md"
     before, _, rest = page.read_text().partition(BEGIN)
     if not rest:
         sys.exit(f"{page}: the line {BEGIN} is missing")

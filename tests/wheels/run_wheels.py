@@ -52,6 +52,8 @@ ALL = [
 def find_wheel(distribution: str, platform: str) -> Path:
     """The newest wheel of a distribution for one of the builder's targets, or for "any". Skips if there is none."""
     tag = "any" if platform == "any" else TARGETS[platform].platform
+    if distribution == MEDIUMD:
+        tag = f"musllinux_*_{TARGETS[platform].machine}"
     found = sorted(DIST.glob(f"{distribution}-*{tag}.whl"), key=lambda path: path.stat().st_mtime)
     if not found:
         pytest.skip(f"no wheel of {distribution} for {platform}: make wheels WHEELS={platform}")
@@ -206,22 +208,33 @@ def test_mediumd_is_installed_under_both_names(mediumd: tuple[Wheel, str]) -> No
     assert machine(lief.parse(list(wheel.files[programs["mediumd"]]))) == MACHINES[target]
 
 
+def test_mediumd_needs_no_library_and_runs_beside_any_python(mediumd: tuple[Wheel, str], tmp_path: Path) -> None:
+    wheel, target = mediumd
+    binary = lief.ELF.parse(list(wheel.files[wheel.only(r".*/scripts/mediumd")]))
+    assert binary is not None
+    assert (list(binary.libraries), binary.has_interpreter) == ([], False)
+    for kind in ("manylinux", "musllinux"):
+        assert re.search(rf"-py3-none-.*{kind}[\w.]*_{TARGETS[target].machine}[.\w]*\.whl$", wheel.path.name)
+    for python in ("3.8", "3.10", "3.13"):
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-index", "--no-deps", "--dest", tmp_path]
+        command += ["--only-binary", ":all:", "--python-version", python]
+        command += ["--platform", f"manylinux2014_{TARGETS[target].machine}", str(wheel.path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (python, done.stderr)
+
+
 @pytest.mark.parametrize("target", LINUX, indirect=True)
-def test_linux_wheels_need_no_newer_glibc_than_their_names_say(target: str) -> None:
-    for distribution, pattern in ((ENGINE, r"pacelab_medium/pacelab_medium\..*"), (MEDIUMD, r".*/scripts/mediumd")):
-        wheel = Wheel(find_wheel(distribution, target))
-        named = re.search(r"manylinux_(\d+)_(\d+)_", wheel.path.name)
-        assert named
-        least = (int(named[1]), int(named[2]))
-        binary = lief.ELF.parse(list(wheel.files[wheel.only(pattern)]))
-        assert binary is not None
-        assert set(binary.libraries) <= GLIBC
-        wanted = [
-            version.name for need in binary.symbols_version_requirement for version in need.get_auxiliary_symbols()
-        ]
-        numbers = [tuple(map(int, name.removeprefix("GLIBC_").split("."))) for name in wanted]
-        assert numbers
-        assert max(numbers)[:2] <= least, f"{distribution}: {wanted}"
+def test_linux_wheel_needs_no_newer_glibc_than_its_name_says(engine: Wheel) -> None:
+    named = re.search(r"manylinux_(\d+)_(\d+)_", engine.path.name)
+    assert named
+    least = (int(named[1]), int(named[2]))
+    binary = lief.ELF.parse(list(engine.files[engine.only(r"pacelab_medium/pacelab_medium\..*")]))
+    assert binary is not None
+    assert set(binary.libraries) <= GLIBC
+    wanted = [version.name for need in binary.symbols_version_requirement for version in need.get_auxiliary_symbols()]
+    numbers = [tuple(map(int, name.removeprefix("GLIBC_").split("."))) for name in wanted]
+    assert numbers
+    assert max(numbers)[:2] <= least, wanted
 
 
 @pytest.mark.parametrize("target", ["macos-x86_64", "macos-arm64"], indirect=True)

@@ -108,6 +108,8 @@ class Choice:
     """The unit of the names in messages, with a space in front."""
     unitless: tuple[str, ...] = ()
     """The names that have no unit."""
+    unlisted: tuple[str, ...] = ()
+    """Valid names that messages leave out."""
 
     @classmethod
     def of(cls, *names: str) -> Choice:
@@ -116,7 +118,7 @@ class Choice:
 
     @property
     def allowed(self) -> str:
-        names = [name for name in self.values if name not in self.unitless]
+        names = [name for name in self.values if name not in (*self.unitless, *self.unlisted)]
         return ", or ".join((f"{'one of ' if len(names) > 1 else ''}{', '.join(names)}{self.unit}", *self.unitless))
 
     def parse(self, text: str) -> Any:
@@ -135,7 +137,8 @@ class Choice:
             meant = [name for name, known in self.values.items() if name == str(value) or known == value]
             here = f"; {meant[0]} is written {self.values[meant[0]]!r} here" if meant else ""
             if not meant and any(name != str(known) for name, known in self.values.items()):
-                here = f"; they are written {', '.join(map(str, self.values.values()))} here"
+                listed = [str(known) for name, known in self.values.items() if name not in self.unlisted]
+                here = f"; they are written {', '.join(listed)} here"
             raise _refusal(value, self.allowed, self.values, hint=here)
 
     def show(self, value: Any) -> str:

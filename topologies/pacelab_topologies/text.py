@@ -39,7 +39,9 @@ def describe(topology: Topology) -> str:
 def _sketch(topology: Topology, number: int) -> str:
     flow = topology.flows[number]
     path = topology.path(flow)
-    text = topology.nodes[path[0]].name
+    text = topology.nodes[flow.src].name
+    if not path:
+        text += f" ... {topology.nodes[flow.dst].name} (no path at 0 s)"
     for a, b in pairwise(path):
         link = "-->" if topology.nodes[a].wireless and topology.nodes[b].wireless else "==>"
         text += f" {link} {topology.nodes[b].name}"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from pacelab import Argument, ConfigError, Option
+from pacelab_grading.grade.key import check_form
 
 VISIBILITIES = ("after_due_date", "hidden", "visible")
-MIN_KEY = 16
-"""Characters of a key. A shorter key can be guessed from the numbers that reports show."""
 OUT = Path("grades")
 UNREADABLE = 5
 """Exit code if all hand-ins are graded, except some that could not be read or imported."""
@@ -51,7 +49,9 @@ class GradeOptions:
     late_days: Annotated[int, option("--late-days", "N", "after so many days a hand-in gets no points")] = 3
     key: Annotated[
         str,
-        Option("--key", envvar="PACELAB_GRADING_KEY", help="your secret: it determines the hidden seeds"),
+        Option(
+            "--key", envvar="PACELAB_GRADING_KEY", help="64 hex digits or their file (default: made at the first run)"
+        ),
     ] = ""
     individual: Annotated[bool, option("--individual", None, "different seeds and parameters for each student")] = False
     jobs: Annotated[int | None, option("--jobs", "N", "hand-ins graded in parallel (default: one per core)")] = None
@@ -120,8 +120,4 @@ class GradeOptions:
             self.late_per_day >= 0 and math.isfinite(self.late_per_day),
             f"--late-per-day must be a finite number of at least 0, not {self.late_per_day:g}",
         )
-        require(
-            not self.key or len(self.key) >= MIN_KEY,
-            f"--key has {len(self.key)} characters; give at least {MIN_KEY} that nobody can guess, for example "
-            f"{secrets.token_hex(16)}, and keep it: a regrade needs the same key",
-        )
+        check_form(self.key)

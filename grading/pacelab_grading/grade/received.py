@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pacelab import ConfigError, log, write_file
 from pacelab_grading.grade.batch import other_assignments
+from pacelab_grading.grade.key import grading_key
 from pacelab_grading.grade.options import GradeOptions, require
 from pacelab_grading.judging.process import JudgeProcess
 from pacelab_grading.receive.collect import collect
@@ -34,6 +35,8 @@ class Received:
     rule: LateRule
     students: tuple[Student, ...]
     """The roster; empty without one."""
+    key: str
+    """The instructor's key."""
     submissions: tuple[Submission, ...]
     unclaimed: tuple[tuple[str, str], ...]
     """Files that belong to no hand-in: name, reason."""
@@ -57,8 +60,6 @@ def receive(options: GradeOptions, assignment: Assignment) -> Received:
         usernames=[name for student in students if (name := dict(student.ids).get("github"))],
         pattern=None if options.names is None else name_pattern(options.names),
     )
-    if not options.key:
-        log("without --key everybody can compute the hidden seeds and parameters")
     for line in remove_leftovers(SANDBOX_USERS):
         log(f"removed: {line}")
     places = options.submissions or []
@@ -71,6 +72,8 @@ def receive(options: GradeOptions, assignment: Assignment) -> Received:
         options.gradescope is None or count == 1, f"--gradescope takes one submission, and there are {count}; name one"
     )
     adjustments = checked(adjustments, collected.submissions, students, assignment)
+    folders = (None if options.roster is None else options.roster.parent, options.term, options.out)
+    key = grading_key(options.key, [folder for folder in folders if folder is not None])
     if options.adjust is not None:
         write_file(options.out / ADJUST, options.adjust.read_bytes())
     if corrections is not None:
@@ -79,6 +82,7 @@ def receive(options: GradeOptions, assignment: Assignment) -> Received:
         assignment=assignment,
         rule=rule,
         students=tuple(students),
+        key=key,
         submissions=tuple(collected.submissions),
         unclaimed=tuple(collected.unclaimed),
         adjustments=tuple(adjustments),

@@ -109,11 +109,14 @@ def hand_in_finder(submissions: Sequence[Submission], students: Sequence[Student
     """
     exact = {submission.student: submission for submission in submissions}
     by_name: dict[str, list[Submission]] = {}
-    for submission in submissions:
+    claimed = [[students[place] for place in claimed_by(submission, students)] for submission in submissions]
+    having = [student for owners in claimed for student in owners]
+    for submission, owners in zip(submissions, claimed, strict=True):
         names = {submission.student, submission.name}
-        for place in claimed_by(submission, students):
-            student = students[place]
-            names |= {student.student, student.id, student.group, *(value for _, value in student.ids)}
+        pairs = {student.pair for student in owners} - {""}
+        partners = [student for student in students if student.pair in pairs and student not in having]
+        for student in (*owners, *partners):
+            names |= {*_names(student), student.group}
         for name in {casefolded(name.strip()) for name in names} - {""}:
             by_name.setdefault(name, []).append(submission)
 
@@ -126,10 +129,19 @@ def hand_in_finder(submissions: Sequence[Submission], students: Sequence[Student
         if found:
             names = ", ".join(repr(submission.student) for submission in found)
             raise ConfigError(f"{place}: {name!r} may mean {names}; give one of these names")
+        if any(casefolded(name) in map(casefolded, _names(student)) for student in students):
+            raise ConfigError(
+                f"{place}: {name!r} has no hand-in; to give points, add a file of this name to the hand-ins"
+            )
         known = ", ".join(sorted(exact)[:10]) or "none"
         raise ConfigError(f"{place}: no hand-in is called {name!r}; give a name of the gradebook ({known})")
 
     return find
+
+
+def _names(student: Student) -> set[str]:
+    """What an instructor may call a student."""
+    return {student.student, student.id, *(value for _, value in student.ids)} - {""}
 
 
 def adjusted(verdicts: Sequence[Verdict], adjustments: Sequence[Adjustment]) -> list[Verdict]:

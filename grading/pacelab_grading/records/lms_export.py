@@ -51,6 +51,7 @@ from pacelab_grading.records.lms_tables import (
     maximum,
     moodle_csv,
     sakai_csv,
+    sakai_title,
 )
 from pacelab_grading.records.moodle_worksheet import GRADE
 from pacelab_grading.records.report import html_report
@@ -96,7 +97,7 @@ def build_files(
     found: dict[str, bytes] = {}
     graded = list(zip(verdicts, submissions, strict=True))
     name = label(verdicts[0].assignment).capitalize() if verdicts else ""
-    grades_csv = b""
+    grades_csv, title = b"", name
     if roster is not None:
         export = Export(roster)
         known = _certain_rows(students, rows, zero_unreadable=wanted.zero_unreadable)
@@ -104,6 +105,7 @@ def build_files(
         comments = {report_name(submission): _lost_points(verdict) for verdict, submission in graded}
         found |= _table_file(export, ours, export.column(wanted.column, name), comments, wanted.maximum)
         if export.platform == SAKAI:
+            title = sakai_title(export) or name
             grades_csv = sakai_csv(export, ours, maximum(None, wanted.maximum)).encode()
     reports = {
         submission: html_report(with_lateness(verdict, rows, submission)).encode()
@@ -117,8 +119,8 @@ def build_files(
             if item.platform == platform and item.returned_as
         }
         if platform == SAKAI:
-            files = {f"{name}/{start}": page for start, page in files.items()}
-            files |= {f"{name}/{GRADES_CSV}": grades_csv} if grades_csv else {}
+            files = {f"{title}/{start}": page for start, page in files.items()}
+            files |= {f"{title}/{GRADES_CSV}": grades_csv} if grades_csv else {}
         if files:
             found[file] = _zipped(files)
     return found | _gradescope_files(graded, rows, wanted)

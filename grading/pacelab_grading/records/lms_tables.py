@@ -230,6 +230,12 @@ def sakai_csv(export: Export, ours: Ours, most: float) -> str:
     return export.above + written(made, quoting=csv.QUOTE_ALL)
 
 
+def sakai_title(export: Export) -> str:
+    """The assignment's title, which is the name of the outermost folder of the download; empty if it is not known."""
+    first = next(csv.reader(io.StringIO(export.above, newline="")), [""])
+    return re.sub(r"[/\\]", "_", first[0].strip()) if first else ""
+
+
 def comment(row: Row, comments: Mapping[str, str]) -> str:
     """The remarks about a hand-in and its failed checks."""
     texts = (row.remarks, comments.get(row.report, ""))

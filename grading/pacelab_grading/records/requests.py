@@ -114,7 +114,7 @@ def worksheet(requests: Sequence[Request], verdicts: Sequence[Verdict]) -> bytes
 def _about(verdict: Verdict, check: str) -> tuple[str, str, str]:
     """Earned points, possible points and result of the hand-in or of one of its checks."""
     if not check:
-        return f"{verdict.points:g}", f"{verdict.total:g}", verdict.status
+        return f"{verdict.points:g}", f"{verdict.total:g}", "unreadable" if verdict.unreadable else verdict.status
     for result in verdict.results:
         if result.id == check:
             shown = f"{result.status}; expected {result.expected}; got {result.got}" if result.got else result.status

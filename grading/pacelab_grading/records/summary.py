@@ -64,7 +64,7 @@ def _checks(verdicts: Sequence[Verdict]) -> str:
     for verdict in verdicts:
         for result in verdict.results:
             titles[result.id] = result.title
-            if result.status != NOT_GRADED:
+            if result.status != NOT_GRADED and not verdict.unreadable:
                 shares.setdefault(result.id, []).append(result.earned / result.points)
     return "".join(
         f"<tr><td>{escape(title)}</td><td>{f'{statistics.fmean(shares[name]):.0%}' if name in shares else ''}</td>"

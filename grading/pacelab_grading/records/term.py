@@ -149,7 +149,8 @@ def _number(text: str) -> float:
 def _cell(row: Mapping[str, str] | None) -> str:
     if row is None:
         return ""
-    return row["score"] if row["status"] == "graded" else f"{row['score']} ({row['status']})"
+    score = row["score"].removesuffix(".0")
+    return score if row["status"] == "graded" else f"{score} ({row['status']})"
 
 
 def term_csv(lines: Sequence[Sequence[str]]) -> bytes:
@@ -169,6 +170,6 @@ def term_html(lines: Sequence[Sequence[str]], terms: Sequence[Graded]) -> bytes:
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines[1:])
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Term</title><style>{style()}</style>'
-        f"<h1>Term</h1><p>{len(lines) - 1} students, {len(terms)} assignments</p>"
+        f"<h1>Term</h1><p>students: {len(lines) - 1}; assignments and labs: {len(terms)}</p>"
         f"<table><tr>{head}</tr>{body}</table></html>\n"
     ).encode()

@@ -1,12 +1,11 @@
 """What a check works with: the student's objects, a hook on a made-up clock, and the simulator.
 
-All random numbers come from `CheckContext.random`, a stream keyed by the assignment, the instructor's key and a topic.
-It is the same on every machine, and a student's code cannot ask for it.
+All random numbers come from `CheckContext.random`, a stream keyed by the assignment, a topic and, in hidden checks, the
+instructor's key. It is the same on every machine, and a student's code cannot ask for it.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import hmac
 import json
@@ -61,7 +60,7 @@ class CheckContext:
     box: Box
     file: str
     key: bytes
-    """Derived from the assignment, the instructor's key and, for individual parameters, the student."""
+    """Derived from the assignment and, in hidden checks, the instructor's key and the student (`stream_key`)."""
     first_number: int = 0
     cpu_limit_s: float | None = None
     """Limit of processor time in a second attempt, in which steps are counted; None in the first attempt."""
@@ -418,11 +417,7 @@ def call_text(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str:
 
 
 def stream_key(assignment: str, key: str, student: str = "") -> bytes:
-    """The key of all random streams of one submission; without an instructor's key, everybody can compute it."""
-    return hashlib.sha256(f"pacelab/{assignment}/{_stretched(key)}/{student}".encode()).digest()
-
-
-@functools.cache
-def _stretched(key: str) -> str:
-    """A failed check shows a student numbers that depend on the key. So each guess at the key must cost much work."""
-    return hashlib.scrypt(key.encode(), salt=b"pacelab grading", n=1 << 14, r=8, p=1).hex() if key else ""
+    """The key of the random streams of hidden checks. Without an instructor's key, it is the public one: everybody can
+    compute it.
+    """
+    return hashlib.sha256(f"pacelab/{assignment}/{key}/{student}".encode()).digest()

@@ -2,9 +2,9 @@
 //!
 //! Source: IEEE 802.11-2016 Sec. 19.5 (HT MCS parameters), Sec. 9.7 and 10.13 (A-MPDU), Sec. 10.24 (Block Ack).
 
-use serde::Deserialize;
+use std::ops::RangeInclusive;
 
-use crate::radio::check;
+use serde::Deserialize;
 
 /// Guard interval between OFDM symbols.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -78,16 +78,17 @@ impl HighThroughput {
     /// # Errors
     /// A value is invalid. The message is one line with the key, the value and what is valid.
     pub(crate) fn check(self) -> Result<(), String> {
-        check((1..=Self::MOST_FRAMES).contains(&self.ampdu_frames), || {
-            format!("ampdu_frames {}: must be from 1 to {}", self.ampdu_frames, Self::MOST_FRAMES)
-        })?;
-        check((1..=Self::MOST_BYTES).contains(&self.ampdu_bytes), || {
-            format!("ampdu_bytes {}: must be from 1 to {}", self.ampdu_bytes, Self::MOST_BYTES)
-        })?;
-        check(self.ampdu_spacing_ns <= Self::LONGEST_SPACING_NS, || {
-            format!("ampdu_spacing_ns {}: must be from 0 to {}", self.ampdu_spacing_ns, Self::LONGEST_SPACING_NS)
-        })
+        check_range("ampdu_frames", self.ampdu_frames, 1..=Self::MOST_FRAMES)?;
+        check_range("ampdu_bytes", self.ampdu_bytes, 1..=Self::MOST_BYTES)?;
+        check_range("ampdu_spacing_ns", self.ampdu_spacing_ns, 0..=Self::LONGEST_SPACING_NS)
     }
+}
+
+fn check_range(key: &str, value: u32, valid: RangeInclusive<u32>) -> Result<(), String> {
+    if valid.contains(&value) {
+        return Ok(());
+    }
+    Err(format!("{key} {value}: must be from {} to {}", valid.start(), valid.end()))
 }
 
 /// 26, 52, 78, 104, 156, 208, 234 and 260 data bits in a symbol of 4 us.

@@ -61,6 +61,8 @@ pub struct Config {
     pub host_delay: Option<HostDelay>,
     #[serde(default)]
     pub qdisc: Option<Qdisc>,
+    #[serde(default)]
+    pub pings: Option<Pings>,
     pub routing: Routing,
     pub flows: Vec<Flow>,
 }
@@ -107,6 +109,15 @@ pub struct Qdisc {
     pub ring_pkts: u32,
 }
 
+/// Echo requests at constant intervals from one node of each pair to the other.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct Pings {
+    pub interval_s: f64,
+    pub pairs: Vec<(NodeId, NodeId)>,
+}
+
 /// The queue disciplines, by Linux's names.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
@@ -117,8 +128,6 @@ pub enum QdiscKind {
     FqCodel,
     /// Flows take turns.
     Fq,
-    /// A class of the user's own.
-    User,
 }
 
 /// A node; wireless ones have a position.
@@ -184,6 +193,7 @@ impl Config {
         self.check_radio()?;
         self.check_qdisc()?;
         self.check_nodes()?;
+        self.check_pings()?;
         self.flows.iter().try_for_each(|flow| flow.check(NodeId(self.nodes.len() as u32)))?;
         self.check_calls()
     }
@@ -218,6 +228,17 @@ impl Config {
         check(!self.radio.voice_first, || "qdisc: needs voice_first off, which orders the drop-tail queue".into())?;
         check(qdisc.ring_pkts < self.radio.queue_pkts, || {
             format!("qdisc: ring_pkts {}: must be less than queue_pkts {}", qdisc.ring_pkts, self.radio.queue_pkts)
+        })
+    }
+
+    fn check_pings(&self) -> Result<(), String> {
+        let Some(Pings { interval_s, pairs }) = &self.pings else { return Ok(()) };
+        let count = NodeId(self.nodes.len() as u32);
+        check((0.001..=1000.0).contains(interval_s), || {
+            format!("pings: interval_s {interval_s}: must lie in [0.001, 1000]")
+        })?;
+        check(pairs.iter().all(|&(src, dst)| src < count && dst < count && src != dst), || {
+            format!("pings: each pair must be two different nodes below {count}")
         })
     }
 

@@ -325,7 +325,11 @@ mod tests {
     #[test]
     fn what_a_radio_cannot_be_is_refused_with_its_name() {
         for (old, new, reported) in [
-            ("802.11a", "802.11bg", "unknown variant `802.11bg`, expected one of `802.11b`, `802.11a`, `802.11g`, `802.11n`"),
+            (
+                "802.11a",
+                "802.11bg",
+                "unknown variant `802.11bg`, expected one of `802.11b`, `802.11a`, `802.11g`, `802.11n`",
+            ),
             ("sinr", "ns3", "unknown variant `ns3`"),
             ("\"capture_db\"", "\"links\": [], \"capture_db\"", "links"),
             ("54000000", "11000000", "rate 11000000 bit/s: must be one of [6000000, "),

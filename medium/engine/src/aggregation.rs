@@ -3,7 +3,8 @@
 //!
 //! An aggregate is put together when its station wins the medium, before an RTS. After a missing Block Ack the station
 //! contends again and sends a Block Ack Request, as ns-3 does: the answer says which MPDUs were received. An MPDU is
-//! given up after as many data frames as a packet alone would be (the short retry limit, or the long one after RTS).
+//! given up after as many data frames as a packet alone would be (the short retry limit, or the long one after RTS), or
+//! if no Block Ack comes for half a second.
 //!
 //! Source: IEEE 802.11-2016 Sec. 10.13 (A-MPDU), 10.24.7 (HT-immediate Block Ack).
 
@@ -20,6 +21,10 @@ use crate::phy::frame_bytes;
 use crate::station::{Phase, Response};
 use crate::trace::TraceEvent;
 
+/// After a missing Block Ack the station asks again until its packets are this old, as ns-3 does (MaxDelay of its
+/// queue; dot11EDCATableMSDULifetime of the standard is 500 TU).
+const LIFETIME_NS: Ns = 500_000_000;
+
 /// Padding makes each subframe but the last a multiple of this many bytes.
 const SUBFRAME_ALIGNMENT: u32 = 4;
 
@@ -30,7 +35,7 @@ impl Air {
 
     /// Takes the next frame of a category with Block Ack agreements into service.
     pub(crate) fn take_next_under_block_ack(&mut self, id: StationId, index: usize) {
-        let overhead_bytes = self.rules.overhead_bytes;
+        let (now, overhead_bytes) = (self.now, self.rules.overhead_bytes);
         let category = &mut self.stations[id].categories[index];
         let Some(originator) = category.block_ack.as_deref_mut() else { return };
         let waiting = category.queue.front().map(|packet| packet.to);
@@ -41,7 +46,7 @@ impl Air {
             Next::Fresh => {
                 let Some(packet) = category.queue.pop_front() else { return };
                 if let Some(to) = packet.to {
-                    originator.add(to, packet, packet.bytes + overhead_bytes);
+                    originator.add(now, to, packet, packet.bytes + overhead_bytes);
                 }
                 packet
             }
@@ -75,7 +80,7 @@ impl Air {
 
     /// A Block Ack Request for the MPDUs in service, or for those that the receiver holds.
     fn request(&mut self, id: StationId, index: usize, to: StationId) -> FrameInService {
-        let rate_bps = self.control_rate_bps(id, self.data_rate_bps(id, Some(to)));
+        let rate_bps = self.ack_rate_bps(id, self.data_rate_bps(id, Some(to)));
         let number = self.originator(id, index).map_or(0, |originator| originator.starting_number(to));
         let one = self.stations[id].categories.len() == 1;
         let category = if one { Category::default() } else { Category::ALL[index] };
@@ -116,8 +121,7 @@ impl Air {
         let ht = self.config.radio.high_throughput();
         let most_bytes = ht.ampdu_bytes.min(self.phy(id).longest_psdu_bytes(frame.rate_bps));
         // The spacing is kept by empty delimiters after a short MPDU.
-        let least_bytes =
-            (u64::from(ht.ampdu_spacing_ns) * u64::from(frame.rate_bps)).div_ceil(8_000_000_000) as u32;
+        let least_bytes = (u64::from(ht.ampdu_spacing_ns) * u64::from(frame.rate_bps)).div_ceil(8_000_000_000) as u32;
         let room = |bytes: u32| (frame_bytes::DELIMITER + bytes).max(least_bytes).next_multiple_of(SUBFRAME_ALIGNMENT);
         let station = &mut self.stations[id];
         station.note_queue(now);
@@ -139,7 +143,7 @@ impl Air {
                     break;
                 }
                 if let Some(packet) = category.queue.remove(waiting) {
-                    originator.add(to, packet, bytes);
+                    originator.add(now, to, packet, bytes);
                 }
             }
             let mpdu = &originator.mpdus[place];
@@ -174,8 +178,7 @@ impl Air {
 
     /// Sends an aggregate or a Block Ack Request.
     pub(crate) fn send_under_block_ack(&mut self, id: StationId, frame: FrameInService) {
-        let block_ack_ns =
-            self.phy(id).airtime_ns(frame_bytes::BLOCK_ACK, self.ack_rate_bps(id, frame.rate_bps));
+        let block_ack_ns = self.phy(id).airtime_ns(frame_bytes::BLOCK_ACK, self.ack_rate_bps(id, frame.rate_bps));
         let duration_ns = self.rules.duration_field_ns(self.phy(id).sifs_ns + block_ack_ns);
         let station = &mut self.stations[id];
         station.phase = Phase::WaitBlockAck;
@@ -191,7 +194,14 @@ impl Air {
                 self.count_attempt(id);
             }
         }
-        let end = self.send(id, frame.kind, FrameInService { number, ..frame }, duration_ns, frame.frame_bytes, frame.rate_bps);
+        let end = self.send(
+            id,
+            frame.kind,
+            FrameInService { number, ..frame },
+            duration_ns,
+            frame.frame_bytes,
+            frame.rate_bps,
+        );
         let timeout_at = response_timeout_at(self.rules_of(id), end, Kind::BlockAck, block_ack_ns);
         self.stations[id].timeout_at = timeout_at;
     }
@@ -208,8 +218,9 @@ impl Air {
         } else if station.response.is_some() {
             return;
         }
-        self.respond_with_block_ack(id, now, &header);
         let aggregate = self.stations[header.from].sent_aggregates.get(header.number).clone();
+        let first = aggregate.subframes.first().map_or(0, |subframe| subframe.number);
+        self.respond_with_block_ack(id, now, &header, first);
         for (place, subframe) in aggregate.subframes.iter().enumerate() {
             if decoded >> place & 1 == 1 {
                 self.accept_mpdu(id, header.from, subframe.packet, subframe.number, power_w);
@@ -226,16 +237,18 @@ impl Air {
         if self.stations[id].response.is_some() {
             return;
         }
-        self.respond_with_block_ack(id, now, &header);
+        self.respond_with_block_ack(id, now, &header, header.number);
         for number in self.stations[id].recipient(header.from, header.number).move_to(header.number) {
             self.mac_events.push_back(MacEvent::Released { station: id, from: header.from, number });
         }
     }
 
-    fn respond_with_block_ack(&mut self, id: StationId, now: Ns, header: &Header) {
+    fn respond_with_block_ack(&mut self, id: StationId, now: Ns, header: &Header, start: u32) {
         let rate_bps = self.ack_rate_bps(id, header.rate_bps);
         let at = now + self.phy(id).sifs_ns;
-        self.stations[id].response = Some(Response { kind: Kind::BlockAck, to: header.from, duration_ns: 0, rate_bps, at });
+        let station = &mut self.stations[id];
+        station.block_ack_start = start;
+        station.response = Some(Response { kind: Kind::BlockAck, to: header.from, duration_ns: 0, rate_bps, at });
     }
 
     /// Handles an MPDU under a Block Ack agreement: delivers it in order, or holds it.
@@ -273,9 +286,12 @@ impl Air {
         category.wants_refill = true;
         self.refills.push((id, index));
         let to = header.from;
-        let mpdus = self.originator(id, index).map(|originator| std::mem::take(&mut originator.mpdus)).unwrap_or_default();
+        let mpdus =
+            self.originator(id, index).map(|originator| std::mem::take(&mut originator.mpdus)).unwrap_or_default();
         if frame.kind == Kind::BlockAckRequest {
-            self.originator(id, index).into_iter().for_each(|originator| originator.note_window_moved(to, frame.number));
+            self.originator(id, index)
+                .into_iter()
+                .for_each(|originator| originator.note_window_moved(to, frame.number));
         }
         let mut repeats = Vec::new();
         let mut given_up = Vec::new();
@@ -303,10 +319,14 @@ impl Air {
             counters.data_failures += 1;
             counters.drops_data += 1;
             self.tracer.note(now, id, TraceEvent::DropData, Some(to), u64::from(mpdu.packet.id.0));
-            self.originator(id, index).into_iter().for_each(|originator| originator.note_given_up(to, mpdu.number, true));
+            self.originator(id, index)
+                .into_iter()
+                .for_each(|originator| originator.note_given_up(to, mpdu.number, true));
             self.end_mpdu(id, &mpdu.packet, mpdu.attempts, Some(Failure::Data));
         }
-        self.originator(id, index).into_iter().for_each(|originator| originator.repeat_later(std::mem::take(&mut repeats)));
+        self.originator(id, index)
+            .into_iter()
+            .for_each(|originator| originator.repeat_later(std::mem::take(&mut repeats)));
         let extra = self.stations[id].extra_backoff;
         self.draw_longer(id, now, extra);
     }
@@ -317,17 +337,20 @@ impl Air {
 
     /// Handles a missing Block Ack: a Block Ack Request follows, or all MPDUs in service are given up.
     pub(crate) fn miss_block_ack(&mut self, id: StationId, now: Ns, frame: FrameInService) {
-        let radio = &self.config.radio;
-        let limit = if frame.uses_rts { radio.long_retry_limit } else { radio.short_retry_limit };
+        let limit = self.config.radio.short_retry_limit;
         let station = &mut self.stations[id];
         let index = station.serving;
         let category = station.category();
-        let retries = if frame.uses_rts { &mut category.long_retries } else { &mut category.short_retries };
-        *retries += 1;
-        if *retries >= limit {
-            *retries = 0;
-            let mpdus = category.block_ack.as_ref().map_or(0, |originator| originator.mpdus.len());
-            station.counters.data_failures += mpdus as u64;
+        category.short_retries += 1;
+        let mpdus = category.block_ack.as_ref().map_or(&[][..], |originator| &originator.mpdus);
+        let expired = match mpdus.iter().map(|mpdu| mpdu.since).min() {
+            Some(since) => now >= since + LIFETIME_NS,
+            None => category.short_retries >= limit,
+        };
+        if expired {
+            category.short_retries = 0;
+            let lost = mpdus.len() as u64;
+            station.counters.data_failures += lost;
             self.give_up(id, now, frame, Failure::Data);
             return;
         }
@@ -339,7 +362,12 @@ impl Air {
 
     /// Gives up all MPDUs in service, or ends the frame of one that was acknowledged by an ACK. Returns whether the
     /// frame in service was one under a Block Ack agreement.
-    pub(crate) fn finish_under_block_ack(&mut self, id: StationId, frame: &FrameInService, failure: Option<Failure>) -> bool {
+    pub(crate) fn finish_under_block_ack(
+        &mut self,
+        id: StationId,
+        frame: &FrameInService,
+        failure: Option<Failure>,
+    ) -> bool {
         let (now, index) = (self.now, self.stations[id].serving);
         let Some(originator) = self.originator(id, index) else { return false };
         let Some(to) = frame.packet.to else { return false };
@@ -354,7 +382,9 @@ impl Air {
         };
         for mpdu in &mpdus {
             let was_sent = mpdu.sent > 0;
-            self.originator(id, index).into_iter().for_each(|originator| originator.note_given_up(to, mpdu.number, was_sent));
+            self.originator(id, index)
+                .into_iter()
+                .for_each(|originator| originator.note_given_up(to, mpdu.number, was_sent));
             let counters = &mut self.stations[id].counters;
             let (counter, event) = match failure {
                 Failure::Rts => (&mut counters.drops_rts, TraceEvent::DropRts),
@@ -367,4 +397,3 @@ impl Air {
         true
     }
 }
-

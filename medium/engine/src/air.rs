@@ -182,7 +182,8 @@ impl Air {
         let shared = Arc::new(rules);
         let ids = || (0..count).map(StationId);
         let station = |id: StationId| {
-            let mut station = Station::new(Arc::clone(&shared), &contentions, Stream::new(config.seed, u64::from(id.0)));
+            let mut station =
+                Station::new(Arc::clone(&shared), &contentions, Stream::new(config.seed, u64::from(id.0)));
             for (place, category) in station.categories.iter_mut().enumerate().filter(|_| aggregates) {
                 category.block_ack = Some(Box::new(Originator::new(place)));
             }

@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 
 use pacelab_air_config::HighThroughput;
 
+use crate::event_queue::Ns;
 use crate::frame::Packet;
 use crate::ids::{PacketId, StationId};
 
@@ -36,6 +37,8 @@ pub(crate) struct Mpdu {
     pub attempts: u32,
     /// Data frames that carried it.
     pub sent: u32,
+    /// When it came into service.
+    pub since: Ns,
 }
 
 /// What an originator knows of one receiver.
@@ -91,11 +94,11 @@ impl Originator {
     }
 
     /// Numbers a packet and puts it behind the MPDUs in service.
-    pub fn add(&mut self, to: StationId, packet: Packet, bytes: u32) {
+    pub fn add(&mut self, now: Ns, to: StationId, packet: Packet, bytes: u32) {
         let agreement = self.agreement(to);
         let number = agreement.next_number;
         agreement.next_number += 1;
-        self.mpdus.push(Mpdu { packet, bytes, number, attempts: 0, sent: 0 });
+        self.mpdus.push(Mpdu { packet, bytes, number, attempts: 0, sent: 0, since: now });
     }
 
     /// Whether one more MPDU for this receiver fits the window of the MPDUs in service.
@@ -229,6 +232,11 @@ impl Recipient {
         number < self.next || self.held.binary_search(&number).is_ok()
     }
 
+    /// The bits of a Block Ack that starts at this number.
+    pub fn bitmap(&self, start: u32) -> u64 {
+        (0..WINDOW).fold(0, |bits, place| bits | u64::from(self.has(start + place)) << place)
+    }
+
     /// Takes an MPDU.
     pub fn accept(&mut self, number: u32) -> Verdict {
         if self.has(number) {
@@ -317,13 +325,7 @@ mod tests {
     use pacelab_air_config::Category;
 
     fn packet(id: u32, to: u32) -> Packet {
-        Packet {
-            id: PacketId(id),
-            to: Some(StationId(to)),
-            bytes: 1500,
-            category: Category::default(),
-            rates: None,
-        }
+        Packet { id: PacketId(id), to: Some(StationId(to)), bytes: 1500, category: Category::default(), rates: None }
     }
 
     #[test]
@@ -334,7 +336,11 @@ mod tests {
         assert_eq!(recipient.accept(4), Verdict::Hold);
         assert_eq!(recipient.accept(2), Verdict::Duplicate);
         assert_eq!(recipient.accept(0), Verdict::Duplicate);
-        assert_eq!((0..6).map(|number| recipient.has(number)).collect::<Vec<_>>(), [true, false, true, false, true, false]);
+        assert_eq!(
+            (0..6).map(|number| recipient.has(number)).collect::<Vec<_>>(),
+            [true, false, true, false, true, false]
+        );
+        assert_eq!(recipient.bitmap(0), 0b10101);
         assert_eq!(recipient.accept(1), Verdict::Deliver { until: 3 });
         assert_eq!(recipient.accept(3), Verdict::Deliver { until: 5 });
     }
@@ -356,7 +362,7 @@ mod tests {
         let mut originator = Originator::default();
         for number in 0..64 {
             assert!(originator.window_is_open(StationId(1)), "{number}");
-            originator.add(StationId(1), packet(number, 1), 1538);
+            originator.add(0, StationId(1), packet(number, 1), 1538);
         }
         assert!(!originator.window_is_open(StationId(1)));
         originator.mpdus.remove(0);
@@ -372,7 +378,7 @@ mod tests {
             originator.repeat_later(mpdus);
         };
         assert_eq!(originator.choose(Some(Some(a))), Next::Fresh);
-        originator.add(a, packet(0, 1), 1538);
+        originator.add(0, a, packet(0, 1), 1538);
         lose(&mut originator);
         // the row for A was lost; the queue has packets for B
         assert_eq!(originator.choose(Some(Some(b))), Next::Repeat);
@@ -391,7 +397,7 @@ mod tests {
     fn a_receiver_that_holds_packets_gets_a_request() {
         let mut originator = Originator::default();
         let to = StationId(1);
-        originator.add(to, packet(0, 1), 1538);
+        originator.add(0, to, packet(0, 1), 1538);
         originator.mpdus.clear();
         originator.note_given_up(to, 0, true);
         assert_eq!((originator.choose(None), originator.starting_number(to)), (Next::Request(to), 1));
@@ -407,7 +413,7 @@ mod tests {
         // 0 is outstanding, 1 was given up, 2 was received
         let mut originator = Originator::default();
         let to = StationId(1);
-        (0..3).for_each(|id| originator.add(to, packet(id, 1), 1538));
+        (0..3).for_each(|id| originator.add(0, to, packet(id, 1), 1538));
         originator.mpdus.truncate(1);
         originator.note_given_up(to, 1, true);
         assert!(!originator.must_request(to), "a window that starts at 0 does not pass 1");

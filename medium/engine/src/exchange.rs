@@ -303,7 +303,7 @@ impl Air {
             to: response.to,
             duration_ns: response.duration_ns as u32,
             packet: PacketId(0),
-            number: 0,
+            number: if kind == Kind::BlockAck { station.block_ack_start } else { 0 },
             uses_rts: false,
             rate_bps: response.rate_bps,
         };
@@ -534,9 +534,11 @@ impl Air {
         };
         let peer = (header.to != StationId::BROADCAST).then_some(header.to);
         self.tracer.note(now, id, what, peer, airtime_ns);
-        self.tracer.sent(now, airtime_ns, &header);
         // The NAV of a station that cannot decode the frame, of one that can, and of its receiver.
         let mut holds_ns = [station.eifs_nav_ns as u32, self.rules.nav_ns(header.duration_ns.into()) as u32, 0];
+        if self.tracer.on {
+            self.trace_frame(id, &header, airtime_ns);
+        }
         let airtime_ns = airtime_ns as u32;
         let monitored = header.kind == Kind::Data && !self.monitors.is_empty();
         let hearers = self.rows[id].lend();
@@ -581,6 +583,18 @@ impl Air {
             }
         }
         self.rows[id].give_back(hearers);
+    }
+
+    #[inline(never)]
+    fn trace_frame(&mut self, id: StationId, header: &Header, airtime_ns: Ns) {
+        let bitmap = match header.kind {
+            Kind::BlockAck => self.stations[id].recipient(header.to, header.number).bitmap(header.number),
+            _ => 0,
+        };
+        self.tracer.sent(self.now, airtime_ns, header, bitmap);
+        if header.kind == Kind::Aggregate {
+            self.tracer.split(self.stations[id].sent_aggregates.get(header.number));
+        }
     }
 
     /// The power of one frame over a link that fades, and whether the frame can be decoded. None: it is not sensed.

@@ -39,4 +39,4 @@ pub use propagation::{DECODE_THRESHOLD_W, Fading, Link, SENSE_THRESHOLD_W, two_r
 pub use random::Stream;
 pub use rules::{Overlap, ResponseTimeout, Rules};
 pub use station::Counters;
-pub use trace::{SentFrame, TraceEvent, TraceRecord};
+pub use trace::{InAggregate, SentFrame, TraceEvent, TraceRecord};

@@ -4,9 +4,7 @@
 //! Table 17-21) and 802.11g ERP-OFDM without 802.11b stations (Sec. 18.4.4: short slots, signal extension). 802.11n HT
 //! in the mixed format at 5 GHz (Sec. 19.4.3), 20 MHz and one spatial stream.
 
-use pacelab_air_config::{
-    DSSS_RATES_BPS, GuardInterval, HT_BASIC_RATES_BPS, OFDM_RATES_BPS, PhyKind,
-};
+use pacelab_air_config::{DSSS_RATES_BPS, GuardInterval, HT_BASIC_RATES_BPS, OFDM_RATES_BPS, PhyKind};
 
 use crate::event_queue::Ns;
 
@@ -202,8 +200,7 @@ impl Phy {
 
     /// Whether the physical layer has this rate.
     pub fn has(&self, rate_bps: u32) -> bool {
-        self.rates_bps().contains(&rate_bps)
-            || (matches!(self.modulation, Modulation::Ht(_)) && is_ht_basic(rate_bps))
+        self.rates_bps().contains(&rate_bps) || (matches!(self.modulation, Modulation::Ht(_)) && is_ht_basic(rate_bps))
     }
 
     /// The lowest rate of a broadcast, and of the control frames in EIFS.

@@ -213,7 +213,7 @@ impl Air {
             return;
         }
         station.garbled_at = 0;
-        self.tracer.note(end, id, TraceEvent::Decode, Some(header.from), 0);
+        self.tracer.note(end, id, TraceEvent::Decode, Some(header.from), decoded);
         if header.is_for(id) {
             self.receive_aggregate(id, end, header, lock.arrival.power_w, decoded);
             return;

@@ -161,6 +161,8 @@ pub(crate) struct Station {
     pub last_numbers: Vec<(StationId, u32)>,
     /// Block Ack agreements as recipient.
     pub recipients: Vec<Recipient>,
+    /// The first number of the Block Ack to be sent.
+    pub block_ack_start: u32,
     /// The last aggregates that this station sent.
     pub sent_aggregates: SentAggregates,
     /// Interference during the aggregate that the station is locked on, in the order of time.
@@ -197,6 +199,7 @@ impl Station {
             next_number: 0,
             last_numbers: Vec::new(),
             recipients: Vec::new(),
+            block_ack_start: 0,
             sent_aggregates: SentAggregates::default(),
             interference: Vec::new(),
             random,

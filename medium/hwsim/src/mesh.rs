@@ -68,6 +68,8 @@ pub struct Mesh {
     interfaces: Vec<Option<Interface>>,
     rule: Rule,
     fading_db: f64,
+    /// Of the file's interfaces, see `step`.
+    steps_m: Vec<[f64; 2]>,
 }
 
 /// One direction between two interfaces.
@@ -91,8 +93,10 @@ impl Mesh {
             .zip(&config.mediums)
             .map(|(&mac, &medium)| Interface { medium, ..Interface::new(mac) })
             .collect();
+        let mut steps = Vec::new();
         let rule = match &config.model {
-            Model::PathLoss { positions_m, tx_powers_dbm, access_points, noise_dbm, law } => {
+            Model::PathLoss { positions_m, steps_m, tx_powers_dbm, access_points, noise_dbm, law } => {
+                steps.clone_from(steps_m);
                 for (index, interface) in interfaces.iter_mut().enumerate() {
                     interface.position_m = positions_m[index];
                     interface.tx_power_dbm = tx_powers_dbm[index];
@@ -105,7 +109,22 @@ impl Mesh {
                 Rule::Loss { table: mirrored(links, count), otherwise: *otherwise }
             }
         };
-        Mesh { interfaces: interfaces.into_iter().map(Some).collect(), rule, fading_db: config.fading_db }
+        let interfaces = interfaces.into_iter().map(Some).collect();
+        Mesh { interfaces, rule, fading_db: config.fading_db, steps_m: steps }
+    }
+
+    /// Whether interfaces move by the configuration file: call `step` after each `MOVE_INTERVAL_S`.
+    pub fn moves(&self) -> bool {
+        !self.steps_m.is_empty()
+    }
+
+    /// Moves each interface in its direction once.
+    pub fn step(&mut self) {
+        for (interface, &[x, y]) in self.interfaces.iter_mut().zip(&self.steps_m) {
+            let Some(interface) = interface else { continue };
+            interface.position_m[0] += x;
+            interface.position_m[1] += y;
+        }
     }
 
     /// The interfaces by number.
@@ -288,13 +307,20 @@ mod tests {
     const B: Mac = [2, 0, 0, 0, 1, 0];
 
     fn mesh(model: Model) -> Mesh {
-        let settings =
-            PacelabSettings { preset: Preset::Sinr, phy: None, rts_threshold_bytes: None, ranges_m: None, seed: 1 };
+        let settings = PacelabSettings {
+            preset: Preset::Sinr,
+            phy: None,
+            rts_threshold_bytes: None,
+            ranges_m: None,
+            seed: 1,
+            pcap: None,
+        };
         Mesh::new(&Config { interfaces: vec![A, B], mediums: vec![0, 0], model, fading_db: 3.0, settings })
     }
 
     fn at_distance(m: f64, law: Law) -> Mesh {
         mesh(Model::PathLoss {
+            steps_m: Vec::new(),
             positions_m: vec![[0.0; 3], [m, 0.0, 0.0]],
             tx_powers_dbm: vec![14.0, 20.0],
             access_points: vec![false, false],

@@ -32,8 +32,10 @@ const GROUPS: [(&str, &str); 3] = [
         "type band links default_prob positions directions tx_powers isnodeaps fading_coefficient noise_threshold \
          model_name path_loss_exp xg sL nFLOORS lF LF pL",
     ),
-    ("pacelab", "preset phy rts_threshold decode_m sense_m seed"),
+    ("pacelab", "preset phy rts_threshold decode_m sense_m seed pcap"),
 ];
+/// Time between two moves of `directions`: MOVE_INTERVAL of both wmediumds.
+pub const MOVE_INTERVAL_S: u64 = 3;
 /// Most interfaces.
 const MOST_INTERFACES: usize = 1000;
 
@@ -59,6 +61,8 @@ pub enum Model {
     PathLoss {
         /// In m, of each interface.
         positions_m: Vec<[f64; 3]>,
+        /// Of each interface, x and y in m for every `MOVE_INTERVAL_S`. Empty: interfaces do not move by themselves.
+        steps_m: Vec<[f64; 2]>,
         /// In dBm, of each interface.
         tx_powers_dbm: Vec<f64>,
         /// Interfaces of access points: links with one use its transmit power both ways.
@@ -126,6 +130,8 @@ pub struct PacelabSettings {
     pub ranges_m: Option<(f64, f64)>,
     /// Seed of all backoffs.
     pub seed: u64,
+    /// File for a capture.
+    pub pcap: Option<String>,
 }
 
 impl Config {
@@ -265,9 +271,12 @@ fn links(file: &Value, key: &str, count: usize) -> Result<Vec<(usize, usize, f64
 }
 
 fn path_loss(file: &Value, count: usize) -> Result<Model, String> {
-    if file.at("model.directions").is_some() {
-        return Err("model.directions: not supported; move interfaces through the socket (-s)".to_owned());
-    }
+    let steps = of_all(file, "model.directions", count)?;
+    let steps = steps.map(|rows| {
+        let step = |row: &Value| <[f64; 2]>::try_from(numbers(row)?).ok();
+        rows.iter().map(step).collect::<Option<Vec<_>>>().ok_or("model.directions: must be (x, y) for each interface")
+    });
+    let steps_m = steps.transpose()?.unwrap_or_default();
     let rows = of_all(file, "model.positions", count)?.ok_or("model.positions: missing; type path_loss needs it")?;
     let positions_m = rows
         .iter()
@@ -285,6 +294,7 @@ fn path_loss(file: &Value, count: usize) -> Result<Model, String> {
         .unwrap_or(vec![false; count]);
     Ok(Model::PathLoss {
         positions_m,
+        steps_m,
         tx_powers_dbm: tx_powers_dbm.ok_or("model.tx_powers: must be numbers in dBm")?,
         access_points,
         noise_dbm: number_or(file, "model.noise_threshold", NOISE_DBM)?,
@@ -353,6 +363,10 @@ fn pacelab_settings(file: &Value) -> Result<PacelabSettings, String> {
         let found = if name == "802.11bg" { Some(PhyKind::Bg) } else { named(name).filter(|&phy| phy != PhyKind::N) };
         found.ok_or_else(|| format!("pacelab.phy: {name:?}: must be 802.11a, 802.11b, 802.11g or 802.11bg"))
     });
+    let pcap = file.at("pacelab.pcap").map(|value| {
+        let name = value.text().filter(|name| !name.is_empty());
+        name.map(String::from).ok_or_else(|| format!("pacelab.pcap: {value}: must be the name of a file"))
+    });
     let ranges_m = match (number("decode_m"), number("sense_m")) {
         (None, None) => None,
         (Some(decode), Some(sense)) if decode > 0.0 && sense >= decode => Some((decode, sense)),
@@ -364,6 +378,7 @@ fn pacelab_settings(file: &Value) -> Result<PacelabSettings, String> {
         rts_threshold_bytes: number("rts_threshold").map(|bytes| bytes.clamp(0.0, f64::from(u32::MAX)) as u32),
         ranges_m,
         seed: number("seed").map_or(1, |seed| seed as u64),
+        pcap: pcap.transpose()?,
     })
 }
 
@@ -375,6 +390,7 @@ fn named<'a, T: Deserialize<'a>>(name: &'a str) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mesh::Mesh;
 
     /// The file of an unmodified Mininet-WiFi in interference mode.
     const INTERFERENCE: &str = r#"ifaces:
@@ -407,7 +423,7 @@ model:
         assert_eq!(config.interfaces, [[2, 0, 0, 0, 0, 0], [2, 0, 0, 0, 1, 0]]);
         assert_eq!(config.mediums, [0, 0]);
         assert_eq!(config.fading_db, 0.0);
-        let Model::PathLoss { positions_m, tx_powers_dbm, access_points, noise_dbm, law } = config.model else {
+        let Model::PathLoss { positions_m, tx_powers_dbm, access_points, noise_dbm, law, .. } = config.model else {
             panic!("not path_loss")
         };
         assert_eq!(positions_m[1], [50.0, 10.0, 0.0]);
@@ -417,7 +433,14 @@ model:
         assert_eq!(law, Law::LogDistance { exponent: 4.0, xg_db: 0.0 });
         assert_eq!(
             config.settings,
-            PacelabSettings { preset: Preset::Sinr, phy: None, rts_threshold_bytes: None, ranges_m: None, seed: 1 }
+            PacelabSettings {
+                preset: Preset::Sinr,
+                phy: None,
+                rts_threshold_bytes: None,
+                ranges_m: None,
+                seed: 1,
+                pcap: None
+            }
         );
     }
 
@@ -431,11 +454,23 @@ model:
     }
 
     #[test]
+    fn interfaces_move_in_their_directions() {
+        let text = INTERFERENCE.replace("xg = 0.0;", "xg = 0.0; directions = ((0.0, 1.5), (-10, 0));");
+        let mut mesh = Mesh::new(&Config::read(&text, None).unwrap());
+        assert!(mesh.moves());
+        (0..2).for_each(|_| mesh.step());
+        let places: Vec<[f64; 3]> = mesh.interfaces().iter().flatten().map(|interface| interface.position_m).collect();
+        assert_eq!(places, [[10.0, 13.0, 0.0], [30.0, 10.0, 0.0]]);
+        assert!(!Mesh::new(&Config::read(INTERFERENCE, None).unwrap()).moves());
+    }
+
+    #[test]
     fn snr_links_mediums_and_own_keys_are_read() {
         let text = r#"ifaces: { ids = ["02:00:00:00:00:00", "02:00:00:00:01:00", "02:00:00:00:02:00"];
                                 medium_array = ((0, 2)); };
                       model: { type = "snr"; links = ((0, 1, 20)); };
-                      pacelab: { preset = "ns2"; phy = "802.11b"; decode_m = 250; sense_m = 550.0; rts_threshold = 0; seed = 7; };"#;
+                      pacelab: { preset = "ns2"; phy = "802.11b"; decode_m = 250; sense_m = 550.0; rts_threshold = 0; seed = 7;
+                                 pcap = "/tmp/air.pcapng"; };"#;
         let config = Config::read(text, None).unwrap();
         assert_eq!(config.mediums, [1, 0, 1]);
         assert_eq!(config.model, Model::Snr(vec![(0, 1, 20.0)]));
@@ -445,6 +480,7 @@ model:
             rts_threshold_bytes: Some(0),
             ranges_m: Some((250.0, 550.0)),
             seed: 7,
+            pcap: Some("/tmp/air.pcapng".to_owned()),
         };
         assert_eq!(config.settings, settings);
     }
@@ -497,7 +533,9 @@ model:
         assert!(wrong("model_name = \"log_distance\";", "").starts_with("model.model_name: nothing: must be"));
         assert!(wrong("02:00:00:00:01:00", "02:00:00:00:+1:00").contains("+1"));
         assert!(wrong("-91;", "\"x\";").starts_with("model.noise_threshold: \"x\": must be a number"));
-        assert!(wrong("xg = 0.0;", "xg = 0.0; directions = ((1.0, 0.0), (0.0, 0.0));").starts_with("model.directions"));
+        let directions = |rows: &str| wrong("xg = 0.0;", &format!("xg = 0.0; directions = ({rows});"));
+        assert!(directions("(1.0, 0.0)").starts_with("model.directions: must be a list of 2, one value for each"));
+        assert!(directions("(1.0, 0.0), (1.0)").starts_with("model.directions: must be (x, y) for each interface"));
         assert!(wrong("xg = 0.0;", "xg = 0.0; xg = 1.0;").ends_with("\"xg\" is given twice"));
         for (settings, said) in [
             ("medium_array = 5", "ifaces.medium_array: 5: must be a list"),

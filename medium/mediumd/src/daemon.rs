@@ -1,10 +1,12 @@
 //! Start and end of the daemon. The order of the steps ensures that a failed step leaves nothing behind.
 
-use std::io::{Read, Write};
-use std::path::Path;
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use nix::sys::eventfd::EventFd;
 use nix::sys::mman::{MlockAllFlags, mlockall};
@@ -13,7 +15,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::getppid;
-use pacelab_engine::Phy;
+use pacelab_engine::{AirConfig, Phy};
 use pacelab_hwsim::wmediumd_config::SETTINGS_VARIABLE;
 use pacelab_hwsim::wmediumd_socket::SOCKET_PATH;
 use serde_json::Value;
@@ -21,6 +23,7 @@ use serde_json::Value;
 use crate::air::pump::{Pump, Telemetry, clock_ns};
 use crate::air::{AirCommand, AirHandle, Shared, Work, ring};
 use crate::config::{Config, Mac};
+use crate::frames::capture::Capture;
 use crate::frames::carrier::Carrier;
 use crate::frames::ethernet::Ethernet;
 use crate::frames::radio::{Radios, with_null_station};
@@ -45,6 +48,8 @@ const WMEDIUMD_VERSION: &str =
 const REGISTERED: &str = "REGISTER SENT!";
 const LOG_NOTICE: u8 = 5;
 
+/// A second of a busy channel.
+const CAPTURE_BUFFER_BYTES: usize = 1 << 22;
 /// Descriptors of a station: its TAP and the counters of its namespace.
 const OF_A_STATION: u64 = 2;
 /// Other descriptors: clients, single descriptors, and those that the caller left open.
@@ -91,7 +96,9 @@ fn run() -> Result<(), FatalError> {
             WmediumdCommand::Version => print_line(WMEDIUMD_VERSION),
             WmediumdCommand::Check(config) => read_wmediumd_file(&config).map(|_| ()),
             WmediumdCommand::Status { json } => print_status(json),
-            WmediumdCommand::Run { config, serves, log_level } => serve_as_wmediumd(&config, serves, log_level),
+            WmediumdCommand::Run { config, serves, log_level, capture } => {
+                serve_as_wmediumd(&config, serves, log_level, capture)
+            }
         };
     }
     let options = match options::parse(std::env::args().skip(1)).map_err(FatalError::Usage)? {
@@ -195,7 +202,7 @@ fn read_wmediumd_file(config: &Path) -> Result<WmediumdNetwork, FatalError> {
 }
 
 /// Serves the air with the configuration file and socket of wmediumd.
-fn serve_as_wmediumd(config: &Path, serves: bool, log_level: u8) -> Result<(), FatalError> {
+fn serve_as_wmediumd(config: &Path, serves: bool, log_level: u8, capture: Option<PathBuf>) -> Result<(), FatalError> {
     let kernel = |what: &'static str| move |error: nix::Error| FatalError::Host(format!("{what}: {error}"));
     let host = |error: std::io::Error| FatalError::Host(format!("starting the air: {error}"));
     let network = read_wmediumd_file(config)?;
@@ -218,7 +225,12 @@ fn serve_as_wmediumd(config: &Path, serves: bool, log_level: u8) -> Result<(), F
     }
     let _ = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE); // optional: needs a privilege
     let format = Radios::new(macs.clone(), Phy::of(network.phy(0), true).rates_bps());
-    let carrier = Carrier::new(with_null_station(network.air()), format);
+    let capture = capture.or(network.capture().map(PathBuf::from));
+    let air = AirConfig { trace: capture.is_some(), ..with_null_station(network.air()) };
+    let mut carrier = Carrier::new(air, format);
+    if let Some(path) = capture {
+        carrier.set_capture(open_capture(&path)?);
+    }
     let (mesh, capacity) = (network.mesh.clone(), network.capacity);
     let hosts = RadioHosts::new(radio_socket, permanent, Some(network), Telemetry::new(clock_ns(), event_sender));
     let mut pump = Pump::new(carrier, hosts, command_receiver, air_wakeup.clone()).map_err(host)?;
@@ -238,6 +250,14 @@ fn serve_as_wmediumd(config: &Path, serves: bool, log_level: u8) -> Result<(), F
     }
     air.stop().map_err(FatalError::Bug)?;
     served.map_err(|error| FatalError::Bug(format!("the server has ended: {error}")))
+}
+
+fn open_capture(path: &Path) -> Result<Capture, FatalError> {
+    let describe = |error: &dyn std::fmt::Display| FatalError::Usage(format!("-p {}: {error}", path.display()));
+    let file = File::create(path).map_err(|error| describe(&error))?;
+    let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let file = BufWriter::with_capacity(CAPTURE_BUFFER_BYTES, file);
+    Capture::new(Box::new(file), epoch).map_err(|error| describe(&error))
 }
 
 /// The work of the air thread for the configured hosts, and information on their TAPs.

@@ -57,7 +57,7 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, Str
 
 /// Output of `wmediumd -h`.
 pub const WMEDIUMD_USAGE: &str =
-    "usage: wmediumd [-h] [-V] [-l LEVEL] [-s] [-d] [-x FILE] (-c FILE | --check FILE | --status [--json])";
+    "usage: wmediumd [-h] [-V] [-l LEVEL] [-s] [-d] [-x FILE] [-p FILE] (-c FILE | --check FILE | --status [--json])";
 
 /// wmediumd's log level without `-l`, and its highest level.
 const LOG_LEVEL: u8 = 6;
@@ -71,6 +71,7 @@ pub enum WmediumdCommand {
         config: PathBuf,
         serves: bool,
         log_level: u8,
+        capture: Option<PathBuf>,
     },
     /// Read the file and end.
     Check(PathBuf),
@@ -82,13 +83,15 @@ pub enum WmediumdCommand {
     Version,
 }
 
-/// Parses wmediumd's arguments after the program's name like getopt("hVc:l:x:sd"). Also accepts `--help`,
-/// `--version`, `--check FILE` and `--status [--json]`. Options of Copeland's wmediumd are refused with the reason.
+/// Parses wmediumd's arguments after the program's name like getopt("hVc:l:x:sdp:"). Also accepts `--help`,
+/// `--version`, `--check FILE` and `--status [--json]`. The other options of
+/// Copeland's wmediumd are refused with the reason.
 ///
 /// # Errors
 /// One line that names the argument.
 pub fn parse_wmediumd(arguments: impl IntoIterator<Item = String>) -> Result<WmediumdCommand, String> {
     let (mut config, mut serves, mut dynamic, mut log_level) = (None, false, false, LOG_LEVEL);
+    let mut capture = None;
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -116,12 +119,14 @@ pub fn parse_wmediumd(arguments: impl IntoIterator<Item = String>) -> Result<Wme
                 'V' => return Ok(WmediumdCommand::Version),
                 's' => serves = true,
                 'd' => dynamic = true,
-                'c' | 'l' | 'x' => {
+                'c' | 'l' | 'x' | 'p' => {
                     let rest = &letters[at + 1..];
                     let value = if rest.is_empty() { arguments.next() } else { Some(rest.into()) };
                     let value = value.ok_or_else(|| format!("-{letter}: needs a value; {WMEDIUMD_USAGE}"))?;
                     if letter == 'c' {
                         config = Some(value.into());
+                    } else if letter == 'p' {
+                        capture = Some(value.into());
                     } else if letter == 'l' {
                         let valid = value.parse().ok().filter(|level| *level <= LOG_LEVEL_MAX);
                         log_level =
@@ -129,7 +134,6 @@ pub fn parse_wmediumd(arguments: impl IntoIterator<Item = String>) -> Result<Wme
                     }
                     break;
                 }
-                'p' => return Err("-p: this wmediumd writes no capture; use tcpdump on a monitor interface".into()),
                 't' | 'u' | 'a' | 'n' => {
                     return Err(format!(
                         "-{letter}: this wmediumd takes frames only from mac80211_hwsim, in real time"
@@ -141,7 +145,7 @@ pub fn parse_wmediumd(arguments: impl IntoIterator<Item = String>) -> Result<Wme
     }
     let missing = if dynamic { "-d: no start without a file here: -c is missing" } else { "-c is missing" };
     let config = config.ok_or_else(|| format!("{missing}; {WMEDIUMD_USAGE}"))?;
-    Ok(WmediumdCommand::Run { config, serves, log_level })
+    Ok(WmediumdCommand::Run { config, serves, log_level, capture })
 }
 
 #[cfg(test)]
@@ -177,7 +181,13 @@ mod tests {
 
     #[test]
     fn the_command_line_of_mininet_wifi_is_understood() {
-        let run = |serves, log_level| Ok(WmediumdCommand::Run { config: "net.cfg".into(), serves, log_level });
+        let run =
+            |serves, log_level| Ok(WmediumdCommand::Run { config: "net.cfg".into(), serves, log_level, capture: None });
+        let captured = Some("air.pcapng".into());
+        assert_eq!(
+            read_wmediumd("-c net.cfg -p air.pcapng"),
+            Ok(WmediumdCommand::Run { config: "net.cfg".into(), serves: false, log_level: 6, capture: captured })
+        );
         assert_eq!(read_wmediumd("-l 0 -s -c net.cfg -x tests/signal_table_ieee80211ax"), run(true, 0));
         assert_eq!(read_wmediumd("-l0 -cnet.cfg"), run(false, 0));
         assert_eq!(read_wmediumd("-sdc net.cfg"), run(true, 6));
@@ -201,7 +211,7 @@ mod tests {
             ("-c", "needs a value"),
             ("-z", "no such"),
             ("-l 8 -c net.cfg", "must be from 0 to 7, not \"8\""),
-            ("-p air.pcap -c net.cfg", "-p: this wmediumd writes no capture"),
+            ("-c net.cfg -p", "-p: needs a value"),
             ("-u socket -c net.cfg", "-u: this wmediumd takes frames only from mac80211_hwsim"),
             ("--check", "needs a value"),
             ("x", "no such"),

@@ -60,6 +60,11 @@ impl WmediumdNetwork {
         Ok(WmediumdNetwork { mesh, settings: config.settings, capacity, tuned: vec![both; capacity] })
     }
 
+    /// The capture file that the group `pacelab` names.
+    pub fn capture(&self) -> Option<&str> {
+        self.settings.pcap.as_deref()
+    }
+
     /// The physical layer of a station.
     pub fn phy(&self, station: usize) -> PhyKind {
         self.settings.phy.unwrap_or_else(|| match self.tuned[station] {

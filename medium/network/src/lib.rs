@@ -20,6 +20,7 @@ pub mod hook;
 pub mod ids;
 pub mod network;
 pub mod packet;
+mod ping;
 pub mod qdisc;
 mod routes;
 pub mod tcp;

@@ -11,7 +11,6 @@ use pacelab_engine::Ns;
 use pacelab_network::Network;
 use pacelab_network::hook::{Hook, Place};
 use pacelab_network::ids::NodeId;
-use pacelab_network::qdisc;
 use pacelab_network::tcp::congestion::{self, Ack, CongestionControl, Recovery};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -54,7 +53,7 @@ fn run(
         })?;
         Ok(Box::new(control) as Box<dyn CongestionControl>)
     };
-    let built = Network::with_user_code(config, hooks, &mut controls, &mut qdisc::built_in);
+    let built = Network::with_controls(config, hooks, &mut controls);
     if let Some(error) = failure {
         return Err(error);
     }

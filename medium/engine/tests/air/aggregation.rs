@@ -201,16 +201,23 @@ fn a_hit_preamble_loses_the_aggregate_and_a_request_follows() {
 
 #[test]
 fn without_any_block_ack_all_packets_are_given_up() {
-    // Station 1 hears station 0, but not the other way round. One aggregate and six requests miss their Block Ack;
-    // station 1 may hold packets, so one more row of seven requests follows.
+    // Station 1 hears station 0, but not the other way round. Requests repeat for 500 ms. Station 1 may hold packets, so
+    // one more row of seven requests follows.
     let mut rig = Rig::new(ht(&[(0, 1, STRONG)], |_| ()));
     three_at(&mut rig, 2 * MS);
-    rig.run(400 * MS);
+    rig.run(502 * MS);
+    assert_eq!(rig.done(0), []);
+    let requests = rig.times(0, TraceEvent::SendBlockAckRequest).len();
+    assert!((50..=150).contains(&requests), "a backoff of up to 1023 slots lasts 4.6 ms on average: {requests}");
+    rig.run(1_000 * MS);
     let lost = Some(Failure::Data);
     assert_eq!(rig.done(0), [(0, 1, lost), (1, 1, lost), (2, 1, lost)]);
     assert_eq!(rig.times(0, TraceEvent::SendAggregate).len(), 1);
-    assert_eq!(rig.times(0, TraceEvent::SendBlockAckRequest).len(), 6 + 7);
-    assert_eq!(rig.air.counters(400 * MS, StationId(0)).drops_data, 3);
+    let all = rig.times(0, TraceEvent::SendBlockAckRequest);
+    let given_up_at = rig.times(0, TraceEvent::DropData)[0];
+    assert!(given_up_at >= 502 * MS && given_up_at < 512 * MS, "{given_up_at}");
+    assert_eq!(all.iter().filter(|&&at| at > given_up_at).count(), 7);
+    assert_eq!(rig.air.counters(1_000 * MS, StationId(0)).drops_data, 3);
     assert_eq!(delivered(&rig, 1), [(0, 0), (0, 1), (0, 2)], "what arrived is delivered");
 }
 
@@ -254,7 +261,11 @@ fn under_collisions_each_packet_ends_once_and_arrives_in_order() {
         let packets = 120;
         for id in 0..packets {
             for sender in [0, 2] {
-                rig.arrive_at(2 * MS + Ns::from(id * 997 % 90) * 100 * US, sender, unicast(1000 * sender + id, 1, 40 + id * 11));
+                rig.arrive_at(
+                    2 * MS + Ns::from(id * 997 % 90) * 100 * US,
+                    sender,
+                    unicast(1000 * sender + id, 1, 40 + id * 11),
+                );
             }
         }
         rig.run(3_000 * MS);

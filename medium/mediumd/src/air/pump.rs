@@ -155,6 +155,7 @@ impl<H: Hosts> Pump<H> {
                     WAKEUP => {
                         let _ = self.wakeup.read(); // it was signalled, so there is something to read
                         if self.handle_commands().is_break() {
+                            self.carrier.capture(now, true);
                             return Ok(());
                         }
                     }

@@ -17,8 +17,9 @@
 use std::collections::VecDeque;
 
 use pacelab_air_config::{PhyKind, Propagation};
-use pacelab_engine::{Air, AirConfig, Counters, Failure, IdVec, Link, MacEvent, Ns, Packet, PacketId, StationId};
+use pacelab_engine::{Air, AirConfig, Counters, Failure, IdVec, Kind, Link, MacEvent, Ns, Packet, PacketId, StationId};
 
+use crate::frames::capture::Capture;
 use crate::frames::pool::Pool;
 use crate::frames::{
     CarrierHandler, Delivery, DropCause, Event, FrameEvent, FrameFormat, Traffic, TxStatus, Verdict, kind,
@@ -41,6 +42,7 @@ pub struct Carrier<W: FrameFormat> {
     echoes: VecDeque<(Ns, PacketId)>,
     /// Stations with a monitor interface.
     monitors: Vec<StationId>,
+    capture: Option<Capture>,
     traffic: IdVec<StationId, Traffic>,
     drops: [u64; DropCause::ALL.len()],
 }
@@ -55,6 +57,7 @@ impl<W: FrameFormat> Carrier<W> {
             pool: Pool::default(),
             echoes: VecDeque::new(),
             monitors: Vec::new(),
+            capture: None,
             drops: [0; DropCause::ALL.len()],
         }
     }
@@ -86,9 +89,38 @@ impl<W: FrameFormat> Carrier<W> {
                 }
             }
         }
+        self.capture(now, false);
         while self.echoes.front().is_some_and(|&(until, _)| until <= now) {
             self.echoes.pop_front().into_iter().for_each(|(_, id)| self.pool.give_back(id));
         }
+    }
+
+    /// Captures the air from now on. The air must have a tracer.
+    pub fn set_capture(&mut self, capture: Capture) {
+        self.capture = Some(capture);
+    }
+
+    /// Passes to the capture what has happened. Slots that were given back still have their bytes. A capture that
+    /// cannot be written ends.
+    pub fn capture(&mut self, now: Ns, ends: bool) {
+        let Some(mut capture) = self.capture.take() else { return };
+        for frame in self.air.take_frames() {
+            let has_data = matches!(frame.kind, Kind::Data | Kind::Rts);
+            let data = if has_data { self.pool.get(frame.packet).frame() } else { &[] };
+            let address = frame.to.and_then(|to| self.format.identity(to).1);
+            capture.sent(frame, data, address);
+        }
+        if ends || capture.is_due(now) {
+            // Counting brings each station up to now: it records what it has received.
+            self.traffic.ids().for_each(|station| drop(self.air.counters(now, station).clone()));
+            let name = |station| self.format.identity(station).0;
+            capture.read(&self.air.take_records(), name);
+            if let Err(error) = capture.flush(now, ends, name) {
+                eprintln!("wmediumd: the capture ends: {error}");
+                return;
+            }
+        }
+        self.capture = Some(capture);
     }
 
     /// A slot to read a frame into. `arrive` or `unread` must follow.
@@ -315,6 +347,7 @@ impl<W: FrameFormat> Carrier<W> {
     /// Sets the channel that `station` sends and hears on.
     pub fn set_channel(&mut self, station: StationId, channel: u32) {
         self.air.set_channel(station, channel);
+        self.capture.iter_mut().for_each(|capture| capture.set_channel(station, channel));
     }
 
     /// Sets the physical layer of `station`.

@@ -4,6 +4,7 @@
 //! `FrameFormat` defines what a frame is. `CarrierHandler` receives delivered frames, outcomes and events.
 
 pub mod associations;
+pub mod capture;
 pub mod carrier;
 pub mod ethernet;
 pub mod pool;
@@ -14,6 +15,7 @@ use std::net::Ipv4Addr;
 use pacelab_engine::{Ns, Packet, PacketId, StationId};
 use serde::Serialize;
 
+use crate::config::Mac;
 use crate::frames::pool::HEADER_BYTES;
 
 /// Kinds of events, as bits.
@@ -133,6 +135,11 @@ pub trait FrameFormat {
 
     /// The head of a frame for events.
     fn head(frame: &[u8]) -> FrameHead;
+
+    /// The name of a station in a capture, and its address if its frames have one.
+    fn identity(&self, station: StationId) -> (String, Option<Mac>) {
+        (format!("station {}", station.0), None)
+    }
 
     /// Whether the host requested a rate that another rate replaces on the air.
     fn is_substituted(&self, _station: StationId, _tag: &Self::Tag) -> bool {

@@ -179,6 +179,11 @@ impl FrameFormat for Radios {
         Ok((packet, is_management))
     }
 
+    fn identity(&self, station: StationId) -> (String, Option<Mac>) {
+        let address = self.addresses.get(station).and_then(|addresses| addresses.first().copied());
+        (address.map_or_else(|| format!("station {}", station.0), |address| address.to_string()), address)
+    }
+
     fn is_substituted(&self, station: StationId, tag: &Tag) -> bool {
         let mut wanted = used(&tag.chain).enumerate();
         self.rates(station, tag).is_some_and(|chain| {
@@ -249,12 +254,15 @@ pub fn carried_out(chain: &[Stage; STAGES], attempts: u32) -> [Stage; STAGES] {
 mod tests {
     use super::*;
     use crate::config::tests::line;
+    use crate::frames::capture::Capture;
+    use crate::frames::capture::tests::{Memory, Packet};
     use crate::frames::carrier::Carrier;
     use crate::frames::{CarrierHandler, Delivery, Event, TxStatus};
-    use pacelab_air_config::{DSSS_RATES_BPS, PhyKind};
+    use pacelab_air_config::{DSSS_RATES_BPS, PhyKind, Propagation};
     use pacelab_engine::{Link, Ns, Phy};
     use pacelab_hwsim::message::WANTS_STATUS;
     use proptest::prelude::*;
+    use std::time::Duration;
 
     fn mac(last: u8) -> Mac {
         Mac([2, 0, 0, 0, last, 0])
@@ -426,6 +434,53 @@ mod tests {
         let retries: Vec<bool> = kernel.attempts.iter().map(|attempt| attempt.1).collect();
         assert_eq!(retries, [false, true, true, true, true, true, true]);
         assert_eq!(kernel.copies, [2; 7]);
+    }
+
+    const OUT: u32 = 2;
+    const IN: u32 = 1;
+    const LOST: u32 = 1 | 1 << 24;
+
+    /// The packets of a capture while hidden stations 0 and 2 send to station 1 at the same time.
+    fn captured_collision(rts_threshold_bytes: u32) -> Vec<Packet> {
+        let mut air = with_null_station(line(3, 200.0, "standard").air());
+        air.trace = true;
+        air.radio.rts_threshold_bytes = rts_threshold_bytes;
+        air.radio.propagation = Propagation::Range { decode_m: 250.0, sense_m: 390.0, capture_db: 10.0 };
+        let mut carrier = Carrier::new(air, Radios::new((0..3).map(|station| Some(mac(station))), &DSSS_RATES_BPS));
+        let (memory, mut kernel) = (Memory::default(), Kernel::default());
+        carrier.set_capture(Capture::new(Box::new(memory.clone()), Duration::ZERO).expect("a capture"));
+        for (station, cookie) in [(0, 1), (2, 2)] {
+            send(&mut carrier, &mut kernel, 5_000_000, station, cookie, &frame(8, mac(1), mac(station as u8)));
+        }
+        carrier.advance(900_000_000, &mut kernel);
+        carrier.capture(900_000_000, true);
+        assert!(kernel.reported.iter().all(|report| report.2 == TxStatus::Acknowledged), "{:?}", kernel.reported);
+        memory.packets()
+    }
+
+    #[test]
+    fn a_capture_has_collisions_retries_and_acks_on_an_interface_for_each_station() {
+        let name = |station: u8| mac(station).to_string();
+        let packets = captured_collision(u32::MAX);
+        let sent = |station, retry| (name(station), 8, retry, OUT, String::new());
+        assert_eq!(packets[..2], [sent(0, false), sent(2, false)]);
+        let lost: Vec<_> = packets.iter().filter(|packet| packet.3 == LOST).collect();
+        assert!(!lost.is_empty() && lost.iter().all(|packet| packet.0 == name(1)), "{packets:?}");
+        assert!(lost[0].4.starts_with("collided with 02:00:00:00:0"), "{lost:?}");
+        for station in [0, 2] {
+            assert!(packets.contains(&sent(station, true)), "{packets:?}");
+            assert!(packets.contains(&(name(station), 0xd4, false, IN, String::new())));
+        }
+        assert_eq!(packets.iter().filter(|packet| packet.1 == 0xd4 && packet.3 == OUT).count(), 2);
+        assert!(packets.iter().all(|packet| [8, 0xd4].contains(&packet.1)));
+    }
+
+    #[test]
+    fn a_capture_has_rts_and_cts() {
+        let packets = captured_collision(0);
+        for (first, direction) in [(0xb4, OUT), (0xb4, IN), (0xc4, OUT), (0xc4, IN), (8, OUT), (8, IN), (0xd4, IN)] {
+            assert!(packets.iter().any(|packet| (packet.1, packet.3) == (first, direction)), "{first:x} {direction}");
+        }
     }
 
     #[test]

@@ -5,18 +5,21 @@ use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::EventFd;
 use nix::sys::signalfd::SignalFd;
 use pacelab_hwsim::mesh::Mesh;
+use pacelab_hwsim::wmediumd_config::MOVE_INTERVAL_S;
 use pacelab_hwsim::wmediumd_socket::{Outcome, Request, response};
 
 use crate::air::{AirHandle, Change};
 use crate::status;
 
 const CLIENTS_MAX: usize = 64;
+const MOVE_INTERVAL: Duration = Duration::from_secs(MOVE_INTERVAL_S);
 /// Unread answers in bytes beyond which the requests of a client wait.
 const OUTBOX_BYTES_MAX: usize = 1 << 16;
 
@@ -43,6 +46,8 @@ pub struct WmediumdServer {
     mesh: Mesh,
     capacity: usize,
     clients: Vec<Client>,
+    /// When the interfaces move in their directions next. None: they do not move by themselves.
+    moves_at: Option<Instant>,
     ends: bool,
 }
 
@@ -56,7 +61,8 @@ impl WmediumdServer {
         mesh: Mesh,
         capacity: usize,
     ) -> Self {
-        WmediumdServer { listener, status, signals, wakeup, mesh, capacity, clients: Vec::new(), ends: false }
+        let moves_at = mesh.moves().then(|| Instant::now() + MOVE_INTERVAL);
+        WmediumdServer { listener, status, signals, wakeup, mesh, capacity, clients: Vec::new(), moves_at, ends: false }
     }
 
     /// Serves until a signal, a request to shut down, or the end of the air.
@@ -72,6 +78,7 @@ impl WmediumdServer {
             if wakeup {
                 let _ = self.wakeup.read(); // it was signalled, so there is something to read
             }
+            self.move_interfaces(air);
             if asked {
                 self.report_status(air);
             }
@@ -98,12 +105,26 @@ impl WmediumdServer {
             let writes = if client.outbox.is_empty() { PollFlags::empty() } else { PollFlags::POLLOUT };
             fds.push(PollFd::new(client.stream.as_fd(), reads | writes));
         }
-        match poll(&mut fds, PollTimeout::NONE) {
+        match poll(&mut fds, self.timeout()) {
             Err(Errno::EINTR) => return Ok([false; 4]),
             result => result?,
         };
         let rang = |place: usize| fds[place].any().unwrap_or(true);
         Ok([rang(0), rang(1), rang(2), self.listener.is_some() && rang(3)])
+    }
+
+    /// The time until the next move.
+    fn timeout(&self) -> PollTimeout {
+        let left = self.moves_at.map(|at| at.saturating_duration_since(Instant::now()) + Duration::from_millis(1)); // it rounds down
+        left.map_or(PollTimeout::NONE, |left| PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX))
+    }
+
+    fn move_interfaces(&mut self, air: &AirHandle) {
+        if let Some(at) = self.moves_at.filter(|&at| at <= Instant::now()) {
+            self.moves_at = Some(at + MOVE_INTERVAL);
+            self.mesh.step();
+            air.change(Change::Mesh(self.mesh.clone()));
+        }
     }
 
     /// Answers one connection to the status socket. A client that does not read its answer gets a part of it.

@@ -17,7 +17,8 @@ use crate::flow::{Endpoints, Flow};
 use crate::hook::{Hook, HookDriver, Place};
 use crate::ids::{Id, IdVec, NodeId, StationId, WireId};
 use crate::packet::Pool;
-use crate::qdisc::{self, DisciplineFactory, Interface};
+use crate::ping::Pinger;
+use crate::qdisc::{self, Interface};
 use crate::routes::Routes;
 use crate::tcp::congestion::{self, CongestionControl, Few};
 use crate::tcp::loss_recovery::LossRecovery;
@@ -41,24 +42,23 @@ const INITIAL_RTO_NS2: Ns = 3_000_000_000;
 const INITIAL_RTO: Ns = 1_000_000_000;
 
 impl Network {
-    /// Builds the network with the built-in congestion controls and queue disciplines; see `with_user_code`.
+    /// Builds the network with the built-in congestion controls; see `with_controls`.
     ///
     /// # Errors
     /// The configuration is inconsistent. The message is one line.
     pub fn new(config: Config, hooks: Vec<(NodeId, Place, Box<dyn Hook>)>) -> Result<Self, String> {
-        Network::with_user_code(config, hooks, &mut congestion::by_name, &mut qdisc::built_in)
+        Network::with_controls(config, hooks, &mut congestion::by_name)
     }
 
-    /// Builds the network. `controls` makes the congestion controls, `disciplines` the queue disciplines. Each hook is
-    /// installed at the given node and place.
+    /// Builds the network. `controls` makes the congestion controls. Each hook is installed at the given node and
+    /// place.
     ///
     /// # Errors
     /// The configuration is inconsistent. The message is one line.
-    pub fn with_user_code(
+    pub fn with_controls(
         config: Config,
         hooks: Vec<(NodeId, Place, Box<dyn Hook>)>,
         controls: &mut ControlFactory<'_>,
-        disciplines: &mut DisciplineFactory<'_>,
     ) -> Result<Self, String> {
         let air = Air::new(air_config(&config));
         let count = config.nodes.len();
@@ -70,8 +70,8 @@ impl Network {
         }
         let routes = Routes::new(count, radio_edges(&air, &node_of).chain(wired_edges(&config)));
         let radio_of = nearest_radios(&station_of, &config);
-        let (wires, wires_from) = build_wires(&config, disciplines)?;
-        let interfaces = build_interfaces(&config, node_of.len(), disciplines)?;
+        let (wires, wires_from) = build_wires(&config);
+        let interfaces = build_interfaces(&config, node_of.len());
         let aodv = nodes().map(|node| {
             let rules = match config.routing {
                 Routing::Static => None,
@@ -111,6 +111,12 @@ impl Network {
             interfaces,
             radio_of,
             node_of,
+            pings: config
+                .pings
+                .iter()
+                .flat_map(|pings| &pings.pairs)
+                .map(|&(src, dst)| Pinger::new(src, dst))
+                .collect(),
             drops: Drops::default(),
             links: Links::new(count),
             series_t_s: Vec::new(),
@@ -142,7 +148,11 @@ impl Network {
         Ok(())
     }
 
+    /// Nodes that move may meet later, and AODV waits for that. Static routes need a path now.
     fn check_connected(&mut self) -> Result<(), String> {
+        if self.config.routing != Routing::Static && !self.config.moves.is_empty() {
+            return Ok(());
+        }
         for flow in &self.flows {
             let (src, dst) = (flow.config.src, flow.config.dst);
             if self.routes.next_hop(src, dst).is_none() {
@@ -161,6 +171,7 @@ impl Network {
                 self.schedule(ns_from_s(stop_s), Task::FlowStop(id));
             }
         }
+        self.schedule_pings();
         self.schedule_motion();
         self.schedule(ns_from_s(self.config.series_interval_s), Task::Sample);
         if self.config.warmup_s > 0.0 {
@@ -188,36 +199,27 @@ fn nearest_radios(station_of: &IdVec<NodeId, Option<StationId>>, config: &Config
 }
 
 /// The queues of radios under a queue discipline.
-fn build_interfaces(
-    config: &Config,
-    stations: usize,
-    disciplines: &mut DisciplineFactory<'_>,
-) -> Result<IdVec<StationId, Interface>, String> {
-    let Some(qdisc) = config.qdisc else { return Ok(IdVec::default()) };
+fn build_interfaces(config: &Config, stations: usize) -> IdVec<StationId, Interface> {
+    let Some(qdisc) = config.qdisc else { return IdVec::default() };
     let categories = if config.radio.edca { Category::ALL.len() } else { 1 };
-    let interface = |_| {
-        let made = (0..categories).map(|_| disciplines(&qdisc, config.radio.queue_pkts));
-        Ok(Interface::new(made.collect::<Result<_, String>>()?))
-    };
-    (0..stations).map(interface).collect()
+    let discipline = |_| qdisc::by_kind(qdisc.kind, config.radio.queue_pkts);
+    (0..stations).map(|_| Interface::new((0..categories).map(discipline).collect())).collect()
 }
 
-type Wires = (IdVec<WireId, Wire>, IdVec<NodeId, Vec<WireId>>);
-
-fn build_wires(config: &Config, disciplines: &mut DisciplineFactory<'_>) -> Result<Wires, String> {
+fn build_wires(config: &Config) -> (IdVec<WireId, Wire>, IdVec<NodeId, Vec<WireId>>) {
     let mut wires = IdVec::default();
     let mut wires_from = IdVec::filled(Vec::new(), config.nodes.len());
     for link in &config.wired {
         for (from, to) in [(link.a, link.b), (link.b, link.a)] {
             let mut wire = Wire::new(to, link.rate_bps, ns_from_s(link.delay_s), link.queue_pkts);
             if let Some(qdisc) = config.qdisc {
-                wire.interface = Some(Interface::new(vec![disciplines(&qdisc, link.queue_pkts)?]));
+                wire.interface = Some(Interface::new(vec![qdisc::by_kind(qdisc.kind, link.queue_pkts)]));
             }
             let wire = wires.push(wire);
             wires_from[from].push(wire);
         }
     }
-    Ok((wires, wires_from))
+    (wires, wires_from)
 }
 
 fn build_flow(config: &Config, flow: &FlowConfig, controls: &mut ControlFactory<'_>) -> Result<Flow, String> {

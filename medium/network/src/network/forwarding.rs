@@ -215,7 +215,10 @@ impl Network {
 
     /// The access category of a packet. Routing messages have the most urgent one.
     pub(super) fn category_of(&self, packet: &Packet) -> Category {
-        self.flows.get(packet.flow).map_or(Category::Voice, |flow| flow.config.category)
+        match packet.body {
+            Body::Echo { .. } => Category::BestEffort,
+            _ => self.flows.get(packet.flow).map_or(Category::Voice, |flow| flow.config.category),
+        }
     }
 
     /// Adds a packet to the MAC's own queue, routing messages before all others.

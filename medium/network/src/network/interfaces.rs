@@ -2,7 +2,8 @@
 //! discipline dropped or marked.
 //!
 //! A discipline of a radio is asked for a packet when the MAC has less than `Qdisc::ring_pkts` packets waiting: with 0,
-//! when it is done with the packet in service. Routing messages go to the MAC at once.
+//! when it is done with the packet in service. Stations that send aggregates have at least one aggregate waiting, or they
+//! would have nothing to aggregate. Routing messages go to the MAC at once.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +30,10 @@ impl Network {
     pub(super) fn feed_mac(&mut self, node: NodeId, category: Category) {
         let (Some(station), Some(qdisc)) = (self.station_of[node], self.config.qdisc) else { return };
         let index = self.discipline_index(category);
-        while self.air.backlog_pkts(station, category) <= qdisc.ring_pkts as usize {
+        let radio = &self.config.radio;
+        let aggregate_pkts = if radio.aggregates() { radio.high_throughput().ampdu_frames } else { 0 };
+        let ring_pkts = qdisc.ring_pkts.max(aggregate_pkts) as usize;
+        while self.air.backlog_pkts(station, category) <= ring_pkts {
             if !self.interfaces[station].has(index) {
                 break;
             }
@@ -93,14 +97,11 @@ impl Network {
 
     fn item(&self, id: PacketId, packet: &Packet, next_hop: Option<NodeId>) -> Item {
         let forward = !matches!(packet.body, Body::Tcp { forward: false, .. } | Body::Report(_));
-        Item {
-            id,
-            bytes: packet.bytes,
-            flow: packet.flow.0 * 2 + u32::from(forward),
-            ecn_capable: self.is_ecn_capable(packet),
-            next_hop,
-            at: self.now,
-        }
+        let flow = match packet.body {
+            Body::Echo { pair, is_reply, .. } => (self.flows.len() as u32 + pair) * 2 + u32::from(is_reply),
+            _ => packet.flow.0 * 2 + u32::from(forward),
+        };
+        Item { id, bytes: packet.bytes, flow, ecn_capable: self.is_ecn_capable(packet), next_hop, at: self.now }
     }
 
     /// Handles what a queue at `node` dropped and marked.
@@ -119,7 +120,7 @@ impl Network {
                     }
                 }
                 Change::Dropped(item, reason) => {
-                    match (reason.as_ref(), station) {
+                    match (reason, station) {
                         ("full", Some(_)) => self.drops.queue += 1,
                         ("full", None) => self.drops.wired_queue += 1,
                         (other, _) => count_drop(&mut self.drops.disciplines, other, station.is_none()),

@@ -6,6 +6,7 @@ mod hooks;
 mod interfaces;
 pub mod motion;
 mod parts;
+mod pings;
 mod report;
 mod task;
 mod transport;
@@ -23,6 +24,7 @@ use crate::flow::{Endpoints, Flow};
 use crate::hook::{HookDriver, Place};
 use crate::ids::{FlowId, HookId, IdVec, NodeId, PacketId, StationId, WireId};
 use crate::packet::Pool;
+use crate::ping::Pinger;
 use crate::qdisc::Interface;
 use crate::routes::Routes;
 use crate::wire::Wire;
@@ -99,6 +101,8 @@ pub struct Network {
     /// The node itself if it has a radio; otherwise the gateway with the fewest wired hops to it.
     radio_of: IdVec<NodeId, Option<NodeId>>,
     node_of: IdVec<StationId, NodeId>,
+    /// By pair of the configuration.
+    pings: Vec<Pinger>,
     drops: Drops,
     links: Links,
     series_t_s: Vec<f64>,
@@ -188,6 +192,7 @@ impl Network {
             Task::Delayed(slot) => self.send_delayed(slot),
             Task::Crossed(slot) => self.leave_host(slot),
             Task::Local(packet) => self.deliver_local(packet),
+            Task::Ping(pair) => self.send_ping(pair),
             Task::Sample => self.sample_series(),
             Task::WarmupEnds => self.end_warmup(),
             Task::Forget(packet) => {
@@ -204,7 +209,9 @@ impl Network {
             match notice {
                 MacEvent::Received { station, from, packet, .. } => self.received(station, from, packet),
                 MacEvent::Overheard { .. } => {} // no station of a simulation is a monitor
-                MacEvent::Held { station, from, packet, number, .. } => self.hold_received(station, from, packet, number),
+                MacEvent::Held { station, from, packet, number, .. } => {
+                    self.hold_received(station, from, packet, number)
+                }
                 MacEvent::Released { station, from, number } => self.release_received(station, from, number),
                 MacEvent::Done { station, packet, attempts, failure } => {
                     self.link_done(station, packet, attempts, failure);
@@ -235,6 +242,7 @@ impl Network {
         self.links = Links::new(self.config.nodes.len());
         self.drops = Drops::default();
         self.reset_interfaces();
+        self.pings.iter_mut().for_each(Pinger::reset);
         for flow in &mut self.flows {
             match &flow.endpoints {
                 Endpoints::Tcp { sender, .. } => {

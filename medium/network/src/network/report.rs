@@ -1,6 +1,6 @@
 //! The result document, version 1; see `medium/README.md`.
 
-use pacelab_air_config::{Traffic, ns_from_s};
+use pacelab_air_config::{PhyKind, Traffic, ns_from_s};
 use pacelab_engine::Ns;
 use serde_json::{Value, json};
 
@@ -8,6 +8,7 @@ use super::Network;
 use crate::airlog::AirLog;
 use crate::flow::{Endpoints, FlowMeter};
 use crate::ids::{FlowId, Id, NodeId};
+use crate::ping::Pinger;
 use crate::qdisc::Interface;
 use crate::tcp::sender::Sender;
 use crate::voice::{Counts, Playout};
@@ -44,7 +45,27 @@ impl Network {
         if self.config.qdisc.is_some() {
             result["wires"] = Value::Array(wires);
         }
+        if !self.pings.is_empty() {
+            result["pings"] = self.pings.iter().map(|pinger| self.report_pings(pinger)).collect();
+        }
         result
+    }
+
+    fn report_pings(&self, pinger: &Pinger) -> Value {
+        let name = |node: NodeId| &self.config.nodes[node.index()].name;
+        let mut rtts_s: Vec<f64> = pinger.rtts_ns.iter().map(|&rtt_ns| rtt_ns as f64 / 1e9).collect();
+        rtts_s.sort_by(f64::total_cmp);
+        let mean_s = rtts_s.iter().sum::<f64>() / rtts_s.len() as f64;
+        let p95_s = rtts_s.len().checked_sub(1).map(|last| rtts_s[(0.95 * last as f64).round() as usize]);
+        json!({
+            "src": name(pinger.src),
+            "dst": name(pinger.dst),
+            "sent": pinger.sent,
+            "answered": rtts_s.len(),
+            "rtt_mean_s": (!rtts_s.is_empty()).then_some(mean_s),
+            "rtt_p95_s": p95_s,
+            "rtt_max_s": rtts_s.last(),
+        })
     }
 
     /// Adds what was measured of the queue disciplines of radios.
@@ -313,6 +334,8 @@ impl Network {
     pub fn take_air_log(&mut self) -> AirLog {
         AirLog {
             phy: self.config.radio.phy,
+            guard_interval: Some(self.config.radio.high_throughput().guard_interval)
+                .filter(|_| self.config.radio.phy == PhyKind::N),
             names: self.config.nodes.iter().map(|node| node.name.clone()).collect(),
             node_of: self.node_of.clone(),
             records: self.air.take_records(),

@@ -26,6 +26,7 @@ pub(super) enum Task {
     RateChange(u32),
     Crossed(u32),
     Local(PacketId),
+    Ping(u32),
 }
 
 impl Task {
@@ -48,6 +49,7 @@ impl Task {
             Task::RateChange(change) => (12, change),
             Task::Crossed(slot) => (13, slot),
             Task::Local(packet) => (14, packet.0),
+            Task::Ping(pair) => (15, pair),
         };
         kind << 28 | index
     }
@@ -71,7 +73,8 @@ impl Task {
             11 => Task::Move(NodeId(index)),
             12 => Task::RateChange(index),
             13 => Task::Crossed(index),
-            _ => Task::Local(PacketId(index)),
+            14 => Task::Local(PacketId(index)),
+            _ => Task::Ping(index),
         }
     }
 }

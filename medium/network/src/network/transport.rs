@@ -23,7 +23,7 @@ const SATURATION_PAUSE_NS: Ns = 1_000_000;
 /// wait.
 const HELD_LIMIT_PKTS: u32 = 2;
 /// Initial hop limit.
-const TTL: u8 = 64;
+pub(super) const TTL: u8 = 64;
 
 impl Network {
     pub(super) fn start_flow(&mut self, index: FlowId) {
@@ -277,6 +277,7 @@ impl Network {
                     playout.reports_received += 1;
                 }
             }
+            Body::Echo { .. } => self.deliver_echo(&packet),
             Body::Aodv(_) => {}
         }
     }

@@ -97,7 +97,7 @@ impl CodelQueue {
                     self.law.drop_next = control_law(self.law.drop_next, self.law.count);
                     break;
                 }
-                changes.push(Change::Dropped(item, "codel".into()));
+                changes.push(Change::Dropped(item, "codel"));
                 (next, may_drop) = self.next(now);
                 if may_drop {
                     self.law.drop_next = control_law(self.law.drop_next, self.law.count);
@@ -109,7 +109,7 @@ impl CodelQueue {
             if item.ecn_capable {
                 changes.push(Change::Marked(item.id));
             } else {
-                changes.push(Change::Dropped(item, "codel".into()));
+                changes.push(Change::Dropped(item, "codel"));
                 (next, _) = self.next(now);
             }
             self.begin_dropping(now);
@@ -146,7 +146,7 @@ impl Codel {
 impl Discipline for Codel {
     fn push(&mut self, item: Item, changes: &mut Vec<Change>) {
         if self.queue.len() >= self.limit_pkts {
-            changes.push(Change::Dropped(item, "full".into()));
+            changes.push(Change::Dropped(item, "full"));
         } else {
             self.queue.push(item);
         }
@@ -267,7 +267,7 @@ mod tests {
         let mut queue = Codel::new(2);
         assert!(push(&mut queue, item(0, 0, 0)).is_empty());
         assert!(push(&mut queue, item(1, 0, 0)).is_empty());
-        assert_eq!(push(&mut queue, item(2, 0, 0)), [(2, "full".into())]);
+        assert_eq!(push(&mut queue, item(2, 0, 0)), [(2, "full")]);
         assert_eq!(queue.len(), 2);
     }
 }

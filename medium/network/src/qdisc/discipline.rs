@@ -1,6 +1,5 @@
 //! A queue discipline, the packets in it, and what it does to them.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
@@ -30,8 +29,8 @@ pub struct Item {
     pub at: Ns,
 }
 
-/// Why a discipline dropped a packet, as in the result: `full`, `flow-full`, `codel`, or the user's own reason.
-pub type Reason = Cow<'static, str>;
+/// Why a discipline dropped a packet, as in the result: `full`, `flow-full` or `codel`.
+pub type Reason = &'static str;
 
 /// What a discipline did to a packet besides passing it on.
 #[derive(Clone, Debug, PartialEq, Eq)]

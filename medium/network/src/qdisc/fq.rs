@@ -57,11 +57,11 @@ impl Fq {
 impl Discipline for Fq {
     fn push(&mut self, item: Item, changes: &mut Vec<Change>) {
         if self.flows.len() >= self.limit_pkts {
-            changes.push(Change::Dropped(item, "full".into()));
+            changes.push(Change::Dropped(item, "full"));
             return;
         }
         if self.flows.queue_of(&item).is_some_and(|queue| queue.len() >= FLOW_LIMIT_PKTS) {
-            changes.push(Change::Dropped(item, "flow-full".into()));
+            changes.push(Change::Dropped(item, "flow-full"));
             return;
         }
         self.flows.push(item, |former| match former {
@@ -122,10 +122,10 @@ mod tests {
         for id in 0..100 {
             assert!(push(&mut queue, item(id, 1, 0)).is_empty());
         }
-        assert_eq!(push(&mut queue, item(100, 1, 0)), [(100, "flow-full".into())]);
+        assert_eq!(push(&mut queue, item(100, 1, 0)), [(100, "flow-full")]);
         for id in 200..250 {
             assert!(push(&mut queue, item(id, 2, 0)).is_empty());
         }
-        assert_eq!(push(&mut queue, item(250, 2, 0)), [(250, "full".into())]);
+        assert_eq!(push(&mut queue, item(250, 2, 0)), [(250, "full")]);
     }
 }

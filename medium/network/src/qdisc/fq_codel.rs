@@ -47,7 +47,7 @@ impl Discipline for FqCodel {
         self.flows.push(item, |_| FRAME_BYTES.into());
         if self.flows.len() > self.limit_pkts {
             let dropped = self.flows.remove_from_largest(CodelQueue::bytes, CodelQueue::pop_oldest);
-            changes.extend(dropped.map(|item| Change::Dropped(item, "full".into())));
+            changes.extend(dropped.map(|item| Change::Dropped(item, "full")));
         }
     }
 
@@ -129,7 +129,7 @@ mod tests {
             push(&mut queue, item(id, 1, 0));
         }
         assert!(push(&mut queue, Item { bytes: 60, ..item(100, 2, 0) }).is_empty());
-        assert_eq!(push(&mut queue, Item { bytes: 60, ..item(101, 2, 0) }), [(0, "full".into())]);
+        assert_eq!(push(&mut queue, Item { bytes: 60, ..item(101, 2, 0) }), [(0, "full")]);
         assert_eq!(queue.len(), 5);
     }
 

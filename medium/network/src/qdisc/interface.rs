@@ -92,7 +92,7 @@ impl Interface {
     fn count_changes(&mut self, from: usize) {
         for change in &self.changes[from..] {
             match change {
-                Change::Dropped(_, reason) => *self.meter.drops.entry(reason.clone()).or_insert(0) += 1,
+                Change::Dropped(_, reason) => *self.meter.drops.entry(reason).or_insert(0) += 1,
                 Change::Marked(_) => self.meter.marked += 1,
             }
         }
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(meter.pkt_ns, u128::from(60 * MS));
         assert_eq!(meter.pkt2_ns, u128::from(100 * MS));
         assert_eq!((meter.sent, meter.waits_s()), (1, Some((0.02, 0.02))));
-        assert_eq!(meter.drops, BTreeMap::from([("full".into(), 1)]));
-        assert_eq!(interface.changes, [Change::Dropped(item(1, 1, 0), "full".into())]);
+        assert_eq!(meter.drops, BTreeMap::from([("full", 1)]));
+        assert_eq!(interface.changes, [Change::Dropped(item(1, 1, 0), "full")]);
     }
 }

@@ -21,7 +21,7 @@ mod fq;
 mod fq_codel;
 mod interface;
 
-use pacelab_air_config::{Qdisc, QdiscKind};
+use pacelab_air_config::QdiscKind;
 
 pub use codel::Codel;
 pub use discipline::{Change, Discipline, Item, Reason};
@@ -29,20 +29,13 @@ pub use fq::Fq;
 pub use fq_codel::FqCodel;
 pub(crate) use interface::Interface;
 
-/// Makes the discipline of one interface from the configuration and the number of packets that may wait.
-pub type DisciplineFactory<'a> = dyn FnMut(&Qdisc, u32) -> Result<Box<dyn Discipline>, String> + 'a;
-
-/// The built-in discipline of a configuration.
-///
-/// # Errors
-/// The kind is the user's own, which only the Python binding can make.
-pub fn built_in(qdisc: &Qdisc, limit_pkts: u32) -> Result<Box<dyn Discipline>, String> {
+/// The discipline of one interface, in which at most `limit_pkts` packets wait.
+pub fn by_kind(kind: QdiscKind, limit_pkts: u32) -> Box<dyn Discipline> {
     let limit_pkts = limit_pkts as usize;
-    match qdisc.kind {
-        QdiscKind::Codel => Ok(Box::new(Codel::new(limit_pkts))),
-        QdiscKind::FqCodel => Ok(Box::new(FqCodel::new(limit_pkts))),
-        QdiscKind::Fq => Ok(Box::new(Fq::new(limit_pkts))),
-        QdiscKind::User => Err("qdisc: kind user: a class of your own is needed".into()),
+    match kind {
+        QdiscKind::Codel => Box::new(Codel::new(limit_pkts)),
+        QdiscKind::FqCodel => Box::new(FqCodel::new(limit_pkts)),
+        QdiscKind::Fq => Box::new(Fq::new(limit_pkts)),
     }
 }
 
@@ -111,7 +104,7 @@ mod tests {
     fn every_packet_leaves_once_and_flows_keep_their_order() {
         for seed in 0..20 {
             for kind in [QdiscKind::Codel, QdiscKind::FqCodel, QdiscKind::Fq] {
-                let mut queue = built_in(&Qdisc { kind, ring_pkts: 0 }, 30).unwrap();
+                let mut queue = by_kind(kind, 30);
                 check_invariants(queue.as_mut(), Stream::new(seed, 0));
             }
         }

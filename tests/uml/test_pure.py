@@ -177,7 +177,6 @@ def test_a_discipline_of_linux_has_the_queue_and_the_medium_leaves_packets_in_it
             "--radio ns2-2001 needs a fixed --rate, since that simulator had one rate for all, not auto",
         ),
         ({"rate_bps": "fast"}, "--rate must be one of 1, 2, 5.5, 6, .* Mbit/s, or auto, not 'fast'"),
-        ({"backend": "sim", "where": "here", "ping_interval_s": 0.1}, "--ping needs --backend tap or hwsim, not sim"),
         ({"ping_interval_s": 0.001}, "--ping must be a number from 0.01 to 60, not '0.001'"),
         (
             {"linux_tcp": "sack+sack"},

@@ -88,7 +88,9 @@ def test_aggregates_carry_more_than_packets_alone(tmp_path: Any) -> None:
     from pacelab import run
 
     def goodput_bps(frames: int) -> float:
-        found: float = run(made(ampdu_frames=frames, rts=False, topology_options={"stations": 1})).totals["goodput_bps"]
+        found: float = run(made(ampdu_frames=frames, rts=False, topology_options={"stations": 1})).run["totals"][
+            "goodput_bps"
+        ]
         return found
 
     # One sender, by hand: 28 packets in 5316 + 16 + 28 us and 43 + 7.5 * 9 us, against one in 228 + 16 + 28 us and the

@@ -108,7 +108,7 @@ impl Air {
         let by_model = rules.overlap == Overlap::ErrorModel;
         let from = arrival.header.from;
         station.freeze(arrival.start);
-        if station.lock.is_some_and(|lock| lock.is_aggregate()) {
+        if station.lock.as_ref().is_some_and(Lock::is_aggregate) {
             note_interference(station, &rules, arrival.start);
         } else if by_model {
             judge(station, &rules, arrival.start);
@@ -152,7 +152,8 @@ impl Air {
     fn end_lock(&mut self, id: StationId) {
         let station = &mut self.stations[id];
         let by_model = self.rules.overlap == Overlap::ErrorModel;
-        if station.lock.is_some_and(|lock| lock.is_aggregate()) {
+        let sums = self.rules.overlap != Overlap::PairwiseFirstLock; // of presets that have 802.11n
+        if sums && station.lock.as_ref().is_some_and(Lock::is_aggregate) {
             self.end_aggregate(id);
             return;
         }

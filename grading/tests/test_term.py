@@ -13,7 +13,7 @@ import pytest
 from pacelab import ConfigError
 from pacelab.cli.main import main
 from pacelab_grading.assignments import find_assignment
-from pacelab_grading.grade.options import UNREADABLE
+from pacelab_grading.grade.options import UNCERTAIN, UNREADABLE
 from pacelab_grading.receive.submission import Submission
 from pacelab_grading.records.adjust import Adjustment
 from pacelab_grading.records.gradebook import csv_file, gradebook
@@ -235,6 +235,15 @@ def test_a_term_from_the_command_line(in_tmp: Path, capsys: pytest.CaptureFixtur
     assert rows["bob"]["assignment1"] == "0 (unreadable)"
     assert rows["bob"]["assignment2"] == "40"
     assert rows["cem"]["assignment2"] == "0 (missing)"
+
+
+@pytest.mark.usefixtures("engine", "one_judge_process")
+@pytest.mark.parametrize(("names", "code"), [("ann", UNREADABLE), ("bob", UNCERTAIN + 1)])
+def test_an_unreadable_hand_in_of_nobody_matches_no_student(in_tmp: Path, names: str, code: int) -> None:
+    (in_tmp / "ann.py").write_text("def broken(:\n")
+    Path("roster.csv").write_text(f"student\n{names}\n")
+    command = ["grade", "ann.py", "--assignment", "1", "--roster", "roster.csv", "--key", KEY, "--weak-walls"]
+    assert main(command) == code
 
 
 @pytest.mark.usefixtures("engine", "one_judge_process")

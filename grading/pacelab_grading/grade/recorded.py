@@ -103,7 +103,7 @@ def record(options: GradeOptions, received: Received, judged: Judged) -> Recorde
         left_over=tuple(files_of_earlier_runs(options.out, {*files, *reports})),
         missing=tuple(missing_now(rows, before)),
         uncertain=_uncertain(rows, judged),
-        unreadable=0 if options.zero_unreadable else sum(verdict.unreadable for verdict in judged.verdicts),
+        unreadable=0 if options.zero_unreadable else _unreadable(rows, judged),
     )
 
 
@@ -132,7 +132,16 @@ def _write_term(options: GradeOptions, folder: Path, *, before: Mapping[str, str
 
 
 def _uncertain(rows: list[Row], judged: Judged) -> int:
-    """Hand-ins with an uncertain grade or without a student, except unreadable ones."""
+    """Hand-ins with an uncertain grade or without a student, except unreadable ones of a student."""
     duplicates = sum(row.status == "duplicate" for row in rows)
-    unmatched = sum(row.status == "graded" for row in unmatched_rows(rows))
-    return duplicates + unmatched + sum(verdict.status != "graded" for verdict in judged.verdicts)
+    return duplicates + _unmatched(rows) + sum(verdict.status != "graded" for verdict in judged.verdicts)
+
+
+def _unmatched(rows: list[Row], statuses: tuple[str, ...] = ("graded", "unreadable")) -> int:
+    """Hand-ins with one of these statuses that match no student of the roster."""
+    return sum(row.status in statuses for row in unmatched_rows(rows))
+
+
+def _unreadable(rows: list[Row], judged: Judged) -> int:
+    """Unreadable hand-ins of students."""
+    return sum(verdict.unreadable for verdict in judged.verdicts) - _unmatched(rows, ("unreadable",))

@@ -190,5 +190,6 @@ def test_wheels_say_what_rust_lacks(tmp_path: Path) -> None:
     ran = build(tmp_path, "linux-aarch64")
     assert ran.returncode == 3
     assert ran.stderr == (
-        "wheels: this Rust lacks aarch64-unknown-linux-gnu: rustup target add aarch64-unknown-linux-gnu\n"
+        "wheels: this Rust lacks aarch64-unknown-linux-gnu, aarch64-unknown-linux-musl: "
+        "rustup target add aarch64-unknown-linux-gnu aarch64-unknown-linux-musl\n"
     )

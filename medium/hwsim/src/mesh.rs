@@ -330,6 +330,23 @@ mod tests {
     }
 
     #[test]
+    fn interfaces_move_in_their_directions() {
+        let mut mesh = mesh(Model::PathLoss {
+            steps_m: vec![[0.0, 1.5], [-10.0, 0.0]],
+            positions_m: vec![[0.0; 3], [50.0, 0.0, 2.0]],
+            tx_powers_dbm: vec![14.0, 20.0],
+            access_points: vec![false, false],
+            noise_dbm: -91.0,
+            law: Law::FreeSpace { system_loss: 1.0 },
+        });
+        assert!(mesh.moves());
+        (0..2).for_each(|_| mesh.step());
+        let places: Vec<[f64; 3]> = mesh.interfaces().iter().flatten().map(|interface| interface.position_m).collect();
+        assert_eq!(places, [[0.0, 3.0, 0.0], [30.0, 0.0, 2.0]]);
+        assert!(!at_distance(10.0, Law::FreeSpace { system_loss: 1.0 }).moves());
+    }
+
+    #[test]
     fn free_space_at_ten_metres() {
         // 20 lg(4 pi 10 / 0.12429 m) = 60.10 dB; 14 + 5 + 5 + 91 - 60.10
         let quality = at_distance(10.0, Law::FreeSpace { system_loss: 1.0 }).quality(0, 1, 2412).unwrap();

@@ -390,7 +390,6 @@ fn named<'a, T: Deserialize<'a>>(name: &'a str) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mesh::Mesh;
 
     /// The file of an unmodified Mininet-WiFi in interference mode.
     const INTERFERENCE: &str = r#"ifaces:
@@ -454,14 +453,10 @@ model:
     }
 
     #[test]
-    fn interfaces_move_in_their_directions() {
+    fn directions_are_read() {
         let text = INTERFERENCE.replace("xg = 0.0;", "xg = 0.0; directions = ((0.0, 1.5), (-10, 0));");
-        let mut mesh = Mesh::new(&Config::read(&text, None).unwrap());
-        assert!(mesh.moves());
-        (0..2).for_each(|_| mesh.step());
-        let places: Vec<[f64; 3]> = mesh.interfaces().iter().flatten().map(|interface| interface.position_m).collect();
-        assert_eq!(places, [[10.0, 13.0, 0.0], [30.0, 10.0, 0.0]]);
-        assert!(!Mesh::new(&Config::read(INTERFERENCE, None).unwrap()).moves());
+        let Model::PathLoss { steps_m, .. } = Config::read(&text, None).unwrap().model else { panic!("a model") };
+        assert_eq!(steps_m, [[0.0, 1.5], [-10.0, 0.0]]);
     }
 
     #[test]

@@ -278,6 +278,13 @@ QUANTITIES = (
         read=lambda run: sum(node["retries"] for node in run["nodes"]),
     ),
     Quantity(
+        name="link_failures",
+        short="link-failures",
+        title="links that AODV takes for broken",
+        digits=0,
+        read=lambda run: None if run["aodv"] is None else run["aodv"]["link_failures"],
+    ),
+    Quantity(
         name="link_drop_probability",
         short="loss",
         title="dropped at the retry limit of a hop",

@@ -70,7 +70,8 @@ class _Server:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=control)
         self._folder = folder
         self._limits = limits
-        self._readable = readable
+        guards = worker.guards_module()
+        self._file_rules = None if guards is None else guards.file_rules(*readable)
         self._spaces = None
         if isolated:
             from pacelab_grading.inside import namespaces  # needs ctypes
@@ -126,14 +127,20 @@ class _Server:
         self._socket.detach()
         os.dup2(output, 1)
         os.dup2(output, 2)
-        low, high = sorted((requests, answers))
-        os.closerange(3, low)
-        os.closerange(low + 1, high)
-        os.closerange(high + 1, os.sysconf("SC_OPEN_MAX"))
+        first = 3
+        for kept in sorted({requests, answers, *(() if self._file_rules is None else (self._file_rules,))}):
+            os.closerange(first, kept)
+            first = kept + 1
+        os.closerange(first, os.sysconf("SC_OPEN_MAX"))
         if os.read(requests, 1):  # the grader has put this process into its control group
-            path = f"{self._folder}/{file}"
             worker.serve(
-                path, requests, answers, limits=self._limits, user=user, readable=self._readable, count_steps=count
+                f"{self._folder}/{file}",
+                requests,
+                answers,
+                limits=self._limits,
+                user=user,
+                file_rules=self._file_rules,
+                count_steps=count,
             )
 
     def _wait(self, number: int, seconds: float) -> Any:

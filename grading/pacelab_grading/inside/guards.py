@@ -84,28 +84,34 @@ def landlock_version() -> int:
     )
 
 
-def restrict_files(readable: Sequence[str], listable: Sequence[str]) -> bool:
-    """Permit only reading below `readable` and listing folders below `listable`, permanently.
+def file_rules(readable: Sequence[str], listable: Sequence[str]) -> int | None:
+    """A ruleset that permits only reading below `readable` and listing folders below `listable`, as a descriptor.
 
-    Returns False if the kernel has no Landlock.
+    The fork server makes it once for all processes. Returns None if the kernel has no Landlock.
     """
     version = landlock_version()
     if version == 0:
-        return False
+        return None
     libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     files = (1 << max(count for since, count in FILE_RIGHTS.items() if since <= version)) - 1
     tcp = TCP_RIGHTS if version >= TCP_SINCE else 0
     scopes = SCOPES if version >= SCOPES_SINCE else 0
     size = 24 if scopes else 16 if tcp else 8  # a kernel refuses fields that it does not know
     handled = ctypes.create_string_buffer(struct.pack("=QQQ", files, tcp, scopes)[:size], size)
-    ruleset = libc.syscall(LANDLOCK_CREATE, handled, ctypes.c_size_t(size), 0)
+    ruleset: int = libc.syscall(LANDLOCK_CREATE, handled, ctypes.c_size_t(size), 0)
     if ruleset < 0:
-        return False
+        return None
     for path in readable:
         _allow(libc, ruleset, path, READ_FOLDER)
     for path in listable:
         _allow(libc, ruleset, path, LIST)
+    return ruleset
+
+
+def restrict_files(ruleset: int) -> bool:
+    """Obey this ruleset permanently, and close it. Returns False if the kernel refuses."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     done = bool(libc.syscall(LANDLOCK_RESTRICT, ruleset, 0) == 0)
     os.close(ruleset)
     return done

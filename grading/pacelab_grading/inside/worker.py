@@ -50,17 +50,17 @@ def serve(
     *,
     limits: dict[str, int],
     user: int | None,
-    readable: list[list[str]],
+    file_rules: int | None,
     count_steps: bool,
 ) -> None:
     """Give up all rights, then answer until the pipe closes.
 
     `path` is the file to load, `requests` and `answers` are descriptors, `limits` are those of `box.Limits`, `user` is
-    the user to change to, `readable` holds the paths to read and to list.
+    the user to change to, `file_rules` is the descriptor of Landlock's rules, if the kernel has Landlock.
     """
     if user is not None:  # this user will not be able to reach the folder by its path
         path = f"{_by_descriptor(os.path.dirname(path))}/{os.path.basename(path)}"
-    guards = _confine(limits, user, readable)
+    guards = _confine(limits, user, file_rules)
     worker = Worker(path, answers, requests)
     if count_steps:
         worker.steps = StepCount(answers, limits["steps_per_call"])
@@ -442,7 +442,7 @@ def _remember(name: str, source: str) -> None:
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
 
 
-def _confine(limits: dict[str, int], user: int | None, readable: list[list[str]]) -> list[str]:
+def _confine(limits: dict[str, int], user: int | None, file_rules: int | None) -> list[str]:
     """Lower all limits permanently, change the user, and give up all other rights; returns the guards that work."""
     import resource  # not on Windows, where `LocalSession` uses the rest of this module
 
@@ -458,7 +458,7 @@ def _confine(limits: dict[str, int], user: int | None, readable: list[list[str]]
         resource.setrlimit(getattr(resource, name), (lowered, lowered))
     held = []
     guards = guards_module()
-    if guards is not None and guards.restrict_files(*readable):
+    if guards is not None and file_rules is not None and guards.restrict_files(file_rules):
         held.append("landlock")
     if user is not None:
         _use_descriptors_for_paths()

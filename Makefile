@@ -47,7 +47,7 @@ hello:
 
 WHO ?= student
 notebooks: build $(VENV)/.notebooks  ## write the guided labs and open them in JupyterLab (WHO=instructor: with solutions)
-	$(PY) labs/generate.py
+	$(PY) labs/generate.py $(if $(CREDIT),--credit)
 	$(PY) labs/open.py labs/notebooks/$(WHO)
 
 test-labs: build $(VENV)/.notebooks $(VENV)/.tools  ## run every notebook; drive the labs and pages in Chromium if it is installed
@@ -124,15 +124,15 @@ wheels-test: wheels $(VENV)/.tools  ## check the content of these wheels and run
 release-check: $(VENV)/.installed  ## refuse an unfinished release; else build everything in it and install it in empty environments
 	$(PY) .ci/release_check.py $(STEPS)
 
-lite: $(VENV)/.notebooks demo  ## notebooks that run in the reader's browser, as a static site under build/lite (Rust of rustup, Node.js)
+lite: $(VENV)/.notebooks demo  ## the labs in the reader's browser, as a static site, build/lite (Rust of rustup, Node.js; WHO=instructor: build/lite-instructor)
 	@tools/with-progress "the site's packages" tools/sync --extra labs --group build --group lite
 	$(NAMELESS) $(PY) tools/browser-python
-	$(PY) tools/lite
+	$(PY) tools/lite $(WHO)
 
 # PACELAB_ALL_CASES=1: all recorded results instead of a sample.
 test-lite: $(VENV)/.built $(VENV)/.tools  ## a browser's Python (Pyodide): the same bytes as here; the notebooks of make lite in Chromium
 	@if command -v node >/dev/null && command -v npm >/dev/null && command -v rustup >/dev/null; then set -ex; \
-	$(MAKE) --no-print-directory lite; tools/sync --group pages; $(PY) -m pytest -rs tests/lite/run_lite.py tests/lite/run_page.py; \
+	$(MAKE) --no-print-directory lite; tools/sync --group pages; $(PY) -m pytest -rs tests/lite/run_lite.py tests/lite/run_labs.py tests/lite/run_figures.py tests/lite/run_page.py; \
 	else echo "skipped test-lite: it needs Node.js with npm, and Rust of rustup"; fi
 
 # TIERS="test fuzz": only these.
@@ -251,7 +251,7 @@ UV := UV_SYSTEM_CERTS=1 $(VENV)/bin/uv
 UV_EXPORT := $(UV) export -q --frozen --no-emit-workspace --no-annotate --no-header --python $(PY)
 lock: $(VENV)/.installed  ## update uv.lock and requirements.txt to the newest versions of all dependencies
 	$(UV) lock --upgrade --python $(PY)
-	{ echo "# For pip, of uv.lock, by make lock."; $(UV_EXPORT); } >requirements.txt.new && mv requirements.txt.new requirements.txt
+	{ echo "# For pip, of uv.lock, by make lock."; $(UV_EXPORT) --extra figures; } >requirements.txt.new && mv requirements.txt.new requirements.txt
 	{ echo "# uv itself, of uv.lock, by make lock."; $(UV_EXPORT) --only-group uv; } >tools/uv.txt.new && mv tools/uv.txt.new tools/uv.txt
 	$(UV) pip compile -q --upgrade --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-annotate \
 	    --custom-compile-command "make lock" vm/requirements-mininet-wifi.in -o vm/requirements-mininet-wifi.txt
@@ -279,7 +279,7 @@ $(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites $(
 	@python=$$(tools/prerequisites) && set -x && $$python -m venv $(if $(MOVED)$(AGED),--clear )$(VENV)
 	@echo "Python packages:"
 	@tools/with-progress uv $(PY) -m pip install -q --only-binary=:all: --require-hashes -r tools/uv.txt || echo "without uv, by pip"
-	@tools/with-progress "Python packages" tools/sync --group build
+	@tools/with-progress "Python packages" tools/sync --extra figures --group build
 	@touch $@
 
 # The additional packages for the tests.

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 FRAGMENT_KINDS = ("added", "changed", "removed", "fixed", "security")
 WHEELHOUSE = ROOT / "build" / "wheelhouse"
 EMPTY = ROOT / "build" / "release-check"
-PRODUCTS = ("pacelab", "pacelab[labs]", "pacelab[controller]", "pacelab[grading]")
+PRODUCTS = ("pacelab", "pacelab[figures]", "pacelab[labs]", "pacelab[controller]", "pacelab[grading]")
 
 
 def main(names: list[str]) -> int:

@@ -1,6 +1,6 @@
 """Makes two notebooks of each master, a student's and an instructor's, without output.
 
-    python labs/generate.py [--out labs/notebooks] [MASTER ...]
+    python labs/generate.py [--out labs/notebooks] [--credit] [MASTER ...]
 
 A master is a Python file in cells (`# %%`, see any of them). In its code cells
 
@@ -40,6 +40,7 @@ BEGIN, END = "# BEGIN SOLUTION", "# END SOLUTION"
 INSTRUCTOR, EXERCISE, TODO, AFTER = "instructor", "exercise", "todo", "after"
 FOLD, FOLD_END = "<details><summary>Open this after you have tried</summary>\n\n", "\n\n</details>"
 CHECK = "lab.check("
+CREDIT_LINE = "\nlab.for_credit()  # hints, but no solutions"
 LONGEST_CELL = 15
 """The most lines of a code cell; longer code belongs in the package."""
 HERE = Path(__file__).parent
@@ -56,8 +57,8 @@ def masters() -> list[Path]:
     return sorted(MASTERS.glob("lab[0-9]*.py"))
 
 
-def make(master: Path, who: str) -> Any:
-    """The notebook of a master for `who`, "student" or "instructor"."""
+def make(master: Path, who: str, *, credit: bool = False) -> Any:
+    """The notebook of a master for `who`, "student" or "instructor". For `credit`, its hints show no solution."""
     read = jupytext.reads(master.read_text(encoding="utf-8"), fmt="py:percent")
     cells = []
     for number, cell in enumerate(read.cells):
@@ -75,6 +76,9 @@ def make(master: Path, who: str) -> Any:
         cells[-1]["id"] = f"{master.stem.split('_')[0]}-{number:02d}"
         if tags:
             cells[-1]["metadata"]["tags"] = tags
+    if credit:
+        first = next(cell for cell in cells if cell.cell_type == "code")
+        first.source += CREDIT_LINE
     notebook = nbformat.v4.new_notebook(cells=cells)
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -158,12 +162,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("masters", nargs="*", type=Path, help="default: all")
     parser.add_argument("--out", type=Path, default=HERE / "notebooks")
     parser.add_argument("--for", dest="who", choices=WHO, action="append", help="default: both")
+    parser.add_argument("--credit", action="store_true", help="students' notebooks for credit: hints, but no solutions")
     given = parser.parse_args(arguments)
     for master in given.masters or masters():
         for who in given.who or WHO:
             file = given.out / who / f"{master.stem}.ipynb"
             try:
-                written = write(make(master, who), file)
+                written = write(make(master, who, credit=given.credit and who == "student"), file)
             except MasterError as error:
                 print(error, file=sys.stderr)
                 return 2

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab.errors import ConfigError, HostError, PaceLabError, ProtocolError
     from pacelab.experiment.experiment import Experiment
     from pacelab.experiment.resolve import load_topology
+    from pacelab.figures.network_map import plot_topology
     from pacelab.figures.plots import plot_goodput, plot_series
     from pacelab.figures.timeline import plot_timeline, record_air
     from pacelab.grid.comparison import Comparison, compare
@@ -50,7 +51,6 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     )
     from pacelab_pacer.core.segment import FlowKey, Rtp, Segment, VoiceQuality, seq_diff
     from pacelab_topologies.model import Flow, LinkRate, Move, Node, PathLoss, Topology, WiredLink
-    from pacelab_topologies.plot import plot_topology
 
 
 __all__ = ["__version__", *sorted(PUBLIC)]

@@ -7,11 +7,15 @@ import os
 import platform
 import sys
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 
 from pacelab.engine import REMEDY, load_engine
 from pacelab.errors import HostError
 from pacelab.running.workers import usable_cores
 from pacelab_pacer import native
+
+GROUP = "pacelab.doctor"
+"""Entry points of products with rows of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +35,7 @@ def examine() -> list[Feature]:
     return [
         _python(),
         _engine(),
-        _package("figures", "matplotlib", required=True),
+        _package("figure files", "matplotlib", required=False),
         _package("tables", "rich", required=True),
         _workers(),
         _algorithms(),
@@ -42,7 +46,15 @@ def examine() -> list[Feature]:
         _mininet(),
         _mininet_wifi(),
         _wmediumd(),
+        *_products(),
     ]
+
+
+def _products() -> list[Feature]:
+    """What installed products need. Each offers a function that returns rows: name, present, detail, remedy."""
+    offered = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    rows = [row for point in offered for row in point.load()()]
+    return [Feature(name=name, present=present, detail=detail, remedy=remedy) for name, present, detail, remedy in rows]
 
 
 def _algorithms() -> Feature:

@@ -54,7 +54,7 @@ PUBLIC: dict[str, str] = {
     "plot_points": "pacelab.grid.sweep_plots",
     "plot_series": "pacelab.figures.plots",
     "plot_timeline": "pacelab.figures.timeline",
-    "plot_topology": "pacelab_topologies.plot",
+    "plot_topology": "pacelab.figures.network_map",
     "print_json": "pacelab.console",
     "progress_bar": "pacelab.console",
     "record_air": "pacelab.figures.timeline",

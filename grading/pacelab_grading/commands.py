@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import click
 
 from pacelab import Argument, ConfigError, log, print_json
-from pacelab_grading.grade.options import MOST_UNCERTAIN, UNCERTAIN, GradeOptions, Json, option, require
+from pacelab_grading.grade.options import OUT, GradeOptions, Json, option, require
 
 
 def grade(**given: Any) -> None:
     """Grade submissions: a report for each, a gradebook and a summary for the class.
 
-    Exit code 0: all are graded. 10 + N: N hand-ins (at most 99) are not graded for certain or match no student.
+    Exit code 0: all are graded. 5: all but some that could not be read. 10 + N: N hand-ins (at most 99) are not graded
+    for certain or match no student.
     """
     from pacelab_grading.assignments import find_assignment, number_of
     from pacelab_grading.grade.pipeline import run
@@ -24,24 +25,34 @@ def grade(**given: Any) -> None:
     from pacelab_grading.receive.submission import stamped_number
 
     options = GradeOptions(**given)
+    require(
+        options.term is None or options.out == OUT,
+        f"--out {options.out} cannot be used with --term {options.term}; omit --out",
+    )
     places = options.submissions or []
     require(bool(places) or options.package is not None, "no submissions; name folders, zips, notebooks or .py files")
     text = options.assignment
     assignment = find_assignment(stamped_number(existing(places)) if text is None else number_of(text))
     if options.package is not None:
         _write_package(options, options.package, assignment.number)
-    elif uncertain := run(options, assignment):
-        raise click.exceptions.Exit(UNCERTAIN + min(uncertain, MOST_UNCERTAIN))
+        return
+    if options.term is not None:
+        options = replace(options, out=options.term / assignment.label.replace(" ", ""))
+    if code := run(options, assignment):
+        raise click.exceptions.Exit(code)
 
 
 def _write_package(options: GradeOptions, place: Path, number: int | str) -> None:
     from pacelab_grading.grade.autograder import write_autograder
+    from pacelab_grading.grade.key import grading_key
 
     require(
         not options.individual,
         "--individual cannot be used with --package: the zip does not know the students; omit it",
     )
-    size = write_autograder(place, number=number, key=options.key, hidden=options.hidden)
+    beside = place if options.roster is None else options.roster
+    key = grading_key(options.key, [beside.parent])
+    size = write_autograder(place, number=number, key=key, hidden=options.hidden)
     log(f"{place}: {size / 1e6:.0f} MB; upload it as the autograder and test it with the model solution")
 
 

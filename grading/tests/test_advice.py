@@ -167,6 +167,7 @@ def test_steps_end_with_the_last_one_and_show_random_numbers() -> None:
     lab = CheckContext(box=None, file="", key=b"")  # type: ignore[arg-type]
     for number in range(MAX_STEPS + 5):
         lab.step(str(number))
+    assert lab.steps[:2] == ["(6 earlier steps)", "6"]
     assert (len(lab.steps), lab.steps[-1]) == (MAX_STEPS, str(MAX_STEPS + 4))
     assert call_text((1,), {"uniform": {"$draws": [0.25]}}) == "1, uniform=<draws [0.25]>"
     assert call_text(({"$random": 0.5},), {}) == "<draws 0.5>"
@@ -182,6 +183,14 @@ def test_steps_end_with_the_last_one_and_show_random_numbers() -> None:
         ("{1: 2}.values()", [2]),
         ("range(3)", [0, 1, 2]),
         ("__import__('collections').deque([1])", [1]),
+        ("__import__('numpy').int64(3)", 3),
+        ("__import__('numpy').float64(0.25)", 0.25),
+        ("__import__('numpy').bool_(True)", True),
+        ("__import__('numpy').array(2)", 2),
+        ("__import__('numpy').array([1, 2])", [1, 2]),
+        ("__import__('numpy').array([[1.5], [2.5]])", [[1.5], [2.5]]),
+        ("{'a': __import__('numpy').float32(0.5)}", [["a", 0.5]]),
+        ("[__import__('fractions').Fraction(1, 2), __import__('decimal').Decimal(3)]", [0.5, 3.0]),
     ],
 )
 def test_values_that_mean_a_plain_value_are_accepted(returned: str, expected: object) -> None:

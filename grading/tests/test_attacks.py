@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
+from pacelab_grading.assignments import find_assignment
+from pacelab_grading.judging import judge as judge_module
 from pacelab_grading.records.report import html_report, text_report
 from pacelab_grading.rubric.verdict import Verdict
 from pacelab_grading.sandbox import session as session_module
@@ -291,16 +293,101 @@ def test_hostile_hook_gains_nothing(name: str, best: Walls, grade: Judge) -> Non
     assert re.search(report, text_report(verdict)), text_report(verdict)
 
 
-def test_endless_computation_without_steps_fails_by_processor_time(
-    best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch
+ENDLESS_IN_C = {
+    "a sum without an end": "import itertools; return sum(itertools.repeat(1))",
+    "a regular expression that backtracks": "import re; return re.match(r'(a+)+$', 'a' * 64 + 'b')",
+    "a number that grows without bound": "return 9**9**9",
+    "a comprehension": "return sum(1 for _ in iter(int, 1))",
+    "colliding keys": "return len({2**61 - 1 << 61 * i if i else 0: i for i in range(10**7)}) and sum(range(10**12))",
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS_IN_C)
+def test_endless_work_in_c_gets_a_verdict(
+    name: str, best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_module, "COUNTED_CPU_S", 1.0)
+    monkeypatch.setattr(judge_module, "SECOND_CPU_S", 1.0)
     only = ("equal-rates", "unequal-rates", "short-path")
-    verdict = grade(CALLED.format(body="    return sum(range(10**12))"), best, only=only)
+    verdict = grade(CALLED.format(body=f"    {ENDLESS_IN_C[name]}"), best, only=only)
     assert (verdict.status, verdict.points) == ("graded", 0)
     first, *others = [result.got for result in verdict.results]
-    assert "computed for 1 s of processor time without returning" in first
-    assert others == ["four_hop_delay_ns() does not end, as was proven above: an endless loop?"] * 2
+    assert re.search("computed for 1 s of processor time without returning|more than 512 MiB of memory", first)
+    assert all(re.search("does not end, as was proven above|more than 512 MiB of memory", other) for other in others)
+
+
+def test_every_endless_function_of_a_hand_in_gets_a_verdict(
+    best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Later ones after less processor time, so that a hand-in full of them ends."""
+    monkeypatch.setattr(judge_module, "SECOND_CPU_S", 0.6)
+    monkeypatch.setattr(judge_module, "FAILED_CPU_S", 1.0)
+    monkeypatch.setattr(judge_module, "LATER_CPU_S", 0.3)
+    monkeypatch.setattr(judge_module, "REFERENCE_TIMES", 0)
+    names = re.findall(r"^def (\w+)\(", find_assignment(1).model, re.MULTILINE)
+    source = "".join(f"def {name}(*_, **__): return sum(range(10**12))\n" for name in names)
+    verdict = grade(source, best, number=1)
+    assert (verdict.status, verdict.points) == ("graded", 0)
+    took = [re.search(r"computed for ([\d.]+) s of processor time", result.got) for result in verdict.results]
+    assert {match[1] for match in took if match} == {"0.6", "0.3"}
+    assert all(result.status == "failed" for result in verdict.results)
+
+
+def test_an_endless_import_in_c_gets_a_verdict(best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge_module, "SECOND_CPU_S", 1.0)
+    verdict = grade("x = sum(range(10**12))\n", best, only=("equal-rates",))
+    assert (verdict.status, verdict.points) == ("graded", 0)
+    assert "importing your file computed for 1 s of processor time" in verdict.problems[0]
+
+
+def test_many_slow_calls_get_a_verdict(best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call is too short to be a suspect, all of them together are not."""
+    monkeypatch.setattr(session_module, "TOTAL_CPU_S", 0.1)
+    monkeypatch.setattr(session_module, "CHECK_EVERY", 1)
+    monkeypatch.setattr(session_module, "COUNTING_SLOWS", 1)
+    monkeypatch.setattr(judge_module, "SECOND_CPU_S", 0.15)
+    monkeypatch.setattr(judge_module, "REFERENCE_TIMES", 0)
+    body = "    sum(range(4 * 10**6))\n    return GOOD(rtt_ns, data_bytes, ack_bytes, rates_bps)"
+    model = find_assignment(3).model.replace("def four_hop_delay_ns(", "def GOOD(", 1)
+    verdict = grade(model + CALLED.format(body=body).split("class PaceEstimator")[0], best, only=("equal-rates",))
+    (result,) = verdict.results
+    assert (verdict.status, result.status) == ("graded", "failed"), text_report(verdict)
+    assert re.search(r"all calls before it used 0.15 s of processor time|computed for 0.15 s", result.got)
+
+
+def test_the_limit_of_a_second_attempt_is_a_multiple_of_what_the_model_uses(
+    best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[float] = []
+    init = session_module.Session.__init__
+
+    def noting(self: object, *arguments: object, **keywords: object) -> None:
+        if (limit_s := keywords.get("cpu_limit_s")) is not None:
+            assert isinstance(limit_s, float)
+            limits.append(limit_s)
+        init(self, *arguments, **keywords)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(session_module.Session, "__init__", noting)
+    monkeypatch.setattr(judge_module, "SECOND_CPU_S", 0.0)
+    monkeypatch.setattr(judge_module, "REFERENCE_TIMES", 100)
+    source = CALLED.format(body="    return sum(range(10**12))")
+    assert grade(source, best, only=("equal-rates",)).status == "graded"
+    measured = [used for (number, check, _), used in judge_module._reference_cpu_s.items() if check == "equal-rates"]
+    assert limits[-1] / 100 in measured
+    assert 1e-4 < limits[-1] / 100 < 1.0
+    monkeypatch.setattr(judge_module, "SECOND_CPU_S", 3.0)
+    monkeypatch.setattr(judge_module, "REFERENCE_TIMES", 0)
+    assert grade(source, best, only=("equal-rates",)).status == "graded"
+    assert limits[-1] == 3.0
+
+
+def test_wall_time_is_no_evidence(best: Walls, grade: Judge, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call waits ten minutes for a processor: it gets its points; a day: it is not graded."""
+    slow = "def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):\n    for _ in range(8_000_000): pass\n"
+    source = model.replace("def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):\n", slow)
+    for waited_s, status in ((600.0, "passed"), (86_400.0, "not graded")):
+        monkeypatch.setattr(session_module.ProcessWatch, "wall_s", lambda _self, waited_s=waited_s: waited_s)
+        (result,) = grade(source, best, only=("equal-rates",)).results
+        assert result.status == status, result.got
 
 
 @pytest.mark.parametrize(
@@ -367,7 +454,7 @@ def groups() -> dict[str, tuple[str, ...]]:
             match.replace("_", " ")
             for match in re.findall(r"^def test_(\w+)\(", (tests / f"test_{name}.py").read_text("utf-8"), re.MULTILINE)
         )
-        for name in ("walls", "places", "platforms", "receive", "texts")
+        for name in ("fork_server", "walls", "places", "platforms", "receive", "texts")
     }
     containment = _load("test_containment")
     return {
@@ -376,6 +463,7 @@ def groups() -> dict[str, tuple[str, ...]]:
         "In returned values and exceptions": tuple(containment.RESULTS),
         "On the pipe": tuple(containment.STALLS),
         "On the reference that replaces a wrong part": tuple(_load("test_sandbox").TRICKS),
+        "On the fork server and on other processes, and properties that must hold": tried["fork_server"],
         "On the walls of the sandbox, and properties that must hold": tried["walls"],
         "In names and archives, and properties that must hold": tuple(
             case for name in ("places", "texts", "receive", "platforms") for case in tried[name]

@@ -126,7 +126,7 @@ STALLS = {
 
 @pytest.mark.parametrize("name", STALLS)
 def test_no_pipe_blocks_the_grader(best: Walls, grade: Judge, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pacelab_grading.sandbox.session.COUNTED_CPU_S", 1.0)
+    monkeypatch.setattr(judge_module, "SECOND_CPU_S", 1.0)
     began = time.monotonic()
     verdict = grade(DELAY + STALLS[name].strip("\n") + "\n", best, only=("equal-rates",))
     assert verdict.points == 0, text_report(verdict)
@@ -163,11 +163,7 @@ def test_a_process_that_does_not_read_questions_times_out(best: Walls, grade: Ju
         "    sum(range(5 * 10**7))\n    raise SystemError('error return without exception set')\n",
     ],
 )
-def test_a_process_that_dies_when_counted_fails_each_time(
-    best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch, body: str
-) -> None:
-    """Not only as often as calls are counted."""
-    monkeypatch.setattr(judge_module, "MAX_COUNTED", 1)
+def test_a_process_that_dies_in_its_second_attempt_fails_each_time(best: Walls, grade: Judge, body: str) -> None:
     only = ("equal-rates", "unequal-rates")
     verdict = grade(f"import sys\n{DELAY}{body}", best, only=only, limits=Limits(memory_bytes=200 << 20))
     assert verdict.status == "graded", text_report(verdict)
@@ -208,8 +204,8 @@ def test_a_judge_that_is_killed_costs_one_check(engine: None, monkeypatch: pytes
     heard: list[str] = []
     do = JudgeProcess._do
 
-    def killing(self: JudgeProcess, job: Mapping[str, Any], seconds: float) -> Iterator[tuple[str, Any]]:
-        for kind, value in do(self, job, seconds):
+    def killing(self: JudgeProcess, job: Mapping[str, Any], *limits_s: float) -> Iterator[tuple[str, Any]]:
+        for kind, value in do(self, job, *limits_s):
             heard.append(kind)
             yield kind, value
             if heard.count("check") == 2 and kind == "check":
@@ -417,9 +413,23 @@ def test_no_two_checks_share_a_process(number: int, monkeypatch: pytest.MonkeyPa
     assert len(asked) > 1
 
 
-def test_a_file_that_takes_too_long_to_read_is_not_a_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process_module, "READ_S", 0.0)
+def test_a_machine_that_is_too_slow_to_read_a_file_gives_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_module, "READ_WALL_S", 0.0)
     with JudgeProcess() as process:
         found = process.read("s", {"gateway_pacer.py": b"x = 1\n"}, find_assignment(3))
     assert (found.source, found.unread) == (None, True)
     assert found.problems == ("what was handed in could not be read within 0 s: not graded, rerun",)
+
+
+def test_a_file_that_takes_much_processor_time_to_read_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The load of the machine does not count. The next file is read by a new process."""
+    monkeypatch.setattr(process_module, "READ_S", 0.05)
+    slow = b"".join(b"def f%d(a): return [a, {a: (a, a)}]\n" % number for number in range(20_000))
+    with JudgeProcess() as process:
+        found = process.read("s", {"gateway_pacer.py": slow}, find_assignment(3))
+        assert (found.source, found.unread) == (None, False)
+        said = "what was handed in cannot be read (it takes more than 0.05 s of processor time)"
+        assert found.problems == (f"{said}: hand in gateway_pacer.py as plain text",)
+        verdict = judge(found, find_assignment(3), walls=NO_WALLS)
+        assert (verdict.unreadable, verdict.status) == (True, "graded")
+        assert process.read("t", {"gateway_pacer.py": b"x = 1\n"}, find_assignment(3)).source == "x = 1\n"

@@ -139,7 +139,7 @@ def test_interrupted_grading_reports_kept_verdicts_and_leaves_no_sandbox(
 
     monkeypatch.setattr("pacelab_grading.grade.judged.grade_all", interrupted)
     monkeypatch.setattr("pacelab_grading.grade.judged.remove_leftovers", lambda *_: swept.append(True) or [])
-    assert main(["grade", "a.py", "--assignment", "3", "--key", "k" * 16]) == code
+    assert main(["grade", "a.py", "--assignment", "3", "--key", "b" * 64]) == code
     said = f"pacelab: 1 of 1 verdicts are kept in grades/verdicts; repeat the command to continue\npacelab: {says}\n"
     # Before that, the remains of another killed grader on this machine may be reported.
     assert capsys.readouterr().err.endswith(said)

@@ -17,10 +17,9 @@ from pacelab_grading.assignments import find_assignment
 from pacelab_grading.commands import grade as grade_command
 from pacelab_grading.grade.batch import grade_all, other_assignments
 from pacelab_grading.grade.messages import print_notes
-from pacelab_grading.grade.options import GradeOptions
 from pacelab_grading.judging.process import BatchSettings, JudgeProcess
 from pacelab_grading.receive.submission import Submission
-from pacelab_grading.records.adjust import adjusted, read_adjustments
+from pacelab_grading.records.adjust import Adjustment, adjusted, checked, read_adjustments
 from pacelab_grading.records.gradebook import (
     FROM_EARLIER_RUN,
     Row,
@@ -36,7 +35,8 @@ from pacelab_grading.records.gradebook import (
     gradebook as made_gradebook,
 )
 from pacelab_grading.records.gradescope import results
-from pacelab_grading.records.lms_export import build_files, canvas, files_of_earlier_runs, write_files
+from pacelab_grading.records.lms_export import Wanted, build_files, files_of_earlier_runs, write_files
+from pacelab_grading.records.lms_tables import Export, canvas_csv, maximum
 from pacelab_grading.records.report import file_stem, html_report, text_report
 from pacelab_grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
 from pacelab_grading.records.summary import summary
@@ -73,7 +73,10 @@ def gradebook(
 def test_another_key_draws_other_parameters(grade: Judge, best: Walls) -> None:
     source = TEMPLATE.replace("raise NotImplementedError", "return 600_000", 3)
     steps = [grade(source, best, number=2, only=("bound",), key=key).results[0].steps[-1] for key in ("a", "b", "b")]
-    assert steps[0] != steps[1] == steps[2]
+    assert steps[0] == steps[1] == steps[2]  # a public check
+    source = "def four_hop_delay_ns(*_): return 0\n"
+    hidden = [grade(source, best, only=("short-path",), key=key).results[0].steps[-1] for key in ("a", "b", "b")]
+    assert hidden[0] != hidden[1] == hidden[2]
 
 
 @pytest.mark.usefixtures("engine")
@@ -363,11 +366,21 @@ def test_a_hand_in_with_a_groups_name_is_the_groups() -> None:
     ]
 
 
-def test_a_student_excused_in_canvas_stays_excused() -> None:
+def canvas(header: list[str], ours: list[tuple[list[str], Row]], folder: Path) -> str:
+    """Canvas's import file, if the export has these lines and the assignment is number 1."""
+    with (folder / "export.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([header, *(line for line, _ in ours)])
+    export = Export(folder / "export.csv")
+    column = export.column("Assignment 1", "")
+    assert column is not None
+    return canvas_csv(export, [pair for pair in ours if pair[0][1]], column, maximum(column, None))
+
+
+def test_a_student_excused_in_canvas_stays_excused(tmp_path: Path) -> None:
     header = ["Student", "ID", "Section", "Assignment 1 (5)"]
     values = {"student": "Ann", "id": "1", "group": "", "points": 0.0, "late_days": None, "deduction": 0.0}
-    row = Row(**values, score=0.0, of=100, status="missing", version=None, remarks="")
-    made = canvas(header, [(["Ann", "1", "A", mark], row) for mark in ("EX", "50", "")], "Assignment 1", 100.0)
+    row = Row(**values, score=0.0, of=100, status="missing", version=None, remarks="", free_days=0)
+    made = canvas(header, [(["Ann", "1", "A", mark], row) for mark in ("EX", "50", "")], tmp_path)
     assert [line.rpartition(",")[2] for line in made.splitlines()[2:]] == ["EX", "0.00", "0.00"]
 
 
@@ -383,12 +396,12 @@ def test_a_student_excused_in_canvas_stays_excused() -> None:
     ],
 )
 def test_a_score_is_out_of_the_points_that_canvas_has_in_that_column(
-    titles: list[str], possible: list[str], made: list[str]
+    titles: list[str], possible: list[str], made: list[str], tmp_path: Path
 ) -> None:
     (row,) = gradebook([verdict("Ann", 77.5)], [Submission(student="Ann", source="")], [], LateRule())
     line = ["Ann", "1", "A", *[""] * len(titles)]
     points = ["    Points Possible", "", "", *possible]
-    text = canvas(["Student", "ID", "Section", *titles], [(line, row)], "Assignment 1", 100.0, points)
+    text = canvas(["Student", "ID", "Section", *titles], [(points, row), (line, row)], tmp_path)
     assert [cells[3] for cells in csv.reader(text.splitlines())] == made
 
 
@@ -417,7 +430,9 @@ def test_a_student_graded_by_an_earlier_run_gets_no_zero(tmp_path: Path) -> None
         before = graded_before(tmp_path / "gradebook.csv")
         made = mark_earlier_grades(gradebook(verdicts, submissions, students, LateRule()), before)
         (tmp_path / "gradebook.csv").write_bytes(csv_file(made))
-        home = build_files(tmp_path / "roster.csv", students, made, submissions, verdicts, column="A", hidden="hidden")
+        home = build_files(
+            tmp_path / "roster.csv", students, made, submissions, verdicts, Wanted(column="A", hidden="hidden")
+        )
         sent = [line.split(",")[0] for line in home["canvas.csv"].decode().splitlines()[2:]]
         told.append((sent, made[1].remarks, made[2].remarks))
     assert told[0] == (["Ann", "Bob", "Cem"], "fix <this>", "nothing handed in")
@@ -497,7 +512,7 @@ def test_ungraded_hand_ins_are_named_with_the_reason(capsys: pytest.CaptureFixtu
     submissions = [Submission(student=item.student, source="") for item in verdicts]
     print_notes(gradebook(verdicts, submissions, [], LateRule()), verdicts, Path("grades"), due=False)
     said = capsys.readouterr().err.splitlines()
-    assert said[0].endswith("--patience 4): Ann, Bob")
+    assert said[0].endswith("--patience 4): Ann; Bob")
     assert said[1:-1] == ["pacelab:   because no room in /tmp: not graded"]
 
 
@@ -550,7 +565,7 @@ def test_a_verdict_survives_its_json() -> None:
 
 def test_gradescope_shows_what_the_report_shows() -> None:
     made = verdict("Ann", 50)
-    result = replace(made.results[0], got="", printed="hello\n", reference=("senses",))
+    result = replace(made.results[0], got="", printed="hello\n", reference=("senses",), public=True)
     document = results(replace(made, results=(result,), received=("a.py: graded", "b.txt: left out")))
     output = document["tests"][0]["output"].splitlines()
     assert output[0].startswith("note: run with the reference's senses")
@@ -585,14 +600,20 @@ def test_an_unreadable_hand_in_is_uncertain_and_first_in_the_summary(tmp_path: P
             rows,
             submissions,
             verdicts,
-            column="A",
-            hidden="hidden",
-            zero_unreadable=zero_unreadable,
+            Wanted(column="A", hidden="hidden", zero_unreadable=zero_unreadable),
         )
         return [line.split(",")[0] for line in files["canvas.csv"].decode().splitlines()[2:]]
 
     assert canvas_students(zero_unreadable=False) == ["Bob"]
     assert canvas_students(zero_unreadable=True) == ["Ann", "Bob"]
+
+
+def test_a_hand_in_that_cannot_be_read_is_no_zero_of_its_checks() -> None:
+    verdicts = [verdict("Ann", 90), replace(verdict("Bob", 0), unreadable=True)]
+    told = "Bob: 0 of 100 points; no check ran, because the hand-in could not be read or imported"
+    assert told in text_report(verdicts[1])
+    assert told in html_report(verdicts[1])
+    assert "<tr><td>t</td><td>90%</td><td>0</td></tr>" in summary([], verdicts)
 
 
 def test_a_file_that_cannot_be_imported_is_unreadable(grade: Judge, best: Walls) -> None:
@@ -614,24 +635,76 @@ def test_corrections_change_points_and_give_their_reason(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    "called", ["leeann", "Lee, Ann", "LEE, ANN", "s12", "12", "ann@x.org", "team 1", "13", "Ray, Bo"]
+)
+def test_a_correction_names_the_student_in_any_known_way(called: str) -> None:
+    """It applies to the hand-in, and so to both students of the pair."""
+    students = [
+        Student(student="Lee, Ann", group="team 1", ids=(("canvas", "12"), ("sis", "s12"), ("email", "ann@x.org"))),
+        Student(student="Ray, Bo", group="team 1", ids=(("canvas", "13"),)),
+        Student(student="Lee, Ann", ids=(("canvas", "14"),)),
+    ]
+    made = [Submission(student="leeann", name="leeann", source="", platform="canvas", identity="12")]
+    found = [Adjustment(student=called, check="", points=80, reason="r", place="here")]
+    (item,) = checked(found, made, students, find_assignment(3))
+    rows = gradebook(adjusted([verdict("leeann", 10)], [item]), made, students, LateRule())
+    assert [(row.score, row.status) for row in rows] == [(80, "graded"), (80, "graded"), (0, "missing")]
+    assert all("adjusted by the instructor: 80 points, not 10: r" in row.remarks for row in rows[:2])
+
+
+def test_a_correction_for_a_student_without_a_hand_in_is_refused() -> None:
+    students = [Student(student="Ann"), Student(student="Ray, Bo", ids=(("email", "bo@x.org"),))]
+    for called in ("ray, bo", "bo@x.org"):
+        found = [Adjustment(student=called, check="", points=80, reason="r", place="here")]
+        with pytest.raises(ConfigError, match=f"here: '{called}' has no hand-in; to give points, add a file"):
+            checked(found, [Submission(student="Ann", source="")], students, find_assignment(3))
+
+
+def test_a_correction_that_may_mean_two_hand_ins_is_refused() -> None:
+    students = [Student(student="Ann Lee", ids=(("canvas", str(number)),)) for number in (12, 14)]
+    made = [
+        Submission(student=f"leeann ({number})", name="leeann", source="", platform="canvas", identity=str(number))
+        for number in (12, 14)
+    ]
+    found = [Adjustment(student="Ann Lee", check="", points=80, reason="r", place="here")]
+    with pytest.raises(ConfigError, match=r"here: 'Ann Lee' may mean 'leeann \(12\)', 'leeann \(14\)'; give one of"):
+        checked(found, made, students, find_assignment(3))
+    (item,) = checked([replace(found[0], student="14")], made, students, find_assignment(3))
+    assert item.student == "leeann (14)"
+
+
+@pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("student,points\nAnn,1\n", "has the columns student, points"),
         ("student,points,reason\nAnn,x,y\n", "line 2: points must be a number of at least 0, not 'x'"),
         ("student,points,reason\nAnn,1,\n", "line 2: student and reason must not be empty"),
-        ("student,points,reason\nZoe,1,y\n", "no hand-in is called 'Zoe'"),
-        ("student,check,points,reason\nAnn,b,1,y\n", "Ann has no check 'b'; give one of a"),
+        ("student,points,reason\nAnn,1,y\nZoe,1,y\n", "line 3: no hand-in is called 'Zoe'"),
+        ("student,check,points,reason\nAnn,b,1,y\n", "line 2: Ann has no check 'b'; give one of reuse, bound"),
+        ("student,check,points,reason\nAnn,bound,11,y\n", "line 2: points must be 0 to 10, not 11"),
+        ("student,points,reason\nAnn,101,y\n", "line 2: points must be 0 to 100, not 101"),
+        ("student,points,reason\nAnn,nan,y\n", "line 2: points must be a number of at least 0, not 'nan'"),
+        ("student,points,reason\nAnn,-1,y\n", "line 2: points must be a number of at least 0, not '-1'"),
+        ("student,points,reason\nAnn,1,y\n7,2,z\n", "line 3: 7 already has a correction in line 2"),
+        ("student,check,points,reason\nAnn,,1,y\nAnn,bound,2,z\n", "line 3: Ann already has a correction in line 2"),
+        ("student,check,points,reason\nAnn,bound,2,z\nAnn,,1,y\n", "line 3: Ann already has a correction in line 2"),
+        ("student,points,reason\nAnn,1,talked, twice\n", "line 2: more cells than the header; put quotes"),
+        ('student,points,reason\n"Ann,1,y\n', "line 2: unexpected end of data; shorten the cell, or close its quotes"),
+        ("student,points,reason,Points\nAnn,1,y,2\n", "has 2 columns named 'points'"),
+        (f"student,points,reason\nAnn,1,{'x' * 140_000}\n", "line 2: field larger than field limit"),
+        ("", "has the columns none"),
     ],
 )
 def test_invalid_corrections_are_refused(text: str, problem: str, tmp_path: Path) -> None:
     (tmp_path / "adjust.csv").write_text(text)
+    ann = Submission(student="Ann", source="")
     with pytest.raises(ConfigError, match=problem):
-        adjusted([verdict("Ann", 5)], read_adjustments(tmp_path / "adjust.csv"))
+        checked(read_adjustments(tmp_path / "adjust.csv"), [ann], [Student(student="Ann", id="7")], find_assignment(2))
 
 
-def test_output_of_a_passed_hidden_check_is_not_shown() -> None:
+def test_output_of_a_hidden_check_is_not_shown() -> None:
     result = verdict("Ann", 5).results[0]
-    for public, status, shown in ((False, "passed", False), (True, "passed", True), (False, "failed", True)):
+    for public, status, shown in ((False, "passed", False), (True, "passed", True), (False, "failed", False)):
         made = replace(
             verdict("Ann", 5), results=(replace(result, printed="SECRET 543", public=public, status=status),)
         )
@@ -645,8 +718,3 @@ def test_the_text_report_shows_the_last_steps_and_the_page_all() -> None:
     assert "steps (the last 14 of 60):" in text_report(made)
     assert "step-45." not in text_report(made)
     assert "step-0." in html_report(made)
-
-
-def test_a_short_key_is_refused() -> None:
-    with pytest.raises(ConfigError, match="--key has 8 characters; give at least 16 that nobody can guess"):
-        GradeOptions(key="fall2026")

@@ -274,6 +274,7 @@ def test_the_gradebook_says_its_encoding_to_spreadsheets(tmp_path: Path) -> None
         group="",
         points=1,
         late_days=None,
+        free_days=0,
         deduction=0,
         score=1,
         of=1,
@@ -286,11 +287,28 @@ def test_the_gradebook_says_its_encoding_to_spreadsheets(tmp_path: Path) -> None
     assert [student.student for student in read_roster(tmp_path / "gradebook.csv")] == ["Zoë"]
 
 
+def test_a_zip_in_a_zip_is_opened(fall: Path) -> None:
+    (fall / "bob" / "gateway_pacer.py").unlink()
+    (fall / "bob" / "outer.zip").write_bytes(zipped({"inner.zip": zipped({"gateway_pacer.py": CODE})}))
+    assert told(fall)["bob"].received == ("gateway_pacer.py: graded",)
+
+
+def test_the_bytes_of_all_archives_of_a_student_are_bounded(fall: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = zipped({"gateway_pacer.py": CODE})
+    outer = zipped({f"{number}.zip": inner for number in range(9)})
+    (fall / "bob" / "outer.zip").write_bytes(outer)
+    monkeypatch.setattr(collect_module, "MAX_PACKED_BYTES", len(outer) + 3 * len(inner))
+    found = told(fall)["bob"]
+    assert sum("left out, too large or broken" in line for line in found.received) == 6
+    assert told(fall)["ann"].received == ("gateway_pacer.py: graded",)
+
+
 def test_other_archives_get_advice(fall: Path) -> None:
     (fall / "ann" / "gateway_pacer.py").unlink()
     (fall / "ann" / "work.7z").write_bytes(b"7z")
     (fall / "bob" / "gateway_pacer.py").unlink()
-    (fall / "bob" / "outer.zip").write_bytes(zipped({"inner.zip": zipped({"gateway_pacer.py": CODE})}))
+    inner = zipped({"inner.zip": zipped({"gateway_pacer.py": CODE})})
+    (fall / "bob" / "outer.zip").write_bytes(zipped({"deeper.zip": inner}))
     (fall / "cem" / "gateway_pacer.py").unlink()
     locked = bytearray(zipped({"gateway_pacer.py": CODE}))
     for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
@@ -299,7 +317,7 @@ def test_other_archives_get_advice(fall: Path) -> None:
     says = {name: item.problems[0] for name, item in told(fall).items()}
     assert says == {
         "ann": "work.7z is an archive and was not opened: hand in a plain zip, or the file itself",
-        "bob": "outer.zip/inner.zip is a zip within a zip and was not opened: hand in the file itself",
+        "bob": "outer.zip/deeper.zip/inner.zip is in a zip within a zip and was not opened: hand in the file itself",
         "cem": "gateway_pacer.py needs a password: it was left out",
     }
 

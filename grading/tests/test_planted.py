@@ -24,12 +24,14 @@ from pacelab_grading.assignments.a2_window.checks import _choice
 from pacelab_grading.assignments.a3_gateway_pacer.hook import AT_ONCE
 from pacelab_grading.assignments.a4_link_red import checks as a4_checks
 from pacelab_grading.judging.judge import GradingTerms, Listener, judge
+from pacelab_grading.labs.rubrics import LABS
 from pacelab_grading.receive.submission import Submission
 from pacelab_grading.records.report import text_report
 from pacelab_grading.rubric.assignment import TOTAL_POINTS, Assignment, PlantedMistake
 from pacelab_grading.rubric.findings import WrongAnswer
 from pacelab_grading.rubric.verdict import Verdict
 from pacelab_grading.sandbox.box import Walls, walls
+from pacelab_pacer.core.vagp.equations import Marks, Reading, Steps, rate_factor
 
 
 def planted(assignment: Assignment) -> tuple[PlantedMistake, ...]:
@@ -91,6 +93,19 @@ def test_untouched_template_earns_nothing(number: int, full: bool) -> None:
     around = walls(weak=True) if full else NO_WALLS
     verdict = grade(ASSIGNMENTS[number].template, ASSIGNMENTS[number], full=full, around=around)
     assert verdict.points == 0, text_report(verdict)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("window", "chosen", "quick"),
+    [("packets_in_the_air(hops) + 1", 12, 8), ("hops // 3 + 1", 12, 8), ("4", 12, 0), ("5", 12, 0), ("32", 12, 0)],
+)
+def test_the_window_for_any_number_of_hops_is_not_a_constant(window: str, chosen: float, quick: float) -> None:
+    model = ASSIGNMENTS[2].model.replace("return packets_in_the_air(hops) + 1", f"return {window}")
+    choice = _partial(ASSIGNMENTS[2], tuple(check for check in ASSIGNMENTS[2].checks if check.simulates))
+    for key in ("a", "b", "c"):
+        verdict = judge(Submission(student="s", source=model), choice, walls=NO_WALLS, terms=GradingTerms(key=key))
+        assert [result.earned for result in verdict.results] == [chosen, quick], text_report(verdict)
 
 
 @pytest.mark.usefixtures("engine")
@@ -216,6 +231,21 @@ def test_a_whole_window_may_be_a_float() -> None:
     assert _choice(lab, 6) == 3
     with pytest.raises(WrongAnswer):
         _choice(lab, 7)
+
+
+@pytest.mark.parametrize("thousandths", [1000, 3300, 3599, 3600, 3601, 3650, 3699, 3700, 3701, 3899, 3900, 3901, 4500])
+def test_scheme_lab_and_assignment_have_one_rule_for_a_round(thousandths: int) -> None:
+    quality = thousandths / 1000
+    percent = 105 if quality > 3.9 else 103 if quality >= 3.7 else 90 if quality > 3.6 else 50  # by hand, from the text
+    lab: dict[str, Any] = {}
+    source = LABS["lab5"].model
+    exec(source[source.index("def new_rate_kbps") :].partition("\n\n\n")[0], lab)
+    assigned: dict[str, Any] = {}
+    exec(ASSIGNMENTS[5].model, assigned)
+    marks, steps = Marks(good=3.9, fair=3.7, poor=3.6, choke=3.3), Steps(good=0.05, fair=0.03, poor=0.1, choke=0.5)
+    assert lab["new_rate_kbps"](quality, 100.0) == pytest.approx(percent)
+    assert assigned["BandwidthController"]().adjust(quality) == pytest.approx(percent * 1000)
+    assert rate_factor(quality, marks, steps, Reading.PRINTED) * 100 == pytest.approx(percent)
 
 
 @pytest.mark.parametrize("number", ASSIGNMENTS)

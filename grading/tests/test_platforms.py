@@ -22,7 +22,7 @@ from pacelab_grading.receive.platforms import MOODLE, NO_NAMES, KnownNames, canv
 from pacelab_grading.receive.submission import Submission, read_submission
 from pacelab_grading.records.gradebook import Row
 from pacelab_grading.records.gradebook import gradebook as made_gradebook
-from pacelab_grading.records.lms_export import build_files
+from pacelab_grading.records.lms_export import Wanted, build_files, check_columns
 from pacelab_grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
 from pacelab_grading.rubric.assignment import Assignment
 from pacelab_grading.rubric.verdict import Result, Verdict
@@ -554,7 +554,7 @@ def test_grades_are_exported(tmp_path: Path, platform: str) -> None:
     verdicts[unsure] = graded(collected.submissions[unsure], 3.0, "rerun")
     rows = gradebook(verdicts, collected.submissions, students, LateRule())
     files = build_files(
-        file, students, rows, collected.submissions, verdicts, column="Assignment 2", hidden="after_due_date"
+        file, students, rows, collected.submissions, verdicts, Wanted(column="Assignment 2", hidden="after_due_date")
     )
     expected = {index: float(index) for index in range(30) if index != 3}
     assert {"canvas": as_canvas, "moodle": as_moodle, "gradescope": as_gradescope}[platform](files) == expected
@@ -567,7 +567,7 @@ def test_late_penalties_are_exported_to_gradescope(tmp_path: Path) -> None:
     verdicts = [graded(submission) for submission in submissions]
     rule = LateRule(due=parse_time("2026-11-01T21:00+00:00"))
     rows = gradebook(verdicts, submissions, students, rule)
-    files = build_files(file, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    files = build_files(file, students, rows, submissions, verdicts, Wanted(column="A", hidden="hidden"))
     assert as_gradescope(files) == {index: max(0.0, index - 10.0) for index in range(30)}
     assert b"late (started days: 1): 10 points off" in files["gradescope/submission_829/results.json"]
 
@@ -590,7 +590,7 @@ def test_no_zero_is_exported_while_a_hand_in_is_unmatched(tmp_path: Path, form: 
         submissions = received([tmp_path / "class"], students).submissions
         verdicts = [graded(submission) for submission in submissions]
         rows = gradebook(verdicts, submissions, students, LateRule())
-        files = build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+        files = build_files(roster, students, rows, submissions, verdicts, Wanted(column="A", hidden="hidden"))
         lines = list(csv.reader(io.StringIO(files[file].decode(), newline="")))
         assert form == "moodle" or lines[1][-1] == "100"  # points possible, whoever is left out
         return [line[0] for line in lines if "Participant" in line[1]]
@@ -613,12 +613,12 @@ def test_exported_cells_are_no_formulas_and_semicolons_are_read(
     submissions = received([tmp_path / "class"], students).submissions
     verdicts = [replace(graded(item), problems=item.problems) for item in submissions]
     rows = gradebook(verdicts, submissions, students, LateRule())
-    files = build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    files = build_files(roster, students, rows, submissions, verdicts, Wanted(column="A", hidden="hidden"))
     _, line = csv.reader(io.StringIO(files["moodle.csv"].decode(), newline=""))
     assert line[:4] == ["Participant 12", "Ann Lee", "5.00", "10,00"]
     assert line[4].startswith("'=1+cmd.py has no stamp")
     roster.write_text("Identifier;Full name\nParticipant 12;Ann Lee\n")
-    again = build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    again = build_files(roster, students, rows, submissions, verdicts, Wanted(column="A", hidden="hidden"))
     assert "moodle.csv" not in again
     assert "has no column 'Grade', so moodle.csv is not written" in capsys.readouterr().err
 
@@ -631,7 +631,7 @@ def sent_home(tmp_path: Path, text: str) -> dict[str, bytes]:
     submissions = received([tmp_path / "class"], students).submissions
     verdicts = [graded(submission) for submission in submissions]
     rows = gradebook(verdicts, submissions, students, LateRule())
-    return dict(build_files(roster, students, rows, submissions, verdicts, column="A", hidden="hidden"))
+    return dict(build_files(roster, students, rows, submissions, verdicts, Wanted(column="A", hidden="hidden")))
 
 
 @pytest.mark.parametrize(
@@ -641,11 +641,6 @@ def sent_home(tmp_path: Path, text: str) -> dict[str, bytes]:
             "Identifier,Full name,Grade,Scale,Feedback comments\nParticipant 1,ann,Good,Poor,\n",
             {"moodle.csv": ["Participant 1", "ann", "Good", "Poor", "points lost: t (a) 5/100"]},
             "grades by a scale, which takes no points, so moodle.csv has only the comments",
-        ),
-        (
-            "Student,ID,Section,A (7),A (9)\nann,1,S,,\n",
-            {},
-            "has 2 columns titled 'A', so canvas.csv is not written; give --column 'A (7)' or 'A (9)'",
         ),
     ],
 )
@@ -778,11 +773,18 @@ def test_a_pattern_that_is_not_valid_is_refused(text: str, problem: str) -> None
 
 def exported(tmp_path: Path, roster: str, files: dict[str, str], *, column: str | None = "A") -> dict[str, bytes]:
     (tmp_path / "roster.csv").write_text(roster)
-    students = read_roster(tmp_path / "roster.csv")
+    return exported_of(tmp_path, read_roster(tmp_path / "roster.csv"), files, column=column)
+
+
+def exported_of(
+    tmp_path: Path, students: Sequence[Student], files: dict[str, str], *, column: str | None = "A"
+) -> dict[str, bytes]:
     submissions = received([zipped(tmp_path / "all.zip", files)], students).submissions
     verdicts = [graded(item) for item in submissions]
     rows = gradebook(verdicts, submissions, students, LateRule())
-    return build_files(tmp_path / "roster.csv", students, rows, submissions, verdicts, column=column, hidden="hidden")
+    return build_files(
+        tmp_path / "roster.csv", students, rows, submissions, verdicts, Wanted(column=column, hidden="hidden")
+    )
 
 
 def names_in(content: bytes) -> list[str]:
@@ -798,13 +800,47 @@ def test_reports_go_to_canvas_and_moodle_under_the_names_of_the_hand_ins(tmp_pat
     assert names_in(files["moodle-feedback.zip"]) == ["Ann Lee_7_assignsubmission_file_/report.html"]
 
 
-def test_without_a_matching_column_canvas_gets_no_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    hand_in = {"ann_12_34_window.py": numbered(5)}
-    roster = "Student,ID,Section,HW 1 (501),HW 2 (502)\nann,12,S,,\n"
-    assert "canvas.csv" not in exported(tmp_path, roster, hand_in, column=None)
-    assert "give --column with one of 'HW 1 (501)', 'HW 2 (502)'" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("header", "lines", "column", "says"),
+    [
+        (
+            "Student,ID,Section,HW 1 (501),HW 2 (502)",
+            "    Points Possible,,,20,\nann,12,S,,",
+            None,
+            "has no column titled 'Assignment 2'; give --column with one of 'HW 1 (501)' of 20 points, 'HW 2 (502)'",
+        ),
+        (
+            "Student,ID,Section,A (7),A (9)",
+            "ann,1,S,,",
+            "A",
+            r"has 2 columns titled 'A'; give --column with one of 'A \(7\)', 'A \(9\)'$",
+        ),
+        (
+            "Last Name,First Name,Username,Student ID,HW 2 [Total Pts: 20 Score] |123",
+            "Lee,Ann,ann,7,",
+            "Other",
+            r"has no column titled 'Other'; give --column with one of 'HW 2 .* \|123' of 20 points$",
+        ),
+        (
+            "OrgDefinedId,HW 2 Points Grade <Numeric MaxPoints:20>,End-of-Line Indicator",
+            "#7,,#",
+            None,
+            "has no column titled 'Assignment 2'; give --column with one of 'HW 2 Points Grade .* of 20 points, or",
+        ),
+    ],
+)
+def test_the_right_column_is_asked_for_before_grading(
+    tmp_path: Path, header: str, lines: str, column: str | None, says: str
+) -> None:
+    (tmp_path / "roster.csv").write_text(f"{header}\n{lines}\n")
+    with pytest.raises(ConfigError, match=says.replace("(501)", r"\(501\)").replace("(502)", r"\(502\)")):
+        check_columns(tmp_path / "roster.csv", column, ASSIGNMENT)
+
+
+def test_canvas_gets_the_scores_in_the_column_with_the_assignments_name(tmp_path: Path) -> None:
     roster = "Student,ID,Section,Assignment 2 (502)\nann,12,S,\n"
-    assert b"Assignment 2 (502)" in exported(tmp_path, roster, hand_in, column=None)["canvas.csv"]
+    files = exported(tmp_path, roster, {"ann_12_34_window.py": numbered(5)}, column=None)
+    assert b"Assignment 2 (502)" in files["canvas.csv"]
 
 
 def test_canvas_may_export_names_in_two_columns_and_a_test_student(tmp_path: Path) -> None:
@@ -817,3 +853,67 @@ def test_canvas_may_export_names_in_two_columns_and_a_test_student(tmp_path: Pat
     assert header == ["LastName", "FirstName", "ID", "SIS User ID", "Section", "A (5)"]
     assert possible[-1] == "20"
     assert [(line[0], line[-1]) for line in lines] == [("Lee", "10.00"), ("Ray", "N/A")]
+
+
+def gradescope_of_two(tmp_path: Path, *, zero_unreadable: bool) -> list[str]:
+    metadata = "".join(
+        f"submission_{n}:\n  :submitters:\n  - :name: {name}\n    :email: {name}@x.org\n"
+        for n, name in enumerate(("ann", "bob"))
+    )
+    files = {f"submission_{n}/window.py": numbered(n) for n in range(2)}
+    place = zipped(tmp_path / "e.zip", {"submission_metadata.yml": metadata, **files})
+    submissions = received([place]).submissions
+    verdicts = [replace(graded(item), unreadable=item.name == "bob") for item in submissions]
+    rows = gradebook(verdicts, submissions, [], LateRule())
+    return sorted(build_files(None, [], rows, submissions, verdicts, Wanted(zero_unreadable=zero_unreadable)))
+
+
+def test_gradescope_gets_no_zero_for_what_cannot_be_read(tmp_path: Path) -> None:
+    both = ["gradescope/submission_0/results.json", "gradescope/submission_1/results.json"]
+    assert gradescope_of_two(tmp_path, zero_unreadable=False) == both[:1]
+    assert gradescope_of_two(tmp_path, zero_unreadable=True) == both
+
+
+WORKSHEETS = {
+    "es": "Identificador,Nombre completo,Dirección de correo,Estado,Calificación,Calificación máxima,"
+    "La calificación puede cambiarse,Última modificación (entrega),Última modificación (calificación),"
+    'Comentarios de retroalimentación|Participante 7,Ana Ruiz,ana@x.org,Enviado,,"20,00",Sí,-,-,',
+    "ja": "ID,フルネーム,メールアドレス,ステータス,評点,最大評点,評点変更可,"
+    "最終更新日時 (提出),最終更新日時 (評点),フィードバックコメント"
+    "|参加者 7,李 小龍,li@x.org,提出済み,-,20.00,Yes,-,-,",
+    "without-comments": "Identifiant,Nom entier,Statut,Note,Note maximale,La note peut être modifiée,"
+    "Dernière modification (travail remis),Dernière modification (note)|Participant 7,Ann Lee,Remis,,20.00,Oui,-,"
+    '"dimanche 1 novembre 2026, 22:00"',
+    "anonymous": "Kennung,Status,Bewertung,Bestwertung,Änderbar,Abgabe,Bewertet,Kommentar"
+    "|Teilnehmer 7,Abgegeben,,20.00,Ja,-,-,",
+}
+
+
+@pytest.mark.parametrize("language", WORKSHEETS)
+def test_moodles_worksheet_is_read_in_any_language(tmp_path: Path, language: str) -> None:
+    header, line = WORKSHEETS[language].split("|")
+    other = line.replace(" 7,", " 8,").replace("Ana Ruiz", "Bo").replace("李 小龍", "Bo").replace("Ann Lee", "Bo")
+    (tmp_path / "roster.csv").write_text(f"{header}\n{line}\n{other}\n", encoding="utf-8")
+    students = read_roster(tmp_path / "roster.csv")
+    assert [student.known_by("moodle") for student in students] == ["7", "8"]
+    files = exported_of(tmp_path, students, {"X_7_assignsubmission_file_/window.py": numbered(50)})
+    made = list(csv.reader(io.StringIO(files["moodle.csv"].decode(), newline="")))
+    assert made[0] == next(csv.reader([header]))
+    changed = [cell for cell, before in zip(made[1], next(csv.reader([line])), strict=True) if cell != before]
+    comments = [] if language == "without-comments" else ["points lost: t (a) 50/100"]
+    assert changed == ["10.00", *comments]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "alumno,grupo,a,b,c\nana,1,2,3,4\n",
+        "code,who,a,b,c\nx 1,ann,1,2,3\ny 2,bob,1,2,3\n",
+        "code,who,a,b\nx 1,ann,1,2\n",
+        "code,who,a,b,c\n12,ann,1,2,3\n",
+    ],
+)
+def test_a_table_that_is_no_worksheet_gets_advice(tmp_path: Path, text: str) -> None:
+    (tmp_path / "roster.csv").write_text(text)
+    with pytest.raises(ConfigError, match="has no column `student`"):
+        read_roster(tmp_path / "roster.csv")

@@ -17,6 +17,7 @@ from pacelab_grading.receive import collect as collect_module
 from pacelab_grading.receive.collect import Collected
 from pacelab_grading.receive.notebook import Module, module_of
 from pacelab_grading.receive.platforms import NO_NAMES, KnownNames
+from pacelab_grading.receive.statements import with_available_imports
 from pacelab_grading.receive.submission import Submission, read_submission
 from pacelab_grading.rubric.assignment import Assignment
 
@@ -235,11 +236,12 @@ def test_every_file_received_is_listed(tmp_path: Path) -> None:
     place = tmp_path / "ann"
     place.mkdir()
     (place / "work.rar").write_bytes(b"Rar!")
-    zipped(place / "outer.zip", {"inner.zip": inner})
+    deeper = zipped(tmp_path / "deeper.zip", {"inner.zip": inner}).read_bytes()
+    zipped(place / "outer.zip", {"deeper.zip": deeper})
     zipped(place / "empty.zip", {})
     (place / "broken.zip").write_bytes(b"no zip")
     names = {line.partition(": ")[0] for line in one(place).received}
-    assert names == {"work.rar", "outer.zip/inner.zip", "empty.zip", "broken.zip"}
+    assert names == {"work.rar", "outer.zip/deeper.zip/inner.zip", "empty.zip", "broken.zip"}
     (many,) = collect([zipped(tmp_path / "s.zip", {f"x{n}.txt": b"" for n in range(2001)})], ASSIGNMENT).submissions
     assert len(many.received) == 301
     assert many.received[-1] == "and 1,701 more"
@@ -718,12 +720,34 @@ def test_a_script_with_ipython_statements_is_read_like_a_notebook(line: str) -> 
 
 
 @pytest.mark.parametrize(("kind", "title"), [("markdown", "Markdown"), ("raw", "raw")])
-def test_a_definition_in_a_cell_of_another_kind_is_named(kind: str, title: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "told", "read"),
+    [
+        ("class GatewayPacer:\n    pass\n", "read as", True),
+        ("```python\nclass GatewayPacer:\n    pass\n```\n", "read as", True),
+        ("%%time\nclass GatewayPacer:\n    pass\n", "read as", True),
+        ("Here is my class:\n\nclass GatewayPacer:\n    pass\n", "not", False),
+    ],
+)
+def test_a_definition_in_a_cell_of_another_kind_is_read_and_named(
+    kind: str, title: str, text: str, told: str, read: bool
+) -> None:
     document = json.loads(notebook("SAMPLES = 50"))
-    document["cells"].append({"cell_type": kind, "source": "class GatewayPacer:\n    pass\n", "metadata": {}})
+    document["cells"] += [{"cell_type": kind, "source": cell, "metadata": {}} for cell in ("class Other: ...", text)]
     module = module_of(json.dumps(document), "n.ipynb", ["GatewayPacer"])
-    expected = f"n.ipynb: GatewayPacer is in {title} cell 1, which is not code: change it to a code cell"
+    verb = "is not code" if told == "not" else "was read as code"
+    expected = f"n.ipynb: GatewayPacer is in {title} cell 2, which {verb}: change it to a code cell"
     assert expected in module.problems
+    assert ("class GatewayPacer" in (module.source or "")) is read
+    assert "Other" not in (module.source or "")
+
+
+def test_a_cell_of_another_kind_replaces_no_code() -> None:
+    document = json.loads(notebook("class GatewayPacer: mine = 1"))
+    document["cells"].append({"cell_type": "markdown", "source": "class GatewayPacer: mine = 2", "metadata": {}})
+    module = module_of(json.dumps(document), "n.ipynb", ["GatewayPacer"])
+    assert "mine = 1" in (module.source or "")
+    assert "mine = 2" not in (module.source or "")
 
 
 @pytest.mark.parametrize("source", [None, 7, {"a": 1}])
@@ -736,10 +760,83 @@ def test_a_damaged_cell_that_is_not_code_costs_nothing(kind: str, source: object
     assert module.problems == ()
 
 
-def test_cells_beyond_the_limit_are_reported() -> None:
-    module = taken(*["x = 1"] * 1000, "class GatewayPacer: pass")
-    assert any("has 1,001 code cells; only the first 1,000 are read" in problem for problem in module.problems)
-    assert "GatewayPacer" not in (module.source or "")
+def test_a_notebook_with_too_many_cells_is_refused_by_name() -> None:
+    code = "class GatewayPacer: pass"
+    assert taken(*["x = 1"] * 999, code).source
+    module = taken(*["x = 1"] * 1000, code)
+    assert module.source is None
+    (problem,) = module.problems
+    assert problem.endswith(".ipynb has 1,001 code cells; at most 1,000 are read: remove cells")
+
+
+def test_a_module_that_a_cell_writes_need_not_be_imported() -> None:
+    module = taken(
+        "%%writefile gateway_pacer.py\nclass GatewayPacer:\n    pass",
+        "from gateway_pacer import *\nimport gateway_pacer",
+        "%%writefile -a src/other.py\nclass Other:\n    pass\n",
+        "from other import Other\n",
+    )
+    assert module.problems == ()
+    assert module.source is not None
+    assert "import" not in module.source
+
+
+@pytest.mark.parametrize(
+    ("lines", "left_out"),
+    [
+        ("import matplotlib.pyplot as plt\nplt.plot([1])\nfor n in 1, 2:\n    plt.show()\n", (3, 4)),
+        ("import pacelab\nfound = pacelab.run(pacelab.Experiment())\nprint(found)\n", (3, 4)),
+        ("from pacelab import run\nprint(run)\n", (3,)),
+        ("hops = int(input('hops? '))\nprint(hops)\nhops = 3\nprint(hops)\n", (2, 3)),
+        ("with open('data.csv') as file:\n    DATA = file.read()\nROWS = len(DATA)\n", (2, 4)),
+        ("import numpy as np\nnp = None\nprint(np)\n", ()),
+        ("try:\n    DATA = open('data.csv').read()\nexcept OSError:\n    DATA = ''\n", ()),
+        ("if __name__ == '__main__':\n    print(input())\n", ()),
+        ("import numpy as np\n@np.vectorize\ndef f(a): ...\n", ()),
+        ("def open(name): return name\nDATA = open('x')\n", ()),
+        ("ask = lambda: input()\ndef g(): return open('x')\n", ()),
+    ],
+)
+def test_top_level_statements_that_must_fail_are_left_out(lines: str, left_out: tuple[int, ...]) -> None:
+    source, problems = with_available_imports(f"X = 1\n{lines}Y = 2\n", ())
+    assert source.count("\n") == f"X = 1\n{lines}Y = 2\n".count("\n")
+    found = [
+        int(problem.partition(":")[0].removeprefix("line ")) for problem in problems if "left out, because" in problem
+    ]
+    assert tuple(found) == left_out
+    assert source.startswith("X = 1\n")
+    assert source.endswith("Y = 2\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def f(a):\n\u00a0\u00a0\u00a0\u00a0return a\n", "line 2: no-break space: replaced"),
+        ("X = \u201ca\u201d\n", "line 1: left double quotation mark, right double quotation mark: replaced"),
+        ("X\u200b = 1\n", "line 1: zero width space: replaced"),
+        ("X = 3 \u2212 2\n", "line 1: minus sign: replaced"),
+    ],
+)
+def test_characters_of_word_processors_are_read(text: str, says: str) -> None:
+    problems: list[str] = []
+    found = read_submission("s", {ASSIGNMENT.file: (text + TEMPLATE).encode()}, ASSIGNMENT, problems=problems)
+    assert found.source is not None
+    compile(found.source, "m", "exec")
+    assert any(says in problem for problem in found.problems)
+
+
+def test_characters_of_word_processors_stay_in_a_text_that_python_reads() -> None:
+    text = f"X = '\u201ca\u201d \u2212\u00a01'\n{TEMPLATE}"
+    found = read_submission("s", {ASSIGNMENT.file: text.encode()}, ASSIGNMENT)
+    assert (found.source, found.problems) == (text, ())
+
+
+def test_a_merge_conflict_is_named() -> None:
+    text = f"{TEMPLATE}<<<<<<< HEAD\nX = 1\n=======\nX = 2\n>>>>>>> main\n"
+    found = read_submission("s", {ASSIGNMENT.file: text.encode()}, ASSIGNMENT)
+    assert found.source is None
+    line = TEMPLATE.count("\n") + 1
+    assert any(f"line {line}: a merge conflict; keep one version" in problem for problem in found.problems)
 
 
 def test_a_cell_that_writes_a_file_is_read() -> None:

@@ -3,7 +3,8 @@
     lab.back_ends()                     the back ends of this host, and how to get the others
     lab.explore(draw, hops=lab.slide()) a figure with controls
     lab.predict(question, {...})        a question to answer before the run that answers it
-    lab.check("lab4.fhd", function)     tries a student's function and explains what is wrong
+    lab.check("lab4.pacer", function)     tries a student's function and explains what is wrong
+    lab.hint("lab4.pacer")                the next hint on an exercise, then its solution
     lab.on_real_hosts("lab1.hidden")    the same experiment on a real back end, or a recorded result
 
 Everything also works without a browser: each figure is then drawn once, at the controls' starting values.
@@ -12,9 +13,10 @@ ipywidgets is imported when a control is first shown (`make notebooks` installs 
 
 from __future__ import annotations
 
-from pacelab_labs.air import air, fates, link_ranges, link_roles, pairs_picture
+from pacelab_labs.air import air, fates, link_ranges, link_roles, network_map, pairs_picture
 from pacelab_labs.capstone import enter, leaderboard, networks, score
-from pacelab_labs.check import check
+from pacelab_labs.check import check, for_credit, hint
+from pacelab_labs.earlier import pacer_of_lab4
 from pacelab_labs.errors import CheckFailed, Todo
 from pacelab_labs.figures import bars, call_picture, call_series, comparison, curves, flow_bars, series
 from pacelab_labs.interactive import Exploration, Prediction, choice, explore, predict, slide, switch
@@ -42,11 +44,15 @@ __all__ = [
     "explore",
     "fates",
     "flow_bars",
+    "for_credit",
+    "hint",
     "leaderboard",
     "link_ranges",
     "link_roles",
+    "network_map",
     "networks",
     "on_real_hosts",
+    "pacer_of_lab4",
     "pairs_picture",
     "picture",
     "predict",

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from pacelab.experiment.experiment import Experiment
-from pacelab.figures.timeline import choose_window, describe_window, draw_timelines, record_air
+from pacelab.figures.chart import Arrow, Chart, Line, Mark, Panel, Scale, Text, around, linear
+from pacelab.figures.network_map import map_chart
+from pacelab.figures.timeline import choose_window, describe_window, record_air, timeline_chart
 from pacelab.options import arguments
 from pacelab.options.arguments import checked, coerce, instance_of, int_between, list_of, number, optional
 from pacelab.results.results import RunResult
-from pacelab_labs.figures import COLOURS, draw_bars, lost
+from pacelab_labs.figures import COLOURS, bars_panel, lost
 from pacelab_labs.picture import Picture, Table
 from pacelab_topologies.model import Topology
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @checked(experiments=list_of(Experiment, 1), from_ms=optional(number), to_ms=optional(number))
@@ -33,7 +33,13 @@ def air(*experiments: Experiment, from_ms: float | None = None, to_ms: float | N
             f"{experiment.topology}, RTS {'on' if experiment.rts else 'off'}, {seen['from_ms']:.1f} to "
             f"{seen['to_ms']:.1f} ms: {frames}; collisions: {seen['collisions']}; other: {marks}"
         )
-    return Picture(draw_timelines(panels), "\n".join(lines))
+    return Picture(timeline_chart(panels), "\n".join(lines))
+
+
+@checked(topology=instance_of(Topology), text=arguments.a_text)
+def network_map(topology: Topology, text: str) -> Picture:
+    """Nodes, links, wires and flows of a network, with a text that says what the map shows."""
+    return Picture(map_chart(topology), text)
 
 
 @checked(experiments=list_of(Experiment, 1))
@@ -106,8 +112,6 @@ def link_ranges(
 def _draw_link(
     topology: Topology, sender: int, receiver: int, disturb_m: float | None, names: str, *, tell: bool
 ) -> Picture:
-    from matplotlib.figure import Figure
-
     sender = coerce("the link's sender", _radio(topology), sender)
     receiver = coerce("the link's receiver", _radio(topology, sender), receiver)
     reach_m = topology.sense_m if disturb_m is None else coerce("disturb_m", arguments.number, disturb_m)
@@ -115,24 +119,23 @@ def _draw_link(
     labels = {i: names[i] if i < len(names) else topology.nodes[i].name for i in nodes}
     ends = {sender: "sender", receiver: "receiver"}
     roles = {i: role(topology, i, sender, receiver, reach_m) if tell else ends.get(i, "neither") for i in nodes}
-    figure = Figure(figsize=(9, 2.6), layout="constrained")
-    ax = figure.subplots()
+    marks: list[Mark] = []
     for name, (colour, marker) in ROLES.items():
-        places = [topology.nodes[i].position_m for i in nodes if roles[i] == name]
-        if places:
+        chosen = [i for i in nodes if roles[i] == name]
+        if chosen:
             said = name if tell or name != "neither" else "others"
-            ax.plot(*zip(*places, strict=True), marker, color=colour, markersize=13, label=said, linestyle="")
-    for i in nodes:
-        x, y = topology.nodes[i].position_m
-        ax.annotate(labels[i], (x, y), xytext=(0, 13), textcoords="offset points", ha="center")
-    _span(ax, topology.nodes[sender].position_m[0], topology.sense_m, -0.45, f"{labels[sender]} is sensed")
-    _span(ax, topology.nodes[receiver].position_m[0], reach_m, -0.75, f"{labels[receiver]} is disturbed from")
-    ax.set(xlabel="x (m)", ylim=(-1.0, 0.6))
-    ax.get_yaxis().set_visible(False)
-    ax.legend(ncols=6, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, 1.25), frameon=False)
+            labelled = tuple(labels[i] for i in chosen)
+            told = tuple(f"{labels[i]} at x = {topology.nodes[i].position_m[0]:g} m" for i in chosen)
+            x, y = zip(*(topology.nodes[i].position_m for i in chosen), strict=True)
+            look: dict[str, Any] = {"color": colour, "marker": marker, "line": "", "size": 13, "told": told}
+            marks.append(Line(x=x, y=y, name=said, labels=labelled, **look))
+    (from_m, _), (to_m, _) = topology.nodes[sender].position_m, topology.nodes[receiver].position_m
+    marks += _span(from_m, topology.sense_m, -0.45, f"{labels[sender]} is sensed")
+    marks += _span(to_m, reach_m, -0.75, f"{labels[receiver]} is disturbed from")
+    chart = Chart(panels=(_along_x(marks, -1.0, 0.6, legend="above"),), width=9.0, height=2.6)
     ranges = f"sense range {topology.sense_m:g} m, interference range {reach_m:.0f} m"
     listed = "; ".join(f"{labels[i]} {roles[i]}" if tell else labels[i] for i in nodes)
-    return Picture(figure, f"Link {labels[sender]}→{labels[receiver]}, {ranges}: {listed}.")
+    return Picture(chart, f"Link {labels[sender]}→{labels[receiver]}, {ranges}: {listed}.")
 
 
 def _radio(topology: Topology, but: int | None = None) -> Callable[[Any], int]:
@@ -157,13 +160,9 @@ def _two_pairs(value: Any) -> Topology:
 @checked(result=instance_of(RunResult), topology=_two_pairs, alone_kbps=arguments.number)
 def pairs_picture(result: RunResult, topology: Topology, *, alone_kbps: float) -> Picture:
     """The nodes of a `pairs` run, which nodes sense each other, and each pair's goodput against a lone sender."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.5, 3.6), layout="constrained")
-    above, below = figure.subplots(2, 1, height_ratios=(1.25, 1.0))
-    _draw_pairs(above, topology)
     goodput = {f"{flow['src']}→{flow['dst']}": flow["goodput_bps"] / 1000 for flow in result.run["flows"]}
-    draw_bars(below, goodput, unit="goodput (kbit/s)", reference=("one pair alone", alone_kbps))
+    below = bars_panel(goodput, unit="goodput (kbit/s)", reference=("one pair alone", alone_kbps))
+    chart = Chart(panels=(_pairs(topology), below), heights=(1.25, 1.0), width=9.5, height=3.6)
     senders = [flow.src for flow in topology.flows]
     apart = topology.distance_m(*senders)
     sensed = "sense each other" if apart <= topology.sense_m else "do not sense each other"
@@ -172,7 +171,7 @@ def pairs_picture(result: RunResult, topology: Topology, *, alone_kbps: float) -
         f"Senders {apart:.0f} m apart {sensed}. {_disturbers(topology)} "
         f"Goodput in kbit/s: {listed} (alone {alone_kbps:.0f}). {lost(result)}"
     )
-    return Picture(figure, text)
+    return Picture(chart, text)
 
 
 def _disturbers(topology: Topology) -> str:
@@ -189,27 +188,34 @@ def _disturbers(topology: Topology) -> str:
     return "; ".join(told) + "."
 
 
-def _draw_pairs(ax: Axes, topology: Topology) -> None:
+def _pairs(topology: Topology) -> Panel:
+    """The two pairs on a line, each with the range in which its sender is sensed."""
+    marks: list[Mark] = []
     for place, flow in enumerate(topology.flows):
-        start, end = topology.nodes[flow.src].position_m, topology.nodes[flow.dst].position_m
         y = 0.45 if place and flow.dst != topology.flows[0].dst else 0.0  # a receiver that both share is one dot
-        for (x, _), marker, name in (
-            (start, "s", topology.nodes[flow.src].name),
-            (end, "o", topology.nodes[flow.dst].name),
-        ):
-            ax.plot(x, y, marker, color=COLOURS[place], markersize=11)
-            ax.annotate(name, (x, y), xytext=(0, 10), textcoords="offset points", ha="center")
-        arrow = {"arrowstyle": "-|>", "color": COLOURS[place], "linewidth": 1.6}
-        ax.annotate("", xy=(end[0], y), xytext=(start[0], y), arrowprops=arrow)
-        _span(ax, start[0], topology.sense_m, -0.35 - 0.25 * place, f"{topology.nodes[flow.src].name} is sensed")
-    ax.set(xlabel="x (m)", ylim=(-0.85, 0.95))
-    ax.get_yaxis().set_visible(False)
-    ax.set_title("squares send, circles receive", fontsize="small", loc="right")
+        for end, marker in ((flow.src, "s"), (flow.dst, "o")):
+            node = topology.nodes[end]
+            told = (f"{node.name} at x = {node.position_m[0]:g} m",)
+            look: dict[str, Any] = {"color": COLOURS[place], "marker": marker, "line": "", "size": 11}
+            marks.append(Line(x=(node.position_m[0],), y=(y,), labels=(node.name,), told=told, **look))
+        (from_m, _), (to_m, _) = topology.nodes[flow.src].position_m, topology.nodes[flow.dst].position_m
+        marks.append(Arrow(x1=from_m, y1=y, x2=to_m, y2=y, color=COLOURS[place]))
+        marks += _span(from_m, topology.sense_m, -0.35 - 0.25 * place, f"{topology.nodes[flow.src].name} is sensed")
+    return replace(_along_x(marks, -0.85, 0.95), note="squares send, circles receive")
 
 
-def _span(ax: Axes, middle: float, reach: float, height: float, text: str) -> None:
-    """A bar of the places within reach, with its text."""
-    look = {"arrowstyle": "|-|,widthA=0.3,widthB=0.3", "color": "0.4", "linewidth": 1.0}
-    ax.annotate("", xy=(middle - reach, height), xytext=(middle + reach, height), arrowprops=look)
-    ax.plot([middle - reach, middle + reach], [height, height], alpha=0)  # so that the axes reach as far
-    ax.text(middle, height + 0.03, f"{text} within {reach:.0f} m", ha="center", va="bottom", fontsize="small")
+def _span(middle: float, reach: float, height: float, text: str) -> list[Mark]:
+    """The places within reach, with a text."""
+    look: dict[str, Any] = {"text": f"{text} within {reach:.0f} m", "size": 8.3, "rise": 2.0}
+    return [
+        Arrow(x1=middle - reach, y1=height, x2=middle + reach, y2=height, color="#666666", width=1.0, span=True),
+        Text(x=middle, y=height, **look),
+    ]
+
+
+def _along_x(marks: Sequence[Mark], low: float, high: float, legend: str = "none") -> Panel:
+    """A panel of places on a line. All spans are inside it."""
+    places = [x for mark in marks if isinstance(mark, Line) for x in mark.x]
+    places += [x for mark in marks if isinstance(mark, Arrow) for x in (mark.x1, mark.x2)]
+    x, y = linear(*around(places), "x (m)"), Scale(low=low, high=high, shown=False)
+    return Panel(x=x, y=y, marks=tuple(marks), legend=legend)

@@ -4,6 +4,8 @@ A check passes or raises CheckFailed (Todo if the work is not written yet). The 
 the case, the student's result and a hint. The hint names the mistake if it is a common one, and else the direction.
 From the third try on the text also has the expected value. A check returns within seconds whatever the work does: an
 endless loop, an exception, NaN, a value of a wrong type.
+
+The check of a design runs the simulator with the student's design and shows each goal with what was measured.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pacelab.errors import ConfigError
+from pacelab_labs.design import Design
 from pacelab_labs.errors import CheckFailed, Todo
 from pacelab_labs.exercise import (
     LIMIT_S,
@@ -28,7 +31,9 @@ from pacelab_labs.exercise import (
     complain_about_parameters,
     cut_prints,
     show,
+    show_value,
 )
+from pacelab_labs.hints import HINTS
 from pacelab_labs.lab0 import LAB0
 from pacelab_labs.lab1 import LAB1
 from pacelab_labs.lab2 import LAB2
@@ -37,43 +42,101 @@ from pacelab_labs.lab4 import LAB4
 from pacelab_labs.lab5 import LAB5
 from pacelab_labs.lab6 import LAB6
 from pacelab_labs.lab7 import LAB7
+from pacelab_labs.solutions import solution
+from pacelab_topologies.domain import plain
 
 EXERCISES: Mapping[str, Exercise] = MappingProxyType(LAB0 | LAB1 | LAB2 | LAB3 | LAB4 | LAB5 | LAB6 | LAB7)
 """Name, "labN.what" -> exercise. Expected values are by hand or from the papers, never from a formula in here."""
 
 
-HINTS = 2
+SILENT = 2
 """The number of failed tries that get a hint without the expected value."""
 UNITS = {8: "8 times", 1e3: "1000 times", 1e6: "a million times", 1e9: "a billion times"}
 
 
 class SelfCheck:
-    """The checks of one session; it counts the tries at each exercise until one passes."""
+    """The checks of one session: it counts the tries at each exercise until one passes, and the hints."""
 
     def __init__(self) -> None:
         self._failed: Counter[str] = Counter()
+        self._hints: Counter[str] = Counter()
+        self._credit = False
 
     def check(self, name: str, work: Any) -> None:
         """Check `work` (a function, a number, a class) as the exercise `name` asks.
 
         Prints one line if the work is right. Otherwise raises CheckFailed with the explanation, or Todo.
         """
-        if name not in EXERCISES:
-            raise ConfigError(f"no such check: {name!r}; must be one of {', '.join(EXERCISES)}")
-        exercise = EXERCISES[name]
-        told = self._failed[name] >= HINTS
+        exercise = self._exercise(name)
+        told = self._failed[name] >= SILENT
         with cut_prints():
-            complaint = exercise.trial(work) if exercise.trial else _try_cases(exercise, work, told=told)
+            complaint, shown = _try(exercise, work, told=told)
         if exercise.trial and not told:
             complaint = _hint_alone(complaint)
         if complaint:
             self._failed[name] += 1
-            raise CheckFailed(f"✗ {name}: {complaint}")
+            stuck = f'\n  Stuck? lab.hint("{name}") gives a hint.' if self._failed[name] > 1 else ""
+            raise CheckFailed(f"✗ {name}: {complaint}{stuck}")
         del self._failed[name]
-        print(f"✓ {name}: {exercise.praise or f'correct ({exercise.asks}).'}")
+        print(f"✓ {name}: {exercise.praise or f'correct ({exercise.asks}).'}{shown}")
+
+    def hint(self, name: str) -> None:
+        """Print the next hint on the exercise; after the last one a solution, unless the lab is for credit."""
+        self._exercise(name)
+        hints, rung = HINTS[name], self._hints[name]
+        if rung < len(hints):
+            self._hints[name] += 1
+            print(f"Hint {rung + 1} of {len(hints)}: {hints[rung]}")
+        elif self._credit:
+            print("There are no more hints. This lab is for credit, so it shows no solution. Ask your instructor.")
+        else:
+            print(f"A solution:\n\n{solution(name)}")
+
+    def for_credit(self) -> None:
+        """From now on `hint` shows no solution. The notebooks of a lab for credit call this in their first cell."""
+        self._credit = True
+
+    def _exercise(self, name: str) -> Exercise:
+        if name not in EXERCISES:
+            raise ConfigError(f"no such check: {name!r}; must be one of {', '.join(EXERCISES)}")
+        return EXERCISES[name]
 
 
-check = SelfCheck().check
+_SESSION = SelfCheck()
+check, hint, for_credit = _SESSION.check, _SESSION.hint, _SESSION.for_credit
+
+
+def _try(exercise: Exercise, work: Any, *, told: bool) -> tuple[str, str]:
+    """A complaint, and what a design that passes has shown."""
+    if exercise.design:
+        return _try_design(exercise, exercise.design, work)
+    return (exercise.trial(work) if exercise.trial else _try_cases(exercise, work, told=told)), ""
+
+
+def _try_design(exercise: Exercise, design: Design, work: Any) -> tuple[str, str]:
+    if not callable(work):
+        return f"expected a function that returns {exercise.asks}; got {show(work)}.", ""
+    shown = ""
+    for case in design.cases:
+        outcome = call_limited(work, deepcopy(dict(case)), limit_s=LIMIT_S)
+        if outcome.todo:
+            raise Todo(f"write the function; it should return {exercise.asks}.")
+        called = _call_text(work, case)
+        if outcome.failure:
+            return f"{called}\n  {outcome.failure}", ""
+        try:
+            goals = design.goals(plain(outcome.value), case)
+        except ValueError as error:
+            return f"{called}\n  got {show(outcome.value)}: {error}.", ""
+        shown = "\n  ".join((f"{called} = {show_value(outcome.value)}", *map(str, goals)))
+        if not all(goal.met for goal in goals):
+            return shown, ""
+    return "", f"\n  The last case: {shown}"
+
+
+def _call_text(work: Any, arguments: Mapping[str, Any]) -> str:
+    given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+    return f"{getattr(work, '__name__', 'your function')}({given})"
 
 
 def _hint_alone(complaint: str) -> str:
@@ -91,9 +154,11 @@ def _try_cases(exercise: Exercise, work: Any, *, told: bool) -> str:
         outcome = call_limited(work, deepcopy(dict(case.arguments)), limit_s=LIMIT_S)
         complaint = _judge(exercise, case, outcome)
         if complaint:
-            given = ", ".join(f"{name}={value!r}" for name, value in case.arguments.items())
-            called = f"{getattr(work, '__name__', 'your function')}({given})"
-            lines = [called, *([f"expected {case.expected:.6g} ({case.source})"] if told else []), complaint]
+            lines = [
+                _call_text(work, case.arguments),
+                *([f"expected {case.expected:.6g} ({case.source})"] if told else []),
+                complaint,
+            ]
             return "\n  ".join([*lines, f"It should return {exercise.asks}."])
     return ""
 

@@ -26,3 +26,13 @@ class Todo(_Short):
 
 class CheckFailed(_Short):
     """A self-check that failed; the text says what is wrong."""
+
+
+class RunAbove(_Short):
+    """A cell that uses a name of a cell above it, which has not run in this session."""
+
+    def __str__(self) -> str:
+        return (
+            f"Run the cells above first: {super().__str__()} is defined there. "
+            "Choose Run > Run All Above Selected Cell, then run this cell again."
+        )

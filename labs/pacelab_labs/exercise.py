@@ -23,6 +23,7 @@ from typing import Any, TextIO
 from pacelab.console import Interrupted
 from pacelab.user_code.time_limit import INTERRUPTS, TimeLimit, interrupt, run_limited, time_limit
 from pacelab.user_code.waiting import HAS_THREADS
+from pacelab_labs.design import Design
 from pacelab_labs.errors import Todo
 
 WAKE_S = 0.2
@@ -196,6 +197,8 @@ class Exercise:
     cases: tuple[Case, ...] = ()
     tolerance: float = 1e-4
     """Relative tolerance of the cases. Grading uses the same."""
+    design: Design | None = None
+    """Replaces the cases: the work is a function that returns a design, which the simulator judges."""
     trial: Callable[[Any], str] | None = None
     """Replaces the cases: tries the work, returns a complaint or an empty text. A line that begins with VALUE is
     shown from the third try on."""
@@ -245,11 +248,16 @@ def complain_about_number(value: Any, *, none: str = "does every path return the
 
 def show(value: Any) -> str:
     """Type and value, in a few words."""
+    kind = "generator" if isinstance(value, Yielded) else type(value).__name__
+    return f"{kind} {show_value(value)}"
+
+
+def show_value(value: Any) -> str:
+    """The value, in a few words."""
     try:
         text = repr(value)
     except ValueError:
         text = "of thousands of digits"
     except Exception as error:  # a student's class
         text = f"whose repr raises {type(error).__name__}"
-    kind = "generator" if isinstance(value, Yielded) else type(value).__name__
-    return f"{kind} {text if len(text) <= 60 else text[:57] + '...'}"
+    return text if len(text) <= 60 else text[:57] + "..."

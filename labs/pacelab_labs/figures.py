@@ -4,12 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pacelab.errors import ConfigError
-from pacelab.figures.figures import add_legend, rise
-from pacelab.figures.plots import caption, find_series, is_known, plot_goodput, plot_quantity, style_of, why_no_series
+from pacelab.figures.chart import (
+    Bar,
+    Chart,
+    Line,
+    Mark,
+    Panel,
+    Rule,
+    Scale,
+    Text,
+    around,
+    from_zero,
+    linear,
+    names_along,
+)
+from pacelab.figures.plots import (
+    caption,
+    check_point,
+    find_series,
+    goodput_panel,
+    is_known,
+    quantity_panel,
+    style_of,
+    why_no_series,
+)
 from pacelab.figures.tables import show_point
 from pacelab.grid.comparison import Comparison
 from pacelab.options import arguments
@@ -20,13 +43,12 @@ from pacelab.results.results import RunResult
 from pacelab.schemes.scheme import OTHER
 from pacelab_labs.picture import Picture
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
 KBPS = 1e-3
 MOST_WITHIN, MOST_ABOVE = 4, 8
 """How many line names fit inside a panel, and how many above it. More names are placed beside the panel."""
+ROW_IN = 0.4
+"""Height of the names above a panel, inches."""
+MARKERS = "os^vDPX*"
 LINES = ("-", "--", ":", "-.")
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#7f7f7f", "#f0e442")
 HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
@@ -69,45 +91,38 @@ def bars(
 
     Bar styles repeat after `looks` bars, so that the bars of one flow look alike.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.5, 0.9 + 0.42 * len(values)), layout="constrained")
-    draw_bars(figure.subplots(), values, unit=unit, reference=reference, looks=looks)
+    panel = bars_panel(values, unit=unit, reference=reference, looks=looks)
+    chart = Chart(panels=(panel,), width=7.5, height=0.9 + 0.42 * len(values))
     listed = "; ".join(f"{name}: {show(value)}" for name, value in values.items())
     against = f" ({reference[0]}: {show(reference[1])})" if reference else ""
-    return Picture(figure, f"{unit}: {listed}{against}")
+    return Picture(chart, f"{unit}: {listed}{against}")
 
 
-_BACKING = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
-"""Behind a number, so that the dashed line does not run through it."""
-
-
-def draw_bars(
-    ax: Axes,
+def bars_panel(
     values: Mapping[str, float],
     *,
     unit: str,
     reference: tuple[str, float] | None = None,
     looks: int = 8,
-) -> None:
-    """Draw `bars` into the given axes."""
+) -> Panel:
+    """The panel of `bars`."""
     numbers = list(values.values())
     low, top = min([*numbers, 0.0]), max([*numbers, reference[1] if reference else 0.0]) or 1.0
     step = 0.01 * (top - low)
-    for place, (name, value) in enumerate(values.items()):
-        number = place % looks % len(COLOURS)
-        look: dict[str, Any] = {"color": COLOURS[number], "hatch": HATCHES[number]}
-        ax.barh(place, value, height=0.7, edgecolor="black", linewidth=0.6, label=name, **look)
-        aside, side = (step, "left") if value >= 0 else (-step, "right")
-        ax.text(value + aside, place, show(value), ha=side, va="center", fontsize="small", bbox=_BACKING)
-    ax.set_yticks(range(len(values)), list(values))
-    ax.invert_yaxis()
-    ax.set(xlabel=unit, xlim=(low - 12 * step if low else 0, top + 12 * step))
+    marks: list[Mark] = []
     if reference:
-        ax.axvline(reference[1], color="black", linestyle="--", linewidth=1)
-        ax.set_title(f"dashed: {reference[0]}", fontsize="small", loc="right")
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+        marks.append(Rule(at=reference[1], about=f"{reference[0]}: {show(reference[1])}"))
+    for place, (name, value) in enumerate(values.items()):
+        look = place % looks % len(COLOURS)
+        marks.append(
+            Bar(at=place, low=0.0, high=value, name=name, text=show(value), color=COLOURS[look], hatch=HATCHES[look])
+        )
+    return Panel(
+        x=linear(low - 12 * step if low else 0.0, top + 12 * step, unit),
+        y=Scale(**names_along(list(values), down=True)),
+        marks=tuple(marks),
+        note=f"dashed: {reference[0]}" if reference else "",
+    )
 
 
 def show(value: float) -> str:
@@ -146,49 +161,49 @@ def series(results: RunResult | Mapping[str, RunResult], *quantities: str) -> Pi
 
     One panel for each quantity: "goodput", "cwnd", "rtt". Schemes have their own look.
     """
-    from matplotlib.figure import Figure
-
     quantities = quantities or ("goodput", "cwnd")
     named = {"": results} if isinstance(results, RunResult) else results
+    count = sum(len(result.run["flows"]) for result in named.values())
+    panels = [_series_panel(named, find_series(quantity)) for quantity in quantities]
+    for place, panel in enumerate(panels):
+        within = "inside" if count <= MOST_WITHIN or count > MOST_ABOVE else "above"
+        panels[place] = replace(panel, legend="none" if place else within)
+    panels[-1] = replace(panels[-1], x=replace(panels[-1].x, label="time (s)"))
+    above = ROW_IN if MOST_WITHIN < count <= MOST_ABOVE else 0.0
+    chart = Chart(panels=tuple(panels), width=8.5, height=0.6 + 1.9 * len(quantities) + above)
+    return Picture(chart, "\n\n".join(f"{name}\n{describe(result)}".strip() for name, result in named.items()))
+
+
+def _series_panel(named: Mapping[str, RunResult], shown: Quantity) -> Panel:
+    """One quantity of all flows of all runs."""
     lines = [(name, result, number) for name, result in named.items() for number in range(len(result.run["flows"]))]
-    figure = Figure(figsize=(8.5, 0.6 + 1.9 * len(quantities)), layout="constrained")
-    panels = figure.subplots(len(quantities), 1, squeeze=False, sharex=True)[:, 0]
-    for ax, quantity in zip(panels, quantities, strict=True):
-        shown = find_series(quantity)
-        for place, (name, result, number) in enumerate(lines):
-            values = shown.over_time(result.series["flows"][number])
-            look = _look_of(name if len(lines) == len(named) else "", place)
-            if len(lines) > len(named) > 1:  # then a flow has its colour, a run its line
-                look |= {
-                    "color": COLOURS[number % len(COLOURS)],
-                    "linestyle": LINES[list(named).index(name) % len(LINES)],
-                }
-            label = _line_name(name, result, number)
-            ax.plot(result.series["t_s"], values, markersize=4, linewidth=1.3, label=label, **look)
-        if not any(is_known(shown.over_time(result.series["flows"][number])) for _, result, number in lines):
-            ax.set(xticks=[], yticks=[])
-            said = why_no_series(lines[0][1]).partition(": allowed")[0]
-            ax.text(0.5, 0.5, f"nothing to draw: {said}", ha="center", va="center", transform=ax.transAxes)
-        ax.set_ylabel(shown.label_of_one)
-        rise(ax, *shown.limits)
-        ax.grid(alpha=0.3)
-    panels[-1].set_xlabel("time (s)")
-    if len(lines) > MOST_ABOVE:
-        add_legend(panels[0])
-    elif len(lines) > MOST_WITHIN:
-        width, height = figure.get_size_inches()
-        figure.set_size_inches(width, height + 0.4)
-        panels[0].legend(fontsize="small", ncols=4, loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)
-    elif len(lines) > 1:
-        panels[0].legend(fontsize="small", ncols=len(lines))
-    return Picture(figure, "\n\n".join(f"{name}\n{describe(result)}".strip() for name, result in named.items()))
+    marks: list[Mark] = []
+    for place, (name, result, number) in enumerate(lines):
+        look = _look_of(name if len(lines) == len(named) else "", place)
+        if len(lines) > len(named) > 1:  # then a flow has its colour, a run its line
+            line = LINES[list(named).index(name) % len(LINES)]
+            look |= {"color": COLOURS[number % len(COLOURS)], "line": line}
+        values = tuple(shown.over_time(result.series["flows"][number]))
+        label = _line_name(name, result, number) if len(lines) > 1 else ""
+        marks.append(Line(x=tuple(result.series["t_s"]), y=values, name=label, size=4, width=1.3, **look))
+    drawn = [mark for mark in marks if isinstance(mark, Line)]
+    times = linear(*around(time for mark in drawn for time in mark.x), grid=True)
+    limits = from_zero((value for mark in drawn for value in mark.y), *shown.limits)
+    height = linear(*limits, shown.label_of_one, grid=True)
+    if not any(is_known(mark.y) for mark in drawn):
+        said = why_no_series(lines[0][1]).partition(": allowed")[0]
+        times, height = replace(times, ticks=()), replace(height, ticks=())
+        middle: dict[str, Any] = {"x": (times.low + times.high) / 2, "y": (height.low + height.high) / 2}
+        marks.append(Text(**middle, text=f"nothing to draw: {said}"))
+    return Panel(x=times, y=height, marks=tuple(marks))
 
 
 def _look_of(name: str, place: int) -> dict[str, Any]:
     """A scheme's own look, the same in each figure; another line's look is that of its place."""
     own = style_of(name)
-    other = {"color": COLOURS[place % 8], "marker": "os^vDPX*"[place % 8], "linestyle": "-"}
-    return other if own == OTHER else own._asdict()
+    if own != OTHER:
+        return {"color": own.color, "marker": own.marker, "line": own.linestyle}
+    return {"color": COLOURS[place % 8], "marker": MARKERS[place % 8], "line": "-"}
 
 
 def _line_name(name: str, result: RunResult, number: int) -> str:
@@ -243,20 +258,22 @@ def comparison(result: Comparison, *points: Mapping[str, Any], y: str | None = N
 
     Of goodput, or of the quantity `y`.
     """
-    from matplotlib.figure import Figure
-
     chosen = [coerce("comparison: point", arguments.values_by_name, point) for point in points] or [{}]
-    figure = Figure(figsize=(0.8 + 5.2 * len(chosen), 4.0), layout="constrained")
-    panels = figure.subplots(1, len(chosen), squeeze=False, sharey=True)[0]
-    shown, plot, key, quantity = result, plot_goodput, "goodput_bps", find_quantity(y or "goodput")
+    shown, draw, key, quantity = result, goodput_panel, "goodput_bps", find_quantity(y or "goodput")
     if y is not None:
-        shown, plot, key = result.with_quantity(y), plot_quantity, "y"
-    for ax, point in zip(panels, chosen, strict=True):
-        plot(shown, ax, point=point)
-    figure.supxlabel(caption(shown), fontsize="small")
+        shown, draw, key = result.with_quantity(y), quantity_panel, "y"
+    for point in chosen:
+        check_point(result, point)
+    chart = Chart(
+        panels=tuple(draw(shown, point) for point in chosen),
+        columns=len(chosen),
+        width=0.8 + 5.2 * len(chosen),
+        height=4.0,
+        caption=caption(shown),
+    )
     lines = [f"{show_point(row['point'])} {row['scheme']}: {_told(row[key], quantity)}" for row in shown.rows]
     unit = f" in {quantity.unit}" if quantity.unit else ""
-    return Picture(figure, f"{quantity.title[0].upper()}{quantity.title[1:]}{unit}. {'; '.join(lines)}")
+    return Picture(chart, f"{quantity.title[0].upper()}{quantity.title[1:]}{unit}. {'; '.join(lines)}")
 
 
 def _told(found: Mapping[str, Any] | None, quantity: Quantity) -> str:
@@ -291,26 +308,19 @@ def curves(
     x: Sequence[float], lines: Mapping[str, Sequence[float]], *, xlabel: str, ylabel: str, marks: Sequence[float] = ()
 ) -> Picture:
     """Lines over common x values, each with its marker; `marks` are dotted verticals. Schemes have their own look."""
-    from matplotlib.figure import Figure
-
     lines = {name: coerce(f"curves: line {name!r}", _line, values) for name, values in lines.items()}
     for name, values in lines.items():
         if len(values) != len(x):
             raise ConfigError(
                 f"curves: line {name!r} must have one value for each of the {len(x)} x values, not {len(values)}"
             )
-    figure = Figure(figsize=(7.5, 4.0), layout="constrained")
-    ax = figure.subplots()
+    drawn: list[Mark] = [Rule(at=mark, line=":") for mark in marks]
     for place, (name, values) in enumerate(lines.items()):
-        ax.plot(x, values, label=name, markersize=5, linewidth=1.4, **_look_of(name, place))
-    for mark in marks:
-        ax.axvline(mark, color="black", linestyle=":", linewidth=1)
-    ax.set(xlabel=xlabel, ylabel=ylabel)
-    if not any(value < 0 for values in lines.values() for value in values):
-        rise(ax)
-    _scale_x(ax, x)
-    ax.grid(alpha=0.3)
-    ax.legend(fontsize="small")
+        drawn.append(Line(x=tuple(x), y=tuple(values), name=name, **_look_of(name, place)))
+    numbers = [value for values in lines.values() for value in values]
+    below = any(value < 0 for value in numbers)
+    y_scale = linear(*(around(numbers) if below else from_zero(numbers)), ylabel, grid=True)
+    panel = Panel(x=_x_scale(x, xlabel), y=y_scale, marks=tuple(drawn))
     top = max((abs(value) for values in lines.values() for value in values if not math.isnan(value)), default=0.0)
     listed = "; ".join(
         f"{name}: "
@@ -320,7 +330,8 @@ def curves(
         )
         for name, values in lines.items()
     )
-    return Picture(figure, f"{ylabel} against {xlabel}. {listed}", folded=True)
+    chart = Chart(panels=(panel,), width=7.5, height=4.0)
+    return Picture(chart, f"{ylabel} against {xlabel}. {listed}", folded=True)
 
 
 NOTHING = 1e-3
@@ -331,78 +342,80 @@ MOST_LETTERS = 72
 """Beneath an x axis, with a space after each value."""
 
 
-def _scale_x(ax: Axes, x: Sequence[float]) -> None:
+def _x_scale(x: Sequence[float], label: str) -> Scale:
     """A tick at each point where there is room, else whole numbers; windows of 1 to 32 packets logarithmic."""
-    from matplotlib.ticker import MaxNLocator, NullLocator
-
-    names = [f"{value:g}" for value in x]
-    letters = 1 + max(map(len, names))
+    ticks = tuple((float(value), f"{value:g}") for value in x)
+    letters = 1 + max(len(text) for _, text in ticks)
+    whole = all(float(value).is_integer() for value in x)
+    scale = replace(linear(*around(x), label, whole=whole), grid=True)
     if min(x) > 0 and max(x) >= WIDE * min(x) and x[-1] - x[-2] > x[1] - x[0]:
-        ax.set_xscale("log", base=2)
-        ax.set_xticks(x, names)
-        ax.xaxis.set_minor_locator(NullLocator())
-    elif all(after - before >= (max(x) - min(x)) * letters / MOST_LETTERS for before, after in pairwise(x)):
-        ax.set_xticks(x, names)
-    elif all(float(value).is_integer() for value in x):
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        room = (max(x) / min(x)) ** 0.05
+        return replace(scale, log=True, low=min(x) / room, high=max(x) * room, ticks=ticks)
+    if all(after - before >= (max(x) - min(x)) * letters / MOST_LETTERS for before, after in pairwise(x)):
+        return replace(scale, ticks=ticks)
+    return scale
 
 
 # Calls beside TCP: quality against goodput, and both over time.
 
 GOOD_MOS = 3.6
-MARKERS = "os^vDPX*"
+LEAST_MOS, MOST_MOS = 1.0, 4.5
 
 
 @checked(results=runs_by_name)
 def call_picture(results: Mapping[str, RunResult]) -> Picture:
     """MOS of each call and TCP's goodput, for several runs: label -> run."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.5, 1.3 + 0.5 * len(results)), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    marks: list[Mark] = [Rule(at=GOOD_MOS, about=f"MOS {GOOD_MOS}: good")]
     texts = []
     for place, (label, result) in enumerate(results.items()):
         found = _mos(result)
-        look: dict[str, Any] = {"color": COLOURS[place % 8], "hatch": HATCHES[place % 8]}
-        left.barh(place, max(0.0, min(found, default=1.0) - 1), left=1, height=0.6, edgecolor="black", **look)
-        left.plot(found, [place] * len(found), "k|", markersize=11)
+        look: dict[str, Any] = {"color": COLOURS[place % 8], "hatch": HATCHES[place % 8], "height": 0.6}
+        marks.append(
+            Bar(at=place, low=LEAST_MOS, high=max(LEAST_MOS, min(found, default=LEAST_MOS)), name=label, **look)
+        )
+        told = tuple(f"a call with MOS {mos:.2f}" for mos in found)
+        line: dict[str, Any] = {"marker": "|", "line": "", "size": 11, "told": told}
+        marks.append(Line(x=tuple(found), y=(float(place),) * len(found), **line))
         texts.append(f"{label}: {_quality(found)}, TCP {_tcp_kbps(result):.0f} kbit/s")
-    left.axvline(GOOD_MOS, color="black", linestyle="--", linewidth=1)
-    left.set_yticks(range(len(results)), list(results))
-    left.invert_yaxis()
-    left.set(xlabel="MOS: bar worst call, ticks each call", xlim=(1, 4.5))
-    left.set_title("dashed: 3.6, good", fontsize="small", loc="right")
-    draw_bars(right, {label: _tcp_kbps(result) for label, result in results.items()}, unit="TCP goodput (kbit/s)")
-    right.set_yticks([])
-    return Picture(figure, "\n".join(texts))
+    calls = Panel(
+        x=linear(LEAST_MOS, MOST_MOS, "MOS: bar worst call, ticks each call"),
+        y=Scale(**names_along(list(results), down=True)),
+        marks=tuple(marks),
+        note="dashed: 3.6, good",
+    )
+    tcp = bars_panel({label: _tcp_kbps(result) for label, result in results.items()}, unit="TCP goodput (kbit/s)")
+    tcp = replace(tcp, y=replace(tcp.y, ticks=()))
+    chart = Chart(panels=(calls, tcp), columns=2, width=9.5, height=1.3 + 0.5 * len(results))
+    return Picture(chart, "\n".join(texts))
 
 
 @checked(result=instance_of(RunResult))
 def call_series(result: RunResult) -> Picture:
     """Over time: the mean MOS of the calls, and TCP's goodput in all."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.5, 4.2), layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True)
-    times = result.series["t_s"]
+    times = tuple(result.series["t_s"])
     kinds = {flow["id"]: flow["kind"] for flow in result.run["flows"]}
     calls = [flow for flow in result.series["flows"] if kinds[flow["id"]] == "voice"]
     tcp = [flow for flow in result.series["flows"] if kinds[flow["id"]] != "voice"]
-    for number, flow in enumerate(calls):
-        values = [float("nan") if mos is None else mos for mos in flow["mos"]]
-        above.plot(times, values, color="0.6", linewidth=0.7, label="each direction of a call" if not number else None)
-    means = [_mean([flow["mos"][i] for flow in calls if flow["mos"][i] is not None]) for i in range(len(times))]
-    above.plot(times, means, color=COLOURS[0], marker="o", markersize=3, label="mean")
-    above.axhline(GOOD_MOS, color="black", linestyle="--", linewidth=1)
-    above.set(ylabel="MOS (dashed: 3.6)", ylim=(1, 4.5))
-    above.legend(fontsize="small", loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False)
-    total = [sum(flow["goodput_bps"][i] or 0 for flow in tcp) * KBPS for i in range(len(times))]
-    below.plot(times, total, color=COLOURS[1], marker="s", markersize=3)
-    below.set(xlabel="time (s)", ylabel="TCP goodput, all (kbit/s)")
-    rise(below)
-    for ax in (above, below):
-        ax.grid(alpha=0.3)
-    return Picture(figure, f"{_quality(_mos(result), 'good (3.6)')}; TCP {_tcp_kbps(result):.0f} kbit/s in all")
+    marks: list[Mark] = [Rule(at=GOOD_MOS, vertical=False, about=f"MOS {GOOD_MOS}: good")]
+    for flow in calls:
+        values = tuple(math.nan if mos is None else mos for mos in flow["mos"])
+        marks.append(Line(x=times, y=values, color="#999999", width=0.7, name="each direction of a call"))
+    means = tuple(_mean([flow["mos"][i] for flow in calls if flow["mos"][i] is not None]) for i in range(len(times)))
+    marks.append(Line(x=times, y=means, color=COLOURS[0], marker="o", size=3, name="mean"))
+    total = tuple(sum(flow["goodput_bps"][i] or 0 for flow in tcp) * KBPS for i in range(len(times)))
+    above = Panel(
+        x=linear(*around(times), grid=True),
+        y=linear(LEAST_MOS, MOST_MOS, "MOS (dashed: 3.6)", grid=True),
+        marks=tuple(marks),
+        legend="above",
+    )
+    below = Panel(
+        x=linear(*around(times), "time (s)", grid=True),
+        y=linear(*from_zero(total), "TCP goodput, all (kbit/s)", grid=True),
+        marks=(Line(x=times, y=total, color=COLOURS[1], marker="s", size=3),),
+    )
+    chart = Chart(panels=(above, below), width=8.5, height=4.2)
+    return Picture(chart, f"{_quality(_mos(result), 'good (3.6)')}; TCP {_tcp_kbps(result):.0f} kbit/s in all")
 
 
 def _quality(found: list[float], good: str = "good") -> str:

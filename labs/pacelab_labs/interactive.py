@@ -23,6 +23,7 @@ from typing import Any
 from pacelab.console import Interrupted
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.figures.figures import show_widget
+from pacelab.figures.page import module, script
 from pacelab.options import arguments
 from pacelab.options.arguments import a_text, checked, coerce, function, instance_of, number
 from pacelab_labs.picture import Picture
@@ -54,6 +55,17 @@ def _slider_class() -> Any:
         "index": traitlets.Int().tag(sync=True),
     }
     return type("Slider", (anywidget.AnyWidget,), members)
+
+
+def live_html(html: str) -> Any:
+    """A widget that shows the HTML in its trait `html`, and draws the figures in the HTML."""
+    return _html_class()(html=html)
+
+
+@cache
+def _html_class() -> Any:
+    anywidget, traitlets = importlib.import_module("anywidget"), importlib.import_module("traitlets")
+    return type("LiveHtml", (anywidget.AnyWidget,), {"_esm": module(), "html": traitlets.Unicode().tag(sync=True)})
 
 
 def show(markup: str) -> None:
@@ -190,7 +202,7 @@ class Exploration:
         started, begun_s = time.perf_counter(), time.process_time()
         try:
             picture = coerce("the result of the drawing function", _A_PICTURE, self._draw(**self.values))
-            self.text, self._markup = picture.text, picture._repr_html_()
+            self.text, self._markup = picture.text, picture.markup()
         except KeyboardInterrupt:
             raise Interrupted("the figure") from None
         except PaceLabError as error:
@@ -198,7 +210,7 @@ class Exploration:
         except Exception as error:
             self._failed(f"the drawing function raised {type(error).__name__}: {error}")
         if self._html is not None:
-            self._html.value = self._markup
+            self._html.html = self._markup
             self._keep(self._still())
         self.seconds.append(time.perf_counter() - started)
         self.processor_s.append(time.process_time() - begun_s)
@@ -214,7 +226,7 @@ class Exploration:
         places = "; ".join(
             f"{control.label}: {control.told(self.values[name])}" for name, control in self._controls.items()
         )
-        return f"{STALE}<p>{escape(places)}</p>{self._markup}"
+        return f"{STALE}<p>{escape(places)}</p>{self._markup}{script()}"
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value}" for name, value in self.values.items())
@@ -223,9 +235,9 @@ class Exploration:
     def _ipython_display_(self) -> None:
         ipywidgets = widgets()
         if ipywidgets is None:
-            show(self._markup + NO_CONTROLS)
+            show(self._markup + NO_CONTROLS + script())
             return
-        self._html = ipywidgets.HTML(self._markup, layout={"max_width": "100%"})
+        self._html = live_html(self._markup)
         boxes = [
             control.widget(partial(self._changed, name), self.values[name]) for name, control in self._controls.items()
         ]
@@ -307,14 +319,13 @@ class Prediction:
         """
         self._measurement = function
         self.text = ""
-        ipywidgets = widgets()
-        if ipywidgets is not None:
-            html = ipywidgets.HTML(_paragraph(NOT_CHOSEN), layout={"max_width": "100%"})
-            keep = show_widget(html, html.value)
+        if widgets() is not None:
+            html = live_html(_paragraph(NOT_CHOSEN))
+            keep = show_widget(html, html.html)
 
             def change(markup: str) -> None:
-                html.value = markup
-                keep(markup)
+                html.html = markup
+                keep(markup + script())
 
             self._show_result = change
         elif self.chosen is None:
@@ -380,6 +391,8 @@ def _paragraph(text: str) -> str:
 
 def _markup(shown: Any) -> str:
     """What a measurement shows, as HTML: a picture, a table or a text."""
+    if isinstance(shown, Picture):
+        return shown.markup()
     return str(shown._repr_html_()) if hasattr(shown, "_repr_html_") else f"<p>{escape(str(shown))}</p>"
 
 

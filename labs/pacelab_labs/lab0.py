@@ -1,29 +1,63 @@
-"""The exercises of lab 0: reading a result, and what an interval says."""
+"""The exercises of lab 0: the window of a flow over a long wire, and what an interval says."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+from random import Random
+
+from pacelab import Experiment, run
+from pacelab_labs import design
+from pacelab_labs.design import Design, Goal, at_least, at_most
 from pacelab_labs.exercise import Case, Exercise
 
+MORE = 1.15
+"""The flow may carry this multiple of the requested goodput. One packet of window is a tenth of it or less."""
+
+
+def _judge_window(window: int, kbps: float, payload_bytes: int, wired_hops: int) -> Sequence[Goal]:
+    """One wireless hop and `wired_hops` links of 40 ms. The first seconds, in which the window opens, do not count."""
+    tried = Experiment(
+        topology_options={"hops": 1, "wired_hops": wired_hops},
+        payload_bytes=payload_bytes,
+        window_pkts=window,
+        warmup_s=2,
+        duration_s=12,
+    )
+    carried = run(tried).goodput_bps / 1000
+    return (
+        at_least("the flow carries the requested goodput", carried, kbps, "kbit/s"),
+        at_most("and at most 15 % more", carried, MORE * kbps, "kbit/s"),
+    )
+
+
+def _draw_window(draw: Random, wired_hops: Sequence[int]) -> dict[str, float]:
+    """A goodput between those of two windows, so that the answer does not depend on the last digit."""
+    payload_bytes, links = draw.randrange(500, 1461), draw.choice(wired_hops)
+    round_trip_s = 0.08 * links + 0.0075
+    kbps = (draw.randrange(11, 21) - 0.6) * payload_bytes * 8 / round_trip_s / 1000
+    return {"kbps": round(kbps, 1), "payload_bytes": payload_bytes, "wired_hops": links}
+
+
+WINDOW = Design(
+    read=design.whole_between(1, 1000, "the window"),
+    judge=_judge_window,
+    cases=(
+        {"kbps": 500.0, "payload_bytes": 1460, "wired_hops": 3},
+        {"kbps": 250.0, "payload_bytes": 1000, "wired_hops": 4},
+        {"kbps": 900.0, "payload_bytes": 1460, "wired_hops": 2},
+    ),
+    draws={
+        "three links": (partial(_draw_window, wired_hops=(3,)),),
+        "other wires": (partial(_draw_window, wired_hops=(2,)), partial(_draw_window, wired_hops=(4, 5))),
+    },
+)
+
 LAB0 = {
-    "lab0.goodput": Exercise(
-        asks="the goodput in bit/s",
-        cases=(
-            Case(
-                arguments={"delivered_pkts": 100, "payload_bytes": 1460, "seconds": 10.0},
-                expected=116_800.0,
-                source="100 packets of 11,680 bits in 10 s",
-                mistakes={
-                    14_600.0: "that is the goodput in bytes per second; a byte has 8 bits.",
-                    120_000.0: "that includes the 40 bytes of headers; goodput counts only the payload.",
-                    1_168_000.0: "that is the number of bits; divide it by the number of seconds.",
-                },
-            ),
-            Case(
-                arguments={"delivered_pkts": 0, "payload_bytes": 1460, "seconds": 5.0},
-                expected=0.0,
-                source="nothing delivered",
-            ),
-        ),
+    "lab0.window": Exercise(
+        asks="a window in packets",
+        design=WINDOW,
+        praise="this window is just large enough.",
     ),
     "lab0.half_width": Exercise(
         asks="the half width of the 95 % interval, in the unit of the samples",

@@ -1,9 +1,18 @@
-"""The exercises of lab 1: capture, interference range, hidden and exposed nodes, a medium with one queue."""
+"""The exercises of lab 1: who is hidden and who is exposed, where to put stations, a medium with one queue.
+
+Three of them are design problems. Two pairs send all the time at 2 Mbit/s; a goodput is compared with that of a pair
+alone.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+from random import Random
 from typing import Any
 
+from pacelab import Experiment, run
+from pacelab_labs.design import Design, Goal, at_least, at_most, between
 from pacelab_labs.errors import Todo
 from pacelab_labs.exercise import LIMIT_S, Case, Exercise, call_limited, show
 
@@ -76,56 +85,142 @@ def _names(found: set[str]) -> str:
     return "{" + ", ".join(sorted(map(str, found))) + "}"
 
 
-LAB1 = {
-    "lab1.roles": Exercise(asks="the hidden and the exposed nodes of a link, two sets of names", trial=_try_roles),
-    "lab1.capture": Exercise(
-        asks="how much stronger the near sender is, in dB",
-        cases=(
-            Case(
-                arguments={"near_m": 100.0, "far_m": 200.0},
-                expected=12.041,
-                source="twice the distance is a 16th of the power, and 10 log10(16) = 12.04 dB",
-                mistakes={
-                    6.0206: "that formula lets power fall with the square of the distance; beyond the crossover of "
-                    "86 m, power falls with the fourth power of the distance (two-ray ground).",
-                    -12.041: "the sign is wrong: the nearer sender is stronger, so the result is above 0 dB.",
-                    16.0: "that is the ratio of the powers; take 10 log10 of the ratio to get dB.",
-                    27.726: "use log10 for dB, not ln.",
-                    24.082: "use 10 log10 for powers; 20 log10 is for amplitudes.",
-                },
-            ),
-            Case(
-                arguments={"near_m": 150.0, "far_m": 150.0},
-                expected=0.0,
-                source="equally far, equally strong",
-            ),
-            Case(
-                arguments={"near_m": 200.0, "far_m": 100.0},
-                expected=-12.041,
-                source="the distances of the first case, exchanged: the sender is weaker, so the result is below 0 dB",
-            ),
-        ),
+ALONE_KBPS = {False: 1682.0, True: 1531.0}
+"""Goodput of a pair alone, without and with RTS/CTS."""
+FULL, STARVED = 0.95, 0.2
+"""Shares of it."""
+NEARER_M = 50.0
+"""Two pairs that are this much closer together must lose."""
+STEP_M = 10.0
+"""A receiver that is moved this much less must lose."""
+
+
+def _goodputs_kbps(rts: bool, **places: Any) -> list[float]:
+    tried = Experiment(topology="pairs", topology_options=places, rts=rts, rate_bps=2_000_000, duration_s=3)
+    return [flow["goodput_bps"] / 1000 for flow in run(tried).run["flows"]]
+
+
+def _judge_starving(apart_m: float, link_m: float, sense_m: float) -> Sequence[Goal]:
+    """E sends to F and H to I, in line; `apart_m` is the distance from E to H."""
+    places = {"layout": "in-line", "apart": apart_m, "link": link_m, "sense": sense_m}
+    off, on = (_goodputs_kbps(rts, **places)[0] for rts in (False, True))
+    return (
+        at_least("RTS/CTS off: E→F keeps 95 % of a pair alone", off, FULL * ALONE_KBPS[False], "kbit/s"),
+        at_most("RTS/CTS on: E→F has at most 20 %", on, STARVED * ALONE_KBPS[True], "kbit/s"),
+    )
+
+
+def _draw_starving(draw: Random, link: tuple[int, int], sense: tuple[int, int]) -> dict[str, float]:
+    return {"link_m": float(draw.randrange(*link)), "sense_m": float(draw.randrange(*sense))}
+
+
+STARVE = Design(
+    read=between(1, 5000, "the distance"),
+    judge=_judge_starving,
+    cases=(
+        {"link_m": 200.0, "sense_m": 550.0},
+        {"link_m": 240.0, "sense_m": 550.0},
+        {"link_m": 150.0, "sense_m": 700.0},
     ),
-    "lab1.range": Exercise(
-        asks="the interference range of a link, in m",
-        cases=(
-            Case(
-                arguments={"link_m": 200.0, "capture_db": 40.0 * 0.30103, "sense_m": 1000.0},
-                expected=400.0,
-                source="12.04 dB are a factor of 16 in power; with the fourth power, that is twice the distance",
-                mistakes={
-                    800.0: "10^(dB/20) lets power fall with the square of the distance; use the fourth power.",
-                    100.0: "that is nearer than the sender; an interferer that is 12 dB weaker is farther away.",
-                    1000.0: "that is the sense range; a sender there is much weaker than the link's own frame.",
-                },
-            ),
-            Case(
-                arguments={"link_m": 250.0, "capture_db": 40.0 * 0.69897, "sense_m": 550.0},
-                expected=550.0,
-                source="power alone gives 1250 m, but the receiver senses no frame from beyond 550 m",
-                mistakes={1250.0: "a sender beyond the sense range does no harm: take the smaller of the two ranges."},
-            ),
+    draws={
+        "short links": (
+            partial(_draw_starving, link=(120, 150), sense=(430, 480)),
+            partial(_draw_starving, link=(120, 160), sense=(700, 850)),
         ),
+        "long links": (
+            partial(_draw_starving, link=(232, 246), sense=(480, 560)),
+            partial(_draw_starving, link=(180, 200), sense=(400, 440)),
+        ),
+    },
+)
+
+
+def _judge_reuse(apart_m: float, layout: str, link_m: float, sense_m: float) -> Sequence[Goal]:
+    places = {"layout": layout, "link": link_m, "sense": sense_m}
+    here = min(_goodputs_kbps(False, apart=apart_m, **places))
+    nearer = min(_goodputs_kbps(False, apart=max(1.0, apart_m - NEARER_M), **places))
+    full = FULL * ALONE_KBPS[False]
+    return (
+        at_least("each pair has 95 % of a pair alone", here, full, "kbit/s"),
+        at_most(f"{NEARER_M:.0f} m closer together, one of the pairs has less", nearer, full, "kbit/s"),
+    )
+
+
+def _draw_reuse(
+    draw: Random, layout: str, sense: tuple[int, int], link: tuple[int, int] = (120, 246)
+) -> dict[str, Any]:
+    return {"layout": layout} | _draw_starving(draw, link, sense)
+
+
+REUSE = Design(
+    read=between(1, 5000, "the distance"),
+    judge=_judge_reuse,
+    cases=(
+        {"layout": "back-to-back", "link_m": 200.0, "sense_m": 550.0},
+        {"layout": "in-line", "link_m": 150.0, "sense_m": 550.0},
+        {"layout": "in-line", "link_m": 240.0, "sense_m": 550.0},
+    ),
+    draws={
+        "the senders decide": (
+            partial(_draw_reuse, layout="back-to-back", sense=(400, 460)),
+            partial(_draw_reuse, layout="back-to-back", sense=(640, 800)),
+            partial(_draw_reuse, layout="in-line", sense=(640, 800), link=(120, 200)),
+        ),
+        "a receiver decides": (
+            partial(_draw_reuse, layout="in-line", sense=(460, 580), link=(232, 246)),
+            partial(_draw_reuse, layout="in-line", sense=(400, 430), link=(190, 210)),
+        ),
+    },
+)
+
+
+def _judge_shift(shift_m: float, apart_m: float) -> Sequence[Goal]:
+    """Two hidden senders, n0 and n2, and the receiver n1 between them."""
+    places = {"layout": "shared", "apart": apart_m, "sense": 250.0}
+    here = _goodputs_kbps(False, shift=shift_m, **places)[0]
+    less = _goodputs_kbps(False, shift=max(0.0, shift_m - STEP_M), **places)[0]
+    return (
+        at_least("n0 has 90 % of a sender alone", here, 0.9 * ALONE_KBPS[False], "kbit/s"),
+        at_most(f"with {STEP_M:.0f} m less, n0 has less than half", less, 0.5 * ALONE_KBPS[False], "kbit/s"),
+    )
+
+
+def _draw_shift(draw: Random, apart: tuple[int, int]) -> dict[str, float]:
+    return {"apart_m": float(draw.randrange(*apart))}
+
+
+SHIFT = Design(
+    read=between(0, 120, "the shift"),
+    judge=_judge_shift,
+    cases=({"apart_m": 270.0}, {"apart_m": 350.0}),
+    draws={
+        "hidden senders": (
+            partial(_draw_shift, apart=(260, 270)),
+            partial(_draw_shift, apart=(345, 360)),
+            partial(_draw_shift, apart=(280, 330)),
+        )
+    },
+)
+
+LAB1 = {
+    "lab1.roles": Exercise(
+        asks="the hidden and the exposed nodes of a link, two sets of names",
+        trial=_try_roles,
+    ),
+    "lab1.starve": Exercise(
+        asks="the distance of the senders, in m",
+        design=STARVE,
+        praise="RTS/CTS starves this link, and only RTS/CTS.",
+    ),
+    "lab1.reuse": Exercise(
+        asks="the distance of the senders, in m",
+        design=REUSE,
+        praise="two full rates, as close together as possible.",
+    ),
+    "lab1.shift": Exercise(
+        asks="how much nearer to n0 the receiver is, in m",
+        design=SHIFT,
+        praise="capture saves n0's frames.",
     ),
     "lab1.one_queue": Exercise(
         asks="the time at which the last frame ends, in ms",

@@ -1,8 +1,85 @@
-"""The exercises of lab 2: how many hops can be busy, which window is the best, how often a packet is given up."""
+"""The exercises of lab 2: how many hops can be busy, which window is the best, and a schedule that no window beats."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from random import Random
+from statistics import fmean
+
+from pacelab import Experiment, Pacer, RunResult, Sample, run, run_pacer
+from pacelab_labs.design import Design, Goal, at_least, at_most, between
 from pacelab_labs.exercise import Case, Exercise
+
+NO_WORSE = 0.97
+"""Share of the best window's goodput. Two seeds of 40 s differ by a few per cent."""
+FEWER = 0.75
+"""Share of the packets that TCP with a window of 32 loses."""
+WINDOWS = (2, 3, 4, 5, 6, 32)
+SEEDS = (1, 2)
+
+
+def _chain(hops: int, rate_mbps: float, payload_bytes: int) -> Experiment:
+    return Experiment(
+        topology_options={"hops": hops, "wired": False},
+        rate_bps=int(rate_mbps * 1e6),
+        payload_bytes=payload_bytes,
+        min_rto_s=1.0,
+        window_pkts=32,
+        duration_s=40,
+    )
+
+
+def _mean_kbps(results: Sequence[RunResult]) -> float:
+    return fmean(result.goodput_bps for result in results) / 1000
+
+
+def _dropped(results: Sequence[RunResult]) -> int:
+    return sum(result.run["totals"]["dropped_pkts"] for result in results)
+
+
+@lru_cache(maxsize=32)
+def _windows(hops: int, rate_mbps: float, payload_bytes: int) -> tuple[float, int]:
+    """The goodput of the best window in kbit/s, and the packets lost at the largest one."""
+    chain = _chain(hops, rate_mbps, payload_bytes)
+    runs = {window: [run(chain.vary(window_pkts=window, seed=seed)) for seed in SEEDS] for window in WINDOWS}
+    return max(map(_mean_kbps, runs.values())), _dropped(runs[WINDOWS[-1]])
+
+
+def _judge_schedule(interval_ms: float, hops: int, rate_mbps: float, payload_bytes: int) -> Sequence[Goal]:
+    """The first node sends a packet each `interval_ms`, by TCP with a window of 32."""
+
+    class Constant(Pacer):
+        interval_s = interval_ms / 1000
+
+        def measured(self, sample: Sample) -> None:
+            """Keep the interval."""
+
+    chain = _chain(hops, rate_mbps, payload_bytes)
+    paced = [run_pacer(chain.vary(seed=seed), Constant, watched=False) for seed in SEEDS]
+    best_kbps, lost = _windows(hops, rate_mbps, payload_bytes)
+    return (
+        at_least("no window carries 3 % more", _mean_kbps(paced), NO_WORSE * best_kbps, "kbit/s"),
+        at_most("it loses at most three quarters of what window 32 loses", _dropped(paced), FEWER * lost, "packets"),
+    )
+
+
+def _draw_schedule(draw: Random, rate_mbps: float, payload: tuple[int, int]) -> dict[str, float]:
+    return {"hops": draw.choice((6, 7)), "rate_mbps": rate_mbps, "payload_bytes": draw.randrange(*payload)}
+
+
+SCHEDULE = Design(
+    read=between(1, 1000, "the interval"),
+    judge=_judge_schedule,
+    cases=(
+        {"hops": 7, "rate_mbps": 2.0, "payload_bytes": 1460},
+        {"hops": 6, "rate_mbps": 1.0, "payload_bytes": 1460},
+    ),
+    draws={
+        "2 and 1 Mbit/s": tuple(partial(_draw_schedule, rate_mbps=rate, payload=(1200, 1461)) for rate in (2.0, 1.0)),
+        "smaller packets": tuple(partial(_draw_schedule, rate_mbps=rate, payload=(850, 1100)) for rate in (2.0, 1.0)),
+    },
+)
 
 LAB2 = {
     "lab2.busy_at_once": Exercise(
@@ -63,21 +140,9 @@ LAB2 = {
             Case(arguments={"goodput_kbps": {1: 100.0}}, expected=1, source="there is only one window"),
         ),
     ),
-    "lab2.given_up": Exercise(
-        asks="the probability that a packet is given up",
-        cases=(
-            Case(
-                arguments={"failure": 0.5, "attempts": 7},
-                expected=0.0078125,
-                source="seven failures in a row, one half each: 1/128",
-                mistakes={
-                    0.00390625: "that is the probability of eight failures; the first attempt is one of the seven.",
-                    3.5: "multiply the probabilities of independent events; do not add them.",
-                    0.9921875: "that is the probability that the packet gets through.",
-                },
-            ),
-            Case(arguments={"failure": 0.0, "attempts": 7}, expected=0.0, source="nothing ever fails"),
-            Case(arguments={"failure": 0.9, "attempts": 1}, expected=0.9, source="a single attempt"),
-        ),
+    "lab2.schedule": Exercise(
+        asks="the time between two packets, in ms",
+        design=SCHEDULE,
+        praise="no window beats this schedule.",
     ),
 }

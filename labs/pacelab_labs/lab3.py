@@ -1,4 +1,4 @@
-"""The exercises of lab 3: Link RED's average and probability, then both at work."""
+"""The exercise of lab 3: Link RED."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from pacelab.user_code.bases import LinkLayer
 from pacelab_labs.errors import Todo
-from pacelab_labs.exercise import LIMIT_S, Case, Exercise, call_limited, complain_about_number, show
+from pacelab_labs.exercise import LIMIT_S, Exercise, call_limited, complain_about_number, show
 from pacelab_topologies.domain import plain
 
 _AVERAGES = (
@@ -105,31 +105,9 @@ def _hint_on_passing(got: Any) -> str:
 
 
 LAB3 = {
-    "lab3.probability": Exercise(
-        asks="the probability to drop a packet",
-        cases=(
-            Case(
-                arguments={"average": 0.3, "min_th": 0.4, "max_th": 2.0, "max_p": 0.1},
-                expected=0.0,
-                source="below min_th nothing is dropped",
-                mistakes={-0.0625: "that is a probability below 0; the line starts at min_th."},
-            ),
-            Case(
-                arguments={"average": 0.48, "min_th": 0.4, "max_th": 2.0, "max_p": 0.1},
-                expected=0.05,
-                source="0.08 above min_th on a range of 1.6",
-                mistakes={
-                    0.005: "max_P is a cap and not a factor (Algorithm 1, line 5). RED in the Internet uses a factor.",
-                    0.3: "average/(max_th - min_th): the line starts at min_th.",
-                },
-            ),
-            Case(
-                arguments={"average": 1.2, "min_th": 0.4, "max_th": 2.0, "max_p": 0.1},
-                expected=0.1,
-                source="the line says 0.5, max_P caps it",
-                mistakes={0.5: "the cap max_P is missing."},
-            ),
-        ),
+    "lab3.link_red": Exercise(
+        asks="a link layer with Link RED",
+        trial=_try_layer,
+        praise="that is Link RED.",
     ),
-    "lab3.link_red": Exercise(asks="a link layer with Link RED", trial=_try_layer, praise="that is Link RED."),
 }

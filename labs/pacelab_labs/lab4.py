@@ -1,4 +1,4 @@
-"""The exercises of lab 4: TCP-GAP's estimator piece by piece, the pacing queue, Goodput Control.
+"""The exercises of lab 4: the pacing queue, TCP-GAP's estimator, and a chain on which TCP-GAP loses.
 
 The examples are worked by hand with b = 2 Mbit/s, s_data = 1500 B and s_ACK = 40 B: a data packet takes 6.00 ms, data
 and ACK together 6.16 ms, their difference 5.84 ms.
@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
+from random import Random
+from statistics import fmean
 from typing import Any
 
+from pacelab import Experiment, run
 from pacelab.user_code.bases import Pacer, Sample
+from pacelab_labs.design import Design, Goal, whole_between
 from pacelab_labs.errors import Todo
-from pacelab_labs.exercise import LIMIT_S, Case, Exercise, call_limited, complain_about_number, show
+from pacelab_labs.exercise import LIMIT_S, Exercise, call_limited, complain_about_number, show
 
 _PATH = {"rate_bps": 2e6, "data_bytes": 1500, "ack_bytes": 40}
 
@@ -142,122 +147,67 @@ def _try_release(work: Any) -> str:
     return ""
 
 
-def _try_control(work: Any) -> str:
-    """Goodput Control: which flows are throttled, and to what."""
-    if not callable(work):
-        return f"expected a function that returns a dict; got {work!r}."
-    cases: tuple[tuple[dict[str, float], set[str], dict[str, float], str], ...] = (
-        ({"FTP1": 360.0, "FTP2": 150.0}, {"FTP1"}, {"FTP1": 255.0}, "the mean is 255, and 360 > 1.1 x 255"),
-        ({"FTP1": 270.0, "FTP2": 250.0}, {"FTP1"}, {}, "270 is less than 1.1 x 260"),
-        (
-            {"FTP1": 400.0, "FTP2": 380.0, "FTP3": 50.0, "FTP4": 50.0},
-            {"FTP1", "FTP2"},
-            {"FTP1": 220.0, "FTP2": 220.0},
-            "the mean is 220, and both are above 1.1 x 220",
-        ),
-        ({"FTP1": 150.0, "FTP2": 360.0}, {"FTP1"}, {}, "FTP2 comes from the wireless side: the gateway cannot pace it"),
-    )
-    for goodput, down, expected, why in cases:
-        arguments = {"goodput_kbps": dict(goodput), "from_wired": set(down), "threshold": 1.1}
-        outcome = call_limited(work, arguments, limit_s=LIMIT_S)
-        if outcome.todo:
-            raise Todo("write the function; it should return a dict: flow -> rate it is throttled to.")
-        told = f"goodput {goodput}, from the wired side {sorted(down)}\n  expected {expected} ({why})\n  "
-        if outcome.failure:
-            return told + outcome.failure
-        if not isinstance(outcome.value, dict):
-            return told + f"got {show(outcome.value)}, which is not a dict."
-        got = outcome.value
-        if any(complain_about_number(rate) for rate in got.values()):
-            return told + f"got {got}: each rate must be a number."
-        if not got.keys() <= down:
-            return told + f"got {got}: the gateway paces only flows from the wired side."
-        if got.keys() != expected.keys():
-            return (
-                told + f"got {got}: throttle the flows above threshold times the mean of all flows, wired and wireless."
-            )
-        if any(not math.isclose(got[flow], rate, rel_tol=1e-6) for flow, rate in expected.items()):
-            return told + f"got {got}: the rate is the mean of all flows, wired and wireless."
-    return ""
+LOSS = 0.2
+SEEDS = (1, 2, 3)
+LONGEST, LARGEST = 12, 64
+"""Hops and window that a design may have."""
 
+
+def _read_chain(answer: Any) -> tuple[int, int]:
+    try:
+        hops, window = answer
+    except (TypeError, ValueError):
+        raise ValueError("the answer must be a pair, (hops, window)") from None
+    return whole_between(1, LONGEST, "hops")(hops), whole_between(1, LARGEST, "the window")(window)
+
+
+def _judge_losing(chosen: tuple[int, int], spacing_m: float) -> Sequence[Goal]:
+    """A chain with nodes `spacing_m` apart; a flow from the wired network, static routes."""
+    hops, window = chosen
+    net = {"hops": hops, "spacing": spacing_m}
+    chain = Experiment(topology_options=net, direction="down", window_pkts=window, duration_s=20)
+    newreno, paced = (
+        fmean(run(chain.vary(scheme=scheme, seed=seed)).goodput_bps for seed in SEEDS)
+        for scheme in ("newreno", "tcp-gap")
+    )
+    return (
+        Goal(
+            text=f"TCP-GAP carries at least {LOSS:.0%} less than NewReno, mean of {len(SEEDS)} seeds",
+            met=paced <= (1 - LOSS) * newreno,
+            measured=f"{paced / newreno - 1:+.0%}",
+        ),
+    )
+
+
+def _draw_losing(draw: Random, spacing: tuple[int, int]) -> dict[str, float]:
+    return {"spacing_m": float(draw.randrange(*spacing))}
+
+
+LOSE = Design(
+    read=_read_chain,
+    judge=_judge_losing,
+    cases=({"spacing_m": 200.0}, {"spacing_m": 150.0}, {"spacing_m": 230.0}),
+    draws={
+        "wide and narrow": (
+            partial(_draw_losing, spacing=(188, 245)),
+            partial(_draw_losing, spacing=(141, 178)),
+        ),
+    },
+)
 
 LAB4 = {
-    "lab4.queueing": Exercise(
-        asks="the mean queueing delay per node, t_q, in seconds",
-        cases=(
-            Case(
-                arguments={"rtt_s": 0.040, "hops": 4, **_PATH},
-                expected=0.00192,
-                source="(10.00 - 6.16) / 2 ms: a round trip is 2h waits and, on h hops, data one way, ACK the other",
-                mistakes={
-                    1.92: "these are milliseconds; seconds are asked for.",
-                    0.00384: "that is the wait for both ways; eq. (3) halves it.",
-                    0.01692: "h counts: the round trip is over 4 hops.",
-                    0.00200: "the ACK's 40 bytes also count.",
-                    0.004615: "sizes are in bytes: 8 bits each.",
-                },
-            ),
-            Case(
-                arguments={"rtt_s": 0.01232, "hops": 2, **_PATH},
-                expected=0.0,
-                source="2 x 6.16 ms: nobody waited",
-            ),
-            Case(
-                arguments={"rtt_s": 0.040, "hops": 4, "rate_bps": 2e6, "data_bytes": 1000, "ack_bytes": 100},
-                expected=0.0028,
-                source="other sizes: data and ACK take 4.40 ms, (10.00 - 4.40) / 2 ms",
-            ),
-        ),
+    "lab4.release": Exercise(
+        asks="the times at which packets leave",
+        trial=_try_release,
     ),
-    "lab4.four_hop_delay": Exercise(
-        asks="the four-hop delay (h-hop delay on shorter paths) in seconds",
-        cases=(
-            Case(
-                arguments={"rtt_s": 0.040, "hops": 4, **_PATH},
-                expected=0.03168,
-                source="4 x (1.92 + 6.00) ms, or eq. (4): 2 x (10.00 + 5.84) ms",
-                mistakes={
-                    31.68: "these are milliseconds; seconds are asked for.",
-                    0.01584: "that is half: eq. (4) has 2 (RTT/h + ...), or 4 (t_q + s_data/b).",
-                    0.02: "that is half a round trip; the ACK's way back is faster than the data's.",
-                    0.02146: "sizes are in bytes: 8 bits each.",
-                    0.01068: "sizes are in bytes: 8 bits each.",
-                },
-            ),
-            Case(
-                arguments={"rtt_s": 0.070, "hops": 7, **_PATH},
-                expected=0.03168,
-                source="the same per hop, so the same over four hops",
-                mistakes={0.05544: "that is the delay over all 7 hops; four is where a packet is out of the way."},
-            ),
-            Case(
-                arguments={"rtt_s": 0.020, "hops": 2, **_PATH},
-                expected=0.01584,
-                source="two hops only: 2 x (1.92 + 6.00) ms (the paper, section 5.2: the h-hop delay where h < 4)",
-                mistakes={0.03168: "the path has two hops; a packet does not travel four."},
-            ),
-        ),
-    ),
-    "lab4.cov": Exercise(
-        asks="the coefficient of variation, a number without unit",
-        cases=(
-            Case(
-                arguments={"rtts_s": [0.040, 0.050, 0.060]},
-                expected=0.2,
-                source="deviation 10 ms with n - 1 = 2 under the root, mean 50 ms",
-                mistakes={
-                    0.163299: "that is with n under the root; eq. (5) has n - 1.",
-                    0.010: "that is the deviation in seconds; divide it by the mean.",
-                    0.0001: "that is the variance.",
-                },
-            ),
-            Case(arguments={"rtts_s": [0.040]}, expected=0.0, source="one sample does not vary"),
-            Case(arguments={"rtts_s": [0.05, 0.05]}, expected=0.0, source="equal samples"),
-        ),
-    ),
-    "lab4.release": Exercise(asks="the times at which packets leave", trial=_try_release),
     "lab4.pacer": Exercise(
-        asks="a pacer", trial=_try_pacer, praise="a pace for each round trip: that is TCP-GAP's estimator."
+        asks="a pacer",
+        trial=_try_pacer,
+        praise="a pace for each round trip: that is TCP-GAP's estimator.",
     ),
-    "lab4.goodput_control": Exercise(asks="which flows are throttled, and to what", trial=_try_control),
+    "lab4.lose": Exercise(
+        asks="hops and a window, a pair",
+        design=LOSE,
+        praise="here TCP-GAP loses a fifth: now you know its limit.",
+    ),
 }

@@ -1,54 +1,68 @@
-"""The exercises of lab 5: the E-model and a bandwidth controller's step.
-
-MOS by hand:
-R = 94.2 - 0.024 d - 0.11 (d - 177.3) [d > 177.3] - 11 - 40 ln(1 + 10 e), then
-MOS = 1 + 0.035 R + 7e-6 R (R - 60) (100 - R).
-"""
+"""The exercises of lab 5: a pace for TCP beside calls, and a bandwidth controller's step."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+from random import Random
+from statistics import fmean
+
+from pacelab import Experiment, run
+from pacelab_labs.design import Design, Goal, between
 from pacelab_labs.exercise import Case, Exercise
+
+GOOD_MOS = 3.6
+SEEDS = (1, 2)
+
+
+def _mean_mos(pace_kbps: float, hops: int, calls: int) -> float:
+    string = Experiment(
+        topology="string",
+        topology_options={"hops": hops, "voice": calls, "tcp": 3},
+        scheme="data-pacing",
+        pace_rate_bps=round(1000 * pace_kbps),
+        duration_s=12,
+    )
+    return fmean(call["mos"] or 1.0 for seed in SEEDS for call in run(string.vary(seed=seed)).run["calls"])
+
+
+def _judge_pace(pace_kbps: float, hops: int, calls: int) -> Sequence[Goal]:
+    """The gateway sends three TCP flows at `pace_kbps` together."""
+    here, faster = (_mean_mos(factor * pace_kbps, hops, calls) for factor in (1, 2))
+    return (
+        Goal(text=f"the calls' mean MOS is {GOOD_MOS} or better", met=here >= GOOD_MOS, measured=f"{here:.2f}"),
+        Goal(text="at twice this pace it is not", met=faster < GOOD_MOS, measured=f"{faster:.2f}"),
+    )
+
+
+def _draw_pace(draw: Random, hops: int, calls: Sequence[int]) -> dict[str, int]:
+    return {"calls": draw.choice(calls), "hops": hops}
+
+
+PACE = Design(
+    read=between(1, 20_000, "the pace"),
+    judge=_judge_pace,
+    cases=({"calls": 5, "hops": 4}, {"calls": 3, "hops": 2}, {"calls": 7, "hops": 3}),
+    draws={
+        "several lengths": (
+            partial(_draw_pace, hops=4, calls=(5, 6)),
+            partial(_draw_pace, hops=2, calls=(2, 3)),
+            partial(_draw_pace, hops=3, calls=(4, 5)),
+        ),
+        "many calls": (
+            partial(_draw_pace, hops=3, calls=(8, 9)),
+            partial(_draw_pace, hops=2, calls=(9, 10)),
+        ),
+    },
+)
 
 _STEP = {"rate_kbps": 200.0}
 
 LAB5 = {
-    "lab5.mos": Exercise(
-        asks="the MOS, from 1 to 4.5",
-        cases=(
-            Case(
-                arguments={"network_ms": 160.0, "loss": 0.0},
-                expected=3.591,
-                source="d = 245 ms, R = 69.87; the paper, section III: 3.6 asks for less than 160 ms",
-                mistakes={
-                    4.000: "d is mouth to ear: add 25 ms of codec and 60 ms of playout buffer.",
-                    3.9177: "beyond 177.3 ms each ms costs 0.11 more.",
-                },
-            ),
-            Case(
-                arguments={"network_ms": 104.0, "loss": 0.02},
-                expected=3.601,
-                source="d = 189 ms, R = 70.08; the paper, section III: 98 % in less than 104 ms",
-                mistakes={3.9211: "the loss is missing, or it was taken in per cent.", 3.7877: "ln, not log10."},
-            ),
-            Case(
-                arguments={"network_ms": 0.0, "loss": 1.0},
-                expected=1.0,
-                source="R is below 0: nothing arrived, and 1 is the worst there is",
-                mistakes={1.3696: "R is below 0 here, and MOS is 1 then."},
-            ),
-            Case(
-                arguments={"network_ms": 50.0, "loss": 0.0},
-                expected=4.02249,
-                source="d = 135 ms, R = 79.96: below 177.3 ms each ms costs 0.024 alone",
-                mistakes={4.18578: "0.11 (d - 177.3) is taken off beyond 177.3 ms alone."},
-            ),
-            Case(
-                arguments={"network_ms": 0.0, "loss": 0.57},
-                expected=1.0,
-                source="R = 5.08: the formula says 0.992, and 1 is the worst there is",
-                mistakes={0.9924: "no MOS is below 1."},
-            ),
-        ),
+    "lab5.pace": Exercise(
+        asks="the pace of TCP in kbit/s",
+        design=PACE,
+        praise="good calls, and no capacity wasted.",
     ),
     "lab5.controller": Exercise(
         asks="the new rate in kbit/s",
@@ -64,11 +78,15 @@ LAB5 = {
             Case(
                 arguments={"mos": 3.5, **_STEP},
                 expected=100.0,
-                source="at most Q_poor, 3.6: halve it, as Algorithm 1 prints",
-                mistakes={180.0: "that is the other reading, with Q_choke; here Algorithm 1 as it is printed."},
+                source="at most Q_poor, 3.6: halve it, as in Algorithm 1",
+                mistakes={180.0: "that is the other reading, with Q_choke; Algorithm 1 does not use Q_choke."},
             ),
             Case(arguments={"mos": 3.9, **_STEP}, expected=206.0, source="Q_good itself is not above Q_good: 3 % more"),
-            Case(arguments={"mos": 3.7, **_STEP}, expected=206.0, source="from Q_fair on: 3 % more"),
+            Case(
+                arguments={"mos": 3.7, **_STEP},
+                expected=206.0,
+                source="from Q_fair on: 3 % more (the paper's interval: 10 % less)",
+            ),
             Case(arguments={"mos": 3.6, **_STEP}, expected=100.0, source="Q_poor itself is not above Q_poor: halve it"),
         ),
     ),

@@ -39,4 +39,10 @@ def _try_pacer(work: Any) -> str:
     return ""
 
 
-LAB7 = {"lab7.pacer": Exercise(asks="a pacer", trial=_try_pacer, praise="it paces, in both directions. Now score it.")}
+LAB7 = {
+    "lab7.pacer": Exercise(
+        asks="a pacer",
+        trial=_try_pacer,
+        praise="it paces, in both directions. Now score it.",
+    )
+}

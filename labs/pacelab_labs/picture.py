@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from pacelab.figures.chart import Chart
 from pacelab.figures.figures import image
+from pacelab.figures.page import element, script
 from pacelab.options.arguments import a_text, checked, coerce, held, texts
 
 if TYPE_CHECKING:
@@ -22,36 +24,63 @@ LONG = 600
 
 
 class Picture:
-    """A drawn figure and its text. The text is the image's alternative text and is also shown below the image.
+    """A figure and its text. The text describes the figure to screen readers and is also shown below the figure.
 
     Shows itself at the end of a notebook's cell. The text of a `folded` picture opens at a click, as a longer one does.
     """
 
-    def __init__(self, figure: Figure, text: str, *, folded: bool = False) -> None:
-        from matplotlib import pyplot
-
-        self.png = image(figure, "png", dpi=DPI)
-        pyplot.close(figure)  # otherwise each change of a slider would keep one more figure in memory
+    def __init__(self, drawn: Chart | Figure, text: str, *, folded: bool = False) -> None:
+        self._drawn: Chart | bytes = drawn if isinstance(drawn, Chart) else _png(drawn)
         self.text = text
         self._folded = folded
 
-    def _repr_html_(self) -> str:
+    @property
+    def chart(self) -> Chart | None:
+        """The figure as data; None for a figure of matplotlib."""
+        return self._drawn if isinstance(self._drawn, Chart) else None
+
+    @property
+    def png(self) -> bytes:
+        """The figure as matplotlib draws it."""
+        if isinstance(self._drawn, bytes):
+            return self._drawn
+        from pacelab.figures.in_matplotlib import draw_chart
+
+        return _png(draw_chart(self._drawn))
+
+    def markup(self) -> str:
+        """HTML for a page that has the figures' module."""
         lines = escape(self.text)
-        source = b64encode(self.png).decode()
-        image = f'<img alt="{lines}" src="data:image/png;base64,{source}" style="max-width:100%">'
+        if isinstance(self._drawn, bytes):
+            source = b64encode(self._drawn).decode()
+            figure = f'<img alt="{lines}" src="data:image/png;base64,{source}" style="max-width:100%">'
+        else:
+            figure = element(self._drawn, self.text)
         shown = f'<p aria-live="polite" style="line-height:1.4">{lines.replace(chr(10), "<br>")}</p>'
         if self._folded or len(self.text) > LONG:
             shown = f"<details><summary>the same in numbers</summary>{shown}</details>"
-        return image + shown
+        return figure + shown
+
+    def _repr_html_(self) -> str:
+        return self.markup() + script()
 
     def __repr__(self) -> str:
         return f"<picture: {self.text}>"
 
 
+def _png(figure: Figure) -> bytes:
+    """The figure as PNG. The figure is closed: otherwise each change of a slider would keep one more in memory."""
+    from matplotlib import pyplot
+
+    png = image(figure, "png", dpi=DPI)
+    pyplot.close(figure)
+    return png
+
+
 def _drawn(value: Any) -> Any:
     """A figure or axes of matplotlib. The check does not import matplotlib."""
     if not hasattr(value, "get_figure"):
-        raise ValueError("a figure, or the axes that plot_topology and its like give")
+        raise ValueError("a figure, or the axes that plot_goodput and its like give")
     return value
 
 

@@ -8,6 +8,8 @@ simulated run and a run whose fidelity is not "valid" never become a recording.
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from typing import Any
 from pacelab.doctor import Feature, examine
 from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.experiment.experiment import Experiment
+from pacelab.experiment.from_text import find_option
 from pacelab.figures.tables import show_name, show_value
 from pacelab.options.arguments import above_zero, checked, list_of, optional
 from pacelab.options.settings import OMITTED_DEFAULTS
@@ -79,13 +82,33 @@ def on_real_hosts(name: str, *experiments: Experiment, seconds: float | None = N
     found = found_back_ends()
     back_end = next((end for end in REAL if end in found and found[end].present), None)
     if back_end is None:
-        how = "; ".join(f"{end}: {found[end].remedy}" for end in REAL if end in found)
-        return _recorded(name, experiments, f"No real back end on this host. To get one: {how}")
+        return _recorded(name, experiments, f"{_why_no_back_end(found)}. There: {command(experiments[0])}")
     try:
         longest_s = LIVE_S if seconds is None else seconds
         return _live(name, back_end, [vary_length(experiment, longest_s) for experiment in experiments])
     except PaceLabError as error:
         return _recorded(name, experiments, f"Running on {back_end} failed: {error}")
+
+
+def _why_no_back_end(found: Mapping[str, Feature]) -> str:
+    if sys.platform == "emscripten":
+        return "A browser has no real hosts; a computer with Linux has, or a virtual machine"
+    how = "; ".join(f"{end}: {found[end].remedy}" for end in REAL if end in found)
+    return f"No real back end on this host. To get one: {how}"
+
+
+def command(experiment: Experiment) -> str:
+    """The command that runs this experiment between real hosts."""
+    request = {"backend": REAL[0]} | dict(experiment.request)
+    topology = str(request.pop("topology", experiment.topology))
+    words = ["sudo", "pacelab", "run", topology]
+    if (scheme := request.pop("scheme", None)) is not None:
+        words += ["--scheme", str(scheme)]
+    options = request.pop("topology_options", {})
+    for name, value in (*options.items(), *request.items()):
+        option = find_option(topology, name)
+        words += [option.flag, option.domain.show(value)]
+    return shlex.join(words)
 
 
 def vary_length(experiment: Experiment, seconds: float) -> Experiment:

@@ -24,7 +24,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 600
 """The timeout of a page, also on a busy machine. Times are printed here and checked in run_notebooks.py."""
-NOT_OURS = ("favicon", "ResizeObserver loop", "the server responded with a status of 404", "ServiceWorker")
+NOT_OURS = (
+    *("favicon", "ResizeObserver loop", "the server responded with a status of 404", "ServiceWorker"),
+    "Shared module @jupyterlite/services",  # of `make lite`, whose extension JupyterLab finds
+)
 """What JupyterLab itself writes to the console, with or without our notebooks."""
 
 playwright = pytest.importorskip("playwright.sync_api", reason="tools/sync --group pages brings Playwright")
@@ -162,8 +165,9 @@ def test_slider_moves_by_mouse_and_by_keys(page: Any, shots: Path) -> None:
         page.keyboard.press("ArrowLeft")
         waits.append(wait_until(lambda old=old: told.inner_text() != old))
     print(f"\nkey to picture in the browser: {[f'{wait * 1000:.0f} ms' for wait in waits]}")
-    image = area.locator("img")
-    wait_until(lambda: image.get_attribute("alt").split() == told.inner_text().split())
+    figure = area.locator("pacelab-figure")
+    wait_until(lambda: figure.get_attribute("aria-label").split() == told.inner_text().split())
+    assert figure.locator("svg").first.is_visible()
 
 
 def test_the_choice_starts_the_run_and_is_final(page: Any, shots: Path) -> None:
@@ -204,7 +208,7 @@ def test_outputs_are_accessible(page: Any) -> None:
 
 def test_whole_notebook_looks_right(page: Any, shots: Path) -> None:
     for number, text in enumerate(("E is sensed", "RTS off: n0", "stock: both together")):
-        area = page.locator(f"img[alt*='{text}'], table:has-text('{text}')").first
+        area = page.locator(f"pacelab-figure[aria-label*='{text}'], table:has-text('{text}')").first
         if area.count():
             area.scroll_into_view_if_needed()
             page.wait_for_timeout(300)
@@ -214,7 +218,7 @@ def test_whole_notebook_looks_right(page: Any, shots: Path) -> None:
 def test_a_figure_whose_kernel_has_ended_says_so(page: Any, shots: Path) -> None:
     """A slider would still move there, by its keys too, over the figure of the place that it had before."""
     area = show(page, "distance of the senders (m)")
-    drawn = area.locator("img").get_attribute("alt")
+    drawn = area.locator("pacelab-figure").get_attribute("aria-label")
     told = page.get_by_text("its kernel has ended").first
     assert not told.is_visible()
     page.get_by_role("menuitem", name="Kernel", exact=True).first.click()
@@ -225,7 +229,8 @@ def test_a_figure_whose_kernel_has_ended_says_so(page: Any, shots: Path) -> None
     assert not page.locator(
         "input[type=range]:visible, input[type=radio]:visible, select:visible.widget-dropdown"
     ).count()
-    assert page.locator("img:visible").evaluate_all("(all, drawn) => all.some((each) => each.alt === drawn)", drawn)
+    shown = page.locator("pacelab-figure:visible")
+    assert shown.evaluate_all("(all, drawn) => all.some((each) => each.ariaLabel === drawn)", drawn)
     until_idle(page)
 
 
@@ -240,7 +245,8 @@ def test_a_notebook_opened_again_shows_figures_and_predictions(page: Any, shots:
     page.console_errors.clear()
     page.reload()
     page.wait_for_selector(".jp-Notebook", timeout=PATIENCE_S * 1e3)
-    show(page, "distance of the senders (m)").locator("img").wait_for(timeout=PATIENCE_S * 1e3)
+    area = show(page, "distance of the senders (m)")
+    area.locator("pacelab-figure svg").first.wait_for(timeout=PATIENCE_S * 1e3)
     page.get_by_text("less than a fifth (predicted)").first.wait_for()
     page.screenshot(path=shots / "again.png")
     assert not page.get_by_text("Error displaying widget").first.is_visible()

@@ -213,3 +213,21 @@ def test_a_prediction_keeps_its_name(master: Path) -> None:
     """A cell that judges one, run again after the end of the lab, judges that one."""
     names = re.findall(r"^(\w+) = lab\.predict\(", master.read_text("utf-8"), re.MULTILINE)
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
+def test_a_lab_for_credit_has_hints_and_no_solutions(generate: ModuleType, master: Path) -> None:
+    def first(*, credit: bool) -> str:
+        cells = generate.make(master, "student", credit=credit).cells
+        return str(next(cell.source for cell in cells if cell.cell_type == "code"))
+
+    assert first(credit=True) == first(credit=False) + "\nlab.for_credit()  # hints, but no solutions"
+
+
+@pytest.mark.parametrize("master", MASTERS[:-1], ids=lambda master: master.stem)
+def test_each_question_has_a_place_for_an_answer(generate: ModuleType, master: Path) -> None:
+    text = [cell.source for cell in generate.make(master, "student").cells if cell.cell_type == "markdown"]
+    (questions,) = (source for source in text if source.startswith("## Questions to think about"))
+    (answers,) = (source for source in text if source.startswith("### Your answers"))
+    asked = re.findall(r"^(\d)\. ", questions, re.MULTILINE)
+    assert re.findall(r"^(\d)\. \.\.\.$", answers, re.MULTILINE) == asked

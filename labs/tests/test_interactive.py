@@ -15,13 +15,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 
 from pacelab import Experiment, LinkLayer, Pacer, compare, lab, run, run_link_layer
 from pacelab.console import Interrupted
 from pacelab.errors import ConfigError
 from pacelab.figures.airlog import read_records
 from pacelab.figures.figures import image
+from pacelab.figures.in_matplotlib import draw_chart
 from pacelab.figures.timeline import choose_window
 
 ROOT = Path(__file__).parents[2]
@@ -199,7 +200,7 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "picture": (
         lambda: lab.picture(None, "x"),
-        "picture: drawn must be a figure, or the axes that plot_topology and its like give, not None",
+        "picture: drawn must be a figure, or the axes that plot_goodput and its like give, not None",
     ),  # type: ignore[type-var]
     "air of nothing": (lambda: lab.air(), "must be a list of 1 or more pacelab.Experiment objects, not ()"),
     "air, when": (lambda: lab.air(ONE, from_ms="x"), "air: from_ms must be a finite number, not 'x'"),  # type: ignore[arg-type]
@@ -329,8 +330,8 @@ def test_a_saved_notebook_has_figures_and_predictions_without_their_widgets(
     for widget in (live, buttons):
         assert "application/vnd.jupyter.widget-view+json" in widget
         assert widget["text/plain"] == widget["text/html"] == ""
-    assert "<p>wireless hops: 1</p><img" in first["text/html"]
-    assert "<p>wireless hops: 3</p><img" in moved["text/html"]
+    assert "<p>wireless hops: 1</p><pacelab-figure" in first["text/html"]
+    assert "<p>wireless hops: 3</p><pacelab-figure" in moved["text/html"]
     assert escape(shown.text) in moved["text/html"]
     assert "<li>all</li><li>half <b>(predicted)</b></li>" in answered["text/html"]
 
@@ -360,40 +361,37 @@ def test_bars_of_one_flow_are_together_and_numbers_under_curves_are_folded() -> 
     assert "<summary>the same in numbers</summary>" in curve._repr_html_()
 
 
-def test_a_gain_below_zero_is_within_its_picture(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text, **_: drawn.append(figure))
-    lab.curves([1, 2], {"gain": [0.1, -0.2]}, xlabel="hops", ylabel="gain")
-    lab.bars({"gain": -0.2, "none": 0.1}, unit="gain")
-    lab.curves([1, 2], {"goodput": [3, 5]}, xlabel="hops", ylabel="kbit/s")
-    lab.curves([1, 2], {"flat": [1254, 1255]}, xlabel="window", ylabel="kbit/s")
-    (curves,), (bars,), (usual,), (flat,) = (figure.axes for figure in drawn)
+def axes_of(picture: lab.Picture) -> list[Axes]:
+    """The panels of a picture as matplotlib draws them."""
+    assert picture.chart is not None
+    return draw_chart(picture.chart).axes
+
+
+def test_a_gain_below_zero_is_within_its_picture() -> None:
+    (curves,) = axes_of(lab.curves([1, 2], {"gain": [0.1, -0.2]}, xlabel="hops", ylabel="gain"))
+    (bars,) = axes_of(lab.bars({"gain": -0.2, "none": 0.1}, unit="gain"))
+    (usual,) = axes_of(lab.curves([1, 2], {"goodput": [3, 5]}, xlabel="hops", ylabel="kbit/s"))
+    (flat,) = axes_of(lab.curves([1, 2], {"flat": [1254, 1255]}, xlabel="window", ylabel="kbit/s"))
     assert curves.get_ylim()[0] < -0.2
     assert bars.get_xlim()[0] < -0.2
     assert usual.get_ylim()[0] == 0
     assert flat.get_ylim() == (0, pytest.approx(1.05 * 1255))
 
 
-def test_what_nothing_is_known_of_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_nothing_is_known_of_is_said() -> None:
     nan = math.nan
     shown = lab.curves([1, 2], {"a": [1, nan], "b": [nan, nan]}, xlabel="x", ylabel="y")
     assert shown.text == "y against x. a: 1 at 1, unknown at 2; b: unknown at 1, unknown at 2"
-    drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text, **_: drawn.append(figure))
-    lab.series(run(ONE.vary(duration_s=0.5)), "goodput")
-    lab.bars({"none": 0.0}, unit="kbit/s")
-    (series,), (bars,) = (figure.axes for figure in drawn)
+    (series,) = axes_of(lab.series(run(ONE.vary(duration_s=0.5)), "goodput"))
+    (bars,) = axes_of(lab.bars({"none": 0.0}, unit="kbit/s"))
     said = "nothing to draw: this run is shorter than one interval of its time series, 1 s"
     assert [text.get_text() for text in series.texts] == [said]
     assert bars.get_xlim()[1] > 1
 
 
-def test_of_several_runs_a_flow_has_its_colour_and_a_run_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text, **_: drawn.append(figure))
+def test_of_several_runs_a_flow_has_its_colour_and_a_run_its_line() -> None:
     many = Experiment(topology="cross-gateway", direction="mixed", duration_s=1, series_interval_s=0.5)
-    lab.series({"one": run(many), "other": run(many.vary(seed=2))}, "goodput")
-    ((ax,),) = (figure.axes for figure in drawn)
+    (ax,) = axes_of(lab.series({"one": run(many), "other": run(many.vary(seed=2))}, "goodput"))
     looks = [(line.get_color(), line.get_linestyle()) for line in ax.lines]
     assert [color for color, _ in looks[:4]] == [color for color, _ in looks[4:]]
     assert [line for _, line in looks] == 4 * ["-"] + 4 * ["--"]
@@ -404,12 +402,10 @@ def test_of_several_runs_a_flow_has_its_colour_and_a_run_its_line(monkeypatch: p
 @pytest.mark.parametrize(
     "x", [[7], [250, 1000, 1460], [2, 3, 4, 5, 6, 8, 10, 12, 15, 19], list(range(0, 420, 20))], ids=str
 )
-def test_the_x_axis_names_each_point_where_there_is_room(monkeypatch: pytest.MonkeyPatch, x: list[int]) -> None:
-    drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text, **_: drawn.append(figure))
-    lab.curves(x, {"a": [1.0] * len(x)}, xlabel="x", ylabel="y")
-    image(drawn[0], "png", dpi=110)
-    ticks = drawn[0].axes[0].get_xticklabels()
+def test_the_x_axis_names_each_point_where_there_is_room(x: list[int]) -> None:
+    (ax,) = axes_of(lab.curves(x, {"a": [1.0] * len(x)}, xlabel="x", ylabel="y"))
+    image(ax.get_figure(root=True), "png", dpi=110)
+    ticks = ax.get_xticklabels()
     if len(x) <= 16:
         assert [tick.get_text() for tick in ticks] == list(map(str, x))
     boxes = [tick.get_window_extent() for tick in ticks]
@@ -433,27 +429,24 @@ def test_bars_of_flows_that_carried_nothing_and_of_one_flow_beside_calls_tell_no
     assert "in all" not in lab.flow_bars({"beside calls": one}).text
 
 
-def test_a_scheme_looks_alike_in_curves_and_over_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.figures"], "Picture", lambda figure, _text, **_: drawn.append(figure))
+def test_a_scheme_looks_alike_in_curves_and_over_time() -> None:
     result, names = run(ONE.vary(duration_s=2)), ("yours", "tcp-gap", "newreno")
-    lab.series(dict.fromkeys(names, result), "goodput")
-    lab.curves([1, 2], {name: [1.0, 2.0] for name in names}, xlabel="x", ylabel="y")
+    pictures = (
+        lab.series(dict.fromkeys(names, result), "goodput"),
+        lab.curves([1, 2], {name: [1.0, 2.0] for name in names}, xlabel="x", ylabel="y"),
+    )
     over_time, against_x = (
-        [(line.get_color(), line.get_marker(), line.get_linestyle()) for line in figure.axes[0].lines]
-        for figure in drawn
+        [(line.get_color(), line.get_marker(), line.get_linestyle()) for line in axes_of(picture)[0].lines]
+        for picture in pictures
     )
     assert over_time == against_x
     assert over_time[2] == ("#000000", "o", "--"), "NewReno is the black dashed line"
 
 
-def test_names_of_pairs_that_overlap_are_off_the_other_s_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab_labs.air"], "Picture", lambda figure, _text, **_: drawn.append(figure))
+def test_names_of_pairs_that_overlap_are_off_the_other_s_arrow() -> None:
     near = Experiment(topology="pairs", topology_options={"layout": "facing", "apart": 60.0}, duration_s=0.1)
-    lab.pairs_picture(run(near), near.network, alone_kbps=1681.0)
-    image(drawn[0], "png", dpi=110)
-    above = drawn[0].axes[0]
+    above, _ = axes_of(lab.pairs_picture(run(near), near.network, alone_kbps=1681.0))
+    image(above.get_figure(root=True), "png", dpi=110)
     names = {text.get_text(): text for text in above.texts if text.get_text().startswith("n")}
     arrow = above.transData.transform((0, max(line.get_ydata()[0] for line in above.lines)))[1]
     assert names["n0"].get_window_extent().y1 < arrow - 2
@@ -469,7 +462,7 @@ def test_a_run_without_calls_has_no_worst_call() -> None:
 def test_pictures_carry_their_text() -> None:
     shown = lab.bars({"one": 10.0, "two": 20.0}, unit="kbit/s", reference=("best", 25.0))
     assert shown.text == "kbit/s: one: 10; two: 20 (best: 25)"
-    assert 'alt="kbit/s: one: 10; two: 20 (best: 25)"' in shown._repr_html_()
+    assert 'aria-label="kbit/s: one: 10; two: 20 (best: 25)"' in shown._repr_html_()
     assert shown.png.startswith(b"\x89PNG")
 
 

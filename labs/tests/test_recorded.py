@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
+import shlex
 import statistics
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 
 from pacelab import Experiment, lab, run
+from pacelab.cli.main import main
 from pacelab.doctor import Feature
 from pacelab.errors import ConfigError, HostError
 from pacelab_labs import recorded
@@ -90,8 +93,26 @@ def test_without_real_hosts_and_recording_the_lab_says_so(monkeypatch: pytest.Mo
     monkeypatch.setattr(recorded, "FILE", tmp_path / "recorded.json")
     shown = str(lab.on_real_hosts("lab9.none", SHORT))
     assert "sim, now" in shown
-    assert "No real back end on this host. To get one: tap: modprobe tun." in shown
+    assert "No real back end on this host. To get one: tap: modprobe tun. There: sudo pacelab run " in shown
     assert "No run of 'lab9.none' on tap was recorded yet. No run of 'lab9.none' on hwsim" in shown
+
+
+def test_the_command_for_real_hosts_gives_the_experiment(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = SHORT.vary(topology="chain", topology_options={"hops": 3}, rts=False, rate_bps=2_000_000, scheme="tcp-gap")
+    words = shlex.split(recorded.command(asked))
+    assert words[:3] == ["sudo", "pacelab", "run"]
+    assert words[-2:] != ["--backend", "sim"]
+    words[words.index("--backend") + 1] = "sim"
+    assert main([*words[2:], "--json", "--quiet"]) == 0
+    assert json.loads(capsys.readouterr().out)["run"]["config"] == asked.config()
+
+
+@pytest.mark.usefixtures("no_real_hosts")
+def test_a_browser_says_that_it_has_no_real_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorded.sys, "platform", "emscripten")
+    shown = str(lab.on_real_hosts("lab1.hidden", Experiment(topology="hidden", rts=False, rate_bps=2_000_000)))
+    assert "A browser has no real hosts; a computer with Linux has, or a virtual machine." in shown
+    assert "There: sudo pacelab run hidden --backend tap --rts off --rate 2" in shown
 
 
 @pytest.mark.usefixtures("no_real_hosts")

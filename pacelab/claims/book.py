@@ -29,7 +29,16 @@ from pacelab.claims.outcome import (
     verdict_before,
 )
 from pacelab.claims.picture import Picture
-from pacelab.claims.report import band_text, number_text, ours_text, reach_text, scenario_text, was_source, was_text
+from pacelab.claims.report import (
+    band_text,
+    number_text,
+    ours_text,
+    reach_text,
+    scenario_text,
+    turned_text,
+    was_source,
+    was_text,
+)
 
 MARKS = {
     Verdict.REPRODUCED.value: "●",
@@ -89,6 +98,8 @@ class Entry:
     """Details that pass, and all."""
     reasons: tuple[str, ...]
     """Names of the tested reasons."""
+    turned: str
+    """Which of them turn the verdict; empty when none does."""
     reason: str
     judgement: str
     shows: str
@@ -156,6 +167,7 @@ def _entry(claim: Claim, outcome: Outcome, picture: Picture | None) -> Entry:
         telling=rows[decisive(claim, found)] if rows else None,
         details=passed(outcome, "detail"),
         reasons=tuple(why["name"] for why in outcome["why"]),
+        turned=turned_text(claim, outcome),
         reason=_flat(claim.reason),
         judgement=_flat(" ".join([claim.judgement, _contradicted(claim)])),
         shows=_flat(claim.shows),

@@ -123,6 +123,7 @@ def _entry(entry: Entry, book: Book) -> str:
             f'<th scope="col" class="n">{escape(name)}</th>' for name in entry.reasons
         )
         parts.append(_table("The same with one thing changed", head, [_reason_row(row) for row in entry.rows]))
+    parts += [f"<p>{escape(entry.turned)}</p>"] if entry.turned else []
     parts += [f"<p>{escape(entry.judgement)}</p>"] if entry.judgement else []
     parts.append(f'<p class="meta">By the rules before: {_verdict(entry.before)}. {escape(entry.change)}</p>')
     parts += [f'<p class="meta">Notes: {escape(entry.notes)}</p>'] if entry.notes else []

@@ -63,6 +63,7 @@ def reproduce(  # noqa: PLR0913  the command line makes options of them
     from pacelab.claims.outcome import store_path
     from pacelab.claims.report import outcomes_table, summary
     from pacelab.claims.reproduce import reproduce as run_claims
+    from pacelab.figures.figures import require_matplotlib
     from pacelab.running.runner import write_safely
 
     if docs is not None and (quick or seeds is not None):
@@ -74,6 +75,7 @@ def reproduce(  # noqa: PLR0913  the command line makes options of them
     workers = None if jobs is None else parse_one("--jobs", jobs, JOBS)
     check_destination(out)
     if docs is not None:  # a full run takes long, and what it gave would be lost
+        require_matplotlib()
         for file in dict.fromkeys((docs, *(store_path(one.paper) for one in chosen))):
             check_writable(file, "--docs")
     with runs_bar(f"claims: {claim}", folder=cache or UNFINISHED, quiet=quiet) as on_done:
@@ -112,9 +114,11 @@ def report(
     """Write the book of claims from the stored results of full runs: report.html."""
     from pacelab.claims.book import write_book
     from pacelab.claims.book_html import render_html
+    from pacelab.figures.figures import require_matplotlib
     from pacelab.results.folder import write_folder
 
     check_destination(out)
+    require_matplotlib()
     book = write_book(claim)
     files = {"report.html": render_html(book)}
     folder = write_folder(out, files, name="report")

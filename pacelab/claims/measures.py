@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pacelab.claims.model import OVER_SEEDS, Measure, Point, Reduction, Scalar
 from pacelab.claims.plan import Plan
 from pacelab.claims.quantities import QUANTITIES
-from pacelab.claims.reductions import lies_inside, reduce_axis
+from pacelab.claims.reductions import lies_inside, plateau, reduce_axis
 from pacelab.claims.traffic_quantities import Aspect
 from pacelab.results.metrics import Estimate, estimate
 from pacelab.results.results import RunResult
@@ -38,9 +38,12 @@ class Measured:
 def measure(measured: Measured, wanted: Measure) -> Estimate | None:
     """Mean and interval over the seeds; None when some seed's runs do not define the number.
 
-    Where the last reduction comes after the seeds': the interval that reaches furthest, or the cells as a sample.
+    Where the last reduction comes after the seeds': the interval that reaches furthest, or the cells as a sample. For
+    `peak_at` it is the plateau of the means over the seeds: its middle and half of its length.
     """
     *inner, last = wanted.reduce or (None,)
+    if last is not None and last.how == "peak_at":
+        return _measure_plateau(measured, wanted.model_copy(update={"reduce": inner}), last)
     if last is not None and last.how in OVER_SEEDS:
         values = [value for value in measured.plan.grid[last.over] if _inside(value, last)]
         cells = [wanted.model_copy(update={"at": wanted.at | {last.over: value}, "reduce": inner}) for value in values]
@@ -54,6 +57,18 @@ def measure(measured: Measured, wanted: Measure) -> Estimate | None:
     samples = [_of_seed(measured, wanted, place) for place in range(len(measured.plan.seeds))]
     known = [sample for sample in samples if sample is not None]
     return estimate(known) if len(known) == len(samples) else None
+
+
+def _measure_plateau(measured: Measured, wanted: Measure, axis: Reduction) -> Estimate | None:
+    found = []
+    for index, value in enumerate(measured.plan.grid[axis.over]):
+        if _inside(value, axis):
+            mean = measure(measured, wanted.model_copy(update={"at": wanted.at | {axis.over: value}}))
+            if mean is None:
+                return None
+            found.append((_place(value, index), mean.mean))
+    low, high = plateau([place for place, _ in found], [mean for _, mean in found])
+    return Estimate(mean=(low + high) / 2, half_width=(high - low) / 2, samples=(low, high))
 
 
 def sample_cell(measured: Measured, point: Point, quantity: str, aspect: Aspect | None = None) -> Estimate | None:
@@ -96,10 +111,15 @@ def _reduce(
         return value({name: fixed[name] for name in grid})
     *inner, outer = reductions
     names = grid[outer.over]
-    places = [float(name) if _numeric(name) else float(index) for index, name in enumerate(names)]
+    places = [_place(name, index) for index, name in enumerate(names)]
     found = [_reduce(grid, inner, fixed | {outer.over: name}, value) for name in names]
     known = [(x, y) for x, y in zip(places, found, strict=True) if y is not None]
     return reduce_axis([x for x, _ in known], [y for _, y in known], outer)
+
+
+def _place(value: Scalar, index: int) -> float:
+    """Where a value stands on its axis: a number where it is one, a name by its position."""
+    return float(value) if _numeric(value) else float(index)
 
 
 def _inside(value: Scalar, reduction: Reduction) -> bool:

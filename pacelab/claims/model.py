@@ -212,7 +212,6 @@ class SetUp(Strict):
     options: dict[str, Scalar] = {}
     schemes: dict[str, str] = {}
     """Which scheme runs where the claim names one: another reading of the same."""
-    seeds: int | None = Field(default=None, ge=SEEDS.low, le=SEEDS.high)
     calibration: Calibration | None = None
     needs: list[str] = []
     """What it still waits for; it is listed and not run."""

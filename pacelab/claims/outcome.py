@@ -27,6 +27,7 @@ from pacelab.claims.load import DATA
 from pacelab.claims.measures import Measured, measure
 from pacelab.claims.model import Check, Claim, Measure, SetUp, Variant
 from pacelab.claims.picture import Picture
+from pacelab.claims.reductions import PLATEAU
 from pacelab.errors import ConfigError
 
 OF_NUMBER = 0.25
@@ -35,6 +36,14 @@ OF_BAND = 0.5
 """The same, of the width of the band."""
 OF_SCALE = 0.1
 """The same where a quantity has a scale with two ends."""
+SINGLE_RUN = 2.0
+"""How many of these limits the range of single runs may be wide, either way, for the number of a single run."""
+SINGLE_RUN_OF_SCALE = 0.5
+"""The same limit where a quantity has a scale with two ends."""
+MOST_SEEDS = 40
+"""A full run is doubled up to this many seeds while `too_wide` says so of a headline check."""
+WIDE = 0.05
+"""Half width that is too wide for a statement without two ends, of its mean or of 1 (changes, ratios, indices)."""
 SHARES = (
     *("fairness", "least_to_most", "window_near_best_share", "contention_part"),
     *("transfer_fairness", "transfer_fairness_per_hop", "data_fairness", "data_share", "data_utilization"),
@@ -80,12 +89,16 @@ def judge(check: Check, found: Found | None, *, runs: float = 1.0) -> Verdict:
         return Verdict.NOT_RUN
     if found.mean is None or found.half_width is None or not math.isfinite(found.mean):
         return Verdict.NOT
+    if is_place(check):  # middle and half length of the plateau
+        reached = check.band[0] <= found.mean + found.half_width and found.mean - found.half_width <= check.band[1]
+        return (Verdict.HOLDS if check.paper is None else Verdict.REPRODUCED) if reached else Verdict.NOT
     least, most = limits(check)
     low, high = max(least, found.mean - found.half_width), min(most, found.mean + found.half_width)
     if check.paper is None:
         return Verdict.HOLDS if check.band[0] <= low and high <= check.band[1] else Verdict.NOT
     allowed = found.predicted(runs)
-    if check.band[0] - allowed <= found.mean <= check.band[1] + allowed and allowed <= widest(check):
+    near = check.band[0] - allowed <= found.mean <= check.band[1] + allowed
+    if near and (allowed <= widest(check) or by_scatter(check, found, runs=runs)):
         return Verdict.REPRODUCED
     if check.direction is not None:
         share = most == 1  # whose two ends are no boundary to be kept clear of
@@ -99,9 +112,48 @@ def widest(check: Check) -> float:
     """How wide, either way, a prediction may be to say something about the paper's number."""
     width = check.band[1] - check.band[0]
     of_band = OF_BAND * width if math.isfinite(width) else 0.0
-    own = check.measure.compare in (None, "difference") and not _hows(check) & ELSE
-    scale = SCALES.get(check.measure.of) if own else None
+    scale = _scale(check)
     return max(of_band, OF_NUMBER * abs(check.paper or 0.0) if scale is None else OF_SCALE * scale)
+
+
+def by_scatter(check: Check, found: Found, *, runs: float) -> bool:
+    """Whether the number is one of a single run, which only the range of our single runs can meet.
+
+    Our mean is known within the limit, and the range is not so wide that it permits everything.
+    """
+    allowed, limit, scale = found.predicted(runs), widest(check), _scale(check)
+    if check.paper is None or is_place(check) or runs > 1 or found.half_width is None:
+        return False
+    return (
+        found.half_width
+        <= limit
+        < allowed
+        <= (SINGLE_RUN * limit if scale is None else max(SINGLE_RUN * limit, SINGLE_RUN_OF_SCALE * scale))
+    )
+
+
+def too_wide(check: Check, found: Found | None) -> bool:
+    """Whether more seeds are wanted. This looks at the width of the interval only, never at where it lies."""
+    if found is None or found.mean is None or found.half_width is None or is_place(check):
+        return False
+    if check.paper is not None:
+        return found.half_width > widest(check) / 2
+    width = check.band[1] - check.band[0]
+    if math.isfinite(width):
+        return found.half_width > width / 4
+    plain = check.measure.compare in (None, "difference") and not _hows(check) & ELSE and _scale(check) is None
+    return found.half_width > WIDE * (abs(found.mean) if plain else 1.0)
+
+
+def is_place(check: Check) -> bool:
+    """Whether the check asks for the place of the best: its numbers are the plateau's middle and half length."""
+    return bool(check.measure.reduce) and check.measure.reduce[-1].how == "peak_at"
+
+
+def _scale(check: Check) -> float | None:
+    """Length of the scale that the measured quantity has; None for one without two ends."""
+    own = check.measure.compare in (None, "difference") and not _hows(check) & ELSE
+    return SCALES.get(check.measure.of) if own else None
 
 
 def limits(check: Check) -> tuple[float, float]:
@@ -160,7 +212,7 @@ def digest_of(claim: Claim, changed: SetUp | Variant | None = None) -> str:
     scenario = claim.scenario.model_dump(mode="json", exclude={"quick"}, exclude_defaults=True)
     if changed is not None:
         scenario["options"] = scenario.get("options", {}) | changed.options
-        scenario["seeds"] = changed.seeds
+        scenario["seeds"] = changed.seeds if isinstance(changed, Variant) else None
         if isinstance(changed, SetUp) and changed.schemes:
             scenario["schemes_as"] = changed.schemes
     return _hash(scenario, 16)
@@ -168,7 +220,10 @@ def digest_of(claim: Claim, changed: SetUp | Variant | None = None) -> str:
 
 def key_of_measure(wanted: Measure) -> str:
     """Names a measure in the store."""
-    return _hash(wanted.model_dump(mode="json", exclude_defaults=True), 10)
+    document = wanted.model_dump(mode="json", exclude_defaults=True)
+    if wanted.reduce and wanted.reduce[-1].how == "peak_at":
+        document["plateau"] = PLATEAU
+    return _hash(document, 10)
 
 
 def numbers_of(claim: Claim, measured: Measured, *, quick: bool) -> Numbers:
@@ -198,6 +253,15 @@ def stored_of(
         "as_it_was": None if was is None else numbers_of(claim, was, quick=quick),
         "why": [{"name": one.name, **numbers_of(claim, runs, quick=quick)} for one, runs in reasons],
     }
+
+
+def more_seeds(claim: Claim, several: Sequence[Numbers | None], seeds: int) -> int:
+    """With how many seeds both set-ups run next, after `seeds`: the same when every headline check is narrow enough."""
+    headline = [check for check in claim.checks if check.role == "headline"]
+    wide = any(
+        too_wide(check, _found(check, numbers)) for numbers in several if numbers is not None for check in headline
+    )
+    return min(2 * seeds, max(seeds, MOST_SEEDS)) if wide else seeds
 
 
 def outcome_of(claim: Claim, stored: Stored | None, *, mode: str = "full") -> Outcome:
@@ -281,19 +345,24 @@ def _line(content: Mapping[str, Any]) -> str:
 def _checks(claim: Claim, numbers: Numbers) -> list[dict[str, Any]]:
     found = []
     for check in claim.checks:
-        pair = numbers["values"].get(key_of_measure(check.measure))
-        value = None if pair is None else Found(mean=pair[0], half_width=pair[1], seeds=numbers["seeds"])
+        value = _found(check, numbers)
         found.append(
             {
                 "what": check.what,
                 "role": check.role,
                 "mean": value and value.mean,
                 "half_width": value and value.half_width,
-                "predicted": None if check.paper is None else _predicted(value, claim.runs),
+                "predicted": None if check.paper is None or is_place(check) else _predicted(value, claim.runs),
+                "by_scatter": value is not None and by_scatter(check, value, runs=claim.runs),
                 "verdict": judge(check, value, runs=claim.runs).value,
             }
         )
     return found
+
+
+def _found(check: Check, numbers: Numbers) -> Found | None:
+    pair = numbers["values"].get(key_of_measure(check.measure))
+    return None if pair is None else Found(mean=pair[0], half_width=pair[1], seeds=numbers["seeds"])
 
 
 def _predicted(value: Found | None, runs: float) -> float | None:
@@ -359,6 +428,13 @@ def passed(outcome: Mapping[str, Any], role: str) -> tuple[int, int]:
     """Checks of a role that are met, or go the paper's way, and all of it."""
     mine = [check for check in outcome["checks"] if check["role"] == role]
     return sum(check["verdict"] in (*MET, Verdict.DIRECTION) for check in mine), len(mine)
+
+
+def tested_verdicts(claim: Claim, outcome: Outcome) -> list[tuple[str, Verdict]]:
+    """Name of each tested reason, and the verdict that its runs alone would give."""
+    return [
+        (why["name"], conclude(claim, [Verdict(check["verdict"]) for check in why["checks"]])) for why in outcome["why"]
+    ]
 
 
 def verdict_before(claim: Claim) -> str:

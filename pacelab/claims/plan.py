@@ -54,7 +54,8 @@ def plan_claim(claim: Claim, *, quick: bool, seeds: int | None = None, variant: 
     options = dict(scenario.options)
     if variant is not None:
         options |= variant.options
-        seeds = seeds or (None if quick else variant.seeds)
+        if isinstance(variant, Variant) and not quick:
+            seeds = seeds or variant.seeds
     schemes = variant.schemes if isinstance(variant, SetUp) else {}
     numbers = tuple(range(1, 1 + (seeds or effort.seeds)))
     try:

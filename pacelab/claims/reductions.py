@@ -15,7 +15,7 @@ def reduce_axis(x: Sequence[float], y: Sequence[float], reduction: Reduction) ->
     None where the values do not define it.
 
     largest, smallest, mean, spread  of the values
-    peak_at                          x of the largest value, the first of equals
+    peak_at                          x of the largest value, the first of equals; as the last reduction see `plateau`
     shortfall                        how far the last value is below the largest: 0 none, 1 all
     short_at                         the same of the value at a place: on a plateau it is next to nothing
     trend                            Spearman's rank correlation with x: 1 always rising, -1 always falling
@@ -52,6 +52,17 @@ def reduce_axis(x: Sequence[float], y: Sequence[float], reduction: Reduction) ->
             return _knees(x, y)[reduction.number - 1] if len(x) >= 4 else None
         case "highest" | "lowest" | "sampled":
             raise ValueError(f"{reduction.how} reduces intervals, see `measure`")
+
+
+PLATEAU = 0.02
+"""How far below the best the plateau ends: docs/verdicts.md."""
+
+
+def plateau(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
+    """First and last x whose value is at most `PLATEAU` below the largest: a flat top has no single best place."""
+    top = max(y)
+    places = [place for place, value in zip(x, y, strict=True) if value >= top - PLATEAU * abs(top)]
+    return places[0], places[-1]
 
 
 def lies_inside(place: float, reduction: Reduction) -> bool:

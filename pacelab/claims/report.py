@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 from pacelab.claims.model import Check, Claim, SetUp
 from pacelab.claims.outcome import (
     COLUMNS,
+    MET,
     STATED,
     WAS,
     Outcome,
     Standing,
     Verdict,
     change_of,
+    is_place,
     passed,
     standings,
+    tested_verdicts,
     total_of,
     verdict_before,
     verdicts_document,
@@ -194,10 +197,14 @@ def band_text(check: Check) -> str:
 
 
 def reach_text(check: Check, found: Mapping[str, Any]) -> str:
-    """What the scatter of our runs makes of a number's band; empty for statements."""
+    """What the scatter of our runs makes of a number's band, or that ours is a plateau; empty for other statements."""
     scatter = found["predicted"]
+    if is_place(check) and found["half_width"]:
+        return "ours: the plateau"
     if scatter is None:
         return ""
+    if found["by_scatter"]:
+        return f"within the scatter of single runs (± {scatter:.2g})"
     if scatter > widest(check):
         return f"our runs scatter too widely to meet a number (± {scatter:.2g})"
     return f"with our runs' scatter {check.band[0] - scatter:.4g}..{check.band[1] + scatter:.4g}" if scatter else ""
@@ -217,6 +224,15 @@ def scenario_text(claim: Claim, *, code: bool = False) -> str:
     parts = [topology + (f" ({options})" if options else ""), axes, ", ".join(scenario.schemes)]
     run = f"{scenario.full.seeds} seeds of {scenario.full.seconds:g} s"
     return "; ".join(part for part in parts if part) + f"; {run}"
+
+
+def turned_text(claim: Claim, outcome: Outcome) -> str:
+    """Which tested reasons turn the verdict as stated, either way; empty when none does."""
+    met = outcome["verdict"] in MET
+    turned = [f"with {name}: {verdict}" for name, verdict in tested_verdicts(claim, outcome) if (verdict in MET) != met]
+    return (
+        f"Tested reasons that turn the verdict as stated ({outcome['verdict']}): {'; '.join(turned)}." if turned else ""
+    )
 
 
 def _section(claim: Claim, outcome: Outcome, images: str | None) -> list[str]:
@@ -240,6 +256,7 @@ def _section(claim: Claim, outcome: Outcome, images: str | None) -> list[str]:
         lines += ["", "| tested reason | " + " | ".join(check.what for check in claim.checks) + " |"]
         lines.append("|---" * (1 + len(claim.checks)) + "|")
         lines += [f"| {why['name']} | " + " | ".join(map(ours_text, why["checks"])) + " |" for why in outcome["why"]]
+        lines += ["", turned] if (turned := turned_text(claim, outcome)) else []
     if claim.contradicted:
         lines += ["", f"The paper's own simulator, run here: {claim.contradicted.strip()}"]
     if claim.reason:

@@ -15,6 +15,8 @@ from pacelab.claims.outcome import (
     Stored,
     load_pictures,
     load_store,
+    more_seeds,
+    numbers_of,
     outcome_of,
     render_store,
     store_path,
@@ -27,7 +29,7 @@ from pacelab.grid.grid import counted
 from pacelab.results.folder import write_file, write_folder
 from pacelab.results.results import RunResult, dump
 from pacelab.results.types import Run
-from pacelab.running.cached import run_cached, run_resumed
+from pacelab.running.cached import keep_unfinished, run_cached, run_resumed
 from pacelab.running.runner import describe_host, for_each, run_in_worker
 from pacelab.running.workers import Workers
 
@@ -63,11 +65,14 @@ class Reproduction:
         ]
 
     def figures(self) -> dict[str, bytes]:
-        """PNG and SVG of the pictures."""
+        """PNG and SVG of the pictures. Without matplotlib there are none, and a note says so."""
         from pacelab.claims.figures import render
         from pacelab.claims.report import figure_title
+        from pacelab.figures.figures import can_draw
 
         files: dict[str, bytes] = {}
+        if not self.pictures() or not can_draw():
+            return files
         for claim, outcome, picture in self.pictures():
             files |= render(picture, figure_title(claim, outcome))
         return files
@@ -107,7 +112,9 @@ def reproduce(
 ) -> Reproduction:
     """Run `claims` in both set-ups and judge them. Full mode also runs the variants that test reasons.
 
-    `on_done` hears runs and total.
+    A full run without `seeds` gets more seeds while a headline check is too wide (docs/verdicts.md).
+
+    `on_done` hears runs and total, which grows with each round of more seeds.
 
     `jobs` and `scheduler` say where they are run (see `workers.Workers`).
 
@@ -118,31 +125,29 @@ def reproduce(
     """
     workers = Workers(jobs=jobs, scheduler=scheduler)
     plans = [_plans(claim, quick=quick, seeds=seeds) for claim in claims]
-    runs: dict[str, Experiment] = {}
-    for plan in (plan for several in plans for plan in several.all()):
-        for cell in plan.cells:
-            runs |= {key_of(experiment): experiment for experiment in cell.experiments}
     started, wall = time.time(), time.perf_counter()
-    experiments = list(runs.values())
-    if cache is not None:
-        kept, _ = run_cached(experiments, cache, workers=workers, on_done=on_done)
-        results = [lean(result) for result in kept]
-    elif unfinished is not None:
-        results = run_resumed(experiments, unfinished, work=run_lean, workers=workers, on_done=on_done)
-    else:
-        results = for_each(run_lean, experiments, workers=workers, on_done=on_done)
-    by_key = dict(zip(runs, results, strict=True))
+    found: dict[str, RunResult] = {}
+    while missing := {key: run for several in plans for key, run in several.runs().items() if key not in found}:
+        done = _told_after(len(found), on_done)
+        try:
+            found |= zip(missing, _run_all(list(missing.values()), workers, cache, unfinished, done), strict=True)
+        except BaseException:
+            if unfinished is not None:
+                ran = {key: run for several in plans for key, run in several.runs().items() if key in found}
+                keep_unfinished([(run, found[key]) for key, run in ran.items()], unfinished)
+            raise
+        if not quick and seeds is None:
+            plans = [_widened(several, found) for several in plans]
     host = describe_host(
         started=started,
         wall_s=time.perf_counter() - wall,
-        cpu_s=sum(result.host["cpu_s"] for result in results),
-        sim_s=sum(result.run["totals"]["end_s"] for result in results),
+        cpu_s=sum(result.host["cpu_s"] for result in found.values()),
+        sim_s=sum(result.run["totals"]["end_s"] for result in found.values()),
     )
     stored, mains = [], []
     for claim, several in zip(claims, plans, strict=True):
-        main = None if several.main is None else _collect(several.main, by_key)
-        was = None if several.was is None else _collect(several.was, by_key)
-        why = [_collect(plan, by_key) for plan in several.why]
+        main, was = _collect(several.main, found), _collect(several.was, found)
+        why = [measured for plan in several.why if (measured := _collect(plan, found)) is not None]
         stored.append(stored_of(claim, quick=quick, main=main, was=was, why=why))
         mains.append(main)
     mode = "quick" if quick else "full"
@@ -150,6 +155,27 @@ def reproduce(
     return Reproduction(
         claims=tuple(claims), stored=tuple(stored), outcomes=tuple(outcomes), measured=tuple(mains), host=host
     )
+
+
+def _run_all(
+    experiments: Sequence[Experiment],
+    workers: Workers,
+    cache: Path | None,
+    unfinished: Path | None,
+    on_done: Callable[[int, int], None] | None,
+) -> list[RunResult]:
+    """The results, lean, in this order; from `cache` or `unfinished` what is there."""
+    if cache is not None:
+        kept, _ = run_cached(experiments, cache, workers=workers, on_done=on_done)
+        return [lean(result) for result in kept]
+    if unfinished is not None:
+        return run_resumed(experiments, unfinished, work=run_lean, workers=workers, on_done=on_done)
+    return for_each(run_lean, experiments, workers=workers, on_done=on_done)
+
+
+def _told_after(before: int, on_done: Callable[[int, int], None] | None) -> Callable[[int, int], None] | None:
+    """`on_done` that counts the runs of earlier rounds as well."""
+    return None if on_done is None else lambda done, total: on_done(before + done, before + total)
 
 
 def run_lean(experiment: Experiment) -> RunResult:
@@ -180,25 +206,45 @@ def lean(result: RunResult) -> RunResult:
 class _Plans:
     """As stated, as it was, and the tested reasons; what waits for something has no plan."""
 
+    claim: Claim
     main: Plan | None
     was: Plan | None
     why: list[Plan]
 
-    def all(self) -> list[Plan]:
-        return [plan for plan in (self.main, self.was, *self.why) if plan is not None]
+    def runs(self) -> dict[str, Experiment]:
+        """Every run, once, by its key."""
+        plans = [plan for plan in (self.main, self.was, *self.why) if plan is not None]
+        return {key_of(run): run for plan in plans for cell in plan.cells for run in cell.experiments}
 
 
 def _plans(claim: Claim, *, quick: bool, seeds: int | None) -> _Plans:
     if claim.needs:
-        return _Plans(main=None, was=None, why=[])
+        return _Plans(claim=claim, main=None, was=None, why=[])
     setup = claim.as_it_was or None
     return _Plans(
+        claim=claim,
         main=plan_claim(claim, quick=quick, seeds=seeds),
         was=plan_claim(claim, quick=quick, seeds=seeds, variant=setup) if setup and not setup.needs else None,
         why=[plan_claim(claim, quick=False, seeds=seeds, variant=why) for why in ([] if quick else claim.why)],
     )
 
 
-def _collect(plan: Plan, by_key: dict[str, RunResult]) -> Measured:
+def _widened(plans: _Plans, found: dict[str, RunResult]) -> _Plans:
+    """The same in both set-ups with more seeds, where a headline check needs them (`more_seeds`)."""
+    if plans.main is None:
+        return plans
+    several = [_collect(plan, found) for plan in (plans.main, plans.was)]
+    numbers = [None if one is None else numbers_of(plans.claim, one, quick=False) for one in several]
+    seeds = more_seeds(plans.claim, numbers, len(plans.main.seeds))
+    if seeds == len(plans.main.seeds):
+        return plans
+    main = plan_claim(plans.claim, quick=False, seeds=seeds)
+    was = plans.was and plan_claim(plans.claim, quick=False, seeds=seeds, variant=plans.was.variant)
+    return replace(plans, main=main, was=was)
+
+
+def _collect(plan: Plan | None, by_key: dict[str, RunResult]) -> Measured | None:
+    if plan is None:
+        return None
     results = tuple(tuple(by_key[key_of(experiment)] for experiment in cell.experiments) for cell in plan.cells)
     return Measured(plan=plan, results=results)

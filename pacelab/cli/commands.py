@@ -173,8 +173,9 @@ def lab(
     elif not quiet:
         print(text_of(findings))
     if not quiet:
-        pictures = ", ".join(f"{finding.name}.png" for finding in findings)
-        _report([], f"results in {folder}: pictures {pictures}; tables in the .csv files")
+        pictures = [f"{finding.name}.png" for finding in findings if (folder / f"{finding.name}.png").exists()]
+        drawn = f"pictures {', '.join(pictures)}; " if pictures else ""
+        _report([], f"results in {folder}: {drawn}tables in the .csv files")
     exit_on_failed_hooks(sum(row["hooks_failed"] for comparison in found.values() for row in comparison.rows))
 
 
@@ -262,8 +263,9 @@ def _compare(base: Experiment, wanted: _Wanted, *, store: RunStore | None = None
     if not wanted.quiet:
         name = "goodput" if wanted.y is None else wanted.y.short
         names = (name, f"{name}-cdf") if wanted.cdf else (name,)
-        figures = " and ".join(str(folder / f"{one}.{form}") for one in names for form in ("png", "svg"))
-        _report(comparison.compare["notes"], f"results in {folder}, figures: {figures}")
+        figures = [folder / f"{one}.{form}" for one in names for form in ("png", "svg")]
+        written = " and ".join(str(figure) for figure in figures if figure.exists())
+        _report(comparison.compare["notes"], f"results in {folder}" + (f", figures: {written}" if written else ""))
     exit_on_failed_hooks(sum(row["hooks_failed"] for row in comparison.rows))
     return comparison
 

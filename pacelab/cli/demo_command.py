@@ -13,6 +13,7 @@ from pacelab.demo.editor import NEW, EditorSession, export_editor, open_editor
 from pacelab.demo.live import Live
 from pacelab.demo.model import Demo
 from pacelab.demo.page import engine_bytes, export
+from pacelab.demo.problems import PROBLEMS
 from pacelab.demo.server import DemoServer
 from pacelab.errors import ConfigError
 from pacelab.parameters import Argument, Option
@@ -25,8 +26,9 @@ def demo(
     name: Annotated[
         str | None,
         Argument(
-            help=f"A demonstration ({', '.join(DEMOS)}), new (draw a network), a topology's name, or a .yaml or .py "
-            "file. Without a name, the page lists the demonstrations."
+            help=f"A demonstration ({', '.join(DEMOS)}), new (draw a network), a design problem "
+            f"({', '.join(PROBLEMS)}), a topology's name, or a .yaml or .py file. Without a name, the page lists the "
+            "demonstrations."
         ),
     ] = None,
     *,
@@ -87,14 +89,14 @@ def _serve(server: DemoServer, name: str | None, *, browser: bool) -> None:
 
 
 def _known() -> str:
-    return f"one of {', '.join(dict.fromkeys((*DEMOS, NEW, *KINDS)))}, or the path of a .yaml or .py file"
+    return f"one of {', '.join(dict.fromkeys((*DEMOS, NEW, *PROBLEMS, *KINDS)))}, or the path of a .yaml or .py file"
 
 
 def _check_network(name: str) -> None:
     """Refuse a name that is neither a topology nor a file, with a message that mentions the demonstrations."""
-    if name in (NEW, *KINDS) or Path(name).suffix:
+    if name in (NEW, *PROBLEMS, *KINDS) or Path(name).suffix:
         return
-    raise ConfigError(f"demo must be {_known()}, not {name!r}{like_which(name, (*DEMOS, NEW, *KINDS))}")
+    raise ConfigError(f"demo must be {_known()}, not {name!r}{like_which(name, (*DEMOS, NEW, *PROBLEMS, *KINDS))}")
 
 
 def _export_editor(editor: EditorSession, path: Path) -> None:
@@ -107,7 +109,9 @@ def _export_editor(editor: EditorSession, path: Path) -> None:
 def _export(chosen: Demo, path: Path) -> None:
     if path.suffix.lower() == ".gif":
         from pacelab.demo.animation import export_gif
+        from pacelab.figures.figures import require_matplotlib
 
+        require_matplotlib()
         export_gif(chosen, path)
         log(f"wrote {path}, an animation for slides")
     elif path.suffix.lower() in (".html", ".htm"):

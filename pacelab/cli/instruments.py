@@ -40,7 +40,8 @@ def timeline(
 ) -> None:
     """Draw which station sends when. `--rts both` draws RTS off above RTS on."""
     from pacelab.figures.figures import check_figure, figure_bytes
-    from pacelab.figures.timeline import choose_window, describe_window, draw_timelines
+    from pacelab.figures.in_matplotlib import draw_chart
+    from pacelab.figures.timeline import choose_window, describe_window, timeline_chart
 
     if (rts := values.get("rts")) is not None and "," not in rts:
         values["rts"] = "off,on" if parse_one("--rts", rts, RTS) == "both" else rts
@@ -57,7 +58,7 @@ def timeline(
     for rts in axes.get("rts", [None]):
         experiment = place(topology, single if rts is None else single | {"rts": rts}, scheme=scheme)
         panels.append((experiment, *choose_window(experiment, from_ms=from_ms, to_ms=to_ms)))
-    write_file(place_, figure_bytes(draw_timelines(panels), place_))
+    write_file(place_, figure_bytes(draw_chart(timeline_chart(panels)), place_))
     shown = [describe_window(*panel) for panel in panels]
     if json:
         print_json({"timeline": {"figure": str(place_), "panels": shown}})
@@ -143,8 +144,6 @@ def plot(
     out: Annotated[Path | None, Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
 ) -> None:
     """Draw the means and 95 % intervals of a sweep or comparison, or the time series of a run."""
-    from matplotlib.figure import Figure
-
     from pacelab.figures.figures import check_figure, figure_bytes
     from pacelab.grid.sweep_plots import load_points, parse_where, plot_flows, plot_points, varying
 
@@ -152,6 +151,8 @@ def plot(
         raise ConfigError("--x cannot be combined with --cdf, whose x axis is the quantity; use --by")
     place_ = out or folder / f"{find_quantity(y).short}{'-cdf' * cdf}.svg"
     check_figure(place_)
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     if (folder / "run.json").is_file():
         if x is not None or by is not None or where:

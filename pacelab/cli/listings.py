@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab.doctor import Feature
 from pacelab.figures.figures import check_figure, figure_bytes
+from pacelab.figures.in_matplotlib import draw_chart
+from pacelab.figures.network_map import map_chart
 from pacelab.options.settings import BY_FIELD, BY_FLAG
 from pacelab.schemes import SCHEMES
 from pacelab_topologies.model import Topology
-from pacelab_topologies.plot import describe, is_tall, plot_topology
 from pacelab_topologies.registry import KINDS
+from pacelab_topologies.text import describe
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -123,12 +125,8 @@ def _defaults(topology: Topology) -> list[tuple[str, str]]:
 
 def draw_topology(topology: Topology, path: Path) -> bytes:
     """The figure of a topology, in the format that the file's name asks for."""
-    from matplotlib.figure import Figure
-
     check_figure(path)
-    figure = Figure(figsize=(8, 9) if is_tall(topology) else (9, 5), layout="constrained")
-    plot_topology(topology, figure.subplots())
-    return figure_bytes(figure, path)
+    return figure_bytes(draw_chart(map_chart(topology)), path)
 
 
 def doctor_document(features: Sequence[Feature]) -> dict[str, Any]:

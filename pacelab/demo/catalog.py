@@ -104,7 +104,7 @@ WINDOW = Demo(
         "more than with the best of 1, 2 and 3.",
         "AODV takes a frame that is lost to contention for a broken link, and searches for a new route. On seven or "
         "eight hops at 2 Mbit/s, TCP carries at least a fifth less with a window of 32 than with the best of 1, 2 and "
-        "3, and at most seeds more than half less.",
+        "3, and about half less on average over many seeds.",
     ),
     topology="chain",
     options={"wired": False},

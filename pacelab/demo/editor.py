@@ -16,6 +16,7 @@ from typing import Any
 
 from pacelab.demo.model import MAX_SEED
 from pacelab.demo.page import data_page, engine_bytes, script, static
+from pacelab.demo.problems import PROBLEMS, Problem
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
@@ -30,6 +31,7 @@ from pacelab_topologies.registry import KINDS
 
 NEW = "new"
 """The name of a small network to start from (static/new.yaml)."""
+QUESTION = "Drag nodes, add nodes and connect them with flows. The network runs again after each change."
 DURATION_S = 20.0
 """Virtual time of each run, unless the topology sets its own."""
 WATCH_S = (0.9, 1.0)
@@ -51,6 +53,8 @@ class EditorSession:
     """A network and the schemes to compare on it: one experiment per scheme, equal otherwise."""
 
     experiments: tuple[Experiment, ...]
+    problem: Problem | None = None
+    """The design problem of the page."""
 
     @property
     def topology(self) -> Topology:
@@ -67,7 +71,7 @@ class EditorSession:
 
 
 def open_editor(topology: str, schemes: Sequence[str], options: Mapping[str, Any] | None = None) -> EditorSession:
-    """An editor for the network `topology` (a name, NEW, or the path of a file) with `schemes`.
+    """An editor for the network `topology` (a name, NEW, a design problem, or the path of a file) with `schemes`.
 
     `options` are options of `pacelab run`, as for `build_experiment`. Raises ConfigError if a scheme or an option is
     unknown or does not fit this network, or if the network has voice calls or short transfers, which a topology file
@@ -87,12 +91,16 @@ def open_editor(topology: str, schemes: Sequence[str], options: Mapping[str, Any
                 f"demo {topology}: --scheme {name} acts on voice calls, which this page does not have; "
                 "run `pacelab demo voice`"
             )
+    problem = PROBLEMS.get(topology)
+    if problem is not None:
+        topology = str(problem.file)
     if topology == NEW:
         topology = str(Path(__file__).with_name("static") / "new.yaml")
     first = build_experiment(topology, options)
     if "duration_s" not in options and not _sets_duration(first.network):
         options["duration_s"] = f"{DURATION_S:g}"
-    session = EditorSession(tuple(build_experiment(topology, options, scheme=name) for name in dict.fromkeys(schemes)))
+    experiments = tuple(build_experiment(topology, options, scheme=name) for name in dict.fromkeys(schemes))
+    session = EditorSession(experiments, problem)
     for experiment in session.experiments:
         if "traffic" in experiment.own_files:
             raise ConfigError(
@@ -144,7 +152,8 @@ def editor_page(session: EditorSession, *, recorded: bool = False) -> str:
     if loss is not None:
         ranges |= {"exponent": loss.exponent, "shadowing_db": loss.shadowing_db}
     page = {
-        "question": "Drag nodes, add nodes and connect them with flows. The network runs again after each change.",
+        "question": session.problem.question if session.problem else QUESTION,
+        "goals": [goal.for_page() for goal in session.problem.goals] if session.problem else [],
         "file": {
             "name": topology.name,
             "description": topology.description,

@@ -14,6 +14,7 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.backends import KINDS
 from pacelab.options.congestion_controls import find_control, switches_of
+from pacelab.options.values import AUTO
 from pacelab.options.voice import CODECS
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ def compile_plan(experiment: Experiment, scheme: Scheme | None = None) -> plans.
         "builder": experiment.builder or "plain",
         "medium": experiment.medium or "pacelab",
         "routing": experiment.routing,
+        "qdisc": experiment.qdisc,
+        "marks": experiment.ecn,
+        "rate_control": experiment.rate_bps == AUTO,
         "seed": experiment.seed,
         "duration_s": air["duration_s"],
         "warmup_s": air["warmup_s"],
@@ -56,10 +60,11 @@ def compile_plan(experiment: Experiment, scheme: Scheme | None = None) -> plans.
             "initial_window_pkts": experiment.initial_window_pkts,
             "min_rto_s": experiment.min_rto_s,
             "ack_every_segment": experiment.ack == "every",
-            "ecn": scheme.uses_ecn(experiment.throttle),
+            "ecn": experiment.ecn or scheme.uses_ecn(experiment.throttle),
             "switches": switches_of(experiment.linux_tcp),
         },
         "flows": [_flow(experiment, flow) for flow in experiment.flows],
+        "ping_interval_s": experiment.ping_interval_s,
         "controller": experiment.controller,
         "scheme": {
             "name": scheme.name,
@@ -111,7 +116,7 @@ def _flow(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
         "playout_s": None,
     }
     if what.kind == "udp-saturated":
-        made["rate_bps"] = math.ceil(SATURATING_FACTOR * experiment.rate_bps)
+        made["rate_bps"] = math.ceil(SATURATING_FACTOR * experiment.data_rate_bps)
     elif what.kind == "cbr":
         made |= {"rate_bps": what.rate_bps, "burst_pkts": what.burst_pkts}
     elif what.kind == "voice":

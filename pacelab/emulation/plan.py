@@ -43,14 +43,18 @@ class Document(BaseModel):
     """A strict model: no unknown field, no conversion between types, no infinite number.
 
     Every field stands in a document, those that are None too: one that is missing is refused by its name, as is one
-    that nobody knows. Settings with `omit_default` are absent while they have their default.
+    that nobody knows. Settings with `omit_default` are absent while they have their default, if the document's model
+    has that default as well.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return without_defaults(write(self))
+        values = write(self)
+        needed = {name for name, field in type(self).model_fields.items() if field.is_required()}
+        kept = without_defaults(values).keys() | needed
+        return {name: value for name, value in values.items() if name in kept}
 
 
 def _whole(given: Any) -> Any:
@@ -280,6 +284,12 @@ class Plan(Document):
     """Among the radios: host routes over `neighbours`, or who finds the ways instead (`network.mesh`)."""
     medium: Literal["pacelab", "stock"]
     """Of hwsim: mediumd, or the wmediumd of the machine."""
+    qdisc: Literal["pfifo", "codel", "fq_codel", "fq"]
+    """Where a radio's packets wait. pfifo: in mediumd, drop-tail. Else in this discipline of Linux's."""
+    marks: bool
+    """The discipline marks packets of transports with ECN instead of dropping them."""
+    rate_control: bool
+    """Of hwsim: Linux chooses the rate of each frame. Otherwise all data goes at the rate of `radio`."""
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
     duration_s: Annotated[float, Field(gt=0, le=LONGEST_RUN_S)]
     warmup_s: Seconds
@@ -296,6 +306,8 @@ class Plan(Document):
     scheme: SchemePlan
     capture_bytes: Annotated[int, Field(ge=0, le=262_144)] | None
     """In a guest: what tcpdump keeps of each packet at each radio, 0: all; None: there is none."""
+    ping_interval_s: Annotated[float, Field(ge=0.01, le=60)] | None
+    """Between two pings from a flow's source to its destination, beside the flow; None: there are none."""
     controller: Literal["ryu"] | None
     """Who controls switches on the wired side; None: there are none, hosts have static routes."""
 
@@ -322,6 +334,8 @@ class Plan(Document):
             raise ValueError("switches are on the wired side of a gateway, and there is none")
         if self.radios != "hwsim" and (self.builder != "plain" or self.medium != "pacelab"):
             raise ValueError("builder and medium belong to radios of hwsim")
+        if self.radios != "hwsim" and self.rate_control:
+            raise ValueError("rate control belongs to radios of hwsim")
         if self.routing != "static" and self.controller is not None:
             raise ValueError("routing other than static belongs to hosts without a controller")
         if self.routing in BRIDGING and self.radios != "hwsim":

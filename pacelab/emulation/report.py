@@ -11,6 +11,7 @@ from pacelab.emulation.changes import Handover
 from pacelab.emulation.network.addresses import path
 from pacelab.emulation.network.counters import COUNTED, DROPS, GAUGES, OUTSIDE
 from pacelab.emulation.plan import Plan
+from pacelab.emulation.quantiles import rtt_quantiles_s
 from pacelab.emulation.traffic import traffic
 from pacelab.emulation.traffic.meter import Window
 from pacelab.emulation.traffic.traffic import Measured, TcpRun
@@ -37,6 +38,8 @@ def air_result(
     drops = {cause: count for cause, count in drops.items() if cause in DROPS or count}
     if plan.wires:
         drops["wired-queue"] = wire_drops
+    if dropped := sum(station["qdisc"]["drops"].get("codel", 0) for station in after["stations"] if "qdisc" in station):
+        drops["qdisc:codel"] = dropped
     drops |= {f"hook:{reason}": count for reason, count in hook_drops.items()}
     flows = [_flow(plan, measured, number) for number in range(len(plan.flows))]
     return {
@@ -55,6 +58,7 @@ def air_result(
             "flows": [{"id": number, **_series(plan, measured, number)} for number in range(len(plan.flows))],
         },
         "tap": None,
+        **({"pings": measured.pings} if measured.pings else {}),
     }
 
 
@@ -123,7 +127,7 @@ def _tcp_flow(plan: Plan, measured: Measured, run: TcpRun) -> dict[str, Any]:
         "rtt_sd_s": _deviation(rtts),
         "cwnd_mean_pkts": _mean([size for size in windows if size is not None]),
         "finished_s": None,
-        "rtt_quantiles_s": None,
+        "rtt_quantiles_s": rtt_quantiles_s(run.sockets.rtts_s),
         "cwnd_share": None,
         "voice": None,
     }
@@ -192,6 +196,8 @@ def _nodes(plan: Plan, before: dict[str, Any], after: dict[str, Any]) -> list[di
         if node.wireless:
             row |= {name: now[node.name][name] - then[node.name][name] for name in COUNTED}
             row |= {name: now[node.name][name] for name in GAUGES}
+            if "qdisc" in now[node.name]:
+                row["qdisc"] = now[node.name]["qdisc"]
         else:
             row |= dict.fromkeys((*COUNTED, *GAUGES), 0)
         rows.append(row)

@@ -83,6 +83,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     from pacelab.emulation.captures import end_captures, start_captures
     from pacelab.emulation.changes import Changes, Roaming
     from pacelab.emulation.network import stock
+    from pacelab.emulation.network.sent_rates import SentRates
     from pacelab.emulation.report import air_result, complaints, late_start, unmeasured
     from pacelab.emulation.traffic.traffic import Traffic
 
@@ -92,7 +93,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     if network.switched is not None and network.switched.page is not None:
         send_message(link, {"note": f"the controller's page: {network.switched.page}"})
     captures = start_captures(plan)
-    traffic = Traffic(plan)
+    traffic, rates = Traffic(plan), SentRates(plan)
     built_s = time.monotonic() - started
     roaming = Roaming(plan, network) if plan.controller is not None else None
     changes = Changes(plan, network.medium, roaming, network.start_walking)
@@ -104,15 +105,20 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
         network.check_alive()
         agents.check_alive()
         changes.apply(fraction * plan.duration_s)
+        network.queues.look()
+        rates.look()
         told.progress(fraction)
 
     def begin() -> None:
         before.update(network.medium.call("stats"))
         network.mark_wires()
+        network.queues.mark()
+        rates.mark()
         agents.mark()
 
     measured = traffic.run(tick, begin)
     after = network.medium.call("stats")
+    network.queues.add_to(after)
     shares = (read_load() - load).shares()
     end_captures(captures)
     wires, hooks = network.wire_report(), agents.end()
@@ -124,6 +130,11 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     host = describe() | {"built_s": built_s, "cpu_shares": shares, "wires": network.wires, "lateness_s": lateness}
     host |= {"medium": {name: after[name] for name in MEDIUM_TELLS}, "missing_sysctls": network.missing_sysctls}
     notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured), *late_start(measured), *faults]
+    host["sockets"] = [{"flow": run.number} | (run.sockets.sender or {}) for run in measured.tcp]
+    if plan.rate_control:
+        host["rates"] = rates.report()
+    if queues := network.queues.statistics():
+        host["qdiscs"] = queues
     if (walked := changes.report(after["stations"])) is not None:
         host["walked"] = walked
     handovers = [] if roaming is None else _handovers(plan, measured, roaming)

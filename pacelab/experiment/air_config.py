@@ -10,7 +10,7 @@ from typing import Any
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.settings import BY_FIELD
-from pacelab.options.values import air_host_delay
+from pacelab.options.values import HIGH_THROUGHPUT, air_host_delay
 from pacelab.options.voice import CODECS, HEADER_BYTES
 from pacelab.traffic.flows import ENGINE_KIND, PlannedFlow
 from pacelab_topologies.model import Topology
@@ -77,6 +77,12 @@ def compile_air(experiment: Experiment) -> dict[str, Any]:
     host_delay = air_host_delay(experiment.host_delay)
     if host_delay is not None:
         air["host_delay"] = host_delay
+    if experiment.qdisc != BY_FIELD["qdisc"].default:
+        air["qdisc"] = {"kind": experiment.qdisc}
+    if experiment.ping_interval_s is not None:
+        data = (flow for flow in experiment.flows if flow.call is None)
+        pairs = dict.fromkeys((flow.src, flow.dst) for flow in data)
+        air["pings"] = {"interval_s": experiment.ping_interval_s, "pairs": [list(pair) for pair in pairs]}
     if experiment.stop_after_pkts is not None:
         air["stop_after_pkts"] = experiment.stop_after_pkts
     if experiment.batch_pkts is not None:
@@ -88,7 +94,7 @@ def _radio(experiment: Experiment, topology: Topology) -> dict[str, Any]:
     radio: dict[str, Any] = {
         "preset": experiment.radio,
         "basic_rate_bps": experiment.basic_rate_bps,
-        "data_rate_bps": experiment.rate_bps,
+        "data_rate_bps": experiment.data_rate_bps,
         "rts_threshold_bytes": RTS_ALWAYS if experiment.rts else RTS_NEVER,
         "short_retry_limit": experiment.retry_short,
         "long_retry_limit": experiment.retry_long,
@@ -98,6 +104,13 @@ def _radio(experiment: Experiment, topology: Topology) -> dict[str, Any]:
     }
     if experiment.phy != BY_FIELD["phy"].default:
         radio["phy"] = experiment.phy
+    if experiment.phy == HIGH_THROUGHPUT:
+        radio["ht"] = {
+            "guard_interval": experiment.gi,
+            "ampdu_frames": experiment.ampdu_frames,
+            "ampdu_bytes": experiment.ampdu_bytes,
+            "ampdu_spacing_ns": experiment.ampdu_spacing_ns,
+        }
     if experiment.edca:
         radio["edca"] = True
     if experiment.priority:
@@ -162,7 +175,7 @@ def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
             tcp["ack_schedule"] = ACK_SCHEDULES[experiment.ack]
         if experiment.tcp_defaults != BY_FIELD["tcp_defaults"].default:
             tcp["defaults"] = experiment.tcp_defaults
-        if experiment.chosen_scheme.uses_ecn(experiment.throttle):
+        if experiment.ecn or experiment.chosen_scheme.uses_ecn(experiment.throttle):
             tcp["ecn"] = True
         if tcp["cc"] == "few":
             tcp["few"] = {"alpha": experiment.few_alpha, "min_window_pkts": experiment.few_min_window_pkts}

@@ -22,7 +22,7 @@ from types import MappingProxyType
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import SIMULATED, TABLE, find_control, switches_of
 from pacelab.options.settings import BACKEND_OPTIONS, BY_FIELD, Options
-from pacelab.options.values import HERE, air_host_delay
+from pacelab.options.values import AUTO, HERE, PHYS, air_host_delay
 from pacelab.schemes import SCHEMES, HookSettings, Scheme
 from pacelab.traffic.flows import PlannedFlow
 from pacelab_pacer.core.contract import EventMask
@@ -64,6 +64,7 @@ def check_hosts(
         *_size_reasons(options, topology, flows),
         *_scheme_reasons(options),
         *_tcp_reasons(options, topology, flows),
+        *_queue_reasons(options),
         *_walk_reasons(options, topology),
         *_routing_reasons(options, topology, scheme),
         *_traffic_reasons(options, flows),
@@ -127,6 +128,19 @@ def _tcp_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow,
         found.append(f"--linux-tcp {lacking[0]} needs a kernel of its own; use --where uml")
     if "sack" not in switches and (alone := [name for name in switches if name in ("rack", "tlp")]):
         found.append(f"--linux-tcp {alone[0]} needs SACK in Linux; use sack+{alone[0]}")
+    return found
+
+
+def _queue_reasons(options: Options) -> list[str]:
+    """Why not with these queues."""
+    found = []
+    if options.qdisc != "pfifo" and options.where != "uml":
+        found.append(
+            f"--qdisc {options.qdisc} needs the guest's kernel, whose radios hold packets back; use --where uml, "
+            "--backend sim, or --qdisc pfifo"
+        )
+    if options.qdisc != "pfifo" and options.edca:
+        found.append(f"--qdisc must be pfifo with --edca on, which has queues of its own, not {options.qdisc}")
     return found
 
 
@@ -242,7 +256,7 @@ def _radio_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: 
             f"shadowing must be 0 dB, since routes are computed from mean ranges, not {loss.shadowing_db:g} dB"
         )
     if options.backend != "hwsim":
-        return found
+        return [*found, *_rate_reasons(options)]
     if options.medium == "stock":
         found += _stock_reasons(options, topology, scheme, hooks)
     if topology.link_rates:
@@ -253,6 +267,16 @@ def _radio_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: 
             f"{options.queue_pkts}"
         )
     return found
+
+
+def _rate_reasons(options: Options) -> list[str]:
+    """Why a back end without Linux's Wi-Fi stack cannot leave the rate to rate control."""
+    if options.rate_bps != AUTO:
+        return []
+    return [
+        f"--rate {AUTO} needs the rate control of Linux's Wi-Fi stack; use --backend hwsim, and --where uml if you are "
+        f"not root, or one of {', '.join(PHYS[options.phy].rates.values)} Mbit/s"
+    ]
 
 
 def _stock_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: HookSettings) -> list[str]:
@@ -302,6 +326,8 @@ def check_simulator(
             f"--cc must be one of {', '.join(SIMULATED)}, or FILE.py:CLASS in the simulator, not {options.cc!r}, which"
             " is Linux's; use --backend tap, and --where uml if you are not root"
         )
+    for reason in _rate_reasons(options):
+        raise ConfigError(f"--backend {options.backend}: {reason}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,13 +358,16 @@ class BackEndKind:
             raise ConfigError(f"--routing must be one of {valid} with --backend {self.name}, not {routing}")
 
 
-_LINUX: Mapping[str, str | None] = {"where": "here", "controller": None, "linux_tcp": None}
+_LINUX: Mapping[str, str | None] = {"where": "here", "controller": None, "linux_tcp": None, "ping_interval_s": None}
 
 BACK_ENDS: Mapping[str, BackEndKind] = {
     kind.name: kind
     for kind in (
         BackEndKind(
-            name="sim", routings=("static", "aodv", AODV_OF_2001), finders="a routing that finds its way, as aodv"
+            name="sim",
+            options={"ping_interval_s": None},
+            routings=("static", "aodv", AODV_OF_2001),
+            finders="a routing that finds its way, as aodv",
         ),
         BackEndKind(name="tap", options=_LINUX, finders=FINDERS["tap"], check=check_hosts),
         BackEndKind(

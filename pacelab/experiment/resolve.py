@@ -1,7 +1,7 @@
 """From what a user asks for to an experiment: every option has its value, topology, flows and scheme are there.
 
 An option that was not given has the topology's default, else the scheme's, that of --tcp-defaults, the table's, the
-back end's, the PHY's (the rate of --radio ns2-2001: its own).
+back end's, the PHY's (the rate of --radio ns2-2001: its own; the radio of 802.11n: standard).
 
 Topologies are here as the Python API has them: by name or by file, what is wrong told as PaceLab tells it.
 """
@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import PurePath
 from typing import Any, Literal
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.backends import BACK_ENDS, check_where
+from pacelab.experiment.high_throughput import check_high_throughput
 from pacelab.options.congestion_controls import find_control
 from pacelab.options.names_or_files import is_traffic_file
 from pacelab.options.settings import (
@@ -29,7 +30,17 @@ from pacelab.options.settings import (
     Request,
     without_defaults,
 )
-from pacelab.options.values import NS2_OF_2001, NS2_OF_2001_RATE_BPS, PHYS, TCP_DEFAULTS
+from pacelab.options.values import (
+    AUTO,
+    HIGH_THROUGHPUT,
+    HIGH_THROUGHPUT_RADIO,
+    MARKING_QDISCS,
+    MCS_RATES_BPS,
+    NS2_OF_2001,
+    NS2_OF_2001_RATE_BPS,
+    PHYS,
+    TCP_DEFAULTS,
+)
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.schemes.scheme import MOST_SENSE_HOPS
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
@@ -121,6 +132,8 @@ def _resolved(
     values |= _brought(scheme, scheme_name, given)
     table = {option.field: option.default for option in SETTINGS if option.default is not None}
     named = TCP_DEFAULTS[values.get("tcp_defaults", table["tcp_defaults"])]
+    if values.get("phy") == HIGH_THROUGHPUT:
+        table["radio"] = HIGH_THROUGHPUT_RADIO
     values = {"traffic": kind.traffic} | table | dict(named) | values
     back_end = BACK_ENDS[values["backend"]]
     back_end.check_given(given)
@@ -132,6 +145,8 @@ def _resolved(
         )
     phy = PHYS[values["phy"]]
     rate_bps = NS2_OF_2001_RATE_BPS if values["radio"] == NS2_OF_2001 else phy.rate_bps
+    if phy.name == HIGH_THROUGHPUT:
+        rate_bps = _fill_in_mcs(values, given)
     by_others: dict[str, Any] = {"rate_bps": rate_bps, "mac_ack": phy.mac_ack, **back_end.options}
     control = find_control(values["cc"])
     if "linux_tcp" in back_end.options and control is not None:
@@ -144,12 +159,14 @@ def _resolved(
         **values,
     )
     _check_ns2_of_2001(options, bare)
+    check_high_throughput(options, given)
     _check_rates(options, kind, bare)
     if options.warmup_s > options.duration_s - SHORTEST_RUN_S:
         raise ConfigError(
             f"--warmup must be at least {SHORTEST_RUN_S:g} s less than --seconds {options.duration_s:.15g}, "
             f"not {options.warmup_s:.15g}"
         )
+    _check_queues(options, scheme)
     network, carried = _with_traffic(options, bare)
     if not network.flows:
         raise ConfigError(f"topology {options.topology!r} has no flow; add a flow to it, or give --traffic FILE.yaml")
@@ -255,7 +272,9 @@ def _brought(scheme: Scheme, name: str, given: Mapping[str, Any]) -> Mapping[str
 
 def _check_rates(options: Options, kind: Kind, topology: Topology) -> None:
     phy = PHYS[options.phy]
-    if options.rate_bps not in phy.rates_bps:
+    if phy.name == HIGH_THROUGHPUT:
+        phy = replace(phy, rates_bps=MCS_RATES_BPS[options.gi])
+    if options.rate_bps != AUTO and options.rate_bps not in phy.rates_bps:
         shown = BY_FIELD["rate_bps"].domain.show(options.rate_bps)
         raise ConfigError(f"--rate must be {phy.rates.allowed} with --phy {options.phy}, not {shown}")
     shadowed = topology.path_loss is not None and topology.path_loss.shadowing_db > 0
@@ -274,6 +293,14 @@ def _check_rates(options: Options, kind: Kind, topology: Topology) -> None:
                 f"{where}: the rate of a link must be {phy.rates.allowed} with --phy {options.phy}, "
                 f"not {link.rate_bps} bit/s"
             )
+
+
+def _fill_in_mcs(values: dict[str, Any], given: Mapping[str, Any]) -> int:
+    """The data rate of 802.11n by default. A given rate without --mcs sets the MCS."""
+    rates_bps = MCS_RATES_BPS[values["gi"]]
+    if "mcs" not in given and values.get("rate_bps") in rates_bps:
+        values["mcs"] = rates_bps.index(values["rate_bps"])
+    return int(rates_bps[values["mcs"]])
 
 
 def _check_paths(options: Options, network: Topology) -> None:
@@ -305,6 +332,8 @@ def _check_ns2_of_2001(options: Options, topology: Topology) -> None:
             f"{asked} with --rate 11 delivers nothing: that simulator sent data a DIFS after the CTS, later than the "
             "receiver waited; use --rate 1, 2, or 5.5"
         )
+    if options.rate_bps == AUTO:
+        raise ConfigError(f"{asked} needs a fixed --rate, since that simulator had one rate for all, not {AUTO}")
     if not options.rts:
         raise ConfigError(f"{asked} needs --rts on: that simulator had a fixed RTS threshold of 0")
     if options.edca:
@@ -313,6 +342,17 @@ def _check_ns2_of_2001(options: Options, topology: Topology) -> None:
         raise ConfigError(f"{asked} sent all frames at the data rate; use --mac-ack basic or data, not mandatory")
     if any(link.rate_bps != options.rate_bps for link in topology.link_rates):
         raise ConfigError(f"{asked} needs one rate for all links; topology {options.topology!r} has several")
+
+
+def _check_queues(options: Options, scheme: Scheme) -> None:
+    """Options that only some queue disciplines have."""
+    if options.priority and options.qdisc != "pfifo":
+        raise ConfigError(f"--qdisc must be pfifo with --priority on, which reorders the queue, not {options.qdisc}")
+    marks = options.qdisc in MARKING_QDISCS or scheme.uses_ecn(options.throttle)
+    if options.ecn and not marks:
+        raise ConfigError(
+            f"--ecn on needs a queue that marks packets: --qdisc {' or '.join(MARKING_QDISCS)}, not {options.qdisc}"
+        )
 
 
 def _with_traffic(options: Options, topology: Topology) -> tuple[Topology, tuple[Carried, ...]]:

@@ -13,7 +13,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-FRAMES = {"send-rts": "RTS", "send-cts": "CTS", "send-data": "DATA", "send-ack": "ACK"}
+FRAMES = {
+    "send-rts": "RTS",
+    "send-cts": "CTS",
+    "send-data": "DATA",
+    "send-ack": "ACK",
+    "send-aggregate": "A-MPDU",
+    "send-block-ack-request": "BAR",
+    "send-block-ack": "BA",
+}
+STARTING = frozenset({"send-rts", "send-data", "send-aggregate", "send-block-ack-request"})
+"""Frames that a node sends when its backoff is over."""
 HOLDS = {"nav": "NAV", "eifs": "EIFS"}
 LONG_CONTROL_NS = 300_000
 """About what RTS, CTS and ACK take in 802.11b."""
@@ -27,6 +37,7 @@ MISHAPS = {
     "capture": "capture",
     "refuse-cts": "no CTS",
     "hold-data": "no DATA",
+    "lost-mpdus": "MPDUs lost",
 }
 """Records that become marks."""
 
@@ -35,7 +46,7 @@ Record = Sequence[Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """A frame sent by `node` to `peer` (None: all); `kind` is RTS, CTS, DATA or ACK."""
+    """A frame sent by `node` to `peer` (None: all); `kind` is a value of `FRAMES`."""
 
     node: int
     peer: int | None
@@ -78,7 +89,7 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A moment: `kind` is a value of `MISHAPS`; `count` is the number of a retry."""
+    """A moment: `kind` is a value of `MISHAPS`; `count` is the number of a retry, or of lost MPDUs."""
 
     node: int
     kind: str
@@ -120,7 +131,7 @@ def read_records(records: Sequence[Record]) -> AirLog:
             log.marks.append(Mark(node=node, kind=MISHAPS[what], at_ns=at_ns, peer=peer, count=value))
         if what in HOLDS:
             _hold(holds, log.holds, Hold(node=node, kind=HOLDS[what], start_ns=at_ns, end_ns=value))
-        if what in ("backoff", "send-rts", "send-data") and node in draws:
+        if (what == "backoff" or what in STARTING) and node in draws:
             _end_backoff(log.backoffs, node, draws.pop(node), at_ns)
         if what == "backoff":
             draws[node] = (at_ns, value)

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
@@ -15,8 +16,8 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from pacelab.console import log
-from pacelab.errors import ConfigError
+from pacelab.console import install, log
+from pacelab.errors import ConfigError, HostError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,12 +32,15 @@ LEAST_PT = 8
 """Of letters in a figure that are read at the size of a page."""
 MOST_SLOPING = 8
 """Names along an axis that stand side by side sloping; more of them stand upright."""
+SLOPING, UPRIGHT = 25, 90
+"""The angles of these names, degrees."""
 MOST_LETTERS = 24
 """Of a name in a figure: all of ours have fewer."""
 APART, WIDEST = 0.06, 0.6
 """Of the way from one place on the x axis to the next: from line to line, and all lines of a place together at most."""
 LAST_RESORT = "Last Resort"
 """matplotlib's own, which has a box for every letter."""
+MISSING = "figure files need matplotlib, which is not installed; {}"
 FORMS = ("svg", "png", "pdf")
 DPI = 150
 _NAMELESS: dict[str, dict[str, None]] = {
@@ -47,10 +51,30 @@ _NAMELESS: dict[str, dict[str, None]] = {
 """Metadata left out: dates and versions."""
 
 
+def require_matplotlib() -> None:
+    """HostError with the command that installs matplotlib, if it is missing."""
+    if find_spec("matplotlib") is None:
+        raise HostError(MISSING.format(install("pacelab[figures]")))
+
+
+def can_draw() -> bool:
+    """Whether matplotlib is installed. If not, a note says once how to get the figures."""
+    if find_spec("matplotlib") is not None:
+        return True
+    _say_missing()
+    return False
+
+
+@cache
+def _say_missing() -> None:
+    log(f"note: no figure was written: {MISSING.format(install('pacelab[figures]'))}")
+
+
 def check_figure(path: Path) -> None:
-    """ConfigError unless the file's name ends with a form that figures have."""
+    """ConfigError unless the file's name ends with a form that figures have; HostError without matplotlib."""
     if path.suffix.removeprefix(".") not in FORMS:
         raise ConfigError(f"--out must be a file name that ends with .svg, .png or .pdf, not {str(path)!r}")
+    require_matplotlib()
 
 
 def figure_bytes(figure: Figure, path: Path) -> bytes:
@@ -143,7 +167,7 @@ def beside(values: Sequence[float], place: int, count: int) -> list[float]:
 
 def name_ticks(ax: Axes, names: Sequence[str]) -> None:
     """Names along the x axis, at 0, 1, 2, ...: those of eight schemes do not fit side by side as they are."""
-    slope, place = (25, "top") if len(names) <= MOST_SLOPING else (90, "center")
+    slope, place = (SLOPING, "top") if len(names) <= MOST_SLOPING else (UPRIGHT, "center")
     ax.set_xticks(range(len(names)), names, rotation=slope, ha="right", va=place, rotation_mode="anchor")
 
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
 from pacelab.errors import ConfigError
-from pacelab.figures.figures import DPI, add_legend, beside, images, name_ticks, rise, share_legend, short
+from pacelab.figures.chart import Line, Mark, Panel, Rule, Scale, Text, around, from_zero, linear, names_along, powers
+from pacelab.figures.figures import DPI, MOST_SLOPING, SLOPING, UPRIGHT, beside, images, share_legend, short
+from pacelab.figures.in_matplotlib import draw_panel, new_axes
 from pacelab.figures.tables import Compared, baseline_of, network, settings, show_point, show_value
 from pacelab.options.arguments import axes, checked, instance_of, optional, values_by_name
 from pacelab.options.voice import ACCEPTABLE_MOS
@@ -35,6 +38,7 @@ LEAST_GAIN = 1.0
 MARKS = 10
 """Markers along a line: enough to tell it from another of its colour."""
 KBPS = 1e-3
+GREY = "#7f7f7f"
 
 
 def _compared(value: Any) -> Compared:
@@ -81,32 +85,54 @@ def is_known(values: Iterable[float]) -> bool:
 @checked(result=instance_of(RunResult), ax=optional(axes))
 def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "goodput") -> Axes:
     """A run's time series, one line per flow that has it: goodput, cwnd, rtt, or of calls mos or delay."""
-    ax = ax or _new_axes()
-    shown = find_series(quantity)
+    panel = series_panel(result, quantity)
+    ax = draw_panel(ax or new_axes(7, 4), panel)
     config = result.run["config"]
+    grey = f"; grey: {ACCEPTABLE_MOS}, acceptable" if find_series(quantity).series == "mos" else ""
+    _caption(ax, f"{settings(config)}; n = 1, seed {config['seed']}, no interval{grey}")
+    return ax
+
+
+def series_panel(result: RunResult, quantity: str) -> Panel:
+    """A run's time series, one line per flow that has it."""
+    shown = find_series(quantity)
     flows = [flow for flow in result.series["flows"] if is_known(shown.over_time(flow))]
     if not flows:
         raise ConfigError(f"--y {quantity}: {why_no_series(result)}")
+    times = tuple(result.series["t_s"])
+    marks: list[Mark] = []
     for number, flow in enumerate(flows):
-        values = shown.over_time(flow)
-        marks: dict[str, Any] = {"markersize": 4, "markevery": max(1, len(values) // MARKS)}
-        look = look_of(number)._asdict() | marks
-        ax.plot(result.series["t_s"], values, label=f"flow {flow['id']}", **look)
-    title = f"{result.run['topology']['description']}, {scheme_label(result.run)}"
-    ax.set(xlabel="time (s)", ylabel=shown.label_of_one)
-    ax.set_title(title, fontsize="medium", wrap=True)
-    rise(ax, *shown.limits)
+        values = tuple(shown.over_time(flow))
+        look = look_of(number)._asdict()
+        every = max(1, len(values) // MARKS)
+        name = f"flow {flow['id']}" if len(flows) > 1 else ""
+        marks.append(
+            Line(
+                x=times,
+                y=values,
+                name=name,
+                color=look["color"],
+                marker=look["marker"],
+                line=look["linestyle"],
+                size=4,
+                width=1.5,
+                every=every,
+            )
+        )
+    low, high = from_zero((value for mark in marks if isinstance(mark, Line) for value in mark.y), *shown.limits)
     if shown.series == "mos":
-        ax.axhline(ACCEPTABLE_MOS, color="#7f7f7f", linewidth=0.8)
+        marks.append(Rule(at=ACCEPTABLE_MOS, vertical=False, color=GREY, line="-", width=0.8, about="acceptable"))
     for handover in result.host.get("controller", NO_HANDOVERS)["handovers"]:
         text = f" {handover['station']}: {handover['from']} to {handover['to']}"
-        ax.axvline(handover["at_s"], color="#7f7f7f", linewidth=1, linestyle=":")
-        ax.annotate(text, (handover["at_s"], 0.02), xycoords=("data", "axes fraction"), fontsize="small")
-    if len(flows) > 1:
-        add_legend(ax)
-    grey = f"; grey: {ACCEPTABLE_MOS}, acceptable" if shown.series == "mos" else ""
-    _caption(ax, f"{settings(config)}; n = 1, seed {config['seed']}, no interval{grey}")
-    return ax
+        at = handover["at_s"]
+        marks.append(Rule(at=at, color=GREY, line=":"))
+        marks.append(Text(x=at, y=low + 0.04 * (high - low), text=text, place="start", size=8.3))
+    return Panel(
+        x=linear(*around(times), "time (s)"),
+        y=linear(low, high, shown.label_of_one),
+        marks=tuple(marks),
+        title=f"{result.run['topology']['description']}, {scheme_label(result.run)}",
+    )
 
 
 @checked(comparison=_compared, ax=optional(axes), point=optional(values_by_name))
@@ -115,45 +141,91 @@ def plot_goodput(comparison: Compared, ax: Axes | None = None, *, point: dict[st
 
     `point` picks values of the other varying options, for example `{"direction": "up"}`; by default their first ones.
     """
-    ax = _draw(ax, comparison, point, lambda row: _scaled(row["goodput_bps"], KBPS))
-    ax.set_ylabel("goodput (kbit/s)")
-    _scale_goodput(ax, comparison)
-    return ax
+    return _plot(goodput_panel, comparison, ax, point)
 
 
 def plot_gain(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
     """Gain over the baseline in percent, with its interval, drawn as `plot_goodput` draws."""
-    baseline = baseline_of(comparison.compare["schemes"])
-    ax = _draw(ax, comparison, point, _gain, without=baseline)
-    ax.axhline(0, color="#7f7f7f", linewidth=0.8)
-    ax.set_ylabel(f"gain over {baseline} (%)")
-    if all(abs(part) < LEAST_GAIN / 2 for row in comparison.rows for part in _gain(row) if not math.isnan(part)):
-        ax.set_ylim(-LEAST_GAIN, LEAST_GAIN)
-    return ax
+    return _plot(gain_panel, comparison, ax, point)
 
 
 def plot_quantity(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
     """Means of the quantity that a comparison was asked for (`Comparison.of`), drawn as `plot_goodput` draws."""
-    quantity = find_quantity(comparison.compare["y"])
-    ax = _draw(ax, comparison, point, lambda row: _scaled(row["y"], quantity.scale))
-    ax.set_ylabel(quantity.label)
-    low, high = quantity.limits
-    top = _top(_scaled(row["y"], quantity.scale) for row in comparison.rows)
-    ax.set_ylim(low, max(high or 0.0, top or 0.0) or None)
-    return ax
+    return _plot(quantity_panel, comparison, ax, point)
 
 
 def plot_difference(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
     """The same of each scheme minus the first one, seed by seed, with the interval of that difference."""
-    quantity, first = find_quantity(comparison.compare["y"]), comparison.compare["schemes"][0]
-    ax = _draw(ax, comparison, point, lambda row: _scaled(row["difference"], quantity.scale), without=first)
-    ax.axhline(0, color="#7f7f7f", linewidth=0.8)
-    ax.set_ylabel(f"{quantity.short} minus {first}'s" + (f" ({quantity.unit})" if quantity.unit else ""))
+    return _plot(difference_panel, comparison, ax, point)
+
+
+def _plot(
+    make: Callable[[Compared, Mapping[str, Any] | None], Panel],
+    comparison: Compared,
+    given: Axes | None,
+    point: Mapping[str, Any] | None,
+) -> Axes:
+    """The panel in the given axes. A figure of its own has a caption."""
+    check_point(comparison, point or {})
+    panel = make(comparison, point)
+    ax = draw_panel(given or new_axes(7, 4), panel)
+    if given is None:
+        ax.figure.supxlabel(caption(comparison), fontsize="small")
     return ax
 
 
+Estimate = tuple[float, float]
+"""Mean and half width, as shown."""
+
+
+def goodput_panel(comparison: Compared, point: Mapping[str, Any] | None = None) -> Panel:
+    """What `plot_goodput` draws: from zero; logarithmic where one hop would flatten all others."""
+    found = [_scaled(row["goodput_bps"], KBPS) for row in comparison.rows]
+    means, top, label = [mean for mean, _ in found], _top(found), "goodput (kbit/s)"
+    if min(means) <= 0 or max(means) < LOG_RATIO * min(means):
+        y = linear(0.0, top or 1.0, label)
+    else:
+        y = powers(min(means) / 1.5, max(max(means) * 1.3, top or 0.0), label)
+    return _panel(comparison, point, lambda row: _scaled(row["goodput_bps"], KBPS), y)
+
+
+def gain_panel(comparison: Compared, point: Mapping[str, Any] | None = None) -> Panel:
+    """What `plot_gain` draws."""
+    baseline = baseline_of(comparison.compare["schemes"])
+    found = [_gain(row) for row in comparison.rows if row["scheme"] != baseline]
+    label = f"gain over {baseline} (%)"
+    if all(abs(part) < LEAST_GAIN / 2 for both in found for part in both if not math.isnan(part)):
+        y = linear(-LEAST_GAIN, LEAST_GAIN, label)
+    else:
+        y = linear(*_both_ways(found), label)
+    return _panel(comparison, point, _gain, y, without=baseline)
+
+
+def quantity_panel(comparison: Compared, point: Mapping[str, Any] | None = None) -> Panel:
+    """What `plot_quantity` draws."""
+    quantity = find_quantity(comparison.compare["y"])
+    low, high = quantity.limits
+    top = _top(_scaled(row["y"], quantity.scale) for row in comparison.rows)
+    y = linear(low, max(high or 0.0, top or 0.0) or low + 1.0, quantity.label)
+    return _panel(comparison, point, lambda row: _scaled(row["y"], quantity.scale), y)
+
+
+def difference_panel(comparison: Compared, point: Mapping[str, Any] | None = None) -> Panel:
+    """What `plot_difference` draws."""
+    quantity, first = find_quantity(comparison.compare["y"]), comparison.compare["schemes"][0]
+    found = [_scaled(row["difference"], quantity.scale) for row in comparison.rows if row["scheme"] != first]
+    label = f"{quantity.short} minus {first}'s" + (f" ({quantity.unit})" if quantity.unit else "")
+    y = linear(*_both_ways(found), label)
+    return _panel(comparison, point, lambda row: _scaled(row["difference"], quantity.scale), y, without=first)
+
+
+def _both_ways(found: Iterable[Estimate]) -> tuple[float, float]:
+    """Limits of all panels of a comparison around zero and the intervals."""
+    return around([0.0, *(mean + way * half for mean, half in found for way in (1, -1))])
+
+
 def _line(
-    comparison: Compared, scheme: str, place: tuple[int, int], point: dict[str, Any] | None
+    comparison: Compared, scheme: str, place: tuple[int, int], point: Mapping[str, Any] | None
 ) -> tuple[list[float], list[dict[str, Any]]]:
     """A scheme's rows at this point, with their places along the x axis; `place`: the scheme's own, of how many."""
     axis, fixed = x_axis(comparison), _fixed(comparison, point)
@@ -165,35 +237,72 @@ def _line(
     return [spots[row["point"][axis]] for row in rows], rows
 
 
-def _draw(
-    given: Axes | None,
+def _panel(
     comparison: Compared,
-    point: dict[str, Any] | None,
-    read: Callable[[dict[str, Any]], tuple[float, float]],
+    point: Mapping[str, Any] | None,
+    read: Callable[[dict[str, Any]], Estimate],
+    y: Scale,
     *,
     without: str | None = None,
-) -> Axes:
-    """A line for each scheme but one; `read` gives mean and half width of a row. A figure of its own has a caption."""
-    _check_point(comparison, point or {})
-    ax = given or _new_axes()
+) -> Panel:
+    """A line for each scheme but one; `read` gives mean and half width of a row."""
+    axis = x_axis(comparison)
     looks = styles_of(comparison.compare["schemes"])
     schemes = [scheme for scheme in looks if scheme != without]
+    marks: list[Mark] = [] if without is None else [Rule(at=0.0, vertical=False, color=GREY, line="-", width=0.8)]
     known = not schemes
     for place, scheme in enumerate(schemes):
-        x, rows = _line(comparison, scheme, (place, len(schemes)), point)
+        spots, rows = _line(comparison, scheme, (place, len(schemes)), point)
         means, halves = zip(*map(read, rows), strict=True)
         known |= is_known(means)
-        look = looks[scheme]._asdict()
-        ax.errorbar(x, means, yerr=halves, label=short(scheme), capsize=3, markersize=5, linewidth=1.4, **look)
+        color, marker, line = looks[scheme]
+        told = tuple(f"{axis_label(axis)} {show_value(axis, row['point'][axis])}" for row in rows) if axis else ()
+        marks.append(
+            Line(
+                x=tuple(spots),
+                y=means,
+                halves=halves,
+                name=short(scheme),
+                color=color,
+                marker=marker,
+                line=line,
+                told=told,
+            )
+        )
     if not known:
-        ax.text(0.5, 0.6, "of no run is it known", ha="center", va="center", transform=ax.transAxes)
-    _frame(ax, comparison, schemes, point)
-    if given is None:
-        ax.figure.supxlabel(caption(comparison), fontsize="small")
-    return ax
+        said = "of no run is it known"
+        middle = math.sqrt(y.low * y.high) if y.log else (y.low + y.high) / 2
+        marks.append(
+            Text(x=(len(schemes) - 1) / 2 if axis is None else _middle(comparison.axes[axis]), y=middle, text=said)
+        )
+    return Panel(
+        x=_x_scale(comparison, schemes),
+        y=replace(y, grid=True),
+        marks=tuple(marks),
+        title=show_point(_fixed(comparison, point)),
+        legend="none" if axis is None else "inside",
+    )
 
 
-def _check_point(comparison: Compared, point: Mapping[str, Any]) -> None:
+def _middle(values: Sequence[float]) -> float:
+    return (min(values) + max(values)) / 2
+
+
+def _x_scale(comparison: Compared, schemes: Sequence[str]) -> Scale:
+    """The option along the x axis, or the names of the schemes."""
+    axis = x_axis(comparison)
+    if axis is None:
+        slope = SLOPING if len(schemes) <= MOST_SLOPING else UPRIGHT
+        return Scale(label=axis_label(axis), slope=slope, **names_along([short(scheme) for scheme in schemes]))
+    values = comparison.axes[axis]
+    places = [spot for place in (0, len(schemes) - 1) for spot in beside(values, place, len(schemes))]
+    found = linear(*around(places), axis_label(axis), grid=True)
+    if all(isinstance(value, int) for value in values):
+        return replace(found, ticks=tuple((float(value), show_value(axis, value)) for value in values))
+    return found
+
+
+def check_point(comparison: Compared, point: Mapping[str, Any]) -> None:
     """ConfigError for what no row has."""
     for name, value in point.items():
         if name not in comparison.axes:
@@ -204,49 +313,18 @@ def _check_point(comparison: Compared, point: Mapping[str, Any]) -> None:
             raise ConfigError(f"point {name!r} must be one of {known}, not {value!r}")
 
 
-def _scaled(value: dict[str, Any] | None, scale: float) -> tuple[float, float]:
+def _scaled(value: dict[str, Any] | None, scale: float) -> Estimate:
     """Mean and half width of an estimate as shown; of none, what is not drawn."""
     return (math.nan, 0.0) if value is None else (value["mean"] * scale, (value["half_width"] or 0.0) * scale)
 
 
-def _gain(row: dict[str, Any]) -> tuple[float, float]:
+def _gain(row: dict[str, Any]) -> Estimate:
     return math.nan if row["gain"] is None else row["gain"] * 100, (row["gain_half_width"] or 0.0) * 100
 
 
-def _frame(ax: Axes, comparison: Compared, schemes: list[str], point: dict[str, Any] | None) -> None:
-    """What the panels of a comparison have in common."""
+def _fixed(comparison: Compared, point: Mapping[str, Any] | None) -> dict[str, Any]:
     axis = x_axis(comparison)
-    ax.set_xlabel(axis_label(axis))
-    if axis is None:
-        name_ticks(ax, list(map(short, schemes)))
-        ax.set_xlim(-0.5, len(schemes) - 0.5)
-    elif all(isinstance(value, int) for value in comparison.axes[axis]):
-        ax.set_xticks(comparison.axes[axis], [show_value(axis, value) for value in comparison.axes[axis]])
-    ax.set_title(show_point(_fixed(comparison, point)))
-    ax.grid(alpha=0.3, which="both")
-    if axis is not None:
-        add_legend(ax)
-
-
-def _fixed(comparison: Compared, point: dict[str, Any] | None) -> dict[str, Any]:
-    axis = x_axis(comparison)
-    return {name: values[0] for name, values in comparison.axes.items() if name != axis} | (point or {})
-
-
-def _scale_goodput(ax: Axes, comparison: Compared) -> None:
-    """From zero; logarithmic where one hop would flatten all others, the same for all panels of a comparison."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
-    found = [_scaled(row["goodput_bps"], KBPS) for row in comparison.rows]
-    means = [mean for mean, _ in found]
-    if min(means) <= 0 or max(means) < LOG_RATIO * min(means):
-        ax.set_ylim(0, _top(found))
-        return
-    ax.set_yscale("log")
-    ax.set_ylim(min(means) / 1.5, max(max(means) * 1.3, _top(found) or 0.0))
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    ax.yaxis.set_minor_formatter(NullFormatter())
+    return {name: values[0] for name, values in comparison.axes.items() if name != axis} | dict(point or {})
 
 
 def _top(found: Iterable[tuple[float, float]]) -> float | None:
@@ -329,12 +407,6 @@ def axis_label(name: str | None) -> str:
         "min_rto_s": "least RTO (s)",
     }
     return labels.get(name, name or "")
-
-
-def _new_axes() -> Axes:
-    from matplotlib import pyplot
-
-    return pyplot.subplots(figsize=(7, 4), layout="constrained")[1]
 
 
 def _caption(ax: Axes, text: str) -> None:

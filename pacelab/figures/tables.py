@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pacelab.options.settings import BY_FIELD
+from pacelab.options.values import AUTO
 from pacelab.options.voice import ACCEPTABLE_MOS
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import scheme_label
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from pacelab.results.results import RunResult
-    from pacelab.results.types import FlowResult
+    from pacelab.results.types import FlowResult, PingResult
 
 
 BASELINE = "newreno"
@@ -27,6 +28,7 @@ COLUMNS = (
     "gain",
     "jain",
     "rtt_mean_s",
+    "rtt_p95_s",
     "retransmitted_pkts",
     "timeouts",
     "dropped_pkts",
@@ -120,7 +122,7 @@ def comparison_table(comparison: Compared) -> Table:
     quality = ["MOS", "worst"] if calls else []
     compared = ["gain", "±"] if any(row["gain_half_width"] is not None for row in comparison.rows) else ["gain"]
     quality += ["Jain"] if several else []
-    for heading in ("goodput", "±", *compared, *quality, "RTT", "resent", "RTOs", "hooks"):
+    for heading in ("goodput", "±", *compared, *quality, "RTT", "95%", "resent", "RTOs", "hooks"):
         table.add_column(heading, justify="right", no_wrap=True)
     before = None
     for row in comparison.rows:
@@ -137,7 +139,8 @@ def comparison_table(comparison: Compared) -> Table:
             *(["" if row["gain_half_width"] is None else f"{row['gain_half_width']:.1%}"] if compared[1:] else []),
             *scores,
             *fairness,
-            "-" if row["rtt_mean_s"] is None else f"{row['rtt_mean_s'] * 1e3:.0f}",
+            _shown(row["rtt_mean_s"], "{:.0f}", scale=1e3),
+            _shown(row["rtt_p95_s"], "{:.0f}", scale=1e3),
             f"{row['retransmitted_pkts']:.1f}",
             f"{row['timeouts']:.1f}",
             f"{row['hook_actions']:.0f}",
@@ -179,10 +182,15 @@ def _estimated(value: dict[str, Any] | None, quantity: Quantity, *, sign: str = 
 
 
 def run_tables(result: RunResult) -> list[Table]:
-    """One run for a terminal: its flows, its calls, or both."""
+    """One run for a terminal: its flows, its calls and its pings, as far as it has them."""
     calls = result.run.get("calls")
     only_calls = calls and all(flow["kind"] == "voice" for flow in result.run["flows"])
-    return [*([] if only_calls else [run_table(result)]), *([calls_table(result)] if calls else [])]
+    pings = result.run.get("pings")
+    return [
+        *([] if only_calls else [run_table(result)]),
+        *([calls_table(result)] if calls else []),
+        *([pings_table(pings)] if pings else []),
+    ]
 
 
 def run_table(result: RunResult) -> Table:
@@ -190,7 +198,7 @@ def run_table(result: RunResult) -> Table:
     from rich.table import Table
 
     table = Table()
-    for heading in ("flow", "kind", "hops", "goodput kbit/s", "RTT ms", "resent", "timeouts"):
+    for heading in ("flow", "kind", "hops", "goodput kbit/s", "RTT ms", "95% ms", "resent", "timeouts"):
         table.add_column(heading, justify="left" if heading in ("flow", "kind") else "right")
     groups: dict[int, list[FlowResult]] = {}
     for flow in result.run["flows"]:
@@ -200,7 +208,7 @@ def run_table(result: RunResult) -> Table:
         table.add_row(*_flow_row(flows))
     if len(groups) > 1:
         table.add_section()
-        table.add_row("all", "", "", f"{result.goodput_bps / BPS_PER_KBPS:.1f}", "", "", "")
+        table.add_row("all", "", "", f"{result.goodput_bps / BPS_PER_KBPS:.1f}", "", "", "", "")
     return table
 
 
@@ -230,6 +238,19 @@ def calls_table(result: RunResult) -> Table:
     return table
 
 
+def pings_table(pings: Sequence[PingResult]) -> Table:
+    """The pings beside the traffic of a run: latency under load."""
+    from rich.table import Table
+
+    table = Table()
+    for heading in ("ping", "sent", "answered", "RTT ms", "95% ms", "longest ms"):
+        table.add_column(heading, justify="left" if heading == "ping" else "right")
+    for ping in pings:
+        times = [_shown(ping[name], "{:.1f}", scale=1e3) for name in ("rtt_mean_s", "rtt_p95_s", "rtt_max_s")]
+        table.add_row(f"{ping['src']} -> {ping['dst']}", str(ping["sent"]), str(ping["answered"]), *times)
+    return table
+
+
 def _shown(value: float | None, form: str, *, scale: float = 1.0) -> str:
     return "-" if value is None else form.format(value * scale)
 
@@ -244,13 +265,14 @@ def _flow_row(flows: list[FlowResult]) -> list[str]:
     elif kind == "file":
         took_s = first["completion_s"]
         kind = "file, not done" if took_s is None else f"file, {took_s:.2f} s"
-    rtt_s = first["rtt_mean_s"] if len(flows) == 1 else None
+    rtt_s, quantiles_s = (first["rtt_mean_s"], first["rtt_quantiles_s"]) if len(flows) == 1 else (None, None)
     return [
         f"{first['src']} -> {first['dst']}",
         kind,
         str(first["hops"]),
         f"{sum(flow['goodput_bps'] for flow in flows) / BPS_PER_KBPS:.1f}",
-        "-" if rtt_s is None else f"{rtt_s * 1e3:.0f}",
+        _shown(rtt_s, "{:.0f}", scale=1e3),
+        "-" if quantiles_s is None else f"{quantiles_s[-1] * 1e3:.0f}",
         str(sum(flow["retransmitted_pkts"] for flow in flows)),
         str(sum(flow["timeouts"] for flow in flows)),
     ]
@@ -260,7 +282,7 @@ def settings(config: dict[str, Any], *, without: tuple[str, ...] = ()) -> str:
     """The settings that a reader of a table or figure must know, in a few words."""
     words = {
         "phy": config.get("phy", "802.11b"),
-        "rate_bps": f"{config['rate_bps'] / BPS_PER_MBPS:g} Mbit/s",
+        "rate_bps": f"rate {rate}" if (rate := config["rate_bps"]) == AUTO else f"{rate / BPS_PER_MBPS:g} Mbit/s",
         "rts": f"RTS {'on' if config['rts'] else 'off'}",
         "radio": f"radio {config['radio']}",
         "routing": f"{config['routing']} routing",

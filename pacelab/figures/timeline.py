@@ -14,15 +14,18 @@ from pacelab.air.backend import run_scheme
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
-from pacelab.figures.airlog import FRAMES, AirLog, Frame, Hearing, Mark, Record, find_window, read_records
+from pacelab.figures.airlog import FRAMES, AirLog, Frame, Hearing, Record, find_window, read_records
+from pacelab.figures.airlog import Mark as Seen
+from pacelab.figures.chart import Block, Chart, Key, Mark, Panel, Rule, Scale, Text, linear
 from pacelab.figures.figures import LEAST_PT, short
+from pacelab.figures.in_matplotlib import draw_panel, new_axes
 from pacelab.options.arguments import above_zero, axes, checked, instance_of, optional
+from pacelab.options.values import HIGH_THROUGHPUT
 from pacelab.units import BPS_PER_MBPS, NS_PER_MS
 from pacelab_topologies.domain import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 SEARCH_S = 1.0
 """How much of a run is looked through for a window, s."""
@@ -36,6 +39,9 @@ Window = tuple[int, int]
 """From and to, ns."""
 
 
+BLACK, WHITE = "#000000", "#ffffff"
+
+
 class Look(NamedTuple):
     """How a kind of block looks."""
 
@@ -45,12 +51,19 @@ class Look(NamedTuple):
 
 
 BLOCKS = {
-    "RTS": Look("#f6e58d", "////", "black"),
-    "CTS": Look("#a8d8f0", "\\\\\\\\", "black"),
-    "DATA": Look("#1f5f99", "", "white"),
-    "ACK": Look("#9fd8b4", "....", "black"),
+    "RTS": Look("#f6e58d", "////", BLACK),
+    "CTS": Look("#a8d8f0", "\\\\\\\\", BLACK),
+    "DATA": Look("#1f5f99", "", WHITE),
+    "ACK": Look("#9fd8b4", "....", BLACK),
 }
-LETTERS = {"RTS": "R", "CTS": "C", "DATA": "D", "ACK": "A"}
+AGGREGATE_BLOCKS = {
+    "A-MPDU": Look("#12395c", "", WHITE),
+    "BAR": Look("#f3c1d6", "////", BLACK),
+    "BA": Look("#6fbf8f", "....", BLACK),
+}
+"""Of 802.11n alone."""
+ALL_BLOCKS = BLOCKS | AGGREGATE_BLOCKS
+LETTERS = {"RTS": "R", "CTS": "C", "DATA": "D", "ACK": "A", "A-MPDU": "M", "BAR": "Q", "BA": "B"}
 COLLISION = Look("#f4b7a3", "xxxx", "#7a1f00")
 BUSY = "#c9c9c9"
 HOLDS = {"NAV": Look("#d9d2e9", "////", "#4b3b78"), "EIFS": Look("#ffe0b8", "||||", "#8a5200")}
@@ -63,6 +76,19 @@ MARKS = {
     "no DATA": ("∅D", "#1f5f99"),
 }
 """Kind of mark -> sign and colour."""
+AGGREGATE_MARKS = {"MPDUs lost": ("−", "#7a1f00")}
+ALL_MARKS = MARKS | AGGREGATE_MARKS
+COUNTED = frozenset({"retry", "MPDUs lost"})
+"""Marks whose sign is followed by a number."""
+MEANINGS = {
+    "retry": "retry, its number",
+    "drop": "packet dropped",
+    "queue drop": "queue full",
+    "capture": "capture",
+    "no CTS": "CTS refused",
+    "no DATA": "data held back",
+    "MPDUs lost": "MPDUs lost, how many",
+}
 
 # A lane is one unit high; these are its bands, bottom and height, from the lane's lower edge.
 BAND_BLOCK = (0.40, 0.42)
@@ -121,19 +147,23 @@ def plot_timeline(
     bottom (default: all); `window_ns` is from and to (default: where something happens, see `airlog.find_window`).
     """
     log = read_records(records)
-    window_ns = window_ns or find_window(log)
+    names, lanes = _shown(log, names, lanes)
+    ax = ax or new_axes(WIDTH_IN, 1.2 + LANE_IN * len(lanes))
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    drawn = _Lanes(names, lanes, window_ns or find_window(log), figure.get_figwidth())
+    return draw_panel(ax, drawn.panel(log))
+
+
+def _shown(
+    log: AirLog, names: Mapping[int, str] | None, lanes: Sequence[int] | None
+) -> tuple[Mapping[int, str], Sequence[int]]:
+    """The names of the nodes, and the nodes that have a lane."""
     names = names or {node: f"n{node}" for node in log.nodes}
     lanes = list(names) if lanes is None else lanes
     if not isinstance(lanes, Iterable) or not set(lanes) <= set(names):
         raise ConfigError(f"lanes must be a list of nodes ({', '.join(map(str, names))}), not {lanes!r:.60}")
-    if ax is None:
-        from matplotlib import pyplot
-
-        size = (WIDTH_IN, 1.2 + LANE_IN * len(lanes))
-        ax = pyplot.subplots(figsize=size, layout="constrained")[1]
-    canvas = _Canvas(ax, names, lanes, window_ns)
-    canvas.draw(log)
-    return ax
+    return names, list(lanes)
 
 
 def choose_window(experiment: Experiment, *, from_ms: float | None, to_ms: float | None) -> tuple[list[Record], Window]:
@@ -160,13 +190,16 @@ def describe_window(experiment: Experiment, records: Sequence[Record], window_ns
     """What a picture shows, in numbers: JSON values, times in ms."""
     low_ns, high_ns = window_ns
     log = read_records([record for record in records if low_ns <= record[0] <= high_ns])
+    aggregates = experiment.phy == HIGH_THROUGHPUT
     return {
         "config": experiment.config(),
         "from_ms": low_ns / NS_PER_MS,
         "to_ms": high_ns / NS_PER_MS,
-        "frames": {kind: sum(frame.kind == kind for frame in log.frames) for kind in BLOCKS},
+        "frames": {
+            kind: sum(frame.kind == kind for frame in log.frames) for kind in (ALL_BLOCKS if aggregates else BLOCKS)
+        },
         "collisions": sum(hearing.collided_ns is not None for hearing in log.hearings),
-        "marks": {kind: sum(mark.kind == kind for mark in log.marks) for kind in MARKS},
+        "marks": {kind: sum(mark.kind == kind for mark in log.marks) for kind in (ALL_MARKS if aggregates else MARKS)},
     }
 
 
@@ -175,7 +208,7 @@ def title_of(experiment: Experiment) -> str:
     scheme = "" if experiment.scheme == "newreno" else f", {experiment.scheme}"
     return (
         f"{experiment.topology}: RTS/CTS {'on' if experiment.rts else 'off'}, radio {experiment.radio}, "
-        f"{experiment.rate_bps / BPS_PER_MBPS:g} Mbit/s{scheme}, seed {experiment.seed}"
+        f"{experiment.data_rate_bps / BPS_PER_MBPS:g} Mbit/s{scheme}, seed {experiment.seed}"
     )
 
 
@@ -191,98 +224,78 @@ def choose_lanes(names: Mapping[int, str], records: Sequence[Record], window_ns:
     return sorted(sorted(names, key=lambda node: (-sends[node], node))[:MOST_LANES])
 
 
-def draw_timelines(panels: Sequence[tuple[Experiment, Sequence[Record], Window]]) -> Figure:
-    """One picture of several experiments, one above the other, with one legend."""
-    from matplotlib.figure import Figure
-
-    names = [lane_names(experiment) for experiment, _, _ in panels]
-    lanes = [choose_lanes(known, *panel[1:]) for known, panel in zip(names, panels, strict=True)]
-    heights = [0.75 + LANE_IN * len(nodes) for nodes in lanes]
-    figure = Figure(figsize=(WIDTH_IN, sum(heights) + 0.75), layout="constrained")
-    axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
-    for ax, known, nodes, (experiment, records, window_ns) in zip(axes, names, lanes, panels, strict=True):
-        plot_timeline(records, ax, names=known, lanes=nodes, window_ns=window_ns)
+def timeline_chart(panels: Sequence[tuple[Experiment, Sequence[Record], Window]]) -> Chart:
+    """One figure of several experiments, one above the other, with one legend."""
+    made, heights = [], []
+    for experiment, records, window_ns in panels:
+        known = lane_names(experiment)
+        nodes = choose_lanes(known, records, window_ns)
         shown = f" (the {len(nodes)} busiest of {len(known)} nodes)" if len(nodes) < len(known) else ""
-        ax.set_title(title_of(experiment) + shown, loc="left", fontsize="medium", fontweight="bold")
-    add_legend(figure)
-    return figure
-
-
-def add_legend(figure: Figure) -> None:
-    """What the signs mean, below the picture."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    entries: list[Any] = [
-        Patch(
-            facecolor=look.face, hatch=look.hatch, edgecolor="black", linewidth=0.6, label=f"{LETTERS[kind]} = {kind}"
-        )
-        for kind, look in BLOCKS.items()
-    ]
-    entries.append(
-        Patch(facecolor=COLLISION.face, hatch=COLLISION.hatch, edgecolor=COLLISION.text, label="collision, as received")
+        title = title_of(experiment) + shown
+        made.append(_Lanes(known, nodes, window_ns, WIDTH_IN).panel(read_records(records), title))
+        heights.append(0.75 + LANE_IN * len(nodes))
+    aggregates = any(experiment.phy == HIGH_THROUGHPUT for experiment, _, _ in panels)
+    return Chart(
+        panels=tuple(made), width=WIDTH_IN, height=sum(heights) + 0.75, heights=tuple(heights), keys=keys(aggregates)
     )
-    entries.append(Patch(facecolor=BUSY, label="hears a frame"))
-    entries.append(Patch(facecolor="white", edgecolor="black", linestyle=":", label="backoff, slots drawn"))
-    entries += [
-        Patch(facecolor=look.face, hatch=look.hatch, edgecolor=look.text, linewidth=0.4, label=kind)
-        for kind, look in HOLDS.items()
-    ]
-    texts = {
-        "retry": "retry, its number",
-        "drop": "packet dropped",
-        "queue drop": "queue full",
-        "capture": "capture",
-        "no CTS": "CTS refused",
-        "no DATA": "data held back",
-    }
-    entries += [
-        Line2D(
-            [],
-            [],
-            linestyle="",
-            marker=f"${MARKS[kind][0]}$",
-            color=MARKS[kind][1],
-            markersize=7 * len(MARKS[kind][0]) ** 0.5,
-            label=text,
-        )
-        for kind, text in texts.items()
-    ]
-    figure.legend(handles=entries, loc="outside lower center", ncols=8, fontsize="small", frameon=False)
 
 
-class _Canvas:
-    """Draws into one pair of axes; the x unit is ms."""
+def _key(name: str, look: Look, text: str, edge: str) -> Key:
+    block = Block(x1=0, x2=1, y1=0, y2=1, face=look.face, hatch=look.hatch, edge=edge, ink=look.text, name=name)
+    return Key(sign=block, text=text)
 
-    def __init__(self, ax: Axes, names: Mapping[int, str], lanes: Sequence[int], window_ns: Window) -> None:
-        self.ax = ax
+
+def keys(aggregates: bool) -> tuple[Key, ...]:
+    """What the signs mean. `aggregates`: also those of 802.11n."""
+    blocks, marks = (ALL_BLOCKS, ALL_MARKS) if aggregates else (BLOCKS, MARKS)
+    return (
+        *(_key(kind, look, f"{LETTERS[kind]} = {kind}", BLACK) for kind, look in blocks.items()),
+        _key("collision", COLLISION, "collision, as received", COLLISION.text),
+        _key("busy", Look(BUSY, "", BLACK), "hears a frame", ""),
+        _key("backoff", Look("", "", BLACK), "backoff, slots drawn", ""),
+        *(_key(kind, look, kind, look.text) for kind, look in HOLDS.items()),
+        *(
+            Key(sign=Text(x=0, y=0, text=sign, color=color, name=kind), text=MEANINGS[kind])
+            for kind, (sign, color) in marks.items()
+        ),
+    )
+
+
+class _Lanes:
+    """Collects the marks of one panel; the x unit is ms."""
+
+    def __init__(self, names: Mapping[int, str], lanes: Sequence[int], window_ns: Window, width_in: float) -> None:
         self.names = names
+        self.lanes = lanes
         self.window_ns = window_ns
         self.low = {node: float(len(lanes) - 1 - place) for place, node in enumerate(lanes)}
         low_ms, high_ms = (edge / NS_PER_MS for edge in window_ns)
-        figure = ax.get_figure(root=True)
-        assert figure is not None
         # The layout is not known before all is drawn; lane names and margins take about 6 % of the width.
-        self.inches_per_ms = 0.94 * figure.get_figwidth() / (high_ms - low_ms)
-        ax.set_xlim(low_ms, high_ms)
-        ax.set_ylim(0, len(lanes))
-        ax.set_yticks([self.low[node] + 0.5 for node in lanes], [names[node] for node in lanes])
-        ax.tick_params(axis="y", length=0, labelsize="large")
-        ax.set_xlabel("time (ms)")
-        ax.ticklabel_format(axis="x", useOffset=False)
-        for place in range(1, len(lanes)):
-            ax.axhline(place, color="#888888", linewidth=0.5)
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
-        ax.grid(axis="x", alpha=0.25, linewidth=0.5)
-        ax.set_axisbelow(True)
+        self.inches_per_ms = 0.94 * width_in / (high_ms - low_ms)
+        self.marks: list[Mark] = []
 
-    def draw(self, log: AirLog) -> None:
+    def panel(self, log: AirLog, title: str = "") -> Panel:
+        """The panel of what happened."""
+        self.collect(log)
+        low_ms, high_ms = (edge / NS_PER_MS for edge in self.window_ns)
+        ticks = tuple((self.low[node] + 0.5, self.names[node]) for node in self.lanes)
+        return Panel(
+            x=linear(low_ms, high_ms, "time (ms)", grid=True),
+            y=Scale(low=0, high=len(self.lanes), ticks=ticks, size=12),
+            marks=tuple(self.marks),
+            title=title,
+            bold=True,
+        )
+
+    def collect(self, log: AirLog) -> None:
+        for place in range(1, len(self.lanes)):
+            self.marks.append(Rule(at=place, vertical=False, color="#888888", line="-", width=0.5))
         for hearing in log.hearings:
             self.hearing(hearing)
         for hold in log.holds:
-            look = HOLDS[hold.kind]
-            self.bar(hold.node, (hold.start_ns, hold.end_ns), BAND_HOLD[hold.kind], look, hold.kind)
+            look, span_ns = HOLDS[hold.kind], (hold.start_ns, hold.end_ns)
+            about = f"{self.name(hold.node)} waits, {hold.kind}, {_during(span_ns)}"
+            self.bar(hold.node, span_ns, BAND_HOLD[hold.kind], look, hold.kind, name=hold.kind, about=about)
         blocks: dict[int, list[Window]] = {}
         for frame in log.frames:
             blocks.setdefault(frame.node, []).append((frame.start_ns, frame.end_ns))
@@ -299,59 +312,60 @@ class _Canvas:
         for mark in sorted(log.marks, key=lambda mark: mark.at_ns):
             ends_ms[mark.node] = self.mark(mark, ends_ms.get(mark.node, -math.inf))
 
+    def name(self, node: int | None) -> str:
+        return "all" if node is None else self.names.get(node, str(node))
+
     def frame(self, frame: Frame) -> None:
-        to = "all" if frame.peer is None else self.names.get(frame.peer, str(frame.peer))
-        room = self.characters(frame.start_ns, frame.end_ns)
+        to = self.name(frame.peer)
+        span_ns = (frame.start_ns, frame.end_ns)
+        room = self.characters(*span_ns)
         longer = (f"{frame.kind} → {to}", f"{frame.kind}\n→{to}", f"{LETTERS[frame.kind]}\n→{to}", LETTERS[frame.kind])
         text = next((text for text in longer if max(map(len, text.split("\n"))) <= room), "")
-        self.bar(frame.node, (frame.start_ns, frame.end_ns), BAND_BLOCK, BLOCKS[frame.kind], text, above=5)
+        about = f"{frame.kind} from {self.name(frame.node)} to {to}, {_during(span_ns)}"
+        self.bar(frame.node, span_ns, BAND_BLOCK, ALL_BLOCKS[frame.kind], text, name=frame.kind, about=about, above=5)
 
     def hearing(self, hearing: Hearing) -> None:
         whole = (hearing.start_ns, hearing.end_ns)
-        self.bar(hearing.node, whole, BAND_BUSY, Look(BUSY, "", "black"), "")
+        senders = " and ".join(map(self.name, hearing.peers))
+        about = f"{self.name(hearing.node)} hears {senders}, {_during(whole)}"
+        self.bar(hearing.node, whole, BAND_BUSY, Look(BUSY, "", BLACK), "", name="busy", about=about)
         if hearing.collided_ns is not None and not hearing.decoded:
             spoiled = (hearing.collided_ns, hearing.end_ns)
-            names = " × ".join(self.names.get(peer, str(peer)) for peer in hearing.peers)
+            names = " × ".join(map(self.name, hearing.peers))
             room = self.characters(*spoiled)
             text = next((text for text in (names, "×") if len(text) <= room), "")
-            self.bar(hearing.node, spoiled, BAND_BLOCK, COLLISION, text, size=8.5, above=3)
+            about = f"frames of {senders} collide at {self.name(hearing.node)}, {_during(spoiled)}"
+            look: dict[str, Any] = {"name": "collision", "about": about, "size": 8.5, "above": 3}
+            self.bar(hearing.node, spoiled, BAND_BLOCK, COLLISION, text, **look)
 
     def backoff(self, node: int, span_ns: Window, slots: int, covers: Sequence[Window]) -> None:
         """A box with its number where no block `covers` it."""
         box = self.box(node, span_ns, BAND_BACKOFF)
         if box is None:
             return
-        left, bottom, width, height = box
-        from matplotlib.patches import Rectangle
-
-        self.ax.add_artist(Rectangle((left, bottom), width, height, fill=False, linestyle=":", linewidth=0.8, zorder=2))
+        about = f"{self.name(node)} counts down {slots} slots, {_during(span_ns)}"
+        self.marks.append(Block(**box, name="backoff", about=about, above=2))
         free_ns = _longest_gap((max(span_ns[0], self.window_ns[0]), min(span_ns[1], self.window_ns[1])), covers)
         if self.characters(*free_ns) >= len(str(slots)):
-            self.ax.text(
-                sum(free_ns) / 2 / NS_PER_MS,
-                bottom + height / 2,
-                str(slots),
-                ha="center",
-                va="center_baseline",
-                fontsize=LEAST_PT,
-                zorder=2.5,
-                clip_on=True,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
-            )
+            place: dict[str, Any] = {"x": sum(free_ns) / 2 / NS_PER_MS, "y": (box["y1"] + box["y2"]) / 2}
+            text: dict[str, Any] = {"text": str(slots), "size": LEAST_PT, "box": "none", "above": 2.5}
+            self.marks.append(Text(**place, **text, name="backoff"))
 
-    def mark(self, mark: Mark, free_ms: float) -> float:
+    def mark(self, mark: Seen, free_ms: float) -> float:
         """A sign where it happened, or beside the one before, which ends at `free_ms`; returns where this one ends."""
         low_ns, high_ns = self.window_ns
         if mark.node not in self.low or not low_ns <= mark.at_ns <= high_ns:
             return free_ms
-        sign, color = MARKS[mark.kind]
-        text = f"{sign}{mark.count}" if mark.kind == "retry" else sign
+        sign, color = ALL_MARKS[mark.kind]
+        text = f"{sign}{mark.count}" if mark.kind in COUNTED else sign
         size = 11 if mark.kind == "drop" else 8.5
         width_ms = len(text) * SIGN_IN * size / LEAST_PT / self.inches_per_ms
         at_ms = mark.at_ns / NS_PER_MS
+        told = f"{MEANINGS[mark.kind].partition(',')[0]}{f' {mark.count}' if mark.kind in COUNTED else ''}"
+        about = f"{self.name(mark.node)}: {told}, {at_ms:.3f} ms"
         at_ms = min(max(at_ms, free_ms + width_ms / 2), at_ms + width_ms)
-        place = (at_ms, self.low[mark.node] + MARK_HEIGHT)
-        self.ax.text(*place, text, color=color, ha="center", va="center", fontsize=size, zorder=6, clip_on=True)
+        y = self.low[mark.node] + MARK_HEIGHT
+        self.marks.append(Text(x=at_ms, y=y, text=text, color=color, size=size, name=mark.kind, about=about))
         return at_ms + width_ms / 2
 
     def bar(
@@ -363,60 +377,45 @@ class _Canvas:
         text: str,
         *,
         size: float = LEAST_PT,
-        above: float = 1.0,
+        **more: Any,
     ) -> None:
         """A block with its text, where it fits; nothing outside the window or for a node without a lane."""
-        from matplotlib.patches import Rectangle
-        from matplotlib.patheffects import withStroke
-
         box = self.box(node, span_ns, band)
         if box is None:
             return
-        left, bottom, width, height = box
-        edge = "none" if look.face == BUSY else look.text if look.text not in ("white",) else "black"
-        block = Rectangle(
-            (left, bottom),
-            width,
-            height,
-            facecolor=look.face,
-            hatch=look.hatch if width * self.inches_per_ms >= HATCHED_IN else "",
-            edgecolor=edge,
-            linewidth=0.6,
-            zorder=above,
-        )
-        block.set_hatch_linewidth(0.35)
-        self.ax.add_artist(block)  # add_patch would look for limits, which are set
-        longest = max(map(len, text.split("\n")))
-        if text and width * self.inches_per_ms >= longest * CHARACTER_IN * size / LEAST_PT:
-            outline = withStroke(linewidth=2.2, foreground=look.face)
-            self.ax.text(
-                left + width / 2,
-                bottom + height / 2,
-                text,
-                color=look.text,
-                ha="center",
-                va="center",
-                fontsize=size,
-                fontweight="bold" if look is COLLISION else "normal",
-                linespacing=1.0,
-                zorder=above + 0.5,
-                clip_on=True,
-                path_effects=[outline],
+        width_in = (box["x2"] - box["x1"]) * self.inches_per_ms
+        fits = width_in >= max(map(len, text.split("\n"))) * CHARACTER_IN * size / LEAST_PT
+        self.marks.append(
+            Block(
+                **box,
+                face=look.face,
+                hatch=look.hatch if width_in >= HATCHED_IN else "",
+                edge="" if look.face == BUSY else BLACK if look.text == WHITE else look.text,
+                ink=look.text,
+                text=text if fits else "",
+                size=size,
+                bold=look is COLLISION,
+                **more,
             )
+        )
 
-    def box(self, node: int, span_ns: Window, band: tuple[float, float]) -> tuple[float, float, float, float] | None:
-        """Left, bottom, width, height of the part of a span inside the window."""
+    def box(self, node: int, span_ns: Window, band: tuple[float, float]) -> dict[str, Any] | None:
+        """The part of a span inside the window."""
         start_ns, end_ns = max(span_ns[0], self.window_ns[0]), min(span_ns[1], self.window_ns[1])
         if node not in self.low or end_ns <= start_ns:
             return None
-        bottom, height = band
-        return start_ns / NS_PER_MS, self.low[node] + bottom, (end_ns - start_ns) / NS_PER_MS, height
+        bottom = self.low[node] + band[0]
+        return {"x1": start_ns / NS_PER_MS, "x2": end_ns / NS_PER_MS, "y1": bottom, "y2": bottom + band[1]}
 
     def characters(self, start_ns: int, end_ns: int) -> int:
         """How many characters fit into the visible part of a span."""
         low_ns, high_ns = self.window_ns
         visible_ms = (min(end_ns, high_ns) - max(start_ns, low_ns)) / NS_PER_MS
         return int(visible_ms * self.inches_per_ms / CHARACTER_IN)
+
+
+def _during(span_ns: Window) -> str:
+    return f"{span_ns[0] / NS_PER_MS:.3f} to {span_ns[1] / NS_PER_MS:.3f} ms"
 
 
 def _longest_gap(span_ns: Window, covers: Sequence[Window]) -> Window:

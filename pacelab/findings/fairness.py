@@ -20,6 +20,8 @@ FLOWS = ("A1 to B1 (up)", "B2 to A2 (down)", "A3 to B3 (up)", "B4 to A4 (down)")
 """Of the study's topology, cross-gateway with mixed directions: A are wireless hosts, B wired ones."""
 DOWNWARD = (1, 3)
 BASELINE, PACED = "newreno", "tcp-gap"
+NEARLY_OPEN = 0.75
+"""Share of the advertised window."""
 
 
 def find(comparison: Comparison) -> Finding:
@@ -52,8 +54,24 @@ def _delay(comparison: Comparison) -> str:
         return f"The round trip of the downward flows does not change significantly ({told})."
     if sum(after) < sum(before):
         return f"The round trip of the downward flows falls {told}."
-    cause = "the pacing queue holds the whole window of each of them"
-    return f"The price is delay: the round trip of the downward flows rises {told}, because {cause}."
+    return f"The price is delay: the round trip of the downward flows rises {told}{_cause(comparison)}."
+
+
+def _cause(comparison: Comparison) -> str:
+    """The reason for the delay, if the flows' windows are nearly open and the pacer delays packets."""
+    window_pkts = comparison.compare["config"]["window_pkts"]
+    open_pkts = estimate([sum(run[flow] for flow in DOWNWARD) / len(DOWNWARD) for run in _windows(comparison)]).mean
+    delayed = [run["hook_actions"] for run in comparison.compare["runs"] if run["scheme"] == PACED]
+    if open_pkts < NEARLY_OPEN * window_pkts or not all(delayed):
+        return ""
+    return (
+        f", because the pacing queue holds the window of each of them: {open_pkts:.0f} of {window_pkts} packets are on "
+        "their way on average"
+    )
+
+
+def _windows(comparison: Comparison) -> list[list[float]]:
+    return _samples(comparison, PACED, "cwnd_mean_pkts")
 
 
 def _mean_of_downward(comparison: Comparison, scheme: str) -> list[float]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pacelab.figures.figures import DPI, images
+from pacelab.figures.figures import DPI, can_draw, images
 from pacelab.figures.tables import comparison_csv
 from pacelab.findings import fairness, limits, speed
 from pacelab.findings.wording import Finding
@@ -40,15 +40,15 @@ def text_of(findings: Sequence[Finding]) -> str:
 def write(
     out: Path | None, findings: Sequence[Finding], found: Mapping[str, Comparison], host: Mapping[str, Any]
 ) -> Path:
-    """Write the folder: NAME.png and NAME.svg of each finding, findings.txt, STUDY.json, STUDY.csv, host.json."""
-    figures = {
-        fairness.NAME: fairness.draw(found["fairness"]),
-        speed.NAME: speed.draw(found["chains"], found["link-red"]),
-        limits.NAME: limits.draw(found["chains"], found["window"]),
-    }
+    """Write the folder: NAME.png and NAME.svg of each finding, findings.txt, STUDY.json, STUDY.csv, host.json.
+
+    Without matplotlib, the figures are left out with a note.
+    """
     files: dict[str, bytes] = {"findings.txt": text_of(findings).encode(), "host.json": dump(dict(host))}
-    for name, figure in figures.items():
-        files |= images(figure, name, dpi=DPI)
+    if can_draw():
+        files |= images(fairness.draw(found["fairness"]), fairness.NAME, dpi=DPI)
+        files |= images(speed.draw(found["chains"], found["link-red"]), speed.NAME, dpi=DPI)
+        files |= images(limits.draw(found["chains"], found["window"]), limits.NAME, dpi=DPI)
     for name, comparison in found.items():
         files |= {f"{name}.json": dump(comparison.compare), f"{name}.csv": comparison_csv(comparison).encode()}
     return write_folder(out, files, name="lab")

@@ -1,1 +1,1 @@
-"""Many runs: every combination of options, schemes and seeds; comparisons. Knows running and show."""
+"""Many runs: every combination of options, schemes, and seeds; comparisons. May import running and figures."""

@@ -46,7 +46,7 @@ from pacelab.schemes import SCHEMES
 SCHEMA_VERSION = 2
 FULL_PKTS, BATCH_PKTS = 55_000, 5_000
 FULL_LIMIT_S = 100_000.0
-"""Simulated time after which a full run gives up: 6.4 kbit/s of 1460-byte packets would need as long."""
+"""Simulated time after which a full run gives up. At 6.4 kbit/s, 1460-byte packets would need as long."""
 FULL: Request = {
     "stop_after_pkts": FULL_PKTS,
     "batch_pkts": BATCH_PKTS,
@@ -59,18 +59,18 @@ POINTS_NAMED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What a comparison gave: `compare` and `host` are the contents of compare.json and host.json."""
+    """The result of a comparison: `compare` and `host` are the contents of compare.json and host.json."""
 
     compare: dict[str, Any]
     host: dict[str, Any]
 
     def __repr__(self) -> str:
-        """A line, as a notebook's cell shows it."""
+        """One line, as a notebook cell shows it."""
         return f"Comparison({', '.join(self.compare['schemes'])}: {len(self.rows)} rows)"
 
     @property
     def axes(self) -> dict[str, list[Any]]:
-        """The options that vary, with their values; names as in `Experiment` or in the topology's options."""
+        """The options that vary, with their values. Names are those of `Experiment` or of the topology's options."""
         axes: dict[str, list[Any]] = self.compare["axes"]
         return axes
 
@@ -81,8 +81,10 @@ class Comparison:
         return rows
 
     def with_quantity(self, y: str) -> Comparison:
-        """The same with the quantity `y` in figure and table: in each row its estimate `y` over the seeds' runs, and
-        `difference`, that of the differences from the first scheme at the same point, seed by seed.
+        """The same comparison with the quantity `y` in its figure and table.
+
+        Each row gets the estimate of `y` over its seeds, and `difference`: the estimate of the differences from the
+        first scheme at the same point, paired by seed.
         """
         quantity = find_quantity(y)
         runs, count, each = self.compare["runs"], len(self.compare["schemes"]), len(self.compare["seeds"])
@@ -107,20 +109,21 @@ class Comparison:
 
     @checked(out=optional(path), name=optional(file_name), cdf=switch)
     def write(self, out: Path | str | None = None, *, name: str | None = None, cdf: bool = False) -> Path:
-        """Write compare.json, host.json, table.csv and the figure (PNG, SVG) into `out` or a fresh `runs/NAME-N`.
+        """Write compare.json, host.json, table.csv, and the figure (PNG, SVG) into `out` or a fresh `runs/NAME-N`.
 
-        With `cdf` also that of the distributions over flows.
+        With `cdf`, also draw the distributions over flows. Without matplotlib the figures are left out, with a note.
         """
         from pacelab.figures.distributions import render_curves
+        from pacelab.figures.figures import can_draw
         from pacelab.figures.plots import render_comparison
 
         files = {
             "compare.json": dump(self.compare),
             "host.json": dump(self.host),
             "table.csv": comparison_csv(self).encode(),
-            **render_comparison(self),
-            **(render_curves(self) if cdf else {}),
         }
+        if can_draw():
+            files |= render_comparison(self) | (render_curves(self) if cdf else {})
         return write_folder(
             None if out is None else Path(out), files, name=name or f"compare-{self.compare['config']['topology']}"
         )
@@ -146,13 +149,13 @@ def compare(
     store: RunStore | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Comparison:
-    """Run `schemes` at every combination of the values in `axes` with `seeds` seeds from `base.seed` on.
+    """Run `schemes` at every combination of the values in `axes`, with `seeds` seeds from `base.seed` on.
 
-    `axes` maps an option (field of `Experiment` or option of the topology) to its values. Default 5 seeds, 1 in full
-    mode. `schemes` may be ["all"]: those that can act at every point; the others are listed with the reason.
-    `store` is a folder of finished runs, which sweeps and other comparisons may share, or where an interrupted
-    comparison leaves them, and the same one goes on. `on_done` hears the runs done and their number. All combinations
-    are checked before the first run.
+    `axes` maps an option (a field of `Experiment` or an option of the topology) to its values. The default is 5 seeds,
+    or 1 in full mode. `schemes` may be ["all"], which selects those that can act at every point; the others are listed
+    with the reason. `store` is a folder of finished runs. Sweeps and other comparisons may share it, and an interrupted
+    comparison can be continued from it. `on_done` is called with the number of finished runs and of all runs. All
+    combinations are checked before the first run.
     """
     seeds = seeds if seeds is not None else 1 if full else 5
     grid = Grid.of(base, schemes=schemes, axes=axes, seeds=seeds, fixed=FULL if full else None)
@@ -171,9 +174,10 @@ def compare(
 def comparison_of(
     grid: Grid, results: Sequence[RunResult], *, host: dict[str, Any], refused: Mapping[str, str] | None = None
 ) -> Comparison:
-    """The comparison that the runs of this grid give. `results` are in the order of `Grid.experiments`.
+    """Compare the schemes of a grid by its `results`, which are in the order of `Grid.experiments`.
 
-    `refused` maps a scheme that cannot act at every point to the reason. In full mode (`FULL`) samples are batches.
+    `refused` maps each scheme that cannot act at every point to the reason. In full mode (`FULL`) the samples are
+    batches.
     """
     names = names_of(list(grid.schemes))
     own, seeds = dict(zip(grid.schemes, names, strict=True)), len(grid.seeds)
@@ -203,7 +207,7 @@ def comparison_of(
 
 
 def _applicable(grid: Grid) -> tuple[Grid, dict[str, str]]:
-    """The grid of the schemes that can act at every point, and why the others cannot."""
+    """Return the grid of the schemes that can act at every point, and the reason for each of the others."""
     refused: dict[str, str] = {}
     for scheme in SCHEMES:
         try:
@@ -218,6 +222,7 @@ def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> dict[str, A
     """Means over the runs of one cell of the grid."""
     runs = [result.run for result in results]
     rtts = [flow["rtt_mean_s"] for run in runs for flow in run["flows"] if flow["rtt_mean_s"] is not None]
+    late = [known[-1] for run in runs for flow in run["flows"] if (known := flow["rtt_quantiles_s"]) is not None]
     return {
         "point": dict(point),
         "scheme": scheme,
@@ -229,6 +234,7 @@ def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> dict[str, A
         "mos_mean": _estimate_known(run["totals"]["mos_mean"] for run in runs),
         "mos_worst": _estimate_known(run["totals"]["mos_worst"] for run in runs),
         "rtt_mean_s": _mean(rtts) if rtts else None,
+        "rtt_p95_s": _mean(late) if late else None,
         "retransmitted_pkts": _mean([run["totals"]["retransmitted_pkts"] for run in runs]),
         "timeouts": _mean([run["totals"]["timeouts"] for run in runs]),
         "dropped_pkts": _mean([run["totals"]["dropped_pkts"] for run in runs]),
@@ -239,7 +245,7 @@ def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> dict[str, A
 
 
 def _goodput_samples(runs: Sequence[Run]) -> list[float]:
-    """One sample per run, or in full mode one per batch: the sum over the flows of their rates in that batch."""
+    """Return one sample per run: the sum of the flows' rates. In full mode there is one sample per batch."""
     config = runs[0]["config"]
     if config["batch_pkts"] is None:
         return [run["totals"]["goodput_bps"] for run in runs]
@@ -256,10 +262,10 @@ def _goodput_samples(runs: Sequence[Run]) -> list[float]:
 
 
 def add_gains(rows: list[dict[str, Any]], *, paired: bool) -> None:
-    """Relative gain of each mean goodput over the baseline's at the same point, where that is not zero.
+    """Add each mean goodput's relative gain over the baseline at the same point, unless the baseline is zero.
 
-    Samples of one seed are `paired`: of R = sum s_i / sum b_i the interval is that of the mean of s_i - R b_i, over the
-    mean of b_i (a ratio estimator, Cochran, Sampling Techniques, 1977, Sec. 6.3).
+    Samples with the same seed are `paired`. For R = sum s_i / sum b_i, the interval is that of the mean of s_i - R b_i,
+    divided by the mean of b_i (a ratio estimator, Cochran, Sampling Techniques, 1977, Sec. 6.3).
     """
     baseline = baseline_of([row["scheme"] for row in rows])
     bases = {show_point(row["point"]): row["goodput_bps"] for row in rows if row["scheme"] == baseline}
@@ -276,8 +282,9 @@ def add_gains(rows: list[dict[str, Any]], *, paired: bool) -> None:
 
 
 def _notes(rows: list[dict[str, Any]]) -> list[str]:
-    """Every note once, with the schemes and the points that it is about unless it is about all of them; of an option
-    that some of them take, none.
+    """List every note once, with the schemes and points that it concerns unless it concerns all.
+
+    Notes on options that only some of the schemes use are left out.
     """
     found: dict[str, dict[str, list[str]]] = {}
     for row in rows:
@@ -298,7 +305,7 @@ def _notes(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _lacking(found: dict[str, Any] | None, runs: int, quantity: Quantity) -> list[str]:
-    """That some of the runs do not have it: a mean of the others may flatter."""
+    """Say which quantities are missing in some runs, because a mean over the others may look too good."""
     known = len(found["samples"]) if found else 0
     return [f"no {quantity.title} in {runs - known} of {runs} runs"] if known < runs else []
 
@@ -309,12 +316,12 @@ def _some(points: list[str]) -> str:
 
 
 def _minus(values: Sequence[float | None], others: Sequence[float | None]) -> list[float | None]:
-    """Differences, run by run; None where one of the two is not there."""
+    """Differences run by run; None if one of the two is missing."""
     return [None if one is None or two is None else one - two for one, two in zip(values, others, strict=True)]
 
 
 def _estimate_known(values: Iterable[float | None]) -> dict[str, Any] | None:
-    """Estimate of the values that there are; None of none."""
+    """Estimate from the values that exist; None if there are none."""
     known = [value for value in values if value is not None]
     return _as_json(estimate(known)) if known else None
 

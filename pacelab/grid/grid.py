@@ -1,10 +1,10 @@
-"""A grid of runs: every combination of some options' values, schemes and seeds, and a tidy row of each run.
+"""A grid of runs: every combination of option values, schemes, and seeds, with a tidy row for each run.
 
-Sweeps, which are here, keep the rows; comparisons (`comparison`) aggregate over the seeds. What stands in a list of
-schemes is a scheme, or a congestion control by itself, each by name or as FILE.py:NAME.
+Sweeps, which are in this module, keep the rows. Comparisons (`comparison`) aggregate over the seeds. An entry in a list
+of schemes is a scheme or a congestion control alone, each by name or as FILE.py:NAME.
 
 A sweep's folder is its state: the same command continues an interrupted or killed sweep, and finished runs are not
-run again. A worker that dies is replaced; the runs it had finished are kept.
+repeated. A worker that dies is replaced, and the runs that it had finished are kept.
 """
 
 from __future__ import annotations
@@ -53,21 +53,21 @@ from pacelab.schemes import SCHEMES, find_scheme
 from pacelab.user_code.loading import digest_of, is_own, load_own
 
 ALL = "all"
-"""By itself in a comparison's list: all schemes that can act."""
+"""As the only entry of a comparison's list, this means all schemes that can act."""
 
 
 def changes_of(entry: str) -> Request:
-    """What an experiment is given for it: of a congestion control, that at the senders and no scheme."""
+    """Return the options that select this entry: its scheme, or for a congestion control the senders' and no scheme."""
     return {"scheme": BASELINE, "cc": entry} if _is_control(entry) else {"scheme": entry}
 
 
 def scheme_of(entry: str) -> str:
-    """The scheme that is at work in it: beside a congestion control, none; in the place of all, the first."""
+    """Return the scheme that acts for this entry: none beside a congestion control, and the first scheme for `all`."""
     return BASELINE if entry == ALL or _is_control(entry) else entry
 
 
 def names_of(entries: list[str]) -> list[str]:
-    """Their own names, as tables and legends have them; ConfigError where two are the same."""
+    """Return the entries' own names for tables and legends; ConfigError if two are equal."""
     found: dict[str, str] = {}
     for entry in entries:
         name = _name(entry)
@@ -98,14 +98,16 @@ def _is_control(entry: str) -> bool:
 
 @lru_cache(maxsize=16)
 def _is_own_control(entry: str, _digest: str) -> bool:
-    """Once for all points of a grid, unless the file changes: the file runs."""
+    """Whether the file defines a congestion control. The file is executed once for all points of a grid, unless it
+    changes.
+    """
     module, name = load_own("--schemes", entry)
     found = getattr(module, name, None)
     return isinstance(found, type) and issubclass(found, CongestionControl)
 
 
 Point = Mapping[str, Any]
-"""Option -> its value here; names as in `Experiment` or in the topology's options."""
+"""Option -> its value at this point. Names are those of `Experiment` or of the topology's options."""
 
 _SCHEMES = "schemes=['newreno', 'tcp-gap'] lists schemes"
 ELSEWHERE = {
@@ -114,23 +116,23 @@ ELSEWHERE = {
     "seeds": "seeds=N says how many seeds",
     "topology_options": "each of the topology's is an axis by its own name, as 'hops'",
 }
-"""No axis -> where it stands."""
+"""What cannot be an axis -> where it is set instead."""
 FLOWS = "flows"
-"""In the row of a run: quantity -> its value of each flow, or of each call."""
+"""In a run's row: quantity -> its value for each flow or each call."""
 _FIELDS = frozenset(item.name for item in fields(Options))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """What is run: experiments in the order of points, schemes, seeds."""
+    """The experiments to run, in the order of points, schemes, and seeds."""
 
     base: Experiment
     axes: dict[str, list[Any]]
     schemes: tuple[str, ...]
-    """As they were asked for: names, or FILE.py:NAME."""
+    """As the user wrote them: names, or FILE.py:NAME."""
     seeds: tuple[int, ...]
     fixed: Request
-    """Options that all runs have, whatever the base has."""
+    """Options that all runs have, whatever the base experiment has."""
 
     @classmethod
     def of(
@@ -142,7 +144,9 @@ class Grid:
         seeds: int,
         fixed: Request | None = None,
     ) -> Grid:
-        """The grid with `seeds` seeds from the base's on; ConfigError for an axis of these, or of what is fixed."""
+        """Build the grid with `seeds` seeds from the base's seed on. ConfigError if an axis is one of these or is
+        fixed.
+        """
         _refuse_names(base, axes or {})
         _refuse_elsewhere(axes or {})
         found = {name: coerce(f"axis {name!r}", listed, values) for name, values in (axes or {}).items()}
@@ -162,11 +166,13 @@ class Grid:
 
     @property
     def cells(self) -> list[tuple[dict[str, Any], str]]:
-        """Points with schemes, in the order of `experiments`, each of them with all seeds."""
+        """All pairs of point and scheme, in the order of `experiments`. Each pair has all seeds."""
         return [(point, scheme) for point in self.points for scheme in self.schemes]
 
     def experiments(self) -> list[Experiment]:
-        """All of them; ConfigError for the first that cannot be, with its point where there are several."""
+        """All experiments. ConfigError for the first that is impossible; if there are several points, it names the
+        point.
+        """
         found = []
         for point, scheme in self.cells:
             try:
@@ -193,8 +199,10 @@ class Grid:
         return self.base.vary(**changes)
 
     def of_all(self, note: str) -> str:
-        """A run's note; where it says of an option that varies that it has no effect, with all values: runs that are
-        the same but for it are one run, which has but one of them.
+        """Adapt a run's note to the grid. If an option that varies has no effect, its note lists all values of that
+        option.
+
+        Runs that differ only in such an option are one run, and that run has only one of the values.
         """
         for name, values in self.axes.items():
             flag, found = f"--{show_name(name)}", note.find(f" {NO_EFFECT}:")
@@ -203,7 +211,7 @@ class Grid:
         return note
 
     def rows(self, results: Sequence[RunResult]) -> list[dict[str, Any]]:
-        """A tidy row of each run: its point, scheme, seed and quantities, and those of its flows."""
+        """One tidy row per run: point, scheme, seed, quantities of the run, and quantities of its flows."""
         places = [(point, scheme, seed) for point, scheme in self.cells for seed in self.seeds]
         return [
             {
@@ -218,7 +226,7 @@ class Grid:
 
 
 def _refuse_names(base: Experiment, axes: Mapping[str, object]) -> None:
-    """ConfigError for an option of one's own topology that is called as another column of the table of runs."""
+    """ConfigError if an option of the user's topology has the name of another column of the table of runs."""
     columns = {"scheme", *(quantity.name for quantity in QUANTITIES)}
     columns |= {show_name(name) for name in axes if name in _FIELDS and show_name(name) != name}
     for option in base.kind.options:
@@ -230,14 +238,14 @@ def _refuse_names(base: Experiment, axes: Mapping[str, object]) -> None:
 
 
 def _refuse_elsewhere(axes: Mapping[str, object]) -> None:
-    """ConfigError for an axis of what is asked for in another way."""
+    """ConfigError if an axis names something that is set in another way."""
     for name, instead in ELSEWHERE.items():
         if name in axes:
             raise ConfigError(f"axis must be an option of a run, not {name!r}; {instead}")
 
 
 def _refuse_unheard(axes: Mapping[str, list[Any]], fixed: Mapping[str, object]) -> None:
-    """ConfigError for an axis whose values no run would have."""
+    """ConfigError if no run would use the values of an axis."""
     for name in axes:
         if name != "seed" and name not in fixed:
             continue
@@ -249,7 +257,9 @@ def _refuse_unheard(axes: Mapping[str, list[Any]], fixed: Mapping[str, object]) 
 
 
 def describe_runs(results: Sequence[RunResult], *, started: float, wall: float) -> dict[str, Any]:
-    """host.json of many runs, with when they began: `started` by the epoch, `wall` by `time.perf_counter`."""
+    """Contents of host.json for many runs. `started` is seconds since the epoch, `wall` is `time.perf_counter` at the
+    start.
+    """
     return describe_host(
         started=started,
         wall_s=time.perf_counter() - wall,
@@ -259,7 +269,7 @@ def describe_runs(results: Sequence[RunResult], *, started: float, wall: float) 
 
 
 def counted(notes: Sequence[Sequence[str]]) -> list[str]:
-    """The notes of several runs, each once, with how many of the runs have it unless all do."""
+    """The notes of several runs, each once, with the number of runs that have it unless all do."""
     found = Counter(note for of_one in notes for note in dict.fromkeys(of_one))
     return [note if has == len(notes) else f"{note}, in {has} of {len(notes)} runs" for note, has in found.items()]
 
@@ -273,18 +283,18 @@ DOCUMENT = "sweep.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """What a sweep gave: `sweep` and `host` are the contents of sweep.json and host.json."""
+    """The result of a sweep: `sweep` and `host` are the contents of sweep.json and host.json."""
 
     sweep: dict[str, Any]
     host: dict[str, Any]
 
     def __repr__(self) -> str:
-        """A line, as a notebook's cell shows it."""
+        """One line, as a notebook cell shows it."""
         return f"Sweep({len(self.rows)} runs)"
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """One row per run: its point, scheme, seed and quantities."""
+        """One row per run: point, scheme, seed, and quantities."""
         rows: list[dict[str, Any]] = self.sweep["rows"]
         return rows
 
@@ -310,11 +320,12 @@ def run_sweep(
     workers: Workers = ALL_CORES,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Sweep:
-    """Run every combination of the values in `axes` (field of `Experiment` or topology option -> values) with every
-    scheme and with `seeds` seeds from `base.seed` on, and write the folder `out`, going on with what is there.
+    """Run every combination of the values in `axes` with every scheme and with `seeds` seeds from `base.seed` on.
 
-    `cache` is the folder of finished runs (default: runs/ in `out`); several sweeps may share one. `on_done` hears
-    the runs finished and their number. All combinations are checked before the first run.
+    `axes` maps a field of `Experiment` or an option of the topology to its values. The results are written into the
+    folder `out`; if `out` is the folder of an unfinished sweep, that sweep continues. `cache` is the folder of finished
+    runs (default: runs/ in `out`), which several sweeps may share. `on_done` is called with the number of finished runs
+    and of all runs. All combinations are checked before the first run.
     """
     out = Path(out)
     check_sweep_folder(out)
@@ -343,7 +354,7 @@ def run_sweep(
 
 
 def check_sweep_folder(out: Path) -> None:
-    """ConfigError unless `out` is new, empty, or the folder of a sweep, and can be written into."""
+    """ConfigError unless `out` is writable and is new, empty, or the folder of a sweep."""
     if resolve(out, "--out").exists() and not out.is_dir():
         raise ConfigError(f"--out must be a new folder, an empty one, or one of a sweep; {str(out)!r} is not a folder")
     if out.is_dir() and any(out.iterdir()) and not ((out / DOCUMENT).exists() or holds_kept_runs(out / RUNS)):
@@ -354,7 +365,9 @@ def check_sweep_folder(out: Path) -> None:
 
 
 def holds_kept_runs(folder: Path) -> bool:
-    """Whether an unfinished sweep has left it; what `pacelab run` leaves under runs/ is called otherwise."""
+    """Whether the folder holds finished runs of an unfinished sweep. `pacelab run` names its folders under runs/
+    differently.
+    """
     if not folder.is_dir():
         return False
     names = [path.name for path in folder.iterdir()]
@@ -362,7 +375,9 @@ def holds_kept_runs(folder: Path) -> bool:
 
 
 def sweep_csv(done: Sweep) -> str:
-    """A line per run: the options that vary as the command line takes them, scheme, seed, quantities in all digits."""
+    """CSV with one line per run: the varying options as on the command line, scheme, seed, and quantities in full
+    precision.
+    """
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     axes = done.sweep["axes"]

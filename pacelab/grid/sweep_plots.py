@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pacelab.errors import ConfigError
 from pacelab.figures.distributions import count_of, draw_curves, find_distributed, ones
 from pacelab.figures.figures import LEAST_PT, add_legend, beside, name_ticks, rise, short
+from pacelab.figures.in_matplotlib import new_axes
 from pacelab.figures.plots import axis_label, styles_of
 from pacelab.figures.tables import network, settings, show_name, show_value
 from pacelab.grid.grid import DOCUMENT, FLOWS, RUNS, SCHEMA_VERSION, holds_kept_runs
@@ -28,21 +29,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Points:
-    """Runs with what varies between them, from a sweep's or a comparison's folder."""
+    """The runs in the folder of a sweep or a comparison, and the options that vary between them."""
 
     config: dict[str, Any]
     axes: dict[str, list[Any]]
     rows: list[dict[str, Any]]
-    """`point`, `scheme`, `seed` and quantities of each run."""
+    """`point`, `scheme`, `seed`, and quantities of each run."""
     batches_of: tuple[int, ...] = ()
-    """The seeds of runs whose batches of packets stand in the rows, each for a run; empty: rows are runs."""
+    """If rows are batches of packets: the seeds of the runs that the batches come from. If empty, rows are runs."""
 
 
 @checked(folder=path, whole_runs=switch)
 def load_points(folder: Path | str, *, whole_runs: bool = False) -> Points:
-    """Read the folder of a sweep or comparison; ConfigError when it is none, or a sweep that has not ended.
+    """Read the folder of a sweep or a comparison. ConfigError if it is neither, or if the sweep has not finished.
 
-    Of a comparison in full mode, rows are batches of packets, or with `whole_runs` runs as everywhere else.
+    For a comparison in full mode the rows are batches of packets, unless `whole_runs` asks for runs.
     """
     folder = Path(folder)
     swept = (folder / DOCUMENT).is_file()
@@ -72,7 +73,7 @@ def load_points(folder: Path | str, *, whole_runs: bool = False) -> Points:
 
 
 def _batches(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of a comparison in full mode: each batch of packets stands for a run, and only goodput is known of it."""
+    """Rows of a comparison in full mode: each batch of packets counts as a run, and only its goodput is known."""
     return [
         {"point": row["point"], "scheme": row["scheme"], "seed": place, "goodput_bps": sample}
         for row in rows
@@ -81,7 +82,7 @@ def _batches(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def parse_where(texts: Sequence[str]) -> dict[str, str]:
-    """Conditions NAME=VALUE as written."""
+    """Parse conditions NAME=VALUE."""
     found: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -94,7 +95,9 @@ def parse_where(texts: Sequence[str]) -> dict[str, str]:
 
 
 def varying(points: Points, *, x: str | None, where: Mapping[str, Any], cdf: bool = False) -> list[str]:
-    """The scheme, and the options that vary in the chosen runs, except the option on the x axis: a line for each."""
+    """The scheme and the options that vary in the chosen runs, without the option on the x axis. Each combination is a
+    line.
+    """
     rows, picked = _pick(points, where)
     options = [name for name in points.axes if name != "scheme" and name not in picked]
     options = [name for name in options if len({repr(_value(row, name)) for row in rows}) > 1]
@@ -119,16 +122,14 @@ def plot_points(
     by: Sequence[str] = ("scheme",),
     where: Mapping[str, Any] | None = None,
 ) -> Axes:
-    """Means of a quantity against the option `x` (default: the first that varies), a line for each combination of `by`.
+    """Plot means of a quantity against the option `x` (default: the first that varies), with one line per combination
+    of `by`.
 
-    `y` is a quantity's name, short or as in files. The other names are those of options, on the command line or as in
-    `Experiment`, or "scheme"; `where` picks runs by option -> value, as in `Experiment` or as written on the command
-    line. ConfigError when another option varies: its values must not be mixed.
+    `y` is the name of a quantity, short or as in files. The other names are options, as on the command line or as in
+    `Experiment`, or "scheme". `where` selects runs by option -> value, as in `Experiment` or as on the command line.
+    ConfigError if another option varies, because its values must not be mixed.
     """
-    if ax is None:
-        from matplotlib import pyplot
-
-        ax = pyplot.subplots(figsize=(7, 4.5), layout="constrained")[1]
+    ax = ax or new_axes(7, 4.5)
     rows, picked = _pick(points, where or {})
     x = _name(points, "--x", x) if x else next((name for name in points.axes if name not in by), "scheme")
     lines = [name for name in dict.fromkeys(_name(points, "--by", name) for name in by) if name != x]
@@ -156,7 +157,7 @@ def _entitle(ax: Axes, points: Points, rows: Sequence[dict[str, Any]], picked: S
 
 
 def _note(ax: Axes, text: str) -> None:
-    """Below what the x axis is called."""
+    """Write `text` below the name of the x axis."""
     where: dict[str, Any] = {"xycoords": ("axes fraction", ax.xaxis.label), "textcoords": "offset points"}
     ax.annotate(text, (1.0, 0.0), (0, -4), **where, ha="right", va="top", fontsize=LEAST_PT, annotation_clip=False)
 
@@ -169,7 +170,7 @@ def plot_flows(
     by: Sequence[str] = ("scheme",),
     where: Mapping[str, str] | None = None,
 ) -> Axes:
-    """How flows share the quantity `y`: a cumulative curve for each combination of `by`, over all its runs.
+    """Plot how flows share the quantity `y`: one cumulative curve per combination of `by`, over all its runs.
 
     Names are as in `plot_points`.
     """
@@ -205,7 +206,7 @@ def _are_numbers(values: Sequence[Any]) -> bool:
 def _draw_lines(
     ax: Axes, rows: Sequence[dict[str, Any]], x: str, values: Sequence[Any], y: Quantity, lines: Sequence[str]
 ) -> set[int]:
-    """A line with intervals for each combination of `lines`; how many samples points have."""
+    """Draw one line with intervals per combination of `lines`. Return the number of samples of each point."""
     numeric, scale = _are_numbers(values), y.scale
     ticks = values if numeric else range(len(values))
     counts: set[int] = set()
@@ -236,7 +237,7 @@ def _draw_lines(
 
 
 def _pick(points: Points, where: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
-    """The rows that fit, and the names that picked them."""
+    """Return the rows that match, and the names of the options that selected them."""
     rows, picked = points.rows, []
     for given, value in where.items():
         name = _name(points, "--where", given)
@@ -253,7 +254,7 @@ def _pick(points: Points, where: Mapping[str, Any]) -> tuple[list[dict[str, Any]
 
 
 def _known(rows: Sequence[dict[str, Any]], y: str) -> Quantity:
-    """The quantity called so; ConfigError where these runs do not have it."""
+    """Find the quantity by its name. ConfigError if these runs do not have it."""
     quantity = find_quantity(y)
     if all(row.get(quantity.name) is None for row in rows):
         known = [one.short for one in QUANTITIES if any(row.get(one.name) is not None for row in rows)]
@@ -272,7 +273,7 @@ def _check(points: Points, rows: Sequence[dict[str, Any]], used: set[str]) -> No
 
 
 def _name(points: Points, flag: str, given: str) -> str:
-    """The axis called so on the command line or in Experiment."""
+    """Find the axis by its name on the command line or in `Experiment`."""
     for name in points.axes:
         if given in (name, show_name(name)):
             return name
@@ -301,5 +302,5 @@ def _caption(points: Points, rows: Sequence[dict[str, Any]], counts: set[int]) -
 
 
 def _settings(points: Points) -> str:
-    """What all runs have in common."""
+    """The settings that all runs have in common."""
     return settings(points.config, without=tuple(name for name in points.axes if name in BY_FIELD))

@@ -17,12 +17,24 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import BUNDLES, SWITCHES
 from pacelab.options.names_or_files import ControlDomain, TrafficDomain
-from pacelab.options.values import ALL_RATES, NS2_OF_2001, PHYS, PLACES, TCP_DEFAULTS, HostDelay
+from pacelab.options.values import (
+    AUTO,
+    MCS_RATES_BPS,
+    MPDU_SPACINGS,
+    NS2_OF_2001,
+    PHY_NAMES,
+    PHYS,
+    PLACES,
+    QDISCS,
+    RATES,
+    TCP_DEFAULTS,
+    HostDelay,
+)
 from pacelab.options.voice import CODECS
 from pacelab.units import BPS_PER_MBPS
 from pacelab_topologies.domain import ON_OFF, Choice, Domain, Real, Whole, Words
@@ -127,8 +139,44 @@ class Options:
     few_min_window_pkts: int = setting(
         "--few-min-window", Whole(1, 10_000), "least window of --cc few, packets, from 1 on", default=1, group="cc few"
     )
-    phy: str = setting("--phy", Choice.of(*PHYS), "802.11 PHY", default="802.11b")
-    rate_bps: int = setting("--rate", ALL_RATES, "data rate of the PHY")
+    phy: str = setting("--phy", PHY_NAMES, "802.11 PHY; 802.11n: at 5 GHz, 20 MHz, one stream", default="802.11b")
+    rate_bps: int | Literal["auto"] = setting(
+        "--rate",
+        RATES,
+        "data rate of the PHY (with 802.11n use --mcs); auto: on hwsim, Linux's Minstrel chooses the rate of each"
+        " frame",
+    )
+    mcs: int = setting(
+        "--mcs",
+        Whole(0, len(MCS_RATES_BPS["long"]) - 1),
+        "modulation and coding scheme of 802.11n",
+        default=7,
+        omit_default=True,
+    )
+    gi: str = setting(
+        "--gi", Choice.of(*MCS_RATES_BPS), "guard interval of 802.11n: 0.8 or 0.4 us", default="long", omit_default=True
+    )
+    ampdu_frames: int = setting(
+        "--ampdu",
+        Whole(1, 64),
+        "most frames of an aggregate of 802.11n; 1: each packet is sent alone",
+        default=64,
+        omit_default=True,
+    )
+    ampdu_bytes: int = setting(
+        "--ampdu-bytes",
+        Whole(1, 65_535),
+        "longest aggregate of 802.11n, bytes (a PPDU lasts at most 5484 us)",
+        default=65_535,
+        omit_default=True,
+    )
+    ampdu_spacing_ns: int = setting(
+        "--ampdu-spacing",
+        MPDU_SPACINGS,
+        "least time between the starts of two frames of an aggregate, us",
+        default=0,
+        omit_default=True,
+    )
     rts: bool = setting("--rts", ON_OFF, "RTS/CTS before every unicast frame", default=True)
     retry_short: int = setting(
         "--retry-short", Whole(1, 255), "attempts of an RTS, or of data sent without one", default=7
@@ -208,7 +256,21 @@ class Options:
         default="frozen",
         group="scheme",
     )
-    queue_pkts: int = setting("--queue", Whole(1, 10_000), "interface queue, packets, drop-tail", default=50)
+    queue_pkts: int = setting("--queue", Whole(1, 10_000), "limit of an interface queue, packets", default=50)
+    qdisc: str = setting(
+        "--qdisc",
+        Choice.of(*QDISCS),
+        "discipline of the queues of radios and wires; pfifo: drop-tail",
+        default="pfifo",
+        omit_default=True,
+    )
+    ecn: bool = setting(
+        "--ecn",
+        ON_OFF,
+        "TCP negotiates ECN, and the queues of --qdisc codel and fq_codel mark its packets instead of dropping them",
+        default=False,
+        omit_default=True,
+    )
     routing: str = setting(
         "--routing",
         Choice.of("static", "aodv", "aodv-2001", "802.11s", "batman-adv", "olsr"),
@@ -219,13 +281,14 @@ class Options:
     radio: str = setting(
         "--radio",
         Choice.of("ns2", NS2_OF_2001, "standard", "sinr"),
-        "radio preset; ns2-2001: ns-2.1b8a's, all at one rate and RTS always",
+        "radio preset, with 802.11n standard by default; ns2-2001: ns-2.1b8a's, all at one rate and RTS always",
         default="ns2",
     )
     mac_ack: str = setting(
         "--mac-ack",
-        Choice.of("basic", "data", "mandatory"),
-        "rate of MAC ACKs; mandatory: the highest such rate not above the data rate",
+        Choice.of("basic", "data", "mandatory", "mandatory-ack"),
+        "rate of MAC ACKs; mandatory: the highest such rate not above the data rate, for RTS and CTS as well; "
+        "mandatory-ack: the same for ACKs alone",
     )
     headers: str = setting(
         "--headers",
@@ -274,6 +337,14 @@ class Options:
         group="backend",
     )
     """None, and "none": Linux's TCP is as near to NewReno as it can be."""
+    ping_interval_s: float | None = setting(
+        "--ping",
+        Real(0.01, 60),
+        "time between two pings beside the flows (but calls), from each source to its destination, s",
+        group="backend",
+        omit_default=True,
+    )
+    """None: there are no pings."""
     duration_s: float = setting("--seconds", Real(SHORTEST_RUN_S, 1_000_000), "length of the run, s", default=60.0)
     warmup_s: float = setting("--warmup", Real(0, 1_000_000), "start of the measured interval, s", default=0.0)
     seed: int = setting("--seed", Whole(0, 2**63 - 1), "seed of all randomness", default=1)
@@ -288,9 +359,14 @@ class Options:
     )
 
     @property
+    def data_rate_bps(self) -> int:
+        """The data rate; under rate control the highest one that a frame may have."""
+        return PHYS[self.phy].rates_bps[-1] if self.rate_bps == AUTO else self.rate_bps
+
+    @property
     def basic_rate_bps(self) -> int:
         """The rate of control frames. ns-2 of 2001 had one rate for all."""
-        return self.rate_bps if self.radio == NS2_OF_2001 else PHYS[self.phy].basic_rate_bps
+        return self.data_rate_bps if self.radio == NS2_OF_2001 else PHYS[self.phy].basic_rate_bps
 
 
 SETTINGS: tuple[Option, ...] = tuple(

@@ -3,7 +3,7 @@
 Of a PHY and of a bundle: what follows from the choice where the experiment says nothing. What of a TCP has no option of
 its own (tick, first timeout, recovery) is the engine's, by the same name.
 
-Source: PHYs IEEE Std 802.11-2020, Clauses 15 and 16 (b), 17 (a), 18 (g, its OFDM rates); `ns2-2001`
+Source: PHYs IEEE Std 802.11-2020, Clauses 15 and 16 (b), 17 (a), 18 (g, OFDM), 19 (n, Table 19-27); `ns2-2001`
 tcl/lib/ns-default.tcl of ns-2.1b8a: minrto_ 1, windowInit_ 2; packetSize_ is its segment, and IP adds 20 bytes.
 """
 
@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from pacelab.units import BPS_PER_MBPS
 from pacelab_topologies.domain import Choice
@@ -47,6 +47,28 @@ class Phy:
 _DSSS = _bps(1, 2, 5.5, 11)
 _OFDM = _bps(6, 9, 12, 18, 24, 36, 48, 54)
 
+HIGH_THROUGHPUT = "802.11n"
+"""The PHY whose frames are aggregated, and whose data rate follows from --mcs and --gi."""
+
+HIGH_THROUGHPUT_RADIO = "standard"
+"""Its radio preset by default, since ns-2 had no 802.11n."""
+
+SYMBOL_S: Mapping[str, float] = MappingProxyType({"long": 4.0e-6, "short": 3.6e-6})
+"""Guard interval -> duration of an OFDM symbol."""
+
+_BITS_PER_SYMBOL = (26, 52, 78, 104, 156, 208, 234, 260)
+"""Data bits in an OFDM symbol by MCS: 20 MHz, one spatial stream."""
+
+MCS_RATES_BPS: Mapping[str, tuple[int, ...]] = MappingProxyType(
+    {gi: tuple(round(bits / symbol_s) for bits in _BITS_PER_SYMBOL) for gi, symbol_s in SYMBOL_S.items()}
+)
+"""Guard interval -> data rates of MCS 0 to 7."""
+
+_HT = MCS_RATES_BPS["long"]
+
+MPDU_SPACINGS = Choice({f"{us:g}": round(us * 1000) for us in (0, 0.25, 0.5, 1, 2, 4, 8, 16)}, unit=" us")
+"""Minimum MPDU Start Spacing, in us on the command line, else in ns."""
+
 PHYS: Mapping[str, Phy] = MappingProxyType(
     {
         "802.11b": Phy(name="802.11b", rates_bps=_DSSS, basic_rate_bps=_DSSS[0], rate_bps=_DSSS[-1], mac_ack="basic"),
@@ -54,12 +76,25 @@ PHYS: Mapping[str, Phy] = MappingProxyType(
             name: Phy(name=name, rates_bps=_OFDM, basic_rate_bps=_OFDM[0], rate_bps=_OFDM[-1], mac_ack="mandatory")
             for name in ("802.11a", "802.11g")
         },
+        HIGH_THROUGHPUT: Phy(
+            name=HIGH_THROUGHPUT, rates_bps=_HT, basic_rate_bps=_OFDM[0], rate_bps=_HT[-1], mac_ack="mandatory"
+        ),
     }
 )
 """Name -> PHY."""
 
-ALL_RATES = Choice({f"{rate / BPS_PER_MBPS:g}": rate for rate in sorted((*_DSSS, *_OFDM))}, unit=" Mbit/s")
-"""Every data rate of some PHY."""
+PHY_NAMES = Choice({name: name for name in PHYS} | {"n": HIGH_THROUGHPUT})
+"""The PHYs, with the short form of Mininet-WiFi."""
+
+_LEGACY = {*_DSSS, *_OFDM}
+_MCS = {rate for rates in MCS_RATES_BPS.values() for rate in rates} - _LEGACY
+_NAMES = {f"{rate / BPS_PER_MBPS:g}": rate for rate in sorted(_LEGACY | _MCS)}
+ALL_RATES = Choice(_NAMES, unit=" Mbit/s", unlisted=tuple(name for name, rate in _NAMES.items() if rate in _MCS))
+"""Every data rate of some PHY. Messages leave out those of 802.11n, which --mcs and --gi set."""
+AUTO: Literal["auto"] = "auto"
+"""The value of --rate that leaves the rate of each frame to Linux's rate control, Minstrel."""
+RATES = Choice({**_NAMES, AUTO: AUTO}, unit=" Mbit/s", unitless=(AUTO,), unlisted=ALL_RATES.unlisted)
+"""The values of --rate."""
 
 
 MOST_S = 1.0
@@ -117,6 +152,11 @@ TCP_DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 """Name -> options and their defaults."""
 
+
+MARKING_QDISCS = ("codel", "fq_codel")
+"""Queue disciplines that mark packets of ECN-capable transports. Linux's names."""
+QDISCS = ("pfifo", *MARKING_QDISCS, "fq")
+"""Queue disciplines of interfaces."""
 
 HERE, VM, UML = "here", "vm", "uml"
 PLACES = (HERE, VM, UML)

@@ -1,1 +1,1 @@
-"""What a run gave: run.json, host.json, series, captures; and the figures of merit. Knows experiments."""
+"""The result of a run: run.json, host.json, series, captures, and figures of merit. May import experiments."""

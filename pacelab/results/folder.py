@@ -1,7 +1,7 @@
-"""Result folders appear whole: written beside their place under a hidden name, then renamed.
+"""Result folders that appear whole: they are written beside their place under a hidden name, then renamed.
 
 A destination must be new or empty. Without one, results go to the next free `runs/NAME-N`. Single files (`write_file`)
-and captures of a run (`PcapFile`) replace what was there.
+and captures of a run (`PcapFile`) replace existing files.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from pacelab_topologies.model import Topology
 
 RUNS = Path("runs")
 WRITING = "writing"
-"""What was attempted. Not every command that writes has an --out, or was given one: then the path says where."""
+"""What was attempted, for the error message. Not every command has an --out, so the path says where."""
 _HOST_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 _TAKEN = {errno.EEXIST, errno.ENOTEMPTY, errno.EACCES}
-"""What a rename onto an existing folder fails with (EACCES on Windows)."""
+"""Error numbers of a rename onto an existing folder (EACCES on Windows)."""
 
 
 def check_destination(out: Path | None) -> None:
-    """Fail before a long run rather than after it: ConfigError when `out` is taken or not writable."""
+    """ConfigError if `out` is taken or not writable. Called before a long run, so that it does not fail at its end."""
     if out is None:
         check_writable(RUNS / "NAME-N")
         return
@@ -44,7 +44,7 @@ def check_destination(out: Path | None) -> None:
 
 
 def check_writable(path: Path, what: str = WRITING) -> None:
-    """ConfigError or HostError when nothing new can be written in the place of `path`, itself not looked at."""
+    """ConfigError or HostError if nothing new can be written at `path`. The path itself is not examined."""
     parent, made = _make_parents(path, what)
     try:
         os.rmdir(_staging(parent, path, what))
@@ -53,7 +53,9 @@ def check_writable(path: Path, what: str = WRITING) -> None:
 
 
 def resolve(path: Path, what: str = WRITING) -> Path:
-    """The path in full; ConfigError where there is none: too long a name, a link to itself, a folder that is gone."""
+    """Return the full path. ConfigError if it has none: a name too long, a link to itself, or a folder that no longer
+    exists.
+    """
     to_itself = ConfigError(f"{what} {str(path)!r}: a symbolic link there points to itself; use a writable folder")
     try:
         found = path.resolve()
@@ -67,9 +69,10 @@ def resolve(path: Path, what: str = WRITING) -> Path:
 
 
 def write_folder(out: Path | None, files: Mapping[str, bytes], *, name: str) -> Path:
-    """Write `files` (name -> content) into `out`, or into a fresh `runs/NAME-N`; returns the folder.
+    """Write `files` (name -> content) into `out` or into a fresh `runs/NAME-N`, and return the folder.
 
-    Raises ConfigError when the place is taken or not writable, HostError when the disk is full; nothing is left then.
+    Raises ConfigError if the place is taken or not writable, and HostError if the disk is full. Then nothing is left
+    behind.
     """
     if out is not None:
         out = resolve(out)
@@ -100,7 +103,9 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _give_to_caller(paths: list[Path]) -> None:
-    """What `sudo pacelab` makes belongs to who called sudo: else their next run could not write beside it."""
+    """Give files that `sudo pacelab` makes to the user who called sudo. Otherwise that user could not write beside
+    them.
+    """
     if "SUDO_UID" in os.environ and hasattr(os, "geteuid") and os.geteuid() == 0:
         for path in paths:
             os.chown(path, int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"]), follow_symlinks=False)
@@ -140,7 +145,7 @@ def _refuse_taken(out: Path) -> None:
 
 
 def _make_parents(out: Path, what: str = WRITING) -> tuple[Path, list[Path]]:
-    """Make the folder above `out`; returns it and what was made, outermost first."""
+    """Make the folder above `out`. Return it and the folders that were made, outermost first."""
     missing = [path for path in (out.parent, *out.parent.parents) if not path.exists()][::-1]
     made: list[Path] = []
     try:
@@ -176,7 +181,7 @@ def _explain(error: OSError, out: Path, what: str = WRITING) -> ConfigError | Ho
 
 @checked(path=arguments.path, content=arguments.instance_of(bytes, "bytes"))
 def write_file(path: Path | str, content: bytes) -> None:
-    """Write one file whole, replacing what was there; errors as `write_folder`'s."""
+    """Write one whole file, replacing an existing one. Errors are as for `write_folder`."""
     path = resolve(Path(path))
     if path.is_dir():
         raise ConfigError(f"cannot write {str(path)!r}, which is a folder; give a file name")
@@ -198,7 +203,7 @@ def write_file(path: Path | str, content: bytes) -> None:
 # Capture files.
 
 SNAP_BYTES = 128
-"""Holds radiotap, MAC, LLC, IP and TCP headers, and RTS, CTS, ACK and TCP's ACKs whole."""
+"""Long enough for radiotap, MAC, LLC, IP, and TCP headers, and for whole RTS, CTS, ACK frames and TCP ACKs."""
 SNAPS = Whole(0, 262_144)
 PCAPNG = b"\n\r\r\n"
 """The first bytes of a capture file."""
@@ -234,7 +239,9 @@ class PcapFile:
             raise ConfigError(f"--pcap-snap {error}") from None
 
     def check(self) -> None:
-        """Fail before a long run rather than after it: ConfigError when the file cannot be written there."""
+        """ConfigError if the file cannot be written there. Called before a long run, so that it does not fail at its
+        end.
+        """
         place = resolve(self.path, "--pcap")
         if place.is_dir():
             raise ConfigError(f"--pcap must be a file name; {str(self.path)!r} is a folder")
@@ -247,11 +254,11 @@ class PcapFile:
             raise ConfigError(f"--pcap {str(self.path)!r}: cannot write there; use a writable folder")
 
     def air_key(self) -> dict[str, Any]:
-        """What the air configuration says of it."""
+        """The entry for the air configuration."""
         return {"snap_bytes": self.snap_bytes, "garbled": self.garbled}
 
     def hint(self, network: Topology) -> str:
-        """How TCP is to be read in it: the whole file has each segment once at every node."""
+        """How to read TCP in the file, which has each segment once at every node."""
         number, name = next((number, node.name) for number, node in enumerate(network.nodes) if node.wireless)
         mine = f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}"
         text = name.replace("\\", r"\\").replace('"', r"\"")  # as display filters write a text
@@ -264,12 +271,12 @@ class PcapFile:
         )
 
     def write(self, content: bytes) -> None:
-        """Write the file whole, replacing the capture that was there."""
+        """Write the whole file, replacing an existing capture."""
         write_file(self.path, content)
 
 
 def _is_capture(place: Path) -> bool:
-    """Whether nothing is lost by a new capture there: it has an older one, or nothing."""
+    """Whether a new capture at this path would destroy nothing: the path is free, or holds an older capture."""
     if not place.is_file():
         return False
     try:

@@ -1,9 +1,9 @@
-"""Figures of merit: fairness, utility, utilisation, loss, distributions, and 95 % intervals.
+"""Figures of merit: fairness, utility, utilization, loss, distributions, and 95 % intervals.
 
-All of them read results (run.json) only, whichever back end made them. Rates in bit/s, probabilities and shares 0..1;
-None where a figure is not defined.
+All of them read only results (run.json), from any back end. Rates are in bit/s, probabilities and shares from 0 to 1. A
+figure that is not defined is None.
 
-`math.fsum` throughout: Python's own `sum` of floats differs between versions, and results must not.
+They use `math.fsum`, because Python's own `sum` of floats differs between versions and results must not.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Estimate:
 
 
 def _rates(value: Any) -> list[float]:
-    """Finite numbers from 0 on, as they are."""
+    """Check that these are finite numbers of at least 0."""
     found: list[Any] = [plain(rate) for rate in value] if isinstance(value, Iterable) else [None]
     if not all(isinstance(rate, int | float) and 0 <= rate < math.inf for rate in found):
         raise ValueError("a list of finite numbers, 0 or more")
@@ -40,9 +40,9 @@ def _rates(value: Any) -> list[float]:
 
 @checked(rates=_rates)
 def jain(rates: Sequence[float]) -> float | None:
-    """Jain's fairness index of the flows' rates: 1/n (one flow has all) .. 1 (equal); None when all are zero.
+    """Jain's fairness index of the flows' rates: 1/n (one flow has all) .. 1 (equal); None if all are zero.
 
-    ConfigError for what is no rate.
+    ConfigError for a value that is not a rate.
 
     Source: Jain, Chiu, Hawe, DEC-TR-301 (1984), eq. (1).
     """
@@ -60,9 +60,11 @@ def jain_times_hops(rates: Sequence[float], hops: Sequence[int]) -> float | None
 
 
 def jain_per_hop(rates: Sequence[float], hops: Sequence[int]) -> float | None:
-    """Jain's index of x_i = goodput_i / h_i, in bit/s per hop; None with a flow of no wireless hop.
+    """Jain's index of x_i = goodput_i / h_i, in bit/s per hop; None if a flow has no wireless hop.
 
-    It is 1 when the longer flow has the higher goodput in proportion, which asks more for it than equal goodput does.
+    It is 1 if the longer flow has proportionally more goodput, which asks more for the longer flow than equal goodput
+    does.
+
     Source: [lee] Sec. 5.3: "we divide the average goodput of a flow by the number of hops in that flow's path".
     """
     if not all(hops):
@@ -71,16 +73,19 @@ def jain_per_hop(rates: Sequence[float], hops: Sequence[int]) -> float | None:
 
 
 def log_utility(rates: Sequence[float]) -> float:
-    """Sum over the flows of ln(g_i / 1 bit/s), natural logarithm; 0 as soon as one flow has no goodput.
+    """Sum over the flows of ln(g_i / 1 bit/s), natural logarithm; 0 if any flow has no goodput.
 
-    In another unit every flow adds a constant (kbit/s: 6.908 less each), so compare equal numbers of flows only.
+    In another unit every flow adds a constant (kbit/s: 6.908 less each), so compare only equal numbers of flows.
+
     Source: [lee] Sec. 4.2, which states neither unit nor base.
     """
     return math.fsum(math.log(rate) for rate in rates) if all(rate > 0 for rate in rates) else 0.0
 
 
 def group_goodputs(run: Mapping[str, Any]) -> list[float]:
-    """Goodput in bit/s of each flow of the topology but calls; all HTTP-like transfers of one user are one flow."""
+    """Goodput in bit/s of each flow of the topology except calls. All HTTP-like transfers of one user count as one
+    flow.
+    """
     groups: dict[int, list[float]] = {}
     for flow in run["flows"]:
         if flow.get("kind") == "voice":
@@ -101,7 +106,7 @@ def measured(run: Mapping[str, Any]) -> float:
 
 
 def ratio(part: float, whole: float) -> float | None:
-    """Part of a whole; None of nothing."""
+    """Part divided by whole; None if the whole is 0."""
     return part / whole if whole > 0 else None
 
 
@@ -138,17 +143,17 @@ def _loss(sums: Mapping[str, int]) -> dict[str, Any]:
 
 
 def loss_curve(runs: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
-    """Offered load against drop probability, a point per run in the order of load.
+    """Offered load and drop probability, one point per run, in the order of load.
 
-    Load: payload that the sources sent, in bit/s, over all flows. Probability: of a packet to be dropped by the link
-    layer of one hop, over all wireless hops. Runs without traffic on the air give no point. Source: [fu] Fig. 4.
+    Load is the payload that the sources sent, in bit/s, over all flows. The probability is that the link layer of one
+    hop drops a packet, over all wireless hops. Runs without traffic on the air give no point. Source: [fu] Fig. 4.
     """
     points = [(run["totals"]["offered_bps"], run["totals"]["link_drop_probability"]) for run in runs]
     return sorted(point for point in points if point[1] is not None)
 
 
 def window_quantile(shares: Mapping[str, float], quantile: float) -> int:
-    """Least whole window (packets) that the flow kept to for at least this part of the time, 0..1.
+    """The smallest whole window (packets) that the flow did not exceed for at least this share of the time, 0..1.
 
     `shares` maps a window to its share of time (`cwnd_share` of a flow in run.json).
     """
@@ -174,9 +179,9 @@ def estimate(samples: Sequence[float]) -> Estimate:
 
 
 def batch_rates_bps(batch_end_s: Sequence[float], *, batch_pkts: int, payload_bytes: int) -> list[float]:
-    """Goodput in bit/s of each batch of `batch_pkts` packets; the first batch is discarded as initial transient.
+    """Goodput in bit/s of each batch of `batch_pkts` packets. The first batch is discarded as the initial transient.
 
-    `batch_end_s` holds when each batch was complete, in seconds. Source: [tcp-gap] Sec. 5.1 (batch means).
+    `batch_end_s` holds the time in seconds at which each batch was complete. Source: [tcp-gap] Sec. 5.1 (batch means).
     """
     bits = 8 * batch_pkts * payload_bytes
     return [bits / (end - start) for start, end in pairwise(batch_end_s)]

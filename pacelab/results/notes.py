@@ -1,4 +1,4 @@
-"""What a reader of a run must know before its numbers: run.json's `notes`, but for those of its back end."""
+"""What a reader of a run must know before its numbers: the `notes` of run.json, except those of the back end."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.congestion_controls import SIMULATED
 from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS, in_group
-from pacelab.options.values import TCP_DEFAULTS
+from pacelab.options.values import AUTO, TCP_DEFAULTS
 from pacelab.results.types import FlowResult, Hooks
 from pacelab.schemes import Scheme
 from pacelab.traffic.flows import ENGINE_KIND
-from pacelab.units import BITS_PER_BYTE
+from pacelab.units import BITS_PER_BYTE, BPS_PER_MBPS
 from pacelab_topologies.model import Topology
 from pacelab_topologies.registry import KINDS
 
@@ -19,14 +19,15 @@ OF_ONE_KIND = {
     **{"cbr_rate_bps": "cbr", "burst_pkts": "cbr", "size_bytes": "file", "http_users": "http"},
     **{"playout_s": "voice", "call_spacing_s": "voice"},
 }
-"""Option -> the one kind of traffic that hears of it."""
+"""Option -> the only kind of traffic that uses it."""
 OF_TCP = ("window_pkts", "initial_window_pkts", "min_rto_s", "rto_backoff", "ack")
-"""Options that TCP alone hears of."""
+"""Options that only TCP uses."""
 NO_EFFECT = "has no effect"
-"""So reads the note of an option that nothing in the run takes; in a comparison, something in another run may."""
+"""The note on an option that nothing in the run uses. In a comparison, another run may use it."""
 FAR_WIRES = 2
-"""Wires whose round trip is longer than so many of a packet over the hops there and back are far: with no queue
-anywhere the n-hop delay has more than twice as much of them as of air."""
+"""Wires are long if their round trip is longer than this number of packet transmissions over the hops there and back.
+Then, without any queue, the n-hop delay has more than twice as much of the wires as of the air.
+"""
 
 
 def notes_on(experiment: Experiment, scheme: Scheme, flows: Sequence[FlowResult], hooks: Hooks) -> list[str]:
@@ -40,11 +41,12 @@ def notes_on(experiment: Experiment, scheme: Scheme, flows: Sequence[FlowResult]
         *_silent(flows, experiment),
         *_of_hooks(scheme, experiment.network, hooks),
         *_far_wires(experiment, scheme),
+        *_told_rates(experiment, scheme),
     ]
 
 
 def _become(experiment: Experiment) -> list[str]:
-    """A topology that its options make another one, for example `chain --voice`."""
+    """Note on a topology that its options turn into another one, for example `chain --voice`."""
     asked, made = experiment.kind.name, experiment.network.name
     if made == asked or not {asked, made} <= set(KINDS):  # a file may bear any name
         return []
@@ -52,7 +54,7 @@ def _become(experiment: Experiment) -> list[str]:
 
 
 def _unused(experiment: Experiment) -> list[str]:
-    """A congestion control that was asked for where no flow is TCP, or each TCP flow has one of its own."""
+    """Note on a congestion control that no flow uses, because none is TCP or each TCP flow has its own."""
     carried = [flow.carried for flow in experiment.flows]
     if experiment.cc == "newreno" or any(ENGINE_KIND[what.kind] == "tcp" and what.cc is None for what in carried):
         return []
@@ -60,8 +62,9 @@ def _unused(experiment: Experiment) -> list[str]:
 
 
 def _unheard(experiment: Experiment, scheme: Scheme) -> list[str]:
-    """Options of a kind of traffic or a congestion control that no flow has, or of other schemes (what is as by default
-    was not asked for), and categories that no queue tells apart.
+    """Notes on options that no flow or scheme of the run uses, and on categories that no queue distinguishes.
+
+    Options at their defaults were not requested and get no note.
     """
     carried = [flow.carried for flow in experiment.flows]
     kinds = {what.kind for what in carried}
@@ -89,7 +92,7 @@ def _unheard(experiment: Experiment, scheme: Scheme) -> list[str]:
 
 
 def _no_stop(experiment: Experiment) -> list[str]:
-    """Stops that the topology gives to flows, where they are transfers."""
+    """Note on stop times of the topology for flows that are transfers of a fixed size."""
     return [
         f"flow {plan.group}: its stop at {flow.stop_s:g} s {NO_EFFECT}: a transfer ends with its last byte"
         for plan in experiment.flows
@@ -98,7 +101,7 @@ def _no_stop(experiment: Experiment) -> list[str]:
 
 
 def _skipping(experiment: Experiment) -> list[str]:
-    """Nodes that stand so near that the shortest route is no longer hop by hop, though the option says how many."""
+    """Note on nodes so close together that the shortest route skips some of the hops that the option asks for."""
     options = {option.name: option.default for option in experiment.kind.options} | dict(experiment.topology_options)
     if experiment.kind.name not in KINDS or not {"hops", "spacing"} <= set(options) or options["hops"] == 1:
         return []
@@ -109,7 +112,7 @@ def _skipping(experiment: Experiment) -> list[str]:
 
 
 def _silent(flows: Sequence[FlowResult], experiment: Experiment) -> list[str]:
-    """Flows that delivered nothing of what was measured; a transfer that was over before it is not among them."""
+    """Note on flows that delivered nothing in the measured interval, except transfers that had ended before it."""
     silent = [
         flow for flow in flows if flow["goodput_bps"] == 0 and flow["traffic"] != "http" and flow["finished_s"] is None
     ]
@@ -129,7 +132,7 @@ _UNDER_LOAD = {
     "calls_unmeasured": "packets of calls that it had no room to measure: {}",
     "flows_replaced": "flows forgotten because its table was full: {}",
 }
-"""Counter of a pacing hook -> what a reader of the result has to know."""
+"""Counter of a pacing hook -> what a reader of the result must know."""
 
 
 def _of_hooks(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:
@@ -153,15 +156,25 @@ def _of_hooks(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:
     return notes
 
 
+def _told_rates(experiment: Experiment, scheme: Scheme) -> list[str]:
+    """Of a scheme under rate control: which rates its hooks took the hops to have."""
+    if experiment.rate_bps != AUTO or not scheme.points:
+        return []
+    mbps = experiment.data_rate_bps / BPS_PER_MBPS
+    return [
+        f"scheme {scheme.name} counted with {mbps:g} Mbit/s at every hop; under --rate {AUTO} hops are often slower"
+    ]
+
+
 def _far_wires(experiment: Experiment, scheme: Scheme) -> list[str]:
-    """Of a scheme whose pace takes wires for hops: how many flows it paces have wires far longer than their hops."""
+    """For a scheme that counts wires as hops: how many of its flows have wires that are far longer than their hops."""
     if not scheme.rtt_includes_wire:
         return []
     topology = experiment.network
     paced, packet_s = {node for _, node in scheme.sites(topology)}, {}
     for plan in experiment.flows:
         if plan.src in paced and plan.call is None:
-            packet_s[plan.group] = BITS_PER_BYTE * plan.carried.payload_bytes / experiment.rate_bps
+            packet_s[plan.group] = BITS_PER_BYTE * plan.carried.payload_bytes / experiment.data_rate_bps
     far = {}
     for group, seconds in packet_s.items():
         flow = topology.flows[group]

@@ -1,7 +1,7 @@
-"""What tables and figures may show of a run: each quantity once, with its names, its unit and how it is read.
+"""The quantities that tables and figures can show of a run, each with its names, its unit, and how it is read.
 
-A quantity is a number of a run, over all its flows but calls, or over its calls. Many are also known of each flow, and
-some over time. None stands for what a run does not have, as the MOS without calls.
+A quantity is one number of a run, over all its flows except calls, or over its calls. Many are also known for each
+flow, and some over time. None means that the run does not have the quantity, for example a MOS without calls.
 """
 
 from __future__ import annotations
@@ -23,42 +23,44 @@ Values = Sequence[float | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """One number of a run. `name` is its column in files, in SI units; figures and tables show it times `scale`."""
+    """One number of a run. `name` is its column in files, in SI units. Figures and tables show it multiplied by
+    `scale`.
+    """
 
     name: str
     short: str
-    """What it is called on the command line."""
+    """Its name on the command line."""
     title: str
     one: str = ""
-    """The title of a single flow's or moment's, where it is another one."""
+    """The title for a single flow or a moment, if it differs."""
     unit: str = ""
-    """As shown; nothing where it is a plain number."""
+    """The unit as shown; empty for a plain number."""
     scale: float = 1.0
     digits: int = 1
-    """Behind the point, in a table."""
+    """Decimal places in a table."""
     limits: tuple[float, float | None] = (0.0, None)
-    """Of the axis, as shown; None: where the data end."""
+    """Upper end of the axis, as shown; None: the largest value of the data."""
     read: Callable[[Run], float | None]
     flows: Callable[[Run], Values] | None = None
-    """A number for each flow, or of calls for each call."""
+    """Reads a number for each flow, or for each call."""
     series: str | None = None
-    """What it is called over time."""
+    """Its name in the time series."""
     never_zero: bool = False
-    """A 0 over time says that there was none: of a flow without a round trip yet, or without TCP."""
+    """Whether a 0 in the time series means "none": a flow without a round trip yet, or without TCP."""
     of_calls: bool = False
 
     @property
     def label(self) -> str:
-        """Of an axis of runs."""
+        """Label of an axis for runs."""
         return self._with_unit(self.title)
 
     @property
     def label_of_one(self) -> str:
-        """Of an axis of flows, or of moments."""
+        """Label of an axis for flows or for moments."""
         return self._with_unit(self.one or self.title)
 
     def over_time(self, flow: Mapping[str, Any]) -> list[float]:
-        """As shown, from a flow's time series; NaN where it has none."""
+        """Values as shown, from the time series of a flow; NaN where the series has none."""
         values = flow.get(self.series or "", [])
         return [
             math.nan if value is None or (self.never_zero and value == 0) else value * self.scale for value in values
@@ -69,7 +71,9 @@ class Quantity:
 
 
 def find_quantity(given: str) -> Quantity:
-    """The quantity of this name: short, of a file's column or of a time series. ConfigError says what is like it."""
+    """Find a quantity by its short name, its column in files, or its name in time series. ConfigError suggests similar
+    names.
+    """
     given = coerce("--y", a_text, given)
     if given in _BY_NAME:
         return _BY_NAME[given]
@@ -82,7 +86,7 @@ def read_quantities(run: Run) -> dict[str, float | None]:
 
 
 def read_flows(run: Run) -> dict[str, list[float | None]]:
-    """The numbers of its flows, or calls, of each quantity that has them."""
+    """For each quantity that has them, its numbers for each flow or each call."""
     return {quantity.name: list(quantity.flows(run)) for quantity in QUANTITIES if quantity.flows is not None}
 
 
@@ -91,12 +95,12 @@ def _total(name: str) -> Callable[[Run], float | None]:
 
 
 def _of_data(name: str) -> Callable[[Run], list[float | None]]:
-    """A field of each flow but calls."""
+    """A reader of a field for each flow except calls."""
     return lambda run: [cast("Mapping[str, Any]", flow)[name] for flow in _data(run)]
 
 
 def _of_calls(name: str) -> Callable[[Run], list[float | None]]:
-    """A field of each call."""
+    """A reader of a field for each call."""
     return lambda run: [cast("Mapping[str, Any]", call)[name] for call in run["calls"]]
 
 
@@ -105,8 +109,18 @@ def _data(run: Run) -> list[FlowResult]:
 
 
 def _mean_of(name: str) -> Callable[[Run], float | None]:
-    """The mean over the flows that have it."""
+    """The mean over the flows that have the field."""
     return lambda run: _mean([cast("Mapping[str, Any]", flow)[name] for flow in run["flows"]])
+
+
+def _rtts_p95_s(run: Run) -> list[float | None]:
+    """The 95th percentile of each flow's round trips, its last quantile."""
+    return [None if (known := flow["rtt_quantiles_s"]) is None else known[-1] for flow in _data(run)]
+
+
+def _pings(name: str) -> Callable[[Run], Values]:
+    """A field of each pair of hosts that pinged each other."""
+    return lambda run: [cast("Mapping[str, Any]", ping)[name] for ping in run.get("pings", ())]
 
 
 def _mean(values: Values) -> float | None:
@@ -149,6 +163,31 @@ QUANTITIES = (
         flows=_of_data("rtt_mean_s"),
         series="rtt_s",
         never_zero=True,
+    ),
+    Quantity(
+        name="rtt_p95_s",
+        short="rtt-p95",
+        title="95th percentile of round-trip times",
+        unit="ms",
+        scale=MS,
+        read=lambda run: _mean(_rtts_p95_s(run)),
+        flows=_rtts_p95_s,
+    ),
+    Quantity(
+        name="ping_mean_s",
+        short="ping",
+        title="mean round-trip time of pings beside the traffic",
+        unit="ms",
+        scale=MS,
+        read=lambda run: _mean(_pings("rtt_mean_s")(run)),
+    ),
+    Quantity(
+        name="ping_p95_s",
+        short="ping-p95",
+        title="95th percentile of the round-trip times of pings beside the traffic",
+        unit="ms",
+        scale=MS,
+        read=lambda run: _mean(_pings("rtt_p95_s")(run)),
     ),
     Quantity(
         name="delivered_pkts",
@@ -237,6 +276,13 @@ QUANTITIES = (
         unit="frames",
         digits=0,
         read=lambda run: sum(node["retries"] for node in run["nodes"]),
+    ),
+    Quantity(
+        name="link_failures",
+        short="link-failures",
+        title="links that AODV takes for broken",
+        digits=0,
+        read=lambda run: None if run["aodv"] is None else run["aodv"]["link_failures"],
     ),
     Quantity(
         name="link_drop_probability",

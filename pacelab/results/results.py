@@ -1,7 +1,7 @@
-"""What a back end gives, and the result of one run: run.json, host.json and one CSV of time series per flow.
+"""The result of one run: run.json, host.json, and one CSV of time series per flow; and what a back end must return.
 
-run.json (schema version 3) has no time, cost, path or version of the host in it, and on the back end sim it is a pure
-function of configuration and seed. host.json has the rest. Metrics, plots and grading read results only.
+run.json (schema version 3) contains no time, cost, path, or version of the host. On the back end sim it is a pure
+function of configuration and seed. host.json has the rest. Metrics, plots, and grading read only results.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pacelab.options.voice import calls_of, mos_of, mos_series, totals_of
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import jain, jain_per_hop, jain_times_hops, log_utility, ratio
 from pacelab.results.notes import notes_on
-from pacelab.results.types import CallResult, FlowResult, HookResult, Hooks, Host, Network, Run, Totals
+from pacelab.results.types import REQUIRED, CallResult, FlowResult, HookResult, Hooks, Host, Network, Run, Totals
 from pacelab.schemes import SCHEMES, Scheme
 from pacelab.traffic.flows import PlannedFlow, describe_flow
 from pacelab.units import BITS_PER_BYTE
@@ -32,32 +32,32 @@ if TYPE_CHECKING:
 
 
 Progress = Callable[[float], None]
-"""Told the fraction done, 0..1; may raise to stop the run."""
+"""Called with the fraction done, 0..1. It may raise to stop the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one run gave."""
+    """What a back end returns for one run."""
 
     air: dict[str, Any]
     """The engine's result, version 1 (medium/README.md)."""
     points: tuple[str, ...] = ()
     """Hook point of each entry of `air["hooks"]`."""
     fidelity: Literal["valid", "degraded", "invalid"] = "valid"
-    """`valid`, `degraded` or `invalid`: whether the air kept its times."""
+    """`valid`, `degraded`, or `invalid`: whether the air kept its times."""
     notes: tuple[str, ...] = ()
     """What a reader must know."""
     guest: dict[str, Any] | None = None
-    """What the result depends on beyond configuration and seed: kernel and files of a guest (`--where`)."""
+    """What the result depends on besides configuration and seed: kernel and files of a guest (`--where`)."""
     host: dict[str, Any] = field(default_factory=dict)
-    """What host.json says beyond the usual."""
+    """Fields of host.json beyond the usual ones."""
 
 
 class Backend(Protocol):
     """One place where an experiment can run."""
 
     real_time: bool
-    """A run takes as long as it lasts, has the machine for itself, and gives other numbers each time."""
+    """Whether a run takes as long as it lasts, needs the machine for itself, and gives other numbers each time."""
 
     def run(
         self,
@@ -67,9 +67,9 @@ class Backend(Protocol):
         on_progress: Progress,
         pcap: PcapFile | None,
     ) -> Outcome:
-        """Run it; `scheme` is the experiment's or one of the caller's own.
+        """Run the experiment with `scheme`, which is the experiment's or one of the caller's own.
 
-        Raises ConfigError or HostError; KeyboardInterrupt passes through, and nothing is left behind.
+        Raises ConfigError or HostError. KeyboardInterrupt passes through, and nothing is left behind.
         """
 
 
@@ -78,22 +78,22 @@ FLOW_KEYS = (
     *("id", "src", "dst", "kind", "hops", "goodput_bps", "throughput_bps", "delivered_pkts", "sent_pkts"),
     *("retransmitted_pkts", "timeouts", "rtt_mean_s", "rtt_sd_s", "cwnd_mean_pkts", "batch_end_s"),
 )
-"""What the engine reports of a flow, in the order of run.json; `src` and `dst` are names of nodes."""
+"""What the engine reports for a flow, in the order of run.json. `src` and `dst` are names of nodes."""
 OPTIONAL_FLOW_KEYS = ("finished_s", "rtt_quantiles_s", "cwnd_share", "voice")
-"""The same of back ends that measure it; None of others."""
+"""More of these, from back ends that measure them; None from others."""
 SERIES = ("goodput_bps", "cwnd_pkts", "rtt_s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """What one run gave. `run` and `host` are the contents of the JSON files, `series` the engine's time series."""
+    """The result of one run. `run` and `host` are the contents of the JSON files, `series` is the time series."""
 
     run: Run
     host: Host
     series: dict[str, Any]
 
     def __repr__(self) -> str:
-        """A line, as a notebook's cell shows it: all that is inside would be 10,000 characters."""
+        """One line, as a notebook cell shows it. All the content would be 10,000 characters."""
         topology, scheme = self.run["config"]["topology"], scheme_label(self.run)
         return f"RunResult({topology}, {scheme}: {self.goodput_bps / 1e3:.0f} kbit/s)"
 
@@ -128,13 +128,13 @@ def scheme_label(run: Run) -> str:
 
 
 def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> Run:
-    """run.json from an experiment and what its back end gave; `scheme` is the one that ran."""
+    """Build run.json from an experiment and the outcome of its back end. `scheme` is the one that ran."""
     air = outcome.air
     planned = experiment.flows
     flows = [_flow(report, plan) for report, plan in zip(air["flows"], planned, strict=True)]
     measured_s = air["end_s"] - experiment.warmup_s
     hooks = _hooks(outcome.points, air["hooks"], scheme.effect_counters)
-    return {
+    run: Run = {
         "schema_version": SCHEMA_VERSION,
         "config": experiment.config() | {"scheme": scheme.name},
         "topology": _topology(experiment.network),
@@ -150,10 +150,15 @@ def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> Run:
         "fidelity": outcome.fidelity,
         "notes": [*outcome.notes, *notes_on(experiment, scheme, flows, hooks)],
     }
+    if "wires" in air:
+        run["wires"] = air["wires"]
+    if "pings" in air:
+        run["pings"] = air["pings"]
+    return run
 
 
 def _flow(report: dict[str, Any], planned: PlannedFlow) -> FlowResult:
-    """One flow of run.json. `completion_s` is how long a transfer of a fixed size took; None of one not finished."""
+    """One flow of run.json. `completion_s` is the duration of a transfer of fixed size, None if it did not finish."""
     flow = {name: report[name] for name in FLOW_KEYS} | {name: report.get(name) for name in OPTIONAL_FLOW_KEYS}
     took_s = None if flow["finished_s"] is None else flow["finished_s"] - planned.start_s
     transfer = {
@@ -164,7 +169,9 @@ def _flow(report: dict[str, Any], planned: PlannedFlow) -> FlowResult:
 
 
 def _totals(flows: list[FlowResult], planned: Sequence[PlannedFlow], air: dict[str, Any], measured_s: float) -> Totals:
-    """Sums and figures of merit over the flows but calls; HTTP-like transfers of one user are one flow for fairness."""
+    """Sums and figures of merit over the flows except calls. For fairness, all HTTP-like transfers of one user are one
+    flow.
+    """
     calls = totals_of(calls_of(flows))
     data = [(flow, plan) for flow, plan in zip(flows, planned, strict=True) if plan.call is None]
     flows, planned = [flow for flow, _ in data], [plan for _, plan in data]
@@ -204,13 +211,13 @@ def _totals(flows: list[FlowResult], planned: Sequence[PlannedFlow], air: dict[s
 
 
 def _handed_back(air: dict[str, Any]) -> int:
-    """Data packets that the MAC gave up and AODV had back: those that it did not repair are among its own drops."""
+    """Data packets that the MAC gave up and returned to AODV. AODV counts those that it did not repair."""
     links = [] if air["aodv"] is None else air["links"]
     return sum(link["drops_rts"] + link["drops_data"] for link in links if link["class"] != "routing")
 
 
 def _link_totals(links: list[dict[str, Any]] | None, measured_s: float) -> dict[str, Any]:
-    """What all wireless hops together were offered and dropped at their retry limits."""
+    """Packets offered to all wireless hops together, and dropped there at the retry limits."""
     if links is None:
         return dict.fromkeys(("link_offered_pkts", "link_offered_pps", "link_dropped_pkts", "link_drop_probability"))
     dropped = sum(link["drops_rts"] + link["drops_data"] for link in links)
@@ -224,9 +231,9 @@ def _link_totals(links: list[dict[str, Any]] | None, measured_s: float) -> dict[
 
 
 def join_series(experiment: Experiment, series: dict[str, Any]) -> dict[str, Any]:
-    """The engine's time series with one entry for all HTTP-like transfers of one user, at its first flow's id.
+    """The engine's time series, with all HTTP-like transfers of one user joined under the id of the first flow.
 
-    Their goodput is added up; a window or round-trip time of many short flows means nothing and is left out.
+    Their goodput is added. A window or round-trip time of many short flows has no meaning and is left out.
     """
     joined: dict[int, dict[str, Any]] = {}
     for flow, plan in zip(series["flows"], experiment.flows, strict=True):
@@ -262,14 +269,14 @@ def series_ids(run: Run) -> list[int]:
 
 @checked(folder=path)
 def load_result(folder: Path | str) -> RunResult:
-    """Read a result folder; ConfigError when it is none, is damaged or of another schema version."""
+    """Read a result folder. ConfigError if it is not one, is damaged, or has another schema version."""
     folder = Path(folder)
     try:
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         host = dict(json.loads((folder / "host.json").read_text(encoding="utf-8")))
         if run.get("schema_version") != SCHEMA_VERSION:
             raise ConfigError(f"result {str(folder)!r}: {of_other_schema(run.get('schema_version'), SCHEMA_VERSION)}")
-        missing = [key for key in Run.__annotations__ if key not in run]
+        missing = [key for key in REQUIRED if key not in run]
         if missing:
             raise ConfigError(
                 f"result {str(folder)!r}: run.json has no {missing[0]!r}: it was changed or is damaged: run it again"
@@ -289,7 +296,7 @@ def load_result(folder: Path | str) -> RunResult:
 
 
 def of_other_schema(found: object, allowed: int) -> str:
-    """Why a stored result cannot be read, and what to do."""
+    """Explain why a stored result cannot be read, and what to do."""
     if isinstance(found, int) and found < allowed:
         how = "an older PaceLab made it; run it again with the options in its `config`"
     else:
@@ -298,7 +305,7 @@ def of_other_schema(found: object, allowed: int) -> str:
 
 
 def dump(document: Mapping[str, Any]) -> bytes:
-    """JSON as all result files have it: keys in their fixed order, no NaN, one newline at the end."""
+    """JSON in the form of all result files: keys in their fixed order, no NaN, one newline at the end."""
     return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
 
 
@@ -346,8 +353,8 @@ def _csv(t_s: list[float], flow: dict[str, Any]) -> bytes:
 
 
 def _read_csv(path: Path, flow_id: int) -> tuple[list[float], dict[str, Any]]:
-    """Times and series as `_csv` wrote them; ValueError for anything else: of a file that was cut off a number may be
-    left that is another one.
+    """Read times and series as `_csv` wrote them. ValueError for anything else; a truncated file may end with a wrong
+    number.
     """
     header, *rows = path.read_text(encoding="utf-8").split("\n")
     names = header.split(",")

@@ -1,6 +1,6 @@
-"""What stands in run.json and host.json, field by field (docs/run.schema.json).
+"""The fields of run.json and host.json (docs/run.schema.json).
 
-None is written as null: nothing was measured, or there is no such thing on this back end.
+None is written as null: nothing was measured, or this back end has no such thing.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class FlowResult(TypedDict):
     dst: str
     kind: Literal["tcp", "udp-saturated", "cbr", "voice"]
     hops: int
-    """Wireless ones; of a broken path 0."""
+    """Number of wireless hops; 0 for a broken path."""
     goodput_bps: float
     throughput_bps: float
-    """Repeats included."""
+    """Including repeats."""
     delivered_pkts: int
     sent_pkts: int
     retransmitted_pkts: int
@@ -59,7 +59,7 @@ class FlowResult(TypedDict):
     voice: dict[str, Any] | None
     """Counts of one direction of a call."""
     group: int
-    """The flow of the topology that it belongs to."""
+    """The flow of the topology that this flow belongs to."""
     traffic: str
     start_s: float
     stop_s: float | None
@@ -77,7 +77,7 @@ class CallResult(TypedDict):
     between: list[str]
     hops: int
     mos: float | None
-    """The worse direction's."""
+    """The MOS of the worse direction."""
     mos_mean: float | None
     delay_mean_s: float | None
     loss: float | None
@@ -86,17 +86,31 @@ class CallResult(TypedDict):
     reports_received: int
 
 
-class Totals(TypedDict):
-    """Sums and figures of merit; rates and fairness are of the flows but calls.
+class PingResult(TypedDict):
+    """Pings from one host to another beside the traffic, over the measured interval."""
 
-    `dropped_pkts`: packets lost, each once, routing's among them. It is the sum of `drops` but for data that the MAC
-    gave up under AODV: AODV gets the packet back and repairs the route, or drops the packet (`link-failure`).
+    src: str
+    dst: str
+    sent: int
+    answered: int
+    """Of these, and answered before the run ended."""
+    rtt_mean_s: float | None
+    rtt_p95_s: float | None
+    rtt_max_s: float | None
+
+
+class Totals(TypedDict):
+    """Sums and figures of merit. Rates and fairness cover the flows except calls.
+
+    `dropped_pkts` is the number of packets lost, each once, including routing packets. It is the sum of `drops`, except
+    for data that the MAC gave up under AODV: AODV gets the packet back and repairs the route, or drops the packet
+    (`link-failure`).
     """
 
     goodput_bps: float
     throughput_bps: float
     offered_bps: float
-    """Payload that was sent, repeats included; the last segment of a transfer counts as a whole one."""
+    """Payload sent, including repeats. The last segment of a transfer counts as a full one."""
     efficiency: float | None
     jain: float | None
     jain_goodput_x_hops: float | None
@@ -120,8 +134,20 @@ class Totals(TypedDict):
     end_s: float
 
 
+class QueueResult(TypedDict):
+    """What a queue discipline did at one radio, or at one end of a wire."""
+
+    sent: int
+    drops: dict[str, int]
+    """By reason; `full` is also counted as `drops_queue`."""
+    marked: int
+    wait_mean_s: float | None
+    """Of the packets that were sent; None: none was."""
+    wait_max_s: float | None
+
+
 class NodeResult(TypedDict):
-    """Counters of one node's link layer; a wired node's are zero."""
+    """Counters of one node's link layer, all zero for a wired node."""
 
     name: str
     data_sent: int
@@ -141,8 +167,24 @@ class NodeResult(TypedDict):
     queue_mean_pkts: float
     queue_sd_pkts: float
     queue_max_pkts: int
+    qdisc: NotRequired[QueueResult]
+    """Absent from a drop-tail queue."""
     airtime_share: float
 
+
+WireResult = TypedDict(
+    "WireResult",
+    {
+        "from": str,
+        "to": str,
+        "drops_queue": int,
+        "queue_mean_pkts": float,
+        "queue_sd_pkts": float,
+        "queue_max_pkts": int,
+        "qdisc": QueueResult,
+    },
+)
+"""The queue of one direction of a wire."""
 
 LinkResult = TypedDict(
     "LinkResult",
@@ -161,7 +203,7 @@ LinkResult = TypedDict(
 
 
 class Aodv(TypedDict):
-    """Messages of the routing, and how often a link was taken for broken."""
+    """Messages of the routing protocol, and how often it declared a link broken."""
 
     requests: int
     replies: int
@@ -184,13 +226,13 @@ class Hooks(TypedDict):
     """What the scheme did."""
 
     actions: int
-    """How often it changed a packet's fate."""
+    """How often the scheme changed what happened to a packet."""
     failed: int
     points: list[HookResult]
 
 
 class Run(TypedDict):
-    """run.json, schema version 3: on the back end sim a pure function of configuration and seed."""
+    """run.json, schema version 3. On the back end sim it is a pure function of configuration and seed."""
 
     schema_version: Literal[3]
     config: dict[str, Any]
@@ -200,15 +242,24 @@ class Run(TypedDict):
     calls: list[CallResult]
     totals: Totals
     drops: dict[str, int]
-    """Packets by cause; `hook:...` are the scheme's; `mac-rts` and `mac-data` are those that the MAC gave up."""
+    """Packets by cause; `hook:...` are the scheme's, `qdisc:...` a queue discipline's; `mac-rts` and `mac-data` are
+    those that the MAC gave up."""
     nodes: list[NodeResult]
     links: list[LinkResult] | None
+    wires: NotRequired[list[WireResult]]
+    """Absent if queues are drop-tail."""
+    pings: NotRequired[list[PingResult]]
+    """Absent without `--ping`."""
     aodv: Aodv | None
     hooks: Hooks
     guest: dict[str, Any] | None
     """Kernel and files of a guest (`--where`)."""
     fidelity: Literal["valid", "degraded", "invalid"]
     notes: list[str]
+
+
+REQUIRED = tuple(key for key, kind in Run.__annotations__.items() if not kind.__forward_arg__.startswith("NotRequired"))
+"""Keys that every run.json has. (`Run.__required_keys__` has all of them, since annotations are strings here.)"""
 
 
 class Walked(TypedDict):
@@ -219,18 +270,18 @@ class Walked(TypedDict):
 
 
 class Walks(TypedDict):
-    """How well mediumd knew where walking hosts were."""
+    """How accurately mediumd knew the positions of walking hosts."""
 
     longest_step_s: float
-    """Between two tellings of their places, or looks at them."""
+    """Time between two updates, or checks, of the positions."""
     off_m: dict[str, float]
-    """How far they were from where mediumd had them, just before an update: p50, p99, max."""
+    """Distance between a host and mediumd's position for it just before an update: p50, p99, max."""
     at_end_m: dict[str, list[float]]
-    """Where mediumd has them at the end."""
+    """The positions in mediumd at the end."""
 
 
 class Host(TypedDict):
-    """host.json: versions, machine and cost; back ends with real hosts add fields of their own."""
+    """host.json: versions, machine, and cost. Back ends with real hosts add fields of their own."""
 
     controller: NotRequired[Walked]
     walked: NotRequired[Walks]
@@ -247,4 +298,4 @@ class Host(TypedDict):
     sim_s: float
     sim_s_per_cpu_s: float | None
     events: int
-    """Steps that the engine took; with real hosts, frames that mediumd took from them and gave them."""
+    """Steps that the engine took. With real hosts: frames that mediumd received from them and delivered to them."""

@@ -1,1 +1,1 @@
-"""Runs: one here, many over workers, finished ones kept. Knows all back ends."""
+"""Runs: one experiment here or many over workers, and storage of finished runs. May import all back ends."""

@@ -1,7 +1,8 @@
-"""Finished runs by the hash of what decides them: the configuration, the compiled air, the engine and our own code.
+"""A cache of finished runs, by the hash of what determines them: configuration, compiled air, engine, and Python code.
 
-A run is a pure function of these, so a hit is as good as a run. Runs appear whole, by rename: a process killed at any
-moment leaves finished runs or nothing. What an interrupted write leaves behind is removed when the folder is next used.
+A run is a pure function of these, so a cached run is as good as a new one. Runs are stored by rename, so a process that
+is killed at any moment leaves finished runs or nothing. Remains of an interrupted write are removed when the folder is
+next used.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ from pacelab.results.types import Run
 
 KEY_DIGITS = 24
 LEFTOVER_AGE_S = 60.0
-"""A folder takes far less to write: what is older was left by a process that died."""
+"""Writing a folder takes much less time. An older unfinished folder belongs to a process that died."""
 
 WHAT_RUNS = ("pacelab.running.runner", "pacelab.user_schemes")
-"""By the first one every run is made, by the other users' schemes are built: what they import, and what that imports,
-decides what a run gives.
+"""The first makes every run, the others build the users' schemes. They and all that they import determine a run's
+result.
 """
 
 
 class DamagedRun(ConfigError):
-    """A finished run lacks a file or has a damaged one. Running it again gives the same result."""
+    """A finished run lacks a file or has a damaged file. Running it again gives the same result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +48,15 @@ class RunCache:
     folder: Path
 
     def place(self, experiment: Experiment) -> Path:
-        """Where the run is or would be."""
+        """The folder where the run is or would be."""
         return self.folder / key_of(experiment)
 
     def has(self, experiment: Experiment) -> bool:
-        """Whether the run is there, whole or damaged."""
+        """Whether the run is stored, intact or damaged."""
         return self.place(experiment).is_dir()
 
     def load(self, experiment: Experiment) -> RunResult:
-        """The finished run. DamagedRun when it is none any more; ConfigError when it is one that cannot be read."""
+        """Load the finished run. DamagedRun if it is damaged, ConfigError if it cannot be read."""
         place = self.place(experiment)
         try:
             result = load_result(place)
@@ -71,7 +72,7 @@ class RunCache:
         raise DamagedRun(reason)
 
     def keep(self, experiment: Experiment, result: RunResult) -> None:
-        """Add a finished run; another process may have been faster."""
+        """Store a finished run, unless another process has stored it already."""
         try:
             write_folder(self.place(experiment), result.files(), name="run")
         except (ConfigError, OSError):
@@ -79,7 +80,7 @@ class RunCache:
                 raise
 
     def remove(self, experiment: Experiment) -> None:
-        """Make room for a run that is damaged."""
+        """Remove a damaged run to make room for a new one."""
         place = self.place(experiment)
         try:
             shutil.rmtree(place)
@@ -89,7 +90,7 @@ class RunCache:
             raise HostError(f"removing the damaged run {str(place)!r}: {error.strerror}: remove it yourself") from None
 
     def forget(self, experiments: Iterable[Experiment]) -> None:
-        """Remove these runs, and the folder if it is empty then."""
+        """Remove these runs, and the folder if it is then empty."""
         for experiment in experiments:
             shutil.rmtree(self.place(experiment), ignore_errors=True)
         with contextlib.suppress(OSError):
@@ -104,7 +105,7 @@ class RunCache:
 
 
 def _is_damaged(folder: Path) -> bool:
-    """Whether the result there can be no run; False of another schema's, and of what we may not read."""
+    """Whether the result is damaged. False for another schema version and for a result that we may not read."""
     try:
         for path in folder.iterdir():
             path.read_bytes()
@@ -118,7 +119,7 @@ def _is_damaged(folder: Path) -> bool:
 
 
 def key_of(experiment: Experiment) -> str:
-    """The name of a run: a hash of all that decides it."""
+    """The name of a run: a hash of everything that determines it."""
     air = compile_air(experiment)
     document = json.dumps([fingerprint(), experiment.config(), air], sort_keys=True, allow_nan=False)
     return hashlib.sha256(document.encode()).hexdigest()[:KEY_DIGITS]
@@ -126,7 +127,7 @@ def key_of(experiment: Experiment) -> str:
 
 @functools.cache
 def fingerprint() -> str:
-    """A hash of the engine and of the Python code that has a part in what a run gives."""
+    """A hash of the engine and of the Python code that determines a run's result."""
     digest = hashlib.sha256(Path(load_engine().__file__).read_bytes())
     for name, text in sorted(sources().items()):
         digest.update(name.encode() + b"\0" + text)
@@ -134,9 +135,9 @@ def fingerprint() -> str:
 
 
 def sources() -> dict[str, bytes]:
-    """Module -> its text, of `WHAT_RUNS` and all of ours that it imports, in functions or out.
+    """Module name -> source text, for `WHAT_RUNS` and all of our modules that they import, inside functions too.
 
-    `pacelab` itself is left out: it hands on names from everywhere and decides nothing.
+    `pacelab` itself is left out, because it only re-exports names.
     """
     found: dict[str, bytes] = {}
     todo = list(WHAT_RUNS)
@@ -151,7 +152,7 @@ def sources() -> dict[str, bytes]:
 
 
 def _file_of(module: str) -> Path | None:
-    """Where a module of ours is; None of what is no module."""
+    """The file of one of our modules; None if the name is not a module."""
     package, *inside = module.split(".")
     if package not in CORE:
         return None
@@ -160,10 +161,10 @@ def _file_of(module: str) -> Path | None:
 
 
 def _imported(text: bytes) -> Iterator[str]:
-    """What may be a module of ours; `from a import b` names a and a.b.
+    """Names that may be modules of ours; `from a import b` gives a and a.b.
 
-    Read by eye, not by `ast`, which takes a quarter of a second for all of ours, in each worker again. Imports
-    in docstrings also count: one more file in the hash does no harm.
+    The text is searched without `ast`, which would take a quarter of a second for all modules, again in each worker.
+    Imports in docstrings also count: an extra file in the hash does no harm.
     """
     for found in _IMPORT.finditer(text.decode()):
         whence, names, modules = found.groups(default="")

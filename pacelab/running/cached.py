@@ -1,4 +1,4 @@
-"""Runs of which the finished ones are kept: what is there is not run again."""
+"""Many runs with storage: finished runs are kept, and stored runs are not repeated."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ from pacelab.running.workers import ALL_CORES, WorkerDied, Workers
 from pacelab.user_code.messages import UserCodeError
 
 FUTILE_TRIES = 2
-"""So many times in a row a worker may die before any run is finished."""
+"""How many times in a row a worker may die before any run is finished."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStore:
-    """A folder of finished runs: for good, or `until_done`, so that an interrupted call goes on."""
+    """A folder of finished runs. With `until_done` it exists only until the call has finished, so that an interrupted
+    call can continue.
+    """
 
     folder: Path
     until_done: bool = False
@@ -43,7 +45,9 @@ def run_stored(
     workers: Workers = ALL_CORES,
     on_done: Callable[[int, int], None] | None = None,
 ) -> list[RunResult]:
-    """As `runner.run_many`, keeping finished runs as `store` says. ConfigError: those in real time are not for good."""
+    """Like `runner.run_many`, but finished runs are stored in `store`. ConfigError if real-time runs would be kept for
+    good.
+    """
     if store is None:
         return for_each(run_in_worker, experiments, workers=workers, on_done=on_done)
     if store.until_done:
@@ -63,11 +67,12 @@ def run_cached(
     workers: Workers = ALL_CORES,
     on_done: Callable[[int, int], None] | None = None,
 ) -> tuple[list[RunResult], int]:
-    """As `runner.run_many`, but with the finished runs in `folder`, where each new one is kept as soon as it is there.
+    """Like `runner.run_many`, but with the finished runs in `folder`, where each new run is stored as soon as it is
+    finished.
 
-    Returns the results in the same order, and how many runs were new. A worker that dies is replaced, and so is a
-    finished run that is damaged. Where code of your own fails in a run, a line says so, the others go on, and it is
-    raised in the end (UserCodeError).
+    Returns the results in the same order, and the number of new runs. A worker that dies is replaced, and a damaged run
+    is run again. If user code fails in a run, a line says so and the other runs go on; at the end UserCodeError is
+    raised.
     """
     store = RunCache(resolve(folder))
     store.tidy()
@@ -111,10 +116,10 @@ def run_resumed(
     workers: Workers = ALL_CORES,
     on_done: Callable[[int, int], None] | None = None,
 ) -> list[RunResult]:
-    """Do `work` for all experiments; what is finished when it is interrupted, by whatever, goes to `unfinished`.
+    """Do `work` for all experiments. If it is interrupted in any way, the finished results are stored in `unfinished`.
 
-    In that folder the next call finds it, and removes it in the end. This also works for runs in real time. `on_done`
-    hears of an interrupted call once more when fewer could be kept than were finished.
+    The next call finds them there, and removes the folder at its end. This also works for real-time runs. If fewer
+    results could be stored than were finished, an interrupted call tells `on_done` so.
     """
     store = RunCache(resolve(unfinished))
     left = store.folder.is_dir()
@@ -140,8 +145,15 @@ def run_resumed(
     return [done[place] for place in range(len(experiments))]
 
 
+def keep_unfinished(finished: Sequence[tuple[Experiment, RunResult]], unfinished: Path) -> None:
+    """Store these results for `run_resumed`, as it does itself when it is interrupted."""
+    _keep_all(RunCache(resolve(unfinished)), finished)
+
+
 def _or_failure(work: Callable[[Experiment], RunResult], experiment: Experiment) -> RunResult | UserCodeError:
-    """Do `work`; what code of one's own failed of is an outcome, too, so that it is known of which experiment."""
+    """Do `work`. A failure of user code is returned as an outcome, so that the caller knows which experiment it belongs
+    to.
+    """
     try:
         return work(experiment)
     except UserCodeError as error:
@@ -149,7 +161,7 @@ def _or_failure(work: Callable[[Experiment], RunResult], experiment: Experiment)
 
 
 def _said(experiment: Experiment, experiments: Sequence[Experiment]) -> str:
-    """Which one of them it is: what varies, with its values."""
+    """Say which of the experiments this is: the options that vary, with their values."""
     given = [_given(one) for one in experiments]
     varies = [name for name in given[0] if any(one.get(name) != given[0][name] for one in given)]
     values = _given(experiment)
@@ -157,7 +169,7 @@ def _said(experiment: Experiment, experiments: Sequence[Experiment]) -> str:
 
 
 def _shown(name: str, value: object) -> str:
-    """An option as on the command line."""
+    """An option as it is written on the command line."""
     option = BY_FIELD.get(name)
     if option is None or value is None:
         return f"--{name.replace('_', '-')} {value}"
@@ -165,14 +177,16 @@ def _shown(name: str, value: object) -> str:
 
 
 def _given(experiment: Experiment) -> dict[str, object]:
-    """All its options, the topology's own among them."""
+    """All options of an experiment, including those of its topology."""
     own = {option.name: option.default for option in experiment.kind.options} | dict(experiment.topology_options)
     options = {item.name: getattr(experiment, item.name) for item in fields(Options)}
     return {name: value for name, value in options.items() if name != "topology_options"} | own
 
 
 def _keep_all(store: RunCache, done: Sequence[tuple[Experiment, RunResult]]) -> int:
-    """How many of the finished runs are kept, which one more Ctrl-C waits for. A line says why not all."""
+    """Store the finished runs and return their number. Ctrl-C waits for it. A message says why some could not be
+    stored.
+    """
     with deferred_interrupts():
         for number, (experiment, result) in enumerate(done):
             try:
@@ -184,7 +198,7 @@ def _keep_all(store: RunCache, done: Sequence[tuple[Experiment, RunResult]]) -> 
 
 
 def _load_kept(store: RunCache, experiments: Sequence[Experiment]) -> dict[int, RunResult]:
-    """Place among the experiments -> its finished run. Damaged ones make room, and a line says so."""
+    """Index of an experiment -> its stored run. Damaged runs are removed, with a message."""
     kept: dict[int, RunResult] = {}
     damaged: list[DamagedRun] = []
     for place, experiment in enumerate(experiments):

@@ -1,11 +1,12 @@
-"""Worker processes of this machine: what one that is killed was about to say holds up nobody.
+"""Worker processes of this machine that cannot block the others when one of them is killed.
 
-In a pool of `concurrent.futures` all workers give what they have made into one pipe, one after the other by a lock.
-One that is killed meanwhile, as for want of memory, leaves half an outcome there, and the caller waits for ever.
+In a pool of `concurrent.futures` all workers write their outcomes into one pipe, guarded by a lock. If a worker is
+killed while it writes, for example because memory ran out, half an outcome stays in the pipe and the caller waits
+forever. Here:
 
-1. Each worker has a pipe of its own, and gets an item when it has handed over what it made of the last one.
-2. Workers are spawned (the same on Linux, macOS and Windows), leave Ctrl-C to the parent, stop at its word, and end
-   when it is gone. What they wait for (`pacelab.user_code.waiting`) the parent says, once for all of them.
+1. Each worker has its own pipe, and gets its next item when it has delivered the outcome of the last one.
+2. Workers are spawned (the same on Linux, macOS, and Windows). They leave Ctrl-C to the parent, stop when it says so,
+   and end when it is gone. When they wait for a file (`pacelab.user_code.waiting`), the parent says so once for all.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ if TYPE_CHECKING:
 Task = Callable[[bytes], Any]
 
 GRACE_S = 1.0
-"""A worker that should stop has so long to do so by itself."""
+"""How many seconds a worker has to stop by itself."""
 _MADE, _FAILED, _SAID = b"+", b"-", b"?"
 
 stopping = threading.Event()
-"""In a worker: set when the parent wants it to stop, or is gone."""
+"""In a worker: set when the parent wants it to stop or is gone."""
 
 
 class Crew:
-    """Processes that do a task for one item after the other. To be closed."""
+    """Processes that do one task for one item after another. Close it after use."""
 
     def __init__(self, task: Task) -> None:
         self.lost = False
@@ -52,7 +53,7 @@ class Crew:
         self._workers: dict[Connection, SpawnProcess] = {}
 
     def start(self, jobs: int) -> None:
-        """Start so many workers; raises OSError."""
+        """Start this many workers; raises OSError."""
         for _ in range(jobs):
             line, theirs = self._context.Pipe()
             worker = self._context.Process(target=_serve, args=(theirs, self._parent, self._task))
@@ -61,7 +62,8 @@ class Crew:
             self._workers[line] = worker
 
     def outcomes(self, items: Sequence[bytes]) -> Generator[tuple[int, Any]]:
-        """The place of an item and what the task made of it, once finished; what died with a worker is left out.
+        """Yield the index of each item with the task's outcome, as they finish. Items that died with a worker are left
+        out.
 
         Raises what the task raises.
         """
@@ -89,7 +91,7 @@ class Crew:
                     yield place, _made(answer)
 
     def close(self) -> None:
-        """End the workers; harmless when repeated."""
+        """End the workers. It may be called more than once."""
         self._life.close()
         for line in self._workers:
             line.close()
@@ -101,7 +103,7 @@ class Crew:
 
     @contextlib.contextmanager
     def _alive(self) -> Generator[None]:
-        """A message to or from a worker that has died is lost."""
+        """Ignore errors of a connection to a worker that has died."""
         try:
             yield
         except (EOFError, OSError):
@@ -109,7 +111,7 @@ class Crew:
 
 
 def _made(answer: bytes) -> Any:
-    """What a task made; raises what it raised."""
+    """Return the task's result, or raise what the task raised."""
     if answer.startswith(_MADE):
         return pickle.loads(answer[1:])
     packed, text = pickle.loads(answer[1:])
@@ -121,7 +123,7 @@ def _made(answer: bytes) -> Any:
 
 
 def _serve(line: Connection, parent: Connection, task: Task) -> None:
-    """A worker's life."""
+    """The main loop of a worker."""
     sys.stdout = sys.stderr  # what a user's own code prints there is no result
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
@@ -152,10 +154,11 @@ def _answer(task: Task, item: bytes) -> bytes:
 
 
 def _end_with(parent: Connection) -> None:
-    """A parent that is killed can tell its workers nothing; they would wait for work for ever. And what is stuck, as in
-    code of the user's that makes hooks, does not hear that it should stop.
+    """End this worker when its parent ends.
 
-    The parent says nothing here: its end is closed, by it or with it.
+    A parent that is killed cannot tell its workers anything, and they would wait for work forever. A worker that is
+    stuck, for example in user code, would not notice a request to stop. The parent sends nothing on this connection; it
+    is closed by the parent or with it.
     """
     parent.poll(None)
     stopping.set()

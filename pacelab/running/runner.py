@@ -1,7 +1,7 @@
 """Runs experiments on the back end that they name: one here, or many over workers (`pacelab.running.workers`).
 
-Here `--backend` meets what runs. A run depends on nothing but its experiment, so results are the same bytes with any
-number of workers anywhere. What was computed is not lost for want of a place, nor by a Ctrl-C while it is written.
+A run depends on nothing but its experiment, so results are the same bytes with any number of workers anywhere. If a
+result cannot be written, or Ctrl-C comes while it is written, it is not lost.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from pacelab.schemes import Scheme
 from pacelab.version import __version__
 
 BACKENDS: dict[str, Backend] = {"sim": Sim(), "tap": RealHosts("tap"), "hwsim": RealHosts("hwsim")}
-"""Name -> back end; the names are those of --backend."""
+"""Name -> back end. The names are the values of --backend."""
 
 
 def find_backend(name: str) -> Backend:
-    """The back end called `name`, which the options' check has let through."""
+    """The back end called `name`, which has passed the check of the options."""
     return BACKENDS[name]
 
 
 def in_real_time(experiment: Experiment) -> bool:
-    """Whether a run takes as long as it lasts, has the machine for itself, and gives other numbers each time."""
+    """Whether a run takes as long as it lasts, needs the machine for itself, and gives other numbers each time."""
     return find_backend(experiment.backend).real_time and experiment.where != UML
 
 
@@ -62,12 +62,13 @@ def run(
     on_progress: Progress | None = None,
     pcap: PcapFile | None = None,
 ) -> RunResult:
-    """Run one experiment in this process. `on_progress` hears the fraction done and may raise to stop it.
+    """Run one experiment in this process. `on_progress` is called with the fraction done, and may raise to stop the
+    run.
 
-    `scheme` is one of your own, with hooks that are registered nowhere; the experiment's is then the baseline,
+    `scheme` is a scheme of the caller's that is not registered; the experiment's own scheme is then the baseline,
     "newreno". `pcap` is a capture file to write.
 
-    Raises ConfigError (UserCodeError: what code of your own failed of) or HostError; KeyboardInterrupt passes through.
+    Raises ConfigError (UserCodeError if user code failed) or HostError. KeyboardInterrupt passes through.
     """
     scheme = experiment.chosen_scheme if scheme is None else _own(scheme, experiment)
     started, wall, cpu = time.time(), time.perf_counter(), time.process_time()
@@ -87,9 +88,11 @@ def run(
 def run_many(
     experiments: Sequence[Experiment], *, jobs: int | None = None, on_done: Callable[[int, int], None] | None = None
 ) -> list[RunResult]:
-    """Run all experiments over `jobs` processes (default: one per usable core); results in the same order.
+    """Run all experiments over `jobs` processes (default: one per usable core) and return the results in the same
+    order.
 
-    `on_done` hears the runs complete and their number. On any error the remaining runs are cancelled.
+    `on_done` is called with the number of finished runs and of all runs. After any error the remaining runs are
+    cancelled.
     """
     with waited_for("runs", on_done) as hear:
         return for_each(run_in_worker, experiments, workers=Workers(jobs=jobs), on_done=hear)
@@ -102,7 +105,7 @@ def for_each(
     workers: Workers = ALL_CORES,
     on_done: Callable[[int, int], None] | None = None,
 ) -> list[Outcome]:
-    """Do `work` for all experiments over workers (see `each_run`); outcomes in the same order."""
+    """Do `work` for all experiments over workers (see `each_run`) and return the outcomes in the same order."""
     outcomes: dict[int, Outcome] = {}
     with closing(each_run(work, experiments, workers=workers)) as finished:
         for place, outcome in finished:
@@ -118,8 +121,9 @@ def each_run(
     *,
     workers: Workers = ALL_CORES,
 ) -> Generator[tuple[int, Outcome]]:
-    """As `workers.each_finished`, but the longest first, lest it runs alone in the end; those in real time one by
-    one, and here.
+    """Like `workers.each_finished`, but the longest runs start first, so that none of them runs alone at the end.
+
+    Real-time runs are done here, one after another.
     """
     if any(in_real_time(experiment) for experiment in experiments):
         if workers not in (ALL_CORES, Workers(jobs=1)):
@@ -131,7 +135,7 @@ def each_run(
 
 
 def _length(experiment: Experiment) -> float:
-    """Grows with the time that a run takes: seconds of air, times the nodes that share it out."""
+    """An estimate that grows with the run time: simulated seconds times the number of nodes."""
     return (experiment.warmup_s + experiment.duration_s) * len(experiment.network.nodes)
 
 
@@ -142,12 +146,12 @@ def _in_places(order: Sequence[int], finished: Generator[tuple[int, Outcome]]) -
 
 
 def run_in_worker(experiment: Experiment) -> RunResult:
-    """`run`, in a worker or where there is none: stops when the parent process says so."""
+    """Like `run`, for a worker process or without one. It stops when the parent process says so."""
     return run(experiment, on_progress=_obey)
 
 
 def describe_host(*, started: float, wall_s: float, cpu_s: float, sim_s: float) -> dict[str, Any]:
-    """host.json: versions, machine and times. `started` is seconds since the epoch."""
+    """Contents of host.json: versions, machine, and times. `started` is seconds since the epoch."""
     return {
         "pacelab": __version__,
         "python": platform.python_version(),
@@ -169,7 +173,7 @@ def _obey(_fraction: float) -> None:
 
 
 def _own(scheme: Scheme, experiment: Experiment) -> Scheme:
-    """A scheme of the caller's, checked as a registered one is."""
+    """Check a scheme of the caller's as a registered scheme is checked."""
     if experiment.chosen_scheme.points:
         raise ConfigError(f"a scheme of your own beside {experiment.scheme!r}: allowed beside it is the baseline alone")
     if scheme.ecn or scheme.implied_options:
@@ -181,8 +185,9 @@ def _own(scheme: Scheme, experiment: Experiment) -> Scheme:
 
 
 def write_safely(write: Callable[[Path | None], Path], out: Path | None) -> Path:
-    """`write(out)`, for which Ctrl-C waits; then a line says where the results are. Where `out` takes them no more,
-    they go to a fresh folder under runs/, and the error says so.
+    """Call `write(out)` while Ctrl-C waits, then say where the results are.
+
+    If they can no longer be written into `out`, they go to a fresh folder under runs/, and the error says so.
     """
     folder: Path | None = None
     try:

@@ -1,13 +1,13 @@
 """Does work for many items: in this process, in processes of this machine, or on the workers of a Dask cluster.
 
-One mechanism for runs, sweeps, claims and grading. What is done for an item depends on the item alone, so outcomes are
-the same wherever and in whatever order they come about.
+Runs, sweeps, claims, and grading all use this module. The outcome for an item depends on the item alone, so outcomes
+are the same wherever and in whatever order they are computed.
 
-1. Outcomes are handed over one by one as they are finished, so that the caller can keep each of them.
-2. A worker with other code than ours refuses: its outcomes would be those of another PaceLab.
-3. When a worker of this machine dies (`crew`), what it had is the caller's to try again (WorkerDied). Workers do not
-   run the caller's script again, unless the work is defined there.
-4. What a dead worker of a cluster had not delivered, Dask gives to another one.
+1. Outcomes are yielded one by one as they finish, so that the caller can store each of them.
+2. A worker with another version of the code refuses, because its outcomes would be those of another PaceLab.
+3. When a worker of this machine dies (`crew`), the caller decides whether to try its item again (WorkerDied). Workers
+   do not import the caller's script, unless the work is defined there.
+4. Dask gives the items of a dead worker of a cluster to another worker.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 _UNREAD = "deserialization of the task graph"
-"""In what Dask says when its scheduler cannot read a task."""
+"""Part of Dask's message when its scheduler cannot read a task."""
 
 CONNECT_S = 10
 """How long to wait for a scheduler to answer."""
@@ -45,9 +45,10 @@ CONNECT_S = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workers:
-    """Where work is done: in `jobs` processes (default: one per usable core; 1 does without), or by a Dask cluster.
+    """Where the work is done: in `jobs` processes (default: one per usable core; 1 means this process), or by a Dask
+    cluster.
 
-    `scheduler` is that one's address, tcp://HOST:PORT; it and its workers have this version of PaceLab.
+    `scheduler` is the cluster's address, tcp://HOST:PORT. The scheduler and its workers need this version of PaceLab.
     """
 
     jobs: int | None = None
@@ -66,17 +67,17 @@ ALL_CORES = Workers()
 
 
 class WorkerDied(HostError):
-    """A worker process was killed, for want of memory perhaps."""
+    """A worker process was killed, possibly because memory ran out."""
 
 
 def each_finished(
     work: Callable[[Item], Outcome], items: Sequence[Item], *, workers: Workers = ALL_CORES
 ) -> Generator[tuple[int, Outcome]]:
-    """Do `work` (which must be picklable) for all items; yields the place of an item and its outcome, once finished.
+    """Do `work` (which must be picklable) for all items, and yield the index of each item with its outcome as they
+    finish.
 
-    Close the iterator when you leave it early.
-
-    Raises what `work` raises; WorkerDied once nothing is left but what died with a worker; HostError.
+    Close the iterator if you leave it early. Raises what `work` raises, HostError, and WorkerDied once only items that
+    died with a worker are left.
     """
     if workers.scheduler is not None:
         return _on_cluster(work, items, workers.scheduler)
@@ -85,7 +86,7 @@ def each_finished(
 
 
 def usable_cores() -> int:
-    """Cores that this process may use."""
+    """The number of cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # Linux only
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
@@ -167,10 +168,10 @@ def _task(work: Callable[[Item], Outcome]) -> Callable[[bytes], Outcome]:
 
 
 def _checked(code: str, work: Callable[[Item], Outcome], item: bytes) -> Outcome:
-    """In a worker: `work` on the pickled item, unless the code here is another.
+    """In a worker: do `work` for the pickled item, unless this worker has other code than the caller.
 
-    An item that cannot be read, as of a file that has changed, fails its task. Were it read where a pool takes tasks,
-    it would end the worker; a cluster's scheduler, which reads all tasks, has no files of the user's.
+    An item that cannot be read, for example because a file has changed, fails only its own task. If a pool read the
+    item, it would end the worker; a cluster's scheduler, which reads all tasks, does not have the user's files.
     """
     from pacelab.running.cache import fingerprint
     from pacelab.version import __version__
@@ -185,8 +186,10 @@ def _checked(code: str, work: Callable[[Item], Outcome], item: bytes) -> Outcome
 
 @contextlib.contextmanager
 def _script_hidden(task: Callable[[bytes], Outcome], items: Sequence[bytes]) -> Iterator[None]:
-    """Processes started meanwhile do not import the script that is running: one without `if __name__ == "__main__":`
-    would start workers there again. Where the work or an item comes from the script, it is needed, and stays.
+    """Keep processes that are started in the meantime from importing the running script.
+
+    A script without `if __name__ == "__main__":` would start workers again there. If the work or an item is defined in
+    the script, the import is needed and stays.
     """
     script = sys.modules["__main__"]
     if script.__name__.encode() in pickle.dumps((task, items)):
@@ -201,7 +204,7 @@ def _script_hidden(task: Callable[[bytes], Outcome], items: Sequence[bytes]) -> 
 
 @contextlib.contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Hold Ctrl-C and the end of the terminal back, for this thread and for processes started meanwhile (a no-op on
+    """Block Ctrl-C and hang-up for this thread and for processes that are started in the meantime (no effect on
     Windows).
     """
     if not hasattr(signal, "pthread_sigmask"):

@@ -25,7 +25,7 @@ _PAPERS = (tcp_gap, tcp_ap, expect, ack_suppression, vagp, candidates, link_red)
 _JOINED = {scheme.name: scheme for scheme in (_NEWRENO, *(own for paper in _PAPERS for own in paper.SCHEMES))}
 _FIRST = (
     *("newreno", "tcp-gap", "tcp-gap-nogc", "tcp-ap", "tcp-gap-code", "tcp-gap-eval"),
-    *("tcp-gap-eval-nogc", "tcp-ap-oid", "delayed-ack"),
+    *("tcp-gap-eval-nogc", "tcp-gap+codel", "tcp-gap-eval+codel", "tcp-ap-oid", "delayed-ack"),
     *("tcp-ap+delayed-ack", "tcp-expect", "ack-suppression", "priority", "edca", "fixed-rate", "vagp"),
     *("vagp-choke", "vagp-noqm", "window-control", "data-pacing", "ack-pacing", "lred", "lred-ecn"),
     *("link-pacing", "lred+pacing", "lred-ecn+pacing"),

@@ -21,6 +21,15 @@ def gap_gateway(_settings: HookSettings, *, reading: str = "printed", control: b
     return TcpGapGateway(whole if control else replace(whole, goodput_control=None))
 
 
+def gap_codel_gateway(_settings: HookSettings, *, reading: str = "printed") -> Hook:
+    """TCP-GAP at the gateway with CoDel on its pacing queues."""
+    from pacelab_pacer.core.tcp_gap.codel_gateway import TcpGapCodelGateway
+    from pacelab_pacer.core.tcp_gap.gateway import TcpGapGatewayConfig
+    from pacelab_pacer.core.tcp_gap.pace_estimator import READINGS
+
+    return TcpGapCodelGateway(TcpGapGatewayConfig(pace=READINGS[reading]))
+
+
 def gap_sender(_settings: HookSettings, *, reading: str = "printed") -> Hook:
     """TCP-GAP at a wireless sender, at the same pace."""
     from pacelab_pacer.core.tcp_gap.pace_estimator import READINGS
@@ -85,6 +94,29 @@ SCHEMES = (
         traffic=("tcp",),
         by_path=True,
         effect_counters=GAP,
+        implied_options={"rto_backoff": "wired"},
+    ),
+    Scheme(
+        name="tcp-gap+codel",
+        summary="tcp-gap with CoDel on the gateway's pacing queues, which keeps their delay short",
+        source="[tcp-gap] Sec. 4; RFC 8289",
+        style=Style("#d55e00", "s", ":"),
+        gateway=gap_codel_gateway,
+        sender=gap_sender,
+        traffic=("tcp",),
+        by_path=True,
+        effect_counters=GAP | {"codel_drops", "codel_marks"},
+    ),
+    Scheme(
+        name="tcp-gap-eval+codel",
+        summary="tcp-gap-eval with CoDel on the gateway's pacing queues",
+        source="as tcp-gap-eval; RFC 8289",
+        style=Style("#d55e00", "$E$", "--"),
+        gateway=partial(gap_codel_gateway, reading="evaluated"),
+        sender=partial(gap_sender, reading="evaluated"),
+        traffic=("tcp",),
+        by_path=True,
+        effect_counters=GAP | {"codel_drops", "codel_marks"},
         implied_options={"rto_backoff": "wired"},
     ),
 )

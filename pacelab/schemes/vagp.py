@@ -16,7 +16,7 @@ _EFFECTS = PACING | {"local_retransmissions", "duplicates_absorbed", "redundant_
 
 
 def vagp_gateway(settings: HookSettings, *, reading: str = "printed") -> Hook:
-    """VAGP in a reading of what the paper leaves open: `printed`, `choke`, `evaluated`, or without Queue Manager."""
+    """VAGP in a reading of what the paper leaves open: `printed`, `choke`, `evaluated`; or without Queue Manager."""
     from dataclasses import replace
 
     from pacelab_pacer.core.vagp.bandwidth_controller import AlertBy, BandwidthConfig
@@ -24,11 +24,13 @@ def vagp_gateway(settings: HookSettings, *, reading: str = "printed") -> Hook:
     from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
 
     whole = VagpConfig(quality=_quality(settings, reading=reading))
+    each_second = BandwidthConfig(normal_period_ns=NS_PER_S, choke_cut=0.1, alert_by=AlertBy.LONGEST)
     changed = {
         "printed": whole,
         "choke": replace(whole, bandwidth=BandwidthConfig(reading=Reading.CHOKE)),
-        "evaluated": replace(whole, bandwidth=BandwidthConfig(alert_by=AlertBy.LONGEST)),
+        "evaluated": replace(whole, bandwidth=each_second),
         "no queue manager": replace(whole, queue=None),
+        "evaluated, no queue manager": replace(whole, bandwidth=each_second, queue=None),
     }
     return Vagp(changed[reading])
 
@@ -63,9 +65,13 @@ def _quality(settings: HookSettings, *, reading: str = "printed") -> QualityConf
     from pacelab_pacer.core.vagp.quality_evaluator import QualityConfig
 
     playout_ns = round(settings.playout_s * NS_PER_S)
-    if reading == "evaluated":  # a report a period, of that period
+    if reading.startswith("evaluated"):  # a report a period, of that period
         return QualityConfig(
-            playout_ns=playout_ns, report_period_ns=100 * NS_PER_MS, report_once=True, station_report=True
+            playout_ns=playout_ns,
+            window_ns=NS_PER_S,
+            report_period_ns=NS_PER_S,
+            report_once=True,
+            station_report=True,
         )
     if reading == "expected":  # the losses of each call, every packet once
         return QualityConfig(playout_ns=playout_ns, window_ns=500 * NS_PER_MS, report_once=True)
@@ -124,11 +130,21 @@ SCHEMES = (
     ),
     Scheme(
         name="vagp-eval",
-        summary="vagp whose stations report their calls together each period, each report judged once, the alert by the"
-        " longest delay",
+        summary="vagp that judges each second: windows, reports, rounds of 1 s; a tenth off below 3.7, never half",
         source="[vagp] Sec. V-A, in the readings of docs/vagp.md",
         style=Style("#009e73", "$V$", ":"),
         gateway=partial(vagp_gateway, reading="evaluated"),
+        station=partial(voice_reporter, reading="evaluated"),
+        needs=("gateway",),
+        traffic=("tcp", "voice"),
+        effect_counters=_EFFECTS,
+    ),
+    Scheme(
+        name="vagp-eval-noqm",
+        summary="vagp-eval without the Queue Manager: windows are left alone",
+        source="[vagp] Sec. V-D, in the readings of docs/vagp.md",
+        style=Style("#009e73", "$v$", "-."),
+        gateway=partial(vagp_gateway, reading="evaluated, no queue manager"),
         station=partial(voice_reporter, reading="evaluated"),
         needs=("gateway",),
         traffic=("tcp", "voice"),

@@ -1,1 +1,1 @@
-"""What the flows of a topology carry, and when. Knows options and topologies."""
+"""What the flows of a topology carry, and when. May import options and topologies."""

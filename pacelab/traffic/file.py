@@ -58,7 +58,7 @@ class TrafficFile(Part):
 
 
 def read_traffic(path: str) -> str:
-    """Text of a traffic file; ConfigError when it cannot be read."""
+    """Read the text of a traffic file; ConfigError if it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -67,7 +67,9 @@ def read_traffic(path: str) -> str:
 
 
 def apply_traffic_file(options: Options, topology: Topology) -> tuple[Topology, tuple[Carried, ...]]:
-    """The topology with the file's flows, and what they carry; ConfigError as `file:line: key: what is wrong`."""
+    """Return the topology with the file's flows and what they carry. ConfigError has the form `file:line: key:
+    problem`.
+    """
     path = options.traffic
     try:
         document = Document(read_traffic(path), name=path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator
@@ -201,7 +202,7 @@ def test_a_claim_has_its_papers_second_set_up_or_its_own_or_none() -> None:
     assert claims["fu-drops"].as_it_was == claims["fu-fig7"].as_it_was
     assert claims["fu-drops"].as_it_was
     assert claims["fu-fig2b"].as_it_was is False
-    assert claims["le-fig1"].as_it_was is None
+    assert claims["fu-table7"].as_it_was != claims["fu-table7-fairness"].as_it_was == claims["fu-drops"].as_it_was
 
 
 def test_packaged_claims_are_in_the_order_of_their_numbers() -> None:
@@ -338,3 +339,62 @@ def test_the_words_are_the_rows(claim: str, direction: str) -> None:
         starved = {name: sum(share <= 0.2 for share in found) for name, found in by_set_up.items()}
         assert f"In {sum(starved.values())} of {len(runs)} runs it has at most 0.2, three of them" in words
         assert sum(count for name, count in starved.items() if "later" in name) == 3
+
+
+# The bands of the packaged claims by the written rules (docs/verdicts.md, "A number").
+
+ABOUT = re.compile(r"about|around|approximately|~")
+
+
+def rounded(paper: float, text: str) -> list[tuple[float, float]]:
+    """The bands that the words `text` allow for the printed number: a rounding in one of its digits."""
+    if ABOUT.search(text):
+        digits = f"{abs(paper):e}".split("e")[0].rstrip("0").rstrip(".")
+        units = [10.0 ** (math.floor(math.log10(abs(paper))) - max(0, len(digits.replace(".", "")) - 1))]
+    else:
+        units = [10.0**power for power in range(-6, 4)]
+    return [(paper - unit / 2, paper + unit / 2) for unit in units if abs(paper / unit - round(paper / unit)) < 1e-9]
+
+
+def test_bands_are_the_rounding_of_what_is_printed() -> None:
+    """Every number with words of approximation, and every other band that says only `rounding`."""
+    wrong, checked = [], 0
+    for claim in all_claims().values():
+        for check in claim.checks:
+            text = check.band_from
+            if (
+                check.paper is None
+                or "the text has" in text
+                or 'the text "about' in text
+                or text.startswith("identical")
+            ):
+                continue  # two numbers are printed, and the band reaches over both
+            if ABOUT.search(text) or re.fullmatch(
+                r"rounding( of (\"|the percentage|0 percent|[0-9.]+ times).*)?", text
+            ):
+                checked += 1
+                low, high = check.band
+                allowed = rounded(check.paper, text)
+                if not any(
+                    math.isclose(low, max(first, 0.0 if low == 0 else first), abs_tol=1e-9)
+                    and math.isclose(high, last, abs_tol=1e-9)
+                    for first, last in allowed
+                ):
+                    wrong.append(f"{claim.id}: {check.what}: {check.paper} {check.band} {text}")
+    assert not wrong, "\n".join(wrong)
+    assert checked > 150
+
+
+@pytest.mark.parametrize(
+    ("paper", "text", "band"),
+    [
+        (0.1, "around 10 percent", (0.05, 0.15)),
+        (0.2, "approximately 20 %", (0.15, 0.25)),
+        (0.04, "about 4 percent", (0.035, 0.045)),
+        (10, "around 10", (5, 15)),
+        (250, "about 250 ms", (245, 255)),
+        (3, "W* ~ 3", (2.5, 3.5)),
+    ],
+)
+def test_rounded_by_hand(paper: float, text: str, band: tuple[float, float]) -> None:
+    assert rounded(paper, text) == [pytest.approx(band)]

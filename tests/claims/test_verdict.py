@@ -10,7 +10,7 @@ import pytest
 
 from pacelab.claims.load import parse_claim
 from pacelab.claims.model import Check, Claim, Reduction
-from pacelab.claims.outcome import Found, Verdict, conclude, decisive, judge
+from pacelab.claims.outcome import Found, Verdict, by_scatter, conclude, decisive, judge, too_wide
 from pacelab.claims.quantities import (
     capacities,
     most_independent,
@@ -18,7 +18,7 @@ from pacelab.claims.quantities import (
     retry_drop_probability,
     sender_drop_probability,
 )
-from pacelab.claims.reductions import reduce_axis
+from pacelab.claims.reductions import plateau, reduce_axis
 from pacelab_topologies.model import Flow
 from pacelab_topologies.registry import load_topology
 
@@ -47,7 +47,9 @@ def found(mean: float | None, half_width: float | None) -> Found:
         (90.5, 2.0, Verdict.DIRECTION),  # it is not
         (109.5, 2.0, Verdict.DIRECTION),
         (100.0, 12.5, Verdict.REPRODUCED),  # a prediction of 25 either way, a quarter of the number
-        (100.0, 12.6, Verdict.DIRECTION),  # wider: it would allow anything
+        (100.0, 12.6, Verdict.REPRODUCED),  # wider, but our single runs reach from 75 to 125
+        (100.0, 25.0, Verdict.REPRODUCED),  # from 50 to 150, half of the number
+        (100.0, 25.1, Verdict.DIRECTION),  # wider: it would allow anything
         (10.0, 9.0, Verdict.DIRECTION),
         (10.0, 11.0, Verdict.NOT),  # may be below 0
         (-1.0, 0.5, Verdict.NOT),
@@ -69,6 +71,53 @@ def test_judge_number_by_the_runs_that_it_averages() -> None:
     assert judge(check([100, 100], 100), found(102.1, 2), runs=1e9) is Verdict.NOT
 
 
+def test_judge_number_of_a_single_run_by_the_range_of_single_runs() -> None:
+    """More seeds narrow the mean, never the range of single runs."""
+    queue = check([16, 16], 16)
+    runs_of_16 = Found(mean=16.4, half_width=1.12, seeds=30)  # 2.045 * 3 / sqrt(30); a single run is within 6.2
+    assert judge(queue, runs_of_16) is Verdict.REPRODUCED
+    assert by_scatter(queue, runs_of_16, runs=1)
+    assert not by_scatter(queue, found(16.4, 0.5), runs=1)  # met without it
+    assert judge(check([12, 12], 12), Found(mean=17, half_width=2, seeds=10), runs=2) is Verdict.NOT  # 4.9 of 3
+    assert judge(check([12, 12], 12), Found(mean=17, half_width=1.7, seeds=10)) is Verdict.REPRODUCED  # 5.6 of 6
+    assert judge(check([12, 12], 12), Found(mean=17, half_width=1.9, seeds=10)) is Verdict.NOT  # 6.3 of 6
+
+
+@pytest.mark.parametrize(
+    ("mean", "half_width", "paper", "verdict"),
+    [
+        (3.0, 1.0, 3, Verdict.REPRODUCED),  # the plateau reaches from 2 to 4
+        (5.0, 1.0, 3, Verdict.NOT),
+        (4.5, 1.0, 3, Verdict.REPRODUCED),  # 3.5 is on the edge of the band
+        (4.5, 0.9, 3, Verdict.NOT),
+        (4.5, 1.0, None, Verdict.HOLDS),
+        (5.0, 1.0, None, Verdict.NOT),
+    ],
+)
+def test_judge_place_by_the_plateau(mean: float, half_width: float, paper: float | None, verdict: Verdict) -> None:
+    place = {"reduce": [{"how": "peak_at", "over": "window"}]}
+    assert judge(check([2.5, 3.5], paper, measure=place), found(mean, half_width)) is verdict
+
+
+@pytest.mark.parametrize(
+    ("band", "paper", "measure", "mean", "narrow"),
+    [
+        ([95, 105], 100, {}, 100, 12.5),  # half of a quarter of the number
+        ([0, 0.1], None, {}, 5, 0.025),  # a quarter of the band
+        ([0, math.inf], None, {}, 200, 10),  # 5 % of the mean
+        ([0, math.inf], None, {"compare": "change", "against": {"scheme": "newreno"}}, 3, 0.05),
+        ([0.9, math.inf], None, {"of": "fairness"}, 0.5, 0.05),
+    ],
+)
+def test_more_seeds_are_wanted_by_width_alone(
+    band: list[float], paper: float | None, measure: dict[str, Any], mean: float, narrow: float
+) -> None:
+    for where in (mean, -mean):
+        assert not too_wide(check(band, paper, measure=measure), found(where, narrow))
+        assert too_wide(check(band, paper, measure=measure), found(where, narrow * 1.01))
+    assert not too_wide(check(band, paper, measure=measure), None)
+
+
 @pytest.mark.parametrize(("mean", "verdict"), [(0.0, Verdict.REPRODUCED), (0.01, Verdict.NOT), (-0.01, Verdict.NOT)])
 def test_judge_number_exactly_none(mean: float, verdict: Verdict) -> None:
     assert judge(check([0, 0], 0), found(mean, 0.0)) is verdict
@@ -78,10 +127,13 @@ def test_judge_number_on_a_scale() -> None:
     """A prediction of 0.25 is a quarter of an index of 1, and says nothing of an index: a tenth of the scale may be."""
     index = check([0.99, 1], 1, measure={"of": "fairness"})
     assert judge(index, found(0.9, 0.05)) is Verdict.REPRODUCED
-    assert judge(index, found(0.9, 0.06)) is Verdict.NOT
+    assert judge(index, found(0.9, 0.06)) is Verdict.REPRODUCED  # by the range of single runs, 0.12 either way
+    assert judge(index, found(0.9, 0.06), runs=1.2) is Verdict.NOT
+    assert judge(index, found(0.9, 0.11)) is Verdict.NOT  # and our mean is not known
+    assert judge(index, found(0.7, 0.06)) is Verdict.NOT
     score = check([3.55, 3.65], 3.6, measure={"of": "mos_mean"})  # from 1 to 4.5
     assert judge(score, found(3.4, 0.17)) is Verdict.REPRODUCED
-    assert judge(score, found(3.4, 0.18)) is Verdict.NOT
+    assert judge(score, found(3.4, 0.19), runs=1.2) is Verdict.NOT
     change = check([0.99, 1], 1, measure={"of": "fairness", "compare": "change", "against": {"scheme": "newreno"}})
     assert judge(change, found(0.9, 0.06)) is Verdict.REPRODUCED  # relative: no scale
 
@@ -238,6 +290,14 @@ X = [1.0, 2.0, 4.0, 8.0]
 def test_reduce_axis(y: list[float], how: dict[str, Any], expected: float | None) -> None:
     reduction = Reduction.model_validate({"over": "x", **how})
     assert reduce_axis(X, y, reduction) == (None if expected is None else pytest.approx(expected))
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [([1, 97, 100, 98], (4, 8)), ([98, 97, 100, 2], (1, 4)), ([1, 2, 3, 4], (8, 8)), ([5, 5, 5, 5], (1, 8))],
+)
+def test_plateau_ends_2_percent_below_the_best(y: list[float], expected: tuple[float, float]) -> None:
+    assert plateau(X, y) == expected
 
 
 @pytest.mark.parametrize(("number", "expected"), [(1, 3.0), (2, 6.0)])

@@ -535,3 +535,57 @@ def test_names_of_neighbours_are_not_one_word(open_page: Any) -> None:
     page.set_viewport_size({"width": 1024, "height": 768})
     page.wait_for_function(f"Math.min(...({BESIDE})()) > 2")
     assert len(page.evaluate(BESIDE)) >= 4
+
+
+# Design problems.
+
+SOLUTIONS: dict[str, list[dict[int, tuple[float, float]]]] = {
+    "solve-hide": [
+        {0: (0, 0), 1: (200, 0), 2: (400, 0)},
+        {0: (0, 0), 1: (150, 0), 2: (150, 230)},
+    ],
+    "solve-reuse": [
+        {0: (60, 0), 1: (0, 0), 2: (620, 0), 3: (680, 0)},
+        {0: (0, 0), 1: (80, 0), 2: (560, 10), 3: (640, 10)},
+    ],
+    "solve-starve": [
+        {0: (0, 0), 1: (200, 0), 2: (600, 10), 3: (800, 10)},
+        {0: (0, 0), 1: (200, 0), 2: (700, 0), 3: (700, 200)},
+    ],
+}
+"""Several networks that meet all goals: node -> place."""
+NEAR_MISSES = {
+    "solve-hide": {0: (0, 0), 1: (120, 0), 2: (240, 0)},
+    "solve-reuse": {0: (200, 0), 1: (0, 0), 2: (560, 0), 3: (720, 0)},
+    "solve-starve": {0: (0, 0), 1: (200, 0), 2: (500, 10), 3: (700, 10)},
+}
+
+
+def place_all(page: Any, places: dict[int, tuple[float, float]]) -> None:
+    nodes = ", ".join(f"{node}: [{x}, {y}]" for node, (x, y) in places.items())
+    change = f"""const editor = document.querySelector('pacelab-editor'); const places = {{{nodes}}};
+    const nodes = editor.network.nodes.map((node, number) => ({{...node, at: places[number] ?? node.at}}));
+    editor.change({{...editor.network, nodes}})"""
+    do(page, lambda: page.evaluate(f"(() => {{ {change} }})()"))
+
+
+@pytest.mark.parametrize("name", SOLUTIONS)
+def test_a_problems_goals_turn_green_when_they_are_met(name: str, open_page: Any) -> None:
+    page = open_page(name)
+    goals = page.locator(".goals li")
+    assert page.locator(".goals .met").count() < goals.count(), "the starting network is no solution"
+    for places in SOLUTIONS[name]:
+        place_all(page, places)
+        assert page.locator(".goals .met").count() == goals.count(), goals.all_inner_texts()
+        assert goals.last.inner_text() == "✓ All goals are met."
+        assert goals.last.evaluate("li => getComputedStyle(li).color") == "rgb(0, 102, 58)"
+    place_all(page, NEAR_MISSES[name])
+    told = goals.all_inner_texts()
+    assert any(line.startswith("✗") for line in told), told
+    assert "✓ All goals are met." not in told
+
+
+def test_a_problem_without_its_flow_is_not_solved(open_page: Any) -> None:
+    page = open_page("solve-hide")
+    do(page, page.get_by_label("Remove flow 1").or_(page.locator(".ends button").nth(1)).first.click)
+    assert any("no such flow" in line for line in page.locator(".goals li").all_inner_texts())

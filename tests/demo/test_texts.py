@@ -308,6 +308,20 @@ def test_sentences_hold_at_the_initial_settings(name: str) -> None:
             assert rule(page) is not False, f"seed {seed}: {sentence}"
 
 
+@pytest.mark.thorough
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("hops", [7, 8])
+def test_a_window_of_32_loses_about_half_on_average_over_aodv(hops: int) -> None:
+    """The limits were written down before the first run with these seeds."""
+    losses = []
+    for seed in range(201, 221):
+        page = Page(find_demo("window"), {}, {}, seed)
+        small = max(page.at(hops=hops, window=window).sum for window in (1, 2, 3))
+        losses.append(1 - page.at(hops=hops, window=32).sum / small)
+    assert min(losses) >= 0.2
+    assert 0.4 <= sum(losses) / len(losses) <= 0.6
+
+
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
 def test_window_opens_with_its_effect(seed: int) -> None:

@@ -6,6 +6,8 @@ import json
 import os
 import re
 import signal
+import socket
+import subprocess
 import tempfile
 import time
 from collections import Counter
@@ -25,21 +27,26 @@ from pacelab.emulation.fidelity import Load, judge, judge_medium, read_load
 from pacelab.emulation.network import addresses, mesh
 from pacelab.emulation.network.addresses import Interface, Route
 from pacelab.emulation.network.counters import COUNTED, GAUGES
+from pacelab.emulation.network.iperf3_sockets import read_sender
 from pacelab.emulation.network.plain import PlainNetwork
+from pacelab.emulation.network.radio_queues import QueueCounts, RadioQueues
+from pacelab.emulation.network.sent_rates import MeanRate
 from pacelab.emulation.network.tcp_counters import Counters, read_counters
 from pacelab.emulation.network.wire_relay import WirePath
 from pacelab.emulation.plan import Move
 from pacelab.emulation.processes import Child, last_document
 from pacelab.emulation.programs import find_mediumd
-from pacelab.emulation.quantiles import quantiles
+from pacelab.emulation.quantiles import quantiles, rtt_quantiles_s
 from pacelab.emulation.report import air_result, late_start
 from pacelab.emulation.shell import iperf_results
 from pacelab.emulation.traffic import traffic
+from pacelab.emulation.traffic.datagrams import Ping
 from pacelab.emulation.traffic.meter import Meter, Window
 from pacelab.emulation.traffic.traffic import Measured, TcpRun, Traffic
 from pacelab.errors import HostError
 from pacelab.experiment.experiment import Experiment
 from pacelab.units import NS_PER_S
+from pacelab_pacer.linux.link_layer import Station
 
 S = 1_000_000_000
 MS = 1_000_000
@@ -208,7 +215,7 @@ def test_run_of_which_much_is_the_start_of_iperf_has_a_note(seconds: int, warmup
     )
     run = TcpRun(0, plan.flows[0], cast("Child", None))
     run.received = [traffic.Interval(start_ns=round(2.1 * NS_PER_S), end_ns=3 * NS_PER_S, payload_bytes=1)]
-    notes = late_start(Measured(window=window, tcp=[run], datagrams={}, datagram_lateness_s={}, counters=[]))
+    notes = late_start(Measured(window=window, tcp=[run], datagrams={}, datagram_lateness_s={}, pings=[], counters=[]))
     assert re.search(said, notes[0]) if said else not notes, notes
 
 
@@ -233,11 +240,102 @@ def test_window_is_what_may_be_under_way_whatever_iperf_tells() -> None:
     nothing = Counter[str]()
     stations = [{"name": node.name} | dict.fromkeys((*COUNTED, *GAUGES), 0) for node in plan.nodes]
     stats = {"drops": nothing, "frames": nothing, "stations": stations}
-    measured = Measured(window=window, tcp=[run], datagrams={}, datagram_lateness_s={}, counters=[NO_COUNT] * 9)
+    measured = Measured(
+        window=window, tcp=[run], datagrams={}, datagram_lateness_s={}, pings=[], counters=[NO_COUNT] * 9
+    )
     air = air_result(plan, measured, before=stats, after=stats, hooks=[], wire_drops=0, hook_drops={"lred": 3})
     assert air["drops"]["hook:lred"] == 3
     assert air["flows"][0]["cwnd_mean_pkts"] == 1.5
     assert air["series"]["flows"][0]["cwnd_pkts"] == [1.0, 2.0]
+
+
+def test_pings_are_counted_from_the_warm_up_on_and_late_answers_are_not() -> None:
+    endpoints = Mock()
+    window = Window(start_ns=0, measured_ns=S, end_ns=3 * S, interval_ns=S)
+    row = {"number": 0, "src": "n0", "dst": "n1", "dst_address": "10.9.0.2", "interval_s": 0.5}
+    ping = Ping(row | {"start_ns": 0, "stop_ns": 3 * S}, window, 0.0, endpoints)
+    for at_ns in range(0, 3 * S, S // 2):
+        assert ping.next_ns == at_ns
+        ping.send(at_ns)
+    requests = [call.args[0] for call in endpoints.echo.return_value.sendto.call_args_list]
+    assert [len(request) for request in requests] == [64] * 6
+    replies = [bytes([0, 0]) + request[2:] for request in requests]  # an echo reply has type 0
+    receive = endpoints.deliver.call_args.args[1]
+    # Answers to the pings of 0 s, which is not measured; of 1 s, twice; of 2 s; and of 2.5 s, after the end.
+    for at_ns, reply in [
+        (100 * MS, replies[0]),
+        (S + 40 * MS, replies[2]),
+        (S + 50 * MS, replies[2]),
+        (2 * S + 200 * MS, replies[4]),
+        (3 * S, replies[5]),
+    ]:
+        receive(at_ns, reply)
+    counts = {"sent": 4, "answered": 2, "rtt_mean_s": 0.12, "rtt_p95_s": 0.2, "rtt_max_s": 0.2}
+    assert ping.report() == {"src": "n0", "dst": "n1"} | {name: pytest.approx(count) for name, count in counts.items()}
+
+
+def test_quantiles_of_round_trips_are_nearest_ranks_as_in_the_simulator() -> None:
+    assert rtt_quantiles_s([0.5, 0.1, 0.3]) == [0.1, 0.3, 0.3, 0.5, 0.5]  # 0.25 of two steps is a tie: up
+    assert rtt_quantiles_s([]) is None
+
+
+def test_the_mean_rate_counts_packets_between_looks_with_the_rate_of_the_last_one() -> None:
+    mean = MeanRate(10)
+    for packets, rate_bps in ((10, 6_000_000), (20, 54_000_000), (50, 6_000_000), (50, 1_000_000), (51, 0)):
+        mean.see(Station("02:00:00:00:00:01", True, packets, 0, 0, rate_bps))
+    assert (mean.packets, mean.rate_sum_bps) == (40, 10 * 54_000_000 + 30 * 6_000_000)
+
+
+def test_a_senders_counters_are_those_of_ss() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        peer, _ = server.accept()
+        with peer:
+            client.sendall(bytes(50_000))
+            while len(peer.recv(50_000, socket.MSG_PEEK)) < 50_000:
+                pass
+            said = read_sender(client)
+            listed = subprocess.run(
+                ["ss", "-tin", "sport", "=", str(client.getsockname()[1])], capture_output=True, text=True, check=True
+            ).stdout
+    assert said is not None
+    shown = dict(re.findall(r"(cwnd|rtt|minrtt|reordering):([0-9.]+)", listed))
+    assert said["cwnd_pkts"] == int(shown["cwnd"])
+    assert said["rtt_s"] == pytest.approx(float(shown["rtt"]) / 1e3, abs=1e-6)
+    assert said["min_rtt_s"] == pytest.approx(float(shown["minrtt"]) / 1e3, abs=1e-6)
+    assert 0 < said["delivered_pkts"] <= 60
+
+
+def test_a_disciplines_drops_and_lengths_replace_those_of_the_medium() -> None:
+    plan = plan_of(topology="chain", topology_options={"hops": 1}, where="uml", qdisc="codel", duration_s=2.0)
+    radios = plan.stations
+    queues = RadioQueues.__new__(RadioQueues)
+    queues._plan, queues._hosts, queues._lengths = plan, radios, {}
+    reading = {"waiting": 0, "sent": 5, "dropped": 1, "full": 1, "marked": 0}
+    queues._read = lambda host: QueueCounts(**reading)
+    queues.look()  # before the mark: does not count
+    queues.mark()
+    for waiting in (4, 8):
+        reading["waiting"] = waiting
+        queues.look()
+    reading |= {"sent": 25, "dropped": 11, "full": 4, "marked": 2}
+    stations = [{"name": plan.nodes[host].name, "drops_queue": 1, "queue_mean_pkts": 0.5} for host in radios]
+    statistics = {"stations": stations, "drops": {"queue": 2}}
+    queues.add_to(statistics)
+    assert statistics["drops"]["queue"] == 2 + 3 * len(radios)
+    assert stations[0] == {
+        "name": plan.nodes[radios[0]].name,
+        "drops_queue": 4,
+        "queue_max_pkts": 8,
+        "queue_mean_pkts": 6.0,
+        "queue_sd_pkts": 2.0,
+        "qdisc": {
+            "sent": 20,
+            "drops": {"full": 3, "codel": 7},
+            "marked": 2,
+            "wait_mean_s": None,
+            "wait_max_s": None,
+        },
+    }
 
 
 def test_iperf_results_of_tcp_and_udp() -> None:

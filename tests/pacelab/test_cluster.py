@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from pacelab import HostError
 from pacelab.cli.main import main
 
 pytestmark = [
@@ -152,6 +153,62 @@ def test_submissions_get_the_same_verdicts(in_tmp: Path, cluster: Cluster) -> No
         submissions, BatchSettings(assignment=2, weak_walls=True), store=in_tmp / "there", scheduler=cluster.address
     )
     assert [to_json(verdict) for verdict in there] == [to_json(verdict) for verdict in here]
+
+
+def test_grading_loses_nothing_when_a_worker_is_killed(in_tmp: Path, cluster: Cluster) -> None:
+    """Hostile code among the submissions. The sandboxes of the killed worker end with it."""
+    from pacelab_grading.assignments import find_assignment
+    from pacelab_grading.grade.batch import grade_all
+    from pacelab_grading.judging.process import BatchSettings
+    from pacelab_grading.receive.submission import Submission
+    from pacelab_grading.rubric.verdict import to_json
+
+    model = find_assignment(2).model
+    sources = [model, model.replace("return", "import os; os._exit(0)", 1), "1 / 0\n"] * 3
+    submissions = [Submission(student=f"s{number}", source=f"{text}# {number}") for number, text in enumerate(sources)]
+    settings = BatchSettings(assignment=2, weak_walls=True, key="c" * 64)
+    here = grade_all(submissions, settings, store=in_tmp / "here", jobs=2)
+    victim, left = cluster.workers[0], list[int]()
+
+    def kill(done: int) -> None:
+        if done >= 2 and not left:
+            wait_for(lambda: bool(descendants(victim.pid)))
+            left.extend(descendants(victim.pid))
+            victim.kill()
+            victim.wait()
+
+    there = grade_all(submissions, settings, store=in_tmp / "there", scheduler=cluster.address, on_done=kill)
+    assert [to_json(verdict) for verdict in there] == [to_json(verdict) for verdict in here]
+    assert {verdict.status for verdict in there} == {"graded"}
+    assert left  # the worker was killed
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in left))
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below this one."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    found, todo = list[int](), [pid]
+    while todo:
+        below = [child for child, parent in parents.items() if parent == todo[-1]]
+        todo.pop()
+        found += below
+        todo += below
+    return found
+
+
+def test_a_worker_with_other_graders_refuses(in_tmp: Path) -> None:
+    from pacelab_grading.grade.batch import grade_on_worker
+    from pacelab_grading.judging.process import BatchSettings
+    from pacelab_grading.receive.submission import Submission
+
+    settings = BatchSettings(assignment=2, weak_walls=True)
+    with pytest.raises(HostError, match="has other graders: its verdicts could differ"):
+        grade_on_worker(Submission(student="s", source=""), settings, "other")
 
 
 def test_what_a_run_raises_comes_back(in_tmp: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:

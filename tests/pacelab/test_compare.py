@@ -189,6 +189,7 @@ def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest()
         "vagp-choke",
         "vagp-noqm",
         "vagp-eval",
+        "vagp-eval-noqm",
         "vagp-expect",
         "window-control",
         "data-pacing",

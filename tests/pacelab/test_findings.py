@@ -94,18 +94,30 @@ def test_only_significant_differences_count() -> None:
 
 
 def comparison(rows: list[dict[str, Any]], runs: list[dict[str, Any]] | None = None) -> Comparison:
-    return Comparison(compare={"rows": rows, "runs": runs or [], "schemes": ["newreno", "tcp-gap"]}, host={})
+    return Comparison(
+        compare={"rows": rows, "runs": runs or [], "schemes": ["newreno", "tcp-gap"], "config": {"window_pkts": 64}},
+        host={},
+    )
 
 
 @pytest.mark.parametrize(
     ("trips_s", "told"),
     [
-        ((0.5, 2.0), "rises from 0.50 s to 2.00 s, because the pacing queue holds the whole window of each of them."),
-        ((0.5, 0.3), "falls from 0.50 s to 0.30 s."),
-        ((0.5, 0.5), "does not change significantly (from 0.50 s to 0.50 s)."),
+        (
+            (0.5, 2.0, 60.0, 900),
+            "rises from 0.50 s to 2.00 s, because the pacing queue holds the window of each of them: 60 of 64 packets "
+            "are on their way on average.",
+        ),
+        ((0.5, 2.0, 12.0, 900), "rises from 0.50 s to 2.00 s."),
+        ((0.5, 2.0, 60.0, 0), "rises from 0.50 s to 2.00 s."),
+        ((0.5, 0.3, 60.0, 900), "falls from 0.50 s to 0.30 s."),
+        ((0.5, 0.5, 60.0, 900), "does not change significantly (from 0.50 s to 0.50 s)."),
     ],
 )
-def test_fairness_names_the_price(trips_s: tuple[float, float], told: str) -> None:
+def test_fairness_names_the_price_and_a_reason_that_the_runs_show(
+    trips_s: tuple[float, float, float, int], told: str
+) -> None:
+    open_pkts, actions = trips_s[2:]
     shares = {"newreno": [40e3, 400e3, 50e3, 400e3], "tcp-gap": [200e3, 250e3, 210e3, 260e3]}
     jain = {"newreno": (0.60, 0.61, 0.62), "tcp-gap": (0.98, 0.99, 0.99)}
     rows = [
@@ -113,8 +125,16 @@ def test_fairness_names_the_price(trips_s: tuple[float, float], told: str) -> No
         for scheme, gain, half in (("newreno", 0.0, None), ("tcp-gap", 0.04, 0.03))
     ]
     runs = [
-        {"scheme": scheme, "flows": {"goodput_bps": shares[scheme], "rtt_mean_s": [0.3, trip, 0.3, trip + noise]}}
-        for scheme, trip in zip(shares, trips_s, strict=True)
+        {
+            "scheme": scheme,
+            "hook_actions": actions,
+            "flows": {
+                "goodput_bps": shares[scheme],
+                "rtt_mean_s": [0.3, trip, 0.3, trip + noise],
+                "cwnd_mean_pkts": [5.0, open_pkts, 5.0, open_pkts],
+            },
+        }
+        for scheme, trip in zip(shares, trips_s[:2], strict=True)
         for noise in (0.0, 0.01, -0.01)
     ]
     first, second = fairness.find(comparison(rows, runs)).sentences
@@ -125,15 +145,21 @@ def test_fairness_names_the_price(trips_s: tuple[float, float], told: str) -> No
     assert second.endswith(told)
 
 
-def test_speed_gives_a_reason_only_for_gains() -> None:
-    def chains(gain: float) -> Comparison:
-        return comparison(
-            [
-                row(scheme, gain, 0.1, hops=hops, routing="aodv")
-                for scheme in ("tcp-gap", "tcp-gap-eval")
-                for hops in (3, 4)
-            ]
-        )
+def test_speed_gives_a_reason_only_for_gains_with_fewer_broken_links() -> None:
+    def chains(gain: float, broken: tuple[int, int] = (12, 2)) -> Comparison:
+        schemes = ("newreno", "tcp-gap", "tcp-gap-eval")
+        points = [(hops, scheme) for hops in (3, 4) for scheme in schemes]
+        rows = [
+            row(scheme, gain if scheme != "newreno" else 0.0, 0.1, hops=hops, routing="aodv") | {"notes": []}
+            for hops, scheme in points
+        ]
+        runs = [
+            {"scheme": scheme, "link_failures": broken[scheme != "newreno"] + more}
+            for _, scheme in points
+            for more in (0, 1)
+        ]
+        parts = {"rows": rows, "runs": runs, "schemes": list(schemes), "seeds": [1, 2], "notes": []}
+        return Comparison(compare=parts, host={})
 
     run = {"scheme": "newreno", "rtt_mean_s": 0.4}
     runs = [run | {"scheme": scheme, "rtt_mean_s": trip} for scheme, trip in (("newreno", 0.4), ("lred", 0.2))]
@@ -150,7 +176,11 @@ def test_speed_gives_a_reason_only_for_gains() -> None:
     for row_ in lred.rows:
         row_["notes"] = []
     gains, losses = (speed.find(chains(gain), lred).sentences for gain in (0.3, -0.3))
-    assert "Pacing avoids these losses." in gains[0]
+    assert gains[0].endswith(
+        "searches for a new route: over 4 hops 12.5 times in a run with NewReno, and 2.5 times with TCP-GAP. "
+        "Pacing avoids these losses."
+    )
+    assert "AODV takes" not in speed.find(chains(0.3, broken=(12, 12)), lred).sentences[0]
     assert "AODV takes" not in losses[0]
     assert losses[0] == "With AODV routes, TCP-GAP loses 30 % ± 10 % (3 hops) to 30 % ± 10 % (4 hops)."
     assert gains[2].startswith(

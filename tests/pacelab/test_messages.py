@@ -50,7 +50,7 @@ COMMANDS = [
     ("run chain --seed 1,2", "--seed must be one value here, not 1,2; `pacelab compare` has --seeds N"),
     (
         "run chain --rate 2000000",
-        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not '2000000'",
+        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, or auto, not '2000000'",
     ),
     ("run chain --rate 6", "--rate must be one of 1, 2, 5.5, 11 Mbit/s with --phy 802.11b, not 6"),
     ("run chain --rts maybe", "--rts must be one of on, off, not 'maybe'"),
@@ -58,7 +58,10 @@ COMMANDS = [
     ("run chain --scheme tcpgap", "vagp-fixed, vagp-expect, or FILE.py:NAME, not 'tcpgap'; did you mean 'tcp-gap'?"),
     ("run chain --scheme cubic", "--scheme 'cubic' is a congestion control; use --cc cubic"),
     ("run chain --scheme bbr", "--scheme 'bbr' is a congestion control; use --cc bbr"),
-    ("run chain --scheme gap", "lred-ecn+pacing, vagp-eval, vagp-fixed, vagp-expect, or FILE.py:NAME, not 'gap'"),
+    (
+        "run chain --scheme gap",
+        "lred-ecn+pacing, vagp-eval, vagp-eval-noqm, vagp-fixed, vagp-expect, or FILE.py:NAME, not 'gap'",
+    ),
     ("run chain --scheme mine.py", "--scheme must be FILE.py:NAME with a name of that file, not 'mine.py'"),
     (
         "run chain --scheme mine.py:Mine",
@@ -192,7 +195,7 @@ COMMANDS = [
     ("gateway --air a0 --wired a0 --scheme tcp-gap", "--wired must be another interface than --air, not a0"),
     (
         "gateway --air a0 --wired w0 --scheme tcp-ap",
-        "window-control, data-pacing, ack-pacing, vagp-eval, vagp-fixed, vagp-expect",
+        "window-control, data-pacing, ack-pacing, vagp-eval, vagp-eval-noqm, vagp-fixed, vagp-expect",
     ),
     ("demo starvatoin", "or the path of a .yaml or .py file, not 'starvatoin'; did you mean 'starvation'?"),
     ("run chain -hops 3", "did you mean --hops?"),
@@ -207,11 +210,11 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: Experiment(topology_options={"hops": "7"}), "--hops must be a whole number from 1 to 200, not '7'"),
     (
         lambda: Experiment(rate_bps=2),
-        "1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 2; 2 is written 2000000 here",
+        "1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, or auto, not 2; 2 is written 2000000 here",
     ),
     (
         lambda: Experiment(rate_bps=2e6),
-        "6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 2000000.0; 2 is written 2000000 here",
+        "6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, or auto, not 2000000.0; 2 is written 2000000 here",
     ),
     (lambda: Experiment(rts="on"), "--rts must be one of on, off, not 'on'; on is written True here"),
     (lambda: Experiment(duration_s=0), "--seconds must be a number from 0.001 to 1000000, not '0'"),
@@ -351,7 +354,7 @@ DOCUMENTS = [
     (
         "defaults: {rate: 11}",
         "defaults: {rate: 7}",
-        "must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not '7'",
+        "must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, or auto, not '7'",
     ),
     (
         "defaults: {rate: 11}",

@@ -103,6 +103,21 @@ def test_page_sends_no_request_and_is_accessible_in_both_colour_schemes(tabs: di
     assert violations == []
 
 
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_figures_of_a_lab_are_drawn_and_read_by_keys(tabs: dict[str, Any], look: str) -> None:
+    page = tabs[look].new_page()
+    page.goto((SITE / "labs/pacelab_labs/masters/lab1_hidden_exposed.html").as_uri())
+    page.locator("pacelab-figure[data-drawn]").first.wait_for()
+    assert (
+        page.locator("pacelab-figure").count() == page.locator("pacelab-figure[data-drawn] .pf-stage > svg").count() > 3
+    )
+    panel = page.locator("pacelab-figure .pf-panel").first
+    panel.focus()
+    page.keyboard.press("ArrowRight")
+    assert panel.get_attribute("aria-valuetext") == page.locator(".pf-told:visible").inner_text()
+    page.close()
+
+
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pacelab_topologies.model import Flow, Topology
-from pacelab_topologies.plot import describe
 from pacelab_topologies.registry import KINDS, find_kind, load_topology
+from pacelab_topologies.text import describe
 
 # Each kind of topology has the places, ranges and flows that it says.
 

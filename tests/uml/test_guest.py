@@ -221,7 +221,45 @@ def guests(parent: int | None = None) -> list[int]:
     return found
 
 
-# Linux's TCP in a guest does what the options say.
+# Linux's TCP, queue disciplines and rate control in a guest do what the options say.
+
+
+def test_fq_codel_keeps_a_ping_short_beside_bulk_data() -> None:
+    plain = Experiment(
+        topology="chain",
+        topology_options={"hops": 1, "wired": False},
+        rate_bps=2_000_000,
+        window_pkts=64,
+        backend="tap",
+        where="uml",
+        ping_interval_s=0.1,
+        duration_s=20.0,
+        warmup_s=5.0,
+    )
+    drop_tail, codel = run(plain), run(plain.vary(qdisc="fq_codel"))
+    pings_s = [float(result.run["pings"][0]["rtt_mean_s"]) for result in (drop_tail, codel)]
+    print(f"{pings_s}, {codel.goodput_bps / drop_tail.goodput_bps - 1:+.1%}")
+    # A ping and its answer wait behind the three packets below each discipline, not behind fifty.
+    assert pings_s[1] < 0.5 * pings_s[0]
+    assert codel.goodput_bps > 0.9 * drop_tail.goodput_bps
+    assert codel.run["nodes"][0]["qdisc"]["sent"] > 1000
+    assert codel.host["qdiscs"]["n0"]["kind"] == "fq_codel"
+
+
+def test_rate_control_finds_the_fastest_rate_that_arrives_where_nothing_disturbs_it() -> None:
+    pair = Experiment(
+        topology="reuse",
+        phy="802.11g",
+        traffic="udp-saturated",
+        backend="hwsim",
+        where="uml",
+        rts=False,
+        duration_s=5.0,
+        warmup_s=2.0,
+    )
+    fixed, auto = run(pair), run(pair.vary(rate_bps="auto"))  # fixed: 54 Mbit/s
+    print(f"{fixed.goodput_bps:.0f}, {auto.goodput_bps:.0f}")
+    assert auto.goodput_bps == pytest.approx(fixed.goodput_bps, rel=0.1)
 
 
 @pytest.mark.parametrize("backend", ["tap", "hwsim"])

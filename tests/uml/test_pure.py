@@ -19,6 +19,8 @@ import pytest
 from pacelab.emulation.agents.start import task_of
 from pacelab.emulation.backend import _own_files, _with_code
 from pacelab.emulation.compile import compile_plan
+from pacelab.emulation.network.medium import configuration
+from pacelab.emulation.network.radio_queues import arguments
 from pacelab.emulation.network.tcp import sysctls
 from pacelab.emulation.plan import Switch, dump_plan, read_plan
 from pacelab.emulation.where import features, files, memory, uml, vm, work_folder
@@ -136,9 +138,46 @@ def test_tcp_gap_eval_runs_on_linux_where_its_sender_part_never_acts() -> None:
         experiment(scheme="tcp-gap-eval", direction="up")
 
 
+def test_the_rate_is_left_to_linux_where_it_has_rate_control() -> None:
+    auto = experiment(rate_bps="auto", phy="802.11g", backend="hwsim")
+    plan = compile_plan(auto)
+    # The medium is told the highest rate, for what the kernel leaves open; control frames keep the basic rate.
+    assert (plan.rate_control, plan.radio.data_rate_bps, plan.radio.basic_rate_bps) == (True, 54_000_000, 6_000_000)
+    assert auto.config()["rate_bps"] == "auto"
+    assert compile_plan(experiment(backend="hwsim")).rate_control is False
+
+
+def test_a_discipline_of_linux_has_the_queue_and_the_medium_leaves_packets_in_it() -> None:
+    plans = {name: compile_plan(experiment(qdisc=name, queue_pkts=40)) for name in ("pfifo", "codel", "fq_codel", "fq")}
+    assert {name for name, plan in plans.items() if configuration(plan).get("queue_at_host")} == plans.keys() - {
+        "pfifo"
+    }
+    assert arguments(plans["codel"]) == ["codel", "limit", "40", "noecn"]
+    assert arguments(plans["fq"]) == ["fq", "limit", "40"]
+    marking = compile_plan(experiment(qdisc="fq_codel", ecn=True))
+    assert arguments(marking) == ["fq_codel", "limit", "50", "ecn"]
+    assert sysctls(marking.tcp)["net.ipv4.tcp_ecn"] == 1
+    assert "queue_at_host" not in configuration(compile_plan(experiment(qdisc="fq", backend="hwsim")))
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
+        (
+            {"rate_bps": "auto"},
+            "--backend tap: --rate auto needs the rate control of Linux's Wi-Fi stack; use --backend hwsim, and "
+            "--where uml if you are not root, or one of 1, 2, 5.5, 11 Mbit/s",
+        ),
+        (
+            {"rate_bps": "auto", "backend": "sim", "where": "here"},
+            "--backend sim: --rate auto needs the rate control of Linux's Wi-Fi stack; use --backend hwsim",
+        ),
+        (
+            {"rate_bps": "auto", "backend": "hwsim", "radio": "ns2-2001"},
+            "--radio ns2-2001 needs a fixed --rate, since that simulator had one rate for all, not auto",
+        ),
+        ({"rate_bps": "fast"}, "--rate must be one of 1, 2, 5.5, 6, .* Mbit/s, or auto, not 'fast'"),
+        ({"ping_interval_s": 0.001}, "--ping must be a number from 0.01 to 60, not '0.001'"),
         (
             {"linux_tcp": "sack+sack"},
             "--linux-tcp must be one of today, none, sack, rack, tlp, frto, timestamps, pacing, no-prr, no-hystart, or",
@@ -159,7 +198,7 @@ def test_tcp_gap_eval_runs_on_linux_where_its_sender_part_never_acts() -> None:
         ),
     ],
 )
-def test_switches_that_cannot_be_are_refused(changes: dict[str, object], said: str) -> None:
+def test_what_cannot_be_is_refused(changes: dict[str, object], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         experiment(**changes)
 

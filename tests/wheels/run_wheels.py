@@ -343,7 +343,7 @@ def installed(place: Path, *requirements: str) -> Path:
 @pytest.fixture(scope="module")
 def native(tmp_path_factory: pytest.TempPathFactory) -> Pacelab:
     """`pacelab` of the core's wheels for this machine, installed as README says."""
-    programs = installed(tmp_path_factory.mktemp("native"), "pacelab")
+    programs = installed(tmp_path_factory.mktemp("native"), "pacelab[figures]")
     return lambda words, folder: run([programs / "pacelab", *words.split()], folder, PATH=str(programs))
 
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from pacelab import lab
+from pacelab.figures.page import classic_script
 from pacelab.public import PUBLIC
 
 HERE = Path(__file__).parent
@@ -71,6 +72,7 @@ def main() -> int:
     begun = time.monotonic()
     shutil.rmtree(PAGES, ignore_errors=True)
     copy_pages()
+    write_figures_script()
     write_reference(PAGES)
     failed: list[str] = []
     took: list[Took] = []
@@ -110,6 +112,13 @@ def copy_pages() -> None:
         lambda link: f"](../api/equations.md#{link[1].replace('/', '.')})", glossary.read_text("utf-8")
     )
     glossary.write_text(text, "utf-8")
+
+
+def write_figures_script() -> None:
+    """Write the script that draws the figures of the labs."""
+    script = PAGES / "assets" / "figures.js"
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(classic_script(), "utf-8")
 
 
 def lighten(claims: Path, book: Path) -> None:

@@ -27,6 +27,7 @@ from pacelab.cli.main import main as pacelab
 from pacelab.demo.catalog import DEMOS
 from pacelab.demo.editor import export_editor, open_editor
 from pacelab.demo.page import export
+from pacelab.figures.page import script
 from pacelab_labs.interactive import NO_CONTROLS
 from pacelab_topologies.registry import KINDS
 
@@ -173,7 +174,7 @@ def show(output: Any) -> str:
         return "" if output.name == "stderr" else plain(output.text)
     data = output.data
     if "text/html" in data:
-        return block(data["text/html"].replace(NO_CONTROLS, MOVED))
+        return block(data["text/html"].replace(NO_CONTROLS, MOVED).replace(script(), ""))
     if "image/png" in data:
         said = escape(data.get("text/plain", "a figure"), quote=True)
         return block(f'<img alt="{said}" src="data:image/png;base64,{data["image/png"]}">')

@@ -106,6 +106,10 @@ class Choice:
     values: Mapping[str, Any]
     unit: str = ""
     """The unit of the names in messages, with a space in front."""
+    unitless: tuple[str, ...] = ()
+    """The names that have no unit."""
+    unlisted: tuple[str, ...] = ()
+    """Valid names that messages leave out."""
 
     @classmethod
     def of(cls, *names: str) -> Choice:
@@ -114,7 +118,8 @@ class Choice:
 
     @property
     def allowed(self) -> str:
-        return f"{'one of ' if len(self.values) > 1 else ''}{', '.join(self.values)}{self.unit}"
+        names = [name for name in self.values if name not in (*self.unitless, *self.unlisted)]
+        return ", or ".join((f"{'one of ' if len(names) > 1 else ''}{', '.join(names)}{self.unit}", *self.unitless))
 
     def parse(self, text: str) -> Any:
         if text not in self.values:
@@ -132,7 +137,8 @@ class Choice:
             meant = [name for name, known in self.values.items() if name == str(value) or known == value]
             here = f"; {meant[0]} is written {self.values[meant[0]]!r} here" if meant else ""
             if not meant and any(name != str(known) for name, known in self.values.items()):
-                here = f"; they are written {', '.join(map(str, self.values.values()))} here"
+                listed = [str(known) for name, known in self.values.items() if name not in self.unlisted]
+                here = f"; they are written {', '.join(listed)} here"
             raise _refusal(value, self.allowed, self.values, hint=here)
 
     def show(self, value: Any) -> str:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import platform
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
-from pacelab import Workers, __version__, each_finished, usable_cores, write_file
+from pacelab import HostError, Workers, __version__, each_finished, usable_cores, write_file
 from pacelab_grading.assignments import find_assignment
 from pacelab_grading.judging.process import BatchSettings, JudgeProcess
 from pacelab_grading.labs.exercises import MASTERS
@@ -40,8 +41,8 @@ def grade_all(
     """A verdict for each submission, in their order. Verdicts in `store` are used again.
 
     `scheduler` is the address of a Dask scheduler whose workers have this version of PaceLab and a working sandbox.
-    `on_done` is called with the number of verdicts so far. Raises HostError if the sandbox does not work here, or if a
-    Dask worker dies.
+    Another worker grades what a killed worker had not finished. `on_done` is called with the number of verdicts so far.
+    Raises HostError if the sandbox does not work where the submissions are graded, or if the cluster cannot be used.
     """
     if scheduler is None:
         walls(weak=settings.weak_walls)  # refuses here once, not in each worker
@@ -58,7 +59,8 @@ def grade_all(
     work = [submissions[number] for number in todo]
     if scheduler is not None:
         workers = Workers(jobs=jobs, scheduler=scheduler)
-        finished = each_finished(functools.partial(grade_one, settings=settings), work, workers=workers)
+        grade = functools.partial(grade_on_worker, settings=settings, code=_code(PACKAGE))
+        finished = each_finished(grade, work, workers=workers)
     else:
         finished = _on_this_machine(work, settings, min(jobs or usable_cores(), max(1, len(work))))
     with closing(finished):
@@ -87,6 +89,31 @@ def grade_one(submission: Submission, settings: BatchSettings) -> Verdict:
     """One verdict."""
     with JudgeProcess() as process:
         return process.judge(submission, settings)
+
+
+_idle: SimpleQueue[JudgeProcess] = SimpleQueue()
+"""Judge processes of a Dask worker between two submissions. They end with the worker."""
+
+
+def grade_on_worker(submission: Submission, settings: BatchSettings, code: str) -> Verdict:
+    """One verdict, on a Dask worker. Raises HostError if it has other graders than `code`, or no sandbox."""
+    if _code(PACKAGE) != code:
+        raise HostError(
+            f"a worker, on {platform.node()}, has other graders: its verdicts could differ; install the same PaceLab "
+            "everywhere"
+        )
+    try:
+        walls(weak=settings.weak_walls)
+    except HostError as error:
+        raise HostError(f"a worker, on {platform.node()}: {error}") from None
+    try:
+        process = _idle.get_nowait()
+    except Empty:
+        process = JudgeProcess()
+    try:
+        return process.judge(submission, settings)
+    finally:
+        _idle.put(process)
 
 
 def _on_this_machine(

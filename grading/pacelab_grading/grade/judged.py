@@ -45,7 +45,7 @@ def _verdicts(options: GradeOptions, received: Received) -> list[Verdict]:
     """The verdicts. If grading is interrupted or the disk is full, say what is kept."""
     settings = BatchSettings(
         assignment=received.assignment.number,
-        key=options.key,
+        key=received.key,
         individual=options.individual,
         time_factor=options.time_factor,
         weak_walls=options.weak_walls,

@@ -9,9 +9,10 @@ from pathlib import Path
 from pacelab import log, print_json
 from pacelab_grading.grade.judged import Judged
 from pacelab_grading.grade.options import GradeOptions
-from pacelab_grading.grade.received import Received
+from pacelab_grading.grade.received import REQUESTS, Received
 from pacelab_grading.grade.recorded import Recorded
 from pacelab_grading.records.gradebook import Row, unmatched_rows
+from pacelab_grading.records.requests import DECIDED
 from pacelab_grading.rubric.verdict import NOT_GRADED, Verdict, to_json
 
 SHOWN, SHOWN_NAMES, SHOWN_REASONS = 20, 5, 3
@@ -30,6 +31,9 @@ def report(options: GradeOptions, received: Received, judged: Judged, recorded: 
             print(f"{row.score:6.1f} of {row.of:g}  {row.status:8}  {row.student}")
     if not options.quiet:
         print_notes(recorded.rows, judged.verdicts, options.out, due=options.due is not None)
+    undecided = sum(request.state != DECIDED for request in received.requests)
+    if undecided:
+        log(f"{undecided} regrade requests to decide: see {options.out / REQUESTS}")
     _print_some([f"not graded, of no student: {name} ({why})" for name, why in received.unclaimed], "summary.html")
 
 
@@ -60,7 +64,7 @@ def print_notes(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path, *, 
     _print_some(unmatched, "gradebook.csv")
     unreadable = [row.student for row in rows if row.status == "unreadable"]
     if unreadable:
-        log(f"unreadable, no check ran (look at the reports): {_shortened(unreadable, ', ', SHOWN)}")
+        log(f"unreadable, no check ran (look at the reports): {_shortened(unreadable, '; ', SHOWN)}")
     _print_reruns(rows, verdicts)
     undated = sum(row.late_days is None and row.status != "missing" for row in rows)
     if due and undated:
@@ -72,7 +76,7 @@ def _print_reruns(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> None:
     names = [row.student for row in rows if row.status == "rerun"]
     if not names:
         return
-    log(f"not graded, rerun (the same command with --patience 4): {', '.join(names)}")
+    log(f"not graded, rerun (the same command with --patience 4): {'; '.join(names)}")
     reasons = [result.got for item in verdicts for result in item.results if result.status == NOT_GRADED]
     for reason in [reason for reason in dict.fromkeys(reasons) if not reason.startswith("as above")][:SHOWN_REASONS]:
         log(f"  because {reason}")

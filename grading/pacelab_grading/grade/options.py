@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from pacelab import Argument, ConfigError, Option
+from pacelab_grading.grade.key import check_form
 
 VISIBILITIES = ("after_due_date", "hidden", "visible")
-MIN_KEY = 16
-"""Characters of a key. A shorter key can be guessed from the numbers that reports show."""
+OUT = Path("grades")
+UNREADABLE = 5
+"""Exit code if all hand-ins are graded, except some that could not be read or imported."""
 UNCERTAIN, MOST_UNCERTAIN = 10, 99
 """Exit codes: UNCERTAIN + N for N hand-ins that are not graded for certain, or match no student."""
 
@@ -42,15 +43,15 @@ class GradeOptions:
         str | None, option("--assignment", "N", "1 to 5, or lab0 to lab7 (default: as the files state)")
     ] = None
     roster: Annotated[Path | None, option("--roster", "CSV", "the class list: student, id, email, group, ...")] = None
-    out: Annotated[Path, option("--out", "DIR", "for reports and gradebook; the same folder resumes a run")] = Path(
-        "grades"
-    )
+    out: Annotated[Path, option("--out", "DIR", "for reports and gradebook; the same folder resumes a run")] = OUT
     due: Annotated[str | None, option("--due", "TIME", "ISO 8601; local time if it has no offset")] = None
     late_per_day: Annotated[float, option("--late-per-day", "PERCENT", "late penalty for each started day")] = 10.0
     late_days: Annotated[int, option("--late-days", "N", "after so many days a hand-in gets no points")] = 3
     key: Annotated[
         str,
-        Option("--key", envvar="PACELAB_GRADING_KEY", help="your secret: it determines the hidden seeds"),
+        Option(
+            "--key", envvar="PACELAB_GRADING_KEY", help="64 hex digits or their file (default: made at the first run)"
+        ),
     ] = ""
     individual: Annotated[bool, option("--individual", None, "different seeds and parameters for each student")] = False
     jobs: Annotated[int | None, option("--jobs", "N", "hand-ins graded in parallel (default: one per core)")] = None
@@ -65,6 +66,15 @@ class GradeOptions:
     names: Annotated[
         str | None, option("--names", "REGEX", "form of the hand-ins' names, as (?P<student>.+)_(?P<id>\\d+)")
     ] = None
+    term: Annotated[
+        Path | None,
+        option("--term", "DIR", "the folder of the term: grades go to DIR/assignment1, and DIR/term.html has all"),
+    ] = None
+    free_late_days: Annotated[
+        int | None,
+        option("--free-late-days", "N", "late days without a penalty for each student and term (needs --term)"),
+    ] = None
+    requests: Annotated[Path | None, option("--requests", "CSV", "regrade requests: student, check, request")] = None
     adjust: Annotated[Path | None, option("--adjust", "CSV", "corrections by hand: student, check, points, reason")] = (
         None
     )
@@ -72,7 +82,10 @@ class GradeOptions:
         bool, option("--zero-unreadable", None, "give 0 points on the platform for a hand-in that cannot be read")
     ] = False
     column: Annotated[
-        str | None, option("--column", "TITLE", "the assignment's column in Canvas's gradebook (Assignment N)")
+        str | None, option("--column", "TITLE", "the assignment's column in the platform's gradebook (Assignment N)")
+    ] = None
+    maximum: Annotated[
+        float | None, option("--maximum", "POINTS", "maximum of that column, if the export does not state it")
     ] = None
     gradescope: Annotated[
         Path | None, option("--gradescope", "DIR", "write Gradescope's results.json, for one submission")
@@ -85,18 +98,26 @@ class GradeOptions:
     quiet: Quiet = False
 
     def __post_init__(self) -> None:
+        require(
+            self.free_late_days is None or self.free_late_days >= 0,
+            f"--free-late-days must be at least 0, not {self.free_late_days}",
+        )
+        require(
+            self.free_late_days is None or None not in (self.term, self.due, self.roster),
+            "--free-late-days needs --term DIR, --due TIME and --roster CSV: it counts the days of a whole term",
+        )
         require(self.hidden in VISIBILITIES, f"--hidden must be one of {', '.join(VISIBILITIES)}, not {self.hidden!r}")
         require(
             0 < self.time_factor < math.inf, f"--patience must be a finite number above 0, not {self.time_factor:g}"
         )
         require(self.jobs is None or 1 <= self.jobs <= 1024, f"--jobs must be 1 to 1024, not {self.jobs}")
+        require(
+            self.maximum is None or 0 < self.maximum < math.inf,
+            f"--maximum must be a finite number above 0, not {self.maximum}",
+        )
         require(self.late_days >= 0, f"--late-days must be at least 0, not {self.late_days}")
         require(
             self.late_per_day >= 0 and math.isfinite(self.late_per_day),
             f"--late-per-day must be a finite number of at least 0, not {self.late_per_day:g}",
         )
-        require(
-            not self.key or len(self.key) >= MIN_KEY,
-            f"--key has {len(self.key)} characters; give at least {MIN_KEY} that nobody can guess, for example "
-            f"{secrets.token_hex(16)}, and keep it: a regrade needs the same key",
-        )
+        check_form(self.key)

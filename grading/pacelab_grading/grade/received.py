@@ -5,19 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pacelab import ConfigError, log
+from pacelab import ConfigError, log, write_file
 from pacelab_grading.grade.batch import other_assignments
+from pacelab_grading.grade.key import grading_key
 from pacelab_grading.grade.options import GradeOptions, require
 from pacelab_grading.judging.process import JudgeProcess
 from pacelab_grading.receive.collect import collect
 from pacelab_grading.receive.places import BadPlace, open_place
 from pacelab_grading.receive.platforms import KnownNames, name_pattern
 from pacelab_grading.receive.submission import Submission
-from pacelab_grading.records.adjust import Adjustment, read_adjustments
+from pacelab_grading.records.adjust import Adjustment, checked, read_adjustments
+from pacelab_grading.records.lms_export import check_columns
+from pacelab_grading.records.requests import Request, assigned, read_requests
 from pacelab_grading.records.roster import LateRule, Student, parse_time, read_roster
+from pacelab_grading.records.term import days_left, graded_assignments
 from pacelab_grading.rubric.assignment import Assignment, label
 from pacelab_grading.sandbox.box import SANDBOX_USERS
 from pacelab_grading.sandbox.leftovers import remove_leftovers
+
+ADJUST, REQUESTS = "adjust.csv", "requests.csv"
+"""Files in the folder of the grades that later runs read again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,25 +35,31 @@ class Received:
     rule: LateRule
     students: tuple[Student, ...]
     """The roster; empty without one."""
+    key: str
+    """The instructor's key."""
     submissions: tuple[Submission, ...]
     unclaimed: tuple[tuple[str, str], ...]
     """Files that belong to no hand-in: name, reason."""
     adjustments: tuple[Adjustment, ...]
+    """With the names of hand-ins."""
+    requests: tuple[Request, ...]
 
 
 def receive(options: GradeOptions, assignment: Assignment) -> Received:
     """Collect all hand-ins. Raises ConfigError for options that do not fit together."""
     due = None if options.due is None else parse_time(options.due)
     rule = LateRule(due=due, percent_per_day=options.late_per_day, most_days=options.late_days)
-    students = [] if options.roster is None else read_roster(options.roster)
-    adjustments = [] if options.adjust is None else read_adjustments(options.adjust)
+    students = _students(options)
+    check_columns(options.roster, options.column, assignment)
+    corrections = _kept(options.adjust, options.out / ADJUST)
+    adjustments = [] if corrections is None else read_adjustments(corrections)
+    asked = _kept(options.requests, options.out / REQUESTS)
+    requests = [] if asked is None else read_requests(asked)
     known = KnownNames(
         names=[name for student in students for name in (student.student, student.id) if name],
         usernames=[name for student in students if (name := dict(student.ids).get("github"))],
         pattern=None if options.names is None else name_pattern(options.names),
     )
-    if not options.key:
-        log("without --key everybody can compute the hidden seeds and parameters")
     for line in remove_leftovers(SANDBOX_USERS):
         log(f"removed: {line}")
     places = options.submissions or []
@@ -58,14 +71,38 @@ def receive(options: GradeOptions, assignment: Assignment) -> Received:
     require(
         options.gradescope is None or count == 1, f"--gradescope takes one submission, and there are {count}; name one"
     )
+    adjustments = checked(adjustments, collected.submissions, students, assignment)
+    folders = (None if options.roster is None else options.roster.parent, options.term, options.out)
+    key = grading_key(options.key, [folder for folder in folders if folder is not None])
+    if options.adjust is not None:
+        write_file(options.out / ADJUST, options.adjust.read_bytes())
+    if corrections is not None:
+        log(f"{len(adjustments)} corrections by hand from {corrections}")
     return Received(
         assignment=assignment,
         rule=rule,
         students=tuple(students),
+        key=key,
         submissions=tuple(collected.submissions),
         unclaimed=tuple(collected.unclaimed),
         adjustments=tuple(adjustments),
+        requests=tuple(assigned(requests, collected.submissions, students, adjustments)),
     )
+
+
+def _students(options: GradeOptions) -> list[Student]:
+    """The roster, with the late days that each student has left."""
+    students = [] if options.roster is None else read_roster(options.roster)
+    terms = [] if options.term is None else graded_assignments(options.term)
+    if options.free_late_days is None or options.due is None:
+        return students
+    budget, due = options.free_late_days, options.due
+    return days_left(terms, students, budget=budget, due=due, without=options.out.name)
+
+
+def _kept(given: Path | None, kept: Path) -> Path | None:
+    """The file that is named now, or else the one that an earlier run kept."""
+    return given or (kept if kept.is_file() else None)
 
 
 def _check_output_folder(out: Path, places: list[Path], assignment: Assignment) -> None:

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 38, 22, 2
 SIGKILL = 9
+CAPABILITY_VERSION_3 = 0x2008_0522
 LOAD_WORD, JUMP_EQUAL, RETURN = 0x20, 0x15, 0x06
 NUMBER_OFFSET, ARCHITECTURE_OFFSET, ARGUMENTS_OFFSET = 0, 4, 16
 ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000
@@ -66,6 +67,16 @@ def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
 
 
+def drop_capabilities() -> None:
+    """Give up all capabilities permanently. Raises OSError if the kernel refuses."""
+    header = ctypes.create_string_buffer(struct.pack("=Ii", CAPABILITY_VERSION_3, 0), 8)
+    none = ctypes.create_string_buffer(24)  # two halves, each with three empty sets
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if libc.capset(header, none) != 0:
+        raise OSError(ctypes.get_errno(), "capset")
+
+
 def landlock_version() -> int:
     """Landlock version of the running kernel; 0 if it has none."""
     return max(
@@ -73,28 +84,34 @@ def landlock_version() -> int:
     )
 
 
-def restrict_files(readable: Sequence[str], listable: Sequence[str]) -> bool:
-    """Permit only reading below `readable` and listing folders below `listable`, permanently.
+def file_rules(readable: Sequence[str], listable: Sequence[str]) -> int | None:
+    """A ruleset that permits only reading below `readable` and listing folders below `listable`, as a descriptor.
 
-    Returns False if the kernel has no Landlock.
+    The fork server makes it once for all processes. Returns None if the kernel has no Landlock.
     """
     version = landlock_version()
     if version == 0:
-        return False
+        return None
     libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     files = (1 << max(count for since, count in FILE_RIGHTS.items() if since <= version)) - 1
     tcp = TCP_RIGHTS if version >= TCP_SINCE else 0
     scopes = SCOPES if version >= SCOPES_SINCE else 0
     size = 24 if scopes else 16 if tcp else 8  # a kernel refuses fields that it does not know
     handled = ctypes.create_string_buffer(struct.pack("=QQQ", files, tcp, scopes)[:size], size)
-    ruleset = libc.syscall(LANDLOCK_CREATE, handled, ctypes.c_size_t(size), 0)
+    ruleset: int = libc.syscall(LANDLOCK_CREATE, handled, ctypes.c_size_t(size), 0)
     if ruleset < 0:
-        return False
+        return None
     for path in readable:
         _allow(libc, ruleset, path, READ_FOLDER)
     for path in listable:
         _allow(libc, ruleset, path, LIST)
+    return ruleset
+
+
+def restrict_files(ruleset: int) -> bool:
+    """Obey this ruleset permanently, and close it. Returns False if the kernel refuses."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     done = bool(libc.syscall(LANDLOCK_RESTRICT, ruleset, 0) == 0)
     os.close(ruleset)
     return done

@@ -2,9 +2,6 @@
 
 Nothing here protects anything: the student's code can change all of it. All it could gain is to send other answers, and
 the grader checks every answer anyway.
-
-Arguments: file to load, descriptors for requests and answers, limits as JSON (see `box.Limits`), user to change to or
--, paths to read and to list as JSON, and "count" to count steps (see `session`).
 """
 
 from __future__ import annotations
@@ -13,7 +10,6 @@ import builtins
 import contextlib
 import gc
 import itertools
-import json
 import os
 import random
 import sys
@@ -47,25 +43,33 @@ MOST_YIELDED = 1000
 """Values taken from an iterator; no check needs as many."""
 
 
-def main() -> None:
-    """Give up all rights, then answer until the pipe closes."""
-    path, requests, answers, limits, user, readable, mode = sys.argv[1:]
-    if user != "-":  # this user will not be able to reach the folder by its path
+def serve(
+    path: str,
+    requests: int,
+    answers: int,
+    *,
+    limits: dict[str, int],
+    user: int | None,
+    file_rules: int | None,
+    count_steps: bool,
+) -> None:
+    """Give up all rights, then answer until the pipe closes.
+
+    `path` is the file to load, `requests` and `answers` are descriptors, `limits` are those of `box.Limits`, `user` is
+    the user to change to, `file_rules` is the descriptor of Landlock's rules, if the kernel has Landlock.
+    """
+    if user is not None:  # this user will not be able to reach the folder by its path
         path = f"{_by_descriptor(os.path.dirname(path))}/{os.path.basename(path)}"
-    guards = _confine(json.loads(limits), None if user == "-" else int(user), json.loads(readable))
-    worker = Worker(path, int(answers), int(requests))
-    if mode == "count":
-        worker.steps = StepCount(int(answers), json.loads(limits)["steps_per_call"])
-    for stream in (sys.stdout, sys.stderr):  # so that the last output is shown, however the process ends
-        stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
-    make_random_reproducible()
-    gc.freeze()
+    guards = _confine(limits, user, file_rules)
+    worker = Worker(path, answers, requests)
+    if count_steps:
+        worker.steps = StepCount(answers, limits["steps_per_call"])
     gc.enable()
-    wire.write_all(int(answers), wire.encode([wire.HELLO, "ok", [wire.VERSION, guards]], wire.MAX_ANSWER_BYTES))
+    wire.write_all(answers, wire.encode([wire.HELLO, "ok", [wire.VERSION, guards]], wire.MAX_ANSWER_BYTES))
     with contextlib.suppress(EOFError):
         while True:
-            header = wire.read_exactly(int(requests), wire.HEADER_BYTES)
-            body = wire.read_exactly(int(requests), wire.body_bytes(header, wire.MAX_REQUEST_BYTES))
+            header = wire.read_exactly(requests, wire.HEADER_BYTES)
+            body = wire.read_exactly(requests, wire.body_bytes(header, wire.MAX_REQUEST_BYTES))
             worker.answer(wire.decode(body))
     os._exit(0)
 
@@ -406,9 +410,9 @@ def json_value(value: Any, depth: int = 6) -> Any:
         return sorted((json_value(item, depth - 1) for item in value), key=repr)
     if depth and isinstance(value, dict):
         return [[json_value(key, depth - 1), json_value(item, depth - 1)] for key, item in value.items()]
-    item = getattr(value, "item", None)
-    if item is not None and depth:
-        return json_value(item(), 0)
+    plain = getattr(value, "tolist", None)  # NumPy's arrays and scalars
+    if plain is not None and depth:
+        return json_value(plain(), depth - 1)
     if type(value).__name__ in EXACT_NUMBERS and hasattr(value, "as_integer_ratio"):
         return float(value)
     raise TypeError(f"a {type(completed(value)).__name__} was returned where a plain value was asked for")
@@ -416,7 +420,7 @@ def json_value(value: Any, depth: int = 6) -> Any:
 
 def describe(error: BaseException, doing: str = "") -> dict[str, str]:
     """An exception as the student needs it: its text, and the place in the student's file."""
-    import traceback  # takes a tenth of the start of a process, so only processes that fail import it
+    import traceback  # `LocalSession` uses this module in processes that need no traceback
 
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename.endswith(".py") and os.sep not in frame.filename]
@@ -438,7 +442,7 @@ def _remember(name: str, source: str) -> None:
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
 
 
-def _confine(limits: dict[str, int], user: int | None, readable: list[list[str]]) -> list[str]:
+def _confine(limits: dict[str, int], user: int | None, file_rules: int | None) -> list[str]:
     """Lower all limits permanently, change the user, and give up all other rights; returns the guards that work."""
     import resource  # not on Windows, where `LocalSession` uses the rest of this module
 
@@ -453,8 +457,8 @@ def _confine(limits: dict[str, int], user: int | None, readable: list[list[str]]
         lowered = value if most == resource.RLIM_INFINITY else min(value, most)
         resource.setrlimit(getattr(resource, name), (lowered, lowered))
     held = []
-    guards = _guards()
-    if guards is not None and guards.restrict_files(*readable):
+    guards = guards_module()
+    if guards is not None and file_rules is not None and guards.restrict_files(file_rules):
         held.append("landlock")
     if user is not None:
         _use_descriptors_for_paths()
@@ -463,16 +467,18 @@ def _confine(limits: dict[str, int], user: int | None, readable: list[list[str]]
         os.setresuid(user, user, user)
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))  # no processes and no threads
     if guards is not None:
+        guards.drop_capabilities()
         guards.die_with_parent()
-    if guards is not None and guards.refuse_calls():
-        held.append("seccomp")
+        if guards.refuse_calls():
+            held.append("seccomp")
     return held
 
 
-def _guards() -> ModuleType | None:
+def guards_module() -> ModuleType | None:
+    """`inside.guards`, or None if this Python has no ctypes: then the other protection must suffice."""
     try:
         from pacelab_grading.inside import guards
-    except ImportError:  # a Python without ctypes: the other protection must suffice
+    except ImportError:
         return None
     return guards
 

@@ -6,15 +6,16 @@ Each check fails alone: whatever happens in it, the other checks run and the ver
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from pacelab import HostError, __version__
+from pacelab import HostError, PaceLabError, __version__
 from pacelab_grading.receive.submission import Submission
 from pacelab_grading.rubric.assignment import Assignment, Check
 from pacelab_grading.rubric.context import CheckContext, stream_key
@@ -32,23 +33,32 @@ from pacelab_grading.rubric.verdict import (
 )
 from pacelab_grading.sandbox.box import Box, Limits, Walls
 from pacelab_grading.sandbox.failures import (
+    CpuLimit,
     GraderError,
     IdleTimeout,
     NeedsCount,
     NotGraded,
+    OutputLimit,
     Raised,
     StepLimit,
     StudentFailure,
 )
 from pacelab_grading.sandbox.session import IDLE_AGAIN_S, IDLE_S, AnySession
 
-MAX_COUNTED = 2
-"""Checks per submission that are repeated with steps counted: 5 to 20 s each, and more of them with a larger time
-factor. Further suspects stay "not graded" unless an endless or fatal call was proven in the same function."""
+REFERENCE_TIMES = 50
+"""In a second attempt, a process may use so many times the processor time of the model solution's busiest process."""
+SECOND_CPU_S = 20.0
+"""... but at least this; 50 million counted steps take 4 s."""
+LATER_CPU_S = 2.0
+"""... or this, if second attempts that failed have used `FAILED_CPU_S`: a hand-in with many endless functions."""
+FAILED_CPU_S = 50.0
+SUBMISSION_CPU_S = 300.0
+"""For all attempts of one submission; the model solutions need 1 s. The checks left after it fail."""
 OUT_OF_MEMORY = ("MemoryError", "SystemError")
 """Exceptions that Python raises by chance in a situation in which the process may also die."""
-WALL_S = 120.0
-"""For one submission; the checks left after it are not graded. The models take 1 to 4 s of processor time."""
+WALL_S = 1800.0
+"""For one submission; the checks left after it are not graded. Reached only on a machine that gives the submission
+almost no processor time."""
 UNREAD = "this machine cannot read what was handed in (the report says why): make it readable and grade again"
 PROCESSES_PER_SUBMISSION = 64
 SLOTS = 1024
@@ -60,13 +70,16 @@ class GradingTerms:
     """The conditions under which a submission is graded."""
 
     key: str = ""
-    """The instructor's secret: it determines the hidden seeds and parameters."""
+    """The instructor's secret: it determines the hidden seeds and parameters. Empty: they are the public ones."""
     individual: bool = False
-    """The student's name also determines them."""
+    """The student's name also determines the hidden ones."""
     public_only: bool = False
     time_factor: float = 1.0
     """Multiplies every time limit."""
 
+
+_reference_cpu_s: dict[tuple[str, str, bytes], float] = {}
+"""Assignment, check and key -> processor time of the model solution."""
 
 Listener = Callable[[str, Any], None]
 """Called with "check" and its id before a check runs, and with "result" and its result after it."""
@@ -89,8 +102,8 @@ def judge(
     checks = [check for check in assignment.checks_for(version) if check.public or not terms.public_only]
     checks = [check for check in checks if only is None or check.id in only]
     stamp = f"{assignment.number}/{version}"
-    key = stream_key(stamp, terms.key, submission.student if terms.individual else "")
-    grading = _SubmissionRun(submission, assignment, key=key, terms=terms)
+    hidden = stream_key(stamp, terms.key, submission.student if terms.individual else "")
+    grading = _SubmissionRun(submission, assignment, keys=(stream_key(stamp, ""), hidden), terms=terms)
     grading.failed |= set(failed)
     with Box(walls, limits or Limits()) as box, grading:
         if submission.source is not None:
@@ -147,10 +160,14 @@ def verdict_of(
 class _SubmissionRun:
     """The state of one submission while its checks run."""
 
-    def __init__(self, submission: Submission, assignment: Assignment, *, key: bytes, terms: GradingTerms) -> None:
+    def __init__(
+        self, submission: Submission, assignment: Assignment, *, keys: tuple[bytes, bytes], terms: GradingTerms
+    ) -> None:
         self._submission = submission
         self._assignment = assignment
-        self._key = key
+        self._public_key, self._hidden_key = keys
+        self._key = self._hidden_key
+        """Of the check that runs."""
         self._time_factor = terms.time_factor
         self._names: frozenset[str] = frozenset()
         self._ready: AnySession | None = None
@@ -158,11 +175,10 @@ class _SubmissionRun:
         self._broken: str | None = None if submission.source is not None else reason
         self._broken_status = NOT_GRADED if submission.unread else MISSING
         self._proven: dict[str, str] = {}
-        """Name of a call that computed for long -> what counting its steps proved."""
-        self._unproven: dict[str, str] = {}
-        """The same if counting proved nothing in time: repeating it would use the time of all other checks."""
+        """Name of a call that computed for long -> what the second attempt proved."""
         self._idle_s = IDLE_S
-        self._counted = 0
+        self._cpu_s = self._failed_cpu_s = 0.0
+        """Processor time of all attempts, and of second attempts that failed."""
         self._until = time.monotonic() + WALL_S * terms.time_factor
         self._memory: dict[str, dict[str, Any]] = {}
         self._boxes = ExitStack()
@@ -187,17 +203,16 @@ class _SubmissionRun:
 
     def load(self, box: Box) -> None:
         """Import the file once to see what it defines. The first check that can use the process gets it."""
-        for counted in (False, True):
-            with self._context(box, counted=counted) as context:
+        for cpu_limit_s in (None, SECOND_CPU_S):
+            with self._context(box, cpu_limit_s=cpu_limit_s) as context:
                 try:
                     self._names, process = context.load()
                     self.guards = context.guards
-                    if counted:
-                        process.close()
-                    else:
+                    if cpu_limit_s is None:
                         self._ready = process
+                    else:
+                        process.close()
                 except NeedsCount:
-                    self._counted += 1
                     continue
                 except (NotGraded, GraderError, HostError) as failure:
                     self._broken, self._broken_status = str(failure), NOT_GRADED
@@ -216,8 +231,13 @@ class _SubmissionRun:
             )
 
     def grade(self, box: Box, check: Check) -> Result:
-        """Run one check, if necessary again with steps counted."""
+        """Run one check, if necessary a second time with steps counted."""
+        self._key = self._public_key if check.public else self._hidden_key
         result = self._best_result(box, check)
+        repeats = check.public and not check.simulates  # no table can answer a simulator
+        if repeats and result.earned and self._hidden_key != self._public_key:
+            self._key = self._hidden_key
+            result = _lower(result, self._best_result(box, check))
         if result.status != PASSED:
             self.failed.add(check.id)
         return result
@@ -241,9 +261,10 @@ class _SubmissionRun:
         if missing:
             return result_of(check, MISSING, no_points(f"{', '.join(missing)} in your file", "it is not defined"))
         if time.monotonic() > self._until:
-            return result_of(
-                check, NOT_GRADED, no_points(got="the time for this submission was used up: not graded, rerun")
-            )
+            return result_of(check, NOT_GRADED, no_points(got="this machine is too busy: not graded, rerun"))
+        if self._cpu_s > SUBMISSION_CPU_S * self._time_factor:
+            used = f"the checks before this one used {self._cpu_s:.0f} s of processor time: far more than is needed"
+            return result_of(check, FAILED, no_points("an answer", used))
         reference = self._reference(check)
         best = self._result(box, check, reference)
         if reference and best.earned < check.points:  # the code may use more of its own parts than was asked for
@@ -252,27 +273,50 @@ class _SubmissionRun:
         return best
 
     def _result(self, box: Box, check: Check, reference: tuple[str, ...]) -> Result:
-        result = self._run(box, check, reference, counted=False)
-        return result if result is not None else self._counted_result(box, check, reference)
+        result = self._run(box, check, reference)
+        return result if result is not None else self._second_result(box, check, reference)
 
-    def _counted_result(self, box: Box, check: Check, reference: tuple[str, ...]) -> Result:
+    def _second_result(self, box: Box, check: Check, reference: tuple[str, ...]) -> Result:
         """A call computed for long: find out whether it is endless or only slow."""
         if proven := self._proven.get(self._last_doing):
             return result_of(check, FAILED, no_points("an answer", proven))
-        if unproven := self._unproven.get(self._last_doing):
-            return result_of(check, NOT_GRADED, no_points("an answer", unproven))
-        if self._counted >= MAX_COUNTED * max(1.0, self._time_factor):
-            return result_of(check, NOT_GRADED, no_points(got="too slow, again: not graded, rerun with --patience 4"))
-        self._counted += 1
-        result = self._run(box, check, reference, counted=True)
-        assert result is not None  # only an uncounted run asks for counting
+        result = self._run(box, check, reference, cpu_limit_s=self._cpu_limit_s(box, check))
+        assert result is not None  # only a first attempt asks for a second one
         return result
+
+    def _cpu_limit_s(self, box: Box, check: Check) -> float:
+        """The limit of processor time for a second attempt, before the time factor."""
+        least_s = SECOND_CPU_S if self._failed_cpu_s < FAILED_CPU_S * self._time_factor else LATER_CPU_S
+        return max(least_s, REFERENCE_TIMES * self._reference_cpu_s(box, check))
+
+    def _reference_cpu_s(self, box: Box, check: Check) -> float:
+        """Processor time of the model solution's busiest process in this check, measured once for each key."""
+        known = (str(self._assignment.number), check.id, self._key)
+        if known not in _reference_cpu_s:
+            model, _ = self._model(box)
+            context = replace(self._context(model), memory={})
+            with context, contextlib.suppress(PaceLabError, StudentFailure, WrongAnswer):
+                check.run(context)
+            _reference_cpu_s[known] = context.busiest_cpu_s
+        return _reference_cpu_s[known]
 
     _last_doing = ""
 
-    def _run(self, box: Box, check: Check, reference: tuple[str, ...], *, counted: bool) -> Result | None:
+    def _run(
+        self, box: Box, check: Check, reference: tuple[str, ...], *, cpu_limit_s: float | None = None
+    ) -> Result | None:
+        """The result of one attempt; None if a second attempt is needed."""
+        context = self._context(box, cpu_limit_s=cpu_limit_s, reference=reference)
+        try:
+            return self._attempt(context, check)
+        finally:
+            self._cpu_s += context.cpu_s
+
+    def _attempt(self, context: CheckContext, check: Check) -> Result | None:
         started = time.monotonic()
-        with self._context(box, counted=counted, reference=reference) as context:
+        second = context.cpu_limit_s is not None
+        exhausted = False
+        with context:
             status, finding = FAILED, no_points()
             try:
                 finding = check.run(context) or Finding(share=1.0, expected="", got="")
@@ -284,35 +328,36 @@ class _SubmissionRun:
                 finding = wrong.finding
             except (NotGraded, GraderError, HostError) as failure:
                 status, finding = NOT_GRADED, no_points("an answer", str(failure))
-                if counted and isinstance(failure, NotGraded):
-                    self._unproven[str(failure).partition("(")[0]] = f"as above: {failure}"
             except StudentFailure as failure:
                 doing = str(failure).partition("(")[0]
+                exhausted = second and isinstance(failure, StepLimit | CpuLimit)
                 if isinstance(failure, StepLimit):
                     self._proven[doing] = f"{doing}() does not end, as was proven above: an endless loop?"
                 elif isinstance(failure, IdleTimeout):
                     self._idle_s = IDLE_AGAIN_S
                 # The process died; it would die again.
-                elif counted and (not isinstance(failure, Raised) or failure.type in OUT_OF_MEMORY):
-                    self._proven[doing] = f"as above: {failure}"
+                elif second and (not isinstance(failure, Raised) or failure.type in OUT_OF_MEMORY):
+                    self._proven[doing] = f"{doing}() fails as above, where it {_ended_how(failure)}"
                 finding = no_points("an answer", str(failure))
             except Exception as error:  # a bug in our check, which did not expect this code
                 status, finding = NOT_GRADED, _check_crashed(error, context)
             steps = context.steps
+        if exhausted:
+            self._failed_cpu_s += context.cpu_s
         return result_of(
             check,
             status,
             finding,
-            reference=reference,
+            reference=context.reference,
             steps=() if status == PASSED else tuple(steps),
             printed="\n".join(context.printed),
             seconds=time.monotonic() - started,
         )
 
-    def _context(self, box: Box, *, counted: bool, reference: tuple[str, ...] = ()) -> CheckContext:
+    def _context(self, box: Box, *, cpu_limit_s: float | None = None, reference: tuple[str, ...] = ()) -> CheckContext:
         ready, self._ready = self._ready, None
-        if ready is not None and (counted or reference):  # it started without; two processes at once would share a user
-            ready.close()
+        if ready is not None and (cpu_limit_s is not None or reference):
+            ready.close()  # it started without; two processes at once would share a user
             ready = None
         return CheckContext(
             box=box,
@@ -320,7 +365,7 @@ class _SubmissionRun:
             file=self._assignment.file,
             key=self._key,
             first_number=os.getpid() % SLOTS * PROCESSES_PER_SUBMISSION,
-            counted=counted,
+            cpu_limit_s=cpu_limit_s,
             time_factor=self._time_factor,
             idle_s=self._idle_s,
             memory=self._memory,
@@ -334,6 +379,35 @@ class _SubmissionRun:
             self._model_box = self._boxes.enter_context(Box(like.walls, like.limits))
             self._model_box.put(self._assignment.file, self._assignment.model)
         return self._model_box, self._assignment.model
+
+
+def _ended_how(failure: StudentFailure) -> str:
+    """In words, without the arguments of the call: a public check may show it, and a hidden one may have found it."""
+    if isinstance(failure, CpuLimit):
+        return "used too much processor time"
+    if isinstance(failure, Raised):
+        return f"raised {failure.type}"
+    return "used too much memory, output or time" if isinstance(failure, OutputLimit) else "ended its process"
+
+
+def _lower(public: Result, hidden: Result) -> Result:
+    """The result of a public check, which students see at once: the same check with hidden numbers may only lower it.
+
+    Nothing of the hidden numbers is shown. Without them, a table of the public answers would earn the points.
+    """
+    if hidden.status != NOT_GRADED and hidden.earned >= public.earned:
+        return public
+    got = "this machine is too busy: not graded, rerun" if hidden.status == NOT_GRADED else "a wrong answer for others"
+    return replace(
+        public,
+        earned=hidden.earned,
+        status=hidden.status,
+        expected="right answers for other numbers than those of `pacelab check` as well",
+        got=got,
+        hint=hidden.hint,
+        reference=hidden.reference,
+        seconds=round(public.seconds + hidden.seconds, 3),
+    )
 
 
 def _check_crashed(error: Exception, context: CheckContext) -> Finding:

@@ -32,12 +32,18 @@ from pacelab_grading.receive.submission import Submission, read_submission, subm
 from pacelab_grading.rubric.assignment import Assignment, Number
 from pacelab_grading.rubric.verdict import PASSED, Result, Verdict, from_json, not_graded, result_from_json, to_json
 from pacelab_grading.sandbox.box import walls
+from pacelab_grading.sandbox.watch import ProcessWatch
 from pacelab_grading.text.printable import printable
 
-GRACE_S = 30.0
-"""After the judge's own time limit, before it is killed: the time for one answer."""
-READ_S = 20.0
-"""To parse what one student handed in; a MiB takes a second."""
+GRACE_S = 60.0
+"""After the judge's own limit of wall time, before it is killed."""
+JUDGE_CPU_S = 300.0
+"""Processor time of the judge itself for one submission. The models need 1 s, a simulation that never ends more."""
+READ_S, READ_WALL_S = 20.0, 600.0
+"""To parse what one student handed in, in processor time, of which a MiB takes a second; and in all, on a machine that
+has other work."""
+CHECK_S = 1.0
+"""Between two looks at the processor time."""
 START_S = 60.0
 MAX_LINE_BYTES = 16 << 20
 MEMORY_BYTES = 3 << 30
@@ -57,6 +63,9 @@ class BatchSettings(GradingTerms):
 class JudgeDied(Exception):
     """The process ended or was killed; the text says why."""
 
+    out_of_time = False
+    """It used the processor time that it had for reading."""
+
 
 class JudgeTimeout(JudgeDied):
     """The process was killed at its deadline."""
@@ -66,7 +75,8 @@ class JudgeTimeout(JudgeDied):
 class JudgeProcess:
     """One process, started when it is needed and again after it died. Close it.
 
-    `time_factor` multiplies the time for reading a submission.
+    It is killed if it uses more processor time than one submission can need. It is also killed at a limit of wall time,
+    which it reaches only if it sleeps or if the machine is far too busy. `time_factor` multiplies both for reading.
     """
 
     time_factor: float = 1.0
@@ -74,6 +84,8 @@ class JudgeProcess:
     _process: subprocess.Popen[bytes] | None = None
     _buffer: bytearray = field(default_factory=bytearray)
     _stopped: bool = False
+    _watch: ProcessWatch | None = None
+    _cpu_s: float = 0.0
 
     def __enter__(self) -> JudgeProcess:
         return self
@@ -121,19 +133,22 @@ class JudgeProcess:
             "files": {name: base64.b64encode(content).decode() for name, content in files.items()},
             "problems": list(problems),
             "others": list(others),
+            "seconds": READ_S * self.time_factor,
         }
         try:
-            messages = list(self._do(job, READ_S * self.time_factor))
+            messages = list(self._do(job, READ_WALL_S * self.time_factor, JUDGE_CPU_S * self.time_factor))
             if [kind for kind, _ in messages] != ["submission"]:
                 raise JudgeDied(str(messages[0][1]) if messages else "the reader gave no answer")
             return submission_from_json(messages[0][1])
         except JudgeTimeout:
             self.close()
-            problem = f"what was handed in could not be read within {READ_S * self.time_factor:g} s: not graded, rerun"
+            seconds = READ_WALL_S * self.time_factor
+            problem = f"what was handed in could not be read within {seconds:g} s: not graded, rerun"
             return Submission(student=student, source=None, unread=True, problems=(*problems, problem))
         except JudgeDied as death:
             self.close()
-            problem = f"what was handed in cannot be read ({death}): hand in {assignment.file} as plain text"
+            why = f"it takes more than {job['seconds']:g} s of processor time" if death.out_of_time else str(death)
+            problem = f"what was handed in cannot be read ({why}): hand in {assignment.file} as plain text"
             return Submission(student=student, source=None, problems=(*problems, problem))
 
     def judge(self, submission: Submission, settings: BatchSettings) -> Verdict:
@@ -143,6 +158,7 @@ class JudgeProcess:
         results: dict[str, Result] = {}
         verdict: Verdict | None = None
         until = time.monotonic() + WALL_S * settings.time_factor + GRACE_S
+        cpu_s = JUDGE_CPU_S * settings.time_factor
         crashes = 0
         while verdict is None and len(results) < len(checks) and crashes < MAX_CRASHES:
             running = ""
@@ -150,7 +166,7 @@ class JudgeProcess:
             failed = [result.id for result in results.values() if result.status != PASSED]
             job = {"judge": asdict(submission), "settings": asdict(settings), "only": left, "failed": failed}
             try:
-                for kind, value in self._do(job, max(1.0, until - time.monotonic())):
+                for kind, value in self._do(job, max(1.0, until - time.monotonic()), cpu_s):
                     if kind == "check":
                         running = value
                     elif kind == "result":
@@ -180,10 +196,11 @@ class JudgeProcess:
             unreadable=verdict is not None and verdict.unreadable,
         )
 
-    def _do(self, job: Mapping[str, Any], seconds: float) -> Iterator[tuple[str, Any]]:
-        """The messages of the process about a job, until the job is done. Raises JudgeDied."""
-        until = time.monotonic() + seconds
+    def _do(self, job: Mapping[str, Any], wall_s: float, cpu_s: float) -> Iterator[tuple[str, Any]]:
+        """The messages of the process about a job, until the job is done, within these limits. Raises JudgeDied."""
+        until = time.monotonic() + wall_s
         process = self._started()
+        self._watch, self._cpu_s = ProcessWatch(process.pid), cpu_s
         assert process.stdin is not None
         self._send_job(process, json.dumps(job).encode() + b"\n", until)
         while True:
@@ -247,16 +264,21 @@ class JudgeProcess:
     def _wait(self, descriptor: int, event: int, until: float) -> None:
         poll = select.poll()
         poll.register(descriptor, event)
-        left_s = until - time.monotonic()
-        if left_s <= 0 or not poll.poll(left_s * 1000):
-            raise JudgeTimeout("its time was used up")
+        while True:
+            left_s = until - time.monotonic()
+            if left_s <= 0 or (self._watch is not None and self._watch.cpu_s() > self._cpu_s):
+                raise JudgeTimeout("its time was used up")
+            if poll.poll(min(left_s, CHECK_S) * 1000):
+                return
 
     def _cause_of_death(self, process: subprocess.Popen[bytes]) -> JudgeDied:
         try:
             code = process.wait(5.0)
         except subprocess.TimeoutExpired:
             return JudgeDied("it closed its pipe")
-        return JudgeDied(f"signal {-code}" if code < 0 else f"exit code {code}")
+        death = JudgeDied(f"signal {-code}" if code < 0 else f"exit code {code}")
+        death.out_of_time = code == -signal.SIGPROF
+        return death
 
 
 def main() -> None:
@@ -282,7 +304,9 @@ def _answer(job: Mapping[str, Any], answers: int) -> None:
             files = {name: base64.b64decode(content) for name, content in job["files"].items()}
             assignment = find_assignment(job["assignment"])
             known = {"problems": job["problems"], "others": job["others"]}
+            signal.setitimer(signal.ITIMER_PROF, job["seconds"])  # its signal ends this process, whatever it does
             submission = read_submission(job["read"], files, assignment, **known)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             _send(answers, "submission", asdict(submission))
             return
         settings = BatchSettings(**job["settings"])

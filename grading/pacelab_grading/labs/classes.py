@@ -33,12 +33,11 @@ CAP = 0.05
 def link_red(model: Model) -> tuple[Check, ...]:
     """Link RED: its average, then its drops."""
     common: dict[str, Any] = {"needs": (LINK_RED,), "hint": f'`lab.check("lab3.link_red", {LINK_RED})` shows details'}
-    builds_on = ("probability",)
     return (
         Check(
             id="average",
             title="Link RED's moving average",
-            points=20,
+            points=30,
             run=partial(_average, model),
             public=True,
             **common,
@@ -46,17 +45,15 @@ def link_red(model: Model) -> tuple[Check, ...]:
         Check(
             id="drops",
             title="... its drops on the line, and below",
-            points=24,
+            points=40,
             run=partial(_drops, model, False),
-            builds_on=builds_on,
             **common,
         ),
         Check(
             id="drops-cap",
             title="... and at the maximum",
-            points=16,
+            points=30,
             run=partial(_drops, model, True),
-            builds_on=builds_on,
             **common,
         ),
     )
@@ -141,25 +138,24 @@ def pacer(model: Model) -> tuple[Check, ...]:
     """TCP-GAP's estimator: with few round trips, with many, on a short path, in the simulator."""
     common: dict[str, Any] = {
         "needs": (PACER,),
-        "builds_on": ("queueing_s", "four_hop_delay_s", "cov"),
         "hint": f'`lab.check("lab4.pacer", {PACER})` shows details',
     }
     return (
         Check(
             id="pacer",
             title="the pace after a few round trips",
-            points=10,
+            points=12,
             run=partial(_few, model),
             public=True,
             **common,
         ),
         Check(
-            id="pacer-many", title="... after many, and on short paths", points=8, run=partial(_many, model), **common
+            id="pacer-many", title="... after many, and on short paths", points=14, run=partial(_many, model), **common
         ),
         Check(
             id="pacer-run",
             title="... and in the simulator, after each round trip",
-            points=14,
+            points=25,
             run=partial(_simulated, model),
             simulates=True,
             **common,
@@ -343,7 +339,7 @@ def _it_paces(context: CheckContext) -> None:
             direction=direction,
             window_pkts=64,
             duration_s=10,
-            seed=context.seed(f"paces {direction}"),
+            seed=context.seed(f"5 hops {direction}"),
         )
         asked = Asked(context)
         context.step(f"simulate 5 hops {direction}, 10 s")

@@ -3,8 +3,8 @@ answers.
 
 An exercise has parts, each with its points: the first is the main part, the others are corner cases. A corner case
 counts only if the main part is right; otherwise a constant could earn its points. A lab's text is the master's, and its
-model the text between BEGIN and END SOLUTION. Lab 0 also asks for functions of a run's measurements, whose results must
-be PaceLab's results for the same run.
+model the text between BEGIN and END SOLUTION. Lab 0 also asks for the interval of a run's measurements, which must be
+PaceLab's interval of the same runs.
 """
 
 from __future__ import annotations
@@ -200,14 +200,6 @@ def _drawn(draw: Random) -> Experiment:
     )
 
 
-def goodput(context: CheckContext) -> None:
-    """The goodput of the flow of a run."""
-    experiment = _drawn(context.random("goodput of a run"))
-    (flow,) = context.baseline(experiment)["flows"]
-    mine = context.function("goodput_bps")(flow["delivered_pkts"], experiment.payload_bytes, experiment.duration_s)
-    near(flow["goodput_bps"], mine, what="goodput_bps() of a run's packets", tolerance=1e-3)
-
-
 def interval(context: CheckContext) -> None:
     """The confidence interval of a few seeds."""
     draw = context.random("interval of runs")
@@ -221,15 +213,6 @@ def interval(context: CheckContext) -> None:
 
 
 LAB0 = (
-    Check(
-        id="goodput-run",
-        title="goodput of a run, compared with PaceLab's",
-        points=25,
-        run=goodput,
-        needs=("goodput_bps",),
-        hint="the lab's cell does the same with its run",
-        simulates=True,
-    ),
     Check(
         id="interval-runs",
         title="the interval of a few seeds, compared with PaceLab's",

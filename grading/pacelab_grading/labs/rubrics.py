@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pacelab_grading.labs import classes, draws, exercises
+from pacelab_grading.labs.designs import DesignProblem, Kind
 from pacelab_grading.labs.exercises import Exercise, LabHandIn, Part, each
 from pacelab_grading.rubric.assignment import Check
 
@@ -21,10 +22,13 @@ def _sorted_pairs(answer: Any) -> Any:
 
 
 LAB0 = (
-    Exercise(
-        name="lab0.goodput",
-        function="goodput_bps",
-        parts=(Part(id="goodput", title="goodput of random numbers", points=25, draw=draws.delivered),),
+    DesignProblem(
+        name="lab0.window",
+        function="window_pkts",
+        kinds=(
+            Kind(name="three links", id="window", title="a window that carries just enough", points=25),
+            Kind(name="other wires", id="window-wires", title="... over shorter and longer wires", points=25),
+        ),
     ),
     Exercise(
         name="lab0.half_width",
@@ -33,20 +37,37 @@ LAB0 = (
     ),
 )
 LAB1 = (
-    Exercise(
-        name="lab1.capture",
-        function="advantage_db",
-        parts=(
-            Part(id="capture", title="how much stronger the nearer sender is", points=13, draw=draws.two_senders),
-            Part(id="capture-weaker", title="... and how much weaker the farther one", points=12, draw=draws.exchanged),
+    DesignProblem(
+        name="lab1.starve",
+        function="starving_m",
+        kinds=(
+            Kind(
+                name="short links",
+                id="starve",
+                title="a link that RTS/CTS starves, where the sense range decides",
+                points=10,
+            ),
+            Kind(name="long links", id="starve-captured", title="... and where capture decides", points=10),
         ),
     ),
-    Exercise(
-        name="lab1.range",
-        function="interference_m",
-        parts=(
-            Part(id="range", title="the interference range by power", points=13, draw=draws.captured),
-            Part(id="range-sensed", title="... which ends at the sense range", points=12, draw=draws.out_of_sense),
+    DesignProblem(
+        name="lab1.reuse",
+        function="nearest_m",
+        kinds=(
+            Kind(name="the senders decide", id="reuse", title="two full rates, where the senders decide", points=10),
+            Kind(name="a receiver decides", id="reuse-captured", title="... and where a receiver decides", points=10),
+        ),
+    ),
+    DesignProblem(
+        name="lab1.shift",
+        function="shift_m",
+        kinds=(
+            Kind(
+                name="hidden senders",
+                id="shift",
+                title="a receiver that captures, moved as little as possible",
+                points=10,
+            ),
         ),
     ),
     Exercise(
@@ -57,19 +78,19 @@ LAB1 = (
             Part(
                 id="roles",
                 title="hidden and exposed nodes with equal ranges",
-                points=12,
+                points=10,
                 draw=partial(draws.places, disturb=lambda sense: sense),
             ),
             Part(
                 id="roles-captured",
                 title="... with capture",
-                points=7,
+                points=8,
                 draw=partial(draws.places, disturb=lambda sense: 0.6 * sense),
             ),
             Part(
                 id="roles-far",
                 title="... and with interference from beyond the sense range",
-                points=6,
+                points=7,
                 draw=partial(draws.places, disturb=lambda sense: 1.4 * sense),
             ),
         ),
@@ -78,8 +99,8 @@ LAB1 = (
         name="lab1.one_queue",
         function="last_through_ms",
         parts=(
-            Part(id="queue", title="a queue that never empties", points=12, draw=draws.busy),
-            Part(id="queue-empty", title="... and one that does", points=13, draw=draws.with_gaps),
+            Part(id="queue", title="a queue that never empties", points=10, draw=draws.busy),
+            Part(id="queue-empty", title="... and one that does", points=15, draw=draws.with_gaps),
         ),
     ),
 )
@@ -88,8 +109,8 @@ LAB2 = (
         name="lab2.busy_at_once",
         function="busy_at_once",
         parts=(
-            Part(id="busy", title="complete groups of hops", points=12, draw=draws.whole_groups),
-            Part(id="busy-begun", title="... and an incomplete group", points=12, draw=draws.begun_groups),
+            Part(id="busy", title="complete groups of hops", points=10, draw=draws.whole_groups),
+            Part(id="busy-begun", title="... and an incomplete group", points=10, draw=draws.begun_groups),
             Part(id="busy-short", title="... and a chain shorter than a group", points=10, draw=draws.less_than_one),
         ),
     ),
@@ -97,131 +118,49 @@ LAB2 = (
         name="lab2.best_window",
         function="best_window",
         parts=(
-            Part(id="best", title="one window much better than the others", points=12, draw=draws.one_best),
-            Part(id="best-plateau", title="... the smallest window of a plateau", points=14, draw=draws.plateau),
+            Part(id="best", title="one window much better than the others", points=10, draw=draws.one_best),
+            Part(id="best-plateau", title="... the smallest window of a plateau", points=16, draw=draws.plateau),
             Part(id="best-order", title="... in any order of measurement", points=8, draw=draws.in_no_order),
         ),
     ),
-    Exercise(
-        name="lab2.given_up",
-        function="given_up",
-        parts=(
-            Part(id="given-up", title="a packet that is dropped at the retry limit", points=20, draw=draws.failures),
-            Part(
-                id="given-up-certain",
-                title="... with one attempt, with certain success, with certain failure",
-                points=12,
-                draw=(draws.one_attempt, *each(draws.certain, failure=(0.0, 1.0))),
-            ),
-        ),
-    ),
-)
-LAB3 = (
-    Exercise(
-        name="lab3.probability",
-        function="probability",
-        parts=(
-            Part(id="probability", title="the probability on the line", points=20, draw=draws.on_the_line),
-            Part(id="probability-none", title="... below it", points=10, draw=draws.below),
-            Part(
-                id="probability-cap",
-                title="... and at its maximum",
-                points=10,
-                draw=each(draws.capped, far=(False, True)),
-            ),
+    DesignProblem(
+        name="lab2.schedule",
+        function="interval_ms",
+        kinds=(
+            Kind(name="2 and 1 Mbit/s", id="schedule", title="a schedule that no window beats", points=20),
+            Kind(name="smaller packets", id="schedule-small", title="... and with smaller packets", points=16),
         ),
     ),
 )
 LAB4 = (
     Exercise(
-        name="lab4.queueing",
-        function="queueing_s",
-        parts=(
-            Part(
-                id="queueing",
-                title="t_q with usual sizes",
-                points=6,
-                draw=partial(draws.path, least=1, most=9, usual=True),
-            ),
-            Part(
-                id="queueing-sizes",
-                title="... with other sizes and rates",
-                points=4,
-                draw=partial(draws.path, least=1, most=9),
-            ),
-        ),
-    ),
-    Exercise(
-        name="lab4.four_hop_delay",
-        function="four_hop_delay_s",
-        builds_on=("queueing_s",),
-        parts=(
-            Part(id="delay", title="the delay of four hops", points=6, draw=partial(draws.path, least=4, most=4)),
-            Part(id="delay-long", title="... on longer paths", points=5, draw=partial(draws.path, least=5, most=12)),
-            Part(
-                id="delay-short", title="... and on shorter ones", points=5, draw=partial(draws.path, least=1, most=3)
-            ),
-        ),
-    ),
-    Exercise(
-        name="lab4.cov",
-        function="cov",
-        parts=(
-            Part(id="cov", title="the coefficient of variation", points=8, draw=draws.round_trips),
-            Part(
-                id="cov-few", title="... of one or two round trips", points=6, draw=each(draws.hardly_any, count=(1, 2))
-            ),
-        ),
-    ),
-    Exercise(
         name="lab4.release",
         function="release_ms",
         parts=(
-            Part(id="release", title="a pacing queue that never empties", points=7, draw=draws.backlog),
+            Part(id="release", title="a pacing queue that never empties", points=10, draw=draws.backlog),
             Part(
                 id="release-empty",
                 title="... and one that does",
-                points=7,
+                points=14,
                 draw=each(draws.pauses, packets=(7, 7, 7, 1, 0)),
             ),
         ),
     ),
-)
-CONTROL = (
-    Exercise(
-        name="lab4.goodput_control",
-        function="throttles",
-        read=_sorted_pairs,
-        parts=(
-            Part(id="control", title="the fast flow is limited to the mean", points=6, draw=draws.one_too_fast),
-            Part(
-                id="control-mesh",
-                title="... only if it comes from the wired side",
-                points=4,
-                draw=each(draws.from_the_mesh, fast=(False, True)),
-            ),
-            Part(
-                id="control-threshold",
-                title="... and so is each flow above the threshold, no other",
-                points=4,
-                draw=(*each(draws.near_the_threshold, by=(0.98, 1.02)), draws.two_too_fast),
-            ),
-        ),
+    DesignProblem(
+        name="lab4.lose",
+        function="losing_chain",
+        kinds=(Kind(name="wide and narrow", id="lose", title="chains on which TCP-GAP loses a fifth", points=25),),
     ),
 )
 LAB5 = (
-    Exercise(
-        name="lab5.mos",
-        function="mos",
-        parts=(
-            Part(id="mos", title="MOS of calls with short delay", points=20, draw=draws.good_call),
-            Part(id="mos-late", title="... beyond 177.3 ms", points=16, draw=each(draws.late_call, most=(0.0, 0.06))),
-            Part(
-                id="mos-worst",
-                title="... of very bad calls",
-                points=10,
-                draw=(draws.bad_call, draws.hopeless_call),
+    DesignProblem(
+        name="lab5.pace",
+        function="pace_kbps",
+        kinds=(
+            Kind(
+                name="several lengths", id="pace", title="a pace that protects the calls and wastes nothing", points=20
             ),
+            Kind(name="many calls", id="pace-many", title="... beside many calls", points=20),
         ),
     ),
     Exercise(
@@ -231,57 +170,31 @@ LAB5 = (
             Part(
                 id="controller",
                 title="up while calls are good, down otherwise",
-                points=24,
+                points=22,
                 draw=each(draws.step, within=((3.92, 4.4), (1.0, 3.3), (3.4, 3.58))),
             ),
             Part(
                 id="controller-between",
                 title="... in smaller steps in between",
-                points=18,
+                points=20,
                 draw=each(draws.step, within=((3.72, 3.88), (3.62, 3.68))),
             ),
             Part(
                 id="controller-thresholds",
                 title="... and at 3.6, 3.7, 3.9",
-                points=12,
+                points=18,
                 draw=each(draws.step, within=((3.6, 3.6), (3.7, 3.7), (3.9, 3.9))),
             ),
         ),
     ),
 )
 LAB6 = (
-    Exercise(
-        name="lab6.exchange",
-        function="exchange_us",
-        parts=(
-            Part(id="exchange", title="the time of an exchange", points=15, draw=draws.payload),
-            Part(
-                id="exchange-ack",
-                title="... with almost no payload",
-                points=10,
-                draw=each(draws.no_payload, most=(1, 60)),
-            ),
-        ),
-    ),
-    Exercise(
-        name="lab6.gain",
-        function="gain",
-        parts=(
-            Part(id="gain", title="the gain over one ACK per segment", points=12, draw=partial(draws.acked, share=1.0)),
-            Part(
-                id="gain-fewer",
-                title="... over fewer ACKs",
-                points=13,
-                draw=each(draws.acked, share=(0.5, 0.25, 0.125, 0.0)),
-            ),
-        ),
-    ),
-    Exercise(
-        name="lab6.pace",
-        function="paced_bps",
-        parts=(
-            Part(id="pace", title="the rate of one packet per delay", points=12, draw=draws.paced),
-            Part(id="pace-sizes", title="... of packets of other sizes", points=13, draw=draws.other_packets),
+    DesignProblem(
+        name="lab6.payload",
+        function="payload_for",
+        kinds=(
+            Kind(name="11 Mbit/s", id="payload", title="segments with which ACKs cost that much", points=24),
+            Kind(name="other rates", id="payload-rates", title="... at other rates", points=26),
         ),
     ),
     Exercise(
@@ -291,13 +204,13 @@ LAB6 = (
             Part(
                 id="verdict",
                 title="holds, fails, depends",
-                points=11,
+                points=20,
                 draw=each(draws.gains, kinds=(("up",), ("down",), ("up", "down"))),
             ),
             Part(
                 id="verdict-naught",
                 title="... and a gain of 0 is no gain",
-                points=14,
+                points=30,
                 draw=each(draws.gains, kinds=(("none",), ("none", "down"), ("none", "up"))),
             ),
         ),
@@ -309,7 +222,7 @@ def _model(name: str) -> str:
     return LABS[name].model
 
 
-def _lab(number: int, title: str, file: str, *parts: Sequence[Exercise | Check]) -> LabHandIn:
+def _lab(number: int, title: str, file: str, *parts: Sequence[Exercise | DesignProblem | Check]) -> LabHandIn:
     """A lab of exercises and other checks."""
     name = f"lab{number}"
     rows = [
@@ -328,10 +241,8 @@ LABS: Mapping[str, LabHandIn] = MappingProxyType(
             _lab(0, "tour and first comparison", "lab0_tour.py", LAB0, exercises.LAB0),
             _lab(1, "hidden, exposed, far apart", "lab1_hidden_exposed.py", LAB1),
             _lab(2, "TCP's window over a chain", "lab2_window.py", LAB2),
-            _lab(
-                3, "Link RED and adaptive pacing", "lab3_link_red.py", LAB3, classes.link_red(partial(_model, "lab3"))
-            ),
-            _lab(4, "TCP-GAP", "lab4_tcp_gap.py", LAB4, classes.pacer(partial(_model, "lab4")), CONTROL),
+            _lab(3, "Link RED and adaptive pacing", "lab3_link_red.py", classes.link_red(partial(_model, "lab3"))),
+            _lab(4, "TCP-GAP", "lab4_tcp_gap.py", LAB4, classes.pacer(partial(_model, "lab4"))),
             _lab(5, "voice and TCP", "lab5_voice.py", LAB5),
             _lab(6, "ACKs delayed and suppressed", "lab6_acks.py", LAB6),
             _lab(7, "a pacer of your own", "lab7_capstone.py", classes.capstone(partial(_model, "lab7"))),

@@ -47,7 +47,9 @@ Reader = Callable[[str, Mapping[str, bytes], Assignment, Sequence[str], Sequence
 
 MAX_ARCHIVE_BYTES = 64 << 20
 """Of one student's archive, compressed."""
-MAX_CODE_BYTES = 32 << 20
+MAX_PACKED_BYTES = 256 << 20
+"""Of all archives of one student, compressed: a zip bomb of zips would be read for ever."""
+MAX_CODE_BYTES = 64 << 20
 """Of all code of one student, uncompressed."""
 MAX_FILES = 200
 MAX_MEMBERS = 2000
@@ -85,6 +87,8 @@ class _Files:
     left_out: list[str] = field(default_factory=list)
     """The names of those files, without empty folders."""
     bytes_left: int = MAX_CODE_BYTES
+    packed_left: int = field(default_factory=lambda: MAX_PACKED_BYTES)
+    """Bytes of archives that are still opened."""
     denied: bool = False
     """The grader has no permission to read some of it."""
 
@@ -326,6 +330,10 @@ def _gather(items: Iterable[Item], problems: Sequence[str] = ()) -> _Files:
     return files
 
 
+ZIP_DEPTH = 2
+"""A student's zip, and a zip in it. Archives that are nested deeper are not opened."""
+
+
 def _take(files: _Files, item: Item, archive: str = "") -> None:
     name = item.name
     if item.problem == EMPTY:
@@ -337,7 +345,7 @@ def _take(files: _Files, item: Item, archive: str = "") -> None:
         whole = f"{archive}/{name}" if archive else name
         files.leave(whole, "left out, not a Python file or notebook")
         if item.is_zip:
-            files.problems.append(f"{whole} is a zip within a zip and was not opened: hand in the file itself")
+            files.problems.append(f"{whole} is in a zip within a zip and was not opened: hand in the file itself")
         elif _is_archive(item):
             files.problems.append(f"{whole} is an archive and was not opened: hand in a plain zip, or the file itself")
     elif len(files.code) >= MAX_FILES:
@@ -359,19 +367,24 @@ def _is_archive(item: Item) -> bool:
     return item.name.lower().endswith(ARCHIVES)
 
 
-def _unpack(files: _Files, archive: Item) -> None:
-    content = archive.read(MAX_ARCHIVE_BYTES)
+def _unpack(files: _Files, archive: Item, outer: str = "", depth: int = 1) -> None:
+    name = f"{outer}/{archive.name}" if outer else archive.name
+    content = archive.read(min(MAX_ARCHIVE_BYTES, files.packed_left))
     if content is None:
-        files.leave(archive.name, "left out, too large or broken")
+        files.leave(name, "left out, too large or broken")
         why = archive.locked or "cannot be opened, or is too large"
-        files.problems.append(f"{archive.name} {why}: hand in the file itself")
+        files.problems.append(f"{name} {why}: hand in the file itself")
         return
+    files.packed_left -= len(content)
     try:
         with open_zip(content, most=MAX_MEMBERS) as items:
             for item in items:
-                _take(files, item, archive.name)
+                if item.is_zip and not item.problem and depth < ZIP_DEPTH:
+                    _unpack(files, item, name, depth + 1)
+                else:
+                    _take(files, item, name)
             if not items:
-                files.leave(archive.name, "left out, it is empty")
+                files.leave(name, "left out, it is empty")
     except BadPlace as error:
-        files.leave(archive.name, f"left out, {error}")
-        files.problems.append(f"{archive.name}: {error}")
+        files.leave(name, f"left out, {error}")
+        files.problems.append(f"{name}: {error}")

@@ -33,6 +33,11 @@ from pacelab_grading.receive.statements import (
 from pacelab_grading.text.source_file import READER, most_bytes
 
 MAX_CELLS = 1000
+"""Code cells of a notebook. The labs have 30."""
+FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
+"""The lines around code in Markdown."""
+WRITTEN = re.compile(r"^%%(?:writefile|file)\s+(?:-a\s+)?(?:\S*/)?(\w+)\.py\b", re.MULTILINE)
+"""Modules that a cell writes: their code is in the notebook itself."""
 DEFINED = re.compile(r"\b(?:def|class|import)[ \t]+(\w+)|^(\w+)[ \t]*[:=]", re.MULTILINE)
 """Definitions in a text that is not Python."""
 
@@ -48,12 +53,55 @@ class Module:
 def cells_of(text: str, kind: str) -> list[str]:
     """The texts of the cells of one kind, "code", "markdown" or "raw". Raises ValueError if it is not a notebook."""
     try:
-        notebook = json.loads(text)
-        sheets = [notebook] if "cells" in notebook else notebook["worksheets"]  # before nbformat 4
-        cells = [cell for sheet in sheets for cell in sheet["cells"] if cell["cell_type"] == kind]
-        return [_joined(cell["source"] if "source" in cell else cell["input"]) for cell in cells]
+        return [_text_of(cell) for cell in _all_cells(text) if cell["cell_type"] == kind]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(type(error).__name__) from None
+
+
+def _all_cells(text: str) -> list[Any]:
+    notebook = json.loads(text)
+    sheets = [notebook] if "cells" in notebook else notebook["worksheets"]  # before nbformat 4
+    return [cell for sheet in sheets for cell in sheet["cells"]]
+
+
+def _text_of(cell: Any) -> str:
+    return _joined(cell["source"] if "source" in cell else cell["input"])
+
+
+def _code_cells(text: str, name: str, wanted: Collection[str], problems: list[str]) -> list[str]:
+    """The code of a notebook, cell by cell. Raises ValueError if it is not a notebook.
+
+    A cell of another kind is read as code if it is Python and only this cell defines one of the names `wanted`.
+    """
+    code = "\n".join(cells_of(text, "code"))
+    found: list[str] = []
+    counts = {"markdown": 0, "raw": 0}
+    for cell in _all_cells(text):
+        kind = cell["cell_type"]
+        if kind == "code":
+            found.append(_text_of(cell))
+            continue
+        if kind not in counts:
+            continue
+        counts[kind] += 1
+        try:
+            source = FENCE.sub("", _text_of(cell))
+        except (KeyError, TypeError):  # a damaged cell that is not code costs the student nothing
+            continue
+        names = [item for item in wanted if _defines(source, item) and not _defines(code, item)]
+        if not names:
+            continue
+        place = (
+            f"{name}: {', '.join(names)} is in {kind.capitalize() if kind == 'markdown' else kind} cell {counts[kind]}"
+        )
+        try:
+            parsed(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            problems.append(f"{place}, which is not code: change it to a code cell")
+        else:
+            problems.append(f"{place}, which was read as code: change it to a code cell")
+            found.append(source)
+    return found
 
 
 def is_notebook(text: str, name: str = "") -> bool:
@@ -84,16 +132,20 @@ def module_of(
     The problems name each statement or cell that was left out although the names `wanted` need it. `local` are modules
     beside the notebook that it may import. With `lean`, only code that the names `wanted` need is taken.
     """
+    problems: list[str] = []
     try:
-        sources = cells_of(text, "code") if is_notebook(text, name) else [text]
+        sources = _code_cells(text, name, wanted, problems) if is_notebook(text, name) else [text]
     except ValueError as error:
         problem = f"{name} cannot be read as a notebook ({error}): save it again from Jupyter"
         return Module(source=None, problems=(problem,))
+    if len(sources) > MAX_CELLS:
+        problem = f"{name} has {len(sources):,} code cells; at most {MAX_CELLS:,} are read: remove cells"
+        return Module(source=None, problems=(problem,))
+    written = set(WRITTEN.findall("\n".join(sources)))
     statements: list[Statement] = []
-    for cell, source in enumerate(sources[:MAX_CELLS], 1):
+    for cell, source in enumerate(sources, 1):
         statements += _statements(source, cell, f"{name}: code cell {cell}", wanted, local, lean=lean)
-    statements = with_changes(statements, name)
-    problems = _other_cells(text, name, wanted, sources)
+    statements = with_changes([item for item in statements if not _imports_from(item, written)], name)
     take = needed if lean else _definitions
     parts = take(statements, name, wanted, problems, local)
     if not parts:
@@ -108,31 +160,18 @@ def _joined(source: Any) -> str:
     return "".join(str(line) for line in source)
 
 
-def _other_cells(text: str, name: str, wanted: Collection[str], sources: Sequence[str]) -> list[str]:
-    """Problems of a notebook: names that only a cell of another kind defines, and cells beyond the limit."""
-    if not is_notebook(text, name):
-        return []
-    problems = []
-    if len(sources) > MAX_CELLS:
-        problems.append(f"{name} has {len(sources):,} code cells; only the first {MAX_CELLS:,} are read: remove some")
-    code = "\n".join(sources[:MAX_CELLS])
-    for kind in ("markdown", "raw"):
-        try:
-            cells = cells_of(text, kind)
-        except ValueError:  # a damaged cell that is not code costs the student nothing
-            continue
-        for number, source in enumerate(cells, 1):
-            if names := [item for item in wanted if _defines(source, item) and not _defines(code, item)]:
-                title = kind.capitalize() if kind == "markdown" else kind
-                problems.append(
-                    f"{name}: {', '.join(names)} is in {title} cell {number}, which is not code: "
-                    "change it to a code cell"
-                )
-    return problems
-
-
 def _defines(source: str, name: str) -> bool:
     return re.search(rf"^[ \t]*(?:def|class)\s+{name}\b", source, re.MULTILINE) is not None
+
+
+def _imports_from(statement: Statement, modules: Collection[str]) -> bool:
+    """Whether it only imports these modules."""
+    match statement.node:
+        case ast.Import(names=aliases):
+            return all(alias.name in modules for alias in aliases)
+        case ast.ImportFrom(module=module, level=0):
+            return module in modules
+    return False
 
 
 def _statements(

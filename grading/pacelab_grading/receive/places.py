@@ -24,7 +24,7 @@ CROWDED = 5000
 MACHINES = (
     *("__MACOSX", ".ipynb_checkpoints", ".git", ".github", "__pycache__", ".DS_Store", ".idea", ".vscode"),
     *(".venv", "venv", "site-packages", "node_modules", ".mypy_cache", ".pytest_cache", ".ruff_cache"),
-    *("Thumbs.db", "desktop.ini"),
+    *("Thumbs.db", "desktop.ini", ".history", ".spyproject", ".ropeproject", ".virtual_documents"),
 )
 JUNK = re.compile(rf"(^|/)({'|'.join(map(re.escape, MACHINES))})(/|$)|(^|/)\._")
 SYMLINK = 0o120000

@@ -193,7 +193,9 @@ def _moodle(items: Sequence[Item]) -> list[HandIn]:
         hand_in = HandIn(platform="moodle", name=match["student"], identity=match["id"])
         mine = found.setdefault((hand_in.identity, hand_in.name), hand_in)
         name = "/".join(item.parts[1:]) or match.groupdict().get("name", item.name)
-        mine.returned_as = f"{item.parts[0]}/" if match.re is MOODLE else item.name[: match.start("name")]
+        # Moodle takes feedback only from folders whose names end with an underscore, as those of older downloads do.
+        folder = f"{item.parts[0].rstrip('_')}_/"
+        mine.returned_as = folder if match.re is MOODLE else item.name[: match.start("name")]
         mine.items.append(replace(item, name=name))
     return list(found.values())
 
@@ -267,18 +269,24 @@ def _blackboard(items: Sequence[Item]) -> list[HandIn]:
 
 
 def _brightspace(items: Sequence[Item]) -> list[HandIn]:
-    return _by_pattern([item for item in items if len(item.parts) > 1], BRIGHTSPACE, "brightspace")
+    return _by_pattern([item for item in items if len(item.parts) > 1], BRIGHTSPACE, "brightspace", feedback="")
 
 
 def _sakai(items: Sequence[Item]) -> list[HandIn]:
-    found = _by_pattern([item for item in items if len(item.parts) > 1], SAKAI, "sakai")
+    inside = [item for item in items if len(item.parts) > 1]
+    found = _by_pattern(inside, SAKAI, "sakai", feedback="Feedback Attachment(s)/")
     for hand_in in found:
         hand_in.items = [replace(item, name=item.name.removeprefix(SAKAI_FILES)) for item in hand_in.items]
     return found
 
 
-def _by_pattern(items: Sequence[Item], pattern: re.Pattern[str], platform: str) -> list[HandIn]:
-    """Hand-ins whose top-level name matches. Blackboard's older attempts of a student get other file names."""
+def _by_pattern(
+    items: Sequence[Item], pattern: re.Pattern[str], platform: str, *, feedback: str | None = None
+) -> list[HandIn]:
+    """Hand-ins whose top-level name matches. Blackboard's older attempts of a student get other file names.
+
+    `feedback`: the folder below that of the hand-in into which the platform takes feedback; None if it takes none.
+    """
     found: dict[tuple[str, str], HandIn] = {}
     newest: dict[tuple[str, str], str] = {}
     for item in sorted(items, key=lambda item: _time_in_name(item, pattern), reverse=platform == "blackboard"):
@@ -287,6 +295,7 @@ def _by_pattern(items: Sequence[Item], pattern: re.Pattern[str], platform: str) 
             continue
         groups = {name: value or "" for name, value in match.groupdict().items()}
         student, identity = printable(groups["student"], 200), groups.get("id", "")
+        identity = student if platform == "blackboard" else identity
         key = (identity, student)
         mine = found.setdefault(key, HandIn(platform=platform, name=student, identity=identity))
         name = "/".join(item.parts[1:]) or groups.get("file") or item.name
@@ -294,6 +303,8 @@ def _by_pattern(items: Sequence[Item], pattern: re.Pattern[str], platform: str) 
         if platform == "blackboard" and time != newest.setdefault(key, time):
             name = name_of_duplicate(name, f"attempt {time}")
         mine.items.append(replace(item, name=name))
+        if feedback is not None:
+            mine.returned_as = f"{item.parts[0]}/{feedback}"
     return list(found.values())
 
 

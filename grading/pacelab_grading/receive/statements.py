@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from pacelab_grading.sandbox.box import AVAILABLE
 from pacelab_grading.text.source_file import decoded
+from pacelab_grading.text.typography import plain_code
 
 KEEPING = re.compile(r"(?:\s*%%(?:time|timeit|capture|writefile|file)\b[^\n]*)+")
 """Magics at the top of a cell whose text stays Python."""
@@ -33,12 +34,18 @@ IPYTHON_CALL = "get_ipython"
 
 
 def parsed(source: str) -> tuple[ast.Module, list[str]]:
-    """A cell and its lines. IPython's statements are removed only if the cell is not Python."""
-    try:
-        return ast.parse(source), source.split("\n")
-    except SyntaxError:
-        python = _without_magics(source)
-        return ast.parse(python), python.split("\n")
+    """A cell and its lines. IPython's statements, and then characters that Python cannot read, are removed only if the
+    cell is not Python.
+    """
+    first: SyntaxError | None = None
+    for reading in (lambda text: text, _without_magics, lambda text: plain_code(_without_magics(text))[0]):
+        python = reading(source)
+        try:
+            return ast.parse(python), python.split("\n")
+        except SyntaxError as error:
+            first = error if reading is _without_magics else first or error
+    assert first is not None
+    raise first
 
 
 def _without_magics(source: str) -> str:
@@ -356,7 +363,53 @@ def with_available_imports(source: str, local: Collection[str]) -> tuple[str, tu
             height = (node.end_lineno or node.lineno) - node.lineno
             lines[node.lineno - 1 : node.end_lineno] = [kept or "pass", *[""] * height]
             problems.append(f"line {node.lineno}: {problem}")
+    source, left_out = _without_doomed("\n".join(lines), lines_of_imports=source, local=local)
+    return source, (*problems, *left_out)
+
+
+NEVER = frozenset(("input", "open", "quit", "exit"))
+"""Functions that always fail while a file is imported for grading."""
+
+
+def _without_doomed(source: str, *, lines_of_imports: str, local: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """A file without the top-level statements that need what is not available, and a problem for each; lines stay.
+
+    Definitions stay, also if they use it: they fail only when they are called. So do statements within `try`, and those
+    that run only if the file is the main program. `lines_of_imports`: the file before imports were removed.
+    """
+    gone, package = set(NEVER), set[str]()
+    for node in ast.parse(lines_of_imports).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            package |= {alias_of(alias) for alias in node.names if alias.name == PACKAGE}
+            if not (isinstance(node, ast.ImportFrom) and node.level):
+                available = available_aliases(node, local)
+                gone |= {alias_of(alias) for alias in node.names if alias not in available}
+    tree, lines, problems = ast.parse(source), source.split("\n"), []
+    stays = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Try)
+    for statement in statements_of(tree, lines):
+        node = statement.node
+        lost = set[str]()
+        if not isinstance(node, stays) and not _is_main(node):
+            lost = (statement.takes(now=True) & gone) | outside(node, package)
+        if not lost or _shares_line(node, lines):
+            gone -= set(statement.gives)
+            continue
+        gone |= set(statement.gives)
+        height = (node.end_lineno or node.lineno) - node.lineno
+        lines[node.lineno - 1 : node.end_lineno] = ["pass", *[""] * height]
+        names = ", ".join(sorted(lost))
+        problems.append(
+            f"line {node.lineno}: left out, because {names} is not available when it is graded: remove the statement, "
+            'or put it under `if __name__ == "__main__":`'
+        )
     return "\n".join(lines), tuple(problems)
+
+
+def _is_main(node: ast.stmt) -> bool:
+    """Whether it runs only if the file is the main program."""
+    return isinstance(node, ast.If) and any(
+        isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(node.test)
+    )
 
 
 def _available(node: ast.Import | ast.ImportFrom, local: Collection[str]) -> tuple[str, str]:

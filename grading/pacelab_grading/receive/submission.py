@@ -22,6 +22,7 @@ from pacelab_grading.receive.statements import imported, modules_beside, parsed,
 from pacelab_grading.rubric.assignment import Assignment, Number, label
 from pacelab_grading.text.printable import printable
 from pacelab_grading.text.source_file import READER, decoded, most_bytes, other_kind
+from pacelab_grading.text.typography import plain_code
 
 STAMP = re.compile(r"""^PACELAB_ASSIGNMENT\s*=\s*["'](\d+)/(\d+)["']""", re.MULTILINE)
 
@@ -31,6 +32,7 @@ LAB = re.compile(r"""lab\.check\(\s*\\?["'](lab\d)\.""")
 """The lab's name in a lab, at each exercise."""
 EXPORTED = re.compile(r"^get_ipython\(\)\.", re.MULTILINE)
 """Jupyter writes this for `%` and `!` when it exports a notebook as .py."""
+CONFLICT = re.compile(r"^<<<<<<< ", re.MULTILINE)
 WORKED_IN, UNREADABLE, HANDED_OUT = range(3)
 """States of a file, in order of precedence when several could be graded."""
 MAX_ANSWERS, MAX_ANSWER = 40, 4000
@@ -291,19 +293,31 @@ def _text_of(
 
 def _script(name: str, text: str, assignment: Assignment, problems: list[str], local: Collection[str]) -> str | None:
     """A .py file without imports that the sandbox lacks; with IPython's statements, it is read like a notebook."""
-    try:
-        source, changes = with_available_imports(text, local)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        if isinstance(error, SyntaxError) and _is_ipython(text):
-            module = module_of(text, name, assignment.names, local)
-            problems += module.problems
-            return module.source
-        place = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        message = getattr(error, "msg", error)
-        problems.append(f"{name}{place}: {type(error).__name__}: {message}; fix this first ({READER})")
-        return None
-    problems += [f"{name}, {change}" for change in changes]
-    return source
+    first: Exception | None = None
+    for tried, remark in ((text, ""), plain_code(text)):
+        try:
+            source, changes = with_available_imports(tried, local)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            first = first or error
+            continue
+        problems += [f"{name}, {change}" for change in (remark, *changes) if change]
+        return source
+    assert first is not None
+    if isinstance(first, SyntaxError) and _is_ipython(text):
+        module = module_of(text, name, assignment.names, local)
+        problems += module.problems
+        return module.source
+    problems.append(f"{name}{_unread(first, text)}")
+    return None
+
+
+def _unread(error: Exception, text: str) -> str:
+    """Why a text cannot be read, after the name of its file."""
+    if conflict := CONFLICT.search(text):
+        line = text.count("\n", 0, conflict.start()) + 1
+        return f", line {line}: a merge conflict; keep one version, and remove the lines <<<<<<<, ======= and >>>>>>>"
+    place = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+    return f"{place}: {type(error).__name__}: {getattr(error, 'msg', error)}; fix this first ({READER})"
 
 
 def _is_ipython(text: str) -> bool:

@@ -16,7 +16,11 @@ from pacelab_grading.records.roster import PLATFORM_IDS, LateRule, Student, matc
 from pacelab_grading.rubric.assignment import Assignment
 from pacelab_grading.rubric.verdict import NOT_GRADED, Verdict
 
-COLUMNS = ("student", "id", "group", "points", "late_days", "deduction", "score", "of", "status", "version", "remarks")
+GRADEBOOK = "gradebook.csv"
+COLUMNS = (
+    *("student", "id", "group", "points", "late_days", "free_days", "deduction", "score", "of", "status", "version"),
+    *("due", "remarks"),
+)
 
 FROM_EARLIER_RUN = "no hand-in in this run, but graded by an earlier run"
 UNREADABLE = "no check ran: look at the report"
@@ -34,6 +38,8 @@ class Row:
     group: str
     points: float
     late_days: int | None
+    free_days: int
+    """Late days of the term's budget that this hand-in uses."""
     deduction: float
     score: float
     of: float
@@ -41,6 +47,8 @@ class Row:
     """graded, rerun, unreadable, duplicate, missing."""
     version: int | None
     remarks: str
+    due: str = ""
+    """When the assignment was due, ISO 8601."""
     report: str = ""
     place: int = -1
     """Position in the roster; -1 if the roster has no such student."""
@@ -75,7 +83,7 @@ def gradebook(
         found = _of_group(place, students, mine, rule)
         own = {made.student for _, made in mine.get(place, ())}
         partners = bool(found) and found[0][1].student not in own
-        row = _missing(student, verdicts)
+        row = _missing(student, verdicts, rule)
         if found:
             row = _row(student, found[0], rule, assignment, claims=found, partners=partners)
         numbers = (value for kind, value in student.ids if kind in kinds)
@@ -90,17 +98,23 @@ def graded_before(path: Path) -> set[tuple[str, str]]:
     """Name and id of each student who has a hand-in in the gradebook of an earlier run, or had one before that run."""
     return {
         (line["student"], line["id"])
-        for line in _read(path)
+        for line in read_gradebook(path)
         if line["status"] != "missing" or line["remarks"] == FROM_EARLIER_RUN
     }
 
 
 def timed_before(path: Path) -> bool:
     """Whether the gradebook of an earlier run says how late a hand-in was."""
-    return any(line.get("late_days") for line in _read(path))
+    return any(line.get("late_days") for line in read_gradebook(path))
 
 
-def _read(path: Path) -> list[dict[str, str]]:
+def free_days(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Name and id -> late days of the budget, for the students who used some."""
+    used = ((f"{row['student']} {row['id']}", row.get("free_days", "")) for row in rows)
+    return {who: days for who, days in used if days not in ("", "0")}
+
+
+def read_gradebook(path: Path) -> list[dict[str, str]]:
     """The rows of a gradebook; none if the file is missing or is not a gradebook."""
     try:
         found = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""))
@@ -155,7 +169,13 @@ def _worth(graded: Graded, student: Student, rule: LateRule) -> tuple[float, flo
     """Orders the submissions of a group by score, then by points."""
     verdict, submission = graded
     days, _ = _late(submission, student, rule)
-    return verdict.points - rule.deduction(days or 0, verdict.total), verdict.points
+    late = (days or 0) - _free_days(days, student, verdict)
+    return verdict.points - rule.deduction(late, verdict.total), verdict.points
+
+
+def _free_days(days: int | None, student: Student, verdict: Verdict) -> int:
+    """Late days that the term's budget pays. A hand-in without points uses none."""
+    return min(days or 0, student.days_left) if verdict.points else 0
 
 
 def _late(submission: Submission, student: Student, rule: LateRule) -> tuple[int | None, list[str]]:
@@ -192,30 +212,34 @@ def _row(
     if len(claims) > 1:
         names = ", ".join(f"{other.student} ({judged.points:g} points)" for judged, other in claims)
         remarks.append(f"{len(claims)} hand-ins match this student, {names}: keep the one that counts and grade again")
-    deduction = rule.deduction(days or 0, verdict.total)
+    free = _free_days(days, student, verdict)
+    deduction = rule.deduction((days or 0) - free, verdict.total)
     unsure = [result.id for result in verdict.results if result.status == NOT_GRADED]
-    if unsure:
+    if unsure and verdict.status == "rerun":
         remarks.append(f"not graded, rerun: {', '.join(unsure)}")
-    if deduction:
-        remarks.append(_taken_off(days, deduction))
+    if free or deduction:
+        remarks.append(_taken_off(days, free, deduction))
     return Row(
         student=student.student,
         id=student.id or ("" if partners else submission.identity),
         group=student.group,
         points=verdict.points,
         late_days=days,
+        free_days=free,
         deduction=round(deduction, 2),
         score=round(max(0.0, verdict.points - deduction), 2),
         of=verdict.total,
         status="duplicate" if len(claims) > 1 else "unreadable" if verdict.unreadable else verdict.status,
         version=verdict.version,
         remarks="; ".join([*remarks, *verdict.problems]),
+        due=rule.due_text,
         report=report_name(submission),
     )
 
 
-def _taken_off(days: int | None, deduction: float) -> str:
-    return f"late (started days: {days}): {round(deduction, 2):g} points off"
+def _taken_off(days: int | None, free: int, deduction: float) -> str:
+    budget = f", {free} of them free" if free else ""
+    return f"late (started days: {days}{budget}): {round(deduction, 2):g} points off"
 
 
 def lateness(rows: Sequence[Row], submission: Submission) -> list[str]:
@@ -223,9 +247,9 @@ def lateness(rows: Sequence[Row], submission: Submission) -> list[str]:
     name = report_name(submission)
     whose = [row for row in rows if row.report == name]
     return [
-        f"{row.student}: " * (len(whose) > 1) + _taken_off(row.late_days, row.deduction)
+        f"{row.student}: " * (len(whose) > 1) + _taken_off(row.late_days, row.free_days, row.deduction)
         for row in whose
-        if row.deduction
+        if row.deduction or row.free_days
     ]
 
 
@@ -239,7 +263,7 @@ def report_name(submission: Submission) -> str:
     return f"reports/{file_stem(submission.student)}.html"
 
 
-def _missing(student: Student, verdicts: Sequence[Verdict]) -> Row:
+def _missing(student: Student, verdicts: Sequence[Verdict], rule: LateRule) -> Row:
     total = verdicts[0].total if verdicts else 0.0
     return Row(
         student=student.student,
@@ -247,12 +271,14 @@ def _missing(student: Student, verdicts: Sequence[Verdict]) -> Row:
         group=student.group,
         points=0.0,
         late_days=None,
+        free_days=0,
         deduction=0.0,
         score=0.0,
         of=total,
         status="missing",
         version=None,
         remarks="nothing handed in",
+        due=rule.due_text,
     )
 
 
@@ -275,3 +301,8 @@ def csv_file(rows: Sequence[Row]) -> bytes:
 def no_formula(text: str) -> str:
     """The text of a cell. If a spreadsheet would take it for a formula, an apostrophe precedes it."""
     return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def without_apostrophe(text: str) -> str:
+    """The text of a cell that `no_formula` wrote."""
+    return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text

@@ -1,30 +1,28 @@
-"""The files that a platform imports, made from the class list that it exported.
+"""The files that a platform imports, made from the class list that it exported (`lms_tables`), and the feedback.
 
-    canvas.csv            for Grades > Import: the student columns of the exported gradebook and one column of scores;
-                          "Title (ID)" names an existing assignment, any other title makes a new one
-    canvas-feedback.zip   for "Upload Submissions" on the assignment's page: each report under the name of the hand-in
-    moodle.csv            for "Upload grading worksheet": the downloaded worksheet with Grade and Feedback comments
-    moodle-feedback.zip   for "Upload multiple feedback files in a zip": each report in the folder of its student
-    gradescope/           a results.json for each submission_N, as its autograders write them
+    canvas.csv, moodle.csv, blackboard.csv, brightspace.csv   the scores
+    canvas-feedback.zip       for "Upload Submissions" on the assignment's page: reports under the names of the hand-ins
+    moodle-feedback.zip       for "Upload multiple feedback files in a zip": each report in the folder of its student
+    brightspace-feedback.zip  for "Add Feedback Files": the same
+    sakai-feedback.zip        for "Upload All": the same, with grades.csv if it is the roster
+    gradescope/               a results.json for each submission_N, as its autograders write them
 
 A student whose grade is uncertain (rerun, unreadable, duplicate) is left out and keeps the grade on the platform. While
 a hand-in matches no student, students without a hand-in are left out as well, because it may be theirs; and so are
-students who were graded by an earlier run.
+students who were graded by an earlier run. Blackboard takes no files for a whole class.
 
-Source: Canvas, lib/gradebook_importer.rb and app/models/assignment.rb (names in an uploaded zip); Moodle,
-mod/assign/feedback/offline/importgradeslib.php and mod/assign/feedback/file/importziplib.php; Gradescope, "Autograder
+Source: Canvas, app/models/assignment.rb (names in an uploaded zip); Moodle, mod/assign/feedback/file/importziplib.php;
+D2L, "Upload feedback files"; Sakai, "Upload graded assignment submissions and feedback"; Gradescope, "Autograder
 specifications".
 """
 
 from __future__ import annotations
 
-import csv
 import io
 import json
-import math
-import re
 import zipfile
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pacelab import log, write_file
@@ -32,31 +30,59 @@ from pacelab_grading.receive.submission import Submission
 from pacelab_grading.records.gradebook import (
     FROM_EARLIER_RUN,
     Row,
-    no_formula,
     report_name,
     unmatched_rows,
     with_lateness,
 )
 from pacelab_grading.records.gradescope import results
+from pacelab_grading.records.lms_tables import (
+    BLACKBOARD,
+    BRIGHTSPACE,
+    CANVAS,
+    MOODLE,
+    SAKAI,
+    Column,
+    Export,
+    Ours,
+    blackboard_csv,
+    brightspace_csv,
+    canvas_csv,
+    has_scale,
+    maximum,
+    moodle_csv,
+    sakai_csv,
+    sakai_title,
+)
+from pacelab_grading.records.moodle_worksheet import GRADE
 from pacelab_grading.records.report import html_report
-from pacelab_grading.records.roster import Student, delimiter, read_table
-from pacelab_grading.rubric.assignment import label
+from pacelab_grading.records.roster import Student
+from pacelab_grading.rubric.assignment import Assignment, label
 from pacelab_grading.rubric.verdict import PASSED, Verdict
 
-CANVAS_STUDENT = (
-    *("Student", "LastName", "FirstName", "ID", "SIS User ID", "SIS Login ID", "Integration ID"),
-    *("Root Account", "Section"),
-)
-"""Columns about the student, if the export has them, in its order; Section is the last."""
-CANVAS_ASSIGNMENT = re.compile(r".+ \(\d+\)")
-POINTS_POSSIBLE = "    Points Possible"
-TABLES = ("canvas.csv", "moodle.csv")
-FEEDBACK_ZIPS = ("canvas-feedback.zip", "moodle-feedback.zip")
-FEEDBACK = "Feedback comments"
-KEPT_CELLS = ("EX", "N/A")
-"""Of an excused student, and of a student to whom the assignment is not assigned: Canvas's cell stays."""
-GRADE, IDENTIFIER, MAXIMUM, SCALE = "Grade", "Identifier", "maximum grade", "scale"
+TABLES = ("canvas.csv", "moodle.csv", "blackboard.csv", "brightspace.csv")
+FEEDBACK_ZIPS = {name: f"{name}-feedback.zip" for name in (CANVAS, MOODLE, BRIGHTSPACE, SAKAI)}
 REPORTED = ("graded", "unreadable")
+GRADES_CSV = "grades.csv"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the instructor wants on the platform."""
+
+    column: str | None = None
+    """Title of the assignment's column; None: the assignment's label."""
+    maximum: float | None = None
+    """Maximum of that column; None: as the export states."""
+    hidden: str = "after_due_date"
+    """When Gradescope shows hidden checks."""
+    zero_unreadable: bool = False
+    """An unreadable hand-in gets 0 points on the platform."""
+
+
+def check_columns(roster: Path | None, column: str | None, assignment: Assignment) -> None:
+    """Raise ConfigError if the roster is a platform's export in which the column for the grades is not clear."""
+    if roster is not None:
+        Export(roster).column(column, assignment.label.capitalize())
 
 
 def build_files(
@@ -65,55 +91,63 @@ def build_files(
     rows: Sequence[Row],
     submissions: Sequence[Submission],
     verdicts: Sequence[Verdict],
-    *,
-    column: str | None,
-    hidden: str,
-    zero_unreadable: bool = False,
+    wanted: Wanted,
 ) -> dict[str, bytes]:
-    """Name -> content of the files that the roster and the origin of the submissions permit.
-
-    `column`: title of the assignment's column in Canvas; None: the assignment's label. With `zero_unreadable` an
-    unreadable hand-in gets 0 points on the platform.
-    """
+    """Name -> content of the files that the roster and the origin of the submissions permit."""
     found: dict[str, bytes] = {}
     graded = list(zip(verdicts, submissions, strict=True))
+    name = label(verdicts[0].assignment).capitalize() if verdicts else ""
+    grades_csv, title = b"", name
     if roster is not None:
-        table = _Table(roster)
-        known = _certain_rows(students, rows, zero_unreadable=zero_unreadable)
-        ours = [(line, known[number]) for number, line in enumerate(table.lines) if number in known]
+        export = Export(roster)
+        known = _certain_rows(students, rows, zero_unreadable=wanted.zero_unreadable)
+        ours = [(line, known[number]) for number, line in enumerate(export.lines) if number in known]
         comments = {report_name(submission): _lost_points(verdict) for verdict, submission in graded}
-        if table.is_canvas:
-            name = label(verdicts[0].assignment).capitalize() if verdicts else ""
-            found |= _canvas_file(table, ours, rows, column=column, name=name)
-        elif IDENTIFIER in table.header:
-            found |= _moodle_file(table, ours, comments)
+        found |= _table_file(export, ours, export.column(wanted.column, name), comments, wanted.maximum)
+        if export.platform == SAKAI:
+            title = sakai_title(export) or name
+            grades_csv = sakai_csv(export, ours, maximum(None, wanted.maximum)).encode()
     reports = {
         submission: html_report(with_lateness(verdict, rows, submission)).encode()
         for verdict, submission in graded
         if verdict.status in REPORTED
     }
-    for platform, name in zip(("canvas", "moodle"), FEEDBACK_ZIPS, strict=True):
-        if files := {item.returned_as: page for item, page in reports.items() if item.platform == platform}:
-            found |= {name: _zipped({f"{start}report.html": page for start, page in files.items() if start})}
-    return found | _gradescope_files(graded, rows, hidden)
+    for platform, file in FEEDBACK_ZIPS.items():
+        files = {
+            f"{item.returned_as}report.html": page
+            for item, page in reports.items()
+            if item.platform == platform and item.returned_as
+        }
+        if platform == SAKAI:
+            files = {f"{title}/{start}": page for start, page in files.items()}
+            files |= {f"{title}/{GRADES_CSV}": grades_csv} if grades_csv else {}
+        if files:
+            found[file] = _zipped(files)
+    return found | _gradescope_files(graded, rows, wanted)
 
 
-class _Table:
-    """The platform's CSV, with each line as long as the header."""
-
-    def __init__(self, path: Path) -> None:
-        text = read_table(path)
-        table = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter(text)))
-        self.path = path
-        self.header = [cell.strip() for cell in table[0]] if table else []
-        lines = [line for line in table[1:] if line]  # numbered as csv.DictReader numbers them
-        # Spreadsheets drop empty cells at the end of a line.
-        self.lines = [[*line, *[""] * (len(self.header) - len(line))] for line in lines]
-
-    @property
-    def is_canvas(self) -> bool:
-        """Whether it is Canvas's gradebook, with the name in one column or in two."""
-        return self.header[:1] in (["Student"], ["LastName"]) and "ID" in self.header and "Section" in self.header
+def _table_file(
+    export: Export, ours: Ours, column: Column | None, comments: Mapping[str, str], most: float | None
+) -> dict[str, bytes]:
+    """The table of scores that the platform imports."""
+    points = maximum(column, most)
+    if column is not None and export.platform == CANVAS:
+        return {"canvas.csv": canvas_csv(export, ours, column, points).encode()}
+    if column is not None and export.platform == BLACKBOARD:
+        return {"blackboard.csv": blackboard_csv(export, ours, column, comments, points).encode()}
+    if column is not None and export.platform == BRIGHTSPACE:
+        return {"brightspace.csv": brightspace_csv(export, ours, column, points).encode()}
+    if export.platform != MOODLE:
+        return {}
+    if GRADE not in export.titles:
+        log(f"{export.path} has no column {GRADE!r}, so moodle.csv is not written; export an assignment with a grade")
+        return {}
+    if has_scale(export):
+        log(
+            f"{export.path} grades by a scale, which takes no points, so moodle.csv has only the comments; "
+            "enter the words of the scale yourself, or let Moodle grade by points"
+        )
+    return {"moodle.csv": moodle_csv(export, ours, comments, most).encode()}
 
 
 def _certain_rows(students: Sequence[Student], rows: Sequence[Row], *, zero_unreadable: bool) -> dict[int, Row]:
@@ -130,92 +164,6 @@ def _certain_rows(students: Sequence[Student], rows: Sequence[Row], *, zero_unre
     }
 
 
-def _canvas_file(
-    table: _Table, ours: Sequence[tuple[Sequence[str], Row]], rows: Sequence[Row], *, column: str | None, name: str
-) -> dict[str, bytes]:
-    total = max((row.of for row in rows), default=0.0)
-    possible = next((line for line in table.lines if POINTS_POSSIBLE.strip() in line[0]), [])
-    title = column or name
-    places = _titled(table.header, title)
-    assignments = [header for header in table.header if CANVAS_ASSIGNMENT.fullmatch(header)]
-    if len(places) > 1:
-        named = " or ".join(repr(table.header[place]) for place in places)
-        log(
-            f"{table.path} has {len(places)} columns titled {title!r}, so canvas.csv is not written; "
-            f"give --column {named}"
-        )
-        return {}
-    if column is None and not places and assignments:
-        log(
-            f"{table.path} has no column titled {title!r}, so canvas.csv is not written; give --column with one of "
-            f"{', '.join(map(repr, assignments[:10]))}, or with the title of a new column"
-        )
-        return {}
-    return {"canvas.csv": canvas(table.header, ours, title, total, possible).encode()}
-
-
-def canvas(
-    header: Sequence[str],
-    ours: Sequence[tuple[Sequence[str], Row]],
-    column: str,
-    total: float,
-    possible: Sequence[str] = (),
-) -> str:
-    """Canvas's import file. `column` is the title of the assignment's column, an existing one or a new one.
-
-    Scores are scaled to the maximum points that the column has in the line `possible`: Canvas takes scores as they are.
-    A student who is excused in that column stays excused.
-    """
-    kept = [place for place, name in enumerate(header) if name in CANVAS_STUDENT]
-    place = next(iter(_titled(header, column)), None)
-    title = column if place is None else header[place]
-    most = (_number(possible[place]) if possible and place is not None else None) or total
-    made = [[*(header[place] for place in kept), title], [POINTS_POSSIBLE, *[""] * (len(kept) - 1), f"{most:g}"]]
-    for line, row in ours:
-        score = f"{row.score * most / row.of if row.of else 0.0:.2f}"
-        if place is not None and line[place].strip() in KEPT_CELLS:
-            score = line[place].strip()
-        made.append([*(line[place] for place in kept), score])
-    return _written(made)
-
-
-def _titled(header: Sequence[str], column: str) -> list[int]:
-    """Positions of the columns with this title, with or without their number."""
-    own = re.compile(rf"{re.escape(column)}( \(\d+\))?")
-    return [place for place, name in enumerate(header) if own.fullmatch(name)]
-
-
-def _moodle_file(
-    table: _Table, ours: Sequence[tuple[Sequence[str], Row]], comments: Mapping[str, str]
-) -> dict[str, bytes]:
-    if GRADE not in table.header:
-        log(f"{table.path} has no column {GRADE!r}, so moodle.csv is not written; export an assignment with a grade")
-        return {}
-    if _has_scale(table.header):
-        log(
-            f"{table.path} grades by a scale, which takes no points, so moodle.csv has only the comments; "
-            "enter the words of the scale yourself, or let Moodle grade by points"
-        )
-    return {"moodle.csv": moodle(table.header, ours, comments).encode()}
-
-
-def moodle(header: Sequence[str], ours: Sequence[tuple[Sequence[str], Row]], comments: Mapping[str, str] = {}) -> str:
-    """The worksheet with grades, scaled to its own maximum, and with comments. `comments`: report -> lost points.
-
-    Grades of a scale stay as they are: Moodle takes only the words of the scale, and ignores numbers silently.
-    """
-    made = [list(header)]
-    for line, row in ours:
-        filled = list(line)
-        if not _has_scale(header):
-            filled[header.index(GRADE)] = f"{row.score * _scale(header, line, row):.2f}"
-        if FEEDBACK in header:
-            texts = (row.remarks, comments.get(row.report, ""))
-            filled[header.index(FEEDBACK)] = no_formula("; ".join(text for text in texts if text))
-        made.append(filled)
-    return _written(made)
-
-
 def _lost_points(verdict: Verdict) -> str:
     lost = [
         f"{result.title} ({result.id}) {result.earned:g}/{result.points:g}"
@@ -225,44 +173,18 @@ def _lost_points(verdict: Verdict) -> str:
     return f"points lost: {', '.join(lost)}" if lost and not verdict.unreadable else ""
 
 
-def _has_scale(header: Sequence[str]) -> bool:
-    return any(name.casefold() == SCALE for name in header)
-
-
-def _scale(header: Sequence[str], line: Sequence[str], row: Row) -> float:
-    place = next((place for place, name in enumerate(header) if name.casefold() == MAXIMUM), None)
-    most = None if place is None else _number(line[place])
-    if most is None:
-        return 1.0
-    return most / row.of if row.of else 0.0
-
-
 def _gradescope_files(
-    graded: Sequence[tuple[Verdict, Submission]], rows: Sequence[Row], hidden: str
+    graded: Sequence[tuple[Verdict, Submission]], rows: Sequence[Row], wanted: Wanted
 ) -> dict[str, bytes]:
     found = {}
     for verdict, submission in graded:
-        if submission.platform == "gradescope" and verdict.status == "graded":
-            document = results(with_lateness(verdict, rows, submission), hidden=hidden)
+        certain = verdict.status == "graded" and (wanted.zero_unreadable or not verdict.unreadable)
+        if submission.platform == "gradescope" and certain:
+            document = results(with_lateness(verdict, rows, submission), hidden=wanted.hidden)
             scores = [row.score for row in rows if row.report == report_name(submission)]
             document["score"] = max(scores, default=verdict.points)  # a team has one score in Gradescope
             found[f"gradescope/{submission.identity}/results.json"] = json.dumps(document, indent=1).encode()
     return found
-
-
-def _number(cell: str) -> float | None:
-    *thousands, last = re.split("[.,]", cell)
-    try:
-        found = float(f"{''.join(thousands)}.{last}" if thousands else last)
-    except ValueError:
-        return None
-    return found if math.isfinite(found) else None
-
-
-def _written(made: Sequence[Sequence[str]]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\r\n").writerows(made)
-    return out.getvalue()
 
 
 def _zipped(files: Mapping[str, bytes]) -> bytes:
@@ -283,6 +205,12 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> list[str]:
 
 def files_of_earlier_runs(folder: Path, names: Collection[str]) -> list[str]:
     """Reports and files for platforms in the folder that this run did not write: nobody should pass them on."""
-    patterns = (*TABLES, *FEEDBACK_ZIPS, "gradescope/submission_*/results.json", "reports/*.html", "reports/*.txt")
+    patterns = (
+        *TABLES,
+        *FEEDBACK_ZIPS.values(),
+        "gradescope/submission_*/results.json",
+        "reports/*.html",
+        "reports/*.txt",
+    )
     present = [path.relative_to(folder).as_posix() for pattern in patterns for path in sorted(folder.glob(pattern))]
     return [name for name in present if name not in names]

@@ -16,6 +16,7 @@ MARKS = {PASSED: "+", PARTIAL: "~", FAILED: "-", MISSING: "-", NOT_GRADED: "?"}
 SHOWN_STEPS = 14
 """Of the steps before a failure, in the text; the page shows all of them."""
 SHOWN_PRINTED = 8
+NOT_SHOWN = "not shown, because this check is hidden"
 ANSWERS = "Answers in words, for the instructor to read (no points)"
 
 
@@ -42,7 +43,7 @@ def text_report(verdict: Verdict, *, hidden: bool = True) -> str:
     """The report as text. Without `hidden`, checks that are not public show only their title and points."""
     lines = [
         headline(verdict),
-        f"{verdict.student}: {verdict.points:g} of {verdict.total:g} points" + _rerun(verdict),
+        f"{verdict.student}: {verdict.points:g} of {verdict.total:g} points" + _uncertain(verdict),
         *_next_stage(verdict),
         "",
     ]
@@ -70,20 +71,22 @@ def _next_stage(verdict: Verdict) -> list[str]:
 def check_lines(result: Result) -> list[str]:
     """What a check found, as lines. Of a check that passed, only the parts that the reference provided.
 
-    What a passed check printed is shown only for public checks: it may contain values of a hidden check.
+    What the code printed is shown only for public checks: it may contain what a hidden check passed to the code.
     """
     lines = [_note(result)]
     if result.status != PASSED:
         lines += [f"{what}: {text}" for what, text in _rows(result) if text]
         if result.steps:
             lines += [f"{_steps_title(result, SHOWN_STEPS)}:", *(f"  {step}" for step in result.steps[-SHOWN_STEPS:])]
+    if result.printed and not result.public and result.status != PASSED:
+        lines.append(f"printed: {NOT_SHOWN}")
     if _shows_output(result):
         lines += ["printed:", *(f"  {line}" for line in result.printed.splitlines()[:SHOWN_PRINTED])]
     return [line for line in lines if line]
 
 
 def _shows_output(result: Result) -> bool:
-    return bool(result.printed) and (result.public or result.status != PASSED)
+    return bool(result.printed) and result.public
 
 
 def _steps_title(result: Result, shown: int) -> str:
@@ -105,15 +108,17 @@ def _with_reference(result: Result) -> str:
     return f"run with the reference's {names}, because yours fails its own checks" if names else ""
 
 
-def _rerun(verdict: Verdict) -> str:
+def _uncertain(verdict: Verdict) -> str:
+    if verdict.unreadable:
+        return "; no check ran, because the hand-in could not be read or imported"
     unsure = sum(result.status == NOT_GRADED for result in verdict.results)
-    return f"; {unsure} checks NOT GRADED: rerun" if unsure else ""
+    return f"; {unsure} checks NOT GRADED: rerun" if unsure and verdict.status == "rerun" else ""
 
 
 def html_report(verdict: Verdict) -> str:
     """The report as one HTML page."""
     title = escape(headline(verdict))
-    head = f"{escape(verdict.student)}: {verdict.points:g} of {verdict.total:g} points{_rerun(verdict)}"
+    head = f"{escape(verdict.student)}: {verdict.points:g} of {verdict.total:g} points{_uncertain(verdict)}"
     problems = "".join(f"<li>{escape(problem)}</li>" for problem in verdict.problems)
     received = "".join(f"<li>{escape(line)}</li>" for line in verdict.received)
     answers = "".join(f"<pre>{escape(text)}</pre>" for text in verdict.answers)
@@ -125,7 +130,7 @@ def html_report(verdict: Verdict) -> str:
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{style()}</style>'
         f"<h1>{title}</h1><p><strong>{head}</strong></p>"
-        + (f"<h2>About your files</h2><ul>{problems}</ul>" if problems else "")
+        + (f"<h2>Remarks</h2><ul>{problems}</ul>" if problems else "")
         + f"<h2>Rubric</h2><table><tr><th>check</th><th>result</th><th>points</th></tr>{rows}</table>"
         + "".join(
             _section(result)

@@ -3,9 +3,13 @@
     own          student (required), id, email, github, group, submitted (ISO 8601; local time if it has no offset),
                  extension_days
     Canvas       the exported gradebook: Student (or LastName, FirstName), ID, SIS User ID, SIS Login ID, Section, ...
-    Moodle       the grading worksheet: Identifier ("Participant 12"), Full name, Email address, ..., Grade, ...
+    Moodle       the grading worksheet: Identifier ("Participant 12"), Full name, Email address, ..., Grade, ..., in any
+                 language
     Gradescope   the roster: First Name, Last Name (or Full Name), SID, Email, ...
     GitHub       classroom_roster.csv: identifier, github_username, github_id, name
+    Blackboard   the downloaded Grade Center: Last Name, First Name, Username, Student ID, ...
+    Brightspace  the exported grades: OrgDefinedId, Username, Last Name, First Name, Email, ...
+    Sakai        grades.csv of the download: Display ID, ID, Last Name, First Name, grade, ...
 
 A hand-in is matched by the platform's number, address or username if the roster has it; otherwise by name, if only one
 student has that name. Your own `id` may be Canvas's number: if the id is one student's and the name is another's, the
@@ -14,8 +18,6 @@ hand-in matches nobody. Members of a `group` share one submission.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 import unicodedata
@@ -27,11 +29,13 @@ from typing import Any
 
 from pacelab import ConfigError
 from pacelab_grading.receive.submission import Submission
+from pacelab_grading.records.moodle_worksheet import english_titles
+from pacelab_grading.records.tables import END_OF_LINE, Table
 from pacelab_grading.text.printable import printable
 
 HEADERS = {
     "student": ("student", "full name", "student name", "name"),
-    "id": ("id", "sid", "student id", "sis user id", "identity"),
+    "id": ("id", "sid", "student id", "orgdefinedid", "sis user id", "identity"),
     "group": ("group", "pair", "team"),
     "submitted": ("submitted", "submitted_at", "submission time"),
     "extension_days": ("extension_days", "extension"),
@@ -42,20 +46,17 @@ IDS = {
     "login": ("sis login id",),
     "moodle": ("identifier",),
     "sid": ("sid", "student id"),
-    "email": ("email", "email address"),
+    "username": ("username",),
+    "email": ("email", "email address", "e-mail"),
     "github": ("github_username", "github"),
 }
 """Kind of an identity -> the columns that hold it."""
 READ = {"first name", "last name", "firstname", "lastname"}.union(*HEADERS.values(), *IDS.values())
 CANVAS_ONLY = {"section", "sis user id", "sis login id"}
 """If the header has one of these, `ID` is Canvas's number, not your own."""
-PLATFORM_IDS = {"canvas": ("canvas",), "moodle": ("moodle",), "github": ("github",)}
-BEFORE_HEADER = re.compile(r"\A(?:[ \t]*\r?\n)*(?:sep=.\r?\n)?(?:[ \t]*\r?\n)*")
-"""Empty lines, and the line that tells Excel the separator."""
+PLATFORM_IDS = {"canvas": ("canvas",), "moodle": ("moodle",), "github": ("github",), "blackboard": ("username",)}
 MOODLE_NUMBER = re.compile(r"(\d+)$")
 AROUND_MARKS = re.compile(r"\s*([^\w\s])\s*")
-BEYOND = "\0beyond"
-"""Cells of a row after the last column of the header."""
 TEST_STUDENTS = ("student, test", "test student")
 """Canvas exports its test student as a row."""
 NOT_IN_ROSTER = "not in the roster"
@@ -77,6 +78,8 @@ class Student:
     group: str = ""
     submitted: str = ""
     extension_days: float = 0.0
+    days_left: int = 0
+    """Late days without a penalty that the student has left in this term."""
     ids: tuple[tuple[str, str], ...] = ()
     """Pairs of kind and value: the student's identities on platforms."""
     line: int = field(default=0, compare=False)
@@ -99,6 +102,11 @@ class LateRule:
     due: datetime | None = None
     percent_per_day: float = 10.0
     most_days: int = 3
+
+    @property
+    def due_text(self) -> str:
+        """The due time in ISO 8601; empty without one."""
+        return "" if self.due is None else self.due.isoformat()
 
     def days(self, submitted: str, extension_days: float = 0.0) -> int | None:
         """Started days since the due time; None if one of the times is unknown. Raises ConfigError."""
@@ -124,6 +132,11 @@ def parse_time(text: str) -> datetime:
     return found
 
 
+def is_earlier(one: str, other: str) -> bool:
+    """Whether one time is before the other. Both in ISO 8601."""
+    return _seconds(parse_time(one), parse_time(other)) > 0
+
+
 def _seconds(since: datetime, until: datetime) -> float:
     """Seconds from one time to the other. If only one has an offset, the other is this machine's local time."""
     if (since.tzinfo is None) != (until.tzinfo is None):
@@ -138,29 +151,20 @@ def _seconds(since: datetime, until: datetime) -> float:
 
 def read_roster(path: Path) -> list[Student]:
     """The class list. Raises ConfigError with the line of the problem."""
-    text = read_table(path)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter(text), restkey=BEYOND, strict=True)
-    try:
-        found = _students(reader, path)
-    except csv.Error as error:  # a cell of more than 128 KiB, or a quote that is not closed
-        advice = f"{error}; shorten the cell, or close its quotes"
-        raise ConfigError(f"roster {str(path)!r}, line {reader.line_num + 1}: {advice}") from None
+    found = _students(Table(path, f"roster {str(path)!r}"), path)
     if not found:
         raise ConfigError(f"roster {str(path)!r} has no student below its header; export it again, or omit --roster")
     return found
 
 
-def _students(reader: csv.DictReader[str], path: Path) -> list[Student]:
-    header = reader.fieldnames or ()
+def _students(table: Table, path: Path) -> list[Student]:
+    header, rows = _in_english(table)
     columns = _columns(header, path)
     known = {column.strip().casefold(): column for column in header}
     found: list[Student] = []
     seen: set[Any] = set()
-    for line, row in enumerate(reader):
-        if any(row.get(BEYOND) or ()):
-            advice = 'more cells than the header; put quotes around a cell with a separator, as in "Smith, Jane"'
-            raise ConfigError(f"roster {str(path)!r}, line {reader.line_num}: {advice}")
-        values = {name: printable((row[column] or "").strip(), 200) for name, column in columns.items()}
+    for place, (line, row) in enumerate(rows):
+        values: dict[str, Any] = {name: printable(row[column].strip(), 200) for name, column in columns.items()}
         values["student"] = values.get("student") or _name(row, known)
         name = values["student"].casefold()
         if not name or "points possible" in name or (name in TEST_STUDENTS and CANVAS_ONLY & set(known)):
@@ -168,15 +172,25 @@ def _students(reader: csv.DictReader[str], path: Path) -> list[Student]:
         extension = _days(values.pop("extension_days", ""))
         if extension is None:
             raise ConfigError(
-                f"roster {str(path)!r}, line {reader.line_num}: extension_days must be a number up to "
-                f"{MOST_EXTENSION_DAYS:,}"
+                f"{table.name}, line {line}: extension_days must be a number up to {MOST_EXTENSION_DAYS:,}"
             )
-        student = Student(**values, extension_days=extension, ids=_ids(row, known), line=line)
+        student = Student(**values, extension_days=extension, ids=_ids(row, known), line=place)
         person = (student.student, student.id, student.ids)
         if person not in seen or not (student.id or student.ids):  # a student in several sections counts once
             found.append(student)
         seen.add(person)
     return found
+
+
+def _in_english(table: Table) -> tuple[Sequence[str], list[tuple[int, dict[str, str]]]]:
+    """Header and rows, of Moodle's worksheet with English titles, and without the sign before Brightspace's keys."""
+    rows = list(table)
+    titles = english_titles(table.header, [list(row.values()) for _, row in rows])
+    if titles != [title.strip() for title in table.header]:
+        return titles, [(line, dict(zip(titles, row.values(), strict=False))) for line, row in rows]
+    if END_OF_LINE in titles:
+        rows = [(line, {name: value.removeprefix("#") for name, value in row.items()}) for line, row in rows]
+    return table.header, rows
 
 
 def _days(text: str) -> float | None:
@@ -185,23 +199,6 @@ def _days(text: str) -> float | None:
     except ValueError:
         return None
     return found if abs(found) <= MOST_EXTENSION_DAYS else None  # False for NaN
-
-
-def read_table(path: Path) -> str:
-    """The text of a CSV from its header on. Raises ConfigError."""
-    try:
-        return BEFORE_HEADER.sub("", path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"roster {str(path)!r}, line {line}: not UTF-8; save it as CSV UTF-8") from None
-    except OSError as error:
-        raise ConfigError(f"roster {str(path)!r} cannot be read ({error.strerror or error}); give a CSV file") from None
-
-
-def delimiter(text: str) -> str:
-    """The separator of a CSV. Where decimals have a comma, spreadsheets write semicolons."""
-    header = text.partition("\n")[0]
-    return max(",;\t", key=header.count)
 
 
 def _columns(header: Sequence[str], path: Path) -> Mapping[str, str]:
@@ -225,19 +222,19 @@ def _columns(header: Sequence[str], path: Path) -> Mapping[str, str]:
     return found
 
 
-def _name(row: Mapping[str, str | None], known: Mapping[str, str]) -> str:
+def _name(row: Mapping[str, str], known: Mapping[str, str]) -> str:
     """The name from a roster that has it in two columns, or that has only an identifier."""
     columns = [column for column in ("first name", "firstname", "last name", "lastname") if column in known]
-    parts = [(row[known[column]] or "").strip() for column in columns]
+    parts = [row[known[column]].strip() for column in columns]
     joined = " ".join(part for part in parts if part)
-    return printable(joined or (row[known["identifier"]] or "").strip() if "identifier" in known else joined, 200)
+    return printable(joined or row[known["identifier"]].strip() if "identifier" in known else joined, 200)
 
 
-def _ids(row: Mapping[str, str | None], known: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _ids(row: Mapping[str, str], known: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     found = []
     for kind, columns in IDS.items():
         for column in columns:
-            value = (row[known[column]] or "").strip() if column in known else ""
+            value = row[known[column]].strip() if column in known else ""
             if kind == "moodle":  # "Participant 12" in any language
                 number = MOODLE_NUMBER.search(value) if "github_username" not in known else None
                 value = number[1] if number else ""

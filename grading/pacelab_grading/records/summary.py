@@ -8,6 +8,7 @@ from html import escape
 
 from pacelab_grading.records.gradebook import Row
 from pacelab_grading.records.report import headline, style
+from pacelab_grading.records.requests import DECIDED, Request
 from pacelab_grading.rubric.figures import histogram
 from pacelab_grading.rubric.verdict import NOT_GRADED, Verdict
 
@@ -20,13 +21,25 @@ def summary(
     verdicts: Sequence[Verdict],
     similar: Sequence[str] = (),
     unclaimed: Sequence[tuple[str, str]] = (),
+    requests: Sequence[Request] = (),
 ) -> str:
-    """The page. `similar`: lines about similar files; `unclaimed`: files of no hand-in, with the reason."""
+    """The page. `similar`: lines about similar files; `unclaimed`: files of no hand-in, with the reason.
+
+    `requests`: regrade requests.
+    """
     scores = [row.score for row in rows if row.status == "graded"]
     total = max((row.of for row in rows), default=0.0) or 1.0
     middle = f"median {statistics.median(scores):g}, mean {statistics.fmean(scores):.1f}" if scores else "no submission"
     first = _list(
         "Look at these first", [f"{_linked(row)}: {row.status}; {escape(row.remarks)}" for row in _uncertain(rows)]
+    )
+    undecided = [request for request in requests if request.state != DECIDED]
+    first += _list(
+        "Regrade requests to decide (requests.csv)",
+        [
+            escape(f"{item.hand_in or item.student}, {item.check or 'all'}: {item.text} ({item.state})")
+            for item in undecided
+        ],
     )
     title = escape(headline(verdicts[0]) if verdicts else "no submissions")
     return (
@@ -51,7 +64,7 @@ def _checks(verdicts: Sequence[Verdict]) -> str:
     for verdict in verdicts:
         for result in verdict.results:
             titles[result.id] = result.title
-            if result.status != NOT_GRADED:
+            if result.status != NOT_GRADED and not verdict.unreadable:
                 shares.setdefault(result.id, []).append(result.earned / result.points)
     return "".join(
         f"<tr><td>{escape(title)}</td><td>{f'{statistics.fmean(shares[name]):.0%}' if name in shares else ''}</td>"

@@ -1,12 +1,11 @@
 """What a check works with: the student's objects, a hook on a made-up clock, and the simulator.
 
-All random numbers come from `CheckContext.random`, a stream keyed by the assignment, the instructor's key and a topic.
-It is the same on every machine, and a student's code cannot ask for it.
+All random numbers come from `CheckContext.random`, a stream keyed by the assignment, a topic and, in hidden checks, the
+instructor's key. It is the same on every machine, and a student's code cannot ask for it.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import hmac
 import json
@@ -50,8 +49,8 @@ UP = FlowKey(src=1, dst=100, sport=5000, dport=80)
 FOUR_HOPS = (2_000_000,) * 4
 MAX_STUCK = 3
 """Callbacks in a row at the same time: more means a deadline that never moves."""
-MAX_STEPS = 400
-"""The last steps that are kept for a report."""
+MAX_STEPS = 2000
+"""The last steps that are kept for a report. A check of a model solution takes at most 550."""
 
 
 @dataclass(slots=True)
@@ -61,9 +60,10 @@ class CheckContext:
     box: Box
     file: str
     key: bytes
-    """Derived from the assignment, the instructor's key and, for individual parameters, the student."""
+    """Derived from the assignment and, in hidden checks, the instructor's key and the student (`stream_key`)."""
     first_number: int = 0
-    counted: bool = False
+    cpu_limit_s: float | None = None
+    """Limit of processor time in a second attempt, in which steps are counted; None in the first attempt."""
     time_factor: float = 1.0
     idle_s: float = IDLE_S
     steps: list[str] = field(default_factory=list)
@@ -81,6 +81,12 @@ class CheckContext:
     _sessions: list[AnySession] = field(default_factory=list)
     _model_session: AnySession | None = None
     _names: frozenset[str] = frozenset()
+    cpu_s: float = 0.0
+    """Processor time of all processes, once the context is closed."""
+    busiest_cpu_s: float = 0.0
+    """Processor time of the busiest process, once the context is closed."""
+    _forgotten: int = 0
+    """Steps that are no longer in `steps`."""
 
     def __enter__(self) -> CheckContext:
         return self
@@ -90,6 +96,8 @@ class CheckContext:
             self.ready.close()
         for session in self._sessions:
             session.close()
+            self.cpu_s += session.cpu_s
+            self.busiest_cpu_s = max(self.busiest_cpu_s, session.cpu_s)
             if session.printed:
                 self.printed.append(session.printed)
 
@@ -126,7 +134,7 @@ class CheckContext:
                 box,
                 self.file,
                 number=number,
-                counted=self.counted,
+                cpu_limit_s=self.cpu_limit_s,
                 time_factor=self.time_factor,
                 idle_s=self.idle_s,
             )
@@ -191,7 +199,9 @@ class CheckContext:
     def step(self, text: str) -> None:
         """Note a step for the report."""
         self.steps.append(text)
-        del self.steps[:-MAX_STEPS]
+        if len(self.steps) > MAX_STEPS:
+            self._forgotten += 1 if self._forgotten else 2
+            self.steps[:2] = [f"({self._forgotten:,} earlier steps)"]
 
     def simulate(
         self, experiment: Experiment, point: str, name: str, *, allowed: Collection[str], **keywords: Any
@@ -407,11 +417,7 @@ def call_text(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str:
 
 
 def stream_key(assignment: str, key: str, student: str = "") -> bytes:
-    """The key of all random streams of one submission; without an instructor's key, everybody can compute it."""
-    return hashlib.sha256(f"pacelab/{assignment}/{_stretched(key)}/{student}".encode()).digest()
-
-
-@functools.cache
-def _stretched(key: str) -> str:
-    """A failed check shows a student numbers that depend on the key. So each guess at the key must cost much work."""
-    return hashlib.scrypt(key.encode(), salt=b"pacelab grading", n=1 << 14, r=8, p=1).hex() if key else ""
+    """The key of the random streams of hidden checks. Without an instructor's key, it is the public one: everybody can
+    compute it.
+    """
+    return hashlib.sha256(f"pacelab/{assignment}/{key}/{student}".encode()).digest()

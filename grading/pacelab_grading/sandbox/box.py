@@ -29,8 +29,10 @@ from py_compile import PycInvalidationMode
 
 from pacelab import HostError
 from pacelab_grading.inside.guards import landlock_version
+from pacelab_grading.inside.namespaces import TMP_BYTES
 from pacelab_grading.inside.worker import HELPERS
 from pacelab_grading.sandbox.cgroup import Cgroup
+from pacelab_grading.sandbox.fork_server import ForkServer, Started
 from pacelab_grading.sandbox.leftovers import BOX, own_mark
 
 NOBODY = 65_534
@@ -38,8 +40,6 @@ FIRST_USER = 231_000
 """As root, each process runs as a separate user with a number from here on: not even its siblings are within reach."""
 USERS = 4096
 SANDBOX_USERS = range(FIRST_USER, FIRST_USER + USERS)
-TMP_BYTES = 1 << 20
-STOP_S = 10.0
 ENVIRONMENT = {"PYTHONHASHSEED": "0", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/tmp"}
 LAB = "/lab"
 OWN_MODULES = (
@@ -47,7 +47,9 @@ OWN_MODULES = (
     "pacelab/user_code/__init__.py",
     "pacelab/user_code/bases.py",
     "pacelab_grading/inside/__init__.py",
+    "pacelab_grading/inside/fork_server.py",
     "pacelab_grading/inside/guards.py",
+    "pacelab_grading/inside/namespaces.py",
     "pacelab_grading/inside/wire.py",
     "pacelab_grading/inside/worker.py",
     "pacelab_labs/errors.py",
@@ -55,7 +57,7 @@ OWN_MODULES = (
     "pacelab_pacer/core/contract.py",
     "pacelab_pacer/core/segment.py",
 )
-"""The part of PaceLab in the sandbox: what the contract and the labs' classes need, and the worker's loop."""
+"""The part of PaceLab in the sandbox: what the contract and the labs' classes need, and what runs a process."""
 CONTRACT = (
     *("Drop", "EventMask", "Forward", "Hook", "Inject", "Point", "Release", "Resend", "Rewrite", "SegmentSeen"),
     *("SetExtraBackoff", "TransmitResult"),
@@ -93,6 +95,8 @@ class Walls:
     """Each process runs as a separate user, because the grader is root."""
     cgroup: str | None
     """"v1", "v2" or None."""
+    forks: bool = True
+    """One sandbox forks all processes of a submission. Otherwise each process gets its own sandbox."""
     none: bool = False
     """Run the code in this process: for `pacelab check` on machines without a sandbox."""
     notes: tuple[str, ...] = ()
@@ -133,7 +137,8 @@ def walls(*, weak: bool = False, bubblewrap: bool = True) -> Walls:
     if not root and bwrap is None and not landlock_version():
         danger = "without name spaces and Landlock, students' code could read and write your files"
         raise HostError(f"{danger}: {notes[0]}; fix that, or grade as root")
-    return Walls(bubblewrap=bwrap, own_user=own_user, cgroup=cgroup, notes=tuple(notes))
+    forks = bwrap is None or _may_nest(bwrap)
+    return Walls(bubblewrap=bwrap, own_user=own_user, cgroup=cgroup, forks=forks, notes=tuple(notes))
 
 
 @dataclass(slots=True)
@@ -148,6 +153,7 @@ class Box:
     walls: Walls
     limits: Limits = field(default_factory=Limits)
     folder: Path = field(init=False)
+    _server: ForkServer | None = None
 
     def __enter__(self) -> Box:
         try:
@@ -172,6 +178,7 @@ class Box:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._close_server()
         shutil.rmtree(self.folder.parent, ignore_errors=True)
 
     def put(self, name: str, source: str, helpers: Sequence[tuple[str, str]] = ()) -> None:
@@ -184,52 +191,48 @@ class Box:
         _for_all(self.folder)
 
     def start(self, name: str, *, number: int, count_steps: bool = False) -> Started:
-        """Start a process for the file `name`; `number` distinguishes parallel processes on this machine."""
-        to_child, requests = os.pipe()
-        answers, from_child = os.pipe()
-        output, printed = os.pipe()
-        group = None
-        try:
-            group = Cgroup.make(self.walls.cgroup, self.limits.memory_bytes) if self.walls.cgroup else None
-            user = FIRST_USER + number % USERS if self.walls.own_user else None
-            command = self._command(name, to_child, from_child, user, count_steps)
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=printed,
-                stderr=printed,
-                pass_fds=(to_child, from_child),
-                env=ENVIRONMENT | _libpython(),
-                cwd="/",
-                start_new_session=True,
-            )
-            if group is not None:
-                group.add(process.pid)
-        except OSError as error:
-            for descriptor in (requests, answers, output):
-                os.close(descriptor)
-            raise HostError(f"the sandbox cannot be started: {error.strerror or error}") from None
-        finally:
-            for descriptor in (to_child, from_child, printed):
-                os.close(descriptor)
-        return Started(process=process, requests=requests, answers=answers, output=output, cgroup=group)
+        """Start a process for the file `name`; `number` distinguishes parallel processes on this machine.
 
-    def _command(self, name: str, requests: int, answers: int, user: int | None, count_steps: bool) -> list[str]:
+        One sandbox forks all processes, if each can have its own namespaces there. Otherwise each gets its own sandbox.
+        """
+        user = FIRST_USER + number % USERS if self.walls.own_user else None
+        if not self.walls.forks:
+            started = self._new_server().start(name, user=user, count_steps=count_steps)
+            started.single = True
+            return started
+        if self._server is None or not self._server.is_alive():
+            self._close_server()
+            self._server = self._new_server()
+        return self._server.start(name, user=user, count_steps=count_steps)
+
+    def _new_server(self) -> ForkServer:
+        command = self._command()
+        if self.walls.bubblewrap is not None:
+            command = [*self._bubblewrap(), *command]
+        environment = ENVIRONMENT | _libpython()
+        memory_bytes = self.limits.memory_bytes
+        return ForkServer(command, environment, cgroup=self.walls.cgroup, memory_bytes=memory_bytes)
+
+    def _close_server(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    def _command(self) -> list[str]:
         lab = LAB if self.walls.bubblewrap else str(self.folder)
         readable = [[lab, *_readable(), "/dev/urandom", "/dev/null"], _interpreter()]
-        # Imported modules are not garbage: the worker collects garbage only from the student's file on.
+        # Imported modules are not garbage: a process collects garbage only from the student's file on.
         code = f"import gc, sys; gc.disable(); sys.path.insert(0, {lab!r}); "
-        code += "from pacelab_grading.inside.worker import main; main()"
+        code += "from pacelab_grading.inside.fork_server import main; main()"
         python = [os.path.realpath(sys._base_executable), "-s", "-S", "-P", "-B", "-c", code]  # type: ignore[attr-defined]
-        limits = json.dumps(asdict(self.limits))
-        arguments = [f"{lab}/{name}", str(requests), str(answers), limits, "-" if user is None else str(user)]
-        command = [*python, *arguments, json.dumps(readable), "count" if count_steps else "run"]
-        return command if self.walls.bubblewrap is None else [*self._bubblewrap(), *command]
+        mode = "namespaces" if self.walls.bubblewrap and self.walls.forks else "plain"
+        return [*python, ForkServer.SOCKET, lab, json.dumps(asdict(self.limits)), json.dumps(readable), mode]
 
     def _bubblewrap(self) -> list[str]:
         assert self.walls.bubblewrap is not None
         binds = [part for path in _interpreter() for part in ("--ro-bind-try", path, path)]
-        return [*_namespaces(self.walls.bubblewrap), *binds, *_masks(), "--ro-bind", str(self.folder), LAB, *_SEAL]
+        spaces = _namespaces(self.walls.bubblewrap, nested=self.walls.forks)
+        return [*spaces, *binds, *_masks(), "--ro-bind", str(self.folder), LAB, "--remount-ro", "/dev", *_SEAL]
 
 
 def _for_all(folder: Path) -> None:
@@ -263,37 +266,19 @@ def _package() -> tuple[tuple[str, bytes], ...]:
         return tuple((str(path.relative_to(place)), path.read_bytes()) for path in Path(place).rglob("*.py*"))
 
 
-@dataclass(slots=True, kw_only=True)
-class Started:
-    """A running process with its pipes: write requests, read answers and output."""
-
-    process: subprocess.Popen[bytes]
-    requests: int
-    answers: int
-    output: int
-    cgroup: Cgroup | None
-
-    def stop(self) -> None:
-        """Kill it with everything that it started, and free its resources."""
-        with contextlib.suppress(OSError):
-            os.killpg(self.process.pid, 9)
-        with contextlib.suppress(subprocess.TimeoutExpired):  # the kernel blocks it; nothing here can end that
-            self.process.wait(STOP_S)
-        for descriptor in (self.requests, self.answers, self.output):
-            os.close(descriptor)
-        if self.cgroup is not None:
-            self.cgroup.remove()
-
-
 _SEAL = ["--remount-ro", "/", "--chdir", "/tmp", "--"]
 
 
-def _namespaces(bwrap: str) -> list[str]:
-    """All options except for the files. Root needs no user name space: the worker changes its user itself."""
+def _namespaces(bwrap: str, *, nested: bool) -> list[str]:
+    """All options except for the files. Root needs no user name space: a forked process changes its user itself.
+
+    With `nested`, the fork server may make namespaces. Each process that it forks gives up this right.
+    """
     if os.geteuid() == 0:
         user = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     else:
         user = ["--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
+    user += ["--cap-add", "CAP_SYS_ADMIN"] * nested
     spaces = [f"--unshare-{name}" for name in ("ipc", "net", "pid", "uts")]
     places = ["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
     return [bwrap, *user, *spaces, "--unshare-cgroup-try", "--die-with-parent", "--hostname", "lab", *places]
@@ -346,20 +331,33 @@ def _masks() -> tuple[str, ...]:
         if any(top.resolve() in home.parents for top in tops):
             hidden.append(home)
     real = dict.fromkeys(path.resolve() for path in hidden)
-    return tuple(part for path in real for part in ("--tmpfs", str(path)))
+    return tuple(part for path in real for part in ("--tmpfs", str(path), "--remount-ro", str(path)))
 
 
 def _try_bubblewrap() -> tuple[str | None, list[str]]:
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         return None, ["bubblewrap is not installed (`apt-get install bubblewrap`)"]
-    binds = [part for path in _interpreter() for part in ("--ro-bind-try", path, path)]
-    command = [*_namespaces(bwrap), *binds, *_SEAL, os.path.realpath(sys._base_executable), "-S", "-c", ""]  # type: ignore[attr-defined]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin"})
+    ran = _tried(bwrap, "", nested=False)
     if ran.returncode == 0:
         return bwrap, []
     why = (ran.stderr.strip().splitlines() or ["no reason given"])[-1]
     return None, [f"bubblewrap cannot make name spaces here ({why}): {_namespace_remedy()}"]
+
+
+def _may_nest(bwrap: str) -> bool:
+    """Whether each forked process can have its own namespaces below bubblewrap's; AppArmor may refuse them."""
+    code = files_of("pacelab_grading").joinpath("inside/namespaces.py").read_text(encoding="utf-8")
+    return _tried(bwrap, f"{code}\ntry_here()\n", nested=True).returncode == 0
+
+
+def _tried(bwrap: str, code: str, *, nested: bool) -> subprocess.CompletedProcess[str]:
+    """What bubblewrap and Python make of this code."""
+    binds = [part for path in _interpreter() for part in ("--ro-bind-try", path, path)]
+    python = [os.path.realpath(sys._base_executable), "-S", "-c", code]  # type: ignore[attr-defined]
+    command = [*_namespaces(bwrap, nested=nested), *binds, *_SEAL, *python]
+    environment = {"PATH": "/usr/bin:/bin"} | _libpython()
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
 def _namespace_remedy() -> str:

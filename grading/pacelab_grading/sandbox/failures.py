@@ -4,11 +4,12 @@ Raised        the code raised an exception: the check fails, with the line of th
 Ended         the process exited, was killed, or closed the pipe: the check fails
 Malformed     an answer without a question, or data that is not an answer: the check fails
 OutputLimit   more output, memory or actions than permitted: the check fails
-StepLimit     one call made more than `Limits.steps_per_call` steps (loop rounds, calls), or used a million times the
-              processor time of the model solution: the check fails
+StepLimit     in the second attempt, one call made more than `Limits.steps_per_call` steps (loop rounds, calls), or used
+              a multiple of the processor time of the model solution: the check fails
+CpuLimit      in the second attempt, all calls together used that time: the check fails
 IdleTimeout   the process waited instead of computing an answer: the check fails
-NotGraded     a time limit was reached and nothing of the above was proven: not graded, rerun
-NeedsCount    a call that used much processor time: the check is repeated with its steps counted
+NotGraded     the machine gave the process almost no processor time, which proves nothing: not graded, rerun
+NeedsCount    a call or process that used much processor time: the check is attempted a second time
 """
 
 from __future__ import annotations
@@ -56,16 +57,20 @@ class StepLimit(StudentFailure):
     """More computation than permitted in one call."""
 
 
+class CpuLimit(StudentFailure):
+    """More computation than permitted in all calls of a process."""
+
+
 class IdleTimeout(StudentFailure):
     """The process waits instead of answering."""
 
 
 class NotGraded(StudentFailure):
-    """A time limit was reached, which proves nothing."""
+    """A limit of wall time was reached, which proves nothing."""
 
 
 class NeedsCount(StudentFailure):
-    """A call that may be endless: the check is repeated with steps counted."""
+    """A call that may be endless: the check is attempted a second time, with steps counted."""
 
 
 class GraderError(PaceLabError):

@@ -1,12 +1,13 @@
 """Talks to one sandboxed process, within limits, and says whose fault it is when that fails (see `failures`).
 
-Wall-clock time is no verdict, because machines and their load differ. A call that used more than `CALL_CPU_S` of its
-process's own processor time (waiting for a processor does not count) is only suspect: `NeedsCount` asks for the check
-to be repeated with steps counted. 50 million steps take at least a fifth of a second in any known Python, so an endless
-call is suspect on every machine, and a call that ends gets its result on every machine, only later. A counted call that
-has used `COUNTED_CPU_S` of processor time fails as well: the model solutions need a millionth of that, and the load of
-the machine does not change it. A process counts as idle by its state in the kernel, sampled, so that a busy machine is
-not mistaken for a sleeping process.
+Wall-clock time is no evidence, because machines and their load differ. The processor time that the process itself used
+is evidence: waiting for a processor does not count. A call that used more than `CALL_CPU_S` of it, or a process that
+used more than `TOTAL_CPU_S`, is only suspect: `NeedsCount` asks for the check to be repeated. 50 million steps take at
+least a fifth of a second in any known Python, so an endless call is suspect on every machine. The second attempt gives
+a verdict. It counts steps, and has a limit of processor time, which the judge sets to a multiple of what the model
+solution used for the check. A call that ends within these limits gets its result on every machine, only later. A
+process counts as idle by its state in the kernel, sampled, so that a busy machine is not mistaken for a sleeping
+process.
 
 No pipe ever blocks the grader: the other side may make a pipe small, empty it itself or not read from it at all.
 Whatever waits for a pipe, to read or to write, waits under the same watch.
@@ -18,13 +19,15 @@ import contextlib
 import os
 import secrets
 import select
+import signal
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pacelab_grading.inside import wire
-from pacelab_grading.sandbox.box import Box, Started
+from pacelab_grading.sandbox.box import Box
 from pacelab_grading.sandbox.failures import (
     IMPORTING,
+    CpuLimit,
     Ended,
     GraderError,
     IdleTimeout,
@@ -36,7 +39,8 @@ from pacelab_grading.sandbox.failures import (
     StepLimit,
     StudentFailure,
 )
-from pacelab_grading.sandbox.watch import SAMPLE_S, ProcessWatch, last_descendant
+from pacelab_grading.sandbox.fork_server import Started
+from pacelab_grading.sandbox.watch import SAMPLE_S, ProcessWatch
 from pacelab_grading.text.answers import InvalidAnswer, checked_answer
 from pacelab_grading.text.printable import printable
 
@@ -50,23 +54,29 @@ CALL_CPU_S = 0.2
 LOAD_CPU_S = 1.0
 TOTAL_CPU_S = 20.0
 """For all calls of one process together. The busiest process of a model solution takes 1 s."""
-COUNTED_CPU_S = 20.0
-"""With steps counted; 50 million steps take 4 s."""
+COUNTING_SLOWS = 3.0
+"""Counting steps makes code so much slower. In a second attempt, all calls together may use so many times the limit."""
 IDLE_S = 3.0
 IDLE_AGAIN_S = 0.5
 """If a process of the same submission was idle before."""
-WALL_S = 60.0
-"""For one answer."""
+WALL_S = 900.0
+"""For one answer. Reached only on a machine that gives the process almost no processor time."""
 MAX_ASKS = 20_000
 """Questions to the reference in one call. A correct solution asks some hundred at most, for a schedule."""
 CHECK_EVERY = 256
 """Requests between two checks of the processor time of a process that answers in time."""
 KEPT_OUTPUT_BYTES = 4096
 START_S = 30.0
+END_S = 5.0
+"""For a process that closed its pipe to end."""
 
 
 class Session:
-    """One process with one file of a student. Call `request`; close it when done."""
+    """One process with one file of a student. Call `request`; close it when done.
+
+    `cpu_limit_s` is the limit of processor time for a call in a second attempt, in which steps are counted. None is the
+    first attempt.
+    """
 
     def __init__(
         self,
@@ -74,24 +84,25 @@ class Session:
         file: str,
         *,
         number: int,
-        counted: bool = False,
+        cpu_limit_s: float | None = None,
         time_factor: float = 1.0,
         idle_s: float = IDLE_S,
     ) -> None:
         self._limits = box.limits
         self._idle_s = idle_s
-        self._counted = counted
+        self._cpu_limit_s = cpu_limit_s
         self._time_factor = time_factor
-        self._started: Started | None = box.start(file, number=number, count_steps=counted)
+        self._started: Started | None = box.start(file, number=number, count_steps=cpu_limit_s is not None)
         for descriptor in (self._started.requests, self._started.answers, self._started.output):
             os.set_blocking(descriptor, False)
         self._buffer = bytearray()
         self._printed = bytearray()
         self._printed_bytes = 0
-        self._clock: int | None = None
         self.failure: StudentFailure | None = None
         """What ended the session."""
         self.requests = 0
+        self.cpu_s = 0.0
+        """Processor time of the process, once it is closed."""
         self._answerer: Answerer | None = None
         try:
             hello = self._answer(wire.HELLO, "starting Python", START_S, start=True)
@@ -146,6 +157,7 @@ class Session:
         """End the process."""
         if self._started is not None:
             self._drain_output()
+            self.cpu_s = ProcessWatch(self._pid()).total_cpu_s()
             self._started.stop()
             self._started = None
 
@@ -272,10 +284,10 @@ class Session:
         if silent:
             watch.sample()
         factor = self._time_factor
-        if self._counted:
-            if watch.cpu_s() > COUNTED_CPU_S * factor:
+        if self._cpu_limit_s is not None:
+            if watch.cpu_s() > self._cpu_limit_s * factor:
                 raise StepLimit(
-                    f"{doing} computed for {COUNTED_CPU_S * factor:g} s of processor time without returning: "
+                    f"{doing} computed for {self._cpu_limit_s * factor:.3g} s of processor time without returning: "
                     "an endless loop, or numbers that grow without bound?"
                 )
         elif watch.cpu_s() > cpu_s * factor:
@@ -287,9 +299,15 @@ class Session:
             raise NotGraded(f"{doing} took {WALL_S * factor:g} s on a busy machine: not graded, rerun")
 
     def _check_total(self, watch: ProcessWatch, doing: str) -> None:
-        limit_s = (COUNTED_CPU_S if self._counted else TOTAL_CPU_S) * self._time_factor
-        if watch.total_cpu_s() - watch.cpu_s() > limit_s:
-            raise NotGraded(f"{doing}: all calls before it computed {limit_s:g} s: not graded, rerun")
+        limit_s = TOTAL_CPU_S if self._cpu_limit_s is None else COUNTING_SLOWS * self._cpu_limit_s
+        limit_s *= self._time_factor
+        if watch.total_cpu_s() - watch.cpu_s() <= limit_s:
+            return
+        if self._cpu_limit_s is None:
+            raise NeedsCount(f"{doing}: all calls before it computed {limit_s:g} s")
+        raise CpuLimit(
+            f"{doing}: all calls before it used {limit_s:.3g} s of processor time: far more work than is needed"
+        )
 
     def _read_output(self, doing: str) -> None:
         assert self._started is not None
@@ -311,22 +329,18 @@ class Session:
     def _ended(self, doing: str) -> StudentFailure:
         self._drain_output()
         assert self._started is not None
-        try:
-            code = self._started.process.wait(5.0)
-        except Exception:
+        code = self._started.wait(END_S)
+        if code is None:
             return Ended(f"{doing}: the code closed the grader's pipe")
-        signal = -code if code < 0 else code - 128 if code > 128 else 0  # its own signal, or as bubblewrap reports it
-        if signal == 9:
+        if code == -signal.SIGKILL:
             return OutputLimit(f"{doing}: the process was killed: it used more memory or time than permitted")
-        shown = f"signal {signal}" if signal else f"code {code}"
+        shown = f"signal {-code}" if code < 0 else f"code {code}"
         return Ended(f"{doing}: the process ended ({shown}) instead of answering")
 
     def _pid(self) -> int:
         """The process that runs the student's code."""
-        if self._clock is None:
-            assert self._started is not None
-            self._clock = last_descendant(self._started.process.pid)
-        return self._clock
+        assert self._started is not None
+        return self._started.pid
 
 
 class LocalSession:
@@ -338,6 +352,7 @@ class LocalSession:
         self._worker = Worker(str(box.folder / file), answers=-1, requests=-1)
         self.guards: tuple[str, ...] = ()
         self.printed = ""
+        self.cpu_s = 0.0
 
     def request(self, operation: str, *arguments: Any, doing: str = "") -> Any:
         """Ask and get the answer. Raises Raised."""

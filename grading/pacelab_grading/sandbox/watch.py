@@ -41,18 +41,3 @@ class ProcessWatch:
     def wall_s(self) -> float:
         """Seconds since this watch began."""
         return time.monotonic() - self._wall
-
-
-def last_descendant(pid: int) -> int:
-    """The last process of the line that this process started: below bubblewrap, the one with the student's code."""
-    while children := _children(pid):
-        pid = children[-1]
-    return pid
-
-
-def _children(pid: int) -> list[int]:
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
-            return [int(part) for part in file.read().split()]
-    except OSError:
-        return []

@@ -3,5 +3,6 @@
 printable    text for terminals, reports and tables
 answers      values that a student's process sends
 source_file  the bytes of a file as text
+typography   characters of word processors in code
 advice       what to do about an exception
 """

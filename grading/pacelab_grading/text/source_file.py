@@ -10,7 +10,7 @@ import tokenize
 
 MAX_FILE_BYTES = 1 << 20
 """Of one Python file; templates have a few thousand bytes."""
-MAX_NOTEBOOK_BYTES = 16 << 20
+MAX_NOTEBOOK_BYTES = 48 << 20
 """Of one notebook, which keeps the pictures of its cells. Nobody looks at them."""
 READER = f"this machine reads it with Python {sys.version_info.major}.{sys.version_info.minor}"
 """Syntax that this Python rejects may be valid in a student's newer Python."""
@@ -24,7 +24,15 @@ OTHER_KINDS = {
 }
 """First bytes of files that are not code, whatever their name."""
 DOS_END = re.compile(r"\n?\x1a\s*\Z")
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Byte order marks. That of UTF-32 begins with that of UTF-16."""
+SAMPLE = 2000
+"""Bytes that show whether a text without a mark is UTF-16: in code, every other byte is zero."""
 
 
 def most_bytes(name: str) -> int:
@@ -41,16 +49,17 @@ def other_kind(content: bytes) -> str:
 def decoded(content: bytes) -> tuple[str, str]:
     """The text with plain line ends, and a problem with the encoding, if there is one.
 
-    UTF-16 with a byte order mark; else as Python reads it: UTF-8, or the encoding that the first lines name; else
-    Latin-1. The end-of-file mark of DOS is removed.
+    UTF-16 and UTF-32, with or without a byte order mark; else as Python reads it: UTF-8, or the encoding that the first
+    lines name; else Latin-1. The end-of-file mark of DOS is removed.
     """
     text, problem = _decoded(content)
     return DOS_END.sub("\n", text.replace("\r\n", "\n").replace("\r", "\n")), problem
 
 
 def _decoded(content: bytes) -> tuple[str, str]:
-    if content.startswith(UTF_16):
-        return content.decode("utf-16", "replace"), "is UTF-16, which Python does not read: save it as UTF-8"
+    if wide := _wide(content):
+        name = wide[: len("utf-16")].upper()
+        return content.decode(wide, "replace"), f"is {name}, which Python does not read: save it as UTF-8"
     try:
         return content.decode("utf-8-sig"), ""
     except UnicodeDecodeError as error:
@@ -60,3 +69,16 @@ def _decoded(content: bytes) -> tuple[str, str]:
         return content.decode(encoding), ""
     except (SyntaxError, ValueError, LookupError):
         return content.decode("latin-1"), f"is not UTF-8 (line {line}) and was read as Latin-1: save it as UTF-8"
+
+
+def _wide(content: bytes) -> str:
+    """The name of an encoding with two or four bytes for a character; empty if there are zero bytes in other places."""
+    for mark, name in MARKS.items():
+        if content.startswith(mark):
+            return name
+    even, odd = content[:SAMPLE:2], content[1:SAMPLE:2]
+    if not even or len(content) % 2:
+        return ""
+    if odd.count(0) * 2 > len(odd) and not even.count(0):
+        return "utf-16-le"
+    return "utf-16-be" if even.count(0) * 2 > len(even) and not odd.count(0) else ""

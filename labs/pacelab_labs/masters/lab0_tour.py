@@ -11,12 +11,15 @@
 #
 # How to work through a lab: run the cells one by one, from top to bottom (Shift+Enter). At *Predict*, choose an answer
 # before you run the next cell. Where a cell says `raise lab.Todo`, replace that line with your code and run the cell.
-# A check then reports what your code returned and gives a hint. From your third try on, the check also shows the
-# expected value. (*Run All Cells* stops at the first unsolved exercise and then shows the end of the page.) You cannot
-# break anything.
+# A check then reports what your code returned and names the mistake if it knows it. From your third try on, the check
+# also shows the expected value. If you are stuck, `lab.hint("lab0.window")` in a new cell shows a hint, then a second
+# hint, and then a solution. (*Run All Cells* stops at the first unsolved exercise and then shows the end of the page.)
+# You cannot break anything.
 
 # %%
-from pacelab import Experiment, compare, lab, load_topology, plot_topology, run
+import math
+
+from pacelab import Experiment, compare, lab, load_topology, run
 
 lab.back_ends()
 
@@ -32,8 +35,8 @@ lab.back_ends()
 
 # %%
 chain = load_topology("chain", hops=4)
-lab.picture(
-    plot_topology(chain),
+lab.network_map(
+    chain,
     "Five nodes 200 m apart in a line, the last one a gateway; one flow, n0 to host.",
 )
 
@@ -62,27 +65,33 @@ lab.table(
 )
 
 # %% [markdown]
-# ## Exercise: goodput
+# ## Goodput
 # Goodput is the payload that reaches the application per second, each byte counted once. Here a full TCP packet
 # carries 1460 bytes of payload and 40 bytes of headers.
 
+# %%
+mine = flow["delivered_pkts"] * 1460 * 8 / experiment.duration_s
+print(f"computed {mine / 1000:.1f} kbit/s, PaceLab's {flow['goodput_bps'] / 1000:.1f} kbit/s")
+
+# %% [markdown]
+# ### Exercise: a window that is just large enough
+# This is a design problem. Your function gets a case and returns a design. The check runs the simulator with your
+# design and shows whether it meets its goals. Several designs may be right.
+#
+# A flow sends over `wired_hops` wired links of 40 ms each and one wireless hop, with `payload_bytes` bytes of payload
+# per packet. Choose the TCP window so that the flow carries at least `kbps` kbit/s and at most 15 % more.
+
 
 # %%
-def goodput_bps(delivered_pkts, payload_bytes, seconds):
-    """Payload delivered, in bit/s."""
+def window_pkts(kbps, payload_bytes, wired_hops):
+    """The window in packets."""
     # BEGIN SOLUTION
-    return delivered_pkts * payload_bytes * 8 / seconds
+    round_trip_s = 2 * 0.040 * wired_hops + 0.0075
+    return math.ceil(kbps * 1000 * round_trip_s / (8 * payload_bytes))
     # END SOLUTION
 
 
-lab.check("lab0.goodput", goodput_bps)
-
-# %% [markdown]
-# Now compute the goodput of the run above. Does your function agree with PaceLab?
-
-# %%
-mine = goodput_bps(flow["delivered_pkts"], 1460, experiment.duration_s)
-print(f"mine {mine / 1000:.1f} kbit/s, PaceLab's {flow['goodput_bps'] / 1000:.1f} kbit/s")
+lab.check("lab0.window", window_pkts)
 
 # %% [markdown]
 # ## Predict: what does a hop cost?
@@ -168,10 +177,8 @@ lab.air(experiment, from_ms=245, to_ms=276)
 # squared deviations by n − 1, not by n. Then divide the standard deviation by √n and multiply the result by a factor t.
 # The factor t depends on n. For 5 samples t is 2.776, and for 3 samples t is 4.303.
 
+
 # %%
-import math
-
-
 def half_width(samples, t):
     """Half the width of the 95 % interval of the mean."""
     # BEGIN SOLUTION
@@ -247,6 +254,13 @@ lab.on_real_hosts("lab0.chain", short)
 # **Further reading.** S. ElRakabawy, A. Klemm, C. Lindemann: *Gateway Adaptive Pacing for TCP across Multihop Wireless
 # Networks and the Internet*, MSWiM 2006. R. Jain: *The Art of Computer Systems Performance Analysis*, chapter 13
 # (intervals). `docs/validation.md`: how far this simulator agrees with ns-2, ns-3 and closed-form models.
+
+# %% [markdown]
+# ### Your answers
+# Double-click here and write your answers. They are part of what you hand in.
+#
+# 1. ...
+# 2. ...
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** Is the gain certain at 7 hops? No. NewReno's three seeds differ so much that the intervals

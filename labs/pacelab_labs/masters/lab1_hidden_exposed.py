@@ -30,38 +30,24 @@ lab.back_ends()
 # A receiver keeps the frame that it is receiving if the other frame is at least 10 dB weaker. This is called
 # **capture**. Beyond 86 m, power falls with the fourth power of the distance (two-ray ground model).
 #
-# ### Exercise: how much stronger?
-
+# The next cell gives both rules as functions. `advantage_db` says how much stronger a frame arrives from `near_m` than
+# from `far_m`. `interference_m` is the interference range of a link of `link_m` metres: a frame over this link survives
+# if it arrives at least `capture_db` stronger than the other sender's frame. A sender that the receiver cannot sense
+# does no harm.
 
 # %%
 import math
 
 
 def advantage_db(near_m, far_m):
-    """How much stronger the near sender's frame arrives, in dB, when both are farther than 86 m."""
-    # BEGIN SOLUTION
     return 40 * math.log10(far_m / near_m)
-    # END SOLUTION
 
 
-lab.check("lab1.capture", advantage_db)
-
-# %% [markdown]
-# ### Exercise: the interference range
-# A frame travels over a link of `link_m` metres. The frame survives if it arrives at least `capture_db` stronger than
-# the other sender's frame. How near to the receiver must the other sender be to destroy the frame? A sender that the
-# receiver cannot sense does no harm.
-
-
-# %%
 def interference_m(link_m, capture_db, sense_m):
-    """The interference range of a link, in m."""
-    # BEGIN SOLUTION
     return min(sense_m, link_m * 10 ** (capture_db / 40))
-    # END SOLUTION
 
 
-lab.check("lab1.range", interference_m)
+print(f"interference range of a link of 200 m: {interference_m(200, 10, 550):.0f} m")
 
 # %% [markdown]
 # ### Hidden and exposed
@@ -323,6 +309,26 @@ lab.table(header, rows, "kbit/s; one pair alone gets 1681 without RTS/CTS and 15
 # `ns2`.
 
 # %% [markdown]
+# ### Exercise: starve a link by RTS/CTS
+# Now put H where it does this harm. E sends to F over `link_m` metres, H sends to I over the same distance, all four in
+# line (E, F, H, I). Stations sense each other up to `sense_m` metres. Return the distance from E to H with which E→F
+# keeps its goodput without RTS/CTS and starves with RTS/CTS (preset `ns2`).
+# `pacelab demo solve-starve` opens the same problem in the browser, with nodes to drag.
+
+
+# %%
+def starving_m(link_m, sense_m):
+    """The distance from E to H, in m."""
+    # BEGIN SOLUTION
+    nearest = max(sense_m, link_m + interference_m(link_m, 10, sense_m))
+    farthest = link_m + sense_m
+    return (nearest + farthest) / 2
+    # END SOLUTION
+
+
+lab.check("lab1.starve", starving_m)
+
+# %% [markdown]
 # ## Spatial reuse
 
 # %%
@@ -330,12 +336,31 @@ reuse = run(Experiment(topology="reuse", rts=False, **UDP))
 lab.flow_bars({"two pairs 1 km apart": reuse}, reference=("alone, RTS off", alone[False]))
 
 # %% [markdown]
+# ### Exercise: two full rates, as close together as possible
+# Two pairs send without RTS/CTS, `back-to-back` (n1, n0, n2, n3: the senders n0 and n2 are in the middle) or `in-line`
+# (n0, n1, n2, n3). Return the smallest distance of the senders n0 and n2 with which both pairs have their full rate.
+# The check accepts up to 50 m more than needed.
+
+
+# %%
+def nearest_m(layout, link_m, sense_m):
+    """The distance of the two senders, in m. `layout` is "back-to-back" or "in-line"."""
+    # BEGIN SOLUTION
+    if layout == "back-to-back":
+        return sense_m + 10
+    return max(sense_m, link_m + interference_m(link_m, 10, sense_m)) + 10
+    # END SOLUTION
+
+
+lab.check("lab1.reuse", nearest_m)
+
+# %% [markdown]
 # Spatial reuse is what makes a long chain useful: in figure 1 above, A can send to B while E sends to F. At best, every
 # fourth hop of a chain can be active at the same time. Lab 2 shows what this means for TCP's window.
 #
 # ## Capture between hidden senders
-# Two hidden senders are 300 m apart. Move the receiver towards n0. At which distance does the goodput jump, and does
-# your formula predict it? Then try the other radio presets. With `ns2` a receiver keeps an earlier frame that is 10 dB
+# Two hidden senders are 300 m apart. Move the receiver towards n0. At which distance does the goodput jump? Then try
+# the other radio presets. With `ns2` a receiver keeps an earlier frame that is 10 dB
 # stronger, but never switches to a later frame. `standard` compares the signal with the interference in every part of a
 # frame. `sinr` decodes a frame with an error probability.
 
@@ -355,6 +380,23 @@ lab.explore(
     radio=lab.choice("radio preset", ["ns2", "standard", "sinr"]),
     rts=lab.switch("RTS/CTS", start=False),
 )
+
+# %% [markdown]
+# ### Exercise: as little as possible
+# Two hidden senders are `apart_m` metres apart (preset `ns2`, RTS/CTS off). How much nearer to n0 must the receiver be
+# so that n0 has nine tenths of what a sender alone has? The check accepts up to 10 m more than needed.
+
+
+# %%
+def shift_m(apart_m):
+    """How far the receiver is from the middle, in m."""
+    # BEGIN SOLUTION
+    ratio = 10 ** (10 / 40)
+    return apart_m / 2 * (ratio - 1) / (ratio + 1) + 5
+    # END SOLUTION
+
+
+lab.check("lab1.shift", shift_m)
 
 # %%
 for shift in (40, 45):
@@ -430,6 +472,14 @@ lab.on_real_hosts("lab1.hidden", *(Experiment(topology="hidden", rts=on, **UDP) 
 # **Further reading.** Z. Fu et al.: *The Impact of Multihop Wireless Channel on TCP Performance*, IEEE Transactions on
 # Mobile Computing, 2005, section 3. IEEE 802.11, the distributed coordination function. `docs/instruments.md`: the
 # symbols of the timeline.
+
+# %% [markdown]
+# ### Your answers
+# Double-click here and write your answers. They are part of what you hand in.
+#
+# 1. ...
+# 2. ...
+# 3. ...
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** Question 1: hidden terminals starve one pair; exposed terminals cost every pair a little. We

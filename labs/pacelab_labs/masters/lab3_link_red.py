@@ -36,20 +36,16 @@ lab.back_ends()
 # 0.05 for dropping, and 0.4, 2, 0.1 for marking. (The package
 # `pacelab_pacer.core.link_red` explains the choice and has the equations.)
 #
-# ### Exercise: the probability
+# The next cell gives the probability as a function.
 
 
 # %%
 def probability(average, min_th, max_th, max_p):
     """Probability that a packet is dropped when the moving average of retransmissions is `average`."""
-    # BEGIN SOLUTION
     if average < min_th:
         return 0.0
     return min((average - min_th) / (max_th - min_th), max_p)
-    # END SOLUTION
 
-
-lab.check("lab3.probability", probability)
 
 # %% [markdown]
 # ### Exercise: Link RED
@@ -257,6 +253,13 @@ lab.on_real_hosts("lab3.lred", *(chain(4, scheme=scheme, duration_s=20) for sche
 # **Further reading.** Z. Fu et al.: *The Impact of Multihop Wireless Channel on TCP Performance*, IEEE Transactions on
 # Mobile Computing 4 (2005), section 6. S. Floyd, V. Jacobson: *Random Early Detection Gateways for Congestion
 # Avoidance*, IEEE/ACM Transactions on Networking 1 (1993). RFC 3168 (ECN).
+
+# %% [markdown]
+# ### Your answers
+# Double-click here and write your answers. They are part of what you hand in.
+#
+# 1. ...
+# 2. ...
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** Question 1 (`self.node != 0 or ...` in `passes`): dropping at the first node only costs less,

@@ -8,6 +8,7 @@
 //!
 //! This crate contains only data and checks. Each key of the configuration has exactly one type here.
 
+mod high_throughput;
 mod node_id;
 mod radio;
 mod traffic;
@@ -19,6 +20,7 @@ use serde::Deserialize;
 use crate::radio::check;
 use crate::traffic::LONGEST_S;
 
+pub use high_throughput::{GuardInterval, HT_BASIC_RATES_BPS, HighThroughput};
 pub use node_id::NodeId;
 pub use radio::{DSSS_RATES_BPS, MacAckRate, OFDM_RATES_BPS, PhyKind, Preset, Propagation, Radio};
 pub use traffic::{Category, Cbr, FewSettings, Flow, Tcp, TcpDefaults, Traffic, Voice};
@@ -57,6 +59,10 @@ pub struct Config {
     pub wired: Vec<Wired>,
     #[serde(default)]
     pub host_delay: Option<HostDelay>,
+    #[serde(default)]
+    pub qdisc: Option<Qdisc>,
+    #[serde(default)]
+    pub pings: Option<Pings>,
     pub routing: Routing,
     pub flows: Vec<Flow>,
 }
@@ -90,6 +96,38 @@ pub enum Routing {
     /// As in ns-2.1b8a of 2001.
     #[serde(rename = "aodv-2001")]
     AodvOf2001,
+}
+
+/// The queue discipline of all radios and wires, in place of their drop-tail queues.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Qdisc {
+    /// Which one.
+    pub kind: QdiscKind,
+    /// Packets that wait in the MAC of a radio, below the discipline, as in the ring of a driver.
+    #[serde(default)]
+    pub ring_pkts: u32,
+}
+
+/// Echo requests at constant intervals from one node of each pair to the other.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct Pings {
+    pub interval_s: f64,
+    pub pairs: Vec<(NodeId, NodeId)>,
+}
+
+/// The queue disciplines, by Linux's names.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum QdiscKind {
+    /// RFC 8289.
+    Codel,
+    /// RFC 8290.
+    FqCodel,
+    /// Flows take turns.
+    Fq,
 }
 
 /// A node; wireless ones have a position.
@@ -153,7 +191,9 @@ impl Config {
             check((0.0..=1.0).contains(&s), || format!("host_delay {s} s: must lie in [0, 1]"))?;
         }
         self.check_radio()?;
+        self.check_qdisc()?;
         self.check_nodes()?;
+        self.check_pings()?;
         self.flows.iter().try_for_each(|flow| flow.check(NodeId(self.nodes.len() as u32)))?;
         self.check_calls()
     }
@@ -181,6 +221,25 @@ impl Config {
         let link_rates = self.link_rates_bps.iter().map(|&(_, _, rate)| rate);
         let changes = self.rate_changes.iter().map(|&(_, _, _, rate)| rate);
         self.radio.check(node_rates.chain(link_rates).chain(changes))
+    }
+
+    fn check_qdisc(&self) -> Result<(), String> {
+        let Some(qdisc) = self.qdisc else { return Ok(()) };
+        check(!self.radio.voice_first, || "qdisc: needs voice_first off, which orders the drop-tail queue".into())?;
+        check(qdisc.ring_pkts < self.radio.queue_pkts, || {
+            format!("qdisc: ring_pkts {}: must be less than queue_pkts {}", qdisc.ring_pkts, self.radio.queue_pkts)
+        })
+    }
+
+    fn check_pings(&self) -> Result<(), String> {
+        let Some(Pings { interval_s, pairs }) = &self.pings else { return Ok(()) };
+        let count = NodeId(self.nodes.len() as u32);
+        check((0.001..=1000.0).contains(interval_s), || {
+            format!("pings: interval_s {interval_s}: must lie in [0.001, 1000]")
+        })?;
+        check(pairs.iter().all(|&(src, dst)| src < count && dst < count && src != dst), || {
+            format!("pings: each pair must be two different nodes below {count}")
+        })
     }
 
     fn check_nodes(&self) -> Result<(), String> {

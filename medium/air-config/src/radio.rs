@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::high_throughput::{HT_BASIC_RATES_BPS, HT_RATES_BPS, HighThroughput};
+
 /// Radio settings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -12,6 +14,9 @@ pub struct Radio {
     /// Physical layer.
     #[serde(default)]
     pub phy: PhyKind,
+    /// Of 802.11n: guard interval and aggregation. None: the defaults.
+    #[serde(default)]
+    pub ht: Option<HighThroughput>,
     /// Four access categories instead of one.
     #[serde(default)]
     pub edca: bool,
@@ -61,6 +66,9 @@ pub enum MacAckRate {
     Data,
     /// ACKs, and RTS and CTS too: the highest mandatory rate not above the data rate.
     Mandatory,
+    /// ACKs and Block Acks alone: the highest mandatory rate not above the data rate. RTS and CTS use the basic rate.
+    #[serde(rename = "mandatory-ack")]
+    MandatoryAck,
 }
 
 /// The propagation model. `capture_db` is the power ratio at which the stronger of two frames survives.
@@ -107,9 +115,41 @@ impl Radio {
         let own_bps = [self.basic_rate_bps, self.data_rate_bps];
         let further_bps: Vec<u32> = further_bps.into_iter().collect();
         self.check_ns2_of_2001(&further_bps)?;
-        own_bps.into_iter().chain(further_bps).try_for_each(|rate_bps| self.phy.check_rate(rate_bps))?;
+        self.check_ht()?;
+        if self.phy == PhyKind::N {
+            check_one_of(self.basic_rate_bps, &HT_BASIC_RATES_BPS, "of control frames")?;
+            let data_bps = further_bps.into_iter().chain([self.data_rate_bps]);
+            let valid_bps = self.high_throughput().rates_bps();
+            data_bps.into_iter().try_for_each(|bps| check_one_of(bps, valid_bps, "with this guard interval"))?;
+        } else {
+            own_bps.into_iter().chain(further_bps).try_for_each(|rate_bps| self.phy.check_rate(rate_bps))?;
+        }
         check(self.short_retry_limit > 0 && self.long_retry_limit > 0, || "retry limits: must be >= 1".into())?;
         check(self.queue_pkts > 0, || "queue_pkts 0: must be >= 1".into())
+    }
+
+    /// The settings of 802.11n.
+    pub fn high_throughput(&self) -> HighThroughput {
+        self.ht.unwrap_or_default()
+    }
+
+    /// Whether stations send aggregates, which are acknowledged by Block Acks.
+    pub fn aggregates(&self) -> bool {
+        self.phy == PhyKind::N && self.high_throughput().ampdu_frames > 1
+    }
+
+    fn check_ht(&self) -> Result<(), String> {
+        if self.phy != PhyKind::N {
+            return check(self.ht.is_none(), || "ht: must be absent unless phy is 802.11n".into());
+        }
+        self.high_throughput().check()?;
+        check(matches!(self.preset, Preset::Standard | Preset::Sinr), || {
+            "phy 802.11n: preset must be standard or sinr, because ns-2 has no 802.11n".into()
+        })?;
+        check(self.mac_ack_rate != MacAckRate::Data, || {
+            "phy 802.11n: mac_ack_rate must be basic or mandatory, because control frames have the format of 802.11a"
+                .into()
+        })
     }
 
     /// ns-2.1b8a had 802.11b alone, one rate for all that is sent, and RTS before every unicast frame.
@@ -194,17 +234,21 @@ pub enum PhyKind {
     /// OFDM at 2.4 GHz without 802.11b stations.
     #[serde(rename = "802.11g")]
     G,
+    /// 802.11n: HT mixed format at 5 GHz, 20 MHz, one spatial stream. Control frames have the format of 802.11a.
+    #[serde(rename = "802.11n")]
+    N,
     /// All rates of 802.11b and g with long slots, as Linux uses at 2.4 GHz. Not available in a configuration.
     #[serde(skip_deserializing)]
     Bg,
 }
 
 impl PhyKind {
-    /// Rates that this physical layer has, ascending, bit/s.
+    /// Rates that this physical layer has, ascending, bit/s. Of 802.11n those of data with the default settings.
     pub const fn rates_bps(self) -> &'static [u32] {
         match self {
             PhyKind::B => &DSSS_RATES_BPS,
             PhyKind::A | PhyKind::G => &OFDM_RATES_BPS,
+            PhyKind::N => &HT_RATES_BPS,
             PhyKind::Bg => &ALL_RATES_BPS,
         }
     }
@@ -219,6 +263,10 @@ impl PhyKind {
             format!("rate {rate_bps} bit/s: must be one of {rates_bps:?} of this physical layer")
         })
     }
+}
+
+fn check_one_of(rate_bps: u32, valid_bps: &[u32], what: &str) -> Result<(), String> {
+    check(valid_bps.contains(&rate_bps), || format!("rate {rate_bps} bit/s: must be one of {valid_bps:?} {what}"))
 }
 
 /// Returns the message as an error unless the condition holds.
@@ -277,7 +325,11 @@ mod tests {
     #[test]
     fn what_a_radio_cannot_be_is_refused_with_its_name() {
         for (old, new, reported) in [
-            ("802.11a", "802.11bg", "unknown variant `802.11bg`, expected one of `802.11b`, `802.11a`, `802.11g`"),
+            (
+                "802.11a",
+                "802.11bg",
+                "unknown variant `802.11bg`, expected one of `802.11b`, `802.11a`, `802.11g`, `802.11n`",
+            ),
             ("sinr", "ns3", "unknown variant `ns3`"),
             ("\"capture_db\"", "\"links\": [], \"capture_db\"", "links"),
             ("54000000", "11000000", "rate 11000000 bit/s: must be one of [6000000, "),

@@ -8,8 +8,9 @@ use std::ops::{Index, IndexMut};
 
 use pacelab_air_config::Category;
 
+use crate::block_ack::Originator;
 use crate::event_queue::Ns;
-use crate::frame::Packet;
+use crate::frame::{Kind, Packet};
 use crate::phy::Phy;
 
 /// The contention parameters of an access category.
@@ -52,6 +53,8 @@ pub(crate) struct FrameInService {
     pub uses_rts: bool,
     /// The CTS was received, so the data is sent next.
     pub cts_received: bool,
+    /// Data, an aggregate, or a Block Ack Request.
+    pub kind: Kind,
     pub attempts: u32,
 }
 
@@ -85,6 +88,8 @@ pub(crate) struct AccessCategory {
     pub wants_refill: bool,
     pub queue: VecDeque<Packet>,
     pub in_service: Option<FrameInService>,
+    /// Block Ack agreements. None: the station sends no aggregates.
+    pub block_ack: Option<Box<Originator>>,
 }
 
 impl AccessCategory {
@@ -93,6 +98,7 @@ impl AccessCategory {
             contention,
             queue: VecDeque::new(),
             in_service: None,
+            block_ack: None,
             wants_refill: false,
             backoff: None,
             cw: contention.cw_min,

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use pacelab_air_config::{Category, Radio};
 
 use crate::access::{Backoff, Contention, ExtraBackoff, FrameInService};
+use crate::block_ack::Originator;
 use crate::error_model::success_alone;
 use crate::event_queue::{EventQueue, NEVER, Ns};
-use crate::frame::Packet;
+use crate::frame::{Kind, Packet};
 use crate::ids::{IdVec, PacketId, StationId};
-use crate::phy::Phy;
+use crate::phy::{Modulation, Phy};
 use crate::propagation::{Link, Row, link_between, links_from};
 use crate::random::Stream;
 use crate::rules::{Overlap, Rules};
@@ -94,6 +95,29 @@ pub enum MacEvent {
         /// Received power.
         power_w: f64,
     },
+    /// `station` received this packet, but holds it until the packets before it have arrived: a `Released` with the same
+    /// number follows.
+    Held {
+        /// The receiver.
+        station: StationId,
+        /// The transmitter of this hop.
+        from: StationId,
+        /// The packet, as the sender numbers it. The sender may be done with it before it is released.
+        packet: PacketId,
+        /// The number of the MPDU between these two stations.
+        number: u32,
+        /// Received power.
+        power_w: f64,
+    },
+    /// `station` delivers a packet that it held.
+    Released {
+        /// The receiver.
+        station: StationId,
+        /// The transmitter of this hop.
+        from: StationId,
+        /// See `Held`.
+        number: u32,
+    },
     /// `station` is done with this packet: it was acknowledged, broadcast, or dropped.
     Done {
         /// The transmitter.
@@ -153,11 +177,18 @@ impl Air {
         let mut rules = Rules::of(&config.radio);
         rules.overhead_bytes = config.overhead_bytes.unwrap_or(rules.overhead_bytes);
         let contentions = contentions(&rules.phy, config.radio.edca);
+        let aggregates = config.radio.aggregates();
         let count = config.positions_m.len() as u32;
         let shared = Arc::new(rules);
         let ids = || (0..count).map(StationId);
-        let station =
-            |id: StationId| Station::new(Arc::clone(&shared), &contentions, Stream::new(config.seed, u64::from(id.0)));
+        let station = |id: StationId| {
+            let mut station =
+                Station::new(Arc::clone(&shared), &contentions, Stream::new(config.seed, u64::from(id.0)));
+            for (place, category) in station.categories.iter_mut().enumerate().filter(|_| aggregates) {
+                category.block_ack = Some(Box::new(Originator::new(place)));
+            }
+            station
+        };
         let stations = ids().map(station).collect();
         // Compute all links before the rows, so that the rows are adjacent in memory.
         let links: Vec<_> = ids().map(|id| config.links_from(id)).collect();
@@ -213,7 +244,7 @@ impl Air {
     /// The basic rate, or the lowest rate of the station's physical layer if that lacks the basic rate.
     fn basic_rate_bps(&self, id: StationId) -> u32 {
         let (phy, basic_bps) = (self.phy(id), self.config.radio.basic_rate_bps);
-        if phy.has(basic_bps) { basic_bps } else { phy.rates_bps()[0] }
+        if phy.has(basic_bps) { basic_bps } else { phy.lowest_basic_bps() }
     }
 
     /// Rate of the packet's first attempt, bit/s.
@@ -333,8 +364,11 @@ impl Air {
         station.note_queue(now);
         let mut back = Vec::new();
         for category in station.categories.iter_mut() {
-            back.extend(category.queue.iter().filter(|packet| packet.to == Some(to)));
+            back.extend(category.queue.iter().filter(|packet| packet.to == Some(to)).copied());
             category.queue.retain(|packet| packet.to != Some(to));
+            if let Some(originator) = &mut category.block_ack {
+                back.extend(originator.recall(to));
+            }
         }
         back
     }
@@ -342,6 +376,18 @@ impl Air {
     /// Packets waiting at a station, without the one in service.
     pub fn queue_pkts(&self, id: StationId) -> usize {
         self.stations[id].waiting_pkts()
+    }
+
+    /// Packets of a category that a station has, waiting and in service.
+    pub fn backlog_pkts(&self, id: StationId, category: Category) -> usize {
+        let station = &self.stations[id];
+        let category = &station.categories[station.index_of(category)];
+        category.queue.len() + usize::from(category.in_service.is_some())
+    }
+
+    /// Records in the trace that a queue above the MAC dropped a packet.
+    pub fn note_queue_drop(&mut self, now: Ns, id: StationId, to: Option<StationId>, packet: PacketId) {
+        self.tracer.note(now, id, TraceEvent::DropQueue, to, u64::from(packet.0));
     }
 
     /// Adds `slots` to the backoff after each frame that a station delivers, until this is set again. Backoffs before a
@@ -413,7 +459,9 @@ impl Air {
         if category.in_service.is_some() {
             return;
         }
-        if let Some(packet) = category.queue.pop_front() {
+        if category.block_ack.is_some() {
+            self.take_next_under_block_ack(id, index);
+        } else if let Some(packet) = category.queue.pop_front() {
             self.take_into_service(id, index, packet, fresh);
         }
         if self.stations[id].phase == Phase::Idle {
@@ -435,6 +483,7 @@ impl Air {
             number: station.next_number,
             uses_rts: packet.to.is_some() && frame_bytes >= self.config.radio.rts_threshold_bytes,
             cts_received: false,
+            kind: Kind::Data,
             attempts: 0,
         });
         if station.categories[index].backoff().is_some() {
@@ -512,6 +561,8 @@ impl Air {
 pub(crate) fn contentions(phy: &Phy, edca: bool) -> Vec<Contention> {
     if edca {
         Category::ALL.map(|category| Contention::edca(phy, category)).to_vec()
+    } else if matches!(phy.modulation, Modulation::Ht(_)) {
+        vec![Contention::edca(phy, Category::BestEffort)] // stations of 802.11n always have QoS
     } else {
         vec![Contention::dcf(phy)]
     }

@@ -146,6 +146,7 @@ impl Air {
 /// End of the first data frame for the station that it may decode.
 fn reception(id: &Station) -> Option<Ns> {
     let arrivals = id.lock.iter().map(|lock| &lock.arrival).chain(id.pending.iter());
-    let data = arrivals.filter(|arrival| arrival.header.kind == Kind::Data && arrival.addressed);
+    let delivers = |kind| matches!(kind, Kind::Data | Kind::Aggregate | Kind::BlockAckRequest);
+    let data = arrivals.filter(|arrival| delivers(arrival.header.kind) && arrival.addressed);
     data.map(|arrival| arrival.end()).min()
 }

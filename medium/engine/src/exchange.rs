@@ -1,4 +1,5 @@
-//! The frame exchange of the DCF: RTS, CTS, data, ACK, and what happens if one of them is missing.
+//! The frame exchange of the DCF: RTS, CTS, data, ACK, and what happens if one of them is missing. Aggregates and their
+//! Block Acks are in `aggregation`.
 //!
 //! Source: IEEE 802.11-2016 Sec. 10.3. `Rules` has the differences of ns-2.
 
@@ -45,17 +46,26 @@ impl Air {
     /// Handles a frame for this station, or a broadcast, that was decoded.
     pub(crate) fn receive(&mut self, id: StationId, now: Ns, header: Header, power_w: f64) {
         debug_assert_eq!(now, self.now, "a frame for a station is received at its end");
-        if self.rules.response_timeout == ResponseTimeout::ReceptionStart {
-            let awaited = self.stations[id].phase.awaited();
-            if awaited.is_some_and(|kind| kind != header.kind) {
-                self.time_out(id);
-            }
-        }
+        self.end_wait_for_another(id, header.kind);
         match header.kind {
             Kind::Rts => self.receive_rts(id, now, header),
             Kind::Cts => self.receive_cts(id, now),
             Kind::Data => self.receive_data(id, now, header, power_w),
             Kind::Ack => self.receive_ack(id, now),
+            Kind::BlockAckRequest => self.receive_block_ack_request(id, now, header),
+            Kind::BlockAck => self.receive_block_ack(id, now, header),
+            Kind::Aggregate => {} // see `receive_aggregate`
+        }
+    }
+
+    /// A frame of another kind than the awaited one ends the wait.
+    #[inline]
+    pub(crate) fn end_wait_for_another(&mut self, id: StationId, kind: Kind) {
+        if self.rules.response_timeout == ResponseTimeout::ReceptionStart {
+            let awaited = self.stations[id].phase.awaited();
+            if awaited.is_some_and(|awaited| !kind.answers(awaited)) {
+                self.time_out(id);
+            }
         }
     }
 
@@ -68,7 +78,7 @@ impl Air {
         let cts_ns = phy.airtime_ns(frame_bytes::CTS, header.rate_bps);
         station.defer_at = NEVER;
         station.response = Some(Response {
-            is_cts: true,
+            kind: Kind::Cts,
             to: header.from,
             duration_ns: station.rules.duration_field_ns(Ns::from(header.duration_ns) - phy.sifs_ns - cts_ns),
             rate_bps: header.rate_bps,
@@ -115,12 +125,16 @@ impl Air {
             // If ns-2 itself waits for an ACK, it sends this ACK only after that wait.
             let behind_wait = self.rules.response_needs_idle && station.phase != Phase::Idle;
             station.response = Some(Response {
-                is_cts: false,
+                kind: Kind::Ack,
                 to: header.from,
                 duration_ns: 0,
                 rate_bps,
                 at: if behind_wait { NEVER } else { at },
             });
+            if station.category().block_ack.is_some() {
+                self.accept_mpdu(id, header.from, header.packet, header.number, power_w);
+                return;
+            }
             match station.last_numbers.iter_mut().find(|(from, _)| *from == header.from) {
                 Some((_, number)) if *number == header.number => return,
                 Some((_, number)) => *number = header.number,
@@ -180,6 +194,8 @@ impl Air {
         let station = &mut self.stations[id];
         station.serving = index;
         station.freeze(now);
+        let under_block_ack = station.categories[index].block_ack.is_some();
+        let frame = if under_block_ack { self.aggregate(id, index, frame) } else { frame };
         if frame.uses_rts && !frame.cts_received {
             self.send_rts(id, frame);
         } else {
@@ -192,7 +208,8 @@ impl Air {
         let control = self.control_rate_bps(id, frame.rate_bps);
         let cts_ns = phy.airtime_ns(frame_bytes::CTS, control);
         let data_ns = phy.airtime_ns(frame.frame_bytes, frame.rate_bps);
-        let ack_ns = phy.airtime_ns(frame_bytes::ACK, self.ack_rate_bps(id, frame.rate_bps));
+        let ack_bytes = if frame.kind == Kind::Aggregate { frame_bytes::BLOCK_ACK } else { frame_bytes::ACK };
+        let ack_ns = phy.airtime_ns(ack_bytes, self.ack_rate_bps(id, frame.rate_bps));
         let duration_ns = self.rules.duration_field_ns(3 * phy.sifs_ns + cts_ns + data_ns + ack_ns);
         self.stations[id].phase = Phase::WaitCts;
         self.count_attempt(id);
@@ -203,6 +220,10 @@ impl Air {
     }
 
     fn send_data(&mut self, id: StationId, frame: FrameInService) {
+        if frame.kind != Kind::Data {
+            self.send_under_block_ack(id, frame);
+            return;
+        }
         let phy = self.phy(id);
         let ack_ns = phy.airtime_ns(frame_bytes::ACK, self.ack_rate_bps(id, frame.rate_bps));
         let unicast = frame.packet.to.is_some();
@@ -210,6 +231,9 @@ impl Air {
         let station = &mut self.stations[id];
         station.phase = if unicast { Phase::WaitAck } else { Phase::Broadcast };
         station.counters.data_sent += 1;
+        if let Some(originator) = &mut station.category().block_ack {
+            originator.mpdus.iter_mut().for_each(|mpdu| mpdu.sent += 1);
+        }
         if !frame.cts_received {
             self.count_attempt(id);
         }
@@ -257,7 +281,7 @@ impl Air {
         let now = self.now;
         let station = &mut self.stations[id];
         let Some(response) = station.response.take() else { return };
-        if response.is_cts {
+        if response.kind == Kind::Cts {
             let allowed = if self.rules.response_needs_idle { station.is_idle(now) } else { station.nav <= now };
             if !allowed {
                 self.tracer.note(now, id, TraceEvent::RefuseCts, Some(response.to), 0);
@@ -266,7 +290,12 @@ impl Air {
         }
         station.freeze(now);
         let rules = &station.rules;
-        let (kind, bytes) = if response.is_cts { (Kind::Cts, frame_bytes::CTS) } else { (Kind::Ack, frame_bytes::ACK) };
+        let kind = response.kind;
+        let bytes = match kind {
+            Kind::Cts => frame_bytes::CTS,
+            Kind::BlockAck => frame_bytes::BLOCK_ACK,
+            _ => frame_bytes::ACK,
+        };
         let airtime_ns = rules.phy.airtime_ns(bytes, response.rate_bps);
         let header = Header {
             kind,
@@ -274,11 +303,11 @@ impl Air {
             to: response.to,
             duration_ns: response.duration_ns as u32,
             packet: PacketId(0),
-            number: 0,
+            number: if kind == Kind::BlockAck { station.block_ack_start } else { 0 },
             uses_rts: false,
             rate_bps: response.rate_bps,
         };
-        if response.is_cts {
+        if kind == Kind::Cts {
             station.phase = Phase::WaitData;
             station.counters.cts_sent += 1;
             // The rate of the ACK depends on the rate of the data, which is not known yet. The fastest ACK leaves the
@@ -317,6 +346,7 @@ impl Air {
         match (phase, station.frame_in_service()) {
             (Phase::WaitCts, Some(frame)) => self.fail_rts(id, now, frame),
             (Phase::WaitAck, Some(frame)) => self.fail_data(id, now, frame),
+            (Phase::WaitBlockAck, Some(frame)) => self.miss_block_ack(id, now, frame),
             (Phase::Broadcast, Some(frame)) => {
                 self.finish(id, frame, None);
                 self.draw(id, now);
@@ -349,8 +379,6 @@ impl Air {
             if !rules.long_retries_survive {
                 category.long_retries = 0;
             }
-            station.counters.drops_rts += 1;
-            self.tracer.note(now, id, TraceEvent::DropRts, frame.packet.to, u64::from(frame.packet.id.0));
             self.give_up(id, now, frame, Failure::Rts);
         } else {
             self.retry(id, now, frame);
@@ -369,15 +397,13 @@ impl Air {
         *retries += 1;
         if *retries >= limit {
             *retries = 0;
-            station.counters.drops_data += 1;
-            self.tracer.note(now, id, TraceEvent::DropData, frame.packet.to, u64::from(frame.packet.id.0));
             self.give_up(id, now, frame, Failure::Data);
         } else {
             self.retry(id, now, frame);
         }
     }
 
-    fn retry(&mut self, id: StationId, now: Ns, frame: FrameInService) {
+    pub(crate) fn retry(&mut self, id: StationId, now: Ns, frame: FrameInService) {
         let station = &mut self.stations[id];
         station.counters.retries += 1;
         let category = station.category();
@@ -389,7 +415,16 @@ impl Air {
         self.draw(id, now);
     }
 
-    fn give_up(&mut self, id: StationId, now: Ns, frame: FrameInService, failure: Failure) {
+    pub(crate) fn give_up(&mut self, id: StationId, now: Ns, frame: FrameInService, failure: Failure) {
+        let station = &mut self.stations[id];
+        if station.category().block_ack.is_none() {
+            let (counter, event) = match failure {
+                Failure::Rts => (&mut station.counters.drops_rts, TraceEvent::DropRts),
+                Failure::Data => (&mut station.counters.drops_data, TraceEvent::DropData),
+            };
+            *counter += 1;
+            self.tracer.note(now, id, event, frame.packet.to, u64::from(frame.packet.id.0));
+        }
         self.finish(id, frame, Some(failure));
         if self.rules.immediate_access {
             self.draw(id, now); // the standard requires a backoff here; ns-2 draws one for the next packet
@@ -403,7 +438,11 @@ impl Air {
         category.reset_cw();
         category.in_service = None;
         category.wants_refill = true;
+        let under_block_ack = category.block_ack.is_some();
         self.refills.push((id, index));
+        if under_block_ack && self.finish_under_block_ack(id, &frame, failure) {
+            return;
+        }
         self.mac_events.push_back(MacEvent::Done {
             station: id,
             packet: frame.packet,
@@ -416,28 +455,32 @@ impl Air {
         self.draw_longer(id, now, ExtraBackoff::default());
     }
 
-    fn draw_longer(&mut self, id: StationId, now: Ns, extra: ExtraBackoff) {
+    pub(crate) fn draw_longer(&mut self, id: StationId, now: Ns, extra: ExtraBackoff) {
         let station = &mut self.stations[id];
         let slots = station.draw_backoff(station.serving, now, extra);
         self.tracer.note(now, id, TraceEvent::Backoff, None, u64::from(slots));
     }
 
-    fn count_attempt(&mut self, id: StationId) {
-        if let Some(frame) = self.stations[id].category().in_service.as_mut() {
+    pub(crate) fn count_attempt(&mut self, id: StationId) {
+        let category = self.stations[id].category();
+        if let Some(frame) = category.in_service.as_mut() {
             frame.attempts += 1;
+        }
+        if let Some(originator) = &mut category.block_ack {
+            originator.mpdus.iter_mut().for_each(|mpdu| mpdu.attempts += 1);
         }
     }
 
-    fn ack_rate_bps(&self, id: StationId, data_rate_bps: u32) -> u32 {
+    pub(crate) fn ack_rate_bps(&self, id: StationId, data_rate_bps: u32) -> u32 {
         match self.config.radio.mac_ack_rate {
             MacAckRate::Basic => self.config.radio.basic_rate_bps,
             MacAckRate::Data => data_rate_bps,
-            MacAckRate::Mandatory => self.phy(id).mandatory_rate_bps(data_rate_bps),
+            MacAckRate::Mandatory | MacAckRate::MandatoryAck => self.phy(id).mandatory_rate_bps(data_rate_bps),
         }
     }
 
     /// Rate of the RTS and CTS before data at this rate.
-    fn control_rate_bps(&self, id: StationId, data_rate_bps: u32) -> u32 {
+    pub(crate) fn control_rate_bps(&self, id: StationId, data_rate_bps: u32) -> u32 {
         match self.config.radio.mac_ack_rate {
             MacAckRate::Mandatory => self.phy(id).mandatory_rate_bps(data_rate_bps),
             _ => self.config.radio.basic_rate_bps,
@@ -445,7 +488,7 @@ impl Air {
     }
 
     /// Sends a frame of the packet in service. Returns when the frame ends.
-    fn send(
+    pub(crate) fn send(
         &mut self,
         id: StationId,
         kind: Kind,
@@ -485,12 +528,17 @@ impl Air {
             Kind::Cts => TraceEvent::SendCts,
             Kind::Data => TraceEvent::SendData,
             Kind::Ack => TraceEvent::SendAck,
+            Kind::Aggregate => TraceEvent::SendAggregate,
+            Kind::BlockAckRequest => TraceEvent::SendBlockAckRequest,
+            Kind::BlockAck => TraceEvent::SendBlockAck,
         };
         let peer = (header.to != StationId::BROADCAST).then_some(header.to);
         self.tracer.note(now, id, what, peer, airtime_ns);
-        self.tracer.sent(now, airtime_ns, &header);
         // The NAV of a station that cannot decode the frame, of one that can, and of its receiver.
         let mut holds_ns = [station.eifs_nav_ns as u32, self.rules.nav_ns(header.duration_ns.into()) as u32, 0];
+        if self.tracer.on {
+            self.trace_frame(id, &header, airtime_ns);
+        }
         let airtime_ns = airtime_ns as u32;
         let monitored = header.kind == Kind::Data && !self.monitors.is_empty();
         let hearers = self.rows[id].lend();
@@ -537,6 +585,18 @@ impl Air {
         self.rows[id].give_back(hearers);
     }
 
+    #[inline(never)]
+    fn trace_frame(&mut self, id: StationId, header: &Header, airtime_ns: Ns) {
+        let bitmap = match header.kind {
+            Kind::BlockAck => self.stations[id].recipient(header.to, header.number).bitmap(header.number),
+            _ => 0,
+        };
+        self.tracer.sent(self.now, airtime_ns, header, bitmap);
+        if header.kind == Kind::Aggregate {
+            self.tracer.split(self.stations[id].sent_aggregates.get(header.number));
+        }
+    }
+
     /// The power of one frame over a link that fades, and whether the frame can be decoded. None: it is not sensed.
     #[inline(never)]
     fn draw_fading(&mut self, id: StationId, place: usize) -> Option<(f64, bool)> {
@@ -547,7 +607,7 @@ impl Air {
 
 /// When to stop waiting for a response of `response_ns` to a frame that ends at `end`. For data see
 /// `ResponseTimeout::Announced`.
-fn response_timeout_at(rules: &Rules, end: Ns, awaited: Kind, response_ns: Ns) -> Ns {
+pub(crate) fn response_timeout_at(rules: &Rules, end: Ns, awaited: Kind, response_ns: Ns) -> Ns {
     let phy = &rules.phy;
     match rules.response_timeout {
         ResponseTimeout::Announced { cts_ns, .. } if awaited == Kind::Cts => end + phy.sifs_ns + response_ns + cts_ns,

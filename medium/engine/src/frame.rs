@@ -60,6 +60,20 @@ pub enum Kind {
     Data,
     /// Acknowledgement.
     Ack,
+    /// An A-MPDU of unicast data frames.
+    Aggregate,
+    /// Block Ack Request.
+    BlockAckRequest,
+    /// Block Ack.
+    BlockAck,
+}
+
+impl Kind {
+    /// Whether a station that awaits a frame of the kind `awaited` accepts this one.
+    #[inline]
+    pub(crate) fn answers(self, awaited: Kind) -> bool {
+        self == awaited || (awaited == Kind::Data && self == Kind::Aggregate)
+    }
 }
 
 /// What a receiver reads from a decoded frame.
@@ -72,7 +86,8 @@ pub(crate) struct Header {
     /// Duration field: the rest of the exchange after this frame. In the standard the field cannot exceed 33 ms.
     pub duration_ns: u32,
     /// RTS and data: the packet, the sender's frame number (to detect duplicates), and whether an RTS precedes the
-    /// data.
+    /// data. In an aggregate `number` is that of `SentAggregates`. In a Block Ack Request `number` is the first
+    /// number of the window.
     pub packet: PacketId,
     pub number: u32,
     pub uses_rts: bool,

@@ -13,7 +13,9 @@
 //! `rules` is a table of all differences between the radio presets.
 
 mod access;
+mod aggregation;
 mod air;
+mod block_ack;
 mod control;
 mod error_model;
 mod event_queue;
@@ -37,4 +39,4 @@ pub use propagation::{DECODE_THRESHOLD_W, Fading, Link, SENSE_THRESHOLD_W, two_r
 pub use random::Stream;
 pub use rules::{Overlap, ResponseTimeout, Rules};
 pub use station::Counters;
-pub use trace::{SentFrame, TraceEvent, TraceRecord};
+pub use trace::{InAggregate, SentFrame, TraceEvent, TraceRecord};

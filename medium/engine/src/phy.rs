@@ -1,9 +1,10 @@
 //! Physical layer timing: the airtime of frames, and the intervals of the DCF.
 //!
 //! 802.11b DSSS with the long preamble (IEEE 802.11-2016 Sec. 15.3, Table 15-2), 802.11a OFDM (Sec. 17.4.3,
-//! Table 17-21) and 802.11g ERP-OFDM without 802.11b stations (Sec. 18.4.4: short slots, signal extension).
+//! Table 17-21) and 802.11g ERP-OFDM without 802.11b stations (Sec. 18.4.4: short slots, signal extension). 802.11n HT
+//! in the mixed format at 5 GHz (Sec. 19.4.3), 20 MHz and one spatial stream.
 
-use pacelab_air_config::{DSSS_RATES_BPS, OFDM_RATES_BPS, PhyKind};
+use pacelab_air_config::{DSSS_RATES_BPS, GuardInterval, HT_BASIC_RATES_BPS, OFDM_RATES_BPS, PhyKind};
 
 use crate::event_queue::Ns;
 
@@ -24,6 +25,19 @@ const fn is_dsss(rate_bps: u32) -> bool {
 /// Mandatory rates of OFDM: control responses use the highest not above the data rate.
 const OFDM_MANDATORY_BPS: [u32; 3] = [24_000_000, 12_000_000, 6_000_000];
 
+/// Preamble of an HT mixed-format PPDU with one spatial stream: L-STF 8, L-LTF 8, L-SIG 4, HT-SIG 8, HT-STF 4 and one
+/// HT-LTF 4 us.
+const HT_PREAMBLE_NS: Ns = 36_000;
+/// Longest PPDU: the L-SIG field of the mixed format announces at most 4095 octets at 6 Mbit/s, which last 5484 us.
+const LONGEST_PPDU_NS: Ns = 5_484_000;
+/// Service and tail bits of OFDM.
+const SERVICE_BITS: u64 = 16;
+const TAIL_BITS: u64 = 6;
+/// The non-HT reference rate of HT MCS 0 to 7 (IEEE 802.11-2016 Table 10-10): the rate with the same modulation and
+/// code, which determines the rate of the response.
+const HT_REFERENCE_BPS: [u32; 8] =
+    [6_000_000, 12_000_000, 18_000_000, 24_000_000, 36_000_000, 48_000_000, 54_000_000, 54_000_000];
+
 /// MAC frame sizes in bytes, frame check sequence included (IEEE 802.11-2016 Sec. 9.3.1).
 pub mod frame_bytes {
     /// Request to send.
@@ -32,6 +46,13 @@ pub mod frame_bytes {
     pub const CTS: u32 = 14;
     /// Acknowledgement.
     pub const ACK: u32 = 14;
+    /// Compressed Block Ack: Frame Control, Duration, two addresses, BA Control, Starting Sequence Control, a bitmap of
+    /// 8 bytes, FCS.
+    pub const BLOCK_ACK: u32 = 32;
+    /// Compressed Block Ack Request: the same without the bitmap.
+    pub const BLOCK_ACK_REQUEST: u32 = 24;
+    /// The delimiter before each MPDU of an aggregate.
+    pub const DELIMITER: u32 = 4;
 }
 
 /// The modulation, which determines the airtime of bits.
@@ -51,6 +72,8 @@ pub enum Modulation {
     },
     /// Each rate with the modulation of its standard.
     DsssAndOfdm,
+    /// 802.11n: data as HT mixed format. The rates of `HT_BASIC_RATES_BPS` are frames in the format of 802.11a.
+    Ht(GuardInterval),
 }
 
 /// Timing constants of one physical layer.
@@ -116,12 +139,18 @@ impl Phy {
         Phy { cw_min: 15, modulation: Modulation::DsssAndOfdm, ..Phy::dsss(true) }
     }
 
+    /// 802.11n at 5 GHz, 20 MHz, one spatial stream.
+    pub const fn ht(guard_interval: GuardInterval) -> Self {
+        Phy { modulation: Modulation::Ht(guard_interval), ..Phy::ofdm_a() }
+    }
+
     /// The physical layer of this kind. For `whole_us` see `Modulation::Dsss`.
     pub const fn of(kind: PhyKind, whole_us: bool) -> Self {
         match kind {
             PhyKind::B => Phy::dsss(whole_us),
             PhyKind::A => Phy::ofdm_a(),
             PhyKind::G => Phy::ofdm_g(),
+            PhyKind::N => Phy::ht(GuardInterval::Long),
             PhyKind::Bg => Phy::dsss_and_ofdm(),
         }
     }
@@ -131,6 +160,8 @@ impl Phy {
         match self.modulation {
             Modulation::DsssAndOfdm if is_dsss(rate_bps) => Phy::dsss(true),
             Modulation::DsssAndOfdm => Phy::ofdm_g(),
+            Modulation::Ht(_) if is_ht_basic(rate_bps) => Phy::ofdm_a(),
+            Modulation::Ht(_) => Phy { preamble_ns: HT_PREAMBLE_NS, ..*self },
             _ => *self,
         }
     }
@@ -142,14 +173,17 @@ impl Phy {
 
     /// Rate at which the preamble and header of such a frame count as sent.
     pub(crate) const fn preamble_rate_bps(&self, rate_bps: u32) -> u32 {
-        self.single(rate_bps).rates_bps()[0]
+        match self.modulation {
+            Modulation::Ht(_) => HT_BASIC_RATES_BPS[0],
+            _ => self.single(rate_bps).rates_bps()[0],
+        }
     }
 
     /// Receiver noise in W: thermal, and a noise figure of 7 dB.
     pub fn noise_w(&self) -> f64 {
         let bandwidth_hz = match self.modulation {
             Modulation::Dsss { .. } | Modulation::DsssAndOfdm => DSSS_BANDWIDTH_HZ,
-            Modulation::Ofdm { .. } => OFDM_BANDWIDTH_HZ,
+            Modulation::Ofdm { .. } | Modulation::Ht(_) => OFDM_BANDWIDTH_HZ,
         };
         THERMAL_W_PER_HZ * bandwidth_hz * NOISE_FACTOR
     }
@@ -160,12 +194,21 @@ impl Phy {
             Modulation::Dsss { .. } => &DSSS_RATES_BPS,
             Modulation::Ofdm { .. } => &OFDM_RATES_BPS,
             Modulation::DsssAndOfdm => PhyKind::Bg.rates_bps(),
+            Modulation::Ht(guard_interval) => guard_interval.rates_bps(),
         }
     }
 
     /// Whether the physical layer has this rate.
     pub fn has(&self, rate_bps: u32) -> bool {
-        self.rates_bps().contains(&rate_bps)
+        self.rates_bps().contains(&rate_bps) || (matches!(self.modulation, Modulation::Ht(_)) && is_ht_basic(rate_bps))
+    }
+
+    /// The lowest rate of a broadcast, and of the control frames in EIFS.
+    pub const fn lowest_basic_bps(&self) -> u32 {
+        match self.modulation {
+            Modulation::Ht(_) => HT_BASIC_RATES_BPS[0],
+            _ => self.rates_bps()[0],
+        }
     }
 
     /// DCF interframe space: SIFS and two slots.
@@ -192,10 +235,18 @@ impl Phy {
             }
             Modulation::Ofdm { extension_ns } => {
                 let bits_per_symbol = rate * 4 / 1_000_000;
-                let symbols = (16 + 8 * u64::from(bytes) + 6).div_ceil(bits_per_symbol);
+                let symbols = (SERVICE_BITS + 8 * u64::from(bytes) + TAIL_BITS).div_ceil(bits_per_symbol);
                 self.preamble_ns + 4_000 * symbols + extension_ns
             }
             Modulation::DsssAndOfdm => self.single(rate_bps).airtime_ns(bytes, rate_bps),
+            Modulation::Ht(_) if is_ht_basic(rate_bps) => Phy::ofdm_a().airtime_ns(bytes, rate_bps),
+            Modulation::Ht(guard_interval) => {
+                let symbol_ns = guard_interval.symbol_ns();
+                let bits_per_symbol = (rate * symbol_ns + 500_000_000) / 1_000_000_000;
+                let symbols = (SERVICE_BITS + 8 * u64::from(bytes) + TAIL_BITS).div_ceil(bits_per_symbol);
+                // A frame of short symbols still ends on the grid of 4 us (IEEE 802.11-2016 Eq. 19-90).
+                HT_PREAMBLE_NS + (symbols * symbol_ns).next_multiple_of(4_000)
+            }
         }
     }
 
@@ -208,14 +259,51 @@ impl Phy {
                 fitting.copied().unwrap_or(OFDM_RATES_BPS[0])
             }
             Modulation::DsssAndOfdm => self.single(data_rate_bps).mandatory_rate_bps(data_rate_bps),
+            Modulation::Ht(_) => Phy::ofdm_a().mandatory_rate_bps(self.reference_rate_bps(data_rate_bps)),
         }
+    }
+
+    /// The rate of 802.11a with the modulation and code of this HT rate, or the rate itself if it is one of 802.11a.
+    fn reference_rate_bps(&self, rate_bps: u32) -> u32 {
+        let mcs = self.rates_bps().iter().position(|&rate| rate == rate_bps);
+        mcs.map_or(rate_bps, |mcs| HT_REFERENCE_BPS[mcs])
+    }
+
+    /// The rate of 802.11a whose modulation and code this data rate has, for the error model. MCS 7 (64-QAM 5/6) has
+    /// none.
+    pub(crate) fn same_code_rate_bps(&self, rate_bps: u32) -> Option<u32> {
+        match self.modulation {
+            Modulation::Ht(_) if self.rates_bps().last() == Some(&rate_bps) => None,
+            Modulation::Ht(_) => Some(self.reference_rate_bps(rate_bps)),
+            _ => Some(rate_bps),
+        }
+    }
+
+    /// Longest PSDU that a PPDU at this rate carries, bytes.
+    pub(crate) fn longest_psdu_bytes(&self, rate_bps: u32) -> u32 {
+        let Modulation::Ht(guard_interval) = self.modulation else { return u32::MAX };
+        let symbol_ns = guard_interval.symbol_ns();
+        let bits_per_symbol = (u64::from(rate_bps) * symbol_ns + 500_000_000) / 1_000_000_000;
+        let symbols = (LONGEST_PPDU_NS - HT_PREAMBLE_NS) / symbol_ns;
+        ((symbols * bits_per_symbol - SERVICE_BITS - TAIL_BITS) / 8) as u32
+    }
+
+    /// When the byte `offset` of a PSDU of `bytes` begins, from the start of a PPDU that lasts `airtime_ns`.
+    pub(crate) fn byte_begins_ns(&self, offset: u32, bytes: u32, airtime_ns: Ns, rate_bps: u32) -> Ns {
+        let body_ns = airtime_ns - self.preamble_of_ns(rate_bps);
+        let bits = |bytes: u32| SERVICE_BITS + 8 * u64::from(bytes);
+        self.preamble_of_ns(rate_bps) + body_ns * bits(offset) / (bits(bytes) + TAIL_BITS)
     }
 
     /// Extended interframe space: SIFS, an ACK at the lowest rate, DIFS (IEEE 802.11-2016 Sec. 10.3.7).
     pub fn eifs_ns(&self) -> Ns {
-        let ack_ns = self.eifs_ack_ns.unwrap_or_else(|| self.airtime_ns(frame_bytes::ACK, self.rates_bps()[0]));
+        let ack_ns = self.eifs_ack_ns.unwrap_or_else(|| self.airtime_ns(frame_bytes::ACK, self.lowest_basic_bps()));
         self.sifs_ns + ack_ns + self.difs_ns()
     }
+}
+
+const fn is_ht_basic(rate_bps: u32) -> bool {
+    rate_bps == HT_BASIC_RATES_BPS[0] || rate_bps == HT_BASIC_RATES_BPS[1] || rate_bps == HT_BASIC_RATES_BPS[2]
 }
 
 /// Rounds to the nearest ns. Division by a constant divisor is several times faster.
@@ -280,6 +368,43 @@ mod tests {
         assert_eq!(Phy::ofdm_a().difs_ns(), 34_000);
         assert_eq!(Phy::ofdm_g().difs_ns(), 28_000);
         assert_eq!(Phy::ofdm_a().eifs_ns(), 16_000 + 44_000 + 34_000);
+    }
+
+    #[test]
+    fn ht_times_are_those_computed_by_hand() {
+        // 1536 B: 12310 bits; bits a symbol 26, 52, 78, 104, 156, 208, 234, 260
+        let symbols = [474, 237, 158, 119, 79, 60, 53, 48];
+        let long = Phy::ht(GuardInterval::Long);
+        for (&rate_bps, symbols) in long.rates_bps().iter().zip(symbols) {
+            assert_eq!(long.airtime_ns(1536, rate_bps), 36_000 + 4_000 * symbols, "{rate_bps}");
+        }
+        // Symbols of 3.6 us, rounded up to 4 us: 474 are 1706.4 us, 48 are 172.8 us
+        let short = Phy::ht(GuardInterval::Short);
+        assert_eq!(short.airtime_ns(1536, 7_222_222), 36_000 + 1_708_000);
+        assert_eq!(short.airtime_ns(1536, 72_222_222), 36_000 + 176_000);
+        // Block Ack of 32 B: 278 bits; 24 Mbit/s 3 symbols, 6 Mbit/s 12. Request of 24 B: 214 bits, 3 symbols
+        assert_eq!(long.airtime_ns(frame_bytes::BLOCK_ACK, 24_000_000), 32_000);
+        assert_eq!(long.airtime_ns(frame_bytes::BLOCK_ACK, 6_000_000), 68_000);
+        assert_eq!(long.airtime_ns(frame_bytes::BLOCK_ACK_REQUEST, 24_000_000), 32_000);
+        assert_eq!((long.difs_ns(), long.eifs_ns()), (34_000, 16_000 + 44_000 + 34_000));
+    }
+
+    #[test]
+    fn a_ppdu_of_ht_lasts_at_most_5484_us() {
+        // (5484 - 36) / 4 = 1362 symbols; (1362 * 260 - 22) / 8 and (1362 * 26 - 22) / 8 bytes
+        let long = Phy::ht(GuardInterval::Long);
+        assert_eq!((long.longest_psdu_bytes(65_000_000), long.longest_psdu_bytes(6_500_000)), (44_262, 4_423));
+        assert_eq!(long.airtime_ns(44_262, 65_000_000), 5_484_000);
+        // (5484 - 36) / 3.6 = 1513 symbols
+        assert_eq!(Phy::ht(GuardInterval::Short).longest_psdu_bytes(72_222_222), (1513 * 260 - 22) / 8);
+    }
+
+    #[test]
+    fn responses_to_ht_use_the_mandatory_rate_of_their_reference_rate() {
+        let phy = Phy::ht(GuardInterval::Long);
+        let rates: Vec<u32> = phy.rates_bps().iter().map(|&bps| phy.mandatory_rate_bps(bps) / 1_000_000).collect();
+        assert_eq!(rates, [6, 12, 12, 24, 24, 24, 24, 24]);
+        assert_eq!([6, 12, 24].map(|mbps| phy.mandatory_rate_bps(mbps * 1_000_000) / 1_000_000), [6, 12, 24]);
     }
 
     #[test]

@@ -6,8 +6,9 @@ use crate::error_model::log_success;
 use crate::event_queue::{Ns, SAME_MOMENT_NS};
 use crate::frame::{Arrival, Header, Kind};
 use crate::ids::StationId;
+use crate::random::Stream;
 use crate::rules::{Overlap, Rules};
-use crate::station::{Lock, Station};
+use crate::station::{Interference, Lock, Station};
 use crate::trace::TraceEvent;
 
 impl Air {
@@ -107,7 +108,9 @@ impl Air {
         let by_model = rules.overlap == Overlap::ErrorModel;
         let from = arrival.header.from;
         station.freeze(arrival.start);
-        if by_model {
+        if station.lock.as_ref().is_some_and(Lock::is_aggregate) {
+            note_interference(station, &rules, arrival.start);
+        } else if by_model {
             judge(station, &rules, arrival.start);
         }
         station.signals.retain(|&(end, _)| end > arrival.start);
@@ -117,13 +120,15 @@ impl Air {
         let sending = station.is_sending(arrival.start + SAME_MOMENT_NS);
         let what = match station.lock {
             Some(lock) if by_model && arrival.decodable && takes_over(&rules, &lock, &arrival, ratio) => {
-                station.lock = Some(Lock::new(arrival, false, false));
+                station.lock_on(arrival, false);
                 TraceEvent::Lock
             }
             Some(mut lock) => {
                 let interference_w = others_w - lock.arrival.power_w + arrival.power_w;
                 let survives = lock.arrival.power_w >= ratio * interference_w;
-                lock.collided |= !survives && !by_model;
+                // An aggregate is lost as a whole only if its preamble is.
+                let whole = !lock.is_aggregate() || arrival.start < lock.body_starts(&rules);
+                lock.collided |= !survives && !by_model && whole;
                 station.lock = Some(lock);
                 if survives { TraceEvent::Capture } else { TraceEvent::Collide }
             }
@@ -131,7 +136,7 @@ impl Air {
             None if sending || (by_model && !arrival.decodable) => return,
             None => {
                 let collided = arrival.power_w < ratio * others_w && !by_model;
-                station.lock = Some(Lock::new(arrival, collided, false));
+                station.lock_on(arrival, collided);
                 TraceEvent::Lock
             }
         };
@@ -147,6 +152,11 @@ impl Air {
     fn end_lock(&mut self, id: StationId) {
         let station = &mut self.stations[id];
         let by_model = self.rules.overlap == Overlap::ErrorModel;
+        let sums = self.rules.overlap != Overlap::PairwiseFirstLock; // of presets that have 802.11n
+        if sums && station.lock.as_ref().is_some_and(Lock::is_aggregate) {
+            self.end_aggregate(id);
+            return;
+        }
         if by_model {
             let end = station.lock.as_ref().map_or(0, |lock| lock.arrival.end());
             let rules = *station.rules;
@@ -182,6 +192,73 @@ impl Air {
             station.nav = end + duration_ns;
             self.tracer.note(end, id, TraceEvent::Nav, None, end + duration_ns);
         }
+    }
+
+    /// Handles the end of the locked frame if it is an aggregate: some of its MPDUs may have been decoded.
+    #[inline(never)]
+    fn end_aggregate(&mut self, id: StationId) {
+        let rules = *self.stations[id].rules;
+        let Some(lock) = self.stations[id].lock else { return };
+        let (end, header) = (lock.arrival.end(), lock.arrival.header);
+        note_interference(&mut self.stations[id], &rules, end);
+        let decoded = self.decoded_mpdus(id, &lock);
+        let station = &mut self.stations[id];
+        station.lock = None;
+        station.idle_since = station.idle_since.max(end);
+        if station.is_sending(end) {
+            return;
+        }
+        if decoded == 0 {
+            self.tracer.note(end, id, TraceEvent::Garbled, Some(header.from), 0);
+            self.hold_eifs(id, end);
+            return;
+        }
+        station.garbled_at = 0;
+        self.tracer.note(end, id, TraceEvent::Decode, Some(header.from), decoded);
+        if header.is_for(id) {
+            self.receive_aggregate(id, end, header, lock.arrival.power_w, decoded);
+            return;
+        }
+        let until = end + self.rules.nav_ns(header.duration_ns.into());
+        if until > self.stations[id].nav.max(end) {
+            self.stations[id].nav = until;
+            self.tracer.note(end, id, TraceEvent::Nav, None, until);
+        }
+    }
+
+    /// A bit for each MPDU of the aggregate that was decoded.
+    fn decoded_mpdus(&mut self, id: StationId, lock: &Lock) -> u64 {
+        let Arrival { start, airtime_ns, decodable, header, power_w, loss, .. } = lock.arrival;
+        let by_model = self.rules.overlap == Overlap::ErrorModel;
+        if lock.collided || lock.spoiled || !(decodable || by_model) {
+            return 0;
+        }
+        let aggregate = std::mem::take(self.stations[header.from].sent_aggregates.get_mut(header.number));
+        let ratio = self.capture_ratio;
+        let station = &mut self.stations[id];
+        let parts = std::mem::take(&mut station.interference);
+        let rules = &*station.rules.clone();
+        let phy = &rules.phy;
+        let survives = |from: Ns, to: Ns, rate_bps: u32, random: &mut Stream| {
+            if by_model {
+                let log_success = success_over(&parts, lock, rules, from, to, rate_bps);
+                return random.unit() < libm::exp(log_success);
+            }
+            overlapping(&parts, start, from, to).all(|(_, part)| power_w >= ratio * part.power_w)
+        };
+        let body_starts = lock.body_starts(rules);
+        let mut decoded = 0;
+        if survives(start, body_starts, phy.preamble_rate_bps(header.rate_bps), &mut station.random) {
+            let at = |byte| start + phy.byte_begins_ns(byte, aggregate.psdu_bytes, airtime_ns.into(), header.rate_bps);
+            for (place, subframe) in aggregate.subframes.iter().enumerate() {
+                let (from, to) = (at(subframe.offset), at(subframe.offset + subframe.bytes));
+                let intact = survives(from, to, header.rate_bps, &mut station.random) && station.gets_through(loss);
+                decoded |= u64::from(intact) << place;
+            }
+        }
+        station.interference = parts;
+        *self.stations[header.from].sent_aggregates.get_mut(header.number) = aggregate;
+        decoded
     }
 
     fn hold_eifs(&mut self, id: StationId, end: Ns) {
@@ -245,6 +322,44 @@ fn takes_over(rules: &Rules, lock: &Lock, newcomer: &Arrival, ratio: f64) -> boo
         && newcomer.power_w >= ratio * lock.arrival.power_w
 }
 
+/// Notes the interference that the locked aggregate has met up to `until`, one interval of constant power at a time.
+fn note_interference(station: &mut Station, rules: &Rules, until: Ns) {
+    let Some(mut lock) = station.lock else { return };
+    let frame = lock.arrival;
+    while lock.judged_until < until.min(frame.end()) {
+        let from = lock.judged_until;
+        let others = station.signals.iter().filter(|&&(end, _)| end > from);
+        let change = others.clone().map(|&(end, _)| end).min().unwrap_or(Ns::MAX);
+        let to = until.min(frame.end()).min(change);
+        let sum_w: f64 = others.map(|&(_, power_w)| power_w).sum();
+        let power_w = (sum_w - frame.power_w).max(0.0);
+        station.interference.push(Interference { until: to, power_w });
+        lock.judged_until = to;
+    }
+    debug_assert!(rules.overlap != Overlap::PairwiseFirstLock);
+    station.lock = Some(lock);
+}
+
+/// The parts of a frame that lie between `from` and `to`, with the duration of the common time in ns.
+fn overlapping(parts: &[Interference], start: Ns, from: Ns, to: Ns) -> impl Iterator<Item = (Ns, Interference)> + '_ {
+    let begins = std::iter::once(start).chain(parts.iter().map(|part| part.until));
+    let both = begins.zip(parts).map(move |(begin, &part)| {
+        let common_ns = part.until.min(to).saturating_sub(begin.max(from));
+        (common_ns, part)
+    });
+    both.filter(|&(common_ns, _)| common_ns > 0)
+}
+
+/// Natural logarithm of the probability that the bits between `from` and `to` survive.
+fn success_over(parts: &[Interference], lock: &Lock, rules: &Rules, from: Ns, to: Ns, rate_bps: u32) -> f64 {
+    let noise_w = rules.phy.noise_w();
+    let logarithms = overlapping(parts, lock.arrival.start, from, to).map(|(common_ns, part)| {
+        let bits = common_ns as f64 * f64::from(rate_bps) / 1e9;
+        log_success(&rules.phy, rate_bps, lock.arrival.power_w / (noise_w + part.power_w), bits)
+    });
+    logarithms.sum()
+}
+
 /// Updates the success probability of the locked frame up to `until`, one interval of constant interference at a time.
 fn judge(station: &mut Station, rules: &Rules, until: Ns) {
     let Some(mut lock) = station.lock else { return };
@@ -276,7 +391,6 @@ mod tests {
     use crate::frame::Kind;
     use crate::ids::PacketId;
     use crate::phy::Phy;
-    use crate::random::Stream;
 
     const MS: Ns = 1_000_000;
 

@@ -12,6 +12,9 @@ use crate::phy::Phy;
 
 const US: Ns = 1_000;
 
+/// The QoS Control field in data frames of 802.11n.
+const QOS_CONTROL_BYTES: u32 = 2;
+
 /// How a receiver treats frames that overlap in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overlap {
@@ -108,17 +111,20 @@ impl Rules {
     /// The rules of the radio's preset, with its physical layer.
     pub fn of(radio: &Radio) -> Self {
         let phy = Rules::phy_of(radio, radio.phy);
-        match radio.preset {
+        let rules = match radio.preset {
             Preset::Ns2 => Rules::ns2(phy),
             Preset::Ns2Of2001 => Rules::ns2_of_2001(phy),
             Preset::Standard => Rules::standard(phy),
             Preset::Sinr => Rules::sinr(phy),
-        }
+        };
+        let qos_bytes = if radio.phy == PhyKind::N { QOS_CONTROL_BYTES } else { 0 };
+        Rules { overhead_bytes: rules.overhead_bytes + qos_bytes, ..rules }
     }
 
     /// The timing of a physical layer under the radio's preset.
     pub fn phy_of(radio: &Radio, kind: PhyKind) -> Phy {
         match radio.preset {
+            _ if kind == PhyKind::N => Phy::ht(radio.high_throughput().guard_interval),
             Preset::Ns2 => Phy::of(kind, false),
             Preset::Ns2Of2001 => Phy::dsss_of_2001(radio.data_rate_bps),
             Preset::Standard | Preset::Sinr => Phy::of(kind, true),

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use pacelab_air_config::Category;
 
 use crate::access::{AccessCategories, AccessCategory, Backoff, Contention, ExtraBackoff, FrameInService};
+use crate::block_ack::{Recipient, SentAggregates};
 use crate::event_queue::{NEVER, Ns, SAME_MOMENT_NS};
 use crate::frame::{Arrival, Kind, Pending};
 use crate::ids::StationId;
@@ -40,8 +41,10 @@ pub(crate) enum Phase {
     Broadcast,
     /// CTS sent, waiting for the data.
     WaitData,
-    /// ACK leaving.
+    /// ACK or Block Ack leaving.
     SendAck,
+    /// Aggregate or Block Ack Request sent, waiting for the Block Ack.
+    WaitBlockAck,
 }
 
 impl Phase {
@@ -51,6 +54,7 @@ impl Phase {
             Phase::WaitCts => Some(Kind::Cts),
             Phase::WaitAck => Some(Kind::Ack),
             Phase::WaitData => Some(Kind::Data),
+            Phase::WaitBlockAck => Some(Kind::BlockAck),
             Phase::Idle | Phase::Broadcast | Phase::SendAck => None,
         }
     }
@@ -77,10 +81,29 @@ impl Lock {
     }
 }
 
-/// A CTS or ACK that is to be sent a SIFS after the frame that it answers.
+impl Lock {
+    #[inline]
+    pub fn is_aggregate(&self) -> bool {
+        self.arrival.header.kind == Kind::Aggregate
+    }
+
+    /// When the preamble of the frame is over.
+    pub fn body_starts(&self, rules: &Rules) -> Ns {
+        self.arrival.start + rules.phy.preamble_of_ns(self.arrival.header.rate_bps)
+    }
+}
+
+/// A part of a frame during which the interference was constant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interference {
+    pub until: Ns,
+    pub power_w: f64,
+}
+
+/// A CTS, ACK or Block Ack that is to be sent a SIFS after the frame that it answers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Response {
-    pub is_cts: bool,
+    pub kind: Kind,
     pub to: StationId,
     pub duration_ns: Ns,
     pub rate_bps: u32,
@@ -136,6 +159,14 @@ pub(crate) struct Station {
     pub next_number: u32,
     /// Last frame number delivered from each sender, for duplicates.
     pub last_numbers: Vec<(StationId, u32)>,
+    /// Block Ack agreements as recipient.
+    pub recipients: Vec<Recipient>,
+    /// The first number of the Block Ack to be sent.
+    pub block_ack_start: u32,
+    /// The last aggregates that this station sent.
+    pub sent_aggregates: SentAggregates,
+    /// Interference during the aggregate that the station is locked on, in the order of time.
+    pub interference: Vec<Interference>,
     pub counters: Counters,
 }
 
@@ -167,10 +198,20 @@ impl Station {
             queue_changed_at: 0,
             next_number: 0,
             last_numbers: Vec::new(),
+            recipients: Vec::new(),
+            block_ack_start: 0,
+            sent_aggregates: SentAggregates::default(),
+            interference: Vec::new(),
             random,
             counters: Counters::default(),
             wakeup_at: NEVER,
         }
+    }
+
+    /// Locks on a frame.
+    pub fn lock_on(&mut self, arrival: Arrival, collided: bool) {
+        self.interference.clear();
+        self.lock = Some(Lock::new(arrival, collided, false));
     }
 
     /// Whether the physical layer can demodulate a frame of this modulation and rate.
@@ -329,6 +370,15 @@ impl Station {
     /// The packet whose exchange is under way.
     pub fn frame_in_service(&self) -> Option<FrameInService> {
         self.categories[self.serving].in_service
+    }
+
+    /// The agreement to which the MPDU `number` of `from` belongs, at its recipient.
+    pub fn recipient(&mut self, from: StationId, number: u32) -> &mut Recipient {
+        let place = self.recipients.iter().position(|recipient| recipient.is_for(from, number)).unwrap_or_else(|| {
+            self.recipients.push(Recipient::new(from, number));
+            self.recipients.len() - 1
+        });
+        &mut self.recipients[place]
     }
 
     /// Packets waiting in all categories.

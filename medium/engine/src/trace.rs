@@ -2,6 +2,7 @@
 //!
 //! Stations are evaluated lazily (see `station`), so records are added out of order and sorted when they are taken.
 
+use crate::block_ack::SentAggregate;
 use crate::event_queue::Ns;
 use crate::frame::{Header, Kind};
 use crate::ids::{PacketId, StationId};
@@ -17,9 +18,15 @@ pub enum TraceEvent {
     SendData,
     /// Began to send an ACK; value: its airtime in ns.
     SendAck,
+    /// Began to send an aggregate; value: its airtime in ns.
+    SendAggregate,
+    /// Began to send a Block Ack Request; value: its airtime in ns.
+    SendBlockAckRequest,
+    /// Began to send a Block Ack; value: its airtime in ns.
+    SendBlockAck,
     /// The receiver locked on a frame from the peer; value: when it ends.
     Lock,
-    /// Decoded a frame from the peer.
+    /// Decoded a frame from the peer. Of an aggregate, value: a bit for each MPDU that was decoded.
     Decode,
     /// A frame from the peer destroyed the one being received.
     Collide,
@@ -27,6 +34,8 @@ pub enum TraceEvent {
     Capture,
     /// A frame ended that could not be decoded.
     Garbled,
+    /// Some MPDUs of an aggregate for this station were lost; value: how many.
+    LostMpdus,
     /// Drew a backoff; value: slots.
     Backoff,
     /// Set its NAV; value: until when.
@@ -43,7 +52,7 @@ pub enum TraceEvent {
     DropRts,
     /// Dropped a packet after the last data frame; value: the packet.
     DropData,
-    /// Dropped a packet because the interface queue was full; value: the packet.
+    /// Dropped a packet of the interface queue, because it was full or by its discipline; value: the packet.
     DropQueue,
 }
 
@@ -81,8 +90,21 @@ pub struct SentFrame {
     pub rate_bps: u32,
     /// RTS and data: the packet, and the transmitter's number of the frame.
     pub packet: PacketId,
-    /// See `packet`.
+    /// See `packet`. Block Ack and its request: the first number of the window.
     pub number: u32,
+    /// An MPDU of an aggregate. Each MPDU is a `SentFrame` of its own with the times of the whole aggregate.
+    pub aggregate: Option<InAggregate>,
+    /// Block Ack: a bit for each number from `number` on that was received.
+    pub bitmap: u64,
+}
+
+/// The place of an MPDU in an aggregate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InAggregate {
+    /// The aggregate, as its transmitter numbers them.
+    pub reference: u32,
+    /// The last MPDU of the aggregate.
+    pub last: bool,
 }
 
 /// Collects records if it is switched on.
@@ -105,9 +127,9 @@ impl Tracer {
         }
     }
 
-    /// Records a frame at its start.
+    /// Records a frame at its start. `bitmap`: of a Block Ack.
     #[inline]
-    pub fn sent(&mut self, at: Ns, airtime_ns: Ns, header: &Header) {
+    pub fn sent(&mut self, at: Ns, airtime_ns: Ns, header: &Header, bitmap: u64) {
         if self.on {
             self.frames.push(SentFrame {
                 at,
@@ -119,8 +141,22 @@ impl Tracer {
                 rate_bps: header.rate_bps,
                 packet: header.packet,
                 number: header.number,
+                aggregate: None,
+                bitmap,
             });
         }
+    }
+
+    /// Records the MPDUs of an aggregate, of which `sent` has recorded the header.
+    pub fn split(&mut self, aggregate: &SentAggregate) {
+        let Some(whole) = self.frames.pop() else { return };
+        let last = aggregate.subframes.len() - 1;
+        self.frames.extend(aggregate.subframes.iter().enumerate().map(|(place, subframe)| SentFrame {
+            packet: subframe.packet,
+            number: subframe.number,
+            aggregate: Some(InAggregate { reference: whole.number, last: place == last }),
+            ..whole
+        }));
     }
 
     /// All frames so far, by time.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use pacelab_air_config::{Propagation, Radio as RadioSettings};
+use pacelab_air_config::{PhyKind, Propagation, Radio as RadioSettings};
 use pacelab_engine::{AirConfig, StationId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -33,6 +33,8 @@ pub struct Config {
     pub stations: Vec<Station>,
     #[serde(default)]
     pub link_rates_bps: Vec<(u32, u32, u32)>,
+    #[serde(default)]
+    pub queue_at_host: bool,
 }
 
 /// A station, and its TAP or its radio.
@@ -103,6 +105,9 @@ impl Config {
                 station.check_beside(earlier)?;
             }
         }
+        if self.queue_at_host && self.stations.iter().any(|station| station.tap.is_none()) {
+            return Err("queue_at_host: needs stations with TAP devices".into());
+        }
         let count = self.stations.len() as u32;
         let is_none = |&&(from, to, _): &&(u32, u32, u32)| from.max(to) >= count || from == to;
         if let Some((from, to, _)) = self.link_rates_bps.iter().find(is_none) {
@@ -110,6 +115,9 @@ impl Config {
         }
         let link_rates = self.link_rates_bps.iter().map(|&(_, _, rate_bps)| rate_bps);
         self.check_propagation(&self.radio.propagation)?;
+        if self.radio.phy == PhyKind::N {
+            return Err("radio: phy must be 802.11b, 802.11a or 802.11g: mediumd sends no aggregates".to_owned());
+        }
         self.radio.check(self.stations.iter().filter_map(|station| station.data_rate_bps).chain(link_rates))
     }
 
@@ -316,6 +324,7 @@ pub mod tests {
         let good = line_json(2, 200.0, "ns2");
         for (old, new, reported) in [
             ("\"version\": 1", "\"version\": 2", "version 2"),
+            ("\"preset\": \"ns2\"", "\"preset\": \"standard\", \"phy\": \"802.11n\"", "mediumd sends no aggregates"),
             ("\"seed\": 1", "\"seed\": 1, \"sed\": 1", "sed"),
             ("\"name\": \"n1\"", "\"name\": \"n0\"", "the name is used twice"),
             ("00:02", "00:01", "02:00:00:00:00:01"),
@@ -332,6 +341,11 @@ pub mod tests {
             ("\"seed\": 1", "\"seed\": 1, \"mtu_bytes\": 9000", "mtu_bytes 9000"),
             ("\"seed\": 1", "\"seed\": 1, \"link_rates_bps\": [[0, 2, 1000000]]", "0 to 2"),
             ("\"seed\": 1", "\"seed\": 1, \"link_rates_bps\": [[1, 1, 1000000]]", "1 to 1: must be two different"),
+            (
+                "\"tap\": {\"netns\": null, \"name\": \"air1\"}}]",
+                "\"hwsim\": {\"mac\": \"02:00:00:00:01:02\"}}], \"queue_at_host\": true",
+                "queue_at_host",
+            ),
             ("\"two-ray\"", "\"matrix\", \"links\": [[0, 1, 1e-9], [0, 1, 1e-6]]", "0 to 1: this link is given twice"),
             ("\"two-ray\"", "\"range\", \"decode_m\": 550, \"sense_m\": 250", "decode_m 550"),
         ] {

@@ -279,12 +279,12 @@ fn work(
         return Ok((Box::new(move || pump.run()), Vec::new()));
     }
     let created = config.stations.iter().filter_map(|station| {
-        let made = Tap::create(station.tap.as_ref()?, station.mac, config.mtu_bytes);
+        let made = Tap::create(station.tap.as_ref()?, station.mac, config.mtu_bytes, config.queue_at_host);
         Some(made.map_err(|error| format!("station {:?}: {error}", station.name)))
     });
     let (taps, infos) = created.collect::<Result<(Vec<_>, Vec<_>), String>>().map_err(FatalError::Host)?;
     let carrier = Carrier::new(config.air(), Ethernet::new(macs.collect(), config.mtu_bytes));
-    let hosts = TapHosts::new(taps, config.radio.queue_pkts, telemetry);
+    let hosts = TapHosts::new(taps, config.radio.queue_pkts, config.queue_at_host, telemetry);
     let mut pump = Pump::new(carrier, hosts, commands, wakeup).map_err(host)?;
     Ok((Box::new(move || pump.run()), infos))
 }

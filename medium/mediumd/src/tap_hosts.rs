@@ -44,14 +44,18 @@ struct Reading {
 pub struct TapHosts {
     taps: Vec<Tap>,
     readings: Vec<Reading>,
-    queue_pkts: usize,
+    /// A paused host is read again when fewer of its frames than this wait.
+    room_pkts: usize,
+    queue_at_host: bool,
     telemetry: Telemetry,
 }
 
 impl TapHosts {
-    /// Hosts behind these devices.
-    pub fn new(taps: Vec<Tap>, queue_pkts: u32, telemetry: Telemetry) -> Self {
-        TapHosts { readings: vec![Reading::default(); taps.len()], taps, queue_pkts: queue_pkts as usize, telemetry }
+    /// Hosts behind these devices. With `queue_at_host`, a host is read only while no frame of its station waits, so
+    /// that all further frames wait in the host. Otherwise up to `queue_pkts` wait here.
+    pub fn new(taps: Vec<Tap>, queue_pkts: u32, queue_at_host: bool, telemetry: Telemetry) -> Self {
+        let room_pkts = if queue_at_host { 1 } else { queue_pkts as usize };
+        TapHosts { readings: vec![Reading::default(); taps.len()], taps, room_pkts, queue_at_host, telemetry }
     }
 
     fn pause(&mut self, station: usize, until: Ns, ends_with_room: bool, epoll: &Epoll) -> io::Result<()> {
@@ -97,6 +101,9 @@ impl Hosts for TapHosts {
     fn read(&mut self, token: u64, carrier: &mut Carrier<Ethernet>, epoll: &Epoll) -> io::Result<()> {
         let station = token as usize;
         for _ in 0..BATCH {
+            if self.queue_at_host && carrier.queue_pkts(StationId::from_index(station)) >= self.room_pkts {
+                return self.pause(station, NEVER, true, epoll);
+            }
             let slot = carrier.slot();
             let result = self.taps[station].read(carrier.space(slot));
             let now = self.telemetry.now();
@@ -131,7 +138,7 @@ impl Hosts for TapHosts {
             if now == 0 {
                 now = self.telemetry.now();
             }
-            let has_room = ends_with_room && carrier.queue_pkts(StationId::from_index(station)) < self.queue_pkts;
+            let has_room = ends_with_room && carrier.queue_pkts(StationId::from_index(station)) < self.room_pkts;
             if has_room || paused_until <= now {
                 self.readings[station].paused_until = 0;
                 let wanted = EpollEvent::new(EpollFlags::EPOLLIN, station as u64);
@@ -155,6 +162,8 @@ impl Hosts for TapHosts {
 /// Frames that the kernel holds until they are read. Large enough for a burst while the daemon sleeps, so that frames
 /// are dropped in the engine's interface queue.
 const RING_FRAMES: u32 = 256;
+/// The same where frames wait in the host's own queue: a frame in the ring has left that queue.
+const SHORT_RING_FRAMES: u32 = 1;
 
 /// The TAP device of one station. It exists as long as this value and the process.
 #[derive(Debug)]
@@ -177,8 +186,9 @@ impl Tap {
     ///
     /// # Errors
     /// The host lacks something. The message is one line.
-    pub fn create(place: &Place, mac: Mac, mtu_bytes: u32) -> Result<(Self, TapInfo), String> {
-        inside(place.netns.as_deref(), || create_here(&place.name, mac, mtu_bytes))
+    pub fn create(place: &Place, mac: Mac, mtu_bytes: u32, queue_at_host: bool) -> Result<(Self, TapInfo), String> {
+        let ring_frames = if queue_at_host { SHORT_RING_FRAMES } else { RING_FRAMES };
+        inside(place.netns.as_deref(), || create_here(&place.name, mac, mtu_bytes, ring_frames))
     }
 
     /// Reads one frame.
@@ -198,7 +208,7 @@ impl AsFd for Tap {
     }
 }
 
-fn create_here(name: &str, mac: Mac, mtu_bytes: u32) -> Result<(Tap, TapInfo), String> {
+fn create_here(name: &str, mac: Mac, mtu_bytes: u32, ring_frames: u32) -> Result<(Tap, TapInfo), String> {
     let describe = |what: &str, error: io::Error| format!("{what} TAP {name:?}: {error}{}", advice(&error));
     let device = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun");
     let device = device.map_err(|error| format!("opening /dev/net/tun: {error}{}", advice(&error)))?;
@@ -208,7 +218,7 @@ fn create_here(name: &str, mac: Mac, mtu_bytes: u32) -> Result<(Tap, TapInfo), S
     let door = socket.as_fd();
     syscalls::set_mac(door, name, mac).map_err(|error| describe("setting the address of", error))?;
     syscalls::set_mtu(door, name, mtu_bytes).map_err(|error| describe("setting the MTU of", error))?;
-    syscalls::set_queue_length(door, name, RING_FRAMES).map_err(|error| describe("setting the queue of", error))?;
+    syscalls::set_queue_length(door, name, ring_frames).map_err(|error| describe("setting the queue of", error))?;
     syscalls::bring_up(door, name).map_err(|error| describe("bringing up", error))?;
     let ifindex = if_nametoindex(name).map_err(|error| describe("finding", error.into()))?;
     let counters = File::open("/proc/thread-self/net/dev").ok();

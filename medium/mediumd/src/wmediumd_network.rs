@@ -106,6 +106,7 @@ impl WmediumdNetwork {
         let radio = Radio {
             preset: self.settings.preset,
             phy: self.phy(0),
+            ht: None,
             edca: false,
             voice_first: false,
             basic_rate_bps: lowest_bps,

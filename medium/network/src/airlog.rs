@@ -1,6 +1,6 @@
 //! The traffic of a run on the air: counts for each wireless hop and class of packet, and the log for captures.
 
-use pacelab_air_config::PhyKind;
+use pacelab_air_config::{GuardInterval, PhyKind};
 use pacelab_engine::{Failure, Ns, SentFrame, TraceRecord};
 
 use crate::ids::{IdVec, NodeId, PacketId, StationId};
@@ -23,6 +23,8 @@ pub struct Enqueued {
 pub struct AirLog {
     /// The physical layer.
     pub phy: PhyKind,
+    /// Of 802.11n alone.
+    pub guard_interval: Option<GuardInterval>,
     /// Name of each node, by node number.
     pub names: IdVec<NodeId, String>,
     /// Node number of each station.
@@ -53,7 +55,7 @@ impl Class {
         match &packet.body {
             Body::Tcp { forward: true, .. } => Class::TcpData,
             Body::Tcp { forward: false, .. } => Class::TcpAck,
-            Body::Udp { .. } => Class::Udp,
+            Body::Udp { .. } | Body::Echo { .. } => Class::Udp,
             Body::Voice { .. } => Class::Voice,
             Body::Report(_) => Class::VoiceReport,
             Body::Aodv(_) => Class::Routing,

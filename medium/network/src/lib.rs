@@ -5,6 +5,7 @@
 //!    |  hook    algorithms: local out, local in  hook                  network/hooks
 //!   routing     static or AODV                   routes, aodv/         network/forwarding
 //!    |  hook    algorithms at a gateway
+//!   queue       drop-tail or a discipline        qdisc/                network/interfaces
 //!   air | wire  pacelab_engine::Air | wire       wire
 //! ```
 //!
@@ -19,6 +20,8 @@ pub mod hook;
 pub mod ids;
 pub mod network;
 pub mod packet;
+mod ping;
+pub mod qdisc;
 mod routes;
 pub mod tcp;
 pub mod voice;

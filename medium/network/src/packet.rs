@@ -75,6 +75,17 @@ pub enum Body {
     },
     /// A voice report; its `flow` is the direction measured.
     Report(Box<VoiceQuality>),
+    /// An echo request or its reply (RFC 792).
+    Echo {
+        /// Which pair of nodes of the configuration.
+        pair: u32,
+        /// Counts up from 0.
+        number: u32,
+        /// An answer to a request.
+        is_reply: bool,
+        /// When the request was sent.
+        sent_at: Ns,
+    },
     /// A routing message.
     Aodv(Message),
 }

@@ -1,16 +1,22 @@
-//! A wired link, one direction: a drop-tail queue, a rate, a delay.
+//! A wired link, one direction: a queue, a rate, a delay.
+//!
+//! A drop-tail queue decides everything when a packet is pushed, so the wire then knows when the packet arrives. Under a
+//! queue discipline the transmitter takes a packet only when it is free.
 
 use std::collections::VecDeque;
 
 use pacelab_engine::Ns;
 
 use crate::ids::{NodeId, PacketId};
+use crate::qdisc::Interface;
 
 /// One direction of a full-duplex link.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Wire {
     /// The node at the far end.
     pub to: NodeId,
+    /// The queue, if it has a discipline.
+    pub(crate) interface: Option<Interface>,
     rate_bps: f64,
     delay_ns: Ns,
     queue_pkts: usize,
@@ -23,7 +29,15 @@ pub struct Wire {
 impl Wire {
     /// An idle link.
     pub fn new(to: NodeId, rate_bps: f64, delay_ns: Ns, queue_pkts: u32) -> Self {
-        Wire { to, rate_bps, delay_ns, queue_pkts: queue_pkts as usize, free_at: 0, under_way: VecDeque::new() }
+        Wire {
+            to,
+            interface: None,
+            rate_bps,
+            delay_ns,
+            queue_pkts: queue_pkts as usize,
+            free_at: 0,
+            under_way: VecDeque::new(),
+        }
     }
 
     /// Takes a packet; returns when it arrives, or None when the queue is full.
@@ -32,11 +46,16 @@ impl Wire {
         if waiting >= self.queue_pkts {
             return None;
         }
+        Some(self.transmit(now, packet, bytes))
+    }
+
+    /// Transmits a packet as soon as the transmitter is free; returns when it arrives.
+    pub fn transmit(&mut self, now: Ns, packet: PacketId, bytes: u32) -> Ns {
         let begins = self.free_at.max(now);
         self.free_at = begins + libm::round(f64::from(bytes) * 8e9 / self.rate_bps) as Ns;
         let arrives = self.free_at + self.delay_ns;
         self.under_way.push_back((begins, arrives, packet));
-        Some(arrives)
+        arrives
     }
 
     /// When all packets taken so far have left for the far end.

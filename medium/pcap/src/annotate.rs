@@ -1,6 +1,7 @@
 //! Annotations of frames: which stations decoded a frame, and which lost it and why, as text for packet comments.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::ops::RangeInclusive;
 
 use pacelab_engine::{Kind, Ns, TraceEvent, TraceRecord};
 use pacelab_network::airlog::AirLog;
@@ -10,6 +11,11 @@ use crate::frame::{IpPacket, encode};
 
 /// Access categories of EDCA: a station may be trying to send this many packets at once.
 const QUEUES: usize = 4;
+
+/// Data frames that a station remembers to recognise a repetition: two windows of a Block Ack agreement.
+const RECENT_NUMBERS: usize = 128;
+/// How far back the last ended frame of a station may be: an aggregate under way is up to 64 MPDUs.
+const RECENT_FRAMES: usize = 3 * 64;
 
 /// One station's view of one frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +75,7 @@ struct StationState {
     /// Numbers of the frames being repeated, and their retry counts. With four queues there may be four.
     retried: Vec<(u32, u64)>,
     /// Numbers of the data frames last sent.
-    recent: [Option<u32>; 2 * QUEUES],
-    next_recent: usize,
+    recent: VecDeque<u32>,
     /// Index in `observations` of the last frame decoded here.
     last_decoded: Option<usize>,
 }
@@ -80,6 +85,10 @@ struct Annotator<'a> {
     stations: IdVec<StationId, StationState>,
     observations: Vec<Observation>,
     annotations: Vec<Annotation>,
+}
+
+fn carries_data(kind: Kind) -> bool {
+    matches!(kind, Kind::Data | Kind::Aggregate)
 }
 
 /// Reads the log once, in order of time.
@@ -118,7 +127,7 @@ impl Annotator<'_> {
             while let Some((place, packet)) = enqueued.next_if(|(_, packet)| packet.at <= frame.at) {
                 latest.insert(packet.id, place);
             }
-            if frame.kind != Kind::Data {
+            if !carries_data(frame.kind) {
                 continue;
             }
             annotation.packet = latest.get(&frame.packet).copied();
@@ -136,16 +145,16 @@ impl Annotator<'_> {
         if let Some(reception) = &mut station.reception {
             reception.involved.push((frame.station, frame.at));
         }
-        if matches!(frame.kind, Kind::Rts | Kind::Data) {
+        if matches!(frame.kind, Kind::Rts | Kind::Data | Kind::Aggregate) {
             if let Some((_, count)) = station.retried.iter().find(|&&(number, _)| number == frame.number) {
                 self.annotations[place].notes.push(format!("retry {count}"));
             }
         }
-        if frame.kind == Kind::Data {
-            self.annotations[place].retry = station.recent.contains(&Some(frame.number));
+        if carries_data(frame.kind) {
+            self.annotations[place].retry = station.recent.contains(&frame.number);
             if !self.annotations[place].retry {
-                station.recent[station.next_recent] = Some(frame.number);
-                station.next_recent = (station.next_recent + 1) % station.recent.len();
+                station.recent.push_front(frame.number);
+                station.recent.truncate(RECENT_NUMBERS);
             }
         }
         self.observations.push(Observation {
@@ -206,6 +215,10 @@ impl Annotator<'_> {
         let station = &mut self.stations[record.station];
         let survived = station.reception.take().map(|reception| reception.survived).unwrap_or_default();
         let Some(place) = self.ended_before(peer, record.at) else { return };
+        if self.log.frames[place].aggregate.is_some() {
+            self.decode_aggregate(record, place);
+            return;
+        }
         let frame = &self.log.frames[place];
         self.annotations[place].arrived |= frame.to == Some(record.station);
         let comment =
@@ -218,6 +231,30 @@ impl Annotator<'_> {
             kind: ObservationKind::Decoded,
             comment,
         });
+    }
+
+    /// Handles the reception of an aggregate, of which `last` is the last MPDU: some MPDUs may be lost.
+    fn decode_aggregate(&mut self, record: &TraceRecord, last: usize) {
+        let whole = self.transmission(last);
+        let first = *whole.start();
+        for place in whole {
+            let frame = &self.log.frames[place];
+            let for_this = frame.to == Some(record.station);
+            if record.value >> (place - first) & 1 == 0 {
+                if for_this {
+                    self.annotations[place].lost.get_or_insert_with(|| "hit in the aggregate".into());
+                }
+                continue;
+            }
+            self.annotations[place].arrived |= for_this;
+            self.observations.push(Observation {
+                at: record.at - frame.airtime_ns,
+                station: record.station,
+                frame: place,
+                kind: ObservationKind::Decoded,
+                comment: String::new(),
+            });
+        }
     }
 
     /// Handles a failed reception: every frame in it is lost at this station.
@@ -236,14 +273,14 @@ impl Annotator<'_> {
                 format!("collided with {}", self.names(&others))
             };
             self.lose(record, peer, what.clone());
-            if let Some(frame) = self.begun_before(peer, at).filter(|_| garbled) {
-                let station = record.station;
+            let Some(last) = self.begun_before(peer, at).filter(|_| garbled) else { continue };
+            for frame in self.transmission(last) {
                 self.observations.push(Observation {
                     at,
-                    station,
+                    station: record.station,
                     frame,
                     kind: ObservationKind::Garbled,
-                    comment: what,
+                    comment: what.clone(),
                 });
             }
         }
@@ -252,9 +289,20 @@ impl Annotator<'_> {
     /// Notes why the frame of `peer` under way at `record.at` was lost, if it was for that station.
     fn lose(&mut self, record: &TraceRecord, peer: StationId, why: String) {
         let Some(place) = self.begun_before(peer, record.at) else { return };
-        if self.log.frames[place].to == Some(record.station) && self.annotations[place].lost.is_none() {
-            self.annotations[place].lost = Some(why);
+        for place in self.transmission(place) {
+            if self.log.frames[place].to == Some(record.station) && self.annotations[place].lost.is_none() {
+                self.annotations[place].lost = Some(why.clone());
+            }
         }
+    }
+
+    /// The frames that were sent as one with the frame at `last`: all MPDUs of an aggregate.
+    fn transmission(&self, last: usize) -> RangeInclusive<usize> {
+        let of = |place: usize| (self.log.frames[place].station, self.log.frames[place].at);
+        if self.log.frames[last].aggregate.is_none() {
+            return last..=last;
+        }
+        (0..=last).rev().take_while(|&place| of(place) == of(last)).last().unwrap_or(last)..=last
     }
 
     /// Adds a note to the last frame of `peer` that ended before `at`, if it is one of `kinds`.
@@ -274,13 +322,13 @@ impl Annotator<'_> {
     /// The last frame of `station` that had ended at `at`.
     fn ended_before(&self, station: StationId, at: Ns) -> Option<usize> {
         let frames = self.stations[station].frames.iter().rev().copied();
-        frames.take(3).find(|&place| self.log.frames[place].at + self.log.frames[place].airtime_ns <= at)
+        frames.take(RECENT_FRAMES).find(|&place| self.log.frames[place].at + self.log.frames[place].airtime_ns <= at)
     }
 
     /// The last RTS or data frame of `station`.
     fn last_try(&self, station: StationId) -> Option<usize> {
         let mut frames = self.stations[station].frames.iter().rev().copied();
-        frames.find(|&place| matches!(self.log.frames[place].kind, Kind::Rts | Kind::Data))
+        frames.find(|&place| matches!(self.log.frames[place].kind, Kind::Rts | Kind::Data | Kind::Aggregate))
     }
 
     /// Adds the notes to the comments of the sent frames.
@@ -332,7 +380,7 @@ fn append(comment: &mut String, more: &str) {
 
 #[cfg(test)]
 mod tests {
-    use pacelab_engine::SentFrame;
+    use pacelab_engine::{InAggregate, SentFrame};
     use pacelab_network::ids::{NodeId, PacketId};
 
     use super::*;
@@ -371,6 +419,8 @@ mod tests {
             rate_bps: 1_000_000,
             packet: PacketId(0),
             number: 1,
+            aggregate: None,
+            bitmap: 0,
         }
     }
 
@@ -447,5 +497,58 @@ mod tests {
         assert_eq!(annotated.observations[0].comment, "n1 did not answer: the medium was busy there");
         assert_eq!(annotated.observations[2].comment, "retry 6; lost at n1; packet dropped after this attempt");
         assert!(annotated.annotations[1].given_up);
+    }
+
+    /// Three MPDUs of one aggregate of 608 us.
+    fn aggregate(at: Ns, station: u32) -> Vec<SentFrame> {
+        let mpdu = |number| SentFrame {
+            number,
+            aggregate: Some(InAggregate { reference: 1, last: number == 2 }),
+            ..sent(at, station, 1, Kind::Aggregate, 608_000)
+        };
+        (0..3).map(mpdu).collect()
+    }
+
+    #[test]
+    fn each_mpdu_of_an_aggregate_has_its_own_fate() {
+        // the second is hit, and sent again alone
+        let mut frames = aggregate(0, 0);
+        frames.push(SentFrame { number: 1, ..sent(2_000_000, 0, 1, Kind::Data, 228_000) });
+        let records = vec![
+            (1_000, 1, TraceEvent::Lock, Some(0), 609_000),
+            (609_000, 1, TraceEvent::Decode, Some(0), 0b101),
+            (2_001_000, 1, TraceEvent::Lock, Some(0), 2_229_000),
+            (2_229_000, 1, TraceEvent::Decode, Some(0), 0),
+        ];
+        let annotated = annotate(&log(frames, records), true);
+        assert_eq!(
+            lines(&annotated),
+            [
+                (0, 0, ObservationKind::Sent, ""),
+                (0, 0, ObservationKind::Sent, "lost at n1: hit in the aggregate"),
+                (0, 0, ObservationKind::Sent, ""),
+                (1_000, 1, ObservationKind::Decoded, ""),
+                (1_000, 1, ObservationKind::Decoded, ""),
+                (2_000_000, 0, ObservationKind::Sent, ""),
+                (2_001_000, 1, ObservationKind::Decoded, ""),
+            ]
+        );
+        let retries: Vec<bool> = annotated.annotations.iter().map(|annotation| annotation.retry).collect();
+        assert_eq!(retries, [false, false, false, true]);
+    }
+
+    #[test]
+    fn a_collision_in_the_preamble_loses_all_mpdus() {
+        let mut frames = aggregate(0, 0);
+        frames.push(sent(10_000, 2, 1, Kind::Data, 100_000));
+        let records = vec![
+            (1_000, 1, TraceEvent::Lock, Some(0), 609_000),
+            (11_000, 1, TraceEvent::Collide, Some(2), 0),
+            (609_000, 1, TraceEvent::Garbled, Some(0), 0),
+        ];
+        let annotated = annotate(&log(frames, records), false);
+        let comments: Vec<&str> = annotated.observations.iter().map(|seen| seen.comment.as_str()).collect();
+        let hit = "lost at n1: collided with n2";
+        assert_eq!(comments, [hit, hit, hit, "lost at n1: collided with n0"]);
     }
 }

@@ -16,6 +16,7 @@ const UDP_HEADER_BYTES: usize = 8;
 const RTP_HEADER_BYTES: usize = 12;
 /// Header of an RTCP extended report and its block of VoIP metrics.
 const XR_BYTES: usize = 44;
+const PROTOCOL_ICMP: u8 = 1;
 const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
 const AODV_PORT: u16 = 654;
@@ -59,6 +60,12 @@ pub fn encode(packet: &Packet, broadcast: bool) -> IpPacket {
             let zeros = bytes + UDP_HEADER_BYTES - datagram.len();
             (PROTOCOL_UDP, datagram, zeros)
         }
+        Body::Echo { pair, number, is_reply, .. } => {
+            let bytes = (packet.bytes as usize).saturating_sub(IP_HEADER_BYTES);
+            let echo = icmp(*is_reply, *pair as u16, *number as u16);
+            let zeros = bytes.saturating_sub(echo.len());
+            (PROTOCOL_ICMP, echo, zeros)
+        }
         Body::Aodv(message) => {
             let body = aodv(message);
             let mut bytes = udp(AODV_PORT, AODV_PORT, body.len());
@@ -69,14 +76,17 @@ pub fn encode(packet: &Packet, broadcast: bool) -> IpPacket {
     let (src, dst) = (ip(packet.src), if broadcast { BROADCAST_IP } else { ip(packet.dst) });
     let transport_bytes = transport.len() + zeros;
     let mut pseudo = Vec::with_capacity(12 + transport.len());
-    pseudo.extend(src);
-    pseudo.extend(dst);
-    pseudo.extend([0, protocol]);
-    pseudo.extend((transport_bytes as u16).to_be_bytes());
+    if protocol != PROTOCOL_ICMP {
+        pseudo.extend(src);
+        pseudo.extend(dst);
+        pseudo.extend([0, protocol]);
+        pseudo.extend((transport_bytes as u16).to_be_bytes());
+    }
     pseudo.extend(&transport);
     let sum = checksum(&pseudo);
     let (place, sum) = match (protocol, sum) {
         (PROTOCOL_TCP, sum) => (16, sum),
+        (PROTOCOL_ICMP, sum) => (2, sum),
         (_, 0) => (6, 0xffff), // RFC 768: 0 would mean none
         (_, sum) => (6, sum),
     };
@@ -92,6 +102,14 @@ pub fn encode(packet: &Packet, broadcast: bool) -> IpPacket {
     headers[10..12].copy_from_slice(&sum.to_be_bytes());
     headers.extend(transport);
     IpPacket { headers, zeros }
+}
+
+/// An echo request or reply (RFC 792), its checksum still 0.
+fn icmp(is_reply: bool, identifier: u16, number: u16) -> Vec<u8> {
+    let mut echo = vec![if is_reply { 0 } else { 8 }, 0, 0, 0];
+    echo.extend(identifier.to_be_bytes());
+    echo.extend(number.to_be_bytes());
+    echo
 }
 
 fn tcp(packet: &Packet, header: &TcpHeader, forward: bool) -> Vec<u8> {
@@ -205,7 +223,14 @@ fn checksum(bytes: &[u8]) -> u16 {
 const TYPE_RTS: u8 = 0xb4;
 const TYPE_CTS: u8 = 0xc4;
 const TYPE_ACK: u8 = 0xd4;
+const TYPE_BLOCK_ACK_REQUEST: u8 = 0x84;
+const TYPE_BLOCK_ACK: u8 = 0x94;
 const TYPE_DATA: u8 = 0x08;
+const TYPE_QOS_DATA: u8 = 0x88;
+/// Best effort, and an ACK or an implicit Block Ack.
+const QOS_CONTROL: [u8; 2] = [0, 0];
+/// Of a Block Ack and its request: a compressed bitmap, TID 0.
+const BLOCK_ACK_CONTROL: [u8; 2] = [0x04, 0];
 const FLAG_RETRY: u8 = 0x08;
 /// LLC and SNAP headers in front of IPv4.
 const SNAP_IPV4: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00];
@@ -219,6 +244,8 @@ pub struct Content<'a> {
     pub from: NodeId,
     pub to: Option<NodeId>,
     pub retry: bool,
+    /// Data has a QoS Control field, as in 802.11n.
+    pub qos: bool,
     /// The packet in a data frame; None if it is not known.
     pub packet: Option<&'a IpPacket>,
 }
@@ -241,11 +268,23 @@ pub fn append(out: &mut Vec<u8>, sent: &SentFrame, content: &Content<'_>, limit:
         }
         Kind::Cts => head(TYPE_CTS, 0),
         Kind::Ack => head(TYPE_ACK, 0),
-        Kind::Data => {
-            head(TYPE_DATA, if content.retry { FLAG_RETRY } else { 0 });
+        Kind::BlockAckRequest | Kind::BlockAck => {
+            head(if sent.kind == Kind::BlockAck { TYPE_BLOCK_ACK } else { TYPE_BLOCK_ACK_REQUEST }, 0);
+            out.extend(mac(content.from));
+            out.extend(BLOCK_ACK_CONTROL);
+            out.extend(sequence_control(sent.number));
+            if sent.kind == Kind::BlockAck {
+                out.extend(sent.bitmap.to_le_bytes());
+            }
+        }
+        Kind::Data | Kind::Aggregate => {
+            head(if content.qos { TYPE_QOS_DATA } else { TYPE_DATA }, if content.retry { FLAG_RETRY } else { 0 });
             out.extend(mac(content.from));
             out.extend(BSSID);
-            out.extend(((sent.number & 0xfff) as u16 * 16).to_le_bytes());
+            out.extend(sequence_control(sent.number));
+            if content.qos {
+                out.extend(QOS_CONTROL);
+            }
             if let Some(packet) = content.packet {
                 out.extend(SNAP_IPV4);
                 out.extend(&packet.headers);
@@ -265,6 +304,11 @@ pub fn append(out: &mut Vec<u8>, sent: &SentFrame, content: &Content<'_>, limit:
         out.resize(start + limit, 0);
     }
     full
+}
+
+/// A sequence number above four bits of fragment number.
+fn sequence_control(number: u32) -> [u8; 2] {
+    ((number & 0xfff) as u16 * 16).to_le_bytes()
 }
 
 // Addresses of a node: 02:00:00:00:00:nn and 10.0.0.(nn + 1), the last two octets a number of 16 bits.
@@ -290,6 +334,16 @@ mod tests {
     use pacelab_engine::{PacketId, StationId};
 
     use super::*;
+
+    #[test]
+    fn an_echo_request_has_its_checksum_over_the_message_alone() {
+        let mut request = packet(Body::Echo { pair: 3, number: 0x1234, is_reply: false, sent_at: 0 });
+        request.bytes = 84;
+        let found = encode(&request, false);
+        assert_eq!((found.headers[9], found.zeros), (1, 56));
+        // 0x0800 + 0x0003 + 0x1234 = 0x1a37; its complement is 0xe5c8
+        assert_eq!(found.headers[20..28], [8, 0, 0xe5, 0xc8, 0, 3, 0x12, 0x34]);
+    }
 
     #[test]
     fn checksum_of_rfc_1071s_example() {
@@ -367,13 +421,15 @@ mod tests {
             rate_bps: 1_000_000,
             packet: PacketId(0),
             number: 4_097,
+            aggregate: None,
+            bitmap: 0b101,
         }
     }
 
     #[test]
     fn rts_is_twenty_bytes_with_its_duration_rounded_up() {
         let mut out = Vec::new();
-        let content = Content { from: NodeId(0), to: Some(NodeId(1)), retry: false, packet: None };
+        let content = Content { from: NodeId(0), to: Some(NodeId(1)), retry: false, qos: false, packet: None };
         assert_eq!(append(&mut out, &sent(Kind::Rts), &content, 1_000, false), 20);
         assert_eq!(out[..16], [0xb4, 0, 0xd0, 0x07, 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0]);
         assert_eq!(crc32fast::hash(&out), 0x2144_df1c, "the residue of CRC-32");
@@ -382,7 +438,7 @@ mod tests {
     #[test]
     fn data_carries_sequence_number_retry_bit_and_ip() {
         let packet = IpPacket { headers: vec![0x45; 40], zeros: 1_460 };
-        let content = Content { from: NodeId(0), to: Some(NodeId(1)), retry: true, packet: Some(&packet) };
+        let content = Content { from: NodeId(0), to: Some(NodeId(1)), retry: true, qos: false, packet: Some(&packet) };
         let mut out = Vec::new();
         assert_eq!(append(&mut out, &sent(Kind::Data), &content, usize::MAX, false), 24 + 8 + 1_500 + 4);
         assert_eq!(out.len(), 1_536);
@@ -392,6 +448,22 @@ mod tests {
         let mut cut = Vec::new();
         assert_eq!(append(&mut cut, &sent(Kind::Data), &content, 100, false), 1_536);
         assert_eq!(cut, out[..100]);
+    }
+
+    #[test]
+    fn qos_data_block_ack_and_request_have_the_bytes_of_the_standard() {
+        let packet = IpPacket { headers: vec![0x45; 40], zeros: 1_460 };
+        let content = Content { from: NodeId(0), to: Some(NodeId(1)), retry: false, qos: true, packet: Some(&packet) };
+        let mut out = Vec::new();
+        assert_eq!(append(&mut out, &sent(Kind::Aggregate), &content, usize::MAX, false), 26 + 8 + 1_500 + 4);
+        assert_eq!((out[0], &out[22..26]), (0x88, &[0x10, 0x00, 0, 0][..]));
+        let control = Content { packet: None, ..content };
+        let mut request = Vec::new();
+        assert_eq!(append(&mut request, &sent(Kind::BlockAckRequest), &control, 1_000, false), 24);
+        assert_eq!((request[0], &request[16..20]), (0x84, &[0x04, 0, 0x10, 0][..]));
+        let mut answer = Vec::new();
+        assert_eq!(append(&mut answer, &sent(Kind::BlockAck), &control, 1_000, false), 32);
+        assert_eq!((answer[0], &answer[16..28]), (0x94, &[0x04, 0, 0x10, 0, 0b101, 0, 0, 0, 0, 0, 0, 0][..]));
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod frame;
 use std::borrow::Cow;
 use std::time::Duration;
 
-use pacelab_air_config::{Capture, PhyKind};
+use pacelab_air_config::{Capture, GuardInterval, PhyKind};
 use pacelab_engine::{Kind, SentFrame};
 use pacelab_network::airlog::AirLog;
 use pacelab_network::ids::NodeId;
@@ -55,6 +55,18 @@ mod radiotap {
     pub const CHANNEL_G: (u16, u16) = (2_412, 0x00c0);
     pub const CHANNEL_A: (u16, u16) = (5_180, 0x0140);
     pub const RATE_UNIT_BPS: u32 = 500_000;
+    // The fields of a header for 802.11n.
+    pub const TSFT: u32 = 1;
+    pub const FLAGS: u32 = 1 << 1;
+    pub const CHANNEL: u32 = 1 << 3;
+    pub const TX_FLAGS: u32 = 1 << 15;
+    pub const MCS: u32 = 1 << 19;
+    pub const AMPDU_STATUS: u32 = 1 << 20;
+    /// Bandwidth (20 MHz), MCS index, guard interval and format (mixed) are known.
+    pub const MCS_KNOWN: u8 = 0x0f;
+    pub const MCS_SHORT_GI: u8 = 0x04;
+    pub const AMPDU_LAST_KNOWN: u16 = 0x0004;
+    pub const AMPDU_IS_LAST: u16 = 0x0008;
 }
 
 /// The capture file of a run.
@@ -78,6 +90,7 @@ pub fn pcapng(log: &AirLog, options: Capture) -> Vec<u8> {
             from: log.node_of[sent.station],
             to: sent.to.map(|to| log.node_of[to]),
             retry: annotation.retry,
+            qos: log.phy == PhyKind::N,
             packet: annotation.packet.map(|place| &annotated.packets[place]),
         };
         data.clear();
@@ -125,6 +138,10 @@ fn interface(node: NodeId, name: &str, snap_bytes: u32) -> InterfaceDescriptionB
 /// starts and gaps.
 fn radiotap(data: &mut Vec<u8>, seen: &Observation, sent: &SentFrame, annotation: &Annotation, log: &AirLog) {
     let is_sent = seen.kind == ObservationKind::Sent;
+    if let Some(mcs) = mcs_of(sent, log) {
+        ht_radiotap(data, seen, sent, annotation, log, mcs);
+        return;
+    }
     let length: u16 = if is_sent { 24 } else { 22 };
     data.extend([0, 0]);
     data.extend(length.to_le_bytes());
@@ -135,30 +152,87 @@ fn radiotap(data: &mut Vec<u8>, seen: &Observation, sent: &SentFrame, annotation
     let (megahertz, flags) = match log.phy {
         PhyKind::B => radiotap::CHANNEL_B,
         PhyKind::G | PhyKind::Bg => radiotap::CHANNEL_G,
-        PhyKind::A => radiotap::CHANNEL_A,
+        PhyKind::A | PhyKind::N => radiotap::CHANNEL_A,
     };
     data.extend(megahertz.to_le_bytes());
     data.extend(flags.to_le_bytes());
     if is_sent {
-        let mut flags = 0;
-        if annotation.given_up {
-            flags |= radiotap::TX_FAILED;
-        }
-        if sent.kind == Kind::Data && follows_rts(seen.frame, log) {
-            flags |= radiotap::TX_AFTER_RTS;
-        }
-        if sent.to.is_none() || matches!(sent.kind, Kind::Cts | Kind::Ack) {
-            flags |= radiotap::TX_WITHOUT_ACK;
-        }
-        data.extend(u16::to_le_bytes(flags));
+        data.extend(tx_flags(seen, sent, annotation, log).to_le_bytes());
     }
+}
+
+fn tx_flags(seen: &Observation, sent: &SentFrame, annotation: &Annotation, log: &AirLog) -> u16 {
+    let mut flags = 0;
+    if annotation.given_up {
+        flags |= radiotap::TX_FAILED;
+    }
+    if matches!(sent.kind, Kind::Data | Kind::Aggregate) && follows_rts(seen.frame, log) {
+        flags |= radiotap::TX_AFTER_RTS;
+    }
+    if sent.to.is_none() || matches!(sent.kind, Kind::Cts | Kind::Ack | Kind::BlockAck) {
+        flags |= radiotap::TX_WITHOUT_ACK;
+    }
+    flags
+}
+
+/// The MCS of a frame in the format of 802.11n, and whether its guard interval is short.
+fn mcs_of(sent: &SentFrame, log: &AirLog) -> Option<(u8, bool)> {
+    let place = |interval: GuardInterval| interval.rates_bps().iter().position(|&rate| rate == sent.rate_bps);
+    let interval = log.guard_interval?;
+    place(interval).map(|mcs| (mcs as u8, interval == GuardInterval::Short))
+}
+
+/// The radiotap header of data of 802.11n: with the MCS instead of the rate, and the A-MPDU status.
+fn ht_radiotap(
+    data: &mut Vec<u8>,
+    seen: &Observation,
+    sent: &SentFrame,
+    annotation: &Annotation,
+    log: &AirLog,
+    (mcs, short): (u8, bool),
+) {
+    let is_sent = seen.kind == ObservationKind::Sent;
+    let start = data.len();
+    let mut present = radiotap::TSFT | radiotap::FLAGS | radiotap::CHANNEL | radiotap::MCS;
+    if is_sent {
+        present |= radiotap::TX_FLAGS;
+    }
+    if sent.aggregate.is_some() {
+        present |= radiotap::AMPDU_STATUS;
+    }
+    data.extend([0, 0, 0, 0]); // the length follows
+    data.extend(present.to_le_bytes());
+    data.extend(((seen.at + sent.airtime_ns) / 1_000).to_le_bytes());
+    let spoiled = if seen.kind == ObservationKind::Garbled { radiotap::BAD_FCS } else { 0 };
+    data.extend([radiotap::FCS_AT_END | spoiled, 0]); // and a byte of padding
+    let (megahertz, flags) = radiotap::CHANNEL_A;
+    data.extend(megahertz.to_le_bytes());
+    data.extend(flags.to_le_bytes());
+    if is_sent {
+        data.extend(tx_flags(seen, sent, annotation, log).to_le_bytes());
+    }
+    data.extend([radiotap::MCS_KNOWN, if short { radiotap::MCS_SHORT_GI } else { 0 }, mcs]);
+    if let Some(place) = sent.aggregate {
+        data.resize(start + (data.len() - start).next_multiple_of(4), 0);
+        data.extend(place.reference.to_le_bytes());
+        let last = if place.last { radiotap::AMPDU_IS_LAST } else { 0 };
+        data.extend((radiotap::AMPDU_LAST_KNOWN | last).to_le_bytes());
+        data.extend([0, 0]); // the delimiter's CRC is unknown
+    }
+    let length = (data.len() - start) as u16;
+    data[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());
 }
 
 /// Whether the transmitter's frame before this one was the RTS for it.
 fn follows_rts(place: usize, log: &AirLog) -> bool {
     let sent = &log.frames[place];
     let before = log.frames[..place].iter().rev().find(|frame| frame.station == sent.station);
-    before.is_some_and(|frame| frame.kind == Kind::Rts && frame.number == sent.number)
+    let before = match sent.aggregate {
+        // The MPDUs of one aggregate are frames of the same time.
+        Some(_) => log.frames[..place].iter().rev().find(|frame| frame.station == sent.station && frame.at < sent.at),
+        None => before,
+    };
+    before.is_some_and(|frame| frame.kind == Kind::Rts && (frame.number == sent.number || sent.aggregate.is_some()))
 }
 
 /// A packet of one of the files that are joined.
@@ -216,6 +290,8 @@ fn write(interfaces: Vec<InterfaceDescriptionBlock<'static>>, packets: Vec<Packe
 
 #[cfg(test)]
 mod tests {
+    use pacelab_engine::{InAggregate, PacketId, StationId};
+
     use super::*;
 
     /// Nanoseconds, little endian, version 2.4, 8 bytes kept of each packet, Ethernet.
@@ -296,5 +372,48 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn data_of_80211n_has_its_mcs_and_its_place_in_the_aggregate() {
+        let sent = SentFrame {
+            at: 0,
+            station: StationId(0),
+            to: Some(StationId(1)),
+            kind: Kind::Aggregate,
+            airtime_ns: 608_000,
+            duration_ns: 48_000,
+            rate_bps: 65_000_000,
+            packet: PacketId(0),
+            number: 5,
+            aggregate: Some(InAggregate { reference: 0x0102, last: true }),
+            bitmap: 0,
+        };
+        let log = AirLog { phy: PhyKind::N, guard_interval: Some(GuardInterval::Long), ..AirLog::default() };
+        let seen = Observation {
+            at: 0,
+            station: StationId(1),
+            frame: 0,
+            kind: ObservationKind::Decoded,
+            comment: String::new(),
+        };
+        let mut found = Vec::new();
+        radiotap(&mut found, &seen, &sent, &Annotation::default(), &log);
+        // TSFT, flags, channel, MCS and A-MPDU status, each aligned to its size
+        let expected: [&[u8]; 8] = [
+            &[0, 0, 36, 0],
+            &[0x0b, 0, 0x18, 0],
+            &608_u64.to_le_bytes(),
+            &[0x10, 0],
+            &[0x3c, 0x14, 0x40, 0x01],
+            &[0x0f, 0, 7, 0, 0, 0],
+            &[0x02, 0x01, 0, 0],
+            &[0x0c, 0, 0, 0],
+        ];
+        assert_eq!(found, expected.concat());
+        let ack = SentFrame { kind: Kind::BlockAck, rate_bps: 24_000_000, aggregate: None, ..sent };
+        let mut found = Vec::new();
+        radiotap(&mut found, &seen, &ack, &Annotation::default(), &log);
+        assert_eq!((found.len(), found[17]), (22, 48), "a Block Ack has a rate, in units of 500 kbit/s");
     }
 }

@@ -67,7 +67,17 @@ export function clipLog(log, fromNs, toNs = log.endNs) {
   };
 }
 
-const FRAMES = { "send-rts": "RTS", "send-cts": "CTS", "send-data": "DATA", "send-ack": "ACK" };
+const FRAMES = {
+  "send-rts": "RTS",
+  "send-cts": "CTS",
+  "send-data": "DATA",
+  "send-ack": "ACK",
+  "send-aggregate": "A-MPDU",
+  "send-block-ack-request": "BAR",
+  "send-block-ack": "BA",
+};
+/** Frames that a node sends when its backoff is over. */
+const STARTING = new Set(["send-rts", "send-data", "send-aggregate", "send-block-ack-request"]);
 const DEFERRALS = { nav: "NAV", eifs: "EIFS" };
 const MARKED_EVENTS = {
   retry: "retry",
@@ -77,6 +87,7 @@ const MARKED_EVENTS = {
   "refuse-cts": "refuses CTS",
   "hold-data": "holds data back",
   capture: "survives by capture",
+  "lost-mpdus": "loses frames of an aggregate",
 };
 
 // These are the values of 802.11b, the longest of all PHYs. With them, no countdown ends later than computed.
@@ -105,7 +116,7 @@ export function readRecords(records, endNs) {
   };
   for (const [at, node, what, peer, value] of records) {
     if (what in FRAMES) {
-      if (what === "send-rts" || what === "send-data") endBackoff(node, at);
+      if (STARTING.has(what)) endBackoff(node, at);
       log.frames.push({ node, peer, kind: FRAMES[what], start: at, end: at + value });
     } else if (what === "lock") {
       endLock(node, Math.min(locks.get(node)?.end, at), false); // The node was sending when the earlier frame ended.

@@ -248,6 +248,19 @@ function peakGoodput({ flows, series }) {
   };
 }
 
+/** Whether a network meets one goal (problems.py), and what was measured. `flow` is the flow's result, if it exists. */
+export function judgeGoal({ text, within_m, least_kbps, most_kbps }, flow, { nodes }) {
+  if (within_m !== undefined) {
+    const distances = nodes.flatMap(({ at: [x, y] }) => nodes.map(({ at: [u, v] }) => Math.hypot(x - u, y - v)));
+    const size = Math.max(...distances);
+    return { text, met: size <= within_m, measured: `${Math.round(size)} m` };
+  }
+  if (!flow) return { text, met: false, measured: "no such flow" };
+  const carried = flow.goodput_bps / 1e3;
+  const met = carried >= (least_kbps ?? 0) && carried <= (most_kbps ?? Infinity);
+  return { text, met, measured: `${Math.round(carried)} kbit/s` };
+}
+
 function makeElement(kind, properties = {}, ...children) {
   const made = Object.assign(document.createElement(kind), properties);
   made.append(...children);
@@ -320,7 +333,7 @@ export class PacelabEditor extends HTMLElement {
   build() {
     const { page } = this;
     this.innerHTML = `<style>${page.style}</style>
-      <header><h1></h1><p class="question"></p></header>
+      <header><h1></h1><p class="question"></p><ul class="goals" aria-label="Goals" aria-live="polite" hidden></ul></header>
       <div class="stage">
         <div><div class="views"></div>
           <div class="transport">
@@ -690,6 +703,7 @@ export class PacelabEditor extends HTMLElement {
         }
       }),
     );
+    const goals = missing ? [] : await this.judge(network, seed);
     const walk = await pendingWalk;
     this.busy = false;
     if (this.changed) {
@@ -699,6 +713,7 @@ export class PacelabEditor extends HTMLElement {
     this.setAttribute("aria-busy", "false");
     this.lastRefreshMs = performance.now() - startedMs;
     this.showAlert(messages.join(" "));
+    this.showGoals(goals);
     this.walk = walk;
     this.shownStep = null;
     for (const view of this.views) this.show(view);
@@ -707,6 +722,28 @@ export class PacelabEditor extends HTMLElement {
     this.plot();
     this.seek(this.at);
     this.dispatchEvent(new CustomEvent("settled"));
+  }
+
+  /** The goals of a design problem, from a run without and a run with RTS/CTS: [{ text, met, measured }]. */
+  async judge(network, seed) {
+    const { goals = [], schemes } = this.page;
+    if (!goals.length) return [];
+    const run = (rts) => this.backend.run(schemes[0], { ...network, rts }, seed).then(({ result }) => result.flows);
+    const [off, on] = await Promise.all([run(false), run(true)]).catch(() => [[], []]);
+    return goals.map((goal) => judgeGoal(goal, (goal.rts ? on : off)[goal.flow], network));
+  }
+
+  showGoals(goals) {
+    const list = this.querySelector(".goals");
+    list.hidden = !goals.length;
+    list.replaceChildren(
+      ...goals.map(({ text, met, measured }) =>
+        makeElement("li", { className: met ? "met" : "", textContent: `${met ? "✓" : "✗"} ${text}: ${measured}` }),
+      ),
+    );
+    if (goals.length && goals.every(({ met }) => met)) {
+      list.append(makeElement("li", { className: "met", textContent: "✓ All goals are met." }));
+    }
   }
 
   showAlert(text) {

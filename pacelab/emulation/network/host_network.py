@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from pacelab.emulation.network.addresses import Route
+from pacelab.emulation.network.radio_queues import RadioQueues
 from pacelab.emulation.network.switched import SwitchedWires
 from pacelab.emulation.plan import Plan
 
@@ -27,6 +28,7 @@ class HostNetwork(Protocol):
     medium: MediumControl
     switched: SwitchedWires | None
     """The controller's switches, if the plan has a controller."""
+    queues: RadioQueues
     wires: str
     """How wires are carried: "netem", "relay" or "none"."""
     missing_sysctls: list[str]

@@ -7,8 +7,12 @@ import ctypes
 import os
 import socket
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+
+from pacelab.units import BITS_PER_BYTE
 
 _PIDFD_GETFD = 438
 _TCP_WINDOW_CLAMP = 10
@@ -20,6 +24,7 @@ _MOST_DESCRIPTORS = 32
 _STATE, _INODE = 3, 9
 _ESTABLISHED, _LISTENING = "01", "0A"
 """Columns of /proc/net/tcp, and states."""
+_US = 1e-6
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -53,6 +58,10 @@ class FlowSockets:
         """Data segments that arrived since the mark, repeats included."""
         self.segments_out: int | None = None
         """Data segments sent since the mark, repeats included."""
+        self.rtts_s: list[float] = []
+        """The sender's smoothed round trips since the mark, as often as `look` was called."""
+        self.sender: dict[str, float | int] | None = None
+        """What `ss -i` says of the sender when measuring ends; None where there was no connection."""
 
     def find(self, *, server: int, client: int) -> None:
         """Take hold of the sockets of these processes, if they have them by now."""
@@ -67,10 +76,18 @@ class FlowSockets:
     def mark(self) -> None:
         """Measuring begins."""
         self._marked = self._read()
+        self.rtts_s = []
+
+    def look(self) -> None:
+        """Note the round trip of this moment."""
+        if self._client is not None and (said := read_sender(self._client)) is not None and said["rtt_s"]:
+            self.rtts_s.append(said["rtt_s"])
 
     def close(self) -> None:
         """Measuring ends, before iperf3 does."""
         server, client = self._read()
+        if self._client is not None:
+            self.sender = read_sender(self._client)
         if server is not None:
             self.segments = server.data_segments_in - (self._marked[0].data_segments_in if self._marked[0] else 0)
         if client is not None:
@@ -145,6 +162,45 @@ def read_info(connection: socket.socket) -> Info | None:
     timeouts = struct.unpack_from("=H", text, _TOTAL_RTO)[0] if len(text) >= _TOTAL_RTO + 2 else None
     arrived, sent = struct.unpack_from("=II", text, _DATA_SEGS_IN)
     return Info(arrived, sent, timeouts)
+
+
+_SENDER: Mapping[str, tuple[int, str, float]] = MappingProxyType(
+    {
+        "rtt_s": (68, "I", _US),
+        "rtt_deviation_s": (72, "I", _US),
+        "ssthresh_pkts": (76, "I", 1),
+        "cwnd_pkts": (80, "I", 1),
+        "reordering_pkts": (88, "I", 1),
+        "retransmitted_pkts": (100, "I", 1),
+        "pacing_rate_bps": (104, "Q", BITS_PER_BYTE),
+        "min_rtt_s": (148, "I", _US),
+        "delivery_rate_bps": (160, "Q", BITS_PER_BYTE),
+        "busy_s": (168, "Q", _US),
+        "receiver_limited_s": (176, "Q", _US),
+        "delivered_pkts": (192, "I", 1),
+        "delivered_marked_pkts": (196, "I", 1),
+        "needless_retransmissions_pkts": (216, "I", 1),
+    }
+)
+"""Name -> offset in struct tcp_info, its type, and the factor to the unit of the name."""
+_SENDER_BYTES = 220
+
+
+def read_sender(connection: socket.socket) -> dict[str, float | int] | None:
+    """What the kernel says of a sender, as `ss -i` prints it; None when the connection is gone.
+
+    ssthresh is 2147483647 until a loss. Without a pace, the pacing rate is what the kernel would use.
+    """
+    try:
+        text = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
+    except OSError:
+        return None
+    if len(text) < _SENDER_BYTES:
+        return None
+    return {
+        name: round(struct.unpack_from(f"={kind}", text, offset)[0] * factor, 6)
+        for name, (offset, kind, factor) in _SENDER.items()
+    }
 
 
 def _name(pid: int, number: int) -> str | None:

@@ -38,6 +38,7 @@ def configuration(plan: Plan) -> dict[str, Any]:
             for host in plan.stations
         ],
         **({"link_rates_bps": rates} if rates else {}),
+        **({"queue_at_host": True} if plan.radios == "tap" and plan.qdisc != "pfifo" else {}),
     }
 
 

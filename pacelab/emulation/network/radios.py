@@ -1,4 +1,4 @@
-"""The radios of back end `hwsim`: made, moved to their hosts, joined to one IBSS or mesh at a fixed rate.
+"""The radios of back end `hwsim`: made, moved to their hosts, joined to one IBSS or mesh, their rates set.
 
 Between the hosts' TCP/IP and the air is Linux's own Wi-Fi stack: mac80211 frames, its rate control, its counters
 (`iw station dump`), nl80211. What the radios hear of each other mediumd decides, as the medium of the radios of the
@@ -7,7 +7,8 @@ run's own network namespace: neither the host's radios nor its medium are touche
 Invariants
 1. Radios are made in the run's network namespace and live in the hosts': the kernel deletes them with these, however
    the run ends.
-2. All radios are in one IBSS on one channel, with one fixed rate: the experiment's.
+2. All radios are in one IBSS on one channel. All send data at one rate, the experiment's; under `--rate auto` Linux's
+   rate control chooses the rate of each frame among the rates of the PHY.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import socket
 import struct
 import subprocess
 import time
+from collections.abc import Sequence
 from typing import Any, Self
 
 from pyroute2 import IPRoute
@@ -32,6 +34,7 @@ from pacelab.emulation.plan import Plan
 from pacelab.emulation.probes import MODULE, REMEDY_HWSIM
 from pacelab.emulation.processes import environment
 from pacelab.errors import HostError
+from pacelab.options.values import PHYS
 from pacelab_pacer.linux.link_layer import open_nl80211, read_stations
 
 CHANNEL = {"802.11b": 1, "802.11g": 1, "802.11a": 36}
@@ -74,7 +77,9 @@ class Radios:
 
     def join(self) -> None:
         """All join the IBSS or mesh, over the air that must be up by now; returns when neighbours know each other."""
-        phy, rate_bps = self._plan.radio.phy, self._plan.radio.data_rate_bps
+        phy, plan = self._plan.radio.phy, self._plan
+        data_bps = plan.radio.data_rate_bps
+        known_bps = plan.radio.basic_rate_bps if plan.rate_control else data_bps
         for place, host in enumerate(self._plan.stations):
             with inside(self._plan.nodes[host].name), open_nl80211() as radio, IPRoute() as links:
                 index = links.link_lookup(ifname=self._name)[0]
@@ -82,8 +87,8 @@ class Radios:
                     links.link("set", index=index, mtu=mtu_bytes(self._plan) + BATMAN_HEADER_BYTES, state="up")
                 join = join_mesh if self._plan.routing == "802.11s" else join_ibss
                 beacons_tu = BEACON_INTERVAL_TU + place * BEACON_STEP_TU
-                join(radio, index, phy=phy, rate_bps=rate_bps, beacon_interval_tu=beacons_tu)
-                fix_rate(radio, index, phy=phy, rate_bps=rate_bps)
+                join(radio, index, phy=phy, rate_bps=known_bps, beacon_interval_tu=beacons_tu)
+                limit_rates(radio, index, phy=phy, rates_bps=PHYS[phy].rates_bps if plan.rate_control else (data_bps,))
         self._wait_known()
 
     def _make(self) -> None:
@@ -138,7 +143,7 @@ class Radios:
 
 
 def join_ibss(radio: NL80211, index: int, *, phy: str, rate_bps: int, beacon_interval_tu: int) -> None:
-    """Join, or begin, the IBSS; its stations are bound to have this rate."""
+    """Join, or begin, the IBSS. All its stations have this rate, and broadcasts are sent at it."""
     _ask(
         radio,
         "JOIN_IBSS",
@@ -154,7 +159,7 @@ def join_ibss(radio: NL80211, index: int, *, phy: str, rate_bps: int, beacon_int
 
 
 def join_mesh(radio: NL80211, index: int, *, phy: str, rate_bps: int, beacon_interval_tu: int) -> None:
-    """Join the 802.11s mesh; its stations are bound to have this rate, and find ways by HWMP."""
+    """Join the 802.11s mesh, whose stations find ways by HWMP. The rate is as in `join_ibss`."""
     _ask(
         radio,
         "JOIN_MESH",
@@ -178,9 +183,9 @@ def _lay_batman_over(links: IPRoute, radio: int, mac: str) -> None:
     links.link("set", index=radio, master=links.link_lookup(ifname=AIR)[0])
 
 
-def fix_rate(radio: NL80211, index: int, *, phy: str, rate_bps: int) -> None:
-    """All unicast frames go at this rate, as `iw set bitrates legacy-2.4` has it."""
-    legacy = _attribute(_LEGACY, bytes([rate_bps // 500_000]))
+def limit_rates(radio: NL80211, index: int, *, phy: str, rates_bps: Sequence[int]) -> None:
+    """All unicast frames go at one of these rates, as `iw set bitrates legacy-2.4` has it."""
+    legacy = _attribute(_LEGACY, bytes(rate_bps // 500_000 for rate_bps in rates_bps))
     _ask(radio, "SET_TX_BITRATE_MASK", IFINDEX=index, TX_RATES=_attribute(_BAND[phy], legacy))
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 import json
+import math
 import signal
 import socket
 import sys
@@ -21,7 +22,7 @@ from struct import Struct
 from typing import Any, Protocol
 
 from pacelab.emulation.namespaces import inside
-from pacelab.emulation.quantiles import quantiles
+from pacelab.emulation.quantiles import quantiles, rtt_quantiles_s
 from pacelab.emulation.traffic.meter import Meter, Playout, Window, report
 from pacelab.units import BITS_PER_BYTE, NS_PER_S, ns_from_s, transmission_ns
 from pacelab_pacer.core.segment import FlowKey
@@ -31,6 +32,10 @@ from pacelab_pacer.linux.waiter import Waiter
 
 HEADER = Struct("!4sIIQ")
 MAGIC = b"PLu1"
+ECHO = Struct("!BBHHH")
+"""Type, code, checksum, identifier (the kernel writes these two), and sequence number (RFC 792)."""
+_ECHO_REQUEST, _ECHO_REPLY = 8, 0
+_ECHO_DATA = bytes(56)
 _RECEIVE_BUFFER_BYTES = 4_194_304
 
 Receiver = Callable[[int, bytes], None]
@@ -66,6 +71,14 @@ class Endpoints:
                 made.bind((address, port))
             self._open[host, port] = made
         return self._open[host, port]
+
+    def echo(self, host: str) -> socket.socket:
+        """A new socket of a host for echo requests. Its replies are told apart by the kernel's identifier."""
+        with inside(host):
+            made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)
+            made.setblocking(False)
+        self._open[host, -1 - len(self._open)] = made
+        return made
 
     def deliver(self, where: socket.socket, receiver: Receiver) -> None:
         """What arrives there is this receiver's."""
@@ -185,6 +198,57 @@ class VoiceFlow:
         self._reports += read_voice_report(packet, FlowKey(0, 0, port, port)) is not None
 
 
+class Ping:
+    """Echo requests of 64 bytes at constant intervals, which the other host's kernel answers."""
+
+    def __init__(self, ping: dict[str, Any], window: Window, phase: float, endpoints: Endpoints) -> None:
+        self.number: int = ping["number"]
+        self._ends = {"src": ping["src"], "dst": ping["dst"]}
+        self._to, self._window = (ping["dst_address"], 0), window
+        self._interval_ns = ns_from_s(ping["interval_s"])
+        self.next_ns: int = ping["start_ns"] + round(phase * self._interval_ns)
+        self.stop_ns: int = ping["stop_ns"]
+        self._sequence = 0
+        self._sent_ns: dict[int, int] = {}
+        self._rtts_ns: list[int] = []
+        self._sent = 0
+        self._socket = endpoints.echo(ping["src"])
+        endpoints.deliver(self._socket, self._receive)
+
+    def send(self, now_ns: int) -> None:
+        """See `Sender`."""
+        self._sequence = (self._sequence + 1) % 2**16
+        self.next_ns += self._interval_ns
+        counts = self._window.measured_ns <= now_ns < self._window.end_ns
+        self._sent += counts
+        if counts:
+            self._sent_ns[self._sequence] = now_ns
+        try:
+            self._socket.sendto(ECHO.pack(_ECHO_REQUEST, 0, 0, 0, self._sequence) + _ECHO_DATA, self._to)
+        except OSError:  # lost at home
+            return
+
+    def report(self) -> dict[str, Any]:
+        """As `PingResult` has it."""
+        rtts_s = sorted(rtt_ns / NS_PER_S for rtt_ns in self._rtts_ns)
+        quantiles_s = rtt_quantiles_s(rtts_s)
+        return self._ends | {
+            "sent": self._sent,
+            "answered": len(rtts_s),
+            "rtt_mean_s": math.fsum(rtts_s) / len(rtts_s) if rtts_s else None,
+            "rtt_p95_s": quantiles_s[-1] if quantiles_s else None,
+            "rtt_max_s": rtts_s[-1] if rtts_s else None,
+        }
+
+    def _receive(self, now_ns: int, packet: bytes) -> None:
+        if len(packet) < ECHO.size:
+            return
+        kind, _, _, _, sequence = ECHO.unpack_from(packet)
+        sent_ns = self._sent_ns.pop(sequence, None)
+        if kind == _ECHO_REPLY and sent_ns is not None and now_ns < self._window.end_ns:
+            self._rtts_ns.append(now_ns - sent_ns)
+
+
 _BURST = 64
 """Datagrams read or sent at once before the others have their turn."""
 _KEPT = 100_000
@@ -202,12 +266,17 @@ class Traffic:
             phase = place / len(config["flows"])  # senders of one rate do not stay in step
             kind = VoiceFlow if flow["kind"] == "voice" else Source
             self._flows.append(kind(flow, window, phase, self._endpoints))
+        self._pings = [
+            Ping(ping, window, place / len(config["pings"]), self._endpoints)
+            for place, ping in enumerate(config["pings"])
+        ]
         self.lateness_ns: list[int] = []
 
     def run(self, stop: list[bool]) -> None:
         """Send and receive until the end, or until `stop` is no longer empty."""
         receivers = self._endpoints.receivers()
-        due: list[tuple[int, int, Sender]] = [(flow.next_ns, flow.number, flow) for flow in self._flows]
+        senders: list[Sender] = [*self._flows, *self._pings]
+        due = [(sender.next_ns, place, sender) for place, sender in enumerate(senders)]
         heapq.heapify(due)
         waiter = Waiter(list(receivers))
         while not stop and time.monotonic_ns() < self._until_ns:
@@ -217,17 +286,18 @@ class Traffic:
                 now_ns = time.monotonic_ns()
                 if not due or due[0][0] > now_ns:
                     break
-                at_ns, number, sender = heapq.heappop(due)
+                at_ns, place, sender = heapq.heappop(due)
                 if len(self.lateness_ns) < _KEPT:
                     self.lateness_ns.append(now_ns - at_ns)
                 sender.send(now_ns)
                 if sender.next_ns < sender.stop_ns:
-                    heapq.heappush(due, (sender.next_ns, number, sender))
+                    heapq.heappush(due, (sender.next_ns, place, sender))
 
     def report(self) -> dict[str, Any]:
         """What each flow did, and how late its packets were sent."""
         lateness_s = {name: value / NS_PER_S for name, value in quantiles(self.lateness_ns).items()}
-        return {"flows": [{"number": flow.number, **flow.report()} for flow in self._flows], "lateness_s": lateness_s}
+        flows = [{"number": flow.number, **flow.report()} for flow in self._flows]
+        return {"flows": flows, "pings": [ping.report() for ping in self._pings], "lateness_s": lateness_s}
 
 
 def _receive(socket: Any, receiver: Receiver) -> None:

@@ -63,6 +63,8 @@ class Measured:
     tcp: list[TcpRun]
     datagrams: dict[int, dict[str, Any]]
     datagram_lateness_s: dict[str, float]
+    pings: list[dict[str, Any]]
+    """As in run.json; empty without `--ping`."""
     counters: list[Counters]
     """TCP's counters of each host over the measured part."""
 
@@ -124,6 +126,7 @@ class Traffic:
             tcp=self._tcp,
             datagrams={flow["number"]: flow for flow in report.get("flows", ())},
             datagram_lateness_s=report.get("lateness_s", {}),
+            pings=report.get("pings", []),
             counters=[now - then for now, then in zip(after, before, strict=True)],
         )
 
@@ -166,6 +169,7 @@ class Traffic:
             if run.client is not None and not run.ended_ns:
                 run.sockets.find(server=run.server.process.pid, client=run.client.process.pid)
                 run.sockets.clamp(self._plan.tcp.window_pkts * self._plan.tcp.segment_bytes)
+                run.sockets.look()
 
     def _step_s(self, now_ns: int) -> float:
         """Look more often while a flow is young: its window's clamp falls off with the first packet."""
@@ -198,7 +202,8 @@ class Traffic:
 
     def _start_datagrams(self, window: Window) -> Child | None:
         flows = [(number, flow) for number, flow in enumerate(self._plan.flows) if flow.kind != "tcp"]
-        if not flows:
+        pings = self._pings(window)
+        if not flows and not pings:
             return None
         config = {
             "window": {
@@ -209,10 +214,30 @@ class Traffic:
             },
             "until_ns": window.end_ns,
             "flows": [self._datagram_flow(number, flow, window) for number, flow in flows],
+            "pings": pings,
         }
         child = Child("the datagrams' process", datagrams.main, stdin=json.dumps(config).encode() + b"\n")
         child.wait_ready()
         return child
+
+    def _pings(self, window: Window) -> list[dict[str, Any]]:
+        """One row for each pair of hosts between which flows other than calls go."""
+        interval_s, names = self._plan.ping_interval_s, [node.name for node in self._plan.nodes]
+        if interval_s is None:
+            return []
+        pairs = dict.fromkeys((flow.src, flow.dst) for flow in self._plan.flows if flow.kind != "voice")
+        return [
+            {
+                "number": number,
+                "src": names[src],
+                "dst": names[dst],
+                "dst_address": address(dst),
+                "interval_s": interval_s,
+                "start_ns": window.start_ns,
+                "stop_ns": window.end_ns,
+            }
+            for number, (src, dst) in enumerate(pairs)
+        ]
 
     def _datagram_flow(self, number: int, flow: Flow, window: Window) -> dict[str, Any]:
         names = [node.name for node in self._plan.nodes]

@@ -24,9 +24,10 @@ What happens to a packet that a full queue refuses
 6. The packet is lost, as at the tail of a router's queue. An algorithm whose own queue is full answers with `Drop`, and
    never sends a packet ahead of its pace to make room: the pace is what the algorithm promises to everybody else. The
    driver counts the drop by its reason.
-7. After `Forward` the interface queue of the link layer may refuse the packet. Nobody reports that: `TransmitResult`
-   tells only the fate of frames that the link layer has taken. An algorithm that waits for the result of a packet
-   needs a timeout of its own, or its queue would stop for ever.
+7. After `Forward` the interface queue of the link layer may refuse the packet, or its queue discipline (`--qdisc`) may
+   drop it later. Nobody reports that to the algorithm: `TransmitResult` tells only the fate of frames that the link
+   layer has sent. The result of a run counts the drops by reason (`queue`, `qdisc:codel`). An algorithm that waits for
+   the result of a packet needs a timeout of its own, or its queue would stop for ever.
 """
 
 # No `from __future__ import annotations`: a NamedTuple compiles strings at each import, and each sandbox imports this.

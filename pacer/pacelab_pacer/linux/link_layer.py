@@ -159,6 +159,7 @@ class MediumdLink:
 
 
 _DUMP = 0x301
+_UNIT_BPS = 100_000
 
 
 class Station(NamedTuple):
@@ -172,6 +173,8 @@ class Station(NamedTuple):
     """Attempts beyond each packet's first one."""
     failed: int
     """Packets given up."""
+    rate_bps: int = 0
+    """Of the last packet; 0: not known."""
 
 
 class Stations:
@@ -236,12 +239,14 @@ def _station(message: nl80211cmd) -> Station:
         return int(told.get_attr(f"NL80211_STA_INFO_{name}") or 0)
 
     flags = told.get_attr("NL80211_STA_INFO_STA_FLAGS") or {}
+    rate = told.get_attr("NL80211_STA_INFO_TX_BITRATE")
     return Station(
         mac=str(message.get_attr("NL80211_ATTR_MAC")),
         qos=bool(flags.get("WME")),
         packets=count("TX_PACKETS"),
         retries=count("TX_RETRIES"),
         failed=count("TX_FAILED"),
+        rate_bps=_UNIT_BPS * (0 if rate is None else int(rate.get_attr("NL80211_RATE_INFO_BITRATE") or 0)),
     )
 
 

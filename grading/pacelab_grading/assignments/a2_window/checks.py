@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pacelab import Experiment
 from pacelab_grading.rubric.assignment import Assignment, Check
 from pacelab_grading.rubric.context import MS, CheckContext
@@ -15,6 +17,11 @@ WINDOWS = range(1, 9)
 """Windows that `choose_window` is compared with; W* of up to 12 hops is 2 to 4."""
 NEAR_BEST, QUICK = 0.9, 0.75
 """Share of the best window's goodput, and of the round-trip time of 32 packets, that earn all points."""
+SHORT = range(1, 5)
+"""Hops of chains whose air carries one packet: each further packet of a window only waits."""
+ONE_WAITS, THREE_WAIT = 2.4, 3.8
+"""On these chains, the round-trip time divided by that of a single packet: for all points, and for none. Two packets
+in flight measure about twice its round-trip time, three packets 3.1 times, four packets 3.9 times."""
 
 
 def reuse(context: CheckContext) -> None:
@@ -274,22 +281,40 @@ def chosen(context: CheckContext) -> Finding:
 
 
 def quick(context: CheckContext) -> Finding:
-    """Round-trip time with the chosen window, compared with 32 packets."""
+    """Round-trip time with the chosen window, compared with 32 packets on long chains and with one on short chains."""
     ours, large, rate, bests = 0.0, 0.0, 0.0, 0.0
     for hops in (6, 9):
         seed = context.seed(f"chain {hops}")
         mine = context.baseline(_chain(hops, _choice(context, hops), seed))
         other = context.baseline(_chain(hops, 32, seed))
-        ours += mine["flows"][0]["rtt_mean_s"] or 1e3
-        large += other["flows"][0]["rtt_mean_s"]
+        ours += _rtt_s(mine)
+        large += _rtt_s(other)
         rate += mine["totals"]["goodput_bps"]
         bests += other["totals"]["goodput_bps"]
-    ratio = ours / large
+    ratio, waits = ours / large, _waiting(context)
+    long = (1 - ratio) / (1 - QUICK) if rate > 0.9 * bests else 0.0
+    short = (THREE_WAIT - waits) / (THREE_WAIT - ONE_WAITS)
     return Finding(
-        share=min(1.0, max(0.0, (1 - ratio) / (1 - QUICK))) if rate > 0.9 * bests else 0.0,
-        expected=f"at most {QUICK} of the round-trip time of 32 packets, with at least 0.9 of their goodput",
-        got=f"{ratio:.2f} of the round-trip time, {rate / bests:.2f} of the goodput",
+        share=min(1.0, max(0.0, min(long, short))),
+        expected=f"on 6 and 9 hops at most {QUICK} of the round-trip time of 32 packets, with at least 0.9 of their "
+        f"goodput; on 1 to 4 hops at most {ONE_WAITS} times the round-trip time of one packet",
+        got=f"{ratio:.2f} of the round-trip time, {rate / bests:.2f} of the goodput; {waits:.2f} times on 1 to 4 hops",
     )
+
+
+def _waiting(context: CheckContext) -> float:
+    """Round-trip time with the chosen window divided by that of one packet, the mean of the short chains."""
+    found = []
+    for hops in SHORT:
+        seed = context.seed(f"chain {hops}")
+        mine = context.baseline(_chain(hops, _choice(context, hops), seed))
+        found.append(_rtt_s(mine) / _rtt_s(context.baseline(_chain(hops, 1, seed))))
+    return sum(found) / len(found)
+
+
+def _rtt_s(run: dict[str, Any]) -> float:
+    """The mean round-trip time; without a sample, one that earns nothing."""
+    return float(run["flows"][0]["rtt_mean_s"] or 1e3)
 
 
 AIR, BOUND, BEST, WINDOW, CHOICE = (
@@ -399,7 +424,7 @@ ASSIGNMENT = Assignment(
             run=quick,
             needs=CHOICE,
             builds_on=AIR,
-            hint="above W* a larger window only makes packets wait longer",
+            hint="above W* a larger window only makes packets wait longer; W* depends on the number of hops",
             simulates=True,
         ),
     ),

@@ -69,6 +69,6 @@ class SlidingWindow:
 def choose_window(hops):
     """Your window for a flow of h hops. It is simulated on chains and compared with the best one and with 32 packets.
 
-    Find it with `pacelab sweep chain --hops 4..12 --window 1..8 --no-wired --rate 2`.
+    Find it with `pacelab sweep chain --hops 1..12 --window 1..8 --no-wired --rate 2`.
     """
     raise NotImplementedError

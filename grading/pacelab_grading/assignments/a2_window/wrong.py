@@ -89,6 +89,18 @@ WRONG = (
         loses=("chosen", "quick"),
     ),
     PlantedMistake(
+        name="one-window-for-all",
+        misconception="W* does not depend on the number of hops",
+        changes=(("return packets_in_the_air(hops) + 1", "return 4"),),
+        loses=("quick",),
+    ),
+    PlantedMistake(
+        name="three-packets-always",
+        misconception="a window that suits the middle suits a short chain",
+        changes=(("return packets_in_the_air(hops) + 1", "return 3"),),
+        loses=("quick",),
+    ),
+    PlantedMistake(
         name="whole-milliseconds",
         misconception="an exchange takes whole milliseconds",
         changes=(("* exchange_ns)", "* (exchange_ns // 1_000_000) * 1_000_000)"),),

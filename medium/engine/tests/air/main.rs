@@ -6,6 +6,7 @@
 //! SIFS 10   slot 20   DIFS 50   EIFS 10 + 304 + 50 = 364
 //! ```
 
+mod aggregation;
 mod closed_forms;
 mod dcf_tables;
 mod edca;
@@ -41,6 +42,7 @@ pub(crate) fn plain(preset: Preset, links: &[(u32, u32, f64)]) -> AirConfig {
         radio: Radio {
             preset,
             phy: PhyKind::B,
+            ht: None,
             edca: false,
             voice_first: false,
             basic_rate_bps: M1,

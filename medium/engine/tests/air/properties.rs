@@ -123,6 +123,7 @@ fn fates(mac_events: &[MacEvent]) -> (BTreeMap<PacketId, u32>, BTreeMap<(PacketI
             MacEvent::Done { packet, .. } => *done.entry(packet.id).or_default() += 1,
             MacEvent::Received { packet, station, .. } => *received.entry((packet, station)).or_default() += 1,
             MacEvent::Overheard { .. } => unreachable!("no station is a monitor"),
+            MacEvent::Held { .. } | MacEvent::Released { .. } => unreachable!("of 802.11n alone"),
         }
     }
     (done, received)

@@ -115,7 +115,7 @@ fn the_power_that_is_told_is_that_of_the_frame() {
     let rig = faded(1, 20.0);
     let power_db = |event: &MacEvent| match *event {
         MacEvent::Received { power_w, .. } => Some(10.0 * (power_w / STRONG).log10() - 20.0),
-        MacEvent::Overheard { .. } | MacEvent::Done { .. } => None,
+        _ => None,
     };
     let all: Vec<f64> = rig.mac_events.iter().filter_map(power_db).collect();
     let mean = all.iter().sum::<f64>() / all.len() as f64;

@@ -81,6 +81,8 @@ impl<W: FrameFormat> Carrier<W> {
                     MacEvent::Overheard { station, from, packet, power_w } => {
                         self.overheard(station, from, packet, power_w, handler);
                     }
+                    // The frames of one's hosts are not aggregated (see `config`).
+                    MacEvent::Held { .. } | MacEvent::Released { .. } => {}
                     MacEvent::Done { station, packet, attempts, failure } => {
                         self.done(station, packet, attempts, failure, handler);
                     }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use pacelab_air_config::{
-    Config, Flow as FlowConfig, Node, Preset, Propagation, Routing, Tcp, TcpDefaults, Traffic, Voice, ns_from_s,
+    Category, Config, Flow as FlowConfig, Node, Preset, Propagation, Routing, Tcp, TcpDefaults, Traffic, Voice,
+    ns_from_s,
 };
 use pacelab_engine::{Air, AirConfig, EventQueue, Ns, Stream};
 
@@ -16,6 +17,8 @@ use crate::flow::{Endpoints, Flow};
 use crate::hook::{Hook, HookDriver, Place};
 use crate::ids::{Id, IdVec, NodeId, StationId, WireId};
 use crate::packet::Pool;
+use crate::ping::Pinger;
+use crate::qdisc::{self, Interface};
 use crate::routes::Routes;
 use crate::tcp::congestion::{self, CongestionControl, Few};
 use crate::tcp::loss_recovery::LossRecovery;
@@ -68,6 +71,7 @@ impl Network {
         let routes = Routes::new(count, radio_edges(&air, &node_of).chain(wired_edges(&config)));
         let radio_of = nearest_radios(&station_of, &config);
         let (wires, wires_from) = build_wires(&config);
+        let interfaces = build_interfaces(&config, node_of.len());
         let aodv = nodes().map(|node| {
             let rules = match config.routing {
                 Routing::Static => None,
@@ -104,8 +108,15 @@ impl Network {
             host_delays,
             delayed: Vec::new(),
             station_of,
+            interfaces,
             radio_of,
             node_of,
+            pings: config
+                .pings
+                .iter()
+                .flat_map(|pings| &pings.pairs)
+                .map(|&(src, dst)| Pinger::new(src, dst))
+                .collect(),
             drops: Drops::default(),
             links: Links::new(count),
             series_t_s: Vec::new(),
@@ -113,6 +124,7 @@ impl Network {
             path_rates: BTreeMap::new(),
             events: 0,
             finished: false,
+            held_back: BTreeMap::new(),
             enqueued: Vec::new(),
             config,
         };
@@ -159,6 +171,7 @@ impl Network {
                 self.schedule(ns_from_s(stop_s), Task::FlowStop(id));
             }
         }
+        self.schedule_pings();
         self.schedule_motion();
         self.schedule(ns_from_s(self.config.series_interval_s), Task::Sample);
         if self.config.warmup_s > 0.0 {
@@ -185,12 +198,24 @@ fn nearest_radios(station_of: &IdVec<NodeId, Option<StationId>>, config: &Config
     }
 }
 
+/// The queues of radios under a queue discipline.
+fn build_interfaces(config: &Config, stations: usize) -> IdVec<StationId, Interface> {
+    let Some(qdisc) = config.qdisc else { return IdVec::default() };
+    let categories = if config.radio.edca { Category::ALL.len() } else { 1 };
+    let discipline = |_| qdisc::by_kind(qdisc.kind, config.radio.queue_pkts);
+    (0..stations).map(|_| Interface::new((0..categories).map(discipline).collect())).collect()
+}
+
 fn build_wires(config: &Config) -> (IdVec<WireId, Wire>, IdVec<NodeId, Vec<WireId>>) {
     let mut wires = IdVec::default();
     let mut wires_from = IdVec::filled(Vec::new(), config.nodes.len());
     for link in &config.wired {
         for (from, to) in [(link.a, link.b), (link.b, link.a)] {
-            let wire = wires.push(Wire::new(to, link.rate_bps, ns_from_s(link.delay_s), link.queue_pkts));
+            let mut wire = Wire::new(to, link.rate_bps, ns_from_s(link.delay_s), link.queue_pkts);
+            if let Some(qdisc) = config.qdisc {
+                wire.interface = Some(Interface::new(vec![qdisc::by_kind(qdisc.kind, link.queue_pkts)]));
+            }
+            let wire = wires.push(wire);
             wires_from[from].push(wire);
         }
     }

@@ -116,6 +116,10 @@ impl Network {
 
     fn send_by_wire(&mut self, wire: WireId, id: PacketId) {
         let (now, node) = (self.now, self.wires[wire.reverse()].to);
+        if self.wires[wire].interface.is_some() {
+            self.push_to_wire(wire, node, id);
+            return;
+        }
         let Some(bytes) = self.pool.get(id).map(|packet| packet.bytes) else { return };
         match self.wires[wire].send(now, id, bytes) {
             Some(at) => {
@@ -200,11 +204,29 @@ impl Network {
     }
 
     fn enqueue_at_mac(&mut self, node: NodeId, id: PacketId, next_hop: Option<NodeId>) {
+        let Some(packet) = self.pool.get(id) else { return };
+        let is_routing = matches!(packet.body, Body::Aodv(_));
+        if self.interfaces.is_empty() || is_routing {
+            self.hand_to_mac(node, id, next_hop);
+        } else {
+            self.push_to_radio(node, id, next_hop);
+        }
+    }
+
+    /// The access category of a packet. Routing messages have the most urgent one.
+    pub(super) fn category_of(&self, packet: &Packet) -> Category {
+        match packet.body {
+            Body::Echo { .. } => Category::BestEffort,
+            _ => self.flows.get(packet.flow).map_or(Category::Voice, |flow| flow.config.category),
+        }
+    }
+
+    /// Adds a packet to the MAC's own queue, routing messages before all others.
+    pub(super) fn hand_to_mac(&mut self, node: NodeId, id: PacketId, next_hop: Option<NodeId>) {
         let (Some(station), Some(packet)) = (self.station_of[node], self.pool.get(id)) else { return };
         let to = next_hop.and_then(|next| self.station_of[next]);
         let front = matches!(packet.body, Body::Aodv(_));
-        let flow = self.flows.get(packet.flow);
-        let category = flow.map_or(Category::Voice, |flow| flow.config.category); // routing goes first
+        let category = self.category_of(packet);
         let frame = AirPacket { id, to, bytes: packet.bytes, category, rates: None };
         if self.config.capture.is_some() {
             self.enqueued.push(Enqueued { at: self.now, id, packet: packet.clone() });
@@ -218,13 +240,32 @@ impl Network {
 
     /// Handles a packet received by air. The packet itself stays in the pool until its sender is done with it.
     pub(super) fn received(&mut self, station: StationId, from: StationId, id: PacketId) {
-        let (node, previous) = (self.node_of[station], self.node_of[from]);
-        let Some(packet) = self.pool.get(id) else { return };
-        let mut copy = packet.clone();
-        copy.previous = previous;
+        let node = self.node_of[station];
+        if let Some(packet) = self.copy_received(from, id) {
+            self.enter_link_layer(InLinkLayer::Up { node, packet });
+        }
+    }
+
+    /// Copies a packet received by air into the pool.
+    fn copy_received(&mut self, from: StationId, id: PacketId) -> Option<PacketId> {
+        let mut copy = self.pool.get(id)?.clone();
+        copy.previous = self.node_of[from];
         copy.forwards = copy.forwards.saturating_add(1);
-        let copy = self.pool.add(copy);
-        self.enter_link_layer(InLinkLayer::Up { node, packet: copy });
+        Some(self.pool.add(copy))
+    }
+
+    /// Keeps a copy of a packet that the station received out of order: its sender may soon be done with it.
+    pub(super) fn hold_received(&mut self, station: StationId, from: StationId, id: PacketId, number: u32) {
+        if let Some(packet) = self.copy_received(from, id) {
+            self.held_back.insert((station, from, number), packet);
+        }
+    }
+
+    /// Delivers a packet that was held.
+    pub(super) fn release_received(&mut self, station: StationId, from: StationId, number: u32) {
+        if let Some(packet) = self.held_back.remove(&(station, from, number)) {
+            self.enter_link_layer(InLinkLayer::Up { node: self.node_of[station], packet });
+        }
     }
 
     fn arrive_by_air(&mut self, node: NodeId, id: PacketId) {
@@ -267,6 +308,7 @@ impl Network {
             }
             Some(failure) => self.link_failed(node, frame, failure),
         }
+        self.feed_mac(node, frame.category);
     }
 
     fn link_failed(&mut self, node: NodeId, frame: AirPacket, failure: Failure) {
@@ -362,19 +404,21 @@ impl Network {
             return;
         };
         let keeps_own = self.aodv[node].as_ref().is_some_and(|aodv| aodv.rules().source_keeps_packets);
-        for frame in self.air.recall(self.now, station, to) {
-            let is_data = self.pool.get(frame.id).is_some_and(|packet| !matches!(packet.body, Body::Aodv(_)));
-            let transit = if keeps_own && is_data { self.transit(node, frame.id) } else { None };
+        let in_mac = self.air.recall(self.now, station, to).into_iter().map(|frame| frame.id);
+        let recalled: Vec<PacketId> = in_mac.chain(self.take_back_for(node, next_hop)).collect();
+        for id in recalled {
+            let is_data = self.pool.get(id).is_some_and(|packet| !matches!(packet.body, Body::Aodv(_)));
+            let transit = if keeps_own && is_data { self.transit(node, id) } else { None };
             if let (Some(transit), Some(aodv)) = (transit.filter(|transit| transit.is_own), &mut self.aodv[node]) {
                 aodv.take_back(self.now, transit);
                 continue;
             }
             self.drops.link_failure += 1;
-            if let Some(packet) = self.pool.get(frame.id) {
+            if let Some(packet) = self.pool.get(id) {
                 self.links.at(node, next_hop, Class::of(packet)).drops_recalled += 1;
             }
-            self.left_source(node, frame.id);
-            self.pool.remove(frame.id);
+            self.left_source(node, id);
+            self.pool.remove(id);
         }
     }
 

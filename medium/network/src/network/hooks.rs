@@ -31,8 +31,8 @@ impl Network {
     fn offer(&mut self, node: NodeId, place: Place, seen: Seen, id: PacketId) -> bool {
         let Some(index) = self.hook_index(node, place) else { return false };
         let driver = &self.hooks[index];
-        let routing = self.pool.get(id).is_none_or(|packet| matches!(packet.body, Body::Aodv(_)));
-        if driver.bypassed || routing || driver.mask & mask::SEGMENT == 0 {
+        let unseen = self.pool.get(id).is_none_or(|packet| matches!(packet.body, Body::Aodv(_) | Body::Echo { .. }));
+        if driver.bypassed || unseen || driver.mask & mask::SEGMENT == 0 {
             return false;
         }
         // The handle of a held packet must stay valid: the pool must not reuse the number while a copy is kept.
@@ -254,7 +254,7 @@ impl Network {
                 segment.flow = (packet.src.0, packet.dst.0, dport + 1, sport + 1);
                 segment.quality = Some(**quality);
             }
-            Body::Aodv(_) => return None,
+            Body::Echo { .. } | Body::Aodv(_) => return None,
         }
         Some(segment)
     }
@@ -272,7 +272,7 @@ impl Network {
     }
 
     /// Data segments of ECN-capable flows are ECN-capable; pure ACKs are not (RFC 3168 Sec. 6.1.4).
-    fn is_ecn_capable(&self, packet: &Packet) -> bool {
+    pub(super) fn is_ecn_capable(&self, packet: &Packet) -> bool {
         let Body::Tcp { header, .. } = &packet.body else { return false };
         let flow = self.flows.get(packet.flow);
         let capable = flow.is_some_and(|flow| matches!(flow.config.traffic, Traffic::Tcp(Tcp { ecn: true, .. })));

@@ -3,8 +3,10 @@
 mod build;
 mod forwarding;
 mod hooks;
+mod interfaces;
 pub mod motion;
 mod parts;
+mod pings;
 mod report;
 mod task;
 mod transport;
@@ -20,8 +22,10 @@ use crate::airlog::{Enqueued, Links};
 use crate::aodv::Aodv;
 use crate::flow::{Endpoints, Flow};
 use crate::hook::{HookDriver, Place};
-use crate::ids::{FlowId, HookId, IdVec, NodeId, StationId, WireId};
+use crate::ids::{FlowId, HookId, IdVec, NodeId, PacketId, StationId, WireId};
 use crate::packet::Pool;
+use crate::ping::Pinger;
+use crate::qdisc::Interface;
 use crate::routes::Routes;
 use crate::wire::Wire;
 use task::{HostDelays, InLinkLayer, Task};
@@ -60,6 +64,8 @@ struct Drops {
     pub ttl: u64,
     pub link_failure: u64,
     pub hooks: BTreeMap<String, u64>,
+    /// Of queue disciplines, except full queues.
+    pub disciplines: BTreeMap<String, u64>,
 }
 
 /// The whole network.
@@ -90,9 +96,13 @@ pub struct Network {
     /// Packets that AODV sends later, and packets on their way through a host.
     delayed: Vec<Option<InLinkLayer>>,
     station_of: IdVec<NodeId, Option<StationId>>,
+    /// The queues of radios under a queue discipline, by station; empty if they are drop-tail.
+    interfaces: IdVec<StationId, Interface>,
     /// The node itself if it has a radio; otherwise the gateway with the fewest wired hops to it.
     radio_of: IdVec<NodeId, Option<NodeId>>,
     node_of: IdVec<StationId, NodeId>,
+    /// By pair of the configuration.
+    pings: Vec<Pinger>,
     drops: Drops,
     links: Links,
     series_t_s: Vec<f64>,
@@ -101,6 +111,8 @@ pub struct Network {
     path_rates: BTreeMap<(NodeId, NodeId), Rc<[u32]>>,
     events: u64,
     finished: bool,
+    /// Packets that a station holds until those before them have arrived, by receiver, sender, and MPDU number.
+    held_back: BTreeMap<(StationId, StationId, u32), PacketId>,
     /// Packets for a capture.
     enqueued: Vec<Enqueued>,
 }
@@ -174,11 +186,13 @@ impl Network {
             Task::FlowTimer(flow, end) => self.flow_timer(flow, end as usize),
             Task::Datagrams(flow) => self.send_burst(flow),
             Task::Wire(wire) => self.arrive_by_wire(wire),
+            Task::WireFree(wire) => self.feed_wire(wire),
             Task::Hook(hook) => self.hook_timer(hook),
             Task::Purge(node) => self.purge_routes(node),
             Task::Delayed(slot) => self.send_delayed(slot),
             Task::Crossed(slot) => self.leave_host(slot),
             Task::Local(packet) => self.deliver_local(packet),
+            Task::Ping(pair) => self.send_ping(pair),
             Task::Sample => self.sample_series(),
             Task::WarmupEnds => self.end_warmup(),
             Task::Forget(packet) => {
@@ -195,6 +209,10 @@ impl Network {
             match notice {
                 MacEvent::Received { station, from, packet, .. } => self.received(station, from, packet),
                 MacEvent::Overheard { .. } => {} // no station of a simulation is a monitor
+                MacEvent::Held { station, from, packet, number, .. } => {
+                    self.hold_received(station, from, packet, number)
+                }
+                MacEvent::Released { station, from, number } => self.release_received(station, from, number),
                 MacEvent::Done { station, packet, attempts, failure } => {
                     self.link_done(station, packet, attempts, failure);
                 }
@@ -223,6 +241,8 @@ impl Network {
         self.air.reset_counters(now);
         self.links = Links::new(self.config.nodes.len());
         self.drops = Drops::default();
+        self.reset_interfaces();
+        self.pings.iter_mut().for_each(Pinger::reset);
         for flow in &mut self.flows {
             match &flow.endpoints {
                 Endpoints::Tcp { sender, .. } => {

@@ -42,7 +42,8 @@ impl Network {
             || config.tap
             || config.capture.is_some()
             || !config.moves.is_empty()
-            || config.stop_after_pkts.is_some();
+            || config.stop_after_pkts.is_some()
+            || config.pings.is_some();
         if ordered || self.node_of.len() < MIN_STATIONS {
             return Vec::new();
         }

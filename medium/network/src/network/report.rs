@@ -1,12 +1,15 @@
 //! The result document, version 1; see `medium/README.md`.
 
-use pacelab_air_config::{Traffic, ns_from_s};
+use pacelab_air_config::{PhyKind, Traffic, ns_from_s};
+use pacelab_engine::Ns;
 use serde_json::{Value, json};
 
 use super::Network;
 use crate::airlog::AirLog;
 use crate::flow::{Endpoints, FlowMeter};
 use crate::ids::{FlowId, Id, NodeId};
+use crate::ping::Pinger;
+use crate::qdisc::Interface;
 use crate::tcp::sender::Sender;
 use crate::voice::{Counts, Playout};
 
@@ -18,13 +21,15 @@ impl Network {
     pub fn report(&mut self) -> Value {
         let measured_s = (self.now - self.measured_from) as f64 / 1e9;
         let flows: Vec<Value> = self.flows.ids().map(|index| self.report_flow(index, measured_s)).collect();
-        let nodes = self.report_nodes(measured_s);
+        let mut nodes = self.report_nodes(measured_s);
         let hooks: Vec<Value> = self.hooks.iter_mut().map(|driver| {
             let counters: Value = serde_json::from_str(&driver.hook.counters_json()).unwrap_or(Value::Null);
             json!({"node": driver.node, "errors": driver.errors, "failed": driver.hook.failure(), "counters": counters})
         }).collect();
+        self.report_queues(&mut nodes, measured_s);
+        let wires = self.report_wires(measured_s);
         let tap = if self.config.tap { self.report_tap() } else { Value::Null };
-        json!({
+        let mut result = json!({
             "version": 1,
             "end_s": self.now as f64 / 1e9,
             "events": self.events,
@@ -36,7 +41,59 @@ impl Network {
             "hooks": hooks,
             "series": self.report_series(),
             "tap": tap,
+        });
+        if self.config.qdisc.is_some() {
+            result["wires"] = Value::Array(wires);
+        }
+        if !self.pings.is_empty() {
+            result["pings"] = self.pings.iter().map(|pinger| self.report_pings(pinger)).collect();
+        }
+        result
+    }
+
+    fn report_pings(&self, pinger: &Pinger) -> Value {
+        let name = |node: NodeId| &self.config.nodes[node.index()].name;
+        let mut rtts_s: Vec<f64> = pinger.rtts_ns.iter().map(|&rtt_ns| rtt_ns as f64 / 1e9).collect();
+        rtts_s.sort_by(f64::total_cmp);
+        let mean_s = rtts_s.iter().sum::<f64>() / rtts_s.len() as f64;
+        let p95_s = rtts_s.len().checked_sub(1).map(|last| rtts_s[(0.95 * last as f64).round() as usize]);
+        json!({
+            "src": name(pinger.src),
+            "dst": name(pinger.dst),
+            "sent": pinger.sent,
+            "answered": rtts_s.len(),
+            "rtt_mean_s": (!rtts_s.is_empty()).then_some(mean_s),
+            "rtt_p95_s": p95_s,
+            "rtt_max_s": rtts_s.last(),
         })
+    }
+
+    /// Adds what was measured of the queue disciplines of radios.
+    fn report_queues(&mut self, nodes: &mut [Value], measured_s: f64) {
+        let now = self.now;
+        for (node, interface) in nodes.iter_mut().zip(self.interfaces.iter_mut()) {
+            let counts = report_interface(interface, now, measured_s);
+            for key in ["drops_queue", "queue_max_pkts", "queue_mean_pkts", "queue_sd_pkts", "qdisc"] {
+                node[key] = counts[key].clone();
+            }
+        }
+    }
+
+    /// The queues of wires under a queue discipline, each direction alone.
+    fn report_wires(&mut self, measured_s: f64) -> Vec<Value> {
+        let now = self.now;
+        let mut found = Vec::new();
+        for wire in self.wires.ids() {
+            let (from, to) = (self.wires[wire.reverse()].to, self.wires[wire].to);
+            let name = |node: NodeId| &self.config.nodes[node.index()].name;
+            let ends = json!({"from": name(from), "to": name(to)});
+            let Some(interface) = &mut self.wires[wire].interface else { continue };
+            let mut counts = report_interface(interface, now, measured_s);
+            counts["from"] = ends["from"].clone();
+            counts["to"] = ends["to"].clone();
+            found.push(counts);
+        }
+        found
     }
 
     fn report_flow(&mut self, index: FlowId, measured_s: f64) -> Value {
@@ -137,6 +194,9 @@ impl Network {
             "ttl": drops.ttl,
             "link-failure": drops.link_failure,
         });
+        for (reason, count) in &drops.disciplines {
+            value[reason] = json!(count);
+        }
         for (reason, count) in &drops.hooks {
             value[format!("hook:{reason}")] = json!(count);
         }
@@ -219,6 +279,27 @@ impl Network {
     }
 }
 
+/// What was measured of one queue.
+fn report_interface(interface: &mut Interface, now: Ns, measured_s: f64) -> Value {
+    interface.note_length(now);
+    let meter = &interface.meter;
+    let waits_s = meter.waits_s();
+    let (mean, square) = (meter.pkt_ns as f64 / 1e9 / measured_s, meter.pkt2_ns as f64 / 1e9 / measured_s);
+    json!({
+        "drops_queue": meter.drops.get("full").copied().unwrap_or(0),
+        "queue_max_pkts": meter.most_pkts,
+        "queue_mean_pkts": mean,
+        "queue_sd_pkts": (square - mean * mean).max(0.0).sqrt(),
+        "qdisc": {
+            "sent": meter.sent,
+            "drops": meter.drops,
+            "marked": meter.marked,
+            "wait_mean_s": waits_s.map(|(mean_s, _)| mean_s),
+            "wait_max_s": waits_s.map(|(_, most_s)| most_s),
+        },
+    })
+}
+
 fn report_voice(call: u32, playout: &Playout, counts: &Counts) -> Value {
     json!({
         "call": call,
@@ -253,6 +334,8 @@ impl Network {
     pub fn take_air_log(&mut self) -> AirLog {
         AirLog {
             phy: self.config.radio.phy,
+            guard_interval: Some(self.config.radio.high_throughput().guard_interval)
+                .filter(|_| self.config.radio.phy == PhyKind::N),
             names: self.config.nodes.iter().map(|node| node.name.clone()).collect(),
             node_of: self.node_of.clone(),
             records: self.air.take_records(),

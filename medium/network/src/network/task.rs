@@ -13,6 +13,8 @@ pub(super) enum Task {
     FlowTimer(FlowId, u32),
     Datagrams(FlowId),
     Wire(WireId),
+    /// The transmitter of a wire with a queue discipline is free.
+    WireFree(WireId),
     Hook(HookId),
     Purge(NodeId),
     Delayed(u32),
@@ -24,6 +26,7 @@ pub(super) enum Task {
     RateChange(u32),
     Crossed(u32),
     Local(PacketId),
+    Ping(u32),
 }
 
 impl Task {
@@ -38,13 +41,15 @@ impl Task {
             Task::Purge(node) => (6, node.0),
             Task::Delayed(slot) => (7, slot),
             Task::Sample => (8, 0),
-            Task::WarmupEnds => (9, 0),
-            Task::Report => (10, 0),
-            Task::Forget(packet) => (11, packet.0),
-            Task::Move(node) => (12, node.0),
-            Task::RateChange(change) => (13, change),
-            Task::Crossed(slot) => (14, slot),
-            Task::Local(packet) => (15, packet.0),
+            Task::WarmupEnds => (8, 1),
+            Task::Report => (8, 2),
+            Task::WireFree(wire) => (9, wire.0),
+            Task::Forget(packet) => (10, packet.0),
+            Task::Move(node) => (11, node.0),
+            Task::RateChange(change) => (12, change),
+            Task::Crossed(slot) => (13, slot),
+            Task::Local(packet) => (14, packet.0),
+            Task::Ping(pair) => (15, pair),
         };
         kind << 28 | index
     }
@@ -60,14 +65,16 @@ impl Task {
             5 => Task::Hook(HookId(index)),
             6 => Task::Purge(NodeId(index)),
             7 => Task::Delayed(index),
-            8 => Task::Sample,
-            9 => Task::WarmupEnds,
-            10 => Task::Report,
-            11 => Task::Forget(PacketId(index)),
-            12 => Task::Move(NodeId(index)),
-            13 => Task::RateChange(index),
-            14 => Task::Crossed(index),
-            _ => Task::Local(PacketId(index)),
+            8 if index == 0 => Task::Sample,
+            8 if index == 1 => Task::WarmupEnds,
+            8 => Task::Report,
+            9 => Task::WireFree(WireId(index)),
+            10 => Task::Forget(PacketId(index)),
+            11 => Task::Move(NodeId(index)),
+            12 => Task::RateChange(index),
+            13 => Task::Crossed(index),
+            14 => Task::Local(PacketId(index)),
+            _ => Task::Ping(index),
         }
     }
 }

@@ -23,7 +23,7 @@ const SATURATION_PAUSE_NS: Ns = 1_000_000;
 /// wait.
 const HELD_LIMIT_PKTS: u32 = 2;
 /// Initial hop limit.
-const TTL: u8 = 64;
+pub(super) const TTL: u8 = 64;
 
 impl Network {
     pub(super) fn start_flow(&mut self, index: FlowId) {
@@ -36,13 +36,23 @@ impl Network {
                 sender.open(size_bytes(&flow.config.traffic));
                 self.pump_sender(index);
             }
-            Endpoints::UdpSaturated => (0..SATURATION_PKTS).for_each(|_| self.send_datagram(index)),
+            Endpoints::UdpSaturated => (0..self.saturation_pkts()).for_each(|_| self.send_datagram(index)),
             Endpoints::Cbr { .. } => self.send_burst(index),
             Endpoints::Voice { codec, .. } => {
                 let at = now + codec.phase_ns;
                 self.schedule(at, Task::Datagrams(index));
             }
         }
+    }
+
+    /// Packets of a saturating flow that its source has at once. Of a source that aggregates: enough for one aggregate on
+    /// the air and the next one, as far as the queue has room.
+    fn saturation_pkts(&self) -> u32 {
+        let radio = &self.config.radio;
+        if !radio.aggregates() {
+            return SATURATION_PKTS;
+        }
+        (2 * radio.high_throughput().ampdu_frames).min(radio.queue_pkts).max(SATURATION_PKTS)
     }
 
     pub(super) fn stop_flow(&mut self, index: FlowId) {
@@ -267,6 +277,7 @@ impl Network {
                     playout.reports_received += 1;
                 }
             }
+            Body::Echo { .. } => self.deliver_echo(&packet),
             Body::Aodv(_) => {}
         }
     }

@@ -33,13 +33,15 @@ class LinkTiming:
     basic_rate_bps: int
     symbol_ns: int = 0
     """Duration of an OFDM symbol; 0 where bits are not grouped into symbols."""
+    longer_data_preamble_ns: int = 0
+    """How much longer the preamble of data is than that of control frames."""
     rts: bool = True
     """RTS/CTS precede the data."""
 
     def __post_init__(self) -> None:
         for name in ("slot_ns", "sifs_ns", "basic_rate_bps"):
             require(getattr(self, name) > 0, name, getattr(self, name), "a positive number")
-        for name in ("preamble_ns", "symbol_ns"):
+        for name in ("preamble_ns", "longer_data_preamble_ns", "symbol_ns"):
             require(getattr(self, name) >= 0, name, getattr(self, name), "0 or more ns")
 
     def frame_ns(self, size_bytes: int, rate_bps: int) -> int:
@@ -52,7 +54,7 @@ class LinkTiming:
 
     def exchange_ns(self, packet_bytes: int, rate_bps: int) -> int:
         """Airtime of the whole exchange for an IP packet at this data rate, gaps included."""
-        data_ns = self.frame_ns(packet_bytes + MAC_BYTES, rate_bps)
+        data_ns = self.frame_ns(packet_bytes + MAC_BYTES, rate_bps) + self.longer_data_preamble_ns
         exchange_ns = data_ns + self.sifs_ns + self.frame_ns(ACK_BYTES, self.basic_rate_bps)
         if self.rts:
             exchange_ns += self.frame_ns(RTS_BYTES, self.basic_rate_bps) + self.frame_ns(CTS_BYTES, self.basic_rate_bps)
@@ -73,6 +75,14 @@ TIMINGS: Mapping[str, LinkTiming] = MappingProxyType(
         "802.11g": LinkTiming(
             slot_ns=9 * US, sifs_ns=10 * US, preamble_ns=26 * US, symbol_ns=4 * US, basic_rate_bps=6_000_000
         ),
+        "802.11n": LinkTiming(
+            slot_ns=9 * US,
+            sifs_ns=16 * US,
+            preamble_ns=20 * US,
+            longer_data_preamble_ns=16 * US,
+            symbol_ns=4 * US,
+            basic_rate_bps=6_000_000,
+        ),
     }
 )
-"""PHY -> its timing. Source: IEEE Std 802.11-2020, Clauses 16 (b, long preamble), 17 (a), 18 (g)."""
+"""PHY -> its timing. Source: IEEE Std 802.11-2020, Clauses 16 (b, long preamble), 17 (a), 18 (g), 19 (n)."""

@@ -103,6 +103,10 @@ class FlowPacer:
         self.queued_bytes -= segment.payload_bytes
         return segment
 
+    def discard_head(self) -> None:
+        """Take the head out without a release: the packet behind it takes its turn."""
+        self.queued_bytes -= self.waiting.popleft().payload_bytes
+
     def pop_control(self) -> Segment | None:
         """Take the head out if it is control."""
         if self.waiting and self.waiting[0].payload_bytes == 0:

@@ -1,0 +1,88 @@
+"""Design problems: a student designs a network or a setting, and the simulator judges whether it meets its goals.
+
+A design is what a student's function returns for one case, for example a distance for a given link. Goals say what
+a run with this design must show, never which value is right: every design that meets them is accepted. In a notebook
+the cases are fixed; for credit they are drawn, so that each student has other ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from pacelab.errors import PaceLabError
+
+Case = Mapping[str, Any]
+"""The arguments of the student's function."""
+Draw = Callable[[Random], Case]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """One condition on a design."""
+
+    text: str
+    """What a run must show: "RTS/CTS on: the link keeps at most 20 % of its goodput"."""
+    met: bool
+    measured: str
+    """What the run showed, in a few words."""
+
+    def __str__(self) -> str:
+        return f"{'✓' if self.met else '✗'} {self.text}: {self.measured}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """What is designed, and how it is judged."""
+
+    read: Callable[[Any], Any]
+    """Brings an answer into the form that `judge` takes. Raises ValueError with what it must be."""
+    judge: Callable[..., Sequence[Goal]]
+    """`judge(answer, **case)`: the goals, from runs with this answer."""
+    cases: tuple[Case, ...]
+    """The cases of the notebook."""
+    draws: Mapping[str, tuple[Draw, ...]]
+    """Kind of case -> functions that draw one, used in turn."""
+
+    def goals(self, answer: Any, case: Case) -> Sequence[Goal]:
+        """The goals of an answer. Raises ValueError if the answer has another form or describes no valid experiment."""
+        try:
+            return self.judge(self.read(answer), **case)
+        except PaceLabError as error:
+            raise ValueError(str(error)) from None
+
+
+def between(low: float, high: float, what: str) -> Callable[[Any], float]:
+    """Reads a number from `low` to `high`."""
+
+    def read(answer: Any) -> float:
+        if isinstance(answer, bool) or not isinstance(answer, int | float) or not low <= answer <= high:
+            raise ValueError(f"{what} must be a number from {low:g} to {high:g}")
+        return float(answer)
+
+    return read
+
+
+def whole_between(low: int, high: int, what: str) -> Callable[[Any], int]:
+    """Reads a whole number from `low` to `high`."""
+
+    def read(answer: Any) -> int:
+        if isinstance(answer, bool) or not isinstance(answer, int | float):
+            raise ValueError(f"{what} must be a whole number from {low} to {high}")
+        if not low <= answer <= high or answer != int(answer):
+            raise ValueError(f"{what} must be a whole number from {low} to {high}")
+        return int(answer)
+
+    return read
+
+
+def at_least(text: str, measured: float, least: float, unit: str) -> Goal:
+    """A goal with a lower limit."""
+    return Goal(text=text, met=measured >= least, measured=f"{measured:.0f} {unit}, needed at least {least:.0f}")
+
+
+def at_most(text: str, measured: float, most: float, unit: str) -> Goal:
+    """A goal with an upper limit."""
+    return Goal(text=text, met=measured <= most, measured=f"{measured:.0f} {unit}, needed at most {most:.0f}")

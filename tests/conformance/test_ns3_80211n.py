@@ -1,0 +1,137 @@
+"""802.11n with aggregates against ns-3 (tests/data/ns3-80211n.csv): the median row within 3 %, each within 10 %.
+
+The exceptions are the hidden pairs with aggregates, where ns-3's programs contradict each other. In the first one the
+stations set up their Block Ack agreements under full load: a station whose request is lost sends packets alone and
+disturbs the other one. In the second one the agreements are in place before the load, as they always are here. With RTS
+our goodput is that of the second program. Without RTS it lies between the two.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from typing import Any
+
+import air_case
+import pytest
+import references
+
+ROWS = list(references.rows("ns3-80211n.csv"))
+SEEDS = range(1, 4)
+MEDIAN, BAND = 0.03, 0.10
+MCS_7_BPS = 65_000_000
+LONE_WINDOW_PKTS = 3_000
+"""More than fits on the way and into the queues."""
+
+
+def radio(row: dict[str, str]) -> dict[str, Any]:
+    thresholds = row["err"] == "thr"
+    sense_m = 250.0 if row["scene"] == "hidden" else 550.0
+    decode_dbm = 38.0 - 40.0 * math.log10(250.0)
+    ranges: dict[str, Any] = {"kind": "range", "decode_m": 250.0, "sense_m": sense_m, "capture_db": 10.0}
+    powers: dict[str, Any] = {
+        "kind": "log-distance",
+        "exponent": 4.0,
+        "reference_loss_db": 0.0,
+        "tx_power_dbm": 38.0,
+        "shadowing_db": 0.0,
+        "decode_dbm": decode_dbm,
+        "sense_dbm": decode_dbm,
+        "capture_db": 10.0,
+    }
+    return {
+        "preset": "standard" if thresholds else "sinr",
+        "phy": "802.11n",
+        "ht": {"ampdu_frames": int(row["ampdu"])},
+        "basic_rate_bps": 6_000_000,
+        "data_rate_bps": MCS_7_BPS,
+        "rts_threshold_bytes": 0 if row["rts"] == "on" else air_case.NEVER_RTS,
+        "short_retry_limit": 7,
+        "long_retry_limit": 4,
+        "queue_pkts": 50,
+        "mac_ack_rate": "mandatory-ack",
+        "propagation": ranges if thresholds else powers,
+    }
+
+
+def config(row: dict[str, str]) -> dict[str, Any]:
+    if row["scene"] == "cell":
+        count = int(row["stations"])
+        angles = [2 * math.pi * i / count for i in range(count)]
+        places = [(0.0, 0.0)] + [(10 * math.cos(angle), 10 * math.sin(angle)) for angle in angles]
+        flows = [air_case.udp(i, i + 1, 0) for i in range(count)]
+    elif row["scene"] == "hidden":
+        places = air_case.line(0.0, 200.0, 400.0)
+        flows = [air_case.udp(0, 0, 1), air_case.udp(1, 2, 1)]
+    else:
+        hops = int(row["hops"])
+        places = air_case.line(*(200.0 * i for i in range(hops + 1)))
+        flows = [air_case.tcp(0, hops, LONE_WINDOW_PKTS) | {"cc": row["cc"]}]
+    made = air_case.config(
+        positions_m=places,
+        flows=flows,
+        radio=air_case.Radio(rate_mbps=65),
+        seconds=float(row["sim_s"]),
+        warmup_s=float(row["warm_s"]),
+    )
+    return made | {"radio": radio(row), "headers": "real"}
+
+
+def name_of(row: dict[str, str]) -> str:
+    where = row["hops"] + " hops " + row["cc"] if row["scene"] == "chain" else row["stations"] + " stations"
+    return f"{row['scene']} {where} A-MPDU {row['ampdu']} RTS {row['rts']} ({row['program']}, {row['err']})"
+
+
+CASES = [
+    air_case.Case(name=name_of(row), config=config(row), seeds=SEEDS, expected_kbps=float(row["goodput_kbps"]))
+    for row in ROWS
+]
+
+
+def is_contradicted(row: dict[str, str]) -> bool:
+    """Rows of hidden pairs with aggregates on which ns-3's two programs differ."""
+    agreed = row["program"] == "second" and row["rts"] == "on"
+    return row["scene"] == "hidden" and int(row["ampdu"]) > 1 and not agreed
+
+
+COMPARED = [case for row, case in zip(ROWS, CASES, strict=True) if not is_contradicted(row)]
+
+
+def errors(measure: Any) -> dict[str, float]:
+    got = measure(CASES)
+    return {case.name: got[case.name].mean_kbps / case.expected_kbps - 1 for case in COMPARED}
+
+
+def test_the_rows_are_there() -> None:
+    assert (len(ROWS), len(COMPARED)) == (33, 25)
+
+
+def test_the_median_row_is_within_3_percent(measure: Any) -> None:
+    assert statistics.median(map(abs, errors(measure).values())) <= MEDIAN
+
+
+@pytest.mark.parametrize("case", COMPARED, ids=lambda case: case.name)
+def test_goodput_is_that_of_ns3(case: air_case.Case, measure: Any) -> None:
+    assert abs(errors(measure)[case.name]) <= BAND
+
+
+def test_without_rts_long_aggregates_of_a_hidden_pair_are_between_ns3s_programs(measure: Any) -> None:
+    got = measure(CASES)
+    low, high = (
+        next(
+            case
+            for row, case in zip(ROWS, CASES, strict=True)
+            if (row["scene"], row["rts"], row["program"]) == ("hidden", "off", program) and int(row["ampdu"]) >= 28
+        )
+        for program in ("first", "second")
+    )
+    assert low.expected_kbps < got[low.name].mean_kbps < high.expected_kbps
+
+
+def test_a_lone_sender_has_the_goodput_of_the_closed_form(measure: Any) -> None:
+    got = measure(CASES)
+    cells = [(row, case) for row, case in zip(ROWS, CASES, strict=True) if row["scene"] == "cell"]
+    lone = [(row, case) for row, case in cells if row["stations"] == "1"]
+    assert len(lone) == 3
+    for row, case in lone:
+        assert got[case.name].mean_kbps == pytest.approx(float(row["closed_form_kbps"]), rel=0.001)

@@ -1,0 +1,37 @@
+"""The site of `make lite`, served as static files."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SITE = Path(__file__).parents[2] / "build" / "lite"
+PLACE = "some/where/pacelab"
+"""The site must work under any path."""
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves files without a line for each."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the site."""
+    assert (SITE / "index.html").is_file(), "make lite makes the site"
+    root = tmp_path_factory.mktemp("web")
+    (root / PLACE).parent.mkdir(parents=True)
+    (root / PLACE).symlink_to(SITE)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(root)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/{PLACE}"
+    server.shutdown()
+    server.server_close()

@@ -1,0 +1,241 @@
+"""Labs 0, 1 and 4 on the site of `make lite`, in Chromium, as a student works: to the last cell (`make test-lite`).
+
+The first exercise is first solved wrongly. Answers are chosen before their measurements, and sliders move. The work
+survives a reload, and `pacelab check` accepts the downloaded notebook. The bar says what may happen to the work.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LONGEST_MS = 600_000
+"""For a cell, on a busy machine."""
+MOVES = 4
+LABS = ("lab0_tour", "lab1_hidden_exposed", "lab4_tcp_gap")
+GENERATE = runpy.run_path(str(ROOT / "labs" / "generate.py"))
+
+# Sets the source of a cell, runs it, and gives its outputs.
+RUN = """async ([id, source]) => {
+  const notebook = jupyterapp.shell.currentWidget.content;
+  const place = notebook.widgets.findIndex((cell) => cell.model.id === id);
+  const cell = notebook.widgets[place];
+  if (source !== null) cell.model.sharedModel.setSource(source);
+  notebook.activeCellIndex = place;
+  await jupyterapp.commands.execute("notebook:run-cell");
+  return cell.outputArea.model.toJSON();
+}"""
+CELL = """(id) => {
+  const cell = jupyterapp.shell.currentWidget.content.widgets.find((each) => each.model.id === id);
+  cell.node.dataset.cell = id;
+}"""
+
+
+@dataclass(slots=True)
+class Work:
+    """A student at work on a lab."""
+
+    page: Any
+    lab: str
+    asked: list[str] = field(default_factory=list)
+    """The addresses that the page asked."""
+    errors: list[list[str]] = field(default_factory=list)
+    """Cell and error of what failed that should not."""
+    wrong: str = ""
+    """What the check says of the wrong solution."""
+    measured: list[str] = field(default_factory=list)
+    """What the measurements say."""
+    moves: list[str] = field(default_factory=list)
+    """What the figure shows after each move of a slider."""
+
+    def run(self, cell: str, source: str | None = None) -> list[dict[str, Any]]:
+        """Run a cell; its outputs."""
+        outputs: list[dict[str, Any]] = self.page.evaluate(RUN, [cell, source])
+        return outputs
+
+    def locate(self, cell: str) -> Any:
+        """The cell on the page."""
+        self.page.evaluate(CELL, cell)
+        return self.page.locator(f'[data-cell="{cell}"]')
+
+
+def error_in(outputs: list[dict[str, Any]]) -> str:
+    """The error among these outputs, or nothing."""
+    return next((f"{out['ename']}: {out['evalue']}" for out in outputs if out["output_type"] == "error"), "")
+
+
+def do(work: Work) -> None:
+    """Work through the notebook."""
+    master = next(each for each in GENERATE["masters"]() if each.stem == work.lab)
+    solved = {cell.id: cell.source for cell in GENERATE["make"](master, "instructor").cells}
+    for cell in GENERATE["make"](master, "student").cells:
+        if cell.cell_type != "code":
+            continue
+        tags = set(cell.metadata.get("tags", []))
+        if not work.wrong and {"exercise", "todo"} <= tags:
+            work.wrong = error_in(work.run(cell.id, cell.source.replace("raise lab.Todo", "return 0.0")))
+        error = error_in(work.run(cell.id, solved[cell.id]))
+        if error:
+            work.errors.append([cell.id, error])
+        if "lab.predict(" in cell.source:
+            work.locate(cell.id).get_by_role("radio").first.check()
+        if ".measure" in cell.source:
+            told = work.locate(cell.id).locator("p", has_text="Measured: ").first
+            told.wait_for(timeout=LONGEST_MS)
+            work.measured.append(told.inner_text())
+        if "lab.explore(" in cell.source and not work.moves:
+            work.moves = move(work.locate(cell.id))
+
+
+SHOWN = """([cell, before]) => {
+  const figure = [...cell.querySelectorAll("pacelab-figure[data-drawn]")].find((each) => each.checkVisibility());
+  const label = figure?.ariaLabel ?? null;
+  return label === before ? null : label;
+}"""
+"""What the figure of a cell shows, when it shows something else than before."""
+
+
+def move(cell: Any) -> list[str]:
+    """Move the first slider by its keys; what the figure shows after each move."""
+    page, handle = cell.page, cell.element_handle()
+    slider = cell.locator("input[type=range]").first
+    slider.scroll_into_view_if_needed()
+    shown: list[str] = [page.wait_for_function(SHOWN, arg=[handle, None]).json_value()]
+    forward = int(slider.input_value()) < int(slider.get_attribute("max"))
+    for number in range(MOVES):
+        # After half of the moves the other way, so that the slider does not come to its end.
+        slider.press("ArrowRight" if forward == (number < MOVES // 2) else "ArrowLeft")
+        shown.append(page.wait_for_function(SHOWN, arg=[handle, shown[-1]]).json_value())
+    return shown
+
+
+@pytest.fixture(scope="module", params=LABS)
+def work(request: pytest.FixtureRequest, browser: Any, address: str) -> Iterator[Work]:
+    """A lab that a student has done."""
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    context.set_default_timeout(LONGEST_MS)
+    found = Work(page=context.new_page(), lab=request.param)
+    context.on("request", lambda asked: found.asked.append(asked.url))
+    found.page.goto(f"{address}/notebooks/index.html?path={request.param}.ipynb")
+    found.page.get_by_role("button", name="Download everything").wait_for()
+    found.page.wait_for_function("jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel")
+    do(found)
+    yield found
+    context.close()
+
+
+def test_every_cell_runs_in_the_page(work: Work) -> None:
+    assert work.errors == []
+
+
+def test_a_wrong_solution_is_explained(work: Work) -> None:
+    assert re.search(rf"CheckFailed.*: ✗ {work.lab[:4]}\.\w+: ", work.wrong)
+    assert "got float 0.0" in work.wrong
+
+
+def test_a_prediction_is_measured(work: Work) -> None:
+    assert len(work.measured) >= 1
+    assert all("redicted" in told for told in work.measured)
+
+
+def test_each_move_of_a_slider_draws(work: Work) -> None:
+    """There and back: the last figure is the first one again."""
+    assert len(work.moves) == MOVES + 1
+    assert len(set(work.moves)) >= 2
+    assert work.moves[-1] == work.moves[0]
+
+
+def test_no_request_leaves_the_host(work: Work) -> None:
+    asked = [urlsplit(url) for url in work.asked]
+    assert {url.hostname for url in asked if url.scheme not in ("blob", "data")} == {"127.0.0.1"}
+
+
+def test_the_work_survives_a_reload_and_can_be_handed_in(work: Work, tmp_path: Path) -> None:
+    page = work.page
+    page.evaluate("jupyterapp.commands.execute('docmanager:save')")
+    page.wait_for_timeout(2_000)
+    page.reload()
+    page.locator("pacelab-figure[data-drawn]").first.wait_for()
+    assert page.get_by_text("(predicted)").count() >= 1
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download my notebook").click()
+    file = tmp_path / waiting.value.suggested_filename
+    waiting.value.save_as(file)
+    assert file.name == f"{work.lab}.ipynb"
+    command = [sys.executable, "-m", "pacelab", "check", file.name]
+    checked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert f"{file.name}: graded" in checked.stdout
+
+
+def test_everything_can_be_downloaded(work: Work, tmp_path: Path) -> None:
+    with work.page.expect_download() as waiting:
+        work.page.get_by_role("button", name="Download everything").click()
+    waiting.value.save_as(tmp_path / "all.zip")
+    with zipfile.ZipFile(tmp_path / "all.zip") as archive:
+        assert archive.testzip() is None
+        assert {f"{name}.ipynb" for name in LABS} <= set(archive.namelist())
+        assert json.loads(archive.read("predictions.json"))
+        assert len(json.loads(archive.read(f"{work.lab}.ipynb"))["cells"]) > 10
+
+
+# What the bar says, by what the browser is made to lack.
+
+PROBLEMS = {
+    "stored": (
+        "navigator.storage.persisted = async () => true",
+        "Your work is stored in this browser, on this computer.",
+    ),
+    "refused": (
+        "navigator.storage.persisted = navigator.storage.persist = async () => false",
+        "This browser may delete your work at any time",
+    ),
+    "full": (
+        "navigator.storage.estimate = async () => ({ quota: 1e9, usage: 1e9 - 1 })",
+        "The storage of this browser is full",
+    ),
+    "old": ("WebAssembly.validate = () => false", "it has no WebAssembly exceptions"),
+    "blocked": (
+        "globalThis.Worker = class { constructor() { throw new Error('blocked') } }",
+        "This browser blocks web workers",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_bar_says_where_the_work_is_and_what_is_wrong(browser: Any, address: str, name: str) -> None:
+    script, told = PROBLEMS[name]
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    context.add_init_script(script)
+    page = context.new_page()
+    page.goto(f"{address}/lab/index.html")
+    bar = page.get_by_role("region", name="Your work")
+    bar.get_by_text(told).wait_for(timeout=LONGEST_MS)
+    assert (bar.get_attribute("data-warn") is not None) == (name != "stored")
+    context.close()
+
+
+def test_the_home_page_leads_to_each_lab(browser: Any, address: str) -> None:
+    axe: Callable[..., Any] = pytest.importorskip("axe_playwright_python.sync_playwright").Axe
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.goto(address + "/")
+    links = page.locator("main li a").evaluate_all("(links) => links.map((link) => link.href)")
+    assert [link.split("path=")[1].split("_")[0] for link in links] == [
+        "first",
+        *(f"lab{number}" for number in range(8)),
+    ]
+    assert all(page.request.get(link).ok for link in links)
+    assert axe().run(page, options={"resultTypes": ["violations"]}).response["violations"] == []
+    page.close()

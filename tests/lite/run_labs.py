@@ -1,0 +1,52 @@
+"""All cells of all eight labs in the browser's Python under Node.js, as an instructor runs them (`make test-lite`)."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PYTHON = ROOT / "build" / "browser-python"
+NOTEBOOKS = PYTHON / "notebooks"
+NODE = shutil.which("node")
+GENERATE = runpy.run_path(str(ROOT / "labs" / "generate.py"))
+MASTERS = GENERATE["masters"]()
+pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node.js: apt-get install nodejs npm")
+
+
+def run_lab(master: Path) -> dict[str, Any]:
+    """What the solved lab does in the browser's Python."""
+    assert NODE is not None
+    NOTEBOOKS.mkdir(exist_ok=True)
+    GENERATE["record_choices"](NOTEBOOKS)
+    nbformat.write(GENERATE["make"](master, "instructor"), NOTEBOOKS / f"{master.stem}.ipynb")
+    file = f"/tree/{(NOTEBOOKS / master.stem).relative_to(ROOT)}.ipynb"
+    script = Path(__file__).with_name("python.mjs")
+    command = [NODE, str(script), str(PYTHON), str(ROOT), "tests/lite/in_browser_labs.py", file]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.parametrize("master", MASTERS, ids=lambda master: str(master.stem))
+def test_every_cell_runs_and_every_control_moves(master: Path) -> None:
+    cells = [cell for cell in GENERATE["make"](master, "instructor").cells if cell.cell_type == "code"]
+    found = run_lab(master)
+    assert found["failed"] == []
+    assert found["cells"] == len(cells)
+    assert found["moved"] == []
+    assert found["controls"] >= 1
+    assert found["heavy"] == [], "a page has neither matplotlib nor NumPy"
+    print(f"\n{master.stem}: {found['cells']} cells, {found['took_s']} s", end="")
+
+
+def test_there_are_eight_labs() -> None:
+    assert len(MASTERS) == 8

@@ -143,7 +143,7 @@ SCHEMES = (
         name="vagp-eval-noqm",
         summary="vagp-eval without the Queue Manager: windows are left alone",
         source="[vagp] Sec. V-D, in the readings of docs/vagp.md",
-        style=Style("#009e73", "$v$", "-."),
+        style=Style("#117733", "$v$", "-"),
         gateway=partial(vagp_gateway, reading="evaluated, no queue manager"),
         station=partial(voice_reporter, reading="evaluated"),
         needs=("gateway",),

@@ -150,8 +150,8 @@ BAD_TRACES = [
     ),
     (
         "setdest",
-        '$ns_ at 2 "$node_(0) setdest 9 9 1"\n$ns_ at 1 "$node_(0) setdest 1 1 1"\n',
-        "line 2: the times of node 0 must",
+        '$ns_ at 2 "$node_(0) setdest 9 9 1"\n$ns_ at 1 "$node_(0) setdest 1 1 -1"\n',
+        "line 2",
     ),
     ("setdest", '$ns_ at 1 "$node_(0) setdest 401 50 1"\n', "line 1: the position must be within 0"),
     ("bonnmotion", "0 0 50\n" * 5, "line 5: the node must be a radio, 0 to 3, not 4"),

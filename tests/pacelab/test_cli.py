@@ -57,7 +57,7 @@ USAGE = [
     ("run chain --window 0", "--window must be a whole number from 1 to 10000, not 0", "a whole number from 1"),
     (
         "run chain --rate nan",
-        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 'nan'",
+        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, or auto, not 'nan'",
         "one of 1, 2, 5.5, 6, 9, 11",
     ),
     (
@@ -72,12 +72,12 @@ USAGE = [
     ),
     (
         "run chain --rate 3",
-        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not '3'",
+        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, or auto, not '3'",
         "one of 1, 2, 5.5, 6",
     ),
     (
-        "run chain --phy 802.11n",
-        "--phy must be one of 802.11b, 802.11a, 802.11g, not '802.11n'",
+        "run chain --phy 802.11be",
+        "--phy must be one of 802.11b, 802.11a, 802.11g, 802.11n, n, not '802.11be'",
         "one of 802.11b, 802.11a, 802.11g",
     ),
     ("run chain --retry-short 0", "--retry-short must be a whole number from 1 to 255, not 0", "a whole number from 1"),
@@ -115,7 +115,7 @@ USAGE = [
     (
         "run chain --rate 2000000",
         "not '2000000'; the unit is Mbit/s, so write 2",
-        "one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s",
+        "one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, or auto",
     ),
     (
         "run chain --seconds nan",

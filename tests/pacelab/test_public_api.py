@@ -255,17 +255,17 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: API.run_pacer(CELL, pacelab.Pacer, watched="no"), "run_pacer: watched must be True or False, not 'no'"),
     (
         lambda: API.Experiment(rate_bps=2),
-        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 2; 2 is written 2000000 here",
+        "24, 36, 48, 54 Mbit/s, or auto, not 2; 2 is written 2000000 here",
     ),
-    (lambda: API.Experiment(rate_bps=2), "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s,"),
+    (lambda: API.Experiment(rate_bps=2), "24, 36, 48, 54 Mbit/s, or auto,"),
     (
         lambda: API.Experiment(rate_bps=2e6),
-        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 2000000.0; 2 is written",
+        "24, 36, 48, 54 Mbit/s, or auto, not 2000000.0; 2 is written",
     ),
     (lambda: API.Experiment(rate_bps=2e6), "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54"),
     (
         lambda: API.Experiment(rate_bps=3_000_000),
-        "--rate must be one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54 Mbit/s, not 3000000; they are written",
+        "24, 36, 48, 54 Mbit/s, or auto, not 3000000; they are written",
     ),
     (lambda: API.Experiment(rts="on"), "--rts must be one of on, off, not 'on'; on is written True here"),
     (lambda: API.plot_series("x"), "plot_series: result must be a pacelab.RunResult, not 'x'"),

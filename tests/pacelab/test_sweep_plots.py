@@ -135,7 +135,7 @@ def test_plot_names_no_line_that_has_no_point() -> None:
         ({"x": "hops", "y": "mos"}, "no run of the folder has --y mos; use one of goodput, rtt"),
         (
             {"x": "hops", "y": "beauty", "where": {"rts": "on"}},
-            "--y must be one of goodput, throughput, jain, rtt, delivered, resent, timeouts, drops, actions,",
+            "--y must be one of goodput, throughput, jain, rtt, rtt-p95, ping, ping-p95, delivered, resent,",
         ),
     ],
 )
@@ -236,7 +236,7 @@ def test_plot_command_draws_a_sweep_and_a_run(in_tmp: Path, capsys: pytest.Captu
         "\n", " "
     )
     for given, told in (
-        ("beauty", "--y must be one of goodput, throughput, jain, rtt, delivered, resent, timeouts, drops, actions,"),
+        ("beauty", "--y must be one of goodput, throughput, jain, rtt, rtt-p95, ping, ping-p95, delivered, resent,"),
         ("jain", "one of goodput, rtt, mos"),
     ):
         assert main(["plot", str(folder), "--y", given]) == 2

@@ -300,7 +300,8 @@ def _fill_in_mcs(values: dict[str, Any], given: Mapping[str, Any]) -> int:
     rates_bps = MCS_RATES_BPS[values["gi"]]
     if "mcs" not in given and values.get("rate_bps") in rates_bps:
         values["mcs"] = rates_bps.index(values["rate_bps"])
-    return int(rates_bps[values["mcs"]])
+    mcs: int = values["mcs"]
+    return rates_bps[mcs]
 
 
 def _check_paths(options: Options, network: Topology) -> None:

@@ -25,7 +25,7 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.packages import CORE, folder_of
 from pacelab.results.folder import write_folder
 from pacelab.results.results import SCHEMA_VERSION, RunResult, load_result
-from pacelab.results.types import Run
+from pacelab.results.types import REQUIRED
 
 KEY_DIGITS = 24
 LEFTOVER_AGE_S = 60.0
@@ -60,7 +60,7 @@ class RunCache:
         place = self.place(experiment)
         try:
             result = load_result(place)
-            if "cpu_s" in result.host and result.run.keys() >= Run.__required_keys__:
+            if "cpu_s" in result.host and result.run.keys() >= set(REQUIRED):
                 return result
             reason = f"result {str(place)!r}: parts of it are missing"
         except ConfigError as error:

@@ -342,7 +342,7 @@ def test_what_a_scheme_did_not_deliver_is_said_of_it_alone(in_tmp: Path, capsys:
     out, err = capsys.readouterr()
     assert "note: Deaf: flow 0, n0 -> host, delivered nothing\n" in err
     (row,) = (line for line in out.splitlines() if "Deaf" in line)
-    assert row.split() == ["Deaf", "0.0", "0.0", "-100.0%", "0.0%", "-", "0.0", "0.0", "1"]
+    assert row.split() == ["Deaf", "0.0", "0.0", "-100.0%", "0.0%", "-", "-", "0.0", "0.0", "1"]
     assert main(["compare", "chain", *words, "--y", "rtt"]) == 0
     assert "note: Deaf: no mean round-trip time in 2 of 2 runs\n" in capsys.readouterr().err
 

@@ -99,7 +99,7 @@ COMMANDS = [
         "run chain --radio ns2-2001 --rate 11",
         "data a DIFS after the CTS, later than the receiver waited; use --rate 1, 2, or 5.5",
     ),
-    ("run chain --phy 802.11be", "--phy must be one of 802.11b, 802.11a, 802.11g, 802.11n, n, not '802.11be'"),
+    ("run chain --phy 802.11x", "--phy must be one of 802.11b, 802.11a, 802.11g, 802.11n, n, not '802.11x'"),
     ("run chain --backend ns3", "--backend must be one of sim, tap, hwsim, not 'ns3'"),
     ("run chain --medium stock", "--medium needs --backend hwsim, not sim"),
     ("run chain --where vm", "--where must be here with --backend sim, not vm; sim runs no kernel"),
@@ -362,7 +362,7 @@ DOCUMENTS = [
     (
         "defaults: {rate: 11}",
         "defaults: {rats: 11}",
-        "unknown option; use one of traffic, cc, ack, few-alpha, few-min-window, phy, rate, mcs",
+        "backend, where, builder, medium, controller, linux-tcp, ping, seconds, warmup, seed",
     ),
     ("flows:\n  - {from: a, to: host}", "flows: 3", "net.yaml:10: flows: must be a list, not 3"),
     ("nodes:", "nodes: [", "YAML: expected the node content, but found '-'; write YAML 1.2 with each key once"),

@@ -376,7 +376,10 @@ def test_flows_of_all_seeds_stand_in_one_curve() -> None:
 @pytest.mark.parametrize(
     ("y", "told"),
     [
-        ("jain", "--cdf needs a quantity of flows; --y must be one of goodput, rtt, rtt-p95, resent,"),
+        (
+            "jain",
+            "--cdf needs a quantity of flows; --y must be one of goodput, rtt, rtt-p95, resent, timeouts, mos,",
+        ),
         ("mos", "--cdf --y mos: no flow of these runs has it"),
     ],
 )
@@ -400,7 +403,7 @@ def test_a_figure_of_too_many_panels_is_refused_first() -> None:
         check_panels({"hops": list(range(7)), "rts": [True, False]})
     with pytest.raises(
         ConfigError,
-        match="--cdf needs a quantity of flows; --y must be one of goodput, rtt, rtt-p95, resent,",
+        match="--cdf needs a quantity of flows; --y must be one of goodput, rtt, rtt-p95, resent, timeouts, mos,",
     ):
         find_distributed("retries")
 
@@ -422,7 +425,7 @@ def test_compare_and_plot_draw_them(in_tmp: Path, capsys: pytest.CaptureFixture[
         ),
         (
             ["--y", "jain"],
-            "--cdf needs a quantity of flows; --y must be one of goodput, rtt, rtt-p95, resent,",
+            "--cdf needs a quantity of flows; --y must be one of goodput, rtt, rtt-p95, resent, timeouts, mos,",
         ),
     ):
         assert main(["plot", "c", "--cdf", *more]) == 2

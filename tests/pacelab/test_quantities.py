@@ -193,7 +193,10 @@ def test_a_quantity_has_names_of_its_own() -> None:
     [
         ("jian", r"did you mean 'jain'\?"),
         ("retrys", "did you mean 'retries'"),
-        ("x", "--y must be one of goodput, throughput, jain, rtt, rtt-p95, ping, ping-p95, delivered, resent,"),
+        (
+            "x",
+            "--y must be one of goodput, throughput, jain, rtt, rtt-p95, ping, ping-p95, delivered, resent, timeouts,",
+        ),
     ],
 )
 def test_an_unknown_one_is_told_what_it_is_like(given: str, told: str) -> None:

@@ -351,7 +351,7 @@ def fuzz(number: int | str, seed: int, monkeypatch: pytest.MonkeyPatch, *, simul
 def test_checks_are_ready_for_any_answer(number: int | str, monkeypatch: pytest.MonkeyPatch) -> None:
     simulated = number in ("lab0", "lab4")
     asked = sum(fuzz(number, seed, monkeypatch, simulated=simulated) for seed in range(30))
-    assert asked > (300 if isinstance(number, int) else 100)
+    assert asked > (300 if isinstance(number, int) else 50)
 
 
 @pytest.mark.thorough

@@ -74,6 +74,7 @@ SCHEDULE = Design(
     cases=(
         {"hops": 7, "rate_mbps": 2.0, "payload_bytes": 1460},
         {"hops": 6, "rate_mbps": 1.0, "payload_bytes": 1460},
+        {"hops": 6, "rate_mbps": 1.0, "payload_bytes": 900},
     ),
     draws={
         "2 and 1 Mbit/s": tuple(partial(_draw_schedule, rate_mbps=rate, payload=(1200, 1461)) for rate in (2.0, 1.0)),

@@ -136,7 +136,7 @@ class Choice:
             # as on the command line, where rates are Mbit/s; or of another type, as 2e6
             meant = [name for name, known in self.values.items() if name == str(value) or known == value]
             here = f"; {meant[0]} is written {self.values[meant[0]]!r} here" if meant else ""
-            if not meant and self.unit:
+            if not meant and not all(isinstance(known, str) for known in self.values.values()):
                 listed = [str(known) for name, known in self.values.items() if name not in self.unlisted]
                 here = f"; they are written {', '.join(listed)} here"
             raise _refusal(value, self.allowed, self.values, hint=here)

@@ -215,7 +215,7 @@ fn without_any_block_ack_all_packets_are_given_up() {
     assert_eq!(rig.times(0, TraceEvent::SendAggregate).len(), 1);
     let all = rig.times(0, TraceEvent::SendBlockAckRequest);
     let given_up_at = rig.times(0, TraceEvent::DropData)[0];
-    assert!(given_up_at >= 502 * MS && given_up_at < 512 * MS, "{given_up_at}");
+    assert!((502 * MS..512 * MS).contains(&given_up_at), "{given_up_at}");
     assert_eq!(all.iter().filter(|&&at| at > given_up_at).count(), 7);
     assert_eq!(rig.air.counters(1_000 * MS, StationId(0)).drops_data, 3);
     assert_eq!(delivered(&rig, 1), [(0, 0), (0, 1), (0, 2)], "what arrived is delivered");

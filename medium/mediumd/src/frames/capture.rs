@@ -141,6 +141,7 @@ impl Capture {
             Kind::Rts => [&[RTS, 0, 0, 0], data.get(4..16).unwrap_or_default()].concat(),
             Kind::Cts => [&[CTS, 0, 0, 0], &answered[..]].concat(),
             Kind::Ack => [&[ACK, 0, 0, 0], &answered[..]].concat(),
+            Kind::Aggregate | Kind::BlockAckRequest | Kind::BlockAck => return, // the hosts' frames are not aggregated
         };
         if let Some([_, flags, low, high]) = bytes.first_chunk_mut() {
             *flags |= if retry { RETRY } else { 0 };

@@ -87,6 +87,9 @@ impl Config {
     }
 
     fn check(&self) -> Result<(), String> {
+        if self.queue_at_host && self.stations.iter().any(|station| station.tap.is_none()) {
+            return Err("queue_at_host: needs stations with TAP devices".into());
+        }
         if self.version != VERSION {
             return Err(format!("version {}: this mediumd speaks version {VERSION}", self.version));
         }
@@ -104,9 +107,6 @@ impl Config {
             for earlier in &self.stations[..index] {
                 station.check_beside(earlier)?;
             }
-        }
-        if self.queue_at_host && self.stations.iter().any(|station| station.tap.is_none()) {
-            return Err("queue_at_host: needs stations with TAP devices".into());
         }
         let count = self.stations.len() as u32;
         let is_none = |&&(from, to, _): &&(u32, u32, u32)| from.max(to) >= count || from == to;

@@ -86,10 +86,9 @@ impl Associations {
     pub fn delivered(&mut self, from: Option<StationId>, station: StationId, frame: &[u8], transit: Transit) {
         let Some(subtype) = management(frame) else { return };
         let air_ns = transit.due - transit.sent_at;
-        if let Some(request) = from.and_then(|from| self.stations[from].request.as_mut())
-            && request.subtype == subtype
-            && request.sent_at == transit.sent_at
-        {
+        let request = from.and_then(|from| self.stations[from].request.as_mut());
+        let is_this = |request: &&mut Request| request.subtype == subtype && request.sent_at == transit.sent_at;
+        if let Some(request) = request.filter(is_this) {
             request.air_ns.get_or_insert(air_ns);
         }
         let station = &mut self.stations[station];

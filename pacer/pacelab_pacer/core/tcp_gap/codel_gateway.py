@@ -49,7 +49,8 @@ class TcpGapCodelGateway(TcpGapGateway):
     def _offer(self, now_ns: int, flow: TcpGapFlow, segment: Segment) -> None:
         waiting = len(flow.pacer.waiting)
         super()._offer(now_ns, flow, segment)
-        if isinstance(flow, CodelFlow) and len(flow.pacer.waiting) > waiting:
+        assert isinstance(flow, CodelFlow)
+        if len(flow.pacer.waiting) > waiting:
             flow.queued_at_ns[segment.handle] = now_ns
 
     def _send(self, now_ns: int, flow: TcpGapFlow, segment: Segment) -> None:
@@ -58,13 +59,13 @@ class TcpGapCodelGateway(TcpGapGateway):
 
     def _discard_acknowledged(self, flow: TcpGapFlow, ack: int) -> None:
         super()._discard_acknowledged(flow, ack)
-        if isinstance(flow, CodelFlow):
-            waiting = {segment.handle for segment in flow.pacer.waiting}
-            flow.queued_at_ns = {handle: at for handle, at in flow.queued_at_ns.items() if handle in waiting}
+        assert isinstance(flow, CodelFlow)
+        waiting = {segment.handle for segment in flow.pacer.waiting}
+        flow.queued_at_ns = {handle: at for handle, at in flow.queued_at_ns.items() if handle in waiting}
 
     def _release_head(self, now_ns: int, flow: TcpGapFlow) -> None:
-        if isinstance(flow, CodelFlow):
-            self._apply_law(now_ns, flow)
+        assert isinstance(flow, CodelFlow)
+        self._apply_law(now_ns, flow)
         super()._release_head(now_ns, flow)
 
     def _apply_law(self, now_ns: int, flow: CodelFlow) -> None:

@@ -100,7 +100,14 @@ export function zip(files) {
 
 // Files as JupyterLite keeps them.
 
-function bytesOf({ content, format }) {
+const KERNEL = { display_name: "Python 3", language: "python", name: "python3" };
+
+// A notebook names the kernel that other computers have.
+function bytesOf({ content, format, type }) {
+  if (type === "notebook") {
+    const metadata = { ...content.metadata, kernelspec: KERNEL };
+    return new TextEncoder().encode(JSON.stringify({ ...content, metadata }, null, 1));
+  }
   if (format === "base64") return Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
   return new TextEncoder().encode(typeof content === "string" ? content : JSON.stringify(content, null, 1));
 }

@@ -51,7 +51,7 @@ class Client:
             time.sleep(0.01)
 
     def ask(self, method: str, path: str, body: Any = None) -> requests.Response:
-        return requests.request(method, self.url + path, json=body, headers=TOKEN, timeout=10)
+        return requests.request(method, self.url + path, json=body, headers=TOKEN, timeout=60)
 
     def close(self) -> None:
         self._server.should_exit = True
@@ -65,7 +65,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-m", "pacelab_controller"]
 
 
-def wait_until(condition: Any, seconds: float = 10) -> None:
+def wait_until(condition: Any, seconds: float = 60) -> None:
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, "nothing came in time"

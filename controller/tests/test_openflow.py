@@ -191,7 +191,7 @@ def test_removed_rules_are_restored(running: Running) -> None:
     with running.connect() as link:
         shake_hands(link, 7)
         wait_until(lambda: running.switches() == ["0000000000000007"])
-        link.settimeout(10)
+        link.settimeout(60)
         assert [given_flow_mod(link) for _ in range(4)] == [0, 20, convert.CONTROL, convert.CONTROL]
         match = struct.pack("!HH4x", 1, 4)
         gone = struct.pack("!QHBBIIHHQQ", 0, 0, ofp.OFPRR_DELETE, 0, 1, 0, 0, 0, 0, 0) + match
@@ -225,7 +225,7 @@ def test_of_two_connections_of_a_switch_the_newer_one_stays(running: Running) ->
         shake_hands(one, 7)
         wait_until(lambda: running.switches() == ["0000000000000007"])
         shake_hands(other, 7)
-        one.settimeout(5)
+        one.settimeout(60)
         while one.recv(65_536):
             pass  # it is ended
         assert running.switches() == ["0000000000000007"]
@@ -242,7 +242,7 @@ def test_a_switch_that_reconnects_in_a_loop_is_closed_alone(running: Running) ->
             wait_until(lambda: len(running.switches()) == 1)
         with running.connect() as link:
             shake_hands(link, 2)
-            link.settimeout(5)
+            link.settimeout(60)
             while link.recv(65_536):
                 pass  # it is ended
         assert running.switches() == ["0000000000000001"]
@@ -258,7 +258,7 @@ def test_a_network_file_lists_the_switches_that_may_connect(tmp_path: Path) -> N
             shake_hands(link, 1)
             wait_until(lambda: running.switches())
             shake_hands(stranger, 2)
-            stranger.settimeout(5)
+            stranger.settimeout(60)
             while stranger.recv(65_536):
                 pass
             (switch,) = running.client.ask("GET", "/v1/topology")[1]["switches"]
@@ -312,7 +312,7 @@ def test_a_signal_ends_it_with_its_threads(program: str, number: int) -> None:
         assert process.stdout.readline().startswith("http://127.0.0.1:")
         process.send_signal(number)
         try:
-            _, err = process.communicate(timeout=20)
+            _, err = process.communicate(timeout=60)
         finally:
             process.kill()
     assert (process.returncode, err) == (0, "")

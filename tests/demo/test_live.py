@@ -139,7 +139,7 @@ def test_a_page_receives_frames_views_and_the_end(live: Live) -> None:
     with DemoServer(live=live) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        connection = http.client.HTTPConnection(LOOPBACK, server.server_port, timeout=20)
+        connection = http.client.HTTPConnection(LOOPBACK, server.server_port, timeout=60)
         connection.request("GET", f"/live?token={server.token}")
         page = connection.getresponse().read().decode()
         connection.close()

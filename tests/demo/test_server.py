@@ -38,7 +38,7 @@ def server() -> Iterator[DemoServer]:
 
 
 def get(server: DemoServer, path: str, **headers: str) -> tuple[int, str]:
-    connection = http.client.HTTPConnection(LOOPBACK, server.server_port, timeout=10)
+    connection = http.client.HTTPConnection(LOOPBACK, server.server_port, timeout=60)
     try:
         connection.request("GET", path, headers=headers)
         answer = connection.getresponse()
@@ -82,7 +82,7 @@ def change(name: str = "starvation") -> dict[str, object]:
 
 def post(server: DemoServer, body: bytes, *, name: str = "starvation", **headers: str) -> tuple[int, str]:
     ours = {"Origin": f"http://{LOOPBACK}:{server.server_port}", "Content-Type": "application/json"}
-    connection = http.client.HTTPConnection(LOOPBACK, server.server_port, timeout=20)
+    connection = http.client.HTTPConnection(LOOPBACK, server.server_port, timeout=60)
     try:
         path = f"/{name}/run?token={headers.pop('token', server.token)}"
         sent = {name.replace("_", "-"): value for name, value in (ours | headers).items() if value}
@@ -136,11 +136,11 @@ def test_a_page_closed_before_its_answer_causes_no_traceback(
         ended.set()
 
     monkeypatch.setattr(server, "shutdown_request", end)
-    page = socket.create_connection((LOOPBACK, server.server_port), timeout=10)
+    page = socket.create_connection((LOOPBACK, server.server_port), timeout=60)
     page.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # gone at once
     page.sendall(f"GET /hidden?token={server.token} HTTP/1.1\r\nHost: {LOOPBACK}:{server.server_port}\r\n".encode())
     page.close()
-    assert ended.wait(10)
+    assert ended.wait(60)
     assert capsys.readouterr().err == ""
 
 

@@ -323,15 +323,15 @@ class Running:
             "serve(Path(sys.argv[1]), say=print, group='daemon')"
         )
         self.process = subprocess.Popen([sys.executable, "-c", code, str(self.path)], cwd=ROOT)
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while not self.path.exists():
             assert time.monotonic() < until
             time.sleep(0.02)
 
     def connect(self) -> socket.socket:
         link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        link.settimeout(30)
-        until = time.monotonic() + 20
+        link.settimeout(60)
+        until = time.monotonic() + 60
         while link.connect_ex(str(self.path)) == errno.ECONNREFUSED:  # it is there a moment before it is listened at
             assert time.monotonic() < until
             time.sleep(0.02)
@@ -357,7 +357,7 @@ def helper() -> Iterator[Running]:
         running = Running(Path(folder))
         yield running
         running.process.terminate()
-        assert running.process.wait(20) == 0
+        assert running.process.wait(60) == 0
         assert not running.path.exists()
         assert_gone(running.process.pid)
 

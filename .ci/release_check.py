@@ -5,8 +5,8 @@
 First it refuses what must not be released: a tree with changes, a version that exists, distributions with different
 versions, a changelog without this version or with fragments that nobody moved into it. Then it builds everything that a
 release holds and installs it in empty environments: wheels for all platforms, a wheelhouse (this machine's wheels with
-all dependencies, for `pip install --no-index --find-links`), the site, and the box. Each step prints its verdict.
-all dependencies, for `pip install --no-index --find-links`), the site, and the box. Each step prints a verdict.
+all dependencies, for `pip install --no-index --find-links`), the static wmediumd, the site, and the box. Each step prints a
+verdict.
 """
 
 from __future__ import annotations
@@ -126,6 +126,18 @@ def wheelhouse() -> str:
     return "passed"
 
 
+def wmediumd() -> str:
+    """The static program, which starts where there is nothing but the kernel: in an empty root folder."""
+    if (made := run(["make", "--no-print-directory", "wmediumd"])) == "failed":
+        return made
+    shutil.rmtree(EMPTY, ignore_errors=True)
+    EMPTY.mkdir(parents=True)
+    shutil.copy(ROOT / "dist" / "wmediumd", EMPTY)
+    if os.geteuid() != 0:
+        return run([EMPTY / "wmediumd", "-V"])
+    return run(["chroot", EMPTY, "/wmediumd", "-V"])
+
+
 def box() -> str:
     """The packed virtual machine."""
     if os.geteuid() != 0:
@@ -138,6 +150,7 @@ def box() -> str:
 STEPS: dict[str, Callable[[], str]] = {
     "wheelhouse": wheelhouse,
     "wheels": make("wheels-test"),
+    "wmediumd": wmediumd,
     "site": make("test-site"),
     "box": box,
 }

@@ -5,8 +5,8 @@
 First it refuses what must not be released: a tree with changes, a version that exists, distributions with different
 versions, a changelog without this version or with fragments that nobody moved into it. Then it builds everything that a
 release holds and installs it in empty environments: wheels for all platforms, a wheelhouse (this machine's wheels with
-all dependencies, for `pip install --no-index --find-links`), the static wmediumd, the site, and the box. Each step prints a
-verdict.
+all dependencies, for `pip install --no-index --find-links`), the static wmediumd, the site, and the box. Each step
+prints a verdict.
 """
 
 from __future__ import annotations
@@ -135,7 +135,8 @@ def wmediumd() -> str:
     shutil.copy(ROOT / "dist" / "wmediumd", EMPTY)
     if os.geteuid() != 0:
         return run([EMPTY / "wmediumd", "-V"])
-    return run(["chroot", EMPTY, "/wmediumd", "-V"])
+    command: list[str | Path] = ["chroot", EMPTY, "/wmediumd", "-V"]
+    return run(command)
 
 
 def box() -> str:

@@ -108,4 +108,7 @@ def test_fragments_that_nobody_moved_are_refused(tree: Path) -> None:
 
 def test_an_unknown_step_is_refused(tree: Path) -> None:
     refused = check(tree, "wheel")
-    assert (refused.returncode, refused.stderr) == (2, "no step wheel; choose from wheelhouse, wheels, site, box\n")
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        "no step wheel; choose from wheelhouse, wheels, wmediumd, site, box\n",
+    )

@@ -163,8 +163,8 @@ class Session:
 
     def _send(self, frame: bytes, doing: str, cpu_s: float) -> None:
         assert self._started is not None
-        if self._unread():
-            raise Malformed(f"{doing}: an answer came before the question: the code writes to the grader's pipe")
+        if self._has_unread(doing):
+            raise Malformed(f"{doing}: an answer arrived before the question: the code writes to the grader's pipe")
         rest = memoryview(frame)
         watch: ProcessWatch | None = None
         while rest:
@@ -197,9 +197,16 @@ class Session:
             self._read_output(doing)
         return bool(ready)
 
-    def _unread(self) -> bool:
+    def _has_unread(self, doing: str) -> bool:
+        """Whether the code sent bytes that nobody asked for. A pipe whose other end is gone is readable, but empty."""
         assert self._started is not None
-        return bool(self._buffer) or bool(_ready([self._started.answers], 0.0))
+        if self._buffer:
+            return True
+        if not _ready([self._started.answers], 0.0):
+            return False
+        if _read(self._started.answers) == b"":
+            raise self._ended(doing)
+        return True
 
     def _answer(self, nonce: str, doing: str, cpu_s: float, *, start: bool = False) -> Any:
         outcome, value = self._message(nonce, doing, cpu_s, start=start)

@@ -244,7 +244,7 @@ def wait_for_end(pid: int) -> None:
 
 @pytest.mark.parametrize("process_is_gone", [False, True])
 def test_the_servers_end_is_nobodys_fault(best: Walls, process_is_gone: bool) -> None:
-    """As when the kernel kills it because memory is short: the check is not graded, and the next one gets a new server."""
+    """The kernel may kill it because memory is short. The check is not graded, and the next one gets a new server."""
     with Box(best) as box:
         box.put("f.py", SPY)
         session = Session(box, "f.py", number=1)

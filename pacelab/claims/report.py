@@ -297,7 +297,7 @@ def _with_totals(several: Sequence[Standing]) -> list[Standing]:
 
 def _broken(name: str) -> str:
     """A heading in two narrow lines."""
-    breaks = {"reproduced": "repro-\nduced", "direction only": "direc-\ntion", "not reproduced": "not"}
+    breaks = {"reproduced": "repro-\nduced", "direction only": "direction\nonly", "not reproduced": "not re-\nproduced"}
     breaks |= {"contradicted": "contra-\ndicted", "inconsistent": "incon-\nsistent"}
     return breaks.get(name, name)
 

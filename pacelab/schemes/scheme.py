@@ -77,6 +77,10 @@ class HookSettings:
     gateway_window_pkts: int | None = BY_FIELD["gateway_window_pkts"].default
     """Window of the scheme `window-control`, in packets per flow."""
     phy: str = BY_FIELD["phy"].default
+    ampdu_frames: int = BY_FIELD["ampdu_frames"].default
+    """Most frames of an aggregate; only 802.11n has aggregates."""
+    ampdu_bytes: int = BY_FIELD["ampdu_bytes"].default
+    """Longest aggregate."""
     rts: bool = BY_FIELD["rts"].default
     """Whether RTS/CTS is on."""
     playout_s: float = BY_FIELD["playout_s"].default

@@ -6,10 +6,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pacelab.options.values import HIGH_THROUGHPUT
 from pacelab.schemes.scheme import GAP, HookSettings, Scheme, Style
 
 if TYPE_CHECKING:
     from pacelab_pacer.core.contract import Hook
+    from pacelab_pacer.core.tcp_gap.aggregate import AggregatePace
 
 
 def gap_gateway(_settings: HookSettings, *, reading: str = "printed", control: bool = True) -> Hook:
@@ -28,6 +30,30 @@ def gap_codel_gateway(_settings: HookSettings, *, reading: str = "printed") -> H
     from pacelab_pacer.core.tcp_gap.pace_estimator import READINGS
 
     return TcpGapCodelGateway(TcpGapGatewayConfig(pace=READINGS[reading]))
+
+
+def aggregate_gateway(settings: HookSettings, *, reading: str = "printed") -> Hook:
+    """TCP-GAP at the gateway, which releases one aggregate of the radio at a time."""
+    from pacelab_pacer.core.tcp_gap.aggregate import AggregateGateway
+    from pacelab_pacer.core.tcp_gap.gateway import TcpGapGatewayConfig
+
+    return AggregateGateway(TcpGapGatewayConfig(pace=_aggregate_pace(settings, reading)))
+
+
+def aggregate_sender(settings: HookSettings, *, reading: str = "printed") -> Hook:
+    """The same at a wireless sender."""
+    from pacelab_pacer.core.tcp_gap.aggregate import AggregateSender
+    from pacelab_pacer.core.tcp_gap.sender import TcpGapSenderConfig
+
+    return AggregateSender(TcpGapSenderConfig(pace=_aggregate_pace(settings, reading)))
+
+
+def _aggregate_pace(settings: HookSettings, reading: str) -> AggregatePace:
+    from pacelab_pacer.core.tcp_gap.aggregate import Aggregate, AggregatePace
+    from pacelab_pacer.core.tcp_gap.pace_estimator import READINGS
+
+    frames = settings.ampdu_frames if settings.phy == HIGH_THROUGHPUT else 1
+    return AggregatePace(pace=READINGS[reading], aggregate=Aggregate(frames=frames, octets=settings.ampdu_bytes))
 
 
 def gap_sender(_settings: HookSettings, *, reading: str = "printed") -> Hook:
@@ -117,6 +143,29 @@ SCHEMES = (
         traffic=("tcp",),
         by_path=True,
         effect_counters=GAP | {"codel_drops", "codel_marks"},
+        implied_options={"rto_backoff": "wired"},
+    ),
+    Scheme(
+        name="tcp-gap+aggregate",
+        summary="tcp-gap that releases as many packets together as an aggregate of 802.11n holds",
+        source="[tcp-gap] Sec. 4, with aggregates for packets",
+        style=Style("#e69f00", "$a$", "-"),
+        gateway=aggregate_gateway,
+        sender=aggregate_sender,
+        traffic=("tcp",),
+        by_path=True,
+        effect_counters=GAP,
+    ),
+    Scheme(
+        name="tcp-gap-eval+aggregate",
+        summary="tcp-gap-eval that releases as many packets together as an aggregate of 802.11n holds",
+        source="as tcp-gap-eval, with aggregates for packets",
+        style=Style("#e69f00", "$A$", "--"),
+        gateway=partial(aggregate_gateway, reading="evaluated"),
+        sender=partial(aggregate_sender, reading="evaluated"),
+        traffic=("tcp",),
+        by_path=True,
+        effect_counters=GAP,
         implied_options={"rto_backoff": "wired"},
     ),
 )

@@ -215,6 +215,8 @@ CASES = {
     "tcp-gap-eval-nogc": Case(acts=LONG, silent=ONE_IN_FLIGHT),
     "tcp-gap+codel": Case(acts=LONG, silent=ONE_IN_FLIGHT),
     "tcp-gap-eval+codel": Case(acts=LONG, silent=ONE_IN_FLIGHT),
+    "tcp-gap+aggregate": Case(acts=LONG, silent=ONE_IN_FLIGHT),
+    "tcp-gap-eval+aggregate": Case(acts=LONG, silent=ONE_IN_FLIGHT),
     "tcp-expect": Case(acts=LONG, silent=chain(4, traffic="file", size_bytes=1000)),
     "tcp-ap": Case(acts=LONG, silent=ONE_IN_FLIGHT),
     "tcp-ap-oid": Case(acts=LONG, silent=ONE_IN_FLIGHT),

@@ -51,6 +51,8 @@ pub struct Flow {
     pub datagrams: u64,
     /// Segments of the sender that the hook at its own node holds.
     pub held_pkts: u32,
+    /// The sender pauses while the hook holds so many.
+    pub held_limit_pkts: u32,
     /// The flow was started and has not been stopped.
     pub active: bool,
     /// Measurements.

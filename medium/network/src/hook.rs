@@ -79,11 +79,20 @@ pub enum Action {
     SetExtraBackoff { slots: u32, wall_clock: bool },
 }
 
+/// A source pauses while the hook at its own node holds this many segments of a flow, like TCP Small Queues of Linux.
+/// Data that waits for a pacer then waits in the socket: a retransmission overtakes it, and the RTT does not include the
+/// wait.
+pub const SOURCE_LIMIT_PKTS: u32 = 2;
+
 /// An algorithm at one node. Implementations do not return errors: a hook that fails stops acting and reports
 /// `failure`.
 pub trait Hook {
     /// Events wanted.
     fn event_mask(&self) -> u32;
+    /// How many segments of a flow of its own node it holds before their source pauses.
+    fn source_limit_pkts(&self) -> u32 {
+        SOURCE_LIMIT_PKTS
+    }
     /// Something happened.
     fn handle(&mut self, now: Ns, event: &Event<'_>);
     /// Next action, or None.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-use pacelab_network::hook::{Action, Event, Hook, Rtp, Segment};
+use pacelab_network::hook::{Action, Event, Hook, Rtp, SOURCE_LIMIT_PKTS, Segment};
 use pacelab_network::ids::PacketId;
 use pacelab_network::packet::{TcpHeader, VoiceQuality};
 use pyo3::exceptions::{PyException, PySystemExit};
@@ -91,6 +91,7 @@ pub struct PythonHook {
     actions: VecDeque<Action>,
     wanted_at: Option<u64>,
     event_mask: u32,
+    source_limit_pkts: u32,
     failure: Option<String>,
     /// The time of the last call into the hook, and the number of actions and callbacks at that time.
     called_at: u64,
@@ -113,6 +114,10 @@ impl PythonHook {
             actions: VecDeque::new(),
             wanted_at: None,
             event_mask: object.getattr("event_mask")?.extract()?,
+            source_limit_pkts: match object.getattr_opt("source_limit_pkts")? {
+                Some(limit) => limit.extract()?,
+                None => SOURCE_LIMIT_PKTS,
+            },
             object: object.unbind(),
             failure: None,
             called_at: 0,
@@ -297,6 +302,10 @@ fn read_segment(object: &Bound<'_, PyAny>) -> PyResult<Segment> {
 impl Hook for PythonHook {
     fn event_mask(&self) -> u32 {
         self.event_mask
+    }
+
+    fn source_limit_pkts(&self) -> u32 {
+        self.source_limit_pkts
     }
 
     fn handle(&mut self, now: u64, event: &Event<'_>) {

@@ -148,7 +148,11 @@ shortest form: a number stands for the plain `Forward` of that handle."""
 
 
 class Hook(Protocol):
-    """An algorithm at one hook point of one node."""
+    """An algorithm at one hook point of one node.
+
+    A hook may also have `source_limit_pkts`, an integer: a source at the same node pauses while the hook holds so many
+    segments of its flow, 2 without the attribute. On Linux, TCP Small Queues sets this limit.
+    """
 
     event_mask: EventMask
 

@@ -14,7 +14,7 @@ use crate::airlog::Links;
 use crate::aodv::Aodv;
 use crate::aodv::rules::Rules;
 use crate::flow::{Endpoints, Flow};
-use crate::hook::{Hook, HookDriver, Place};
+use crate::hook::{Hook, HookDriver, Place, SOURCE_LIMIT_PKTS};
 use crate::ids::{Id, IdVec, NodeId, StationId, WireId};
 use crate::packet::Pool;
 use crate::ping::Pinger;
@@ -142,6 +142,11 @@ impl Network {
                     "hook at node {node}: the node must be wireless and have no other hook at that place"
                 ));
             }
+            if place == Place::Node {
+                for flow in self.flows.iter_mut().filter(|flow| flow.config.src == node) {
+                    flow.held_limit_pkts = hook.source_limit_pkts();
+                }
+            }
             let id = self.hooks.push(HookDriver::new(node, hook));
             self.hook_at[node][place as usize] = Some(id);
         }
@@ -239,6 +244,7 @@ fn build_flow(config: &Config, flow: &FlowConfig, controls: &mut ControlFactory<
         endpoints,
         datagrams: 0,
         held_pkts: 0,
+        held_limit_pkts: SOURCE_LIMIT_PKTS,
         active: false,
         meter: Default::default(),
         timers_at: [Ns::MAX; 2],

@@ -18,10 +18,6 @@ const IP_HEADER_BYTES: u32 = 20;
 const SATURATION_PKTS: u32 = 3;
 /// Pause of a saturating source after a packet that is dropped above its queue.
 const SATURATION_PAUSE_NS: Ns = 1_000_000;
-/// A sender pauses while the hook at its own node holds this many of its segments, like TCP Small Queues of Linux. Data
-/// that waits for a pacer then waits in the socket: a retransmission overtakes it, and the RTT does not include the
-/// wait.
-const HELD_LIMIT_PKTS: u32 = 2;
 /// Initial hop limit.
 pub(super) const TTL: u8 = 64;
 
@@ -192,7 +188,7 @@ impl Network {
     fn pump_sender(&mut self, index: FlowId) {
         loop {
             let now = self.now;
-            if self.flows[index].held_pkts >= HELD_LIMIT_PKTS {
+            if self.flows[index].held_pkts >= self.flows[index].held_limit_pkts {
                 break;
             }
             let Endpoints::Tcp { sender, .. } = &mut self.flows[index].endpoints else { return };
@@ -217,7 +213,7 @@ impl Network {
             flow.held_pkts += 1;
             return;
         }
-        let was_full = flow.held_pkts >= HELD_LIMIT_PKTS;
+        let was_full = flow.held_pkts >= flow.held_limit_pkts;
         flow.held_pkts = flow.held_pkts.saturating_sub(1);
         if was_full && flow.timers_at[0] != now {
             flow.timers_at[0] = now;

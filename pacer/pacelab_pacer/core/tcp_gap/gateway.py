@@ -21,6 +21,7 @@ from pacelab.units import BITS_PER_BYTE, NS_PER_S, transmission_ns
 from pacelab_pacer.core.contract import Drop, Release, Resend, Rewrite
 from pacelab_pacer.core.pacing.gateway_hook import GatewayConfig, GatewayFlow, GatewayHook
 from pacelab_pacer.core.pacing.outstanding import Outstanding
+from pacelab_pacer.core.pacing.paced_flow import ReleaseSchedule
 from pacelab_pacer.core.pacing.packet_store import PacketStore
 from pacelab_pacer.core.segment import ACK, FIN, RST, SYN, FlowKey, Segment
 from pacelab_pacer.core.tcp_gap.goodput_control import GoodputControl, GoodputControlConfig, GoodputMeter
@@ -60,8 +61,8 @@ class TcpGapFlow(GatewayFlow):
 
     __slots__ = ("down", "up")
 
-    def __init__(self, key: FlowKey, now_ns: int, store: PacketStore) -> None:
-        super().__init__(key, now_ns, store)
+    def __init__(self, key: FlowKey, now_ns: int, store: PacketStore, schedule: ReleaseSchedule | None = None) -> None:
+        super().__init__(key, now_ns, store, schedule)
         self.down: DownHalf | None = None
         self.up: UpHalf | None = None
 

@@ -16,7 +16,7 @@ from pacelab.units import NS_PER_US
 from pacelab_pacer.core.checks import require
 from pacelab_pacer.core.contract import Event, Point, SegmentSeen
 from pacelab_pacer.core.pacing.outstanding import Outstanding
-from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig, PacedFlow
+from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig, PacedFlow, ReleaseSchedule
 from pacelab_pacer.core.pacing.pacing_hook import PacingHook
 from pacelab_pacer.core.pacing.teardown import Teardown
 from pacelab_pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment, seq_diff
@@ -47,8 +47,10 @@ class SenderFlow(PacedFlow):
 
     __slots__ = ("estimator", "path_rates_bps", "rtt_wired_ns", "sent", "teardown")
 
-    def __init__(self, key: FlowKey, now_ns: int, config: TcpGapSenderConfig) -> None:
-        super().__init__(key, now_ns, config.queue_limit_bytes)
+    def __init__(
+        self, key: FlowKey, now_ns: int, config: TcpGapSenderConfig, schedule: ReleaseSchedule | None = None
+    ) -> None:
+        super().__init__(key, now_ns, config.queue_limit_bytes, schedule)
         self.estimator = config.pace.estimator()
         self.sent = Outstanding()
         self.teardown = Teardown()
@@ -167,6 +169,9 @@ class TcpGapSender(PacingHook[SenderFlow]):
         """A new flow, if there is room for it."""
         if not self._has_place(now_ns):
             return None
-        flow = SenderFlow(key, now_ns, self._config)
+        flow = self._new_flow(now_ns, key)
         self._flows.add(flow)
         return flow
+
+    def _new_flow(self, now_ns: int, key: FlowKey) -> SenderFlow:
+        return SenderFlow(key, now_ns, self._config)

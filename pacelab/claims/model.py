@@ -3,10 +3,10 @@
     Claim       paper, place, quote, then
     Scenario    one topology with its options, a grid of axes, schemes, and how long and often to run it (full, quick)
     Check       one number: how to measure it, the paper's value, the band, and where the band comes from; whether it is
-                the quoted sentence (headline), a detail, or a question of ours
-    SetUp the second set-up, as it was: the scenario with the settings that the authors most likely used Variant the
-    same scenario with some options changed: tests a possible reason for a difference Figure a drawing in the form of
-    the paper's figure
+                the quoted sentence (headline), a detail, or our own question
+    SetUp       the second set-up, as it was: the scenario with the settings that the authors most likely used
+    Variant     the same scenario with some options changed: tests a possible reason for a difference
+    Figure      a drawing in the form of the paper's figure
 
 Invariants, checked on construction
 1. Every check has a band with its source; every claim has a scenario and a headline check.

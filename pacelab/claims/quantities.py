@@ -241,10 +241,11 @@ def _of(aspect: Aspect, flow: int) -> Aspect:
 #     L(m) = 1 - (1 - L_f(m))^c(m)                       (4)
 #
 # C* is the maximum number of senders that can start at once (no two sense each other), B* the maximum that can succeed
-# at once. Properties 5.1-5.3: L_f is 0 up to B*, grows up to C*, and is constant beyond it. Source: [fu] Sec. 5.3.
+# at once. Properties 5.1-5.3: L_f is 0 up to B*, grows up to C*, and is constant beyond it.
+# Source: [fu] Sec. 5.3.
 # Deviates: Eq. (3) prints b(m)/m where (2) with CS_f = c(m)/m and 1 - H_f = b/c gives (b/c)(c/m), the same number.
-# Deviates: the chain counts state r as one more start; a packet that fails r times starts r times, which would give (1
-# - H) H^r / (1 - H^r). `retry_drop_probability` follows the paper.
+# Deviates: the chain counts state r as one more start; a packet that fails r times starts r times, which would give
+# (1 - H) H^r / (1 - H^r). `retry_drop_probability` follows the paper.
 
 RETRY_LIMIT = 7
 """r: the number of attempts of an RTS."""

@@ -14,11 +14,13 @@ def reduce_axis(x: Sequence[float], y: Sequence[float], reduction: Reduction) ->
 
     Returns None if the values do not define the number.
 
-    largest, smallest, mean, spread of the values peak_at x of the largest value, the first of equals; as the last
-    reduction, see `plateau` shortfall how far the last value is below the largest: 0 none, 1 all short_at the same for
-    the value at a given x: near 0 on a plateau trend Spearman's rank correlation with x: 1 always rising, -1 always
-    falling first_above first x whose value exceeds a level knee corner of the flat - rising - flat curve that fits best
-    (number 1 or 2)
+    largest, smallest, mean, spread  of the values
+    peak_at                          x of the largest value, the first of equals; as the last reduction, see `plateau`
+    shortfall                        how far the last value is below the largest: 0 none, 1 all
+    short_at                         the same for the value at a given x: near 0 on a plateau
+    trend                            Spearman's rank correlation with x: 1 always rising, -1 always falling
+    first_above                      first x whose value exceeds a level
+    knee                             corner of the flat - rising - flat curve that fits best (number 1 or 2)
     """
     pairs = [pair for pair in zip(x, y, strict=True) if lies_inside(pair[0], reduction)]
     if not pairs:

@@ -1,6 +1,6 @@
 """The root side of a run: PID 1 of its namespaces.
 
-    python -m pacelab.emulation.supervisor FD FD: a stream socket to the client
+    python -m pacelab.emulation.supervisor FD      FD: a stream socket to the client
 
 reads a plan, one line of JSON, and answers in lines of JSON: {"progress": 0.5} now and then, and at last {"result":
 {...}} or {"error": {"kind": "config"|"host"|"bug", "message": ...}}. When the client closes its end, the supervisor

@@ -1,7 +1,8 @@
 """`--routing` with Linux's own mesh protocols among the radios of a run, and the wait until routes exist.
 
-    802.11s mac80211's mesh: routes on demand by HWMP, below IP (see `radios`) batman-adv the kernel's module over an
-    IBSS, below IP (see `radios`) olsr olsrd, a program at each station of an IBSS or with a TAP device
+    802.11s     mac80211's mesh: routes on demand by HWMP, below IP (see `radios`)
+    batman-adv  the kernel's module over an IBSS, below IP (see `radios`)
+    olsr        olsrd, a program at each station of an IBSS or with a TAP device
 
 olsrd keeps its routes in its own table. They are copied to the main table together with TCP's settings, which Linux
 keeps per route (`tcp`).

@@ -1,8 +1,9 @@
 """The folder that a guest shares with its host: it takes the plan of one run and returns lines of JSON.
 
-own.py the code of a user's scheme, if the plan has one, and the files that it imports job.json version, and the plan
-(pacelab.emulation.plan) messages as a supervisor's: {"progress": 0.5} now and then, at last {"result": ...} or
-{"error": ...} NODE.pcap the packets that tcpdump captured at a radio, if the plan asks for captures
+own.py      the code of a user's scheme, if the plan has one, and the files that it imports
+job.json    version, and the plan (pacelab.emulation.plan)
+messages    as a supervisor's: {"progress": 0.5} now and then, at last {"result": ...} or {"error": ...}
+NODE.pcap   the packets that tcpdump captured at a radio, if the plan asks for captures
 """
 
 from __future__ import annotations

@@ -200,9 +200,8 @@ def _lay_out(work: Path, files: GuestFiles, ours: Path, plan: Plan, own: Mapping
     """Fill the kernel's working folder."""
     for name, target in zip(_LINKS, (files.tree, ours), strict=True):
         (work / name).symlink_to(target)
-    shutil.copyfile(
-        files.kernel, work / KERNEL
-    )  # on a mount of ours that permits execution, whatever the checkout's mount does
+    # Our folder is on a mount that permits execution; the checkout's mount may not.
+    shutil.copyfile(files.kernel, work / KERNEL)
     (work / KERNEL).chmod(0o755)
     job = work / "job"
     job.mkdir()

@@ -164,7 +164,7 @@ class TcpGapSender(PacingHook[SenderFlow]):
             self._schedule(flow)
 
     def _add(self, now_ns: int, key: FlowKey) -> SenderFlow | None:
-        """A new flow, if there is room for it."""
+        """Add a new flow, if there is room for it."""
         if not self._has_place(now_ns):
             return None
         flow = SenderFlow(key, now_ns, self._config)

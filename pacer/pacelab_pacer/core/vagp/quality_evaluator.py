@@ -333,7 +333,7 @@ PACKET_BYTES = 28 + REPORT_BYTES
 
 
 class VoiceReporter:
-    """A station reports to its peers how well it hears them: the report path of the Quality Evaluator.
+    """A station reports to its peers the voice quality that it receives: the report path of the Quality Evaluator.
 
     A voice receiver measures each call that ends here (`VoiceMeter`). Every `report_period_ns` while the call lives it
     sends one datagram from its RTP port + 1 to its peer's: an RTCP XR packet with one VoIP metrics block, 44 octets, 72

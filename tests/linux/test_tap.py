@@ -1,4 +1,4 @@
-"""The back end tap on this kernel: real hosts, real TCP, and nothing left of them."""
+"""The back end tap on this kernel: real hosts, real TCP, and nothing remains."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ HIDDEN = ("hidden", "--rate", "2", "--traffic", "udp-saturated", "--warmup", "1"
 
 
 def test_hidden_terminals_collapse_without_rts_and_recover_with_it(tmp_path: Path) -> None:
-    # ns-2: 275 and 1512 kbit/s (tests/data/ns2-cells.csv); here the phenomenon counts, in conformance the numbers
+    # ns-2: 275 and 1512 kbit/s (tests/data/ns2-cells.csv). Here only the effect counts; conformance tests check the
+    # numbers.
     off = run(*HIDDEN, "--rts", "off", "--out", str(tmp_path / "off"))
     on = run(*HIDDEN, "--rts", "on", "--out", str(tmp_path / "on"))
     assert sum(goodputs_kbps(on)) > 3 * sum(goodputs_kbps(off)) > 0
@@ -117,7 +118,7 @@ def test_a_run_whose_iperf3_was_killed_is_invalid(tmp_path: Path) -> None:
 
 
 def _disturbed(tmp_path: Path, said: str, number: int, victim: str) -> dict[str, Any]:
-    """run.json of a run over 12 s, one of whose processes gets a signal in its fourth."""
+    """run.json of a run over 12 s in which one process gets a signal in the fourth second."""
     what = "chain --hops 2 --wired-hops 1 --direction down --scheme tcp-gap --seconds 12 --backend tap --json --quiet"
     command = ("run", *what.split(), "--out", str(tmp_path / "run"))
     process = start(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -222,7 +223,7 @@ def test_cleanup_touches_no_run_that_is_alive(tmp_path: Path) -> None:
 
 
 def test_cleanup_ends_what_a_killed_run_left() -> None:
-    # a process with the mark of an owner that is gone
+    # a process with the mark of a dead owner
     left = subprocess.Popen(["sleep", "1000"], env={"PACELAB_OWNER": "4194304:1"})
     assert start("cleanup").wait(30) == 0
     assert left.wait(10) == -signal.SIGKILL

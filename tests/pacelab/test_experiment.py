@@ -1,4 +1,4 @@
-"""What an experiment refuses, by name, and what it fills in; its defaults, and lists and ranges of the command line."""
+"""Experiments: refusals by name, derived values, defaults, and lists and ranges of the command line."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_an_experiment_stays_as_it_is(name: str) -> None:
         setattr(Experiment(), name, 3)
 
 
-# Which default holds: what is given, else the topology's, else the PHY's, else the general one.
+# Priority of defaults: the given value, else the topology's, else the PHY's, else the general default.
 
 
 def test_a_topologys_defaults_hold_unless_something_else_is_given() -> None:

@@ -1,4 +1,4 @@
-"""A copy of this process as a child: what it has of us, what becomes of its end, and what it may not touch."""
+"""A fork of this process as a child: what it inherits, how it ends, and what it must not touch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if sys.platform != "linux":
 
 from pacelab.emulation.processes import OWNER, Child, environment
 
-# What a child prints goes to files that are closed when it is dropped.
+# A child's output goes to files that are closed when the child is deleted.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 
 
@@ -78,7 +78,7 @@ def test_a_copy_of_a_copy_has_its_own_streams() -> None:
 
 
 def test_a_cycle_of_ours_is_not_collected_there() -> None:
-    """Its file would be closed, and the number is another file's by then."""
+    """Its file would be closed, but the descriptor's number belongs to another file by then."""
 
     class Cycle:
         def __init__(self) -> None:

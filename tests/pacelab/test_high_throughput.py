@@ -1,4 +1,4 @@
-"""802.11n as a user asks for it: options, what they stand for, and what is refused."""
+"""802.11n for users: options, their meaning, and refusals."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_aggregates_carry_more_than_packets_alone(tmp_path: Any) -> None:
         ]
         return found
 
-    # One sender, by hand: 28 packets in 5316 + 16 + 28 us and 43 + 7.5 * 9 us, against one in 228 + 16 + 28 us and the
-    # same wait: 28 * 11680 / 5470.5 and 11680 / 382.5
+    # One sender, by hand: 28 packets in 5316 + 16 + 28 us and 43 + 7.5 * 9 us; or one packet in 228 + 16 + 28 us and
+    # the same wait: 28 * 11680 / 5470.5 and 11680 / 382.5
     assert goodput_bps(64) == pytest.approx(28 * 11_680 / 5_474.5e-6, rel=0.01)
     assert goodput_bps(1) == pytest.approx(11_680 / 382.5e-6, rel=0.01)

@@ -1,4 +1,4 @@
-"""A scheme and a topology of one's own are one file each, wherever it lies: usable at once, in comparisons too."""
+"""A user's scheme or topology is one file anywhere: usable at once, also in comparisons."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_what_a_scheme_draws_from_shared_numbers_is_the_seeds(module: str, in_tm
     (in_tmp / "mine.py").write_text(DRAWING.format(module=module))
 
     def of(seed: int) -> pacelab.RunResult:
-        registry._load.cache_clear()  # as another process reads it: again
+        registry._load.cache_clear()  # another process would read it again
         random.random()
         options = {"hops": 3}
         return pacelab.run(
@@ -350,7 +350,7 @@ def test_a_factory_that_fails_or_gives_no_hook_is_told_with_its_line(
 
 
 def test_it_imports_what_lies_beside_it_from_wherever_it_is_named(tmp_path: Path, in_tmp: Path) -> None:
-    sys.modules["every"] = ModuleType("every")  # another one of that name stays what it is
+    sys.modules["every"] = ModuleType("every")  # another module of that name stays unchanged
     told = set()
     try:
         for folder, number in (("a", 20), ("b", 1000)):
@@ -369,7 +369,7 @@ def test_it_imports_what_lies_beside_it_from_wherever_it_is_named(tmp_path: Path
 
 
 def _few_dropped(scheme: str) -> tuple[dict[str, Any], int]:
-    """What it was, and how many packets it dropped."""
+    """The scheme's name and the number of packets that it dropped."""
     run = pacelab.run(pacelab.Experiment(topology_options={"hops": 2}, scheme=scheme, duration_s=2.0)).run
     return run["config"], run["hooks"]["actions"]
 

@@ -1,4 +1,4 @@
-"""A user's scheme is reported to have acted when it did, whatever its hooks count; what it fails of stops the run."""
+"""A user's scheme is reported as active if it acted, whatever its hooks count; a failure stops the run."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def test_a_reaction_that_is_none_is_told_with_its_place(gave: object) -> None:
 
 
 class Acknowledging(NullHook):
-    """Answers at once what its own node sends, so that each ACK brings about the next segment."""
+    """Answers its own node's packets at once, so each ACK triggers the next segment."""
 
     def handle(self, now_ns: int, event: SegmentSeen | TransmitResult) -> None:
         segment = event.segment
@@ -246,7 +246,7 @@ class Reacting(Acknowledging):
 
 
 def answered(hook: type[NullHook], **traffic: Any) -> int:
-    """Packets that the hook at a wireless source has dropped."""
+    """Packets that the hook at a wireless source dropped."""
     scheme = Scheme(name="mine", summary="", source="", sender=lambda _settings: hook())
     return run(Experiment(topology_options={"hops": 1}, duration_s=1, **traffic), scheme=scheme).run["drops"][
         "hook:mine"
@@ -274,7 +274,7 @@ def test_a_scheme_from_python_and_a_picture_of_the_air_fail_alike(in_tmp: Path) 
 
 
 def test_a_run_after_one_that_failed_is_a_run_of_its_own() -> None:
-    """Failures stay with their run, not with the scheme."""
+    """Failures belong to their run, not to the scheme."""
     fails = [True]
 
     class Hook(NullHook):
@@ -302,7 +302,7 @@ def test_a_scheme_that_keeps_its_failures_itself_is_asked_for_them() -> None:
     scheme = Scheme(name="mine", summary="", source="", gateway=lambda _settings: hook, raise_failure=tell)
     experiment = Experiment(topology_options={"hops": 2}, duration_s=1)
     (attachment,), _ = guard(scheme, scheme.attach(experiment.network, experiment.hook_settings))
-    assert attachment.hook is hook  # not watched: it may take its time
+    assert attachment.hook is hook  # unwatched: it has no time limit
     with pytest.raises(Kept):
         run(experiment, scheme=scheme)
 

@@ -39,7 +39,7 @@ from pacelab.schemes.scheme import LINES, OTHER, OTHERS
 
 
 def comparison(axes: dict[str, list[Any]], points: list[dict[str, Any]]) -> Comparison:
-    """A comparison of two schemes whose goodput is 100 kbit/s per place in the list, gap 10 % more."""
+    """A comparison of two schemes with 100 kbit/s per list index; tcp-gap has 10 % more."""
     rows = [
         {
             "point": point,
@@ -75,7 +75,7 @@ def test_plot_goodput_draws_each_scheme_with_its_own_style() -> None:
 
 
 def alike(looks: dict[str, Any]) -> list[str]:
-    """Those of the schemes that look as another one does."""
+    """Pairs of schemes with equal styles."""
     return [name for name, look in looks.items() if list(looks.values()).count(look) > 1]
 
 
@@ -83,7 +83,7 @@ def test_every_scheme_has_a_style_of_its_own() -> None:
     styles = {name: scheme.style for name, scheme in SCHEMES.items()}
     plain = [name for name, style in styles.items() if style == OTHER]
     assert not plain, f"{plain}: a scheme needs a `style` in its paper's module in pacelab/schemes/"
-    # A colour is a family; within it lines differ. Without colour, markers tell all of them apart.
+    # A colour is a family, and lines differ within it. Without colour, markers distinguish all schemes.
     same = alike({name: (style.color, style.linestyle) for name, style in styles.items()})
     assert not same, f"{same} have one colour and line: a scheme's `style` needs a line that no other of its colour has"
     same = alike({name: style.marker for name, style in styles.items()})
@@ -130,7 +130,7 @@ def test_no_interval_covers_another(count: int, step: float) -> None:
 
 def test_schemes_of_a_comparison_stand_beside_each_other() -> None:
     some = deepcopy(comparison({"hops": [1, 2, 9]}, [{"hops": hops} for hops in (1, 2, 9)]))
-    del some.rows[-3]  # tcp-gap with 2 hops, as of a scheme that cannot act there
+    del some.rows[-3]  # tcp-gap with 2 hops, like a scheme that cannot act there
     drawn = [list(bar.lines[0].get_xdata()) for bar in plot_goodput(some, Figure().subplots()).containers]
     assert drawn == [pytest.approx([0.97, 1.97, 8.97]), pytest.approx([1.03, 9.03])]
 
@@ -190,7 +190,7 @@ def test_both_forms_of_a_figure_have_one_layout(monkeypatch: pytest.MonkeyPatch)
 
 
 def many(count: int, length: int = 1) -> Comparison:
-    """Schemes without a style, all of them equal."""
+    """Many schemes without a style, all equal."""
     names = [f"{'x' * length}{number}" for number in range(count)]
     rows = [row | {"scheme": name} for name in names for row in HOPS.rows if row["scheme"] == "newreno"]
     return Comparison(
@@ -318,7 +318,7 @@ def test_letters_that_no_font_has_are_said_once(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().err.count("note: no font here has \U000103a0, so boxes are drawn") == 1
 
 
-# Distributions over flows and over time: curves by hand, all values in sight, the same in compare and plot.
+# Distributions over flows and over time: curves by hand, all values visible, equal in compare and plot.
 
 GOODPUT = find_quantity("goodput")
 
@@ -346,7 +346,7 @@ def test_panels_that_share_an_axis_show_all_values() -> None:
 
 
 def points() -> Points:
-    """Two seeds of two flows each; lred halves the one and leaves the other."""
+    """Two seeds with two flows each; lred halves one flow and leaves the other."""
     rows = [
         {
             "point": {"rts": rts},

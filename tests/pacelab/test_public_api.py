@@ -1,4 +1,4 @@
-"""The public names: when they load, and what may be given to them."""
+"""The public names: when they load, and their valid arguments."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from pacelab import (
 )
 from pacelab.grid.sweep_plots import Points
 
-# The public names load when used, and leaves load nothing else.
+# The public names load on use, and leaf modules load nothing else.
 
 
 def test_every_public_name_loads() -> None:
@@ -73,7 +73,7 @@ def test_a_run_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ran.stdout.startswith("chain of 2 wireless hops")
-    assert ran.stderr.splitlines()[-1] == ""  # what is loaded
+    assert ran.stderr.splitlines()[-1] == ""  # the loaded modules
 
 
 def test_what_mypy_sees_is_what_there_is() -> None:
@@ -89,7 +89,7 @@ def test_what_mypy_sees_is_what_there_is() -> None:
 
 
 class Passing:
-    """A hook of one's own, counting what it lets pass."""
+    """A user's hook that counts the packets it passes."""
 
     event_mask = 1
 
@@ -132,7 +132,7 @@ def test_a_scheme_of_ones_own_stands_beside_the_baseline_alone() -> None:
         run(CHAIN.vary(scheme="tcp-gap"), scheme=OWN)
 
 
-# What is given to the Python API: taken as what it stands for, or said in words what is allowed.
+# Arguments of the Python API: converted if possible, otherwise refused with the valid values.
 
 CELL = Experiment(topology="cell", topology_options={"stations": 1}, duration_s=0.1)
 HERE = Workers(jobs=1)
@@ -153,7 +153,7 @@ PAIR = pacelab.Comparison(
 )
 RECORD = [0, 0, "backoff", None, 7]
 API: Any = pacelab
-"""Without its types."""
+"""The package without its types."""
 EXPERIMENT = "must be a pacelab.Experiment, not"
 PATH = "must be a path, as a text or a pathlib.Path, not"
 REFUSED: list[tuple[Callable[[], object], str]] = [
@@ -366,7 +366,7 @@ def test_numbers_of_numpy_are_numbers(in_tmp: Path) -> None:
     found = compared(axes=axes, seeds=np.int64(1))
     assert found.axes == {"stations": [1, 2], "min_rto_s": [0.25, 0.5]}
     assert {type(value) for values in found.axes.values() for value in values} == {int, float}
-    found.write("compared")  # which JSON could not be of numpy's
+    found.write("compared")  # JSON could not encode NumPy's types
     assert jain(np.array([1.0, 3.0])) == jain(iter([1, 3])) == 0.8  # type: ignore[arg-type]
 
 

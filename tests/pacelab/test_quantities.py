@@ -1,4 +1,4 @@
-"""Quantities and the measures that they are made of, against values worked out by hand."""
+"""Quantities and their measures against hand-computed values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from pacelab.results.metrics import (
 from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity, read_flows, read_quantities
 from pacelab_labs import figures
 
-# Fairness, utility, loss, windows, t intervals and batch rates against values worked out by hand.
+# Fairness, utility, loss, windows, t intervals and batch rates against hand-computed values.
 
 
 def test_jain_by_hand() -> None:
@@ -155,7 +155,7 @@ def test_batch_rates_discard_the_first_batch() -> None:
     assert batch_rates_bps([100.0, 120.0, 130.0], batch_pkts=5000, payload_bytes=1460) == [2_920_000, 5_840_000]
 
 
-# Quantities: each known by its names, read off a run by hand, shown alike by compare, plot and labs.
+# Quantities: known by their names, computed from a run by hand, shown equally by compare, plot and labs.
 
 
 def comparison(**differing: Any) -> Comparison:
@@ -361,7 +361,7 @@ def test_asking_for_calls_where_there_are_none_is_refused_first(
 
 @pytest.mark.parametrize("command", ["compare", "plot"])
 def test_help_lists_them(command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "400")  # or a line ends at a name's hyphen, as the list happens to fall
+    monkeypatch.setenv("COLUMNS", "400")  # otherwise a line may end at a name's hyphen
     assert main([command, "--help"]) == 0
     assert ", ".join(SHORT_NAMES) in " ".join(capsys.readouterr().out.split())
 

@@ -1,4 +1,4 @@
-"""What run.json states about a run as a whole, and result folders that appear whole or not at all."""
+"""Statements of run.json about a whole run, and result folders that appear completely or not at all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pacelab.console import print_table
 from pacelab.errors import ConfigError, HostError
 from pacelab.results.folder import check_destination, write_file, write_folder
 
-# What run.json states about a run as a whole, on the real engine.
+# Statements of run.json about a whole run, on the real engine.
 
 
 @pytest.mark.usefixtures("engine")
@@ -59,7 +59,7 @@ def test_links_say_what_routing_took_back_from_their_queues() -> None:
     assert run["links"]
     recalled = {(link["from"], link["to"]): link["drops_recalled"] for link in run["links"] if link["drops_recalled"]}
     assert recalled
-    # The others: what AODV itself held for a route that it did not find, and what it had when the link failed.
+    # The others: packets that AODV held for a route that it did not find, or had when the link failed.
     assert sum(recalled.values()) <= run["drops"]["link-failure"]
     static = pacelab.run(experiment.vary(routing="static")).run
     assert not any(link["drops_recalled"] for link in static["links"] or ())
@@ -69,7 +69,7 @@ def test_links_say_what_routing_took_back_from_their_queues() -> None:
 @pytest.mark.parametrize("draw", [0, 1, 2, 3, 4, 7, 9])
 @pytest.mark.parametrize("flows", [1, 2])
 def test_each_packet_that_is_lost_under_aodv_is_told_once(draw: int, flows: int, in_tmp: Path) -> None:
-    """Radios walk from random places to others while the flows last; long after that nothing is under way."""
+    """Radios move between random positions while the flows last. Long after that no packet is in transit."""
     random = Random(draw)
     ways = [[f"[{random.randrange(800)} m, {random.randrange(800)} m]" for _ in range(2)] for _ in range(14)]
     nodes = [f"  - {{name: n{i}, at: {at}}}" for i, (at, _) in enumerate(ways)]
@@ -85,7 +85,8 @@ def test_each_packet_that_is_lost_under_aodv_is_told_once(draw: int, flows: int,
     of_routing = sum(link["drops_rts"] + link["drops_data"] for link in run["links"] if link["class"] == "routing")
     told = run["totals"]["dropped_pkts"] - of_routing
     lost = sum(flow["sent_pkts"] - flow["delivered_pkts"] for flow in run["flows"])
-    arrived_unheard = sum(node["data_failures"] for node in run["nodes"])  # at most: what was given up may have arrived
+    # An upper bound of the packets that were dropped although they had arrived.
+    arrived_unheard = sum(node["data_failures"] for node in run["nodes"])
     assert run["drops"]["mac-rts"] - of_routing > arrived_unheard, "a loss told twice would not be seen"
     assert lost <= told <= lost + arrived_unheard
 
@@ -253,7 +254,7 @@ def test_a_pace_that_takes_far_wires_for_hops_is_told(path: dict[str, Any], opti
     assert all(told in note and "tcp-gap" in note for note in found)
 
 
-# Result folders appear whole or not at all, and paths and terminals are not always as they should be.
+# Result folders appear completely or not at all; unusual paths and terminals.
 
 FILES = {"a.json": b"{}\n", "b.csv": b"1,2\n"}
 
@@ -332,7 +333,7 @@ def test_full_disk_leaves_nothing(small_disk: Path) -> None:
 
 
 def test_file_size_limit_leaves_nothing(tmp_path: Path) -> None:
-    """The same without root: a limit on the size of files."""
+    """The same without root, by a limit on file sizes."""
     resource = pytest.importorskip("resource", reason="only POSIX limits the size of files")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -381,7 +382,7 @@ def test_folder_made_under_sudo_belongs_to_who_called(tmp_path: Path, monkeypatc
         assert (path.stat().st_uid, path.stat().st_gid) == (1, 2)
 
 
-# The command line where paths, folders and terminals are not as they should be: one line that says what to do.
+# Unusual paths, folders and terminals on the command line: one line with the remedy.
 
 LONG = "x" * 300
 NO_PATH = "the path of a file or folder"

@@ -1,4 +1,4 @@
-"""Figures of sweeps: means and intervals computed by hand, and nothing mixed that should not be."""
+"""Figures of sweeps: hand-computed means and intervals; values that must not be mixed stay separate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AXES: dict[str, list[Any]] = {"hops": [1, 2], "rts": [True, False], "scheme": ["
 
 
 def points(**changes: Any) -> Points:
-    """Goodput 100 kbit/s per hop, twice that for tcp-gap, half without RTS, and 1 kbit/s up and down by seed."""
+    """Goodput of 100 kbit/s per hop, twice that for tcp-gap, half without RTS, and +-1 kbit/s by seed."""
     rows = [
         {
             "point": {"hops": hops, "rts": rts},

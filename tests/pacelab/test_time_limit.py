@@ -123,7 +123,7 @@ def test_of_two_limits_the_outer_one_ends_the_outer_call(way: type[TimeLimit]) -
 def test_without_threads_a_loop_that_catches_everything_is_ended() -> None:
     def stubborn() -> None:
         while True:
-            try:  # noqa: SIM105  # as a user would write it
+            try:  # noqa: SIM105 - a user would write this
                 spin()
             except BaseException:
                 pass

@@ -1,4 +1,4 @@
-"""What flows carry and when: by name, by file, and the HTTP-like draw."""
+"""The traffic of flows and its times: by name, by file, and by the HTTP-like model."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ def test_saturating_flows_that_wait_for_a_route_go_on_when_it_is_there() -> None
     air = compile_air(
         Experiment(topology_options={"hops": 1, "wired": False}, traffic="udp-saturated", routing="aodv", duration_s=2)
     )
-    (flow,) = air["flows"]  # 60 have 180 packets at once, and AODV keeps 64
+    (flow,) = air["flows"]  # 60 flows have 180 packets at once, and AODV keeps 64
     counts = [found["delivered_pkts"] for found in flows_of(air | {"flows": [flow | {"id": i} for i in range(60)]})]
     assert min(counts) > 0
 
@@ -276,8 +276,10 @@ def test_a_saturating_flow_goes_on_when_a_node_has_come_back(routing: str, in_tm
 
 @pytest.mark.parametrize("ends", ["a, to: b", "a, to: host", "host, to: a", "a, to: far", "far, to: a"])
 def test_where_no_way_is_left_aodv_notices_and_searches(ends: str, in_tmp: Path) -> None:
-    """A relay is out of reach from 25 to 50 s. ns-2: 15 requests, a route error, 27.7 s of silence on the average, and
-    27.4 where the end of the packets, or their source, is a wire behind b.
+    """A relay is out of range from 25 to 50 s.
+
+    ns-2: 15 requests, a route error, 27.7 s of silence on average, and 27.4 s if the sink or the source of the packets
+    is a wire behind b.
     """
     (in_tmp / "relay.yaml").write_text(RELAY.replace("a, to: b", ends))
     result = run(Experiment(topology="relay.yaml", duration_s=80, series_interval_s=0.1))

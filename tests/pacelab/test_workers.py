@@ -1,4 +1,4 @@
-"""Workers: outcomes one by one, in processes and here; a dead or a different worker; how far all is, in a notebook."""
+"""Workers: single outcomes, in processes and here; dead or different workers; progress in a notebook."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pacelab.running.runner import each_run
 from pacelab.running.workers import WorkerDied, Workers, _checked, each_finished
 from pacelab.user_code.waiting import say
 
-# Workers: outcomes one by one, in processes and here; what a dead or a different worker does.
+# Workers: single outcomes, in processes and here; the effect of a dead or a different worker.
 
 
 @pytest.mark.usefixtures("engine")
@@ -147,7 +147,7 @@ def test_a_worker_that_dies_while_it_hands_over_what_it_made_holds_up_nobody() -
 
 
 class OnlyThere(Exception):
-    """As a class of a file of the user's, which only the worker has loaded."""
+    """A class of a user's file that only the worker has loaded."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return getattr, (os, f"of_process_{os.getpid()}")
@@ -172,14 +172,14 @@ def test_a_worker_with_other_code_refuses_before_it_reads_the_item() -> None:
 
 
 class OwnFile:
-    """As an experiment with a file of the user's, it is read again wherever it is sent."""
+    """Like an experiment with a user's file, this is read again wherever it is sent."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return Path.read_text, (Path("own.txt"),)
 
 
 class Cluster:
-    """Dask's names, as far as they are used: the scheduler reads each task where it is, then the worker does."""
+    """The names of Dask that we use: the scheduler reads each task, then the worker does."""
 
     KilledWorker = CancelledError = CommClosedError = type("Never", (Exception,), {})
 
@@ -266,12 +266,12 @@ def test_the_longest_runs_come_first_each_with_its_place() -> None:
     assert found == {0: short, 1: long, 2: crowded}
 
 
-# In a notebook a line says how far it is, after a while; elsewhere nothing is shown (in a real kernel: labs/tests).
+# In a notebook a line shows the progress after a while; elsewhere nothing is shown (in a real kernel: labs/tests).
 
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What stands in the line, one after the other: a mock of IPython, for the clock of its own."""
+    """The successive contents of the line, from a mock of IPython with its own clock."""
     texts: list[str] = []
     shell = SimpleNamespace(kernel=object())
     ipython, display = ModuleType("IPython"), ModuleType("IPython.display")
@@ -330,7 +330,7 @@ def test_a_long_one_says_how_long(
 
 
 def test_what_was_set_up_before_is_not_what_is_left(shown: list[str], clock: Clock) -> None:
-    tell(clock, (1, (0.0,)), (5, (0.0004,)), (6, (0.1,)))  # real hosts: it said "0 %, about 4 h left" of 6 s
+    tell(clock, (1, (0.0,)), (5, (0.0004,)), (6, (0.1,)))  # real hosts: before, it showed "0 %, about 4 h left" of 6 s
     assert shown == ["run: 0 %", "run: 10 %, about 9 s left", ""]
 
 
@@ -344,7 +344,7 @@ def test_the_line_goes_where_it_was_stopped(shown: list[str], clock: Clock) -> N
     with pytest.raises(KeyboardInterrupt) as caught:
         stop()
     assert shown == ["run: 50 %, about 10 s left", ""]
-    assert isinstance(caught.value, console.Interrupted)  # else Jupyter shows 49 lines of where in our code it was
+    assert isinstance(caught.value, console.Interrupted)  # otherwise Jupyter shows 49 lines of traceback in our code
     (line,) = caught.value._render_traceback_()
     assert line.startswith("Interrupted: run was stopped before its end")
 

@@ -1,4 +1,4 @@
-"""A user's own topology: what a file means, and where it says that something is wrong."""
+"""A user's topology: the meaning of a file, and the line numbers in errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ defaults:
 """
 
 TENFOLD = tuple(zip("abcdefghi", ("1", *(f"*{key}" for key in "abcdefgh")), strict=True))
-"""Each line stands for ten of the one before."""
+"""Each line expands to ten of the previous one."""
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_own_yaml_topology_is_what_it_says(file: Path) -> None:
 
 
 BAD = [
-    # what to replace, by what, line, key, what is wrong, what is allowed
+    # replacement, file, line, key, the error, the valid values
     (
         "to: host}",
         "to: hots}",
@@ -347,7 +347,7 @@ def test_own_python_topology_that_draws_is_one_network(module: str, in_tmp: Path
         "                            decode_m=250.0, sense_m=550.0)\n"
     )
     (in_tmp / "a.py").write_text(text)
-    (in_tmp / "b.py").write_text(text)  # as another process reads it: again
+    (in_tmp / "b.py").write_text(text)  # another process would read it again
     before = random.getstate()
     places = [load_topology(name).nodes for name in ("a.py", "a.py", "b.py")]
     assert places[0] == places[1] == places[2]
@@ -384,13 +384,13 @@ def test_own_python_topology_is_stopped_before_it_takes_all_memory(in_tmp: Path)
     told = r"line\.py:2: topology: it needs more than 2 GiB of memory; give its options smaller values"
     with pytest.raises(ValueError, match=told):
         load_topology("line.py", n=10**9)
-    with mmap(-1, 3 * 10**9):  # the bound is gone
+    with mmap(-1, 3 * 10**9):  # the limit has been removed
         pass
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").is_file(), reason="memory is bounded on Linux")
 def test_no_bound_is_left_by_two_threads() -> None:
-    """The second would begin within the first, with less taken, and end after it."""
+    """The second thread would start within the first, with less memory in use, and end after it."""
     import resource
 
     first, second = threading.Event(), threading.Event()

@@ -1,4 +1,4 @@
-"""`--where`: what can be tested without a guest."""
+"""`--where`: tests that need no guest."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_switches_of_linux_tcp_are_turned_one_by_one() -> None:
         ({}, "reno", ()),
         ({"cc": "cubic"}, "cubic", ()),
         ({"cc": "cubic", "linux_tcp": "today"}, "cubic", TODAY),
-        # BBR without SACK is an artefact: a control that only Linux has gets what Linux turns on.
+        # BBR without SACK is an artefact, so a control that only Linux has gets Linux's default features.
         ({"cc": "bbr"}, "bbr", TODAY),
         ({"cc": "linux:bbr3"}, "bbr3", TODAY),
         ({"cc": "bbr", "linux_tcp": "none"}, "bbr", ()),
@@ -131,7 +131,7 @@ def test_a_control_that_only_linux_has_gets_todays_recovery(
 
 
 def test_tcp_gap_eval_runs_on_linux_where_its_sender_part_never_acts() -> None:
-    # Its wireless senders keep their timeouts constant. Linux always doubles them, which is the same for wired senders.
+    # Its wireless senders keep their timeouts constant. Linux always doubles them; for wired senders this is equal.
     down = experiment(scheme="tcp-gap-eval", direction="down")
     assert compile_plan(down).scheme.name == "tcp-gap-eval"
     with pytest.raises(ConfigError, match="--rto-backoff must be all, since Linux always backs off, not wired"):
@@ -141,7 +141,7 @@ def test_tcp_gap_eval_runs_on_linux_where_its_sender_part_never_acts() -> None:
 def test_the_rate_is_left_to_linux_where_it_has_rate_control() -> None:
     auto = experiment(rate_bps="auto", phy="802.11g", backend="hwsim")
     plan = compile_plan(auto)
-    # The medium is told the highest rate, for what the kernel leaves open; control frames keep the basic rate.
+    # The medium gets the highest rate for frames whose rate the kernel leaves open; control frames keep the basic rate.
     assert (plan.rate_control, plan.radio.data_rate_bps, plan.radio.basic_rate_bps) == (True, 54_000_000, 6_000_000)
     assert auto.config()["rate_bps"] == "auto"
     assert compile_plan(experiment(backend="hwsim")).rate_control is False
@@ -226,7 +226,7 @@ def test_command_line_differs_by_the_seed_alone() -> None:
 
 @pytest.mark.parametrize(("hops", "mem"), [(1, "512M"), (16, "512M"), (24, "704M"), (44, "1184M")])
 def test_many_hosts_have_more_memory(hops: int, mem: str) -> None:
-    """In 512 MB Linux killed an agent of 25 with LRED."""
+    """With 512 MB Linux killed one of 25 agents with LRED."""
     plan = compile_plan(experiment(topology_options={"hops": hops}))
     assert f"mem={mem}" in uml.command_line(plan)
 
@@ -401,7 +401,7 @@ def test_a_folder_for_temporary_files_that_cannot_hold_or_run_a_guest_is_said(
     monkeypatch.setattr(uml, "_lay_out", no_room)
     with pytest.raises(HostError, match=r"laying out a guest in .*: No space left on device; TMPDIR names another"):
         uml.run_plan(plan, lambda _done: None)
-    (tmp_path / work_folder.KERNEL).touch(mode=0o644)  # as on a mount with noexec
+    (tmp_path / work_folder.KERNEL).touch(mode=0o644)  # like on a mount with noexec
     (tmp_path / "job").mkdir()
     (tmp_path / "job" / MESSAGES).touch()
     monkeypatch.setattr(uml, "_lay_out", lambda *_: tmp_path)

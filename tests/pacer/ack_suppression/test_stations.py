@@ -1,4 +1,4 @@
-"""ACK suppression, hook by hook: exact scenarios. Numbers start at 1000 (wired host) and 500 (station)."""
+"""ACK suppression, hook by hook: exact scenarios. Sequence numbers start at 1000 (wired host) and 500 (station)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_link_failure_is_mended_here_and_never_told() -> None:
     driver.report(first, delivered=False)
     assert [(s.segment.seq, s.again) for s in driver.sent] == [(1000, False), (2460, False), (1000, True)]
     driver.report(second)
-    assert driver.acks() == []  # the hole is here
+    assert driver.acks() == []  # the missing segment is at the gateway
     driver.report(first)
     assert driver.acks() == [3920]
 
@@ -152,7 +152,7 @@ def test_segment_is_given_up_after_its_rounds_and_left_to_its_source() -> None:
     driver.report(second)
     assert driver.acks() == []
     driver.report(first, delivered=False)
-    assert driver.acks() == [1000]  # now only the source has it
+    assert driver.acks() == [1000]  # now only the source has the segment
     assert driver.kept == {}
     driver.see(Point.WIRED_TO_AIR, again := down(0))
     driver.report(again)
@@ -224,7 +224,7 @@ def test_connection_beyond_the_table_may_not_start() -> None:
     driver = opened_gateway(AckSuppressionGatewayConfig(link=LinkConfig(max_connections=1)))
     driver.see(Point.WIRED_TO_AIR, control(DOWN._replace(sport=9), SYN, seq=3))
     assert driver.reasons() == ["no room for a connection"]
-    driver.see(Point.WIRED_TO_AIR, control(DOWN, SYN, seq=999))  # again: no new one
+    driver.see(Point.WIRED_TO_AIR, control(DOWN, SYN, seq=999))  # a repetition is not a new connection
     assert driver.hook.counters()["connections"] == 1
     driver = LinkDriver(AckSuppressionStation(AckSuppressionStationConfig(link=LinkConfig(max_connections=1))))
     for port in (1, 2):
@@ -328,7 +328,7 @@ def test_station_is_stopped_and_started_where_the_wired_network_is_slower() -> N
     driver.report(stop, delivered=False)
     assert len(driver.injected) == 2
     assert driver.hook.deadline() == (S, "retransmission")
-    driver.run_until(2 * S)  # silently lost: told again
+    driver.run_until(2 * S)  # lost without a report: sent again
     assert len(driver.injected) == 3
     driver.report(stop)
     driver.report(stop)
@@ -337,7 +337,7 @@ def test_station_is_stopped_and_started_where_the_wired_network_is_slower() -> N
         driver.see(Point.WIRED_TO_AIR, from_host(ack, window=20_000))
     (go,) = driver.injected
     assert (go.ack, go.window_bytes) == (4880, WINDOW)
-    driver.report(stop)  # of an older signal
+    driver.report(stop)  # about an older signal
     driver.report(go)
     assert driver.hook.counters()["stop_signals"] == 4
 
@@ -450,7 +450,8 @@ def test_early_drops_add_up_to_the_probability() -> None:
     driver, _ = filled(Throttle.DROP)
     for place in range(21, 80):
         driver.see(Point.LOCAL_OUT, up(place))
-    # p grows by 0.1 / 20 a segment from 21 on: 1/200 + 2/200 + ... passes 1 at the 20th, from 40 outstanding on all go
+    # p grows by 0.1 / 20 per segment from 21 on: 1/200 + 2/200 + ... exceeds 1 at the 20th; from 40 outstanding on all
+    # are dropped
     dropped = [segment.seq for segment, reason in driver.dropped if reason == "early drop"]
     assert dropped == [500 + place * MSS for place in range(40, 80)]
 
@@ -459,7 +460,8 @@ def test_early_drop_starts_anew_after_each() -> None:
     driver = opened_station(AckSuppressionStationConfig(throttle=Throttle.DROP, drop_max_p=1.0))
     for place in range(30):
         driver.see(Point.LOCAL_OUT, up(place))
-    # p grows by 1/20 a segment: 0.05 x (1 + .. + 6) = 1.05 at 26 outstanding, then 0.05 + 0.3 + 0.35 + 0.4 = 1.1 at 28
+    # p grows by 1/20 per segment: 0.05 x (1 + .. + 6) = 1.05 at 26 outstanding, then 0.05 + 0.3 + 0.35 + 0.4 = 1.1 at
+    # 28
     assert [(segment.seq - 500) // MSS for segment, _ in driver.dropped] == [26, 29]
 
 

@@ -204,7 +204,7 @@ def test_copy_of_a_queued_segment_is_absorbed() -> None:
 
 
 def gone_back() -> Driver:
-    """`sampled`, then octets 1460..5840 sent until 80 ms + 2 T, and queued again by a source that went back."""
+    """`sampled`, then octets 1460..5840 sent until 80 ms + 2 T, and queued again because the source went back."""
     driver = sampled()
     for _ in range(2):
         for i in range(1, 4):

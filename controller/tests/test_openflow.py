@@ -220,7 +220,7 @@ def test_ipv4_without_a_rule_reaches_the_controller() -> None:
     )
 
 
-def test_of_two_connections_of_a_switch_the_newer_one_stays(running: Running) -> None:
+def test_the_newer_of_two_connections_of_a_switch_stays(running: Running) -> None:
     with running.connect() as one, running.connect() as other:
         shake_hands(one, 7)
         wait_until(lambda: running.switches() == ["0000000000000007"])

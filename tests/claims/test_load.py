@@ -146,7 +146,7 @@ def test_load_refuses_quick_axes_that_lose_a_checked_cell(claim_text: str) -> No
 
 
 @pytest.mark.parametrize("text", ["a: [", "a: 1\na: 2\n", "\tx", "- 1\n", "", "just text"])
-def test_load_refuses_what_is_no_mapping(text: str) -> None:
+def test_load_refuses_a_file_without_a_mapping(text: str) -> None:
     refusal(text)
 
 
@@ -168,7 +168,7 @@ def test_select_names_what_there_is() -> None:
 
 
 @pytest.mark.parametrize("name", ["le", "le-fig1"])
-def test_of_one_papers_claims_no_other_papers_file_is_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_of_one_paper_read_no_other_papers_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     documents, read = load.paper_documents, set[str]()
 
     def noted(paper: str, *, fast: bool = False) -> Iterator[Any]:

@@ -143,7 +143,7 @@ def test_cli_writes_the_page_with_the_stored_figures(in_tmp: Path, monkeypatch: 
     assert Path("build/page/lee-fig5-1.png").read_text().startswith("lee-fig5-1: Fig")
 
 
-def test_what_cannot_be_stored_is_not_run(
+def test_a_reproduction_that_cannot_be_stored_is_not_run(
     in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """For example, a wheel that another user installed. Before, hours of full runs were lost at the end."""
@@ -179,16 +179,16 @@ def test_cli_reproduces_one_claim(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
-def test_that_one_seed_has_no_interval_is_said(seeds: int, in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_that_one_seed_has_no_interval_is_reported(
+    seeds: int, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     claim, _ = write_new("claim", "mine", in_tmp)
     claim.write_text(claim.read_text().replace("seconds: 10, warmup: 1", "seconds: 0.5, warmup: 0"))
     assert main(["reproduce", "mine.yaml", "--quick", "--seeds", str(seeds), "--jobs", "1"]) == 0
     assert ("one seed has no interval" in capsys.readouterr().err) == (seeds == 1)
 
 
-def test_what_the_runs_of_an_own_claim_say_of_themselves_is_told(
-    in_tmp: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_notes_of_a_users_claims_runs_are_reported(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     claim, _ = write_new("claim", "mine", in_tmp)
     text = claim.read_text().replace("seconds: 10, warmup: 1", "seconds: 0.5, warmup: 0")
     claim.write_text(text.replace("rate: 2}", "rate: 2, cc: cubic}"))  # refused, because its traffic is UDP
@@ -231,7 +231,7 @@ def test_what_the_runs_of_an_own_claim_say_of_themselves_is_told(
         ),
     ],
 )
-def test_what_a_claim_cannot_run_is_said_by_its_cause(
+def test_a_claim_that_cannot_run_is_reported_with_the_cause(
     before: str, after: str, told: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     claim, _ = write_new("claim", "mine", in_tmp)
@@ -285,7 +285,7 @@ def test_cli_refuses(arguments: list[str], said: str, capsys: pytest.CaptureFixt
     assert said in capsys.readouterr().err
 
 
-def test_of_cells_the_interval_that_reaches_furthest_is_taken(claim_text: str) -> None:
+def test_the_cell_whose_interval_reaches_furthest_is_taken(claim_text: str) -> None:
     """Not the mean of the best cell per seed, which is larger than any cell's mean."""
     extra = """\
   - {what: any, measure: {of: goodput_kbps, reduce: [{how: HOW, over: hops}]}, band: [0, .inf], band_from: f}
@@ -304,7 +304,7 @@ figure:"""
         parse_claim(text.replace("{how: lowest, over: hops}", "{how: lowest, over: hops}, {how: mean, over: x}"), "x")
 
 
-def test_of_a_sample_of_cells_mean_and_interval_are_over_the_cells(claim_text: str) -> None:
+def test_a_sample_of_cells_has_mean_and_interval_over_the_cells(claim_text: str) -> None:
     extra = """\
   - {what: any, measure: {of: goodput_kbps, reduce: [{how: sampled, over: hops}]}, band: [0, .inf], band_from: f}
   - {what: one, measure: {of: goodput_kbps, at: {hops: 1}}, band: [0, .inf], band_from: f}
@@ -331,7 +331,7 @@ def test_every_claim_of_then_has_its_verdict_of_before_and_what_changed() -> Non
 
 
 @pytest.mark.usefixtures("engine")
-def test_an_interrupted_reproduction_keeps_its_runs_says_so_and_goes_on(
+def test_an_interrupted_reproduction_keeps_its_runs_says_so_and_continues(
     claim_text: str, in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("x.yaml").write_text(claim_text.replace("paper: fu", "paper: own").replace("fu-demo", "own-demo"))

@@ -184,7 +184,7 @@ def test_an_interval_ends_where_the_quantity_does() -> None:
     assert judge(share, found(0.02, 0.03)) is Verdict.DIRECTION
 
 
-def test_what_was_not_run_is_not_judged() -> None:
+def test_checks_that_were_not_run_are_not_judged() -> None:
     assert judge(check([0, 1]), None) is Verdict.NOT_RUN
 
 

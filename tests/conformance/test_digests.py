@@ -95,7 +95,7 @@ def unlike(recorded: list[dict[str, Any]], run: list[dict[str, Any]]) -> str:
 
 
 @pytest.mark.usefixtures("engine")
-def test_what_is_not_recorded_is_told() -> None:
+def test_missing_recordings_are_reported() -> None:
     one, two = {"topology": "chain"}, {"topology": "cell"}
     assert "tests/data/digests.csv: 1 new, the first: {'topology': 'cell'}" in unlike([one], [one, two])
     assert "1 gone, the first: {'topology': 'chain'}: `python tests/conformance/digests.py`" in unlike([one], [])

@@ -42,7 +42,7 @@ def test_fixed_routes_give_the_goodput_of_ns2(case, measure):
 
 
 @pytest.mark.thorough
-def test_what_both_tables_have_is_run_once(measure):
+def test_cases_of_both_tables_are_run_once(measure):
     measure(QUIET), measure(FIXED)
     both = [case for case in QUIET if case.name in {other.name for other in FIXED}]
     assert both

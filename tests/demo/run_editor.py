@@ -290,7 +290,7 @@ def test_a_name_that_is_refused_does_not_stay_in_its_field(open_page: Any) -> No
     assert page.get_by_label("Selected node").input_value() == "n0"
 
 
-def test_what_was_drawn_is_not_left_unsaved_without_a_question(open_page: Any) -> None:
+def test_leaving_an_unsaved_drawing_asks_first(open_page: Any) -> None:
     page = open_page("new")
     asked: list[str] = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))

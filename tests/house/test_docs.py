@@ -100,7 +100,7 @@ def test_readme_pacelab_command_exists(command: str) -> None:
     [*sorted(ROOT.glob("bench/users/*.py")), ROOT / "bench/hosts/mininet_wifi.py"],
     ids=lambda place: place.name,
 )
-def test_what_measures_says_how_it_is_called(place: Path) -> None:
+def test_every_measuring_program_has_help(place: Path) -> None:
     ran = subprocess.run([sys.executable, place, "--help"], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith(f"usage: {place.name}")
@@ -156,7 +156,7 @@ def test_each_file_is_there_and_named_once() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_run_comes_by_all_of_them(tmp_path: Path) -> None:
+def test_a_run_passes_through_all_of_them(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", TRACED, "--out", str(tmp_path / "run")],
         cwd=ROOT,

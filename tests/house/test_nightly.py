@@ -83,7 +83,7 @@ def test_a_tier_that_leaves_itself_out_has_not_passed(tree: Path, line: str) -> 
     assert ran.returncode == 0
 
 
-def test_what_the_machine_lacks_is_named_with_the_remedy(tree: Path) -> None:
+def test_missing_requirements_are_named_with_the_remedy(tree: Path) -> None:
     prerequisites(tree, "sudo apt-get install chromium")
     ran = nightly(tree, "test-labs")
     assert verdicts(ran) == {"test-labs": "passed"}

@@ -118,7 +118,7 @@ def steps(jobs: dict[str, Any], key: str) -> list[str]:
     return [step[key] for job in jobs.values() for step in job["steps"] if key in step]
 
 
-def test_who_installs_a_wheel_is_held_to_what_the_lock_is_held_to() -> None:
+def test_a_wheel_and_the_lock_have_the_same_bounds() -> None:
     uv = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["uv"]
     told = "pip knows no bound of uv's alone: it belongs to the dependencies themselves"
     assert [name for name in uv if name.startswith(("constraint-", "override-", "exclude-"))] == [], told

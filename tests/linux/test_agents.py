@@ -346,7 +346,7 @@ def test_each_relay_of_link_red_draws_from_a_stream_of_its_own() -> None:
     assert len(set(first)) == len(tasks) > 2
 
 
-def test_what_an_own_scheme_prints_is_no_document(monkeypatch: Any, capsys: Any) -> None:
+def test_output_of_a_users_scheme_is_not_in_the_document(monkeypatch: Any, capsys: Any) -> None:
     _, tasks = tasks_of(topology="chain", scheme="lred")
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(tasks[0].model_dump_json().encode())))
     monkeypatch.setattr(sys, "stdout", sys.stdout)

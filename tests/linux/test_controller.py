@@ -74,7 +74,7 @@ def test_these_are_all_checks(checks: dict[str, dict[str, Any]]) -> None:
 
 @needs_switches
 @pytest.mark.kernel
-def test_a_station_walks_over_and_its_flow_goes_on(tmp_path: Path) -> None:
+def test_a_station_walks_over_and_its_flow_continues(tmp_path: Path) -> None:
     options = ("--speed", "40", "--rate", "2", "--scheme", "tcp-gap", "--controller", "ryu", "--seconds", "25")
     document = run("two-gateways", *options, "--out", str(tmp_path / "run"))
     (handover,) = document["host"]["controller"]["handovers"]

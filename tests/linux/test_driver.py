@@ -361,7 +361,7 @@ def test_an_agent_that_meets_no_packet_for_10_s_says_so_once(wired: str | None, 
     assert said in watched.said[0]
 
 
-def test_packets_of_which_nearly_all_are_not_for_schemes_are_said_once() -> None:
+def test_packets_of_which_nearly_all_are_not_for_schemes_are_reported_once() -> None:
     watched = Watched()
     watched.look(MANY - 1, ipv6=MANY - 1)
     watched.look(MANY * 2, ipv6=MANY)
@@ -381,7 +381,9 @@ def test_packets_of_which_nearly_all_are_not_for_schemes_are_said_once() -> None
         (None, Point.LOCAL_IN, "only in from air0"),
     ],
 )
-def test_tcp_of_which_one_direction_passes_elsewhere_is_said_once(wired: str | None, point: Point, way: str) -> None:
+def test_tcp_of_which_one_direction_passes_elsewhere_is_reported_once(
+    wired: str | None, point: Point, way: str
+) -> None:
     watched = Watched(wired=wired)
     watched.meet(point, MANY - 1)
     watched.look(MANY - 1)

@@ -66,7 +66,7 @@ def test_gateway_writes_rtt_wired_into_acks_for_the_station(line: Line, tmp_path
     assert (tmp_path / "seen.pcap").read_bytes().count(bytes.fromhex("fd0c4750")) > 10
 
 
-def test_gateway_killed_in_mid_transfer_the_transfer_goes_on_and_a_restart_picks_it_up(line: Line) -> None:
+def test_gateway_killed_in_mid_transfer_the_transfer_continues_and_a_restart_picks_it_up(line: Line) -> None:
     agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
     server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
     time.sleep(0.3)
@@ -93,7 +93,7 @@ def test_gateway_killed_in_mid_transfer_the_transfer_goes_on_and_a_restart_picks
     assert line.rules() == ""
 
 
-def test_gateway_stopped_in_mid_transfer_lets_packets_pass_until_it_goes_on(line: Line) -> None:
+def test_gateway_stopped_in_mid_transfer_lets_packets_pass_until_it_continues(line: Line) -> None:
     agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
     server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
     time.sleep(0.3)
@@ -187,7 +187,7 @@ except ConnectionRefusedError:
 """Sends to a port on which nothing listens."""
 
 
-def test_what_waits_in_a_stopped_agents_queue_passes_too(line: Line) -> None:
+def test_packets_in_a_stopped_agents_queue_also_pass(line: Line) -> None:
     # The first SYN. Linux sends no copy while one still waits in this host, so no connection would start.
     agent = RunningAgent(line.gateway, "sender", "--scheme", "fixed-rate", "--pace-rate", "4", "--air", "air0")
     os.kill(agent.ready["pid"], signal.SIGSTOP)

@@ -66,7 +66,7 @@ def test_shares_tell_failures_and_neighbours_apart() -> None:
     assert [result.next_hop for result in results] == [0, 0, 1]
 
 
-def test_shares_begin_anew_with_a_neighbour_that_was_forgotten() -> None:
+def test_shares_begin_again_with_a_neighbour_that_was_forgotten() -> None:
     shares = Shares([station((50, 90, 0))])
     assert attempts(shares, (2, 2, 0)) == [2, 2]
 

@@ -125,7 +125,7 @@ def test_extra_backoff_slows_a_saturated_station_by_its_slots(make_air: MakeAir)
     assert count == pytest.approx(5 / (6.832e-3 + 100 * 20e-6), rel=0.02)  # as above, plus 2 ms per packet
 
 
-def test_transmit_results_and_drops_are_told_with_attempts_and_headers(make_air: MakeAir) -> None:
+def test_transmit_results_and_drops_are_reported_with_attempts_and_headers(make_air: MakeAir) -> None:
     air = make_air([0, 200])
     control = air.control
     control.call("subscribe", kinds=["transmit", "drop"], stations=["n0"])
@@ -222,7 +222,7 @@ def test_kill_9_costs_the_hosts_the_air_and_nothing_else_and_a_new_one_takes_ove
     assert air.ping(0, 1)
 
 
-def test_it_dies_with_its_parent(make_air: MakeAir) -> None:
+def test_a_fork_dies_with_its_parent(make_air: MakeAir) -> None:
     air = make_air([0])
     air.config["stations"][0]["tap"]["name"] = "air1"
     path = air.folder / "second.json"

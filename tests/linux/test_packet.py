@@ -194,7 +194,7 @@ def test_updated_rfc_1624_example() -> None:
     st.integers(0, 29),
     st.binary(min_size=2, max_size=2),
 )
-def test_updated_agrees_with_summing_anew(data: bytes, word: int, new: bytes) -> None:
+def test_updated_checksum_agrees_with_a_new_sum(data: bytes, word: int, new: bytes) -> None:
     at = 2 * (word % (len(data) // 2))
     changed = data[:at] + new + data[at + 2 :]
     old = checksum(words_sum(data))
@@ -331,7 +331,7 @@ def test_window_scales_old_acks_and_wrapped_numbers_teach_nothing_wrong() -> Non
     assert scales.window_bytes(BACK, 50, ack=4_294_967_290, end_seq=None) == 200  # 106 in flight
 
 
-def test_window_scales_a_syn_starts_anew() -> None:
+def test_window_scales_a_syn_starts_again() -> None:
     scales = WindowScales()
     scales.window_bytes(FORTH, 400, ack=None, end_seq=90_000)
     scales.window_bytes(BACK, 1_000, ack=10_000, end_seq=None)

@@ -105,7 +105,7 @@ def test_agents_of_a_scheme_act(tmp_path: Path) -> None:
     assert goodputs_kbps(document)[0] > 100
 
 
-def test_a_run_whose_pacer_was_stopped_goes_on_and_is_degraded(tmp_path: Path) -> None:
+def test_a_run_whose_pacer_was_stopped_continues_and_is_degraded(tmp_path: Path) -> None:
     document = _disturbed(tmp_path, "the gateway agent", signal.SIGSTOP, r"gateway n\d")
     assert document["fidelity"] == "degraded"
     # 8 s of 12 are left; a cut flow would have had 4 at most
@@ -203,7 +203,7 @@ def test_root_of_a_user_namespace_is_told_that_it_is_none(command: str, tmp_path
 
 
 @pytest.mark.parametrize(("command", "lacks"), [("cleanup", "NET_ADMIN"), ("controller --check", "SYS_ADMIN")])
-def test_root_without_a_capability_is_told_so_before_anything_is_done(command: str, lacks: str, tmp_path: Path) -> None:
+def test_root_without_a_capability_is_refused_before_anything_is_done(command: str, lacks: str, tmp_path: Path) -> None:
     name = lacks.lower()
     without = ("setpriv", "--bounding-set", f"-{name}", "--inh-caps", f"-{name}", *PACELAB, *command.split())
     environment = os.environ | {"PYTHONPATH": str(ROOT)}

@@ -379,7 +379,7 @@ class TestRunning:
         assert heard == sorted(heard)
         assert heard[-1] > 0.5
 
-    def test_helper_refuses_what_is_no_plan_and_goes_on(self, helper: Running) -> None:
+    def test_helper_refuses_what_is_no_plan_and_continues(self, helper: Running) -> None:
         good = dump_plan(short_plan()) + b"\n"
         chance = random.Random(1)
         cases = [b"", b"\n", b"{}\n", b"null\n", b"\xff\xfe\n", b"[" * 10_000 + b"\n", b'{"version": 1}\n', good[:100]]
@@ -446,7 +446,7 @@ def test_only_root_and_the_group_may() -> None:
     assert not may_run(NOBODY, NOBODY, group="daemon")
 
 
-def test_doctor_says_who_is_not_in_the_group_of_a_helper_that_is_there(
+def test_doctor_reports_users_outside_the_group_of_a_helper_that_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
@@ -484,7 +484,7 @@ def test_a_plan_that_comes_byte_by_byte_is_not_waited_for() -> None:
             sender.join()
 
 
-def test_what_stands_after_a_plan_is_told_at_once() -> None:
+def test_data_after_a_plan_is_reported_at_once() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(b"{}\n\n{")

@@ -231,7 +231,7 @@ def test_iperf_resample_splits_an_interval_over_the_series() -> None:
     assert traffic.bytes_between(intervals, 11 * S, 12 * S) == pytest.approx(250 + 1500)
 
 
-def test_window_is_what_may_be_under_way_whatever_iperf_tells() -> None:
+def test_window_is_the_permitted_data_in_flight_whatever_iperf_reports() -> None:
     plan = plan_of(topology="chain", duration_s=2.0, window_pkts=2)
     window = Window(start_ns=0, measured_ns=0, end_ns=2 * S, interval_ns=S)
     run = TcpRun(0, plan.flows[0], cast("Child", None))

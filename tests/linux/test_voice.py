@@ -104,7 +104,7 @@ def hear(line: Line, loss: str) -> tuple[dict, dict]:
     return ends
 
 
-def test_voice_report_reaches_the_gateway_and_tells_the_quality(line: Line) -> None:
+def test_voice_report_reaches_the_gateway_with_the_quality(line: Line) -> None:
     gateway, station = hear(line, "whole")
     assert station["hook"]["reports_sent"] > 5
     assert station["packets"]["injected"] == station["hook"]["reports_sent"]
@@ -113,7 +113,7 @@ def test_voice_report_reaches_the_gateway_and_tells_the_quality(line: Line) -> N
     assert (gateway["errors"], station["errors"]) == (0, 0)
 
 
-def test_voice_report_tells_of_loss(line: Line) -> None:
+def test_voice_report_contains_the_loss(line: Line) -> None:
     gateway, _station = hear(line, "every seventh is missing")
     # One of seven is lost, so none or one in a window of 5. Readings are 50 packets apart, which is 1 modulo 7: of any
     # three consecutive readings at least one contains the loss. With one of 5: R = 81.2 - 40 ln 3 = 37.2, MOS 1.92.
@@ -178,7 +178,7 @@ def test_receiver_aligns_itself_to_the_mean_of_the_last_spurt() -> None:
     assert not arrive(playout, 47, 168)
 
 
-def test_what_arrives_twice_counts_once() -> None:
+def test_duplicates_count_once() -> None:
     playout = receiver(1)
     assert arrive(playout, 0, 10)
     assert not arrive(playout, 0, 20)

@@ -105,7 +105,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("options", "reason"), REFUSED)
-def test_whom_nobody_would_find_is_refused_with_what_is_allowed(
+def test_moving_hosts_without_a_routing_that_finds_them_are_refused_with_the_valid_ones(
     tmp_path: Path, options: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(ConfigError, match=reason):
@@ -242,7 +242,7 @@ def test_mediumd_is_told_each_tenth_of_a_second_and_the_error_is_a_steps_way(tmp
     assert report["at_end_m"] == {"walker": [400.0, 50.0]}
 
 
-def test_a_late_moment_makes_the_error_larger_and_is_told(tmp_path: Path) -> None:
+def test_a_late_moment_makes_the_error_larger_and_is_reported(tmp_path: Path) -> None:
     changes = Changes(plan_of_walk(tmp_path), Told())
     for now_s in (0.0, 2.0, 2.1, 2.35, 2.4, 6.0):
         changes.apply(now_s)
@@ -252,7 +252,7 @@ def test_a_late_moment_makes_the_error_larger_and_is_told(tmp_path: Path) -> Non
     assert report["longest_step_s"] == 3.6
 
 
-def test_who_walks_by_himself_sets_off_once_and_is_looked_after(tmp_path: Path) -> None:
+def test_hosts_that_move_by_themselves_start_once_and_their_error_is_measured(tmp_path: Path) -> None:
     told: list[float] = []
     medium = Told((290.0, 50.0))
     changes = Changes(plan_of_walk(tmp_path), medium, start_walking=told.append)
@@ -264,7 +264,7 @@ def test_who_walks_by_himself_sets_off_once_and_is_looked_after(tmp_path: Path) 
     assert report["off_m"] == {"p50": 10.0, "p99": 110.0, "max": 110.0}  # true positions are 290, 300 and 400 m
 
 
-def test_who_stands_still_is_not_reported(tmp_path: Path) -> None:
+def test_nodes_that_stand_still_are_not_reported(tmp_path: Path) -> None:
     plan = compile_plan(Experiment(backend="tap", topology="chain"))
     assert Changes(plan, Told()).report([]) is None
 
@@ -429,7 +429,7 @@ def test_standing_still_never_flips(places: list[float]) -> None:
         assert choose((x, 20.0), gateways, now=now, range_m=250.0) == now
 
 
-def test_a_handover_takes_in_first_and_lets_go_last(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_handover_takes_in_first_and_removes_last(monkeypatch: pytest.MonkeyPatch) -> None:
     plan, hosts = walk(topology_options={"speed": 20.0}), Hosts()
     roaming = Roaming(plan, hosts)
     monkeypatch.setattr(roaming, "_announce", lambda gateway, station: hosts.told.append((gateway, "arp")))  # type: ignore[arg-type]
@@ -450,7 +450,7 @@ def test_a_handover_takes_in_first_and_lets_go_last(monkeypatch: pytest.MonkeyPa
     assert roaming.report() == [{"at_s": round(handover.at_s, 2), "station": "s", "from": "GA", "to": "GB"}]
 
 
-def test_who_comes_back_at_once_is_not_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_station_that_returns_at_once_keeps_its_routes(monkeypatch: pytest.MonkeyPatch) -> None:
     hosts = Hosts()
     roaming = Roaming(walk(), hosts)
     monkeypatch.setattr(roaming, "_announce", lambda gateway, station: None)
@@ -509,7 +509,7 @@ def test_a_flow_that_never_comes_back_is_silent_to_the_end() -> None:
     assert effect(reports(range(200, 400)), WINDOW, 20.0)["silence_s"] == 10.2  # 19.9 to 30.1 s
 
 
-def test_what_the_run_does_not_reach_is_not_measured() -> None:
+def test_times_after_the_run_are_not_measured() -> None:
     found = effect(reports(), WINDOW, 31.0)
     assert found["before_bps"] == 40_000.0
     assert found["after_bps"] is None

@@ -134,7 +134,7 @@ def test_the_legend_hides_a_line_and_its_values(page: Any) -> None:
     assert line.is_visible()
 
 
-def test_frames_on_the_air_are_told(page: Any) -> None:
+def test_frames_on_the_air_are_reported(page: Any) -> None:
     panel = page.locator("#air .pf-panel")
     panel.focus()
     seen = set()

@@ -74,7 +74,7 @@ def engine() -> Any:
     return found
 
 
-def test_a_panic_is_an_exception_and_the_engine_goes_on(engine: Any) -> None:
+def test_a_panic_is_an_exception_and_the_engine_continues(engine: Any) -> None:
     assert engine["machine"] == "wasm32"
     assert engine["panic"] == ["pyo3_runtime", "PanicException", "on purpose"]
     # The native result of `pacelab run chain --hops 4 --scheme tcp-gap --seconds 20`.

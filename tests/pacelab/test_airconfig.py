@@ -90,7 +90,7 @@ def test_compile_air_cbr_delayed_acks_and_batches() -> None:
     assert (air["stop_after_pkts"], air["batch_pkts"]) == (55_000, 5_000)
 
 
-def test_who_backs_off_is_told_of_senders_that_do_not() -> None:
+def test_rto_backoff_of_each_sender_follows_the_option() -> None:
     def told(rto_backoff: str) -> list[bool]:
         mixed = Experiment(topology_options={"hops": 2}, direction="mixed", rto_backoff=rto_backoff)
         return [flow.get("rto_backoff", True) for flow in compile_air(mixed)["flows"]]
@@ -255,7 +255,7 @@ def copies(air: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("routing", ["static", "aodv", "aodv-2001"])
-def test_parts_run_by_themselves_give_what_they_give_in_one_agenda(routing: str) -> None:
+def test_parts_run_by_themselves_give_what_they_give_in_one_event_queue(routing: str) -> None:
     chain = Experiment(topology_options={"hops": 7, "wired": False}, routing=routing, duration_s=5, warmup_s=1)
     air = copies(compile_air(chain))
     fractions: list[float] = []

@@ -555,7 +555,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("pacelab 0.")
 
 
-def test_what_a_file_says_moves_no_cursor(in_tmp: Path, capsys) -> None:
+def test_control_characters_of_a_file_are_not_printed(in_tmp: Path, capsys) -> None:
     Path("net.yaml").write_text('"k\\e[31mx": 1\n')
     assert main(["run", "net.yaml", "--seconds", "1"]) == 2
     said = capsys.readouterr().err

@@ -114,7 +114,7 @@ def test_a_sweep_whose_scheduler_is_killed_ends_with_a_line(in_tmp: Path, cluste
     assert len(kept()) >= 2
 
 
-def test_a_control_of_ones_own_runs_on_the_workers(in_tmp: Path, cluster: Cluster) -> None:
+def test_a_users_control_runs_on_the_workers(in_tmp: Path, cluster: Cluster) -> None:
     assert main(["new", "cc", "Mine"]) == 0
     remove_leftovers = [
         "sweep",
@@ -211,6 +211,6 @@ def test_a_worker_with_other_graders_refuses(in_tmp: Path) -> None:
         grade_on_worker(Submission(student="s", source=""), settings, "other")
 
 
-def test_what_a_run_raises_comes_back(in_tmp: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exceptions_of_a_run_are_passed_on(in_tmp: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SWEEP, "--scheduler", cluster.address, "--jobs", "2", "--out", "there"]) == 2
     assert "--jobs 2 and --scheduler" in capsys.readouterr().err

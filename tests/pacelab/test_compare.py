@@ -335,7 +335,9 @@ def test_an_option_that_one_of_the_schemes_takes_is_no_note(in_tmp: Path, capsys
         assert ("--pace-hops 3 has no effect" in capsys.readouterr().err) == told
 
 
-def test_what_a_scheme_did_not_deliver_is_said_of_it_alone(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_undelivered_packets_are_reported_for_their_scheme_only(
+    in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (in_tmp / "own.py").write_text(DEAF)
     words = ["--schemes", "newreno,own.py:Deaf", "--hops", "2", "--seeds", "2", "--seconds", "1", "--jobs", "1"]
     assert main(["compare", "chain", *words]) == 0

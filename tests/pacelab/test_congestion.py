@@ -114,7 +114,7 @@ def test_a_call_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("body", ["async def acknowledged(self, *a): pass", "def acknowledged(self, *a): yield"])
-def test_a_method_of_which_nothing_runs_is_told(tmp_path: Path, body: str) -> None:
+def test_a_method_of_which_nothing_runs_is_reported(tmp_path: Path, body: str) -> None:
     told = (
         r"failed:\n  File .*mine\.py\", line \d+, in acknowledged\n(.*\n)*TypeError: nothing of it runs: write `def` "
     )
@@ -154,7 +154,7 @@ def test_a_call_that_takes_no_interrupt_does_not_hang(tmp_path: Path, loop: str)
     assert "mine.py" in ended.stderr  # its traceback
 
 
-def test_a_watch_ends_with_who_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_watch_ends_with_its_owner(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise each run of user code would leave a thread."""
     monkeypatch.setattr(congestion, "PATIENCE_S", 0.1)
     before = set(threading.enumerate())
@@ -230,7 +230,7 @@ def chain(**more: object) -> Experiment:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_run_bears_the_controls_own_name(mine: str, in_tmp: Path) -> None:
+def test_a_run_has_the_controls_own_name(mine: str, in_tmp: Path) -> None:
     result = run(chain(cc=mine))
     assert "; Steady, " in run_title(result)
     assert result.write().name == "chain-Steady-1"
@@ -240,7 +240,7 @@ def test_a_run_bears_the_controls_own_name(mine: str, in_tmp: Path) -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_it_stands_among_the_schemes_with_a_gain(mine: str) -> None:
+def test_a_users_control_is_listed_among_the_schemes_with_a_gain(mine: str) -> None:
     found = compare(chain(), schemes=["newreno", "cubic", mine], seeds=2, jobs=1)
     assert found.compare["schemes"] == ["newreno", "cubic", "Steady"]
     rows = {row["scheme"]: row for row in found.rows}

@@ -77,7 +77,7 @@ def test_the_engine_gets_the_limits_of_an_aggregate() -> None:
         ({"phy": "802.11b", "gi": "short"}, "--gi needs --phy 802.11n, not 802.11b"),
     ],
 )
-def test_what_802_11n_cannot_be_is_refused_with_what_is_valid(options: dict[str, Any], refused: str) -> None:
+def test_invalid_802_11n_settings_are_refused_with_the_valid_values(options: dict[str, Any], refused: str) -> None:
     with pytest.raises(ConfigError) as error:
         made(**options)
     assert refused in str(error.value)

@@ -102,7 +102,7 @@ def test_interrupt_waits_for_the_next_check() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_what_ends_a_command_that_is_deaf_to_ctrl_c_waits_too() -> None:
+def test_the_signal_that_ends_a_command_without_ctrl_c_also_waits() -> None:
     steps = []
 
     def work() -> None:
@@ -213,7 +213,7 @@ def test_a_second_alarm_rings_at_once() -> None:
     assert steps == []
 
 
-def test_an_alarm_that_nobody_hears_is_left_alone() -> None:
+def test_an_alarm_without_a_handler_is_left_alone() -> None:
     if not hasattr(signal, "SIGALRM"):
         pytest.skip("no alarms here")
     with deferred_alarms():
@@ -299,7 +299,7 @@ def test_numpy_starts_no_threads_unless_it_is_told_to(said: str, taken: str, mon
 
 
 @needs_posix
-def test_what_nohup_made_deaf_stays_so() -> None:
+def test_an_ignored_sighup_stays_ignored() -> None:
     code = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + DOOR.replace(
         "sys.exit(main())", "main(); sys.exit(signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN)"
     )
@@ -308,7 +308,7 @@ def test_what_nohup_made_deaf_stays_so() -> None:
 
 @needs_posix
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc here")
-def test_what_helps_the_workers_outlives_the_terminal_as_long_as_they_are_told_to_end() -> None:
+def test_helpers_of_workers_outlive_the_terminal_until_the_workers_end() -> None:
     code = """
 import multiprocessing.resource_tracker as tracker
 from pathlib import Path

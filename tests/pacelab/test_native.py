@@ -91,7 +91,7 @@ def test_edited_source_is_never_shadowed(copy: Path, edited: str) -> None:
 
 
 @needs_compiled
-def test_source_that_is_gone_leaves_all_interpreted(copy: Path) -> None:
+def test_missing_source_files_leave_the_core_interpreted(copy: Path) -> None:
     (copy / "pacelab_pacer/core/vagp/flow.py").unlink()
     assert native.compiled(str(copy / "pacelab_pacer/native")) == {}
 

@@ -39,7 +39,7 @@ class Steady(Pacer):
 
 
 @pytest.mark.parametrize("direction", ["up", "down"])
-def test_own_pacer_sets_the_time_between_packets(direction: str) -> None:
+def test_user_pacer_sets_the_time_between_packets(direction: str) -> None:
     Steady.samples.clear()
     result = run_pacer(DOWN.vary(direction=direction), Steady)
     # 50 packets/s of 11,680 bits are 584 kbit/s, far below the path's capacity; slightly less, since flows start late.
@@ -53,7 +53,7 @@ def test_own_pacer_sets_the_time_between_packets(direction: str) -> None:
     assert 2 * (1500 + 40) * 8 / 11e6 < sample.rtt_s < 0.04
 
 
-def test_own_pacer_that_does_nothing_is_newreno() -> None:
+def test_user_pacer_that_does_nothing_is_newreno() -> None:
     class Idle(Pacer):
         def measured(self, sample: Sample) -> None:
             pass
@@ -63,7 +63,7 @@ def test_own_pacer_that_does_nothing_is_newreno() -> None:
     assert math.isclose(idle.goodput_bps, plain.goodput_bps, rel_tol=0.05)
 
 
-def test_own_pacer_that_draws_has_the_same_result_by_the_same_seed() -> None:
+def test_user_pacer_that_draws_has_the_same_result_by_the_same_seed() -> None:
     class Drawing(Pacer):
         def measured(self, sample: Sample) -> None:
             self.interval_s = 0.02 * random.random()
@@ -86,7 +86,7 @@ def test_own_pacer_that_draws_has_the_same_result_by_the_same_seed() -> None:
         (np.array([0.1, 0.2]), r"set interval_s to array\(\[0\.1, 0\.2\]\); it must be a number"),
     ],
 )
-def test_own_pacer_with_a_bad_interval_is_told(interval: Any, told: str) -> None:
+def test_user_pacer_with_a_bad_interval_is_reported(interval: Any, told: str) -> None:
     class Bad(Pacer):
         def measured(self, sample: Sample) -> None:
             self.interval_s = interval
@@ -95,7 +95,7 @@ def test_own_pacer_with_a_bad_interval_is_told(interval: Any, told: str) -> None
         run_pacer(DOWN, Bad)
 
 
-def test_own_pacer_that_raises_is_told_with_its_line() -> None:
+def test_user_pacer_that_raises_is_reported_with_its_line() -> None:
     class Broken(Pacer):
         def measured(self, sample: Sample) -> None:
             raise KeyError("oops")
@@ -104,7 +104,7 @@ def test_own_pacer_that_raises_is_told_with_its_line() -> None:
         run_pacer(DOWN, Broken)
 
 
-def test_own_pacer_of_which_nothing_runs_is_told() -> None:
+def test_user_pacer_of_which_nothing_runs_is_reported() -> None:
     class Async(Pacer):
         async def measured(self, sample: Sample) -> None:  # type: ignore[override]
             self.interval_s = 0.1
@@ -113,7 +113,7 @@ def test_own_pacer_of_which_nothing_runs_is_told() -> None:
         run_pacer(DOWN, Async)
 
 
-def test_own_pacer_that_ends_python_is_told_with_its_line() -> None:
+def test_user_pacer_that_ends_python_is_reported_with_its_line() -> None:
     class Ends(Pacer):
         def measured(self, sample: Sample) -> None:
             sys.exit(3)
@@ -122,7 +122,7 @@ def test_own_pacer_that_ends_python_is_told_with_its_line() -> None:
         run_pacer(DOWN, Ends)
 
 
-def test_own_pacer_and_link_layer_of_a_wrong_signature_are_told_with_their_line() -> None:
+def test_user_pacer_and_link_layer_of_a_wrong_signature_are_reported_with_their_line() -> None:
     class Wrong(Pacer):
         def measured(self) -> None:  # type: ignore[override]
             pass
@@ -138,7 +138,7 @@ def test_own_pacer_and_link_layer_of_a_wrong_signature_are_told_with_their_line(
         run_link_layer(CHAIN, WrongLayer)
 
 
-def test_own_pacer_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_pacer_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(congestion, "PATIENCE_S", 0.5)
 
     class Endless(Pacer):
@@ -177,7 +177,7 @@ def test_numpys_words_are_understood() -> None:
     assert run_link_layer(CHAIN, Passes).run["flows"] == run(CHAIN).run["flows"]
 
 
-def test_own_pacer_must_be_a_class_of_pacers() -> None:
+def test_user_pacer_must_be_a_class_of_pacers() -> None:
     with pytest.raises(ConfigError, match="must be a subclass of pacelab"):
         run_pacer(DOWN, Steady())  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="a scheme of your own beside 'tcp-gap'"):
@@ -200,11 +200,11 @@ def test_a_very_long_interval_is_bounded() -> None:
 CHAIN = Experiment(topology="chain", topology_options={"hops": 3, "wired": False}, duration_s=5.0)
 
 
-def test_own_link_layer_that_does_nothing_changes_nothing() -> None:
+def test_user_link_layer_that_does_nothing_changes_nothing() -> None:
     assert run_link_layer(CHAIN, LinkLayer).goodput_bps == run(CHAIN).goodput_bps
 
 
-def test_own_link_layer_drops_what_it_says_and_hears_every_attempt() -> None:
+def test_user_link_layer_drops_what_it_says_and_hears_every_attempt() -> None:
     heard: list[tuple[int, bool]] = []
 
     class Tenth(LinkLayer):
@@ -225,7 +225,7 @@ def test_own_link_layer_drops_what_it_says_and_hears_every_attempt() -> None:
     assert run_link_layer(CHAIN, Tenth).goodput_bps == result.goodput_bps
 
 
-def test_own_link_layer_knows_its_node() -> None:
+def test_user_link_layer_knows_its_node() -> None:
     """Packets pass every node of a chain: each node asks, and so does the receiving last node, for the ACKs."""
     asked: set[int] = set()
 
@@ -239,7 +239,7 @@ def test_own_link_layer_knows_its_node() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, 1, "yes"])
-def test_own_link_layer_with_a_bad_answer_is_told(answer: Any) -> None:
+def test_user_link_layer_with_a_bad_answer_is_reported(answer: Any) -> None:
     class Bad(LinkLayer):
         def passes(self) -> bool:
             return answer  # type: ignore[no-any-return]
@@ -248,7 +248,7 @@ def test_own_link_layer_with_a_bad_answer_is_told(answer: Any) -> None:
         run_link_layer(CHAIN, Bad)
 
 
-def test_own_link_layer_that_raises_is_told_with_its_line() -> None:
+def test_user_link_layer_that_raises_is_reported_with_its_line() -> None:
     class Broken(LinkLayer):
         def sent(self, attempts: int, delivered: bool) -> None:
             raise KeyError("oops")
@@ -274,7 +274,7 @@ RUNS = {
 
 
 @pytest.mark.parametrize("kind", TEMPLATES)
-def test_what_is_written_runs_with_its_test(kind: str, in_tmp: Path) -> None:
+def test_the_template_runs_with_its_test(kind: str, in_tmp: Path) -> None:
     assert main(["new", kind, "Mine"]) == 0
     if kind in RUNS:
         assert main([*RUNS[kind], "--quiet"]) == 0
@@ -351,7 +351,9 @@ def test_a_written_control_stands_in_a_comparison(in_tmp: Path) -> None:
         (["new", "cc", "Test_x"], "new cc: pytest would take test_x.py for a test; choose another name"),
     ],
 )
-def test_what_cannot_be_is_told(words: list[str], told: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_impossible_templates_are_refused(
+    words: list[str], told: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(words) == 2
     assert told in capsys.readouterr().err.replace("\n", " ")
     assert list(Path().iterdir()) == []
@@ -366,7 +368,7 @@ def test_a_folder_or_a_file_nearby_is_no_module(in_tmp: Path, monkeypatch: pytes
     assert main(["new", "claim", "json"]) == 0
 
 
-def test_what_is_written_says_whence_pytest_comes(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_template_says_how_to_install_pytest(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "cc", "Mine"]) == 0
     assert "run `pytest test_mine.py` (`pip install pytest` or `make test` installs pytest)" in (
         capsys.readouterr().err.replace("\n", " ")
@@ -439,7 +441,7 @@ def test_a_written_claim_is_judged_and_can_be_refuted(in_tmp: Path, capsys: pyte
         (None, "claim file mine.yaml is empty; `pacelab new claim NAME` writes an example"),
     ],
 )
-def test_a_claim_file_that_is_none_is_refused(
+def test_an_invalid_claim_file_is_refused(
     change: tuple[str, str] | None, told: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["new", "claim", "Mine"]) == 0
@@ -450,7 +452,7 @@ def test_a_claim_file_that_is_none_is_refused(
     assert told in capsys.readouterr().err.replace("\n", " ")
 
 
-def test_a_claim_file_that_is_not_there_is_told(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_claim_file_that_is_not_there_is_reported(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "mine.yaml"]) == 2
     assert "claim file 'mine.yaml': No such file" in capsys.readouterr().err
     assert main(["reproduce", "mine.yaml", "--docs", "page.md"]) == 2

@@ -277,7 +277,7 @@ def test_tshark_reads_the_file(tmp_path: Path) -> None:
     [b"", HEADER[:23], b"\0" * 64, bytes.fromhex("d4c3b2a1") + HEADER[4:], b"\x0a\x0d\x0d\x0a" + HEADER],
     ids=["empty", "cut-off", "zeros", "microseconds", "pcapng"],
 )
-def test_what_is_no_such_file_is_refused_in_one_line(content: bytes) -> None:
+def test_files_of_another_format_are_refused_in_one_line(content: bytes) -> None:
     with pytest.raises(
         ProtocolError, match=r"^joining what tcpdump wrote: n1: must be a pcap file with nanosecond timestamps$"
     ):

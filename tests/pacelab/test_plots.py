@@ -128,7 +128,7 @@ def test_no_interval_covers_another(count: int, step: float) -> None:
     assert [sum(line[1] for line in lines) / count, sum(line[2] for line in lines) / count] == pytest.approx([1, 3])
 
 
-def test_schemes_of_a_comparison_stand_beside_each_other() -> None:
+def test_schemes_of_a_comparison_are_side_by_side() -> None:
     some = deepcopy(comparison({"hops": [1, 2, 9]}, [{"hops": hops} for hops in (1, 2, 9)]))
     del some.rows[-3]  # tcp-gap with 2 hops, like a scheme that cannot act there
     drawn = [list(bar.lines[0].get_xdata()) for bar in plot_goodput(some, Figure().subplots()).containers]
@@ -290,7 +290,7 @@ def test_flows_of_a_run_are_told_apart_without_colour() -> None:
     assert {line.get_color() for line in drawn} <= {style.color for style in LINES}
 
 
-def test_of_very_many_lines_the_first_are_named() -> None:
+def test_the_first_of_very_many_lines_are_named() -> None:
     ax = Figure().subplots()
     for number in range(60):
         ax.plot([0, 1], [number, number], label=f"flow {number}")
@@ -311,7 +311,7 @@ def test_a_comparison_s_title_has_the_hops_and_fits(monkeypatch: pytest.MonkeyPa
     assert title.get_wrap()
 
 
-def test_letters_that_no_font_has_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_letters_that_no_font_has_are_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
     figure = Figure()
     figure.text(0, 0, "n1 \N{RIGHTWARDS ARROW} \U000103a0")
     assert image(figure, "png", dpi=50) == image(figure, "png", dpi=50)
@@ -362,7 +362,7 @@ def points() -> Points:
     return Points(config=Experiment().config(), axes=axes, rows=rows)
 
 
-def test_flows_of_all_seeds_stand_in_one_curve() -> None:
+def test_flows_of_all_seeds_share_one_curve() -> None:
     ax = plot_flows(points(), Figure().subplots(), where={"rts": "on"})
     assert curve(ax) == [(100, 0), (100, 0.25), (200, 0.5), (300, 0.75), (300, 1)]
     assert curve(ax, 1) == [(100, 0), (100, 0.25), (150, 0.5), (150, 0.75), (200, 1)]
@@ -383,12 +383,12 @@ def test_flows_of_all_seeds_stand_in_one_curve() -> None:
         ("mos", "--cdf --y mos: no flow of these runs has it"),
     ],
 )
-def test_what_no_flow_has_is_refused(y: str, told: str) -> None:
+def test_quantities_that_no_flow_has_are_refused(y: str, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         plot_flows(points(), Figure().subplots(), y=y, where={"rts": "on"})
 
 
-def test_what_varies_is_not_mixed() -> None:
+def test_varying_options_are_not_mixed() -> None:
     with pytest.raises(
         ConfigError, match="rts also varies; name it in --by, or pick a value, for example --where rts=on"
     ):

@@ -37,7 +37,7 @@ def test_a_run_with_drop_tail_queues_stores_neither() -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_refused(options: dict[str, Any], refusal: str) -> None:
+def test_impossible_values_are_refused(options: dict[str, Any], refusal: str) -> None:
     with pytest.raises(ConfigError) as refused:
         Experiment(**options)
     assert str(refused.value) == refusal

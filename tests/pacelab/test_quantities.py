@@ -204,7 +204,7 @@ def test_an_unknown_one_is_told_what_it_is_like(given: str, told: str) -> None:
         find_quantity(given)
 
 
-def test_what_has_no_series_is_refused_over_time() -> None:
+def test_quantities_without_a_series_are_refused_over_time() -> None:
     assert find_series("cwnd").series == "cwnd_pkts"
     with pytest.raises(ConfigError, match="--y jain has no time series; use one of goodput, rtt, mos, delay, cwnd"):
         find_series("jain")
@@ -255,7 +255,7 @@ def test_its_table_and_figure_are_of_what_was_asked_for() -> None:
     assert caption(found).startswith("n = 3 seeds")
 
 
-def test_what_no_run_has_is_said() -> None:
+def test_quantities_that_no_run_has_are_reported() -> None:
     assert comparison().with_quantity("mos").compare["notes"] == [
         "no run has MOS, mean of the calls: there are no calls"
     ]
@@ -297,7 +297,7 @@ def test_they_are_read_off_a_run() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_of_calls_both_are_known() -> None:
+def test_quantities_of_calls_are_read_for_runs_and_flows() -> None:
     run = pacelab.run(Experiment(topology_options={"hops": 2}, traffic="voice", duration_s=3)).run
     found, flows = read_quantities(run), read_flows(run)
     assert found["mos_mean"] == pytest.approx(sum(flows["mos_mean"]) / len(run["calls"]))  # type: ignore[arg-type]

@@ -126,7 +126,7 @@ def test_run_with_a_scheme_that_never_acts_says_so(in_tmp: Path, capsys: pytest.
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_congestion_control_that_no_flow_takes_names_no_run_and_is_said(
+def test_an_unused_congestion_control_is_reported_and_not_in_the_runs_name(
     in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     unused = "note: congestion control cubic never acted: no flow of this run takes it"
@@ -172,7 +172,7 @@ def test_load_result_reads_what_write_wrote(in_tmp: Path) -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_load_result_refuses_what_is_no_result(in_tmp: Path) -> None:
+def test_load_result_refuses_an_invalid_folder(in_tmp: Path) -> None:
     with pytest.raises(ConfigError, match="'"):
         pacelab.load_result(in_tmp)
     (in_tmp / "host.json").write_text("{}")
@@ -312,7 +312,7 @@ def test_another_seed_is_another_run(in_tmp: Path, capsys: pytest.CaptureFixture
     assert Path("other/run.json").read_bytes() == Path("asked/run.json").read_bytes()
 
 
-def test_a_changed_result_is_told_with_what_differs(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_changed_result_is_reported_with_what_differs(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*CHAIN, "--out", "first"]) == 0
     stored = Path("first/run.json")
     document = json.loads(stored.read_text())
@@ -324,7 +324,7 @@ def test_a_changed_result_is_told_with_what_differs(in_tmp: Path, capsys: pytest
     assert capsys.readouterr().err == ("pacelab: not the same result as first: run.json's totals; python was 3.99.0\n")
 
 
-def test_files_of_ones_own_are_given_once_more(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_users_files_must_be_given_again(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("mine.py").write_text(CONTROL.format(3))
     Path("pair.yaml").write_text(NETWORK)
     assert main(["run", "pair.yaml", "--cc", "mine.py:Mine", "--seconds", "2", "--quiet", "--out", "first"]) == 0
@@ -339,7 +339,7 @@ def test_files_of_ones_own_are_given_once_more(in_tmp: Path, capsys: pytest.Capt
     assert "not the same result as first: config's cc_sha256" in capsys.readouterr().err
 
 
-def test_what_is_no_result_or_another_experiment_is_refused(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_result_or_another_experiment_is_refused(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rerun", "nowhere"]) == 2
     assert (
         "'nowhere' is not a complete result folder of a run (run.json: No such file or directory); give a"

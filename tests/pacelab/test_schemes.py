@@ -236,7 +236,7 @@ def result(scheme: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("engine")
-def test_no_scheme_is_forgotten() -> None:
+def test_every_scheme_has_a_case() -> None:
     papers = {scheme.name for scheme in SCHEMES.values() if not scheme.source.startswith("[vagp]")} - {"newreno"}
     assert papers == set(CASES), "a new scheme needs a line in CASES: where it acts, and where it must not"
 
@@ -342,7 +342,7 @@ def test_the_alert_acts_where_the_mac_turns_losses_into_delay() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_fixed_rate_is_what_the_gateway_lets_go() -> None:
+def test_a_fixed_rate_is_what_the_gateway_releases() -> None:
     result = string("vagp-fixed", pace_rate_bps=200_000)
     sent = sum(
         link["delivered"] + link["drops_data"] + link["drops_rts"]

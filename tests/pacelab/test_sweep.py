@@ -212,7 +212,7 @@ def damage(folder: Path, name: str, text: str | None) -> None:
         ("flow-0.csv", ""),
     ],
 )
-def test_a_damaged_run_is_made_anew(
+def test_a_damaged_run_is_made_again(
     name: str, text: str | None, in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def sweep() -> int:
@@ -229,7 +229,7 @@ def test_a_damaged_run_is_made_anew(
 
 
 @pytest.mark.usefixtures("engine")
-def test_an_interrupted_comparison_makes_a_damaged_run_anew(in_tmp: Path) -> None:
+def test_an_interrupted_comparison_makes_a_damaged_run_again(in_tmp: Path) -> None:
     cache, store = RunCache(in_tmp / "unfinished"), RunStore(folder=in_tmp / "unfinished", until_done=True)
     cache.keep(BASE, run(BASE))
     damage(cache.place(BASE), "run.json", "{")
@@ -239,7 +239,7 @@ def test_an_interrupted_comparison_makes_a_damaged_run_anew(in_tmp: Path) -> Non
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("version", "told"), [(2, "an older PaceLab made it"), (9, "update PaceLab")])
-def test_a_kept_run_of_another_schema_is_told_and_stays(version: int, told: str, tmp_path: Path) -> None:
+def test_a_kept_run_of_another_schema_is_reported_and_stays(version: int, told: str, tmp_path: Path) -> None:
     store = RunCache(tmp_path)
     store.keep(BASE, run(BASE))
     text = json.dumps({"schema_version": version})
@@ -336,7 +336,7 @@ def test_a_grid_with_an_axis_of_seeds_is_refused(in_tmp: Path) -> None:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("name", "beside"), [("goodput_bps", []), ("scheme", []), ("rate", ["--rate", "1,2"])])
-def test_an_own_option_is_no_second_column_of_a_name(
+def test_a_users_option_is_no_second_column_of_a_name(
     name: str, beside: list[str], in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     head = f"import pacelab\ndef topology(*, {name}: int = 2):\n    return pacelab.Topology(name='own', description='',"
@@ -483,7 +483,7 @@ def go_on(folder: Path, before: dict[str, bytes], reference: dict[str, bytes]) -
 @needs_linux
 @pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
-def test_sweep_goes_on_after_ctrl_c(tmp_path: Path, reference: dict[str, bytes]) -> None:
+def test_sweep_continues_after_ctrl_c(tmp_path: Path, reference: dict[str, bytes]) -> None:
     child = start(tmp_path)
     before = disturb(tmp_path, child, lambda: os.killpg(child.pid, signal.SIGINT))
     assert child.returncode == 130
@@ -495,7 +495,7 @@ def test_sweep_goes_on_after_ctrl_c(tmp_path: Path, reference: dict[str, bytes])
 @needs_linux
 @pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
-def test_sweep_goes_on_after_it_was_killed_and_leaves_no_worker(tmp_path: Path, reference: dict[str, bytes]) -> None:
+def test_sweep_continues_after_it_was_killed_and_leaves_no_worker(tmp_path: Path, reference: dict[str, bytes]) -> None:
     child = start(tmp_path)
     before = disturb(tmp_path, child, child.kill)
     assert child.returncode == -signal.SIGKILL

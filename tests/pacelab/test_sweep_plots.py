@@ -81,7 +81,7 @@ def test_rates_are_along_the_axis_as_they_are_written() -> None:
     assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "5.5", "11"]
 
 
-def test_where_takes_values_as_an_experiment_has_them() -> None:
+def test_where_accepts_the_values_of_an_experiment() -> None:
     one, other = (draw(points(), x="hops", where=where) for where in ({"rts": "on"}, {"rts": True}))
     assert lines(one) == lines(other)
 

@@ -202,7 +202,7 @@ def test_timeline_tells_kinds_apart_without_colour() -> None:
 
 
 @pytest.mark.parametrize(("window_ms", "hatched"), [(3, True), (3_000, False)])
-def test_what_is_all_edge_is_not_hatched(window_ms: int, hatched: bool) -> None:
+def test_very_narrow_blocks_are_not_hatched(window_ms: int, hatched: bool) -> None:
     ax = draw(EXCHANGE, window_ns=(0, window_ms * 1_000_000))
     assert any(patch.get_hatch() for patch in ax.patches) == hatched
 
@@ -212,7 +212,7 @@ def test_title_says_what_matters() -> None:
     assert title_of(experiment) == "hidden: RTS/CTS off, radio ns2, 11 Mbit/s, seed 7"
 
 
-def test_of_many_nodes_the_busiest_have_lanes() -> None:
+def test_the_busiest_of_many_nodes_have_lanes() -> None:
     names = {node: f"n{node}" for node in range(40)}
     records = [[1_000 * node, node % 20, "send-rts", 30, 100] for node in range(39)] + [[99_999, 35, "send-cts", 0, 1]]
     lanes = choose_lanes(names, records, (0, 50_000))

@@ -162,7 +162,7 @@ def test_a_flow_that_would_start_after_its_stop_is_refused(in_tmp: Path) -> None
         string(traffic="t.yaml", tcp_start_s=10.0)
 
 
-def test_what_the_data_flows_carry_is_the_traffics() -> None:
+def test_the_traffic_option_decides_what_data_flows_carry() -> None:
     kinds = {traffic: [flow["kind"] for flow in air(string(traffic=traffic))["flows"]] for traffic in ("cbr", "mixed")}
     assert kinds == {"cbr": ["cbr"] + ["voice"] * 4, "mixed": ["tcp"] + ["voice"] * 4}
     assert [flow["kind"] for flow in air(string(traffic="voice"))["flows"]] == ["voice"] * 4
@@ -262,7 +262,7 @@ def test_a_chain_that_calls_make_a_string_says_so() -> None:
     assert pacelab.run(alone).notes == []
 
 
-def test_a_file_may_bear_the_name_of_a_built_in_topology(tmp_path: Path) -> None:
+def test_a_file_may_have_the_name_of_a_built_in_topology(tmp_path: Path) -> None:
     nodes = "nodes: [{name: a, at: [0 m, 0 m]}, {name: b, at: [9 m, 0 m]}]\nflows: [{from: a, to: b}]\n"
     text = f"version: 1\nname: chain\nranges: {{decode: 250 m, sense: 550 m}}\n{nodes}"
     (tmp_path / "drawn.yaml").write_text(text)
@@ -418,7 +418,7 @@ class Reporter(Forwarder):
         self.actions.append(Inject(Segment(0, back, UDP, 0, 0, 0, 44, 72, 0, None, quality=quality)))
 
 
-def test_voice_packets_bear_what_rtp_says_of_them() -> None:
+def test_voice_packets_have_the_rtp_fields() -> None:
     watch = Forwarder()
     run(chain([voice(0, 0, 5, 3)]), [(4, watch, "node")])
     points, segments = zip(*watch.log, strict=True)

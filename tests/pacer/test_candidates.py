@@ -101,7 +101,7 @@ def test_left_to_the_driver_data_goes_at_once_and_the_pace_is_reported() -> None
     assert hook.deadline() == (120 * S, "idle")
 
 
-def test_transmissions_are_none_of_its_business() -> None:
+def test_transmissions_are_not_requested() -> None:
     driver = fixed_pacer()
     driver.hook.handle(0, TransmitResult(data(UP, 0), attempts=3, delivered=True))
     assert driver.hook.poll_action() is None
@@ -217,7 +217,7 @@ def test_a_full_queue_of_acks_drops_the_oldest_and_keeps_the_pace_of_the_data() 
     assert driver.hook.deadline() is None
 
 
-def test_where_others_hold_all_that_fits_a_flow_s_only_ack_is_dropped() -> None:
+def test_a_flows_only_ack_is_dropped_if_others_fill_the_table() -> None:
     driver = ack_pacer(table=FlowTableConfig(max_flows=2))
     send(driver, 3)
     other = DOWN._replace(sport=1)
@@ -335,7 +335,7 @@ def test_new_connection_and_reset_forget_the_old_edge() -> None:
     assert driver.hook.counters()["flows_ended"] == 4
 
 
-def test_what_is_no_ack_passes() -> None:
+def test_segments_other_than_acks_pass() -> None:
     driver = control()
     driver.see(IN, data(UP, 0, flags=0))
     driver.see(IN, voice(UP, 0, 0))

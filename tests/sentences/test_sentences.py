@@ -50,7 +50,7 @@ def cells_of(file: str) -> Callable[..., list[float]]:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("sentence", SENTENCES, ids=lambda sentence: sentence["id"])
-def test_the_words_stand_where_they_are_said_to(sentence: dict[str, Any]) -> None:
+def test_the_words_are_in_the_named_files(sentence: dict[str, Any]) -> None:
     assert set(sentence) <= KEYS
     assert plain(sentence["words"]).strip() in plain((ROOT / sentence["file"]).read_text("utf-8"))
 
@@ -93,7 +93,7 @@ def test_every_sentence_is_bound_once() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_an_outcome_that_is_not_so_is_told(runs: Any) -> None:
+def test_an_outcome_that_is_not_so_is_reported(runs: Any) -> None:
     wrong = {"id": "wrong", "file": "README.md", "words": "PaceLab", "value": "hidden_off.sum", "between": [1e6, 2e6]}
     with pytest.raises(AssertionError, match=r"must be from 1000000.0 to 2000000.0"):
         test_runs_give_what_the_words_say(wrong, runs)

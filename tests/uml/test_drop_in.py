@@ -155,5 +155,5 @@ def blocks(file: bytes) -> Iterator[tuple[int, bytes]]:
         file = file[length:]
 
 
-def test_it_ends_cleanly_and_has_nothing_to_complain_of(found: dict[str, Any]) -> None:
+def test_wmediumd_ends_cleanly_and_logs_only_its_registration(found: dict[str, Any]) -> None:
     assert (found["ended"], found["log"]) == (0, ["REGISTER SENT!"])

@@ -75,7 +75,7 @@ def test_two_runs_are_the_same_bytes_on_a_loaded_machine_too(tmp_path: Path) -> 
     assert digest(run(experiment(seed=2))) != digest(first)
 
 
-def test_what_never_ends_is_ended_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_run_is_ended_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """A low limit stands for an endless computation, during which the guest's time stands still."""
     monkeypatch.setenv(uml.LIMIT, "1")
     with pytest.raises(HostError, match=r"s of processor time used up at \d\.\d s of 10 s: .*the limit is 1 s"):
@@ -113,13 +113,13 @@ def own(folder: Path, then: str, **changes: object) -> Experiment:
     return experiment(scheme=f"{folder / 'mine.py'}:MINE", duration_s=4.0, **changes)
 
 
-def test_a_scheme_of_ones_own_runs_on_real_linux(tmp_path: Path) -> None:
+def test_a_users_scheme_runs_on_real_linux(tmp_path: Path) -> None:
     found = run(own(tmp_path, "pass"))
     assert found.run["hooks"]["points"][0]["counters"]["seen"] > 200
     assert found.run["hooks"]["points"][0]["errors"] == 0
 
 
-def test_ones_own_code_that_spins_is_ended_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_code_that_spins_is_ended_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(uml.LIMIT, "8")
     with pytest.raises(
         HostError, match=r"processor time used up at [0-3]\.\d s of 4 s: a program in the guest computes"
@@ -127,7 +127,7 @@ def test_ones_own_code_that_spins_is_ended_and_said(tmp_path: Path, monkeypatch:
         run(own(tmp_path, "while True: pass"))
 
 
-def test_ones_own_code_that_polls_the_clock_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_code_that_polls_the_clock_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading the clock takes time in a guest, so the run reaches its end or its limit.
 
     At most the 200 packets before the loop pass, in 4 s: 584 kbit/s. An agent that does not answer at the end has
@@ -184,7 +184,7 @@ def test_a_guest_in_a_folder_that_is_roots_alone(tmp_path: Path, monkeypatch: py
     assert (here / files.tree.name / "usr/sbin/init").is_file()
 
 
-def test_a_guests_kernel_is_nobody_special() -> None:
+def test_a_guests_kernel_runs_unprivileged() -> None:
     seen: dict[str, str] = {}
 
     def look(fraction: float) -> None:

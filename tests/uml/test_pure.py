@@ -70,7 +70,7 @@ MINE = Scheme(name="mine", summary="", source="", link=lambda settings: NullHook
 """
 
 
-def test_a_scheme_of_ones_own_goes_into_a_guest_and_nowhere_else(tmp_path: Path) -> None:
+def test_a_users_scheme_runs_in_a_guest_and_on_no_other_real_hosts(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(f"# -*- coding: latin-1 -*- M\xfcller\n{OWN}import table\n", "latin-1")
     (tmp_path / "table.py").write_text("import parts.whole")
     (tmp_path / "parts").mkdir()
@@ -198,7 +198,7 @@ def test_a_discipline_of_linux_has_the_queue_and_the_medium_leaves_packets_in_it
         ),
     ],
 )
-def test_what_cannot_be_is_refused(changes: dict[str, object], said: str) -> None:
+def test_impossible_values_are_refused(changes: dict[str, object], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         experiment(**changes)
 
@@ -346,7 +346,7 @@ def test_a_run_works_in_such_a_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     assert seen == [(True, [])]
 
 
-def test_no_exec_mount_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_exec_mount_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     import mmap
 
     def refuse(*_: object, **__: object) -> None:
@@ -389,7 +389,7 @@ def test_a_guest_whose_memory_found_no_room_says_so(monkeypatch: pytest.MonkeyPa
         uml.run_plan(compile_plan(experiment()), lambda _done: None)
 
 
-def test_a_folder_for_temporary_files_that_cannot_hold_or_run_a_guest_is_said(
+def test_a_folder_for_temporary_files_that_cannot_hold_or_run_a_guest_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_room(*_: object) -> Path:
@@ -409,7 +409,7 @@ def test_a_folder_for_temporary_files_that_cannot_hold_or_run_a_guest_is_said(
         uml.run_plan(plan, lambda _done: None)
 
 
-def test_a_home_that_cannot_hold_the_guests_code_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_that_cannot_hold_the_guests_code_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "home").touch()
     guest = files.GuestFiles(kernel=tmp_path, tree=tmp_path, kernel_sha256="", tree_sha256="", source="")
     monkeypatch.setenv(files.FOLDER, str(tmp_path / "nowhere"))
@@ -419,7 +419,7 @@ def test_a_home_that_cannot_hold_the_guests_code_is_said(tmp_path: Path, monkeyp
         files.code_for(guest)
 
 
-def test_what_is_missing_is_said_in_a_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_missing_part_is_reported_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(files.FOLDER, str(tmp_path))
     monkeypatch.setattr(features, "may_trace", lambda: False)
     assert list(missing_for_uml()) == [

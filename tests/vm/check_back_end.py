@@ -144,7 +144,7 @@ def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 class Controller(unittest.TestCase):
-    def test_1_a_station_walks_over_and_its_flow_goes_on(self) -> None:
+    def test_1_a_station_walks_over_and_its_flow_continues(self) -> None:
         walk = ("two-gateways", "--speed", "40", "--seconds", "28", "--scheme", "tcp-gap")
         with tempfile.TemporaryDirectory() as folder:
             out = str(Path(folder) / "run")

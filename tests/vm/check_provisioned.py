@@ -64,7 +64,7 @@ class Commands(unittest.TestCase):
         done = as_user("/opt/pacelab/bin/python -c 'from pacelab import lab, show_demo; print(lab.__name__)'")
         assert done.stdout == "pacelab_labs\n", done.stderr
 
-    def test_rts_mends_hidden_senders_in_virtual_time(self) -> None:
+    def test_rts_helps_hidden_senders_in_virtual_time(self) -> None:
         off, on = goodput_bps("--rts off", 5), goodput_bps("--rts on", 5)
         print(f"  virtual time: off {off:.0f}, on {on:.0f} bit/s")
         assert 3 * off < on  # 268 and 1489 kbit/s over 60 s: docs/real-hosts.md

@@ -129,7 +129,7 @@ def test_an_old_vagrant_is_refused_but_for_libvirt(tmp_path: Path) -> None:
 
 
 @needs_ruby
-def test_no_virtualization_is_said_before_anything_is_made(tmp_path: Path) -> None:
+def test_no_virtualization_is_reported_before_anything_is_made(tmp_path: Path) -> None:
     lacking = 'def File.exist?(path) = path != "/dev/kvm"\n'
     assert "failure: PaceLab: this computer has no /dev/kvm" in ruby(lacking + CHECK, tmp_path, driver="kvm")
     assert "failure" not in ruby(lacking + CHECK, tmp_path, driver="qemu")
@@ -152,7 +152,7 @@ def taken() -> int:
 
 
 @needs_ruby
-def test_a_taken_port_is_said_and_the_next_free_one_kept(taken: int, tmp_path: Path) -> None:
+def test_a_taken_port_is_reported_and_the_next_free_one_kept(taken: int, tmp_path: Path) -> None:
     shifted = f"PaceLab::NotebookPort.send(:remove_const, :LAST); PaceLab::NotebookPort::LAST = {taken + 50}\n"
     (tmp_path / "notebook_port").write_text(str(taken))
     said = ruby(f"{shifted}{CHOOSE}", tmp_path).splitlines()
@@ -225,7 +225,7 @@ def test_a_full_disk_is_named_before_any_host(run) -> None:
     assert "pypi.org" not in done.stderr
 
 
-def test_where_all_answers_the_reason_is_the_steps_own(run) -> None:
+def test_if_every_server_answers_the_error_is_the_steps_own(run) -> None:
     done = run("pacelab", "echo no compiler >&2; exit 7", timeout=ANSWERING, df=ROOMY)
     assert done.returncode == 7
     assert done.stderr.splitlines()[0] == "no compiler"
@@ -239,7 +239,7 @@ def test_mininet_wifis_failure_costs_nothing_else(run) -> None:
     assert "the lab works without Mininet-WiFi" in done.stderr
 
 
-def test_a_step_that_is_none_is_refused(run) -> None:
+def test_an_unknown_step_is_refused(run) -> None:
     done = run("notebook", "")
     assert done.returncode == 2
     assert "no step notebook" in done.stderr

@@ -244,7 +244,7 @@ STEPS = st.lists(
 @pytest.mark.parametrize("down", [True, False])
 @CALM
 @given(STEPS)
-def test_what_was_acknowledged_arrives(down: bool, throttle: Throttle, steps: list[tuple[str, str]]) -> None:
+def test_acknowledged_data_arrives(down: bool, throttle: Throttle, steps: list[tuple[str, str]]) -> None:
     world = World(down=down, throttle=throttle)
     for step, fate in steps:
         match step:

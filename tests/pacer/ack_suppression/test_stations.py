@@ -63,7 +63,7 @@ def test_delivery_makes_the_acknowledgement_that_the_station_would_send() -> Non
     assert driver.hook.counters()["acks_generated"] == 1
 
 
-def test_link_failure_is_mended_here_and_never_told() -> None:
+def test_link_failure_is_repaired_here_and_never_reported() -> None:
     driver = opened_gateway()
     first, second = down(0), down(1)
     driver.see(Point.WIRED_TO_AIR, first)
@@ -90,7 +90,7 @@ def test_hole_of_the_wired_network_is_told_once_per_segment_behind_it() -> None:
     assert driver.hook.counters()["duplicate_acks_generated"] == 2
 
 
-def test_hole_behind_a_link_failure_is_told_when_the_failure_is_mended() -> None:
+def test_hole_behind_a_link_failure_is_reported_after_the_repair() -> None:
     driver = opened_gateway()
     first, third = down(0), down(2)
     driver.see(Point.WIRED_TO_AIR, first)
@@ -194,7 +194,7 @@ def test_fin_is_not_acknowledged_here_and_the_peers_answer_passes() -> None:
     assert driver.hook.deadline() is None
 
 
-def test_what_a_station_lets_through_sets_the_window_of_generated_acks() -> None:
+def test_acks_that_a_station_passes_set_the_window_of_generated_acks() -> None:
     driver = opened_gateway()
     driver.see(Point.WIRED_TO_AIR, first := down(0))
     driver.see(Point.AIR_TO_WIRED, pure_ack(DOWN, 1000, window=9000))
@@ -456,7 +456,7 @@ def test_early_drops_add_up_to_the_probability() -> None:
     assert dropped == [500 + place * MSS for place in range(40, 80)]
 
 
-def test_early_drop_starts_anew_after_each() -> None:
+def test_early_drop_starts_again_after_each() -> None:
     driver = opened_station(AckSuppressionStationConfig(throttle=Throttle.DROP, drop_max_p=1.0))
     for place in range(30):
         driver.see(Point.LOCAL_OUT, up(place))
@@ -472,7 +472,7 @@ def test_no_throttle_never_closes_the_window() -> None:
     assert {ack.window_bytes for ack in driver.injected} == {WINDOW}
 
 
-def test_gateways_word_stops_and_starts_the_station_and_does_not_reach_its_tcp() -> None:
+def test_gateways_signal_stops_and_starts_the_station_and_does_not_reach_its_tcp() -> None:
     driver = opened_station()
     first, second = up(0), up(1)
     driver.see(Point.LOCAL_OUT, first)
@@ -519,7 +519,7 @@ def test_a_report_of_one_flow_says_nothing_of_anothers_packets() -> None:
     assert driver.acks() == [2460]
 
 
-def test_what_was_delivered_ahead_counts_once_and_may_lie_within_what_closes_the_hole() -> None:
+def test_segments_delivered_ahead_count_once_even_inside_the_one_that_closes_the_hole() -> None:
     half = LinkHalf(1000)
     ahead = data(DOWN, 1500, 100)
     assert [half.deliver(ahead), half.deliver(ahead)] == [0, 0]

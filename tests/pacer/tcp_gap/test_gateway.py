@@ -212,7 +212,7 @@ def test_duplicate_for_a_segment_not_held_goes_to_the_source() -> None:
 
 
 @pytest.mark.parametrize("kind", ["window", "data", "old", "future"])
-def test_what_is_no_duplicate_ack_is_forwarded(kind: str) -> None:
+def test_acks_other_than_duplicates_are_forwarded(kind: str) -> None:
     driver = with_hole()
     segment = {
         "window": pure_ack(DOWN, 1460, window=9999),
@@ -236,7 +236,7 @@ def test_karn_ack_of_a_local_retransmission_is_no_sample() -> None:
     assert driver.hook.counters()["rtt_samples"] == 2
 
 
-def test_acknowledged_segments_are_let_go() -> None:
+def test_acknowledged_segments_are_released() -> None:
     driver = with_hole()
     assert sorted(s.seq for s in driver.kept.values()) == [1460, 2920, 4380]
     driver.see(AIR, pure_ack(DOWN, 4380))

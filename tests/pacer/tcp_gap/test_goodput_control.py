@@ -142,7 +142,7 @@ def test_next_probe_waits_out_the_pause(pause: int, ticks_free: int) -> None:
     assert free == ticks_free
 
 
-def test_start_of_a_flow_cancels_and_the_interval_goes_on() -> None:
+def test_start_of_a_flow_cancels_and_the_interval_continues() -> None:
     pair = Pair()
     pair.interval(1.6, 0.4)
     credit(6 * S, pair.fast, MBPS_BYTES)

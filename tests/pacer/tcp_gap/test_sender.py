@@ -281,7 +281,7 @@ def test_a_full_table_forgets_the_most_silent_flow_that_holds_nothing() -> None:
     assert driver.hook.counters()["unpaced_segments"] == 0
 
 
-def test_where_every_flow_holds_packets_a_new_one_is_refused_not_let_past() -> None:
+def test_a_new_flow_is_refused_if_every_flow_holds_packets() -> None:
     driver = sender(table=FlowTableConfig(max_flows=1))
     for i in range(2):
         driver.see(OUT, data(UP, i * 1460))

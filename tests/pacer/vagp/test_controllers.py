@@ -119,7 +119,7 @@ def test_half_of_the_best_rate_comes_back_after_five_good_periods() -> None:
     assert made.rate_bps == pytest.approx(420_000 * 1.05**5)
 
 
-def test_best_rate_is_no_more_than_what_the_calls_did_not_bear() -> None:
+def test_best_rate_is_no_more_than_what_the_calls_did_not_permit() -> None:
     made = controller(rate_bps=800_000)
     made.adjust(state(4.0), used=True)
     made.adjust(state(3.65), used=True)  # 756,000
@@ -239,7 +239,7 @@ def test_budget_is_the_loss_of_a_mos() -> None:
         loss_for(4.5, network_delay_ns=0)
 
 
-def test_rate_is_what_the_worst_direction_bears() -> None:
+def test_rate_is_what_the_worst_direction_permits() -> None:
     # 2 % beside 100 kbit/s: the budget is 1.52 times as much, its fourth root 1.1103. The other's 1 % would permit 132.
     made = our_controller(target_mos=3.6, trust_pkts=1e-9, haste=100, growth=0.5)
     made.adjust(heard_state(0.01, 0.02), used=True, sent_bps=100_000)
@@ -290,7 +290,7 @@ def test_second_memory_without_losses_has_no_say() -> None:
     assert made.rate_bps == pytest.approx(100_000 * (BUDGET / (0.02 * 0.94 / 1.94)) ** 0.25, rel=0.001)
 
 
-def test_a_delay_that_no_loss_could_mend_halves_the_rate() -> None:
+def test_a_delay_that_no_loss_could_explain_halves_the_rate() -> None:
     made = our_controller()
     made.adjust(heard_state(0.01, delay_ms=300), used=True, sent_bps=100_000)
     assert made.rate_bps == pytest.approx(50_000)
@@ -316,7 +316,7 @@ def test_call_that_is_over_is_forgotten() -> None:
     assert not made.is_frozen
 
 
-def test_fixed_rate_is_deaf() -> None:
+def test_fixed_rate_ignores_all_input() -> None:
     made = FixedConfig(rate_bps=250_000).controller()
     made.start(1e6)
     made.adjust(heard_state(0.9), used=True, sent_bps=1e6)

@@ -140,7 +140,7 @@ def test_receiver_aligns_itself_to_the_mean_of_the_last_spurt() -> None:
     assert counts(meter, 1108, 100)[:3] == (3, 0, 1)
 
 
-def test_what_arrives_twice_counts_once() -> None:
+def test_duplicates_count_once() -> None:
     meter = heard([0, 1, 1, 0, 2])
     assert counts(meter, 50) == (3, 0, 0, 10 * MS)
 
@@ -404,7 +404,7 @@ def test_station_reports_its_calls_together() -> None:
     ]
 
 
-def test_station_goes_on_when_the_call_that_named_the_report_is_over() -> None:
+def test_station_continues_when_the_call_that_named_the_report_is_over() -> None:
     other = DOWN_CALL._replace(sport=16_386, dport=16_386)
     driver = station(station_report=True, window_ns=100 * MS, report_period_ns=100 * MS)
     for number in range(40):

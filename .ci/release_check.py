@@ -2,10 +2,11 @@
 
     python .ci/release_check.py [STEP...]
 
-Refuses a tree that must not be released: a tree with changes, a version that exists, distributions with different
-versions, a changelog without this version or with fragments that nobody moved into it. Then builds everything that a
-release contains and installs it in empty environments: wheels for all platforms, a wheelhouse (this machine's wheels
-with all dependencies, for `pip install --no-index --find-links`), the site, and the box. Each step prints a verdict.
+First it refuses what must not be released: a tree with changes, a version that exists, distributions with different
+versions, a changelog without this version or with fragments that nobody moved into it. Then it builds everything that a
+release holds and installs it in empty environments: wheels for all platforms, a wheelhouse (this machine's wheels with
+all dependencies, for `pip install --no-index --find-links`), the site, and the box. Each step prints its verdict.
+all dependencies, for `pip install --no-index --find-links`), the site, and the box. Each step prints a verdict.
 """
 
 from __future__ import annotations

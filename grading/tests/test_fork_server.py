@@ -235,7 +235,7 @@ def test_folders_for_writing_are_not_shared(best: Walls) -> None:
                 assert devices[0][place] != devices[1][place]
 
 
-def test_a_killed_server_leaves_its_check_ungraded(best: Walls) -> None:
+def test_the_servers_end_is_nobodys_fault(best: Walls) -> None:
     """As when the kernel kills it for want of memory: the check is not graded, and the next one gets a new server."""
     with Box(best) as box:
         box.put("f.py", SPY)

@@ -299,7 +299,7 @@ def _with_totals(several: Sequence[Standing]) -> list[Standing]:
 
 
 def _broken(name: str) -> str:
-    """A heading broken into two narrow lines."""
+    """A heading in two narrow lines."""
     breaks = {"reproduced": "repro-\nduced", "direction only": "direc-\ntion", "not reproduced": "not"}
     breaks |= {"contradicted": "contra-\ndicted", "inconsistent": "incon-\nsistent"}
     return breaks.get(name, name)

@@ -137,7 +137,7 @@ def test_a_page_closed_before_its_answer_causes_no_traceback(
 
     monkeypatch.setattr(server, "shutdown_request", end)
     page = socket.create_connection((LOOPBACK, server.server_port), timeout=10)
-    page.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # the page closes at once
+    page.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # gone at once
     page.sendall(f"GET /hidden?token={server.token} HTTP/1.1\r\nHost: {LOOPBACK}:{server.server_port}\r\n".encode())
     page.close()
     assert ended.wait(10)

@@ -332,8 +332,7 @@ class Running:
         link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         link.settimeout(30)
         until = time.monotonic() + 20
-        # The socket exists a moment before the helper listens.
-        while link.connect_ex(str(self.path)) == errno.ECONNREFUSED:
+        while link.connect_ex(str(self.path)) == errno.ECONNREFUSED:  # it is there a moment before it is listened at
             assert time.monotonic() < until
             time.sleep(0.02)
         return link

@@ -22,7 +22,15 @@ import requests
 
 from controller.tests.fabric import ip
 from controller.tests.running import HELLO, TOKEN, Client, Running, wait_until
-from pacelab.emulation.agents.run import ControllerLink, Lead, flow_report, make_hook, offered, own_name, read_limits
+from pacelab.emulation.agents.run import (
+    ControllerConfig,
+    ControllerLink,
+    flow_report,
+    make_hook,
+    offered,
+    own_name,
+    read_limits,
+)
 from pacelab.errors import ConfigError
 from pacelab.schemes import HookSettings
 from pacelab_controller.core.network import End
@@ -196,7 +204,7 @@ def test_no_request_makes_it_fail() -> None:
 
 
 def make(scheme: str, limits: dict[str, Any]) -> Any:
-    return make_hook("gateway", scheme, HookSettings(**limits), idle_too=True)
+    return make_hook("gateway", scheme, HookSettings(**limits), idle_baseline=True)
 
 
 def test_offered_schemes_work_at_a_gateway() -> None:
@@ -210,8 +218,8 @@ def test_a_scheme_that_needs_the_path_is_refused_without_it() -> None:
     url = "unix:none"
     settings = HookSettings()
     with pytest.raises(ConfigError, match="'tcp-gap' needs --path-rates"):
-        Lead(url=url, name="GA", settings=settings, path_rates={}).make("tcp-gap", {})
-    known = Lead(url=url, name="GA", settings=settings, path_rates={IPv4Network("10.0.0.5"): (2_000_000,)})
+        ControllerConfig(url=url, name="GA", settings=settings, path_rates={}).make("tcp-gap", {})
+    known = ControllerConfig(url=url, name="GA", settings=settings, path_rates={IPv4Network("10.0.0.5"): (2_000_000,)})
     assert known.make("tcp-gap", {}).counters()
 
 

@@ -296,11 +296,13 @@ def capacities(topology: Topology) -> tuple[int, int]:
     wins = [
         [f is not g and any(sense(a, b) for a in (f.src, f.dst) for b in (g.src, g.dst)) for g in flows] for f in flows
     ]
-    most_winners = most_independent(wins)
-    return max(most_independent(starts), most_winners), most_winners  # pairs that succeed at once have started at once
+    most_winners = greedy_independent_set(wins)
+    return max(
+        greedy_independent_set(starts), most_winners
+    ), most_winners  # pairs that succeed at once have started at once
 
 
-def most_independent(conflicts: Sequence[Sequence[bool]]) -> int:
+def greedy_independent_set(conflicts: Sequence[Sequence[bool]]) -> int:
     """Size of a large set without conflicts, found greedily by fewest conflicts: a lower bound of the maximum."""
     left = set(range(len(conflicts)))
     chosen = 0

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pacelab.results.folder import PcapFile
     from pacelab.schemes import Scheme
 
-AS_IT_IS = ("utf-8", "surrogateescape")
+LOSSLESS_UTF8 = ("utf-8", "surrogateescape")
 """Encoding and error handler that preserve the bytes of a file, whatever its encoding."""
 
 
@@ -89,7 +89,7 @@ def _with_code(experiment: Experiment, scheme: Scheme) -> Scheme | None:
     """The scheme with the code that a guest has to load, or None if the guest's pacelab contains the scheme."""
     if is_own(experiment.scheme) and not scheme.code:
         path, _, name = experiment.scheme.rpartition(":")
-        scheme = replace(scheme, code=f"{Path(path).read_text(*AS_IT_IS)}\n\nSCHEME = {name}\n")
+        scheme = replace(scheme, code=f"{Path(path).read_text(*LOSSLESS_UTF8)}\n\nSCHEME = {name}\n")
     return scheme if scheme.code and experiment.where == "uml" else None
 
 
@@ -105,7 +105,7 @@ def _own_files(experiment: Experiment, own: Scheme | None) -> dict[str, bytes]:
         beside = Beside(path)
         for file in (file for name in beside.found for file in beside.files(name)):
             found[file.relative_to(path.parent).as_posix()] = file.read_bytes()
-    return found | {OWN: own.code.encode(*AS_IT_IS)}
+    return found | {OWN: own.code.encode(*LOSSLESS_UTF8)}
 
 
 def run_plan(

@@ -32,7 +32,7 @@ class _Medium(Protocol):
         """Send a request to mediumd."""
 
 
-class _Moment(Protocol):
+class _Waypoint(Protocol):
     """The position of a host at a time."""
 
     @property
@@ -62,7 +62,7 @@ class Changes:
         for move in plan.moves:
             self._tracks.setdefault(move.node, []).append(move)
         self._walkers = sorted(self._tracks)
-        self._told = {host: plan.nodes[host].position_m for host in self._walkers}
+        self._sent_positions = {host: plan.nodes[host].position_m for host in self._walkers}
         self._off_mm: list[int] = []
         self._last_s: float | None = None
         self._longest_s = 0.0
@@ -85,14 +85,14 @@ class Changes:
         self._longest_s = max(self._longest_s, now_s - (now_s if self._last_s is None else self._last_s))
         self._last_s = now_s
         if not self._telling:
-            self._look()
+            self._read_positions()
         for host, track in list(self._tracks.items()):
             node = self._plan.nodes[host]
-            place = place_at(node.position_m, track, now_s)
-            self._off_mm.append(round(MM_PER_M * math.dist(place, self._told[host])))
+            place = position_at(node.position_m, track, now_s)
+            self._off_mm.append(round(MM_PER_M * math.dist(place, self._sent_positions[host])))
             if self._telling:
                 self._medium.call("set_position", station=node.name, position_m=list(place))
-                self._told[host] = place
+                self._sent_positions[host] = place
             if self._roaming is not None:
                 self._roaming.follow(now_s, host, place)
             if now_s >= track[-1].at_s:
@@ -113,14 +113,14 @@ class Changes:
             "at_end_m": {row["name"]: row["position_m"] for row in stations if row["name"] in walking},
         }
 
-    def _look(self) -> None:
+    def _read_positions(self) -> None:
         """Read the positions of the hosts that move by themselves from mediumd."""
         rows: Any = self._medium.call("stats")["stations"]
         places = {row["name"]: tuple(row["position_m"]) for row in rows}
-        self._told = {host: places[self._plan.nodes[host].name] for host in self._walkers}
+        self._sent_positions = {host: places[self._plan.nodes[host].name] for host in self._walkers}
 
 
-def place_at(start_m: Place, track: Sequence[_Moment], now_s: float) -> Place:
+def position_at(start_m: Place, track: Sequence[_Waypoint], now_s: float) -> Place:
     """The position of a host that starts at `start_m` and follows `track` in straight lines."""
     first = track[0]
     corners = [(0.0, start_m), *((move.at_s, move.position_m) for move in track)]
@@ -180,7 +180,7 @@ class Roaming:
         if before is None:
             return
         places = {gateway: self._plan.nodes[gateway].position_m for gateway in self._plan.gateways}
-        after = choose(position_m, places, now=before, range_m=self._range_m)
+        after = choose_gateway(position_m, places, now=before, range_m=self._range_m)
         if after != before:
             self._hand_over(now_s, station, before, after)
 
@@ -222,7 +222,7 @@ class Roaming:
             raw.send(gratuitous_arp(port.mac, addresses.address(station)))
 
 
-def choose(
+def choose_gateway(
     position_m: tuple[float, float], gateways: dict[int, tuple[float, float]], *, now: int, range_m: float
 ) -> int:
     """Choose the gateway for a station at `position_m`.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from pacelab.emulation import plan as plans
-from pacelab.emulation.changes import place_at
-from pacelab.emulation.plan import complaint
+from pacelab.emulation.changes import position_at
+from pacelab.emulation.plan import first_error
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.backends import KINDS
@@ -79,7 +79,7 @@ def compile_plan(experiment: Experiment, scheme: Scheme | None = None) -> plans.
     try:
         return plans.Plan.model_validate(document, strict=False)
     except ValidationError as error:
-        raise ConfigError(f"--backend {experiment.backend}: {complaint(error, given=True)}") from None
+        raise ConfigError(f"--backend {experiment.backend}: {first_error(error, given=True)}") from None
 
 
 def _moves(experiment: Experiment) -> list[dict[str, Any]]:
@@ -90,7 +90,7 @@ def _moves(experiment: Experiment) -> list[dict[str, Any]]:
         track = [move for move in topology.moves if move.node == node]
         within = [(move.at_s, move.position_m) for move in track if move.at_s <= end_s]
         if len(within) < len(track):
-            within.append((end_s, place_at(topology.nodes[node].position_m, track, end_s)))
+            within.append((end_s, position_at(topology.nodes[node].position_m, track, end_s)))
         found += [{"node": node, "at_s": at_s, "position_m": place} for at_s, place in within]
     if len(found) > plans.MOST_MOVES:
         raise ConfigError(

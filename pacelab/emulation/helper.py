@@ -63,13 +63,13 @@ class Helper:
             )
             if not may_run(uid, gid, group=self._group):
                 self._refuse(link, f"user {uid} is neither root nor in the group {self._group!r}", pid)
-            elif not self._free():
+            elif not self._is_idle():
                 self._refuse(link, "another run is under way; wait for its end", pid)
             else:
                 self._running = start_supervisor(link)
                 self._say(f"run for user {uid}, process {pid}")
 
-    def _free(self) -> bool:
+    def _is_idle(self) -> bool:
         """Whether no run is active. Wait a while for a run that is about to end."""
         until = time.monotonic() + GRACE_S
         while self._running is not None and self._running.poll() is None:

@@ -56,7 +56,7 @@ class Document(BaseModel):
         return {name: value for name, value in values.items() if name in kept}
 
 
-def _whole(given: Any) -> Any:
+def _check_complete(given: Any) -> Any:
     if isinstance(given, dict):
         wanted = (item.name for item in fields(HookSettings) if item.name not in OMITTED_DEFAULTS)
         for name in wanted:
@@ -74,7 +74,7 @@ def _without_defaults(settings: HookSettings, write: SerializerFunctionWrapHandl
     return without_defaults(write(settings))
 
 
-WholeHookSettings = Annotated[HookSettings, BeforeValidator(_whole), WrapSerializer(_without_defaults)]
+WholeHookSettings = Annotated[HookSettings, BeforeValidator(_check_complete), WrapSerializer(_without_defaults)]
 """Settings in which no field is left to a default, except those with `omit_default`."""
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -85,12 +85,12 @@ def read_document(model: type[Model], text: bytes | str, name: str) -> Model:
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
-        raise ConfigError(f"{name}: {complaint(error)}") from None
+        raise ConfigError(f"{name}: {first_error(error)}") from None
     except (ConfigError, ValueError, RecursionError) as error:
         raise ConfigError(f"{name}: {error}") from None
 
 
-def complaint(error: ValidationError, *, given: bool = False) -> str:
+def first_error(error: ValidationError, *, given: bool = False) -> str:
     """The first error: the field (if not the whole document) and the reason; with `given` also the value."""
     first = error.errors(include_url=False, include_context=False, include_input=given)[0]
     where = ".".join(map(str, first["loc"]))
@@ -109,7 +109,7 @@ SMALLEST_VOICE_BYTES = 12
 MOST_OFFERED_BPS = 400_000_000
 """A higher load would only keep the sender's process busy with packets that the air cannot carry."""
 
-OWN_CODE = "/job/own.py"
+USER_CODE = "/job/own.py"
 """Where a guest finds the code of a user's scheme."""
 
 Switch = Literal["sack", "rack", "tlp", "frto", "timestamps", "pacing", "no-prr", "no-hystart"]
@@ -218,7 +218,7 @@ class Flow(Document):
     """For voice: the receiver's buffer."""
 
     @model_validator(mode="after")
-    def _whole(self) -> Flow:
+    def _check(self) -> Flow:
         if self.stop_s <= self.start_s:
             raise ValueError("a flow stops after it starts")
         if (self.rate_bps is not None) != (self.kind == "udp"):
@@ -262,7 +262,7 @@ class SchemePlan(Document):
 
     name: str
     own: bool
-    """The scheme is SCHEME of `OWN_CODE`, not a registered one. Valid only in a guest, where root has no privileges
+    """The scheme is SCHEME of `USER_CODE`, not a registered one. Valid only in a guest, where root has no privileges
     outside.
     """
     hooks: Annotated[tuple[Hook, ...], Field(max_length=4 * MOST_STATIONS)]

@@ -27,7 +27,7 @@ PROGRAMS = {
 }
 """Program -> the Debian package that contains it."""
 IN_CONTAINER = "in a container: --device /dev/net/tun --cap-add NET_ADMIN --cap-add SYS_ADMIN"
-MACHINES_ROOT = "run as the root of the machine itself, or with --where uml (docs/uml.md)"
+NEEDS_REAL_ROOT = "run as the root of the machine itself, or with --where uml (docs/uml.md)"
 """Message for root of a user namespace: the kernel refuses it priorities and TAP queues, whatever its
 capabilities are.
 """
@@ -38,7 +38,7 @@ MODULE = "mac80211_hwsim"
 REMEDY_HWSIM = f"run `sudo modprobe {MODULE}` (docs/hwsim.md lists the kernels that have it)"
 LOADED = Path("/sys/module") / MODULE
 SYSTEM_PACKAGES = Path("/usr/lib/python3/dist-packages")
-MEND_MININET = "sudo apt-get install --no-install-recommends mininet"
+INSTALL_MININET = "sudo apt-get install --no-install-recommends mininet"
 
 
 def missing(radios: str) -> Iterator[tuple[str, str]]:
@@ -56,7 +56,7 @@ def missing(radios: str) -> Iterator[tuple[str, str]]:
         yield str(TUN), f"sudo modprobe tun; {IN_CONTAINER}"
     if os.geteuid() == 0:
         if in_user_namespace():
-            yield "the machine's root", MACHINES_ROOT
+            yield "the machine's root", NEEDS_REAL_ROOT
         elif lacks := lacking_capabilities():
             yield lacks, IN_CONTAINER
     elif not place().exists():
@@ -122,7 +122,7 @@ def check_mininet() -> None:
     """Raise HostError with the command that installs Mininet if it is missing."""
     here = importlib.util.find_spec("mininet") is not None or (SYSTEM_PACKAGES / "mininet").is_dir()
     if not here or shutil.which("mnexec", path=SAFE_PATH) is None:
-        raise HostError(f"shell: Mininet is not installed: {MEND_MININET}")
+        raise HostError(f"shell: Mininet is not installed: {INSTALL_MININET}")
 
 
 def describe() -> dict[str, Any]:

@@ -242,7 +242,7 @@ class Fork:
                 stream.flush()
         self.pid = os.fork()
         if self.pid == 0:
-            _be(main, name, files, keep, variables, session, enter)
+            _run_fork(main, name, files, keep, variables, session, enter)
 
     def poll(self) -> int | None:
         """The exit code, or None while the process runs; a negative signal number if a signal ended it."""
@@ -280,7 +280,7 @@ class Fork:
         self.send_signal(signal.SIGKILL)
 
 
-def _be(
+def _run_fork(
     main: Callable[[], int],
     name: str,
     files: tuple[IO[bytes] | int, ...],

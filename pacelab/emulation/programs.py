@@ -14,7 +14,7 @@ from pacelab.packages import source_tree
 MININET_WIFI_PYTHON = "mininet-wifi-python"
 """Runs a script in Mininet-WiFi's environment (vm/provision/mininet-wifi.sh)."""
 MININET_WIFI_PROGRAMS = (MININET_WIFI_PYTHON, "hwsim_mgmt", "mnexec", "iw", "rfkill")
-MEND_MININET_WIFI = "sudo sh vm/provision/mininet-wifi.sh (it needs the internet), or --builder plain"
+INSTALL_MININET_WIFI = "sudo sh vm/provision/mininet-wifi.sh (it needs the internet), or --builder plain"
 
 
 def find_mediumd() -> Path:
@@ -43,5 +43,5 @@ def find_mininet_wifi_python() -> str:
     """Find Mininet-WiFi's interpreter. Raises HostError."""
     for program in MININET_WIFI_PROGRAMS:
         if shutil.which(program, path=SAFE_PATH) is None:
-            raise HostError(f"--builder mininet-wifi: no program {program} in {SAFE_PATH}: {MEND_MININET_WIFI}")
+            raise HostError(f"--builder mininet-wifi: no program {program} in {SAFE_PATH}: {INSTALL_MININET_WIFI}")
     return str(shutil.which(MININET_WIFI_PYTHON, path=SAFE_PATH))

@@ -64,9 +64,9 @@ def air_result(
     }
 
 
-def complaints(measured: Measured) -> list[str]:
+def iperf3_errors(measured: Measured) -> list[str]:
     """Notes on flows for which iperf3 reported a problem."""
-    return [f"flow {run.number}: iperf3: {run.complaint}" for run in measured.tcp if run.complaint]
+    return [f"flow {run.number}: iperf3: {run.error}" for run in measured.tcp if run.error]
 
 
 def late_start(measured: Measured) -> list[str]:

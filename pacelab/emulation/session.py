@@ -19,7 +19,7 @@ from typing import Any
 from pacelab.console import log
 from pacelab.emulation.helper_client import as_root
 from pacelab.emulation.plan import Plan, dump_plan
-from pacelab.emulation.probes import IN_CONTAINER, MACHINES_ROOT, in_user_namespace, lacking_capabilities
+from pacelab.emulation.probes import IN_CONTAINER, NEEDS_REAL_ROOT, in_user_namespace, lacking_capabilities
 from pacelab.emulation.processes import OWNER, environment, python
 from pacelab.errors import ConfigError, HostError
 from pacelab.results.results import Progress
@@ -82,7 +82,7 @@ def start_supervisor(link: socket.socket, page: socket.socket | None = None) -> 
 
 def _find_unshare() -> str:
     if in_user_namespace():
-        raise HostError(f"real hosts: this root is that of a user namespace alone: {MACHINES_ROOT}")
+        raise HostError(f"real hosts: this root is that of a user namespace alone: {NEEDS_REAL_ROOT}")
     if lacks := lacking_capabilities():
         raise HostError(f"real hosts: this root is without {lacks}; {IN_CONTAINER}")
     program = shutil.which(_UNSHARE[0], path=environment()["PATH"])

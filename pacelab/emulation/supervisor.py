@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 PROGRESS_S = 0.25
 NICENESS = -15
 """Niceness of the traffic's processes, by inheritance: a busy machine must not slow a receiver down."""
-MEDIUM_TELLS = ("fidelity", "fidelity_since_start", "lost", "lateness", "process")
+MEDIUM_STATISTICS = ("fidelity", "fidelity_since_start", "lost", "lateness", "process")
 """The parts of mediumd's statistics that host.json contains."""
 PLAN_S = 10.0
 """A client that has not sent its whole plan after this time has failed."""
@@ -84,7 +84,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     from pacelab.emulation.changes import Changes, Roaming
     from pacelab.emulation.network import stock
     from pacelab.emulation.network.sent_rates import SentRates
-    from pacelab.emulation.report import air_result, complaints, late_start, unmeasured
+    from pacelab.emulation.report import air_result, iperf3_errors, late_start, unmeasured
     from pacelab.emulation.traffic.traffic import Traffic
 
     started = time.monotonic()
@@ -105,8 +105,8 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
         network.check_alive()
         agents.check_alive()
         changes.apply(fraction * plan.duration_s)
-        network.queues.look()
-        rates.look()
+        network.queues.sample()
+        rates.sample()
         told.progress(fraction)
 
     def begin() -> None:
@@ -125,11 +125,16 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     faults = [*network.faults(), *agents.faults]
     wire_late_s = wires.get("lateness_s", {})
     lateness = {"datagrams": measured.datagram_lateness_s, "wires": wire_late_s, "agents": agents.lateness_s}
-    kept_up = _kept_up(before, after, lateness, stolen=shares["stolen"])
+    kept_up = _fidelity(before, after, lateness, stolen=shares["stolen"])
     fidelity = worst(kept_up, "degraded" if faults else "valid", "invalid" if unmeasured(measured) else "valid")
     host = describe() | {"built_s": built_s, "cpu_shares": shares, "wires": network.wires, "lateness_s": lateness}
-    host |= {"medium": {name: after[name] for name in MEDIUM_TELLS}, "missing_sysctls": network.missing_sysctls}
-    notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured), *late_start(measured), *faults]
+    host |= {"medium": {name: after[name] for name in MEDIUM_STATISTICS}, "missing_sysctls": network.missing_sysctls}
+    notes = [
+        *([stock.NOTE] if plan.medium == "stock" else []),
+        *iperf3_errors(measured),
+        *late_start(measured),
+        *faults,
+    ]
     host["sockets"] = [{"flow": run.number} | (run.sockets.sender or {}) for run in measured.tcp]
     if plan.rate_control:
         host["rates"] = rates.report()
@@ -179,7 +184,7 @@ class ProgressReporter:
             send_message(self._link, {"progress": min(1.0, max(0.0, fraction))})
 
 
-def _kept_up(
+def _fidelity(
     before: dict[str, Any], after: dict[str, Any], lateness: dict[str, dict[str, float]], *, stolen: float
 ) -> str:
     """The fidelity of the run: mediumd's verdict, and the lateness of the other processes."""

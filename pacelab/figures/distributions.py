@@ -108,7 +108,7 @@ def render_curves(comparison: Compared) -> dict[str, bytes]:
     found = [_at(comparison, point, quantity) for point in points]
     for panel, point, curves in zip(panels.flat, points, found, strict=False):
         draw_curves(panel, curves, quantity, beside=found)
-        panel.set(ylabel=f"share of {ones(quantity)}", title=show_point(point))
+        panel.set(ylabel=f"share of {unit_of(quantity)}", title=show_point(point))
     counts = {len(values) for curves in found for values, _ in curves.values()} or {0}
     for panel in panels.flat[len(points) :]:
         panel.set_visible(False)
@@ -138,7 +138,7 @@ def _at(comparison: Compared, point: Mapping[str, Any], quantity: Quantity) -> C
     return {scheme: (known, looks[scheme]) for scheme, known in values.items() if known}
 
 
-def ones(quantity: Quantity) -> str:
+def unit_of(quantity: Quantity) -> str:
     """The unit that a curve counts."""
     return "calls" if quantity.of_calls else "flows"
 
@@ -147,4 +147,4 @@ def count_of(quantity: Quantity, counts: set[int], seeds: Sequence[int]) -> str:
     """The number of samples per curve, for a caption."""
     count = "-".join(map(str, sorted({min(counts), max(counts)})))
     span = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}-{seeds[-1]}"
-    return f"n = {count} {ones(quantity)} a curve, {span}"
+    return f"n = {count} {unit_of(quantity)} a curve, {span}"

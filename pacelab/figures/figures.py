@@ -124,7 +124,9 @@ def find_letters(figure: Figure) -> None:
     from matplotlib.text import Text
 
     texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and not text.get_text().isascii()]
-    lacking = {letter for text in texts for letter in text.get_text() if ord(letter) not in _usual()} - {"\n"}
+    lacking = {
+        letter for text in texts for letter in text.get_text() if ord(letter) not in _default_font_characters()
+    } - {"\n"}
     families = ["DejaVu Sans"]
     for font in sorted(fontManager.ttflist, key=lambda font: font.name) if lacking else ():
         if font.name.startswith(LAST_RESORT):
@@ -141,7 +143,7 @@ def find_letters(figure: Figure) -> None:
 
 
 @cache
-def _usual() -> frozenset[int]:
+def _default_font_characters() -> frozenset[int]:
     """The characters of matplotlib's own font; cached, since each move of a slider draws a picture."""
     from matplotlib.font_manager import findfont, get_font
 
@@ -162,7 +164,7 @@ def short(name: str) -> str:
     return name if len(name) <= MOST_LETTERS else f"{name[: half - 1]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
 
 
-def beside(values: Sequence[float], place: int, count: int) -> list[float]:
+def spread(values: Sequence[float], place: int, count: int) -> list[float]:
     """The x values of line `place` of `count`, shifted a little so that all intervals are visible."""
     steps = [after - before for before, after in pairwise(sorted(set(values)))]
     step = min(steps, default=0.0) * min(APART, WIDEST / count)
@@ -187,7 +189,7 @@ def add_legend(ax: Axes) -> None:
     ax.legend(handles[:MOST_NAMED], names[:MOST_NAMED], title=some, **look)
 
 
-def rise(ax: Axes, low: float = 0.0, high: float | None = None) -> None:
+def set_y_limits(ax: Axes, low: float = 0.0, high: float | None = None) -> None:
     """Set the y axis from `low` to `high`, or to some room above the data: matplotlib leaves none for constant data."""
     top = ax.dataLim.y1
     ax.set_ylim(low, low + 1.05 * (top - low) if high is None and low < top < math.inf else high)

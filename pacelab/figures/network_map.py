@@ -135,14 +135,14 @@ def _nodes(topology: Topology) -> list[Line]:
                 size=3.0 if many and marker == "o" else 7.0,
                 labels=tuple(node.name if i in ends or not many else "" for i, node in nodes),
                 label_size=7.0 if many else 9.0,
-                told=tuple(_told(topology, i) for i in chosen),
+                told=tuple(_description(topology, i) for i in chosen),
                 above=3.0,
             )
         )
     return made
 
 
-def _told(topology: Topology, number: int) -> str:
+def _description(topology: Topology, number: int) -> str:
     node = topology.nodes[number]
     where = f" at x = {node.position_m[0]:g} m, y = {node.position_m[1]:g} m" if node.wireless else ""
     return f"{node.name}{where}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pacelab.errors import ConfigError
 from pacelab.figures.chart import Line, Mark, Panel, Rule, Scale, Text, around, from_zero, linear, names_along, powers
-from pacelab.figures.figures import DPI, MOST_SLOPING, SLOPING, UPRIGHT, beside, images, share_legend, short
+from pacelab.figures.figures import DPI, MOST_SLOPING, SLOPING, UPRIGHT, images, share_legend, short, spread
 from pacelab.figures.in_matplotlib import draw_panel, new_axes
 from pacelab.figures.tables import Compared, baseline_of, network, settings, show_point, show_value
 from pacelab.options.arguments import axes, checked, instance_of, optional, values_by_name
@@ -233,7 +233,7 @@ def _line(
     if axis is None:
         return [place[0]] * len(rows), rows
     values = comparison.axes[axis]
-    spots = dict(zip(values, beside(values, *place), strict=True))
+    spots = dict(zip(values, spread(values, *place), strict=True))
     return [spots[row["point"][axis]] for row in rows], rows
 
 
@@ -295,7 +295,7 @@ def _x_scale(comparison: Compared, schemes: Sequence[str]) -> Scale:
         slope = SLOPING if len(schemes) <= MOST_SLOPING else UPRIGHT
         return Scale(label=axis_label(axis), slope=slope, **names_along([short(scheme) for scheme in schemes]))
     values = comparison.axes[axis]
-    places = [spot for place in (0, len(schemes) - 1) for spot in beside(values, place, len(schemes))]
+    places = [spot for place in (0, len(schemes) - 1) for spot in spread(values, place, len(schemes))]
     found = linear(*around(places), axis_label(axis), grid=True)
     if all(isinstance(value, int) for value in values):
         return replace(found, ticks=tuple((float(value), show_value(axis, value)) for value in values))

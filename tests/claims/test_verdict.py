@@ -13,7 +13,7 @@ from pacelab.claims.model import Check, Claim, Reduction
 from pacelab.claims.outcome import Found, Verdict, by_scatter, conclude, decisive, judge, too_wide
 from pacelab.claims.quantities import (
     capacities,
-    most_independent,
+    greedy_independent_set,
     network_drop_probability,
     retry_drop_probability,
     sender_drop_probability,
@@ -358,4 +358,4 @@ def test_capacities_of_pairs_in_a_line() -> None:
 def test_most_independent_of_a_line() -> None:
     # seven in a line, each conflicts with the next two: 0, 3, 6
     line = [[0 < abs(i - j) <= 2 for j in range(7)] for i in range(7)]
-    assert most_independent(line) == 3
+    assert greedy_independent_set(line) == 3

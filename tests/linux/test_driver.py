@@ -344,30 +344,30 @@ class Watched:
         for _ in range(count):
             self.traffic.met(point, FAR, path_known=path_known)
 
-    def look(self, seen: int, *, two_way: bool = True, **unseen: int) -> None:
+    def check(self, seen: int, *, two_way: bool = True, **unseen: int) -> None:
         for second in range(15):
-            self.traffic.look(second * QUIET_NS // 10, seen=seen, unseen=Counter(unseen), two_way=two_way)
+            self.traffic.check(second * QUIET_NS // 10, seen=seen, unseen=Counter(unseen), two_way=two_way)
 
 
 @pytest.mark.parametrize(("wired", "said"), [("wired0", "between wired0 and air0"), (None, "no packet on air0")])
 def test_an_agent_that_meets_no_packet_for_10_s_says_so_once(wired: str | None, said: str) -> None:
     watched = Watched(wired=wired)
-    watched.traffic.look(0, seen=0, unseen=Counter(), two_way=True)
-    watched.traffic.look(QUIET_NS - 1, seen=0, unseen=Counter(), two_way=True)
+    watched.traffic.check(0, seen=0, unseen=Counter(), two_way=True)
+    watched.traffic.check(QUIET_NS - 1, seen=0, unseen=Counter(), two_way=True)
     assert watched.said == []
-    watched.look(0)
-    watched.look(0)
+    watched.check(0)
+    watched.check(0)
     assert len(watched.said) == 1
     assert said in watched.said[0]
 
 
 def test_packets_of_which_nearly_all_are_not_for_schemes_are_reported_once() -> None:
     watched = Watched()
-    watched.look(MANY - 1, ipv6=MANY - 1)
-    watched.look(MANY * 2, ipv6=MANY)
+    watched.check(MANY - 1, ipv6=MANY - 1)
+    watched.check(MANY * 2, ipv6=MANY)
     assert watched.said == []
     for _ in range(2):
-        watched.look(MANY * 2, ipv6=MANY * 2 - 2, fragment=1)
+        watched.check(MANY * 2, ipv6=MANY * 2 - 2, fragment=1)
     assert len(watched.said) == 1
     assert "most as ipv6: schemes see only IPv4 TCP and UDP" in watched.said[0]
 
@@ -386,10 +386,10 @@ def test_tcp_of_which_one_direction_passes_elsewhere_is_reported_once(
 ) -> None:
     watched = Watched(wired=wired)
     watched.meet(point, MANY - 1)
-    watched.look(MANY - 1)
+    watched.check(MANY - 1)
     assert watched.said == []
     watched.meet(point, 2)
-    watched.look(MANY + 1)
+    watched.check(MANY + 1)
     assert len(watched.said) == 1
     assert way in watched.said[0]
 
@@ -398,9 +398,9 @@ def test_traffic_both_ways_or_a_place_that_has_one_way_only_leaves_no_doubt() ->
     both, relay = Watched(), Watched(wired=None)
     both.meet(Point.WIRED_TO_AIR, MANY)
     both.meet(Point.AIR_TO_WIRED, 1)
-    both.look(MANY + 1)
+    both.check(MANY + 1)
     relay.meet(Point.LINK, MANY)
-    relay.look(MANY, two_way=False)
+    relay.check(MANY, two_way=False)
     assert both.said + relay.said == []
 
 

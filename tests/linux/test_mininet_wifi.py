@@ -21,7 +21,7 @@ from network import goodputs_kbps, run, start, why_not
 
 from pacelab import load_result
 from pacelab.emulation import programs
-from pacelab.emulation.changes import place_at
+from pacelab.emulation.changes import position_at
 from pacelab.emulation.compile import compile_plan
 from pacelab.emulation.network import mininet_wifi_script
 from pacelab.emulation.network.mininet_wifi import description
@@ -98,7 +98,7 @@ def test_a_trace_has_each_step_and_each_turn_of_the_walk(away: str) -> None:
     assert moments[-1] == (16.0, (200.0, 0.0))
     assert len(moments) == 1 + 40 + 40
     for at_s, place in moments:
-        assert place == pytest.approx(place_at((200.0, 0.0), plan.moves, at_s))
+        assert place == pytest.approx(position_at((200.0, 0.0), plan.moves, at_s))
     jump_back = mininet_wifi_script.trace((5.0, 5.0), [[0.0, 9.0, 9.0], [0.25, 9.0, 34.0]])
     assert jump_back == [
         (0.0, (5.0, 5.0)),
@@ -174,8 +174,8 @@ def test_medium_is_told_where_a_station_is(tmp_path: Path, capsys: pytest.Captur
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        medium.tell_position("walker", [1.5, 2.0, 0.0])
-        medium.tell_position("nobody", [0.0, 0.0, 0.0])
+        medium.send_position("walker", [1.5, 2.0, 0.0])
+        medium.send_position("nobody", [0.0, 0.0, 0.0])
     assert [(request["method"], request["params"]) for request in heard] == [
         ("hello", {"version": 1}),
         ("set_position", {"station": "walker", "position_m": [1.5, 2.0]}),

@@ -21,7 +21,7 @@ from test_tap_plan import plan_of
 
 from pacelab.emulation import helper_client
 from pacelab.emulation.agents.start import path_rates, task_of
-from pacelab.emulation.changes import Changes, place_at
+from pacelab.emulation.changes import Changes, position_at
 from pacelab.emulation.compile import compile_plan
 from pacelab.emulation.fidelity import Load, judge, judge_medium, read_load
 from pacelab.emulation.network import addresses, mesh
@@ -317,11 +317,11 @@ def test_a_disciplines_drops_and_lengths_replace_those_of_the_medium() -> None:
     queues._plan, queues._hosts, queues._lengths = plan, radios, {}
     reading = {"waiting": 0, "sent": 5, "dropped": 1, "full": 1, "marked": 0}
     queues._read = lambda host: QueueCounts(**reading)
-    queues.look()  # before the mark: does not count
+    queues.sample()  # before the mark: does not count
     queues.mark()
     for waiting in (4, 8):
         reading["waiting"] = waiting
-        queues.look()
+        queues.sample()
     reading |= {"sent": 25, "dropped": 11, "full": 4, "marked": 2}
     stations = [{"name": plan.nodes[host].name, "drops_queue": 1, "queue_mean_pkts": 0.5} for host in radios]
     statistics = {"stations": stations, "drops": {"queue": 2}}
@@ -365,7 +365,7 @@ TRACK = [Move(node=0, at_s=1.0, position_m=(0.0, 0.0)), Move(node=0, at_s=3.0, p
     ],
 )
 def test_place_of_a_moving_host(now_s: float, place_m: tuple[float, float]) -> None:
-    assert place_at((4.0, 0.0), TRACK, now_s) == pytest.approx(place_m)
+    assert position_at((4.0, 0.0), TRACK, now_s) == pytest.approx(place_m)
 
 
 class Recorder:

@@ -21,10 +21,10 @@ from pacelab.emulation.changes import (
     STEP_S,
     Changes,
     Roaming,
-    choose,
+    choose_gateway,
     first_gateway,
     gratuitous_arp,
-    place_at,
+    position_at,
     range_m,
 )
 from pacelab.emulation.compile import compile_plan
@@ -271,7 +271,7 @@ def test_nodes_that_stand_still_are_not_reported(tmp_path: Path) -> None:
 
 def test_a_place_is_on_the_line_between_two_moves(tmp_path: Path) -> None:
     plan = plan_of_walk(tmp_path)
-    places = [place_at(plan.nodes[0].position_m, plan.moves, at_s) for at_s in (0.0, 2.0, 3.0, 5.0, 6.0, 99.0)]
+    places = [position_at(plan.nodes[0].position_m, plan.moves, at_s) for at_s in (0.0, 2.0, 3.0, 5.0, 6.0, 99.0)]
     assert [x for x, _ in places] == [0.0, 0.0, 100.0, 300.0, 400.0, 400.0]
 
 
@@ -408,16 +408,16 @@ def test_a_gateway_is_left_when_another_one_is_nearer_by_the_hysteresis() -> Non
     # 20 m from the line of two gateways 400 m apart: at x the distances are hypot(x, 20) and hypot(400 - x, 20)
     gateways = {GA: (0.0, 0.0), GB: (400.0, 0.0)}
     assert HYSTERESIS_M == 25.0
-    chosen = {x: choose((x, 20.0), gateways, now=GA, range_m=250.0) for x in (200.0, 212.0, 213.0, 400.0)}
+    chosen = {x: choose_gateway((x, 20.0), gateways, now=GA, range_m=250.0) for x in (200.0, 212.0, 213.0, 400.0)}
     assert chosen == {200.0: GA, 212.0: GA, 213.0: GB, 400.0: GB}
-    assert choose((188.0, 20.0), gateways, now=GB, range_m=250.0) == GB
-    assert choose((186.0, 20.0), gateways, now=GB, range_m=250.0) == GA
+    assert choose_gateway((188.0, 20.0), gateways, now=GB, range_m=250.0) == GB
+    assert choose_gateway((186.0, 20.0), gateways, now=GB, range_m=250.0) == GA
 
 
 def test_out_of_range_of_all_it_stays_and_out_of_range_of_its_own_it_goes() -> None:
     gateways = {GA: (0.0, 0.0), GB: (400.0, 0.0)}
-    assert choose((0.0, 300.0), gateways, now=GB, range_m=250.0) == GB
-    assert choose((195.0, 20.0), gateways, now=GB, range_m=200.0) == GA
+    assert choose_gateway((0.0, 300.0), gateways, now=GB, range_m=250.0) == GB
+    assert choose_gateway((195.0, 20.0), gateways, now=GB, range_m=200.0) == GA
 
 
 @given(st.lists(st.floats(0, 400), max_size=50))
@@ -425,8 +425,8 @@ def test_standing_still_never_flips(places: list[float]) -> None:
     gateways = {GA: (0.0, 0.0), GB: (400.0, 0.0)}
     now = GA
     for x in places:
-        now = choose((x, 20.0), gateways, now=now, range_m=250.0)
-        assert choose((x, 20.0), gateways, now=now, range_m=250.0) == now
+        now = choose_gateway((x, 20.0), gateways, now=now, range_m=250.0)
+        assert choose_gateway((x, 20.0), gateways, now=now, range_m=250.0) == now
 
 
 def test_a_handover_takes_in_first_and_removes_last(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -340,7 +340,7 @@ def test_a_run_works_in_such_a_folder(tmp_path: Path, monkeypatch: pytest.Monkey
         seen.append((work.name.startswith(work_folder.PREFIX), work_folder.remove_left()))
         raise HostError("far enough")
 
-    monkeypatch.setattr(uml, "_lay_out", lay_out)
+    monkeypatch.setattr(uml, "_fill_folder", lay_out)
     with pytest.raises(HostError, match="far enough"):
         uml.run_plan(compile_plan(experiment()), lambda _done: None)
     assert seen == [(True, [])]
@@ -382,7 +382,7 @@ def test_a_guest_whose_memory_found_no_room_says_so(monkeypatch: pytest.MonkeyPa
         (work / "job" / MESSAGES).touch()
         return work
 
-    monkeypatch.setattr(uml, "_lay_out", kernel)
+    monkeypatch.setattr(uml, "_fill_folder", kernel)
     monkeypatch.setattr(uml, "missing_for_uml", list)
     monkeypatch.setattr(uml, "exec_folder", lambda _bytes: "/dev/shm")
     with pytest.raises(HostError, match=r"no room left for its memory in /dev/shm: it takes up to 512 MB"):
@@ -398,13 +398,13 @@ def test_a_folder_for_temporary_files_that_cannot_hold_or_run_a_guest_is_reporte
     plan = compile_plan(experiment())
     monkeypatch.setattr(uml, "find_files", lambda: None)
     monkeypatch.setattr(uml, "code_for", lambda _files: None)
-    monkeypatch.setattr(uml, "_lay_out", no_room)
+    monkeypatch.setattr(uml, "_fill_folder", no_room)
     with pytest.raises(HostError, match=r"laying out a guest in .*: No space left on device; TMPDIR names another"):
         uml.run_plan(plan, lambda _done: None)
     (tmp_path / work_folder.KERNEL).touch(mode=0o644)  # like on a mount with noexec
     (tmp_path / "job").mkdir()
     (tmp_path / "job" / MESSAGES).touch()
-    monkeypatch.setattr(uml, "_lay_out", lambda *_: tmp_path)
+    monkeypatch.setattr(uml, "_fill_folder", lambda *_: tmp_path)
     with pytest.raises(HostError, match=r"no program may run from .*noexec.* TMPDIR names another folder"):
         uml.run_plan(plan, lambda _done: None)
 

@@ -23,7 +23,7 @@ from pacelab.emulation.processes import Fork
 if TYPE_CHECKING:
     from pacelab_pacer.linux.status import Line
 
-_PATIENCE_S = 3.0
+_TIMEOUT_S = 3.0
 
 
 class LinePipe:
@@ -35,15 +35,15 @@ class LinePipe:
         os.set_blocking(self._pipe, False)
         self._rest = b""
 
-    def send(self, document: Mapping[str, Any], *, patience_s: float = 0.0) -> None:
+    def send(self, document: Mapping[str, Any], *, timeout_s: float = 0.0) -> None:
         """Send a document, or drop it if the previous document is still being written."""
-        if self._drain(patience_s):
+        if self._drain(timeout_s):
             self._rest = json.dumps(document, separators=(",", ":")).encode() + b"\n"
-            self._drain(patience_s)
+            self._drain(timeout_s)
 
-    def _drain(self, patience_s: float) -> bool:
+    def _drain(self, timeout_s: float) -> bool:
         """Write the remaining bytes. Return whether all bytes are written."""
-        end_s = time.monotonic() + patience_s
+        end_s = time.monotonic() + timeout_s
         while self._rest:
             try:
                 self._rest = self._rest[os.write(self._pipe, self._rest) :]
@@ -79,13 +79,13 @@ class Feed:
         """Show a document, or drop it if the previous one is still being written. Wait briefly until the last one is
         written.
         """
-        self._pipe.send(document, patience_s=_PATIENCE_S if document["event"] == "end" else 0.0)
+        self._pipe.send(document, timeout_s=_TIMEOUT_S if document["event"] == "end" else 0.0)
 
     def close(self) -> None:
         """Wait for the display to finish."""
         os.close(self._ours)
         try:
-            self._child.wait(_PATIENCE_S)
+            self._child.wait(_TIMEOUT_S)
         except TimeoutExpired:
             self._child.kill()
             self._child.wait()

@@ -41,7 +41,7 @@ def main() -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lead:
+class ControllerConfig:
     """The controller of a gateway's agent."""
 
     url: str
@@ -54,16 +54,18 @@ class Lead:
         if scheme not in offered():
             raise ConfigError(f"scheme must be one of {', '.join(offered())}, not {scheme!r}")
         check_path_known("gateway", scheme, self.path_rates)
-        return make_hook("gateway", scheme, replace(self.settings, **limits), idle_too=True)
+        return make_hook("gateway", scheme, replace(self.settings, **limits), idle_baseline=True)
 
 
 def perform(task: Task) -> None:
     """Run the agent until it is stopped or its time is over."""
-    hook = make_hook(task.agent, task.scheme, task.settings, idle_too=task.controller is not None)
-    lead = None
+    hook = make_hook(task.agent, task.scheme, task.settings, idle_baseline=task.controller is not None)
+    controller = None
     if task.controller is not None:
         name = own_name(task.name)
-        lead = Lead(url=task.controller, name=name, settings=task.settings, path_rates=task.path_rates)
+        controller = ControllerConfig(
+            url=task.controller, name=name, settings=task.settings, path_rates=task.path_rates
+        )
     _check_platform(task.agent)
     from pacelab_pacer.linux.agent import ROLES, AgentConfig
 
@@ -81,24 +83,24 @@ def perform(task: Task) -> None:
         realtime=task.realtime,
         seconds=task.seconds,
     )
-    _serve(task, config, hook, lead)
+    _serve(task, config, hook, controller)
 
 
-def make_hook(agent: AgentName, name: str, settings: HookSettings, *, idle_too: bool = False) -> Hook:
+def make_hook(agent: AgentName, name: str, settings: HookSettings, *, idle_baseline: bool = False) -> Hook:
     """The scheme's hook for this agent. Raises ConfigError if the scheme has no hook there or lacks a setting.
 
-    `idle_too`: for the baseline, return a hook that does nothing.
+    `idle_baseline`: for the baseline, return a hook that does nothing.
     """
     scheme = find_scheme(name)
     factory = getattr(scheme, POINT_OF[agent])
     if factory is None and agent == "station" and scheme.implied_options.get("ack") in ACK_SCHEDULES:
         return _delayed_acks(scheme.implied_options["ack"])
-    if factory is None and idle_too and is_baseline(scheme):
+    if factory is None and idle_baseline and is_baseline(scheme):
         from pacelab_pacer.core.null import NullHook
 
         return NullHook()
     if factory is None:
-        raise ConfigError(f"--scheme {name!r} does nothing at a {agent}; use {_able(agent)}")
+        raise ConfigError(f"--scheme {name!r} does nothing at a {agent}; use {_agents_schemes(agent)}")
     for field in scheme.settings:
         if getattr(settings, field) is None:
             raise ConfigError(f"--scheme {name!r} needs {BY_FIELD[field].flag}; give {BY_FIELD[field].domain.allowed}")
@@ -113,7 +115,7 @@ def _delayed_acks(policy: str) -> Hook:
     return DelayedAckStation(DelayedAckConfig(schedule=tuple(ACK_SCHEDULES[policy])))
 
 
-def _able(agent: AgentName) -> str:
+def _agents_schemes(agent: AgentName) -> str:
     def can(scheme: Scheme) -> bool:
         if agent == "station" and scheme.implied_options.get("ack") in ACK_SCHEDULES:
             return True
@@ -127,7 +129,7 @@ def _check_platform(agent: str) -> None:
         raise HostError(f"pacelab {agent}: it works on the packets of a Linux host; this is {sys.platform}")
 
 
-def _serve(task: Task, config: AgentConfig, hook: Hook, lead: Lead | None) -> None:
+def _serve(task: Task, config: AgentConfig, hook: Hook, controller: ControllerConfig | None) -> None:
     from pacelab_pacer.linux.agent import Agent
     from pacelab_pacer.linux.host import AgentError
 
@@ -146,10 +148,10 @@ def _serve(task: Task, config: AgentConfig, hook: Hook, lead: Lead | None) -> No
     orders: ControllerLink | None = None
     say = (lambda _line: None) if task.quiet else log
     try:
-        if lead is None:
+        if controller is None:
             kind(config, hook, say=say, on_status=feed.send).run()
         else:
-            orders = _follow(lead, config)
+            orders = _connect(controller, config)
             Agent(config, hook, say=say, on_status=_both(feed.send, orders.report), controller=orders).run()
     except AgentError as error:
         raise HostError(f"pacelab {config.role.name}: {error}") from None
@@ -159,11 +161,13 @@ def _serve(task: Task, config: AgentConfig, hook: Hook, lead: Lead | None) -> No
         feed.close()
 
 
-def _follow(lead: Lead, config: AgentConfig) -> ControllerLink:
+def _connect(controller: ControllerConfig, config: AgentConfig) -> ControllerLink:
     from pacelab_pacer.linux.host import address_of
 
     own = config.wired if config.wired is not None and not config.wired.endswith("+") else config.air
-    return ControllerLink(url=lead.url, name=lead.name, address=address_of(own), scheme=config.scheme, make=lead.make)
+    return ControllerLink(
+        url=controller.url, name=controller.name, address=address_of(own), scheme=config.scheme, make=controller.make
+    )
 
 
 def _both(*heard: Callable[[Line], None]) -> Callable[[Line], None]:
@@ -189,7 +193,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
 _SUBSCRIBER = "pacelab_controller.web.client"
 _PROTOCOL = {"tcp": 6, "udp": 17}
 _FLOW = re.compile(r"(\S+):(\d+) > (\S+):(\d+)")
-_PATIENCE_S = 3.0
+_TIMEOUT_S = 3.0
 
 
 def offered() -> list[str]:
@@ -238,7 +242,7 @@ class ControllerLink:
         self._pipe = LinePipe(self._process.stdin.fileno())
         self.closed = False
         hello = {"address": address, "schemes": offered(), "limits": list(LIMITS), "scheme": scheme}
-        self._pipe.send(hello, patience_s=_PATIENCE_S)
+        self._pipe.send(hello, timeout_s=_TIMEOUT_S)
 
     def fileno(self) -> int:
         """The descriptor is readable if there is an order."""
@@ -287,7 +291,7 @@ class ControllerLink:
         assert self._process.stdout is not None
         try:
             self._process.stdin.close()
-            self._process.wait(_PATIENCE_S)
+            self._process.wait(_TIMEOUT_S)
         except (OSError, subprocess.TimeoutExpired):
             self._process.kill()
             self._process.wait()

@@ -14,7 +14,7 @@ from pacelab.emulation.agents.task import Task
 from pacelab.emulation.network import addresses
 from pacelab.emulation.network.medium import SOCKET
 from pacelab.emulation.network.switched import SwitchedWires
-from pacelab.emulation.plan import OWN_CODE, Hook, Plan
+from pacelab.emulation.plan import USER_CODE, Hook, Plan
 from pacelab.emulation.processes import Child, documents
 from pacelab.errors import HostError
 from pacelab.schemes import find_scheme
@@ -117,7 +117,7 @@ def _start(plan: Plan, hook: Hook, switched: SwitchedWires | None, *, scheme: st
 
 def task_of(plan: Plan, hook: Hook, *, scheme: str | None = None, controller: str | None = None) -> Task:
     """The task of the agent at one hook. `scheme` replaces the plan's scheme. `controller`: the controller's URL."""
-    planned = f"{OWN_CODE}:SCHEME" if plan.scheme.own else plan.scheme.name
+    planned = f"{USER_CODE}:SCHEME" if plan.scheme.own else plan.scheme.name
     by_kernel = plan.radios == "hwsim" and hook.point == "link" and find_scheme(planned).needs_only_retry_counts
     name = plan.nodes[hook.host].name
     known = {host: rates for host in range(len(plan.nodes)) if (rates := path_rates(plan, hook.host, host))}

@@ -64,7 +64,7 @@ class Task(Document):
     """No live view and no notes."""
 
     @model_validator(mode="after")
-    def _goes_together(self) -> Task:
+    def _check(self) -> Task:
         if self.datapath not in DATAPATHS:
             raise ConfigError(f"--datapath must be one of {', '.join(DATAPATHS)}, not {self.datapath!r}")
         if self.datapath == "tc" and (self.clamp_mss or self.queue is not None):

@@ -78,7 +78,7 @@ class FlowSockets:
         self._marked = self._read()
         self.rtts_s = []
 
-    def look(self) -> None:
+    def sample(self) -> None:
         """Record the current round-trip time."""
         if self._client is not None and (said := read_sender(self._client)) is not None and said["rtt_s"]:
             self.rtts_s.append(said["rtt_s"])

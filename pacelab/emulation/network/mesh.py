@@ -97,13 +97,13 @@ def _start_olsrd(plan: Plan) -> list[Child]:
         file = Path(SOCKET).with_name(f"{OLSRD}-{name}.conf")
         file.write_text(configuration(plan, host))
         listens = threading.Event()
-        threading.Thread(target=_follow, args=(plan, host, listens), daemon=True).start()
+        threading.Thread(target=_copy_routes, args=(plan, host, listens), daemon=True).start()
         listens.wait()
         children.append(Child(f"{OLSRD} at {name}", [program, "-f", str(file), "-nofork"], netns=name))
     return children
 
 
-def _follow(plan: Plan, host: int, listens: threading.Event) -> None:
+def _copy_routes(plan: Plan, host: int, listens: threading.Event) -> None:
     """Copy olsrd's routes to the main table, for ever. If this `listens`, the host knows its possible neighbours."""
     with inside(plan.nodes[host].name):
         tables, changes = IPRoute(), IPRoute()

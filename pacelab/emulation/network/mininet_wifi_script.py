@@ -73,7 +73,7 @@ def build(plan: dict[str, Any]) -> Any:
 
     medium = Medium(plan["medium"])
 
-    class Placed(Station):  # type: ignore[misc]
+    class StationOnMedium(Station):  # type: ignore[misc]
         """A station that sends its position to the medium; nothing else depends on the position."""
 
         def configLinks(self) -> None:  # noqa: N802 - Mininet-WiFi's
@@ -81,13 +81,13 @@ def build(plan: dict[str, Any]) -> Any:
 
         def setPosition(self, pos: str) -> None:  # noqa: N802 - Mininet-WiFi's
             super().setPosition(pos)
-            medium.tell_position(self.name, self.position)
+            medium.send_position(self.name, self.position)
 
     if any(host["walk"] for host in plan["hosts"]):
         import mn_wifi.replaying  # noqa: F401 - load the plots now, since that takes seconds
     setLogLevel("warning")
     Mininet.inited = True  # otherwise it changes limits of the whole machine
-    network = Mininet_wifi(station=Placed, autoAssociation=False, allAutoAssociation=False)
+    network = Mininet_wifi(station=StationOnMedium, autoAssociation=False, allAutoAssociation=False)
     air = plan["air"]
     for host in plan["hosts"]:
         if not host["wireless"]:
@@ -162,7 +162,7 @@ class Medium:
         self._path, self._asking = path, threading.Lock()
         self._lines: BinaryIO | None = None
 
-    def tell_position(self, name: str, position: list[float]) -> None:
+    def send_position(self, name: str, position: list[float]) -> None:
         """Send a station's position."""
         with self._asking:
             if self._lines is None:

@@ -19,7 +19,7 @@ from pacelab.emulation.network import addresses, mesh, stock, tcp, wire_relay
 from pacelab.emulation.network.host_network import MediumControl
 from pacelab.emulation.network.medium import SOCKET, Medium, configuration
 from pacelab.emulation.network.mesh import index_of, put_route
-from pacelab.emulation.network.radio_queues import RadioQueues, hold_back
+from pacelab.emulation.network.radio_queues import RadioQueues, enable_backpressure
 from pacelab.emulation.network.radios import Radios
 from pacelab.emulation.network.switched import SwitchedWires
 from pacelab.emulation.network.wire_relay import ETHERNET_HEADER_BYTES
@@ -54,7 +54,7 @@ class PlainNetwork:
         if "no-hystart" in plan.tcp.switches:
             Path(tcp.HYSTART).write_text("0")
         if plan.qdisc != "pfifo":
-            hold_back(plan)
+            enable_backpressure(plan)
         self.radios = self._make_radios()
         self.air = stock.start(plan) if plan.medium == "stock" else self._start_mediumd()
         self.switched = SwitchedWires(plan, page_fd=page_fd) if plan.controller is not None else None

@@ -29,7 +29,7 @@ HELD_FRAMES = 2
 _BACKLOG = Path("/sys/module/mac80211_hwsim/parameters/backlog")
 
 
-def hold_back(plan: Plan) -> None:
+def enable_backpressure(plan: Plan) -> None:
     """Let radios stop their queues. Raises HostError if this kernel cannot."""
     if not _BACKLOG.exists():
         raise HostError(
@@ -94,7 +94,7 @@ class RadioQueues:
         self._lengths = {host: QueueLengths() for host in self._hosts}
         self._marked = {host: self._read(host) for host in self._hosts}
 
-    def look(self) -> None:
+    def sample(self) -> None:
         """Record the current lengths. Lengths before the mark do not count."""
         for host, lengths in self._lengths.items():
             lengths.seen.append(self._read(host).waiting)

@@ -70,11 +70,11 @@ class Radios:
         self._plan = plan
         self._name = radio_name(plan)
         if made:
-            self._take_out()
+            self._leave_ibss()
         else:
             self._make()
         for host in plan.stations:
-            self._adopt(host)
+            self._configure_interface(host)
 
     def join(self) -> None:
         """Join all radios to the IBSS or mesh, over a running air; return when neighbours know each other."""
@@ -106,7 +106,7 @@ class Radios:
                 finally:
                     os.close(fd)
 
-    def _take_out(self) -> None:
+    def _leave_ibss(self) -> None:
         """Leave the present IBSS, so that the radio is as if it were new."""
         for host in self._plan.stations:
             with inside(self._plan.nodes[host].name), open_nl80211() as radio, IPRoute() as links:
@@ -115,7 +115,7 @@ class Radios:
                 links.flush_addr(index=found["index"])
                 links.link("set", index=found["index"], state="down")
 
-    def _adopt(self, host: int) -> None:
+    def _configure_interface(self, host: int) -> None:
         """Rename the radio's interface, set its type to IBSS or mesh, and put `AIR` on top of it."""
         with inside(self._plan.nodes[host].name), open_nl80211() as radio, IPRoute() as links:
             (found,) = _interfaces(radio)
@@ -123,7 +123,7 @@ class Radios:
             kind = _MESH_POINT if self._plan.routing == "802.11s" else _ADHOC
             _ask(radio, "SET_INTERFACE", IFINDEX=found["index"], IFTYPE=kind)
             if self._name != AIR:
-                _lay_batman_over(links, found["index"], mesh_mac(self._plan, host))
+                _add_batman(links, found["index"], mesh_mac(self._plan, host))
 
     def _wait_known(self) -> None:
         missing = {*self._plan.neighbours, *((b, a) for a, b in self._plan.neighbours)}
@@ -173,7 +173,7 @@ def join_mesh(radio: NL80211, index: int, *, phy: str, rate_bps: int, beacon_int
     )
 
 
-def _lay_batman_over(links: IPRoute, radio: int, mac: str) -> None:
+def _add_batman(links: IPRoute, radio: int, mac: str) -> None:
     """Make `AIR` batman-adv's interface on top of the radio. Raises HostError if the kernel lacks batman-adv."""
     try:
         links.link("add", ifname=AIR, kind="batadv", address=mac)

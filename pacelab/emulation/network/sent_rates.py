@@ -47,7 +47,7 @@ class SentRates:
         """Start the measured part."""
         self._means = {pair: MeanRate(station.packets) for pair, station in self._read()}
 
-    def look(self) -> None:
+    def sample(self) -> None:
         """Read all counters. Readings before the mark do not count."""
         if self._means is None:
             return

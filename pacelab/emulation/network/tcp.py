@@ -35,7 +35,7 @@ see `quiet`.
 LARGEST_BUFFER_BYTES = 4_194_304
 
 
-TURNED: dict[str, dict[str, str | int]] = {
+SYSCTLS_OF_SWITCHES: dict[str, dict[str, str | int]] = {
     "sack": {"net.ipv4.tcp_sack": 1, "net.ipv4.tcp_dsack": 1},
     "rack": {"net.ipv4.tcp_recovery": 1},
     "tlp": {"net.ipv4.tcp_early_retrans": 3},
@@ -95,7 +95,7 @@ def sysctls(tcp: Tcp) -> dict[str, str | int]:
         "net.ipv4.tcp_wmem": buffer,
     }
     for switch in tcp.switches:
-        settings |= TURNED.get(switch, {})
+        settings |= SYSCTLS_OF_SWITCHES.get(switch, {})
     if "no-prr" in tcp.switches:
         settings["net.ipv4.tcp_recovery"] = int(settings["net.ipv4.tcp_recovery"]) | NO_PRR
     return settings

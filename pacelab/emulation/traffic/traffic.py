@@ -54,7 +54,7 @@ class TcpRun:
     ended_ns: int = 0
     received: list[Interval] = field(default_factory=list)
     sent: list[Interval] = field(default_factory=list)
-    complaint: str = ""
+    error: str = ""
     killed: bool = False
     """One of its sides printed no report: the flow was not measured."""
 
@@ -110,7 +110,7 @@ class Traffic:
                 at_warmup()
             while waiting and now_ns >= start_ns + ns_from_s(waiting[0].flow.start_s):
                 self._call(waiting.pop(0))
-            self._look_after(now_ns)
+            self._clamp_windows(now_ns)
             self._stop_due(now_ns, window)
             tick((now_ns - start_ns) / (window.end_ns - start_ns))
             awaited = [window.end_ns, *([] if before else [window.measured_ns])]
@@ -169,13 +169,13 @@ class Traffic:
         run.called_ns = time.monotonic_ns()
         run.client = Child(run.server.name, command, netns=self._plan.nodes[flow.src].name, variables=IN_MEMORY)
 
-    def _look_after(self, now_ns: int) -> None:
+    def _clamp_windows(self, now_ns: int) -> None:
         """Keep the receivers' window clamps in force."""
         for run in self._tcp:
             if run.client is not None and not run.ended_ns:
                 run.sockets.find(server=run.server.process.pid, client=run.client.process.pid)
                 run.sockets.clamp(self._plan.tcp.window_pkts * self._plan.tcp.segment_bytes)
-                run.sockets.look()
+                run.sockets.sample()
 
     def _step_s(self, now_ns: int) -> float:
         """The interval of checks, short for a young flow: the first packet removes the clamp of its window."""
@@ -277,11 +277,11 @@ class Traffic:
 def _collect(run: TcpRun) -> None:
     """Read the output of both sides of an ended flow."""
     received = run.server.finish()
-    run.received, run.complaint = read_report(received, ended_ns=run.ended_ns)
+    run.received, run.error = read_report(received, ended_ns=run.ended_ns)
     if run.client is not None:
-        run.sent, complaint = read_report(run.client.finish(), ended_ns=run.ended_ns)
-        run.killed = NO_REPORT in (run.complaint, complaint)
-        run.complaint = run.complaint or complaint
+        run.sent, error = read_report(run.client.finish(), ended_ns=run.ended_ns)
+        run.killed = NO_REPORT in (run.error, error)
+        run.error = run.error or error
 
 
 # TCP traffic by iperf3: its command lines, and what its JSON says.
@@ -354,14 +354,14 @@ def read_report(text: bytes, *, ended_ns: int) -> tuple[list[Interval], str]:
         document: dict[str, Any] = json.loads(text)
     except ValueError:
         return [], NO_REPORT
-    complaint = document.get("error", "")
+    error = document.get("error", "")
     streams = [interval["streams"][0] for interval in document.get("intervals", ()) if interval.get("streams")]
     if not streams:
-        return [], complaint
+        return [], error
     if len(streams) > 1 and streams[-1]["start"] == streams[-2]["start"]:
         streams.pop()  # a side that learns of the other's end reports its last interval twice
     origin_ns = ended_ns - round(streams[-1]["end"] * NS_PER_S)
-    return [_interval(stream, origin_ns) for stream in streams], "" if "terminated" in complaint else complaint
+    return [_interval(stream, origin_ns) for stream in streams], "" if "terminated" in error else error
 
 
 def _interval(stream: dict[str, Any], origin_ns: int) -> Interval:

@@ -66,7 +66,7 @@ def run_plan(
     ours = code_for(files)
     with work_folder() as work:
         try:
-            place = _lay_out(work, files, ours, plan, own)
+            place = _fill_folder(work, files, ours, plan, own)
         except OSError as error:
             raise HostError(f"--where uml: laying out a guest in {work}: {error.strerror}; {_ELSEWHERE}") from error
         with Core() as core:
@@ -196,7 +196,7 @@ class _Guest:
         self._process.wait()
 
 
-def _lay_out(work: Path, files: GuestFiles, ours: Path, plan: Plan, own: Mapping[str, bytes]) -> Path:
+def _fill_folder(work: Path, files: GuestFiles, ours: Path, plan: Plan, own: Mapping[str, bytes]) -> Path:
     """Fill the kernel's working folder."""
     for name, target in zip(_LINKS, (files.tree, ours), strict=True):
         (work / name).symlink_to(target)

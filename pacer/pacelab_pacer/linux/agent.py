@@ -345,7 +345,7 @@ class Agent:
             self._once("the agent hung for a while, and packets passed unseen meanwhile")
         if self._watchdog.taken:
             self._once(f"somebody removed the firewall rules ({self._watchdog.taken} times): they are installed again")
-        self._traffic.look(now_ns, seen=driver.done["seen"], unseen=driver.unseen, two_way=len(self._points) > 1)
+        self._traffic.check(now_ns, seen=driver.done["seen"], unseen=driver.unseen, two_way=len(self._points) > 1)
         self._traffic.look_at_interfaces()
         if ticks % _COLLECT_TICKS == 0 and not driver.held:
             gc.collect(1)

@@ -67,7 +67,7 @@ class TrafficWatch:
             address = IPv4Address(far)
             self._say(f"no --path-rates for {address}: schemes whose pace depends on the path do not pace its flows")
 
-    def look(self, now_ns: int, *, seen: int, unseen: Counter[str], two_way: bool) -> None:
+    def check(self, now_ns: int, *, seen: int, unseen: Counter[str], two_way: bool) -> None:
         """Call this each second. `seen`: number of packets so far. `unseen`: those that bypass the scheme, by reason.
 
         `two_way`: packets of both directions pass here.

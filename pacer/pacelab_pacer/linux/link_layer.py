@@ -24,7 +24,7 @@ from pacelab_pacer.linux.driver import FrameName
 from pacelab_pacer.linux.host import AgentError
 
 VERSION = 1
-_PATIENCE_S = 5.0
+_TIMEOUT_S = 5.0
 _CHUNK = 1 << 16
 
 
@@ -50,7 +50,7 @@ class MediumdLink:
         self.closed = False
         try:
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-            self._socket.settimeout(_PATIENCE_S)
+            self._socket.settimeout(_TIMEOUT_S)
             self._socket.connect(path)
         except OSError as error:
             raise AgentError(f"{self._attempt}: {error.strerror or error}; is it running?") from None

@@ -56,7 +56,7 @@ _FLUSH_BYTES = 60_000
 _BURST = 64
 """Packets that are read before other work is done."""
 _COPY_BYTES = 0xFFFF
-_BUSY_PATIENCE_S = 2.0
+_BUSY_TIMEOUT_S = 2.0
 _TABLE = "/proc/self/net/netfilter/nfnetlink_queue"
 _WAITING, _LATEST = 2, 7
 """Columns there: packets that wait for a verdict, and the number of the last one."""
@@ -205,7 +205,7 @@ class NfQueue:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
 
     def _set_up(self, queue: int) -> None:
-        patience = time.monotonic() + _BUSY_PATIENCE_S
+        patience = time.monotonic() + _BUSY_TIMEOUT_S
         while True:
             try:
                 self._configure(queue, _CFG_CMD, pack("!BxH", _BIND, socket.AF_INET))

@@ -171,7 +171,7 @@ class TcAgent:
                 self._kernel.check()
                 self._mtu_bytes = mtu_of(self._config.air)
                 self._forget_idle(now_ns)
-                self._traffic.look(now_ns, seen=self._count["seen"], unseen=self._unseen, two_way=True)
+                self._traffic.check(now_ns, seen=self._count["seen"], unseen=self._unseen, two_way=True)
                 self._traffic.look_at_interfaces()
                 self._on_status(self._status(now_ns, "status"))
                 if end_ns is not None and now_ns >= end_ns:

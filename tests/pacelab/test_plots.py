@@ -19,7 +19,7 @@ from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.distributions import check_panels, draw_curves, find_distributed, plot_moments, render_curves
-from pacelab.figures.figures import add_legend, beside, image, images, name_ticks, share_legend
+from pacelab.figures.figures import add_legend, image, images, name_ticks, share_legend, spread
 from pacelab.figures.plots import (
     caption,
     plot_gain,
@@ -123,7 +123,7 @@ def test_plot_goodput_picks_one_point_of_the_other_options() -> None:
 
 @pytest.mark.parametrize(("count", "step"), [(2, 0.06), (8, 0.06), (30, 0.02)])
 def test_no_interval_covers_another(count: int, step: float) -> None:
-    lines = [beside([5, 1, 3], place, count) for place in range(count)]
+    lines = [spread([5, 1, 3], place, count) for place in range(count)]
     assert [after[0] - before[0] for before, after in pairwise(lines)] == [pytest.approx(2 * step)] * (count - 1)
     assert [sum(line[1] for line in lines) / count, sum(line[2] for line in lines) / count] == pytest.approx([1, 3])
 

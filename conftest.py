@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures and settings of all tests."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from pacelab.__main__ import OFTEN_ENOUGH
 
 
 def pytest_configure() -> None:
-    """Programs under test hear Ctrl-C also where a shell started all this in the background, which ignores it.
+    """Reset SIGINT, so that programs under test receive Ctrl-C even if a shell started pytest in the background.
 
-    NumPy starts no threads in any of them, as in a command.
+    NumPy starts no threads in them, as in a command.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -30,7 +30,9 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Nothing of what is collected is garbage: to look through it again and again takes as long as collecting it."""
+    """Collect garbage less often: nothing that pytest collects is garbage, and scanning takes as long as collecting
+    tests.
+    """
     gc.disable()
     try:
         return (yield)
@@ -42,18 +44,18 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.fixture
 def engine() -> None:
-    """For tests that run the air: skip, with the remedy, where the engine is not built."""
+    """For tests that run the air: skip with the remedy if the engine is not built."""
     if importlib.util.find_spec("pacelab_medium") is None:
         pytest.skip("the air engine is not built: `make build` builds it")
 
 
 YARDSTICK_S = 0.075
-"""What `yardstick` took on two idle cores of a server: limits of time are for such a machine."""
+"""The duration of `yardstick` on two idle cores of a server. Time limits are for such a machine."""
 TRIES = 3
 
 
 def yardstick(clock: Callable[[], float]) -> float:
-    """How long a fixed piece of Python takes now."""
+    """The present duration of a fixed piece of Python code."""
     begun = clock()
     words = {}
     for number in range(300_000):
@@ -63,10 +65,11 @@ def yardstick(clock: Callable[[], float]) -> float:
 
 @pytest.fixture(scope="session")
 def within() -> Callable[..., None]:
-    """`within(limit_s, measure, clock)`: what `measure` gives must be below, on a machine that is idle and not slow.
+    """`within(limit_s, measure, clock)`: the result of `measure` must be below the limit on an idle machine of normal
+    speed.
 
-    Where it is slower than that, now, the limit is so much longer. What is over it is measured again, for what
-    others do passes.
+    If the machine is slower now, the limit is longer in proportion. A measurement above the limit is repeated, since
+    other load passes.
     """
 
     def judge(limit_s: float, measure: Callable[[], float], clock: Callable[[], float] = time.perf_counter) -> None:
@@ -106,7 +109,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """The system's browser: where it is."""
+    """Path of the system's browser."""
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if found is None:
         pytest.skip("no Chromium here: apt-get install chromium")
@@ -115,7 +118,7 @@ def chromium() -> str:
 
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Any]:
-    """It, without a window, driven by Playwright."""
+    """The browser without a window, driven by Playwright."""
     driver = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
     with driver.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
@@ -125,5 +128,5 @@ def browser(chromium: str) -> Iterator[Any]:
 
 @pytest.fixture
 def complaints() -> list[str]:
-    """What a page says on its console."""
+    """The messages on a page's console."""
     return []

@@ -22,13 +22,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 LOGS = ROOT / "build" / "nightly"
 REASONS = 6
-"""So many reasons for skipped tests are printed per tier; the log has all."""
+"""Number of reasons for skipped tests that are printed per tier; the log has all."""
 SKIPPED = re.compile(r"^SKIPPED \[(\d+)\] \S+: (.+)$", re.MULTILINE)
-"""What pytest prints of skipped tests, with -rs."""
+"""pytest's line about skipped tests, with -rs."""
 NO_TARGET = "wheels: this Rust lacks "
-"""How `.ci/wheels.py` begins when it cannot compile for another platform."""
+"""The start of the message of `.ci/wheels.py` if it cannot compile for another platform."""
 LEFT_OUT = re.compile(rf"^(?:skipped [\w-]+: .+|test-uml: .+ skipped|{NO_TARGET}.+)$", re.MULTILINE)
-"""What the Makefile prints of a part that it leaves out."""
+"""The Makefile's lines about parts that it skips."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,9 @@ class Tier:
     needs: tuple[str, ...] = ()
     root: bool = False
     skips: bool = True
-    """Whether it skips by itself what this machine lacks. If not, it is called only when all is there."""
+    """Whether the tier skips parts by itself if the machine lacks something. If not, it runs only if nothing is
+    missing.
+    """
     settings: dict[str, str] = field(default_factory=dict)
 
 
@@ -62,7 +64,7 @@ TIERS = (
     Tier(target="bare-test", needs=("vm",), root=True),
     Tier(target="bench-smoke", needs=("bench",)),
 )
-"""In the order in which they run: first those that find most, last those that take long."""
+"""The order in which they run: first those that find most, last those that take long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

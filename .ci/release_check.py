@@ -1,4 +1,4 @@
-"""Whether this tree can be released, without releasing it: `make release-check`.
+"""Checks whether this tree can be released, without releasing it: `make release-check`.
 
     python .ci/release_check.py [STEP...]
 
@@ -45,7 +45,7 @@ def main(names: list[str]) -> int:
 
 
 def refusals() -> Iterator[str]:
-    """What must not be released, each with what to do."""
+    """Reasons against a release, each with a remedy."""
     version = read_version(ROOT / "pyproject.toml")
     if changed := git("status", "--porcelain").splitlines():
         yield f"the tree has {len(changed)} changed or untracked files ({changed[0][3:]}, ...): commit or remove them"
@@ -87,7 +87,7 @@ def section(version: str) -> str | None:
 
 
 def git(*arguments: str) -> str:
-    """What git prints."""
+    """The output of git."""
     command = ["git", "-c", f"safe.directory={ROOT}", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
@@ -98,7 +98,7 @@ def make(*targets: str) -> Callable[[], str]:
 
 
 def run(command: list[str | Path], **settings: str) -> str:
-    """Run a command with its output on the terminal; "passed" or "failed"."""
+    """Run a command with its output on the terminal; return "passed" or "failed"."""
     print(f"\n== {' '.join(map(str, command))}", flush=True)
     ended = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, env={**os.environ, **settings}, check=False)
     return "failed" if ended.returncode else "passed"

@@ -83,7 +83,7 @@ def main(names: list[str], dist: Path = DIST) -> int:
     if not DEMO_ENGINE.exists():
         return fail("the live demonstrations are missing: rustup target add wasm32-unknown-unknown, then again", 3)
     dist.mkdir(parents=True, exist_ok=True)
-    for native in dist.glob("pacelab*-linux_*.whl"):  # of `make wheel`: pip would prefer it, however old it is
+    for native in dist.glob("pacelab*-linux_*.whl"):  # of `make wheel`: pip would prefer them, even if old
         native.unlink()
     for name in ("pure", *targets):
         started = time.monotonic()
@@ -134,7 +134,7 @@ def build_compiled(name: str, target: Target, place: Path) -> None:
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",  # where maturin looks for Zig
         "MACOSX_DEPLOYMENT_TARGET": MACOS,
-        "PYO3_NO_PYTHON": "1",  # the stable interface is the same in every Python: none is asked
+        "PYO3_NO_PYTHON": "1",  # the stable interface is the same in every Python, so none is needed
         "SOURCE_DATE_EPOCH": commit_time(),
     }
     maturin = [sys.executable, "-m", "maturin", "build", "--quiet", "--release", "--zig", "--strip", "-o", str(place)]
@@ -146,7 +146,7 @@ def build_compiled(name: str, target: Target, place: Path) -> None:
     if target.system == PYODIDE:
         command.remove("--zig")
         environment |= for_pyodide(environment)
-    # Without Windows' Python at hand, its import library is generated.
+    # Without Windows' Python, its import library is generated.
     features = "extension-module,import-lib" if target.system == "win" else "extension-module"
     command += ["-m", "medium/python/Cargo.toml", "--features", features, "--"]
     command += os.environ.get("ENGINE_FLAGS", "").split() if target.system != PYODIDE else []
@@ -185,7 +185,9 @@ def by_profile(name: str, target: Target, environment: dict[str, str]) -> dict[s
 
 
 def check(wheel: Path, target: Target) -> None:
-    """Hold the engine's Linux wheel to its name: it needs no newer symbol of the C library and no other library."""
+    """Check that the engine's Linux wheel needs no newer symbol of the C library than its name says, and no other
+    library.
+    """
     shown = subprocess.run(
         [sys.executable, "-m", "auditwheel", "show", str(wheel)], capture_output=True, text=True, check=True
     )
@@ -206,7 +208,7 @@ def say(text: str) -> None:
 
 
 def fail(text: str, code: int) -> int:
-    """Say why, and return the exit code."""
+    """Print the error and return the exit code."""
     say(text)
     return code
 

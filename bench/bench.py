@@ -1,8 +1,8 @@
 """Side-by-side benchmark with ns-2 and ns-3: `make bench`, or `.venv/bin/python bench/bench.py [--pairs N] [--readme]`.
 
-Prints each ratio with its target, what it would take to be faster still, the peak memory, and the cost against nodes,
-flows and load. Exit code 1 if a measured figure misses its target (not with --smoke) or a program fails, 3 if PaceLab
-itself is not built; what needs a program that is missing is skipped aloud.
+Prints each ratio with its target, a lower bound of the cost, the peak memory, and the cost against nodes, flows and
+load. Exit code 1 if a measured figure misses its target (not with --smoke) or a program fails, 3 if PaceLab itself is
+not built; Comparisons that need a missing program are skipped with a message.
 """
 
 import argparse
@@ -23,12 +23,12 @@ from duels import RANDOM_S, SHORT, all_duels
 PEAK_LIMIT_MB = 150
 SHORT_S = 10
 SHORT_CPU_S = 0.3
-"""What a run of `SHORT_S` may take in all where nothing slows the machine: the least of some is taken. It is enforced
-nowhere, for it is the machine's as much as ours."""
+"""CPU time of a run of `SHORT_S` on a machine without other load, as the minimum of some runs. No test enforces it,
+since it depends on the machine as much as on the code."""
 
 
 def main() -> int:
-    """Measure everything; the exit code."""
+    """Measure everything; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=5, help="pairs of runs per ratio (default 5)")
     parser.add_argument("--smoke", action="store_true", help="one pair per ratio; a missed target is no failure")
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def _duels(pairs: int, medians: dict[str, float]) -> bool:
-    """Puts the medians of what could be measured into `medians`, by name."""
+    """Store the medians of the comparisons in `medians`, by name."""
     met = True
     for name, duel, missing in all_duels():
         if missing:
@@ -126,9 +126,9 @@ def _curves(repeats: int, *, large: bool) -> bool:
     return all(curve.exponent(series, points) <= series.limit for series, points in curves)
 
 
-# What it would take to be faster still: as many events as a run has in a bare loop, the agenda and nothing else. Above
-# that loop lies what the frames need: at each event a station is brought up to date, and each frame is noted at every
-# station that hears it. Below it one gets only with fewer events.
+# A lower bound of the cost: a bare loop with as many events as a run and nothing but the event queue. The rest of a
+# run's cost is what the frames need: each event updates a station, and each frame is recorded at every station that
+# hears it. Only fewer events would be cheaper than this loop.
 
 ROOT = Path(__file__).parent.parent
 MANIFEST = ROOT / "medium" / "Cargo.toml"
@@ -137,7 +137,7 @@ BINARY = TARGET / "release" / "examples" / "bare_loop"
 
 
 def loop_missing() -> str | None:
-    """Why the loop cannot be made here, or None."""
+    """Why the loop cannot be built here, or None."""
     return None if BINARY.exists() or shutil.which("cargo") else "cargo is not installed"
 
 
@@ -149,12 +149,12 @@ def build_loop() -> None:
 
 
 def loop_s(*, events: int, stations: int, repeats: int) -> float:
-    """CPU seconds of the bare loop, the least of some runs."""
+    """CPU seconds of the bare loop, as the minimum of some runs."""
     return min(cost.run([BINARY, str(events), str(stations)]).cpu_s for _ in range(repeats))
 
 
 def bound_lines(name: str, *, ours_s: float, loop_s: float, events: int, ratio: float | None, goal: float) -> list[str]:
-    """The bound as text; `ratio`: times ns-2, where it was measured."""
+    """The bound as text; `ratio`: times ns-2, if it was measured."""
     ours_ns, loop_ns = 1e9 * ours_s / events, 1e9 * loop_s / events
     text = [
         f"{name}: {events} events, {ours_ns:.0f} ns of CPU each; in a bare loop (agenda alone) {loop_ns:.0f} ns,"
@@ -168,7 +168,7 @@ def bound_lines(name: str, *, ours_s: float, loop_s: float, events: int, ratio: 
     return text
 
 
-# README's sentence on speed, written from what was measured: `--readme`.
+# `--readme`: writes README's sentence on speed from the measurements.
 
 README = Path(__file__).parent.parent / "README.md"
 WORDS = (
@@ -181,7 +181,7 @@ STANDS = re.compile(r"In alternating runs \(`make bench`.*? with 8 flows\.", re.
 
 
 def sentence(medians: Mapping[str, float]) -> str:
-    """Of the medians by the names of duels.py's functions; ValueError where one was skipped."""
+    """The sentence, from the medians by the names of duels.py's functions. Raises ValueError if one was skipped."""
     shown = {name: f"{median:.0f}" if median >= 10 else f"{median:.2g}" for name, median in medians.items()}
     try:
         return WORDS.format(**shown)
@@ -190,7 +190,7 @@ def sentence(medians: Mapping[str, float]) -> str:
 
 
 def write_sentence(medians: Mapping[str, float], readme: Path = README) -> None:
-    """Put the sentence in its place; ValueError where README has none."""
+    """Replace the sentence in README. Raises ValueError if README has none."""
     text, count = STANDS.subn(lambda _: sentence(medians), readme.read_text(encoding="utf-8"))
     if count != 1:
         raise ValueError(f"{readme}: {count} sentences on speed; there must be one")

@@ -1,7 +1,8 @@
-"""What a program costs: one child process, and two programs in turn, A B A B ..., with the median of their cost ratio.
+"""The cost of a program: runs one child process, or two programs in turn, A B A B ..., with the median of their cost
+ratio.
 
-Every timing in this folder goes through `run`. Linux carries the parent's peak memory over to a child's figure, so
-whatever starts children here stays small: plots are imported after the last measurement.
+Every timing in this folder goes through `run`. On Linux a child's peak memory includes that of its parent before the
+fork, so programs that start children here must stay small: plots are imported after the last measurement.
 """
 
 import os
@@ -26,7 +27,7 @@ class Child:
 
 
 def run(argv: Sequence[str | os.PathLike[str]], *, stdin: str = "") -> Child:
-    """Run `argv` to its end. Descendants that it waited for count as its CPU."""
+    """Run `argv` to its end. The CPU time includes that of descendants for which it waited."""
     with tempfile.TemporaryFile("w+") as into, tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         into.write(stdin)
         into.seek(0)
@@ -48,7 +49,9 @@ def run(argv: Sequence[str | os.PathLike[str]], *, stdin: str = "") -> Child:
 
 
 TRIES = 3
-"""What misses its target is measured on, up to so many times as long: a neighbour may have had the core."""
+"""A measurement that misses its target is extended, up to this many times as long: another process may have had the
+core.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +76,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """How many times cheaper per delivered packet ours is than theirs, pair by pair."""
+    """How many times cheaper our run is per delivered packet than theirs, pair by pair."""
 
     name: str
     other: str
@@ -98,7 +101,7 @@ class Ratio:
         return self.median >= self.target
 
     def lines(self) -> list[str]:
-        """The ratio, and each side's medians."""
+        """The ratio and the medians of both sides, as text."""
         head = f"{self.name}: {self.median:.1f}x {self.other} (n = {len(self.ratios)} pairs,"
         head += f" {min(self.ratios):.1f} to {max(self.ratios):.1f}), target {self.target:g}x:"
         head += f" {'met' if self.met else 'MISSED'}"
@@ -117,9 +120,9 @@ def measure(
     theirs: Callable[[], Cost],
     pairs: int,
 ) -> Ratio:
-    """Run both in turn `pairs` times. `target` is what a change must not fall below, `goal` what is wanted one day.
+    """Run both in turn `pairs` times. `target` is the minimum; `goal` is a later aim.
 
-    What misses its target is measured on, see `TRIES`.
+    A measurement that misses its target is extended (see `TRIES`).
     """
     costs: list[tuple[Cost, Cost]] = []
     for _ in range(TRIES):

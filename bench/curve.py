@@ -1,7 +1,8 @@
-"""How the cost grows: with the nodes, while the activity on the air stays or grows with them; with flows; with load.
+"""How the cost grows with the nodes (at constant activity on the air, or at growing activity), with flows, and with
+load.
 
-A medium that looks at every node for every frame costs as nodes squared when activity grows with the nodes (exponent
-2), and as nodes when it does not (exponent 1). Ours should cost as the activity: exponents near 1 and near 0.
+A medium that checks every node for every frame costs nodes squared if activity grows with the nodes (exponent 2), and
+nodes if it does not (exponent 1). Our cost should grow with the activity: exponents near 1 and near 0.
 """
 
 import math
@@ -22,9 +23,9 @@ RATE_BPS = 2_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One curve: what is on the air at each size, for how long, and the largest exponent of CPU in it that passes.
+    """One curve: the traffic at each size, the duration, and the largest exponent of CPU time that passes.
 
-    `goal` is the one that is wanted, where we are not there yet.
+    `goal` is the exponent that we want to reach, if it is smaller.
     """
 
     name: str
@@ -38,7 +39,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """The run of least CPU at a size."""
+    """The run with the least CPU time at a size."""
 
     size: int
     run: ours.Run
@@ -80,7 +81,7 @@ ACTIVE = Series(
     goal=1.05,
 )
 SERIES = (
-    # From 64 on, every radio in range of the chain is there; fewer nodes mean fewer that hear a frame.
+    # With 64 nodes or more, all radios in range of the chain exist; with fewer nodes, fewer hear a frame.
     Series(
         name="one active chain of 7 hops, the other nodes idle",
         axis="nodes",
@@ -111,9 +112,10 @@ SERIES = (
 
 
 def measure(series: Series, repeats: int) -> list[Point]:
-    """The run of least CPU at each size: what else a computer does only adds. Sizes in turn, `repeats` times.
+    """The run with the least CPU time at each size: other load only adds to it. Runs the sizes in turn, `repeats`
+    times.
 
-    A curve that misses its target is measured on, see `cost.TRIES`.
+    A curve that misses its target is measured again (see `cost.TRIES`).
     """
     configs = {size: series.config(size, series.seconds) for size in series.sizes}
     points: list[Point] = []
@@ -128,7 +130,7 @@ def measure(series: Series, repeats: int) -> list[Point]:
 
 
 def exponent(series: Series, points: Sequence[Point]) -> float:
-    """The slope of log CPU over the log of size; of nodes from 64 on."""
+    """The slope of log CPU over the log of the size; for nodes, from 64 on."""
     large = [point for point in points if series.axis != "nodes" or point.size >= 64]
     slope, _ = statistics.linear_regression(
         [math.log(point.size) for point in large], [math.log(point.run.cpu_s) for point in large]
@@ -175,15 +177,15 @@ def draw(curves: Sequence[tuple[Series, Sequence[Point]]], repeats: int) -> Path
     return OUT
 
 
-# ns-2 on the curve of active chains (`ACTIVE`), as far as it gets in bounded time. It has no fixed routes for radios,
-# so its chains find theirs by AODV: once, a few packets each.
+# ns-2 on the curve of active chains (`ACTIVE`), as far as it gets in bounded time. It has no static routes for radios,
+# so its chains find their routes by AODV: once, with a few packets each.
 
 SECONDS, LIMIT_S = 10, 240
 NODES, LARGE = (64, 496), (1000, 2000)
 
 
 def ns2_lines(points: Sequence[Point], *, large: bool) -> list[str]:
-    """A line for each number of nodes: its CPU per delivered packet beside ours, its memory."""
+    """A line for each number of nodes: its CPU time per delivered packet beside ours, and its memory."""
     if reason := ns2.missing():
         return [f"    ns-2 beside it: skipped: {reason}"]
     mine = {point.size: point for point in points}

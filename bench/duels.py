@@ -1,8 +1,8 @@
 """The side-by-side comparisons with ns-2 and ns-3, each with its target.
 
-Start-up is not compared: from each the cost of a 1-s run of itself is taken away, measured again in each turn. Of the
-other simulators that is the whole process; ours reports the CPU of the run (host.cpu_s), and its whole process stands
-beside it.
+Start-up is not compared: the cost of the same program's 1-s run, measured again in each turn, is subtracted. For the
+other simulators this is the cost of the whole process. Ours reports the CPU time of the run (host.cpu_s), and that of
+its whole process is printed beside it.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,9 @@ from cost import Cost, Ratio, measure
 
 NS3_S, RANDOM_S = 60, 60
 SHORT = 3
-"""Pairs that take two seconds are made so many times as often: a shared machine changes its speed within one."""
+"""Pairs that take two seconds are repeated this many times as often: a shared machine changes its speed
+within seconds.
+"""
 
 
 def aodv_chain(pairs: int) -> Ratio:
@@ -86,7 +88,7 @@ def random_layout(pairs: int) -> Ratio:
 
 
 def all_duels() -> Iterator[tuple[str, Callable[[int], Ratio], str | None]]:
-    """Each comparison's name, itself, and why it cannot be made here (or None)."""
+    """Each comparison with its name, and why it cannot run here (or None)."""
     for duel, other in (
         (aodv_chain, ns2),
         (static_chain, ns3),

@@ -33,7 +33,9 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """Positions in m and saturated flows between neighbours: source, destination, payload in bytes. One a node."""
+    """Positions in m and saturated flows between neighbours: source, destination, payload in bytes. At most one per
+    node.
+    """
 
     positions_m: tuple[tuple[float, float], ...]
     flows: tuple[tuple[int, int, int], ...]
@@ -41,7 +43,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """Voice calls between nodes on a line that decode their neighbours alone and sense so far."""
+    """Voice calls between nodes on a line. Nodes decode only their neighbours; `sense_m` is their sense range."""
 
     x_m: tuple[float, ...]
     calls: tuple[tuple[int, int], ...]
@@ -70,9 +72,9 @@ def draw_calls(seed: int) -> Calls:
 
 
 def draw_scene(seed: int) -> Scene:
-    """Draw 4 to 14 nodes in 1200 x 700 m, until some two have a neighbour each, and up to six flows between neighbours.
+    """Draw 4 to 14 nodes in 1200 x 700 m until at least two have a neighbour, and up to six flows between neighbours.
 
-    No distance is within 0.5 m of a range, where the rounding of floating-point numbers would decide who hears whom.
+    No distance is within 0.5 m of a range, since the rounding of floating-point numbers would then decide.
     """
     dice = random.Random(seed)
     while True:
@@ -92,10 +94,10 @@ def draw_scene(seed: int) -> Scene:
 
 
 def draw(*, nodes: int, width_m: float, height_m: float, flows: int, hops: tuple[int, int], seed: int) -> Layout:
-    """Draw uniform positions until every node reaches every other.
+    """Draw uniform positions until all nodes can reach each other.
 
-    Flows run between distinct nodes whose shortest path has hops[0] to hops[1] hops (longer ones starve beside shorter
-    ones and measure nothing); one starts each 0.1 s.
+    Flows run between different nodes whose shortest path has hops[0] to hops[1] hops (longer flows starve beside
+    shorter ones and measure nothing). One flow starts each 0.1 s.
     """
     dice = random.Random(seed)
     while True:
@@ -116,7 +118,7 @@ def draw(*, nodes: int, width_m: float, height_m: float, flows: int, hops: tuple
 
 
 def load(path: Path = RANDOM_120) -> Layout:
-    """Read what `as_json` wrote."""
+    """Read the document of `as_json`."""
     document = json.loads(path.read_text())
     return Layout(
         positions_m=tuple((x, y) for x, y in document["positions_m"]),
@@ -125,7 +127,7 @@ def load(path: Path = RANDOM_120) -> Layout:
 
 
 def as_json(layout: Layout) -> dict[str, object]:
-    """A plain document of the layout."""
+    """The layout as plain data."""
     return {"positions_m": layout.positions_m, "flows": [asdict(flow) for flow in layout.flows]}
 
 
@@ -184,7 +186,7 @@ def config(
 
 
 def one_active_chain(nodes: int) -> Layout:
-    """A chain of 7 hops with a flow, and idle nodes in rows of 8 above it: the activity does not depend on `nodes`."""
+    """A chain of 7 hops with a flow, and idle nodes in rows of 8 above it: the activity is independent of `nodes`."""
     columns = CHAIN_HOPS + 1
     return Layout(
         positions_m=tuple((SPACING_M * (i % columns), SPACING_M * (i // columns)) for i in range(nodes)),
@@ -193,7 +195,7 @@ def one_active_chain(nodes: int) -> Layout:
 
 
 def many_active_chains(nodes: int, *, flows: int | None = None) -> Layout:
-    """Chains of 7 hops, 2 km apart, with a flow each, or in the first `flows`: the activity grows as `nodes`."""
+    """Chains of 7 hops, 2 km apart, each with a flow, or only the first `flows`: the activity grows with `nodes`."""
     columns = CHAIN_HOPS + 1
     chains = nodes // columns
     return Layout(

@@ -1,12 +1,12 @@
-"""AODV among nodes that walk, ours beside ns-2's, on the same setdest files: packets delivered over some seeds.
+"""Compares our AODV with ns-2's among moving nodes, on the same setdest files: packets delivered over some seeds.
 
     python bench/mobility.py [--seeds 10] [--rows FILE]
 
-FILE gets ns-2's rows, which tests/conformance/test_ns2.py holds ours against.
+FILE gets ns-2's rows, with which tests/conformance/test_ns2.py compares ours.
 
-The nodes that walk, and CBR flows between them, are drawn by number, as ns-2's setdest would write them and as a
-network. Walks 1 to 3 are in an area where the nodes reach each other nearly always, 4 to 6 in one where they often do
-not.
+The walk's number is the seed of the moving nodes and the CBR flows between them, which are written as a setdest file
+and as a network. In the area of walks 1 to 3 the nodes can nearly always reach each other; in that of 4 to 6 they often
+cannot.
 """
 
 import argparse
@@ -33,7 +33,7 @@ OFFERED = round(FLOWS * (SECONDS - FIRST_S) / INTERVAL_S)
 
 
 def main() -> int:
-    import ns2  # beside this file: there when it is run
+    import ns2  # beside this file: on the path when this runs as a program
 
     parser = argparse.ArgumentParser(description="AODV among nodes that walk, beside ns-2")
     parser.add_argument("--seeds", type=int, default=10)
@@ -73,7 +73,7 @@ def area(number: int) -> Area:
 
 
 def setdest(number: int) -> str:
-    """The walk of this number: nodes reach each other at first."""
+    """The walk of this number. All nodes can reach each other at the start."""
     lines = []
     for node, walk in enumerate(_draw(number)):
         lines += [
@@ -89,7 +89,7 @@ def setdest(number: int) -> str:
 
 
 def network(number: int, trace: str) -> str:
-    """A topology file; `trace` is the name of the walk's beside it."""
+    """A topology file; `trace`: the name of the walk's file beside it."""
     places = "".join(f"  - {{name: n{i}, at: [{i} m, 0 m]}}\n" for i in range(NODES))
     ends = "".join(
         f"  - {{from: n{a}, to: n{b}, start: {FIRST_S + APART_S * i:.2f} s}}\n" for i, (a, b) in enumerate(ENDS)

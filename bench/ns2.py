@@ -24,7 +24,7 @@ class TcpRun:
 
 
 def missing() -> str | None:
-    """Why ns-2 cannot be run here, or None."""
+    """Why ns-2 cannot run here, or None."""
     return None if shutil.which("ns") else "ns-2 is not installed (apt install ns2)"
 
 
@@ -66,7 +66,7 @@ def scene(of: Scene, *, rate_mbps: float, rts: bool, seed: int) -> list[float]:
 
 
 def calls(of: Calls, *, seed: int) -> tuple[float, float]:
-    """Of what calls send in seconds 5 to 20: the share that is lost, and the mean delay of the rest in ms."""
+    """Share of the packets of calls in seconds 5 to 20 that is lost, and the mean delay of the others in ms."""
     dice = random.Random(seed)
     phases = [f"{one} {other} {dice.uniform(0, 0.02):.9f} {dice.uniform(0, 0.02):.9f}" for one, other in of.calls]
     options = {"x": " ".join(str(x) for x in of.x_m), "calls": " ".join(phases), "rate": of.rate_mbps}
@@ -94,7 +94,9 @@ def hybrid(
     **others: object,
 ) -> TcpRun:
     """NewReno flows between wireless nodes and hosts, `wires` links behind a gateway: (wireless end, gateway, "up" or
-    "down"). `others` are options of hybrid.tcl; without them 11 Mbit/s, RTS on, windows of 64. Segments acknowledged in
+    "down").
+
+    `others`: options of hybrid.tcl; default: 11 Mbit/s, RTS on, windows of 64. Returns the segments acknowledged in
     `seconds` after the first 20.
     """
     nodes = " ".join(f"{x:g} {y:g}" for x, y in positions_m)
@@ -113,7 +115,7 @@ def layout(
     window_pkts: int = 32,
     limit_s: float | None = None,
 ) -> TcpRun:
-    """NewReno flows over any layout, AODV, RTS on; counted from second 0. It may run for `limit_s` by the clock."""
+    """NewReno flows over any layout, AODV, RTS on; counted from second 0. `limit_s` bounds the elapsed time."""
     lines = [f"node {x:.3f} {y:.3f}" for x, y in of.positions_m]
     lines += [f"flow {flow.src} {flow.dst} {flow.start_s}" for flow in of.flows]
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
@@ -125,7 +127,9 @@ def layout(
 
 
 def mobility(*, walks: Path, nodes: int, flows: Sequence[tuple[int, int]], seed: int, seconds: float) -> list[int]:
-    """CBR flows of 1000 bytes each 0.1 s between nodes that walk by a setdest file, AODV: packets delivered of each."""
+    """CBR flows of 1000 bytes each 0.1 s between nodes that move by a setdest file, AODV: delivered packets of each
+    flow.
+    """
     ends = " ".join(f"{source} {destination}" for source, destination in flows)
     options = {"walks": walks, "nodes": nodes, "flows": ends, "seed": seed, "seconds": seconds}
     return [int(word) for word in _after("delivered", _ns("mobility.tcl", options).stdout)]
@@ -146,5 +150,5 @@ def _run(delivered: Sequence[str], done: cost.Child) -> TcpRun:
 
 
 def _after(word: str, stdout: str) -> list[str]:
-    """The rest of the line that starts with `word`: ns-2 prints remarks of its own around it."""
+    """The rest of the line that starts with `word`: ns-2 prints other messages around it."""
     return next(line.split()[1:] for line in stdout.splitlines() if line.startswith(word + " "))

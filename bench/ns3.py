@@ -21,14 +21,14 @@ class TcpRun:
 
 
 def missing() -> str | None:
-    """Why ns-3 cannot be run here, or None."""
+    """Why ns-3 cannot run here, or None."""
     if not HEADER.exists():
         return "ns-3 is not installed (apt install libns3-dev)"
     return None if shutil.which("g++") else "g++ is not installed (apt install g++)"
 
 
 def build() -> None:
-    """Compile the chain unless it is newer than its source."""
+    """Compile the chain unless the program is newer than its source."""
     if BINARY.exists() and BINARY.stat().st_mtime > SOURCE.stat().st_mtime:
         return
     BINARY.parent.mkdir(exist_ok=True)
@@ -37,7 +37,7 @@ def build() -> None:
 
 
 def chain(*, hops: int, window_pkts: int, rate_mbps: int = 2, seed: int = 1, seconds: float = 60) -> TcpRun:
-    """One NewReno flow over a chain on fixed routes, RTS on."""
+    """One NewReno flow over a chain with static routes, RTS on."""
     options = {"hops": hops, "rate": rate_mbps, "window": window_pkts, "seed": seed, "seconds": seconds}
     done = cost.run([BINARY, *(f"--{name}={value}" for name, value in options.items())])
     return TcpRun(delivered_pkts=int(done.stdout.split()[1]), cpu_s=done.cpu_s)

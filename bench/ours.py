@@ -1,6 +1,7 @@
-"""PaceLab's own runs: through the command line, or the engine alone for layouts that no topology describes.
+"""PaceLab's runs: through the command line, or with the engine alone for layouts that no topology describes.
 
-As a program, the child process of `engine`: runs the air configuration on standard input, prints what it cost.
+As a program, this is the child process of `engine`: it runs the air configuration on standard input and prints the
+cost.
 """
 
 import json
@@ -19,7 +20,7 @@ CHAIN_S = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """CPU seconds of the simulation and of the whole process, what it delivered, engine events, peak memory."""
+    """CPU seconds of the simulation and of the whole process, delivered packets, engine events, and peak memory."""
 
     cpu_s: float
     whole_cpu_s: float
@@ -29,12 +30,12 @@ class Run:
 
 
 def missing() -> str | None:
-    """Why PaceLab cannot be run here, or None."""
+    """Why PaceLab cannot run here, or None."""
     return None if COMMAND.exists() else f"{COMMAND} is not there (run `make lab` first)"
 
 
 def command(*options: str) -> Run:
-    """`pacelab run OPTIONS --json` in a folder that is thrown away."""
+    """`pacelab run OPTIONS --json` in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
         done = cost.run([COMMAND, "run", *options, "--json", "--out", f"{folder}/run"])
     document = json.loads(done.stdout)
@@ -48,19 +49,19 @@ def command(*options: str) -> Run:
 
 
 def chain(*options: str, seconds: int = CHAIN_S) -> Run:
-    """7 hops at 2 Mbit/s, with these options."""
+    """7 hops at 2 Mbit/s with these options."""
     return command(*CHAIN, *options, "--seconds", str(seconds))
 
 
 def engine(config: str) -> Run:
-    """One air configuration, no hooks, in a process of its own."""
+    """One air configuration without hooks, in a separate process."""
     done = cost.run([sys.executable, __file__], stdin=config)
     return Run(whole_cpu_s=done.cpu_s, peak_mb=done.peak_mb, **json.loads(done.stdout))
 
 
 def main() -> None:
     """The child process."""
-    # The first run of a process imports the contract: that is start-up.
+    # The first run of a process imports the contract, which counts as start-up.
     import pacelab_medium
 
     import pacelab_pacer.core.contract  # noqa: F401

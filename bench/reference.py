@@ -1,6 +1,6 @@
-"""Make and check the ns-2 numbers in tests/data/: `python bench/reference.py JOB`.
+"""Makes and checks the ns-2 numbers in tests/data/: `python bench/reference.py JOB`.
 
-check    run every row of ns2-cells.csv and some of ns2-chain.csv again and print how far each is
+check    run every row of ns2-cells.csv and some of ns2-chain.csv again and print their deviations
 udp      write ns2-more.csv       chain    write ns2-more-chain.csv       random    write random120.json
 hybrid   write ns2-hybrid.csv (10 minutes of processor time)
 plane    write ns2-plane.csv (5 minutes)
@@ -132,7 +132,7 @@ def cell(n: int) -> Case:
 
 
 def check() -> None:
-    """Print each row of the given files beside what the scripts here give."""
+    """Print each row of the given files beside the present result of the scripts."""
     for row in _rows("ns2-cells.csv"):
         n = int(row["n"])
         case = {"cell": cell(n), "hidden": HIDDEN, "exposed": EXPOSED, "far": FAR}[row["case"]]
@@ -177,7 +177,7 @@ def udp() -> None:
 
 
 def plane(scenes: int = 40) -> None:
-    """Write scenes in the plane, drawn by chance."""
+    """Write random scenes in the plane."""
     lines = PLANE_HEADER.splitlines()
     for number in range(1, scenes + 1):
         scene = layout.draw_scene(number)
@@ -192,7 +192,7 @@ def plane(scenes: int = 40) -> None:
 
 
 def calls(scenes: int = 40) -> None:
-    """Write lines with voice calls, drawn by chance."""
+    """Write random lines with voice calls."""
     lines = CALLS_HEADER.splitlines()
     for number in range(1, scenes + 1):
         line = layout.draw_calls(number)
@@ -226,7 +226,7 @@ def chain() -> None:
 
 
 def hybrid() -> None:
-    """Write TCP-GAP's networks with their wired part."""
+    """Write TCP-GAP's networks with a wired part."""
     from pacelab_topologies.registry import find_kind
 
     lines = HYBRID_HEADER.splitlines()
@@ -235,7 +235,7 @@ def hybrid() -> None:
         options = {option.name: option.default for option in kind.options} | {"hops": hops}
         network = kind.build(direction=direction, **options)
         (gateway,) = network.gateways
-        positions = [node.position_m for node in network.nodes if node.wireless]  # they come first
+        positions = [node.position_m for node in network.nodes if node.wireless]  # wireless nodes come first
         flows = [
             (flow.src, gateway, "up") if network.nodes[flow.src].wireless else (flow.dst, gateway, "down")
             for flow in network.flows
@@ -257,7 +257,7 @@ def _hybrid_plan() -> Iterator[tuple[str, int, str, str]]:
 
 
 def random_layout(seconds: float = 60, seed: int = 2) -> None:
-    """Draw the layout of 120 nodes and write it with what ns-2 makes of it."""
+    """Draw the layout of 120 nodes and write it with ns-2's results."""
     drawn = layout.draw(nodes=120, width_m=2500, height_m=1000, flows=8, hops=(2, 6), seed=seed)
     runs = [ns2.layout(drawn, seed=seed, seconds=seconds) for seed in SEEDS]
     kbps = [[round(pkts * KBIT_PER_SEGMENT / seconds, 1) for pkts in run.delivered_pkts] for run in runs]
@@ -313,7 +313,7 @@ def _chain_kbps(*, hops: int, window_pkts: int, rate_mbps: float, seed: int, **o
 
 
 def _kind(line: str) -> str | None:
-    """The column that a trace line counts in."""
+    """The column that counts a line of the trace."""
     event = line[0]
     if event == "D":
         reason = line.split()[4]

@@ -1,8 +1,9 @@
-"""The tables of docs/validation.md, made again from the cases that tests/conformance holds to their bands.
+"""Makes the tables of docs/validation.md from the cases that tests/conformance compares with their bands.
 
 python bench/validation.py             write the tables into docs/validation.md (about 2 minutes on 2 cores)
-python bench/validation.py rows        print every row: ours, the reference, how far
-python bench/validation.py repeat      run ns-2 where its three seeds are too few: tests/conformance/ns2_repeats.json
+python bench/validation.py rows        print every row: ours, the reference, the deviation
+python bench/validation.py repeat      run ns-2 with more seeds for rows where three are too few:
+                                       tests/conformance/ns2_repeats.json
 """
 
 import json
@@ -40,10 +41,10 @@ SETS: dict[str, tuple[str, Callable[[], list[Case]]]] = {
     "Bianchi": ("2 %", bianchi.cases),
 }
 
-# Two senders on a line with their receiver at 0: m.
+# Two senders on a line with their receiver at 0, in m.
 LINE_CELLS = ((10.0, 20.0), (10.0, 25.0), (13.7, 200.1))
 HIDDEN = {"x_m": [0, 200, 400], "flows": [[0, 1], [2, 1]], "rate_mbps": 1, "rts": False, "sense_m": 250}
-CHAIN_WINDOWS = (1, 2)  # those of the file
+CHAIN_WINDOWS = (1, 2)  # the windows of the file
 
 W_STAR_HOPS = (4, 5, 6, 7, 8, 10, 12, 16, 20)
 W_STAR_WINDOWS = (*range(1, 13), 16, 32)
@@ -53,7 +54,7 @@ _done: dict[tuple[str, ...], dict[str, Measured]] = {}
 
 
 def measure(cases: Sequence[Case]) -> dict[str, Measured]:
-    """What each case gives; each group of cases is run once."""
+    """The results of each case. Each group of cases is run once."""
     key = tuple(case.name for case in cases)
     if key not in _done:
         _done[key] = air_case.measure(cases)
@@ -61,7 +62,7 @@ def measure(cases: Sequence[Case]) -> dict[str, Measured]:
 
 
 def deviation(case: Case, got: Measured) -> float:
-    """Relative to the reference."""
+    """Deviation relative to the reference."""
     return got.mean_kbps / case.expected_kbps - 1
 
 
@@ -97,7 +98,7 @@ def by_interval() -> str:
 
 
 def old_ns2() -> str:
-    """Sets of rows of ns-2.1b8a; those with its own AODV are no band's: ours is another."""
+    """Sets of rows of ns-2.1b8a. Those with its own AODV have no band, because our AODV differs."""
     theirs = ns2_of_2001.chains()
     ours = ns2_of_2001.measure_chains(list(theirs))
     bands = {
@@ -227,7 +228,7 @@ def w_star() -> str:
 
 
 def calls() -> str:
-    """Means over ns-2's scenes with calls; ours with as many packets in a queue as ns-2, and with 50."""
+    """Means over ns-2's scenes with calls; ours with ns-2's queue length, and with 50 packets."""
     scenes = ns2_calls.scenes()
     lines = [
         "| lost in ns-2 | scenes | queue | lost | ours | delay, ms | ours | ours / ns-2 | at most so many errors |",
@@ -290,7 +291,7 @@ TABLES = {
 
 
 def write() -> None:
-    """Replace what stands between `<!-- table NAME -->` and `<!-- end -->`."""
+    """Replace the text between `<!-- table NAME -->` and `<!-- end -->`."""
     text = DOCUMENT.read_text(encoding="utf-8")
     for name, make in TABLES.items():
         block = f"<!-- table {name} -->\n{make()}\n<!-- end -->"
@@ -316,7 +317,7 @@ def rows() -> None:
 
 
 def repeat() -> None:
-    """Run ns-2 with many seeds and write what it gives."""
+    """Run ns-2 with many seeds and write its results."""
     if why := ns2.missing():
         sys.exit(why)
     document = {

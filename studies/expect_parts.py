@@ -1,11 +1,11 @@
-"""What each part of `tcp-expect` does by itself, on the networks of its development (docs/own-scheme.md, "Parts").
+"""The effect of each part of `tcp-expect` alone, on the networks of its development (docs/own-scheme.md, "Parts").
 
     .venv/bin/python studies/expect_parts.py            run what expect_parts.csv lacks
-    .venv/bin/python studies/expect_parts.py --table    no run: the table, as Markdown
+    .venv/bin/python studies/expect_parts.py --table    print the table as Markdown, without any run
 
-Rows: goodput and Jain's index of a run of 30 s. `ACKs alone` is the rule for ACKs without pacing, `2` has the weight
-of COV_RTT as printed, `pace alone` is TCP-GAP with the weight 1.5 and an ACK per segment, `timer` that with dynamic
-delayed ACKs (100 ms).
+Rows: goodput and Jain's index of a run of 30 s. `ACKs alone` is the rule for ACKs without pacing, `2` has the printed
+weight of COV_RTT, `pace alone` is TCP-GAP with the weight 1.5 and an ACK per segment, and `timer` adds dynamic delayed
+ACKs (100 ms) to it.
 """
 
 from __future__ import annotations
@@ -75,12 +75,12 @@ SCHEMES = {
 
 
 def read() -> list[dict[str, str]]:
-    """The rows that are there."""
+    """The existing rows."""
     return list(csv.DictReader(ROWS.read_text("utf-8").splitlines())) if ROWS.exists() else []
 
 
 def fill() -> None:
-    """Run what is missing, a line per run."""
+    """Run the missing rows, one line per run."""
     done = {(row["case"], row["routing"], row["scheme"], row["seed"]) for row in read()}
     begun = ROWS.exists()
     with ROWS.open("a", encoding="utf-8") as file:

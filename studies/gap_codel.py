@@ -1,24 +1,23 @@
-"""Does CoDel on TCP-GAP's pacing queue keep its goodput and fairness, and give back the round trip?
+"""Does CoDel on TCP-GAP's pacing queue preserve goodput and fairness, and reduce the round-trip time again?
 
     .venv/bin/python studies/gap_codel.py            run what gap_codel.csv lacks
-    .venv/bin/python studies/gap_codel.py --table    no run: the tables, as Markdown
+    .venv/bin/python studies/gap_codel.py --table    print the tables as Markdown, without any run
 
-Written before it was run. The scheme was made on one scene: the chain of 4 hops down behind one wire, W = 256, seeds 1
-to 3, with the same three senders. There CoDel's constants are RFC 8289's, and local retransmission was switched off
-because it cost goodput. Nothing is changed after the runs below.
+This text was written before the runs. The scheme was developed on one scene: the chain of 4 hops down behind one wire,
+W = 256, seeds 1 to 3, with the same three senders. CoDel's constants are those of RFC 8289, and local retransmission
+was switched off there because it cost goodput. Nothing was changed after the runs below.
 
-Held-out scenes, all with data from the wired side, W = 256, 60 s of which the first 10 s do not count, seeds 101 to
-105: chains of 3, 6 and 8 hops, `cross-gateway`, `parallel`, and `tree`. Senders: NewReno, CUBIC, Vegas. The simulator
-has no BBR.
+Held-out scenes, all with data from the wired side, W = 256, 60 s without the first 10 s, seeds 101 to 105: chains of 3,
+6 and 8 hops, `cross-gateway`, `parallel`, and `tree`. Senders: NewReno, CUBIC, Vegas. The simulator has no BBR.
 
 Each of `tcp-gap+codel` and `tcp-gap-eval+codel` is compared with the scheme without CoDel, and with FQ-CoDel at all
-radios and wires without a pacer. For each scene and sender, of the means over the seeds:
+radios and wires without a pacer. The targets for the means over the seeds, for each scene and sender:
 
     goodput     at least 95 % of the pacer's without CoDel
     fairness    Jain's index at least 95 % of the same
     delay       round trip at most 1.5 times FQ-CoDel's
 
-A target is met if it is met in every scene with every sender. How many of the 18 it is met in is reported as well.
+A target is met if it is met in every scene with every sender. The number of the 18 cases that meet it is also reported.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ Means = dict[tuple[str, str, str], dict[str, float]]
 
 
 def main() -> None:
-    """See the module."""
+    """Run or print (see the module's docstring)."""
     if "--table" in sys.argv[1:]:
         print("\n\n".join(table(means(), way) for way in BASES))
         return
@@ -85,13 +84,13 @@ def measure(scene: str, cc: str, way: str, seed: int) -> dict[str, Any]:
 
 
 def rows() -> list[dict[str, str]]:
-    """All runs so far."""
+    """All stored runs."""
     with ROWS.open() as lines:
         return list(csv.DictReader(lines))
 
 
 def means() -> Means:
-    """Means over the seeds, by scene, sender and way."""
+    """Means over the seeds, by scene, sender and scheme."""
     runs: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     for row in rows():
         runs.setdefault((row["scene"], row["cc"], row["way"]), []).append(row)

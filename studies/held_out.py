@@ -1,7 +1,7 @@
-"""The held-out evaluation of pacelab's own scheme against TCP-GAP. Written and committed before it was run.
+"""The held-out evaluation of pacelab's own scheme against TCP-GAP. This was written and committed before the runs.
 
     .venv/bin/python studies/held_out.py            run what held_out.csv lacks
-    .venv/bin/python studies/held_out.py --table    no run: the verdicts, as Markdown
+    .venv/bin/python studies/held_out.py --table    print the verdicts as Markdown, without any run
 
 Development saw chains of 2, 4, 7 and 10 hops, `parallel` of 5 hops, `asymmetric` in its long variant and three flows
 on a chain of 7 hops, with seeds 101 to 103. Nothing below was run before the scheme was frozen.
@@ -47,7 +47,7 @@ Row = dict[str, Any]
 
 
 def name_of(topology: str, options: dict[str, Any], direction: str | None) -> str:
-    """The case as the table calls it."""
+    """The case's name in the table."""
     shown = " ".join(f"{name}={value}" for name, value in options.items())
     return " ".join(filter(None, (Path(topology).stem, shown, direction)))
 
@@ -71,7 +71,7 @@ def measure(case: tuple[str, dict[str, Any], str | None], *, routing: str, schem
 
 
 def fill() -> None:
-    """Run what is missing, a line per run."""
+    """Run the missing rows, one line per run."""
     done = {tuple(str(row[name]) for name in COLUMNS[:4]) for row in read()}
     begun = ROWS.exists()
     with ROWS.open("a", encoding="utf-8") as file:
@@ -85,7 +85,7 @@ def fill() -> None:
 
 
 def read() -> list[Row]:
-    """The rows that are there."""
+    """The existing rows."""
     found = csv.DictReader(ROWS.read_text("utf-8").splitlines()) if ROWS.exists() else ()
     return [
         row | {"seed": int(row["seed"]), "goodput_bps": float(row["goodput_bps"]), "jain": float(row["jain"])}
@@ -107,7 +107,7 @@ def table(rows: list[Row]) -> str:
             }
             shown = " | ".join(_shown(cell[scheme]) for scheme in SCHEMES)
             verdicts = f"{_goodput(cell[OWN], cell[RIVAL])} | {_fairness(cell[OWN], cell[RIVAL])}"
-            shown_name = name_of(*case).replace(" wired_hops=1", "")  # of all chains with one flow
+            shown_name = name_of(*case).replace(" wired_hops=1", "")  # true for all chains with one flow
             lines.append(f"| {shown_name} | {routing} | {shown} | {verdicts} |")
     return "\n".join(lines)
 

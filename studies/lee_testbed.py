@@ -1,11 +1,12 @@
-"""What Lee's testbed was: attempts, RTS and the time of its hosts, fitted on ten numbers of Table 5.1.
+"""The settings of Lee's testbed: attempts, RTS and the processing time of its hosts, fitted to ten numbers of Table
+5.1.
 
-    .venv/bin/python studies/lee_testbed.py rows.jsonl           run what is missing in the file
-    .venv/bin/python studies/lee_testbed.py rows.jsonl --table   no run: the error surface, as Markdown
+    .venv/bin/python studies/lee_testbed.py rows.jsonl           run the rows that the file lacks
+    .venv/bin/python studies/lee_testbed.py rows.jsonl --table   print the error surface as Markdown, without any run
 
-Fitted: the nine mean rates of Tahoe, which attempts and RTS decide, and the four-hop delay of one flow over one hop,
-which the hosts decide. The error of a point of the grid is the mean of |ln(ours / printed)| over these ten. All else of
-the thesis is held out: the other eight delays, pacing, FeW, delayed ACKs, every other topology.
+Fitted are the nine mean rates of Tahoe, which depend on attempts and RTS, and the four-hop delay of one flow over one
+hop, which depends on the hosts. The error of a point of the grid is the mean of |ln(ours / printed)| over these ten.
+All other numbers of the thesis are held out: the other eight delays, pacing, FeW, delayed ACKs, every other topology.
 
 The thesis has "MAC-layer retries set to zero, RTS/CTS turned off" (Sec. 4.3).
 """
@@ -75,7 +76,7 @@ def measure(rts: bool, attempts: int, delay: str, hops: int, flows: int, scheme:
 
 
 def fill(path: Path) -> None:
-    """Run what is missing, a line per run."""
+    """Run the missing rows, one line per run."""
     done = {tuple(row["key"]) for row in read(path)}
     cells = [(hops, flows, "newreno") for hops, flows in TAHOE_KBPS] + [(1, 1, "tcp-ap")]
     with path.open("a") as rows:
@@ -86,12 +87,12 @@ def fill(path: Path) -> None:
 
 
 def read(path: Path) -> list[Row]:
-    """The rows that are there."""
+    """The existing rows."""
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def table(rows: list[Row]) -> str:
-    """The error of each point; beside it that of the rates alone and the delay in ms."""
+    """The error of each point, with that of the rates alone and the delay in ms."""
     lines = ["| RTS | attempts | host delay, ms | error | rates alone | one-hop FHD, ms |", "|---" * 6 + "|"]
     found = {}
     for rts, attempts, delay in product(RTS, ATTEMPTS, DELAYS_S):

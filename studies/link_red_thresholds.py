@@ -1,11 +1,13 @@
 """Thresholds for Link RED that marks beside adaptive pacing (`lred-ecn+pacing`), over chains of 7 to 48 hops.
 
-    .venv/bin/python studies/link_red_thresholds.py rows.jsonl           run what is missing in the file
-    .venv/bin/python studies/link_red_thresholds.py rows.jsonl --table   no run: the table, as link_red_thresholds.csv
+    .venv/bin/python studies/link_red_thresholds.py rows.jsonl           run the rows that the file lacks
+    .venv/bin/python studies/link_red_thresholds.py rows.jsonl --table   print the table as in link_red_thresholds.csv,
+                                                                         without any run
 
-[fu] gives none. Written before it was run: chosen is, of all settings, the one with the largest gain over NewReno, the
-mean over the lengths of log(goodput / NewReno's), so that no length counts for more than another. One flow, 2 Mbit/s,
-MaxWin 32, min RTO 1 s, radio ns2, static routes, as the claims run; seeds apart from theirs, which start at 1.
+[fu] gives none. This was written before the runs: the chosen setting is the one with the largest gain over NewReno. The
+gain is the mean over the lengths of log(goodput / NewReno's), so that all lengths have the same weight. One flow, 2
+Mbit/s, MaxWin 32, min RTO 1 s, radio ns2, static routes, as the claims run; with other seeds than theirs, which start
+at 1.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ SEEDS = (1001, 1002)
 SECONDS = 60.0
 MIN_RETRIES = (0.4, 0.8, 1.6)
 SPANS = (1.6, 10.0)
-"""max_th less min_th."""
+"""max_th minus min_th."""
 MAX_PROBABILITIES = (0.1, 0.03, 0.01)
 SETTINGS = {
     f"setting_{number}": LinkRedConfig(
@@ -52,7 +54,7 @@ def _hook(settings: HookSettings, *, config: LinkRedConfig) -> Hook:
     return LinkRed(config, settings.stream("lred").random, extra_backoff(settings))
 
 
-globals().update(  # a scheme of a file is asked for by its name in the module
+globals().update(  # a scheme of a file is found by its name in the module
     {
         name: replace(SCHEMES["lred-ecn+pacing"], name=name, link=partial(_hook, config=config))
         for name, config in SETTINGS.items()
@@ -61,7 +63,7 @@ globals().update(  # a scheme of a file is asked for by its name in the module
 
 
 def fill(path: Path) -> None:
-    """Run what is missing, a line per run; all lengths and settings with one seed before the next."""
+    """Run the missing rows, one line per run. All lengths and settings run with one seed before the next."""
     done = {(row["setting"], row["hops"], row["seed"]) for row in read(path)}
     with path.open("a") as rows:
         for seed, hops, setting in product(SEEDS, HOPS, (BASELINE, *SETTINGS)):
@@ -83,7 +85,7 @@ def fill(path: Path) -> None:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The rows that are there."""
+    """The existing rows."""
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 

@@ -26,9 +26,9 @@ CHAIN: dict[str, Any] = {
     "duration_s": 45.0,
     "warmup_s": 5.0,
 }
-"""Seven hops lose the most packets to contention, so that how losses are met decides."""
+"""Seven hops lose the most packets to contention, so the reaction to losses has the largest effect there."""
 SHORT: dict[str, Any] = CHAIN | {"duration_s": 2.0, "warmup_s": 0.0}
-"""The begin of a transfer over an empty path."""
+"""The start of a transfer over an empty path."""
 TEN: dict[str, Any] = {"initial_window_pkts": 10}
 
 
@@ -63,7 +63,7 @@ ROWS = (
 
 
 def main() -> None:
-    """Print the table's rows as they come."""
+    """Print each row of the table when it is complete."""
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else SEEDS
     wanted = sys.argv[2:]
     known: dict[str, list[RunResult]] = {}

@@ -1,4 +1,4 @@
-"""Lee's asymmetric chains in other sizes: a long flow and a short one that cross in a node (for `held_out.py`)."""
+"""Lee's asymmetric chains in other sizes: a long and a short flow that cross at a node (for `held_out.py`)."""
 
 import pacelab
 from pacelab_topologies.kind import DECODE_M, SENSE_M, radio
@@ -6,7 +6,7 @@ from pacelab_topologies.shapes.lee import RATE_BPS, STEP_M, settings
 
 
 def topology(*, long_hops: int = 6, short_hops: int = 2) -> pacelab.Topology:
-    """Flow 0 goes along x over `long_hops`, flow 1 along y over `short_hops` (both at least 2); they share (0, 0)."""
+    """Flow 0 runs along x over `long_hops`, flow 1 along y over `short_hops` (both at least 2); they share (0, 0)."""
     across = [place - long_hops // 2 for place in range(long_hops + 1)]
     upwards = [place - short_hops // 2 for place in range(short_hops + 1)]
     line = [radio(f"x{place}", place * STEP_M, 0) for place in across]

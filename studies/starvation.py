@@ -1,15 +1,15 @@
-"""Does ns-2.35 itself starve a NewReno flow on two parallel chains, as [tcp-gap] figs. 9, 10 and 12 have it?
+"""Does ns-2.35 itself starve a NewReno flow on two parallel chains, as [tcp-gap] Figs. 9, 10 and 12 show?
 
     .venv/bin/python studies/starvation.py            run what starvation.csv lacks (apt install ns2)
-    .venv/bin/python studies/starvation.py --table    no run: the set-ups, the most unfair first
+    .venv/bin/python studies/starvation.py --table    print the set-ups, the most unfair first, without any run
 
 Two chains of five hops with one gateway and three wired links of 40 ms, one NewReno flow each, both up or both down, by
-bench/ns2/hybrid.tcl. What the paper leaves open or another ns-2 may have had is changed one thing at a time. Rows:
-segments acknowledged over 200 s after the first 20 (and after the second flow's start), of each flow.
+bench/ns2/hybrid.tcl. Settings that the paper leaves open, or that another ns-2 may have had, are changed one at a time.
+Rows: segments acknowledged over 200 s after the first 20 (and after the second flow's start), of each flow.
 
-Written before it was run: a set-up starves a flow if in the mean over its seeds the slower flow has at most a fifth of
-the faster, the band of the claims. LATER was added when one of three runs with a late second flow came to 0.02: more
-seeds, other delays.
+This was written before the runs: a set-up starves a flow if, in the mean over its seeds, the slower flow has at most a
+fifth of the faster one's segments, the band of the claims. LATER, with more seeds and other delays, was added after one
+of three runs with a late second flow reached only 0.02.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "bench"))
 
-import ns2  # noqa: E402, what stands beside bench.py is no package
+import ns2  # noqa: E402 - the files beside bench.py are no package
 
 from pacelab_topologies.registry import find_kind  # noqa: E402
 
@@ -52,7 +52,7 @@ SET_UPS: dict[str, dict[str, object]] = {
     "no AODV: static routes": {"routing": "static"},
     "the second flow 10 s later": {"later": 10},
 }
-"""What differs from the claims' set-up: AODV, 11 Mbit/s, windows of 64, senses 550 m, chains 400 m apart."""
+"""Differences from the claims' set-up: AODV, 11 Mbit/s, windows of 64, sense range 550 m, chains 400 m apart."""
 LATER: dict[str, dict[str, object]] = {
     f"the second flow {later} s later, more seeds": {"later": later, "warmup": later + 20} for later in (2, 10, 50)
 } | {"the second flow 10 s later, 2 Mbit/s": {"later": 10, "warmup": 30, "rate": 2}}
@@ -60,7 +60,7 @@ LATER_SEEDS = tuple(range(11, 21))
 
 
 def main() -> int:
-    """Run what is missing, then print the table."""
+    """Run the missing rows, then print the table."""
     known = read()
     if "--table" not in sys.argv[1:]:
         if (why := ns2.missing()) is not None:
@@ -88,7 +88,7 @@ def plan() -> list[tuple[str, str, int]]:
 
 
 def run(set_up: str, direction: str, seed: int) -> tuple[int, int]:
-    """Segments acknowledged of the two flows."""
+    """Segments acknowledged for the two flows."""
     options = dict((SET_UPS | LATER)[set_up])
     kind = find_kind("parallel")
     defaults = {option.name: option.default for option in kind.options}
@@ -98,7 +98,7 @@ def run(set_up: str, direction: str, seed: int) -> tuple[int, int]:
     ends = [flow.src if direction == "up" else flow.dst for flow in network.flows]
     common: dict[str, object] = {"wires": 3, "routing": "aodv"}
     found = ns2.hybrid(
-        positions_m=[node.position_m for node in network.nodes if node.wireless],  # they come first
+        positions_m=[node.position_m for node in network.nodes if node.wireless],  # wireless nodes come first
         flows=[(end, gateway, direction) for end in ends],
         seed=seed,
         seconds=SECONDS,
@@ -109,12 +109,12 @@ def run(set_up: str, direction: str, seed: int) -> tuple[int, int]:
 
 
 def read() -> list[dict[str, str]]:
-    """The rows kept so far."""
+    """The stored rows."""
     return list(csv.DictReader(ROWS.read_text().splitlines())) if ROWS.exists() else []
 
 
 def shares(rows: list[dict[str, str]]) -> dict[tuple[str, str], list[float]]:
-    """Of each set-up and direction, seed by seed: the slower flow over the faster."""
+    """For each set-up and direction, seed by seed: the slower flow over the faster one."""
     found = defaultdict(list)
     for row in rows:
         pair = sorted((int(row["first_pkts"]), int(row["second_pkts"])))

@@ -1,28 +1,29 @@
-"""What else the authors' ns-2 code of TCP-AP does otherwise, one difference at a time: does it explain [tcp-gap]?
+"""Further differences of the authors' ns-2 code of TCP-AP, one at a time: do they explain [tcp-gap]?
 
     .venv/bin/python studies/tcp_ap_code.py            run what tcp_ap_code.csv lacks
-    .venv/bin/python studies/tcp_ap_code.py --table    no run: the tables, as Markdown
+    .venv/bin/python studies/tcp_ap_code.py --table    print the tables as Markdown, without any run
 
 `tcp-gap-eval` takes the spread and the missing RTO backoff of `tcp-ap.cc` (University of Dortmund, 2005, in public ns-2
-forks). Here each further difference is put on top of it alone, then all of them:
+forks). Here each further difference is added to it alone, then all of them:
 
     one hop       the one-hop delay on paths of fewer than four hops (with nothing else it is tcp-gap-code)
-    overhead      every packet has 112 bytes of headers: s_data is the payload and 112, s_ACK is 112
-    every ACK     duplicates give samples, too, from their timestamps: the k-th that of the k-th segment after the hole
+    overhead      every packet has 112 bytes of headers: s_data is the payload plus 112, s_ACK is 112
+    every ACK     duplicates also give samples, from their timestamps: the k-th duplicate that of the k-th segment after
+                  the hole
     delay bound   a four-hop delay of 0.5 s or more is no sample, and a wait of 0.5 s at a node counts as the mean of
                   the waits before; no other round trip is left out
-    fixed timer   the next release is planned at a release, with the pace of then; it ticks on while nothing waits
+    fixed timer   each release plans the next one with the pace at that time; the timer continues while nothing waits
     first pace    50 ms between two packets until the first sample
-    flush         what waits is thrown away when a segment is sent again, and nothing is paced until the next ACK
-                  (wireless senders; the code knows no gateway)
+    flush         the queue is discarded when a segment is sent again, and nothing is paced until the next ACK (wireless
+                  senders; the code has no gateway)
 
-And on top of `tcp-gap`, as printed, what the paper leaves open: alpha the other way round (0.3), COV_RTT not counted,
-N of 10, 100 and 500 round trips for 50.
+The settings that the paper leaves open are varied with `tcp-gap` as printed: alpha exchanged with 1 - alpha (0.3),
+COV_RTT not counted, and N of 10, 100 and 500 round trips instead of 50.
 
 Set-ups: the claims' chain, 1 to 8 hops with AODV, up and down (figs. 7 and 8), and two parallel chains of five hops up
-and down (figs. 9 and 10); 60 s, W = 64, seeds 1 to 5. Written before it was run: a difference explains something if it
-moves a gain over NewReno, or Jain's index, by more than the 95 % interval of the change, seed by seed (t), and towards
-the paper: within 3 % below four hops, up to 42 % from there; nothing where the paper has no number.
+and down (figs. 9 and 10); 60 s, W = 64, seeds 1 to 5. This was written before the runs: a difference explains something
+if it changes a gain over NewReno, or Jain's index, by more than the 95 % interval of the change, seed by seed (t), and
+towards the paper: within 3 % below four hops, up to 42 % from there; nothing where the paper has no number.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ OPEN: dict[str, PaceConfig] = {
     "N 500": PaceConfig(cov_samples=500),
 }
 GROUPS = {"tcp-gap-eval": tuple(PACES), "tcp-gap": tuple(OPEN)}
-"""What is told against what."""
+"""Each base with the variants that are compared with it."""
 BASELINE = "newreno"
 CASES = [
     *product(["chain"], (1, 2, 3, 4, 6, 8), ("up", "down")),
@@ -103,7 +104,7 @@ class CodePace:
 
 
 class NothingIsLate(RoundTripTimeout):
-    """A timeout that no round trip reaches."""
+    """A timeout that no round trip exceeds."""
 
     def is_late(self, now_ns: int, rtt_ns: int) -> bool:
         return False
@@ -146,7 +147,7 @@ class CodeEstimator(PaceEstimator):
 
 
 class Ticks(ReleaseSchedule):
-    """A timer that is set when it fires, with the pace of then, whether or not something was there to release."""
+    """A timer that is set again whenever it fires, with the pace at that time, even if nothing waits."""
 
     __slots__ = ("_tick_ns",)
 
@@ -156,7 +157,7 @@ class Ticks(ReleaseSchedule):
         """When it fires next; None before the first release."""
 
     def _run_to(self, now_ns: int) -> None:
-        """Fire what was to fire before now, nothing being there."""
+        """Fire all ticks before now, while nothing waits."""
         if self._tick_ns is not None and self._tick_ns < now_ns:
             if self.interval_ns == 0:
                 self._tick_ns = now_ns
@@ -182,10 +183,10 @@ class Ticks(ReleaseSchedule):
 
 
 class Timestamps(Outstanding):
-    """Tells also which segment a duplicate ACK was sent for."""
+    """Also reports for which segment a duplicate ACK was sent."""
 
     def after_hole(self, count: int) -> tuple[int, int] | None:
-        """When the count-th segment after the oldest one left, and its size."""
+        """When the count-th segment after the oldest one was sent, and its size."""
         if count >= len(self._pending):
             return None
         _, released_ns, packet_bytes = self._pending[count]
@@ -316,14 +317,14 @@ def _schemes() -> Iterator[tuple[str, Scheme]]:
         yield _name_in_module(name), replace(SCHEMES["tcp-gap"], name=name, gateway=gateway, sender=sender)
 
 
-globals().update(_schemes())  # a scheme of a file is asked for by its name in the module
+globals().update(_schemes())  # a scheme of a file is found by its name in the module
 
 
 # The runs.
 
 
 def fill() -> None:
-    """Run what is missing, a line per run."""
+    """Run the missing rows, one line per run."""
     done = {(row["pace"], row["topology"], int(row["hops"]), row["direction"], int(row["seed"])) for row in read()}
     new = not ROWS.exists()
     with ROWS.open("a", newline="") as file:
@@ -351,12 +352,12 @@ def fill() -> None:
 
 
 def read() -> list[dict[str, str]]:
-    """The rows kept so far."""
+    """The stored rows."""
     return list(csv.DictReader(ROWS.read_text().splitlines())) if ROWS.exists() else []
 
 
 class Table:
-    """What the rows say, as Markdown."""
+    """The rows as Markdown tables."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str, int, str], dict[int, tuple[float, float]]] = defaultdict(dict)
@@ -365,7 +366,7 @@ class Table:
             self._found[case][int(row["seed"])] = float(row["goodput_bps"]), float(row["jain"])
 
     def gains(self, pace: str, case: tuple[str, int, str]) -> list[float]:
-        """Over NewReno, %, seed by seed."""
+        """Gain over NewReno in %, seed by seed."""
         base, tried = self._found[BASELINE, *case], self._found[pace, *case]
         return [100 * (tried[seed][0] / base[seed][0] - 1) for seed in SEEDS]
 
@@ -374,7 +375,7 @@ class Table:
         return [self._found[pace, *case][seed][1] for seed in SEEDS]
 
     def of(self, base: str) -> str:
-        """A group: gains on chains, and Jain's index on parallel ones; bold where it differs from its base."""
+        """A group: gains on chains and Jain's index on parallel chains; bold if different from the base."""
         paces, lines = GROUPS[base], []
         for direction in ("up", "down"):
             cases = [case for case in CASES if case[0] == "chain" and case[2] == direction]
@@ -397,7 +398,7 @@ class Table:
 
 
 def told(tried: list[float], base: list[float], digits: int) -> str:
-    """The mean; and the change to the base, seed by seed, where its interval has no 0."""
+    """The mean; and the change from the base, seed by seed, if its interval does not contain 0."""
     change = estimate([one - other for one, other in zip(tried, base, strict=True)])
     said, half = f"{estimate(tried).mean:.{digits}f}", change.half_width or 0.0
     return f"**{said}** ({change.mean:+.{digits}f} ± {half:.{digits}f})" if abs(change.mean) > half else said

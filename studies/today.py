@@ -1,12 +1,13 @@
-"""Schemes, TCPs, queue disciplines and rate control of today on the lab's networks: the rows of docs/today.md.
+"""Today's schemes, TCPs, queue disciplines and rate control on the lab's networks: the rows of docs/today.md.
 
-    .venv/bin/python studies/today.py [NAME ...]    run what today.csv lacks, of these scenes or back ends (or of all)
+    .venv/bin/python studies/today.py [NAME ...]    run the rows of these scenes or back ends (or of all) that today.csv
+                                                    lacks
 
     .venv/bin/python studies/today.py --table       print the means over the seeds, with 95 % intervals, without any run
 
-A row is one run. Rows of back end `sim` are the simulator's, `tap` and `hwsim` those of Linux in virtual time, which
-need `make uml-kernel`. Linux's TCP has the features that Linux turns on by default (`--linux-tcp today`).
-Options that a scene does not name are at their defaults.
+A row is one run. Rows of back end `sim` come from the simulator, those of `tap` and `hwsim` from Linux in virtual time,
+which needs `make uml-kernel`. Linux's TCP has Linux's default features (`--linux-tcp today`). Other options are at
+their defaults.
 
 chain     one flow up a chain without a wire at 2 Mbit/s, window 256
 gateway   one flow down 4 hops behind one wired link at 11 Mbit/s, windows of 32, 64 and 256
@@ -33,10 +34,10 @@ from pacelab.running.runner import run
 ROWS = Path(__file__).with_suffix(".csv")
 SEEDS = (1, 2, 3, 4, 5)
 FIRST_SEEDS = (1, 2, 3)
-"""Of all scenes but `minstrel`, whose runs differ most from seed to seed."""
+"""Seeds of all scenes except `minstrel`, whose runs vary most with the seed."""
 LONG: dict[str, Any] = {"duration_s": 60.0, "warmup_s": 10.0}
 SHORT: dict[str, Any] = {"duration_s": 35.0, "warmup_s": 5.0}
-"""Of Linux, whose runs cost fifty times as much."""
+"""Durations on Linux, whose runs cost fifty times as much."""
 LINUX: dict[str, Any] = {"where": "uml", "linux_tcp": "today"}
 VARIED = ("back_end", "hops", "scheme", "cc", "qdisc", "window_pkts", "rate", "rts", "seed")
 MEASURED = ("kbit_s", "jain", "rtt_ms", "rtt_p95_ms", "dropped_pkts", "retransmitted_pkts", "mos_worst")
@@ -83,7 +84,7 @@ def tree() -> Iterator[Case]:
 
 
 def minstrel() -> Iterator[Case]:
-    """What RTS/CTS is worth to hidden terminals, with a fixed rate and with rate control."""
+    """The effect of RTS/CTS on hidden terminals, with a fixed rate and with rate control."""
     base = {"topology": "hidden", "phy": "802.11g", "traffic": "udp-saturated", "backend": "hwsim", "where": "uml"}
     for rate, rts in product((48_000_000, "auto"), (False, True)):
         yield base | {"rate_bps": rate, "rts": rts, "duration_s": 12.0, "warmup_s": 4.0}
@@ -93,7 +94,7 @@ SCENES = {scene.__name__: scene for scene in (chain, gateway, cross, tree, minst
 
 
 def varied(experiment: Experiment) -> dict[str, str]:
-    """The columns that tell one run from another."""
+    """The columns that identify a run."""
     values = {
         "back_end": experiment.backend,
         "hops": experiment.topology_options.get("hops", ""),
@@ -104,7 +105,7 @@ def varied(experiment: Experiment) -> dict[str, str]:
 
 
 def measured(experiment: Experiment) -> dict[str, str]:
-    """Run it; the columns of its result."""
+    """Run a row; return the columns of its result."""
     result = run(experiment).run
     if result["fidelity"] != "valid":
         raise RuntimeError(f"fidelity {result['fidelity']}: {result['notes']}")
@@ -124,7 +125,7 @@ def measured(experiment: Experiment) -> dict[str, str]:
 
 
 def table() -> None:
-    """Print a line of Markdown for each case."""
+    """Print one line of Markdown per case."""
     groups: dict[tuple[str, ...], list[dict[str, str]]] = {}
     with ROWS.open(newline="") as file:
         for row in csv.DictReader(file):
@@ -143,7 +144,7 @@ def table() -> None:
 
 
 def main() -> None:
-    """Append the rows that are missing, one seed of all cases after the other."""
+    """Run and append the missing rows, one seed of all cases after the other."""
     if "--table" in sys.argv:
         table()
         return

@@ -1,21 +1,22 @@
-"""How much of what the air allows does a controller leave? VAGP's own, and ours. Plan and scenes committed before.
+"""How much of the possible goodput do VAGP's controller and ours reach? Plan and scenes were committed before the runs.
 
-    .venv/bin/python studies/vagp_expect.py rows.jsonl           run what is missing in the file
-    .venv/bin/python studies/vagp_expect.py rows.jsonl --table   no run: the table, as Markdown
+    .venv/bin/python studies/vagp_expect.py rows.jsonl           run the rows that the file lacks
+    .venv/bin/python studies/vagp_expect.py rows.jsonl --table   print the table as Markdown, without any run
 
 The plan has five seeds; `--seeds 10` adds the next five by the same rules.
 
-The ceiling of a scene is `vagp-fixed`: VAGP's other parts around a rate that is known. Rates are 50 kbit/s times powers
-of 1.08; the highest that keeps every call is found by halving, and the ceiling is what carries most of those tried that
-keep them (more may be let go than arrives: seen in development, where 20 kbit/s less carried more). A call is kept when
-the worse of its directions has a MOS of 3.6 over the run. All calls must be kept with every seed, by the ceiling and by
-`vagp-expect` alike.
+The ceiling of a scene is the goodput of `vagp-fixed`: VAGP's other parts with a known rate. Rates are 50 kbit/s times
+powers of 1.08; the highest rate that keeps every call is found by bisection. The ceiling is the largest goodput of the
+tried rates that keep them (a higher rate can have a lower goodput: in development, 20 kbit/s less carried more). A call
+is kept if the worse of its directions has a MOS of 3.6 over the run. All calls must be kept with every seed, both at
+the ceiling and by `vagp-expect`.
 
-`vagp-expect` does what it claims on a scene if it keeps all calls with every seed and its goodput is at least 90 % of
-the ceiling's, by the mean of the ratios seed by seed. Both are told apart, with the 95 % interval of the ratio.
+`vagp-expect` meets its claim on a scene if it keeps all calls with every seed and its goodput is at least 90 % of the
+ceiling's, by the mean of the ratios seed by seed. Both conditions are reported separately, with the 95 % interval of
+the ratio.
 
-Development saw the scenes marked so, with seeds 101 to 110. All others were first run when the controller was frozen,
-and all scenes with the seeds below. Where a link changes its rate the ceiling is the best rate that is kept throughout,
+Development used the marked scenes, with seeds 101 to 110. All other scenes were first run after the controller was
+frozen, as were all scenes with the seeds below. If a link changes its rate, the ceiling is the best constant rate,
 which a controller may exceed.
 
 The second list of scenes (`MORE`) came later: TCP that starts beside calls under way, several destinations, browsing
@@ -82,10 +83,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "4 hops, 5 calls, CUBIC": {"cc": "cubic"},
     "3 hops, each end, CUBIC, TCP from 20 s": {"cc": "cubic", "tcp_start_s": 20.0},
 }
-"""Of an experiment, beside its topology. Twelve users are two behind each of six flows."""
+"""Settings of an experiment besides its topology. Twelve users are two behind each of six flows."""
 SCENES |= MORE
 ALSO_WITH_NS2 = ("1 hop, 31 calls", "2 hops, 13 calls", "3 hops, 7 calls", "4 hops, 7 calls", "tree, 1 call a leaf")
-"""The others have the paper's air alone."""
+"""The others run only with the paper's radio."""
 DEVELOPED = (
     *("1 hop, 31 calls", "4 hops, 7 calls"),
     *("4 hops, 7 calls, TCP from 20 s", "4 hops, each end, 2 flows, TCP from 20 s"),
@@ -126,7 +127,7 @@ def measure(air: str, scene: str, scheme: str, seed: int, rate_bps: int | None =
 
 
 class Rows:
-    """The runs of a file; what is missing is run and added."""
+    """The runs of a file. Missing ones are run and added."""
 
     def __init__(self, path: Path, seeds: int, *, may_run: bool) -> None:
         self.seeds = range(FIRST_SEED, FIRST_SEED + seeds)
@@ -136,7 +137,7 @@ class Rows:
         self._rows = {_key(row): row for row in map(json.loads, lines)}
 
     def of(self, air: str, scene: str, scheme: str, rate_bps: int | None = None) -> list[Row]:
-        """A row per seed; those there are, if nothing may be run."""
+        """A row per seed; only the stored ones if runs are not permitted."""
         found = []
         for seed in self.seeds:
             key = (air, scene, scheme, rate_bps, seed)
@@ -150,13 +151,15 @@ class Rows:
 
 
 def ceiling(rows: Rows, air: str, scene: str) -> list[Row]:
-    """The runs at the known rate that carries most of those that keep the calls; none if not even the least does."""
+    """The runs at the known rate with the largest goodput of those that keep the calls; none if not even the lowest
+    does.
+    """
     low, high = -1, STEPS
     best: list[Row] = []
     while high - low > 1:
         middle = (low + high) // 2
         found = rows.of(air, scene, CEILING, round(LEAST_BPS * STEP**middle))
-        if len(found) < len(rows.seeds):  # nothing may be run
+        if len(found) < len(rows.seeds):  # runs are not permitted
             return []
         if _kept(found) == len(rows.seeds):
             low = middle
@@ -167,7 +170,9 @@ def ceiling(rows: Rows, air: str, scene: str) -> list[Row]:
 
 
 def table(rows: Rows) -> str:
-    """A scene a line: the ceiling; then each scheme's share of it, seeds in which all calls were kept, worst MOS."""
+    """One line per scene: the ceiling; then each scheme's share of it, the seeds in which all calls were kept, worst
+    MOS.
+    """
     lines = [f"| scene | ceiling, kbit/s | {' | '.join(SCHEMES)} |", "|---" * (2 + len(SCHEMES)) + "|"]
     for air in AIRS:
         for scene in SCENES if air == "paper" else ALSO_WITH_NS2:

@@ -1,13 +1,13 @@
-"""Which radio [vagp] had: preset and attempts, fitted on three places of the paper.
+"""The radio of [vagp]: preset and attempts, fitted to three places of the paper.
 
-    .venv/bin/python studies/vagp_radio.py           all runs, then the table as Markdown
+    .venv/bin/python studies/vagp_radio.py           make all runs, then print the table as Markdown
 
-Fitted, over four hops: eleven calls are good and the twelfth is too many (Sec. III-A), TCP alone has 1350 kbit/s (Sec.
-III-A), and Reno beside seven calls has 309 kbit/s at a MOS of 2.5 (Fig. 8). A call count is good when the calls' mean
-MOS is 3.6: the one definition of capacity. All else is held out: TCP-GAP, VAGP, figs. 5, 8, 10 and 11.
+Fitted, over four hops: eleven calls are good and twelve are too many (Sec. III-A), TCP alone has 1350 kbit/s (Sec.
+III-A), and Reno beside seven calls has 309 kbit/s at a MOS of 2.5 (Fig. 8). A number of calls is good if their mean MOS
+is 3.6, the only definition of capacity. All other results are held out: TCP-GAP, VAGP, Figs. 5, 8, 10 and 11.
 
-The error is the mean of five: |ln| of the two rates, the difference of Reno's MOS, and 1 each where eleven calls are
-too many or twelve are not.
+The error is the mean of five: |ln| of the two rates, the difference of Reno's MOS, and 1 each if eleven calls are too
+many or twelve are not.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
-"""All schemes on all topologies that can host them, static and AODV routes, three radios: who wins where.
+"""All schemes on all topologies on which they can run, with static and AODV routes and three radios: which scheme wins.
 
-    .venv/bin/python studies/who_wins.py rows.jsonl              run what is missing in it (hours; stop at any time)
-    .venv/bin/python studies/who_wins.py rows.jsonl --store      no run: their means into who_wins.csv beside this file
-    .venv/bin/python studies/who_wins.py --tables PAGE.md        no run: who wins by who_wins.csv (`make docs`)
+    .venv/bin/python studies/who_wins.py rows.jsonl              run the rows that it lacks (hours; you can stop at any
+                                                                 time)
+    .venv/bin/python studies/who_wins.py rows.jsonl --store      write their means to who_wins.csv beside this file,
+                                                                 without any run
+    .venv/bin/python studies/who_wins.py --tables PAGE.md        write the winners by who_wins.csv, without any run
+                                                                 (`make docs`)
 
-A row per run is added to the file as it is finished, seed by seed: stopped early, every cell has as many seeds as
-there was time for. Rows are runs of the code at hand; start a new file when an algorithm changes.
+Each finished run adds a row to the file, seed by seed: if you stop early, every cell has about the same number of
+seeds. Rows are runs of the present code; start a new file if an algorithm changes.
 """
 
 from __future__ import annotations
@@ -28,26 +31,26 @@ from pacelab.schemes import SCHEMES
 ROUTINGS = ("static", "aodv")
 RADIOS = ("ns2", "standard", "sinr")
 WINDOWS = (1, 2, 3, 4, 6, 8, 16)
-"""Packets, NewReno's under no scheme: the best of them is the bound."""
+"""Windows in packets for NewReno without a scheme. The best of them is the bound."""
 PACE_RATE_BPS = 300_000
-"""Of `fixed-rate`, which has no rate of its own: that of its neighbours `data-pacing` and `ack-pacing`."""
+"""Rate of `fixed-rate`, which has no default: that of `data-pacing` and `ack-pacing`."""
 SECONDS, WARMUP_S, SEEDS = 12.0, 2.0, 5
 STORE = Path(__file__).with_suffix(".csv")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A topology with its traffic; what is not named is the topology's default."""
+    """A topology with its traffic. Other settings are the topology's defaults."""
 
     name: str
     topology: str
     options: dict[str, Any] = field(default_factory=dict)
-    """The topology's own."""
+    """Options of the topology."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """Of the experiment."""
+    """Settings of the experiment."""
 
 
-_CALLS = {"phy": "802.11a", "rate_bps": 12_000_000, "rts": False, "traffic": "mixed"}  # [vagp]'s
+_CALLS = {"phy": "802.11a", "rate_bps": 12_000_000, "rts": False, "traffic": "mixed"}  # those of [vagp]
 CASES = (
     Case(name="chain up", topology="chain", options={"wired_hops": 1}),
     Case(name="chain down", topology="chain", options={"wired_hops": 1}, settings={"direction": "down"}),
@@ -78,7 +81,7 @@ CASES = (
 
 
 def experiment(case: Case, *, routing: str, radio: str, scheme: str, seed: int) -> Experiment:
-    """One run of the table; `scheme` is a name or "window N". Raises ConfigError when the case cannot host it."""
+    """One run of the table; `scheme` is a name or "window N". Raises ConfigError if the case does not permit it."""
     settings: dict[str, Any] = {"duration_s": SECONDS, **case.settings}
     if scheme.startswith("window "):
         settings |= {"window_pkts": int(scheme.removeprefix("window "))}
@@ -107,7 +110,7 @@ def cells(cases: list[str], schemes: list[str]) -> Iterator[tuple[Case, str, str
 
 
 def measure(made: Experiment) -> dict[str, Any]:
-    """What the table keeps of a run: bit/s, Jain's index, MOS, and counts that tell why."""
+    """The columns of a run: bit/s, Jain's index, MOS, and counters that explain them."""
     document = run(made).run
     totals = document["totals"]
     kept = ("goodput_bps", "jain", "mos_mean", "mos_worst", "timeouts", "retransmitted_pkts", "dropped_pkts")
@@ -115,18 +118,18 @@ def measure(made: Experiment) -> dict[str, Any]:
 
 
 def key_of(row: dict[str, Any]) -> tuple[Any, ...]:
-    """What a row is about."""
+    """The values that identify a row."""
     return tuple(row[name] for name in ("case", "routing", "radio", "scheme", "seed"))
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The rows that are there; a last line cut short is not one."""
+    """The stored rows. An incomplete last line is ignored."""
     lines = path.read_text().splitlines(keepends=True) if path.exists() else []
     return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 def fill(path: Path, *, cases: list[str], schemes: list[str], seeds: int) -> None:
-    """Run what is missing, a line per run."""
+    """Run the missing rows, one line per run."""
     have = read(path)
     path.write_text("".join(json.dumps(row) + "\n" for row in have))
     done = {key_of(row) for row in have}
@@ -150,14 +153,14 @@ def fill(path: Path, *, cases: list[str], schemes: list[str], seeds: int) -> Non
                     print(f"seed {seed}: {count} runs in {time.monotonic() - started:.0f} s", flush=True)
 
 
-# From rows to means with intervals, kept in who_wins.csv, and from these to tables.
+# From rows to means with intervals, stored in who_wins.csv, and from these to tables.
 
 CELL = ("case", "routing", "radio", "scheme")
 MEASURES = ("goodput_bps", "jain", "mos_mean", "mos_worst")
 
 
 def means(rows: list[dict[str, Any]]) -> dict[tuple[str, ...], dict[str, Estimate | None]]:
-    """Cell -> its measures over the seeds; None where a case has no calls, or nothing but calls."""
+    """Cell -> its measures over the seeds; None if a case has no calls, or only calls."""
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in CELL), []).append(row)
@@ -170,7 +173,7 @@ def _known(values: list[float | None]) -> Estimate | None:
 
 
 def write_csv(rows: list[dict[str, Any]], path: Path) -> None:
-    """A line per cell: seeds, and each measure with the half width of its 95 % interval."""
+    """One line per cell: seeds, and each measure with the half width of its 95 % interval."""
     with path.open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow([*CELL, "seeds", *(part for name in ("kbit_s", *MEASURES[1:]) for part in (name, f"{name}_95"))])
@@ -183,7 +186,7 @@ def write_csv(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def read_csv(path: Path) -> dict[tuple[str, ...], dict[str, Estimate | None]]:
-    """As `means`, of what `write_csv` wrote."""
+    """Read the file of `write_csv`, in the form of `means`."""
     with path.open(newline="") as file:
         return {
             tuple(line[name] for name in CELL): {name: _kept(line, name) for name in MEASURES}
@@ -290,7 +293,7 @@ def _calls(here: Means) -> str:
 
 
 def _names(known: dict[str, Estimate], best: str) -> str:
-    """The winner, and how many have intervals that reach its own."""
+    """The winner, and the number of schemes whose intervals overlap with its interval."""
     low = known[best].mean - (known[best].half_width or 0)
     others = sum(v.mean + (v.half_width or 0) >= low for scheme, v in known.items() if scheme != best)
     return f"`{best}`" + (f" (or {others} more)" if others else "")

@@ -1,4 +1,4 @@
-"""The controller against its targets.
+"""Measures the controller against its targets.
 
     sudo .venv/bin/python bench/hosts/controller.py [--flows N] [--seconds S]
     sudo .venv/bin/python bench/hosts/controller.py handover [--runs N] [--speed M/S]
@@ -6,21 +6,22 @@
 Without `handover`:
 
     statistics      1,000 active flows on one Open vSwitch, counters each second: below 20 % of one core
-    first packet    round trip of a new flow's first packet, from switch to switch: below 20 ms at the median
-    killed          the controller is killed with all flows active: none stops; started again it finds them all again
+    first packet    median round trip of a new flow's first packet, from switch to switch: below 20 ms
+    killed          the controller is killed with all flows active: no flow stops; after a restart it finds all flows
+                    again
 
-Open vSwitch's own datapath in user space, namespaces of its own; switches, hosts and controller run at nice -10, ahead
-of other work. Each flow is two datagrams a second from a port of its own. Exit code 1 if a target is missed, 3 if this
-cannot run here.
+Open vSwitch uses its user-space datapath in its own namespaces. Switches, hosts and controller run at nice -10. Each
+flow consists of two datagrams per second from its own port. Exit code 1 if a target is missed, 3 if this cannot run
+here.
 
-With it, handover between gateways, run after run:
+With `handover`, handovers between gateways, run after run:
 
-    silence     of the receiver around the handover, at most: below 1 s in every run
-    goodput     of the 5 s from 5 s after the handover, against the 5 s before it: the mean within 10 %
+    silence     longest silence of the receiver around the handover: below 1 s in every run
+    goodput     in the 5 s from 5 s after the handover, relative to the 5 s before it: the mean within 10 %
 
-Runs of `pacelab run two-gateways --backend tap --controller ryu --scheme tcp-gap`, one after the other; the seed counts
-up. The ratio has a 95 % t interval. Runs of a fidelity below valid are told and left out: the machine was too busy for
-them. Exit code 1 if a target is missed, or all runs were left out.
+Runs of `pacelab run two-gateways --backend tap --controller ryu --scheme tcp-gap`, one after the other; each run has
+the next seed. The ratio has a 95 % t interval. Runs with a fidelity below valid are reported and left out: the machine
+was too busy. Exit code 1 if a target is missed, or all runs were left out.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Senders:
-    """`count` flows from one host to another, a datagram each `PACE_S`, spread over it; who hears them."""
+    """`count` flows from one host to another, with one datagram each per `PACE_S`, spread evenly; and their
+    receiver.
+    """
 
     def __init__(self, src: Host, dst: Host, count: int) -> None:
         self.count = count
@@ -103,7 +106,7 @@ def known(network: Network) -> int:
 
 
 def measure(flows: int, seconds: float) -> bool:
-    """All of it, in namespaces of our own; whether the targets are met."""
+    """Measure in private namespaces; return whether the targets are met."""
     os.setpriority(os.PRIO_PROCESS, 0, AHEAD)
     shell("mount -t tmpfs tmpfs /run && mkdir -p /run/netns")
     network = Network()
@@ -145,7 +148,7 @@ def measure(flows: int, seconds: float) -> bool:
 
 
 def main() -> int:
-    """Run, print, judge."""
+    """Run, print, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--flows", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=20.0)
@@ -165,11 +168,11 @@ def main() -> int:
 
 SILENCE_S, OFF = 1.0, 0.10
 AFTER_S = 20.0
-"""The run's length after the handover's middle of the way: 10 s are measured."""
+"""Simulated time after the planned time of the handover: 10 s are measured."""
 
 
 def handover(arguments: list[str]) -> int:
-    """Run, print, judge."""
+    """Run, print, and return the exit code."""
     parser = argparse.ArgumentParser(description="handover between gateways, run after run")
     parser.add_argument("--runs", type=int, default=6)
     parser.add_argument("--speed", type=float, default=20.0, help="m/s; a pedestrian's 2 takes four minutes a run")

@@ -1,9 +1,10 @@
-"""mediumd against its targets: `sudo .venv/bin/python bench/hosts/mediumd.py [--frames N] [--only load|memory|udp]`.
+"""Measures mediumd against its targets: `sudo .venv/bin/python bench/hosts/mediumd.py [--frames N] [--only
+load|memory|udp]`.
 
-Needs root, /dev/net/tun and the tools of `make test-linux`, whose rig it uses. Judge it on a calm machine: it says how
-punctual it was. Exit code 1 if a measured figure misses its target, 3 if it cannot run here.
+Needs root, /dev/net/tun and the tools of `make test-linux`, whose test network it uses. Run it on an idle machine: it
+reports how punctual the machine was. Exit code 1 if a measured figure misses its target, 3 if it cannot run here.
 
-`mediumd.py send PKTS_PER_S SECONDS PAYLOAD_BYTES PID...` is the process that sends, below.
+`mediumd.py send PKTS_PER_S SECONDS PAYLOAD_BYTES PID...` is the sending process.
 """
 
 import argparse
@@ -26,16 +27,16 @@ RSS_GROWTH_TARGET_KIB = 256
 LOAD_S = 30
 MEMORY_PKTS_PER_S = 20_000
 PAYLOAD_BYTES = 72
-"""100 bytes of IP."""
+"""An IP packet of 100 bytes."""
 DSSS = {"data_rate_bps": 11_000_000}
 OFDM = {"phy": "802.11a", "basic_rate_bps": 6_000_000, "data_rate_bps": 54_000_000, "mac_ack_rate": "mandatory"}
 LOADS = ((1_000, DSSS, None), (5_000, DSSS, CPU_TARGET_US), (20_000, OFDM, CPU_TARGET_US))
-"""Frames/s of all stations together, a radio that carries them, and what a frame may cost: of 1,000 a second each is
-woken up for by itself, several times."""
+"""Frames/s of all stations together, a radio that carries them, and the maximum cost of a frame. At 1,000 frames/s each
+frame has its own wake-ups, so there is no target."""
 
 
 def main() -> int:
-    """Measure; the exit code."""
+    """Measure; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--frames", type=int, default=2_000_000, help="frames of the memory run (default 2000000)")
     parser.add_argument("--only", choices=("load", "memory", "udp"))
@@ -60,7 +61,7 @@ def load() -> bool:
 
 
 def loaded(pkts_per_s: int, radio, cpu_target_us: float | None) -> bool:
-    """How late frames are, beside how late this machine wakes who sleeps; what a frame costs; what is lost."""
+    """Measure the lateness of frames beside that of this machine's sleep, the cost of a frame, and losses."""
     air = make_pairs(**radio)
     before, sent, after = offer(air, pkts_per_s, LOAD_S)
     air.close()
@@ -80,9 +81,9 @@ def loaded(pkts_per_s: int, radio, cpu_target_us: float | None) -> bool:
 
 
 def memory(frames: int) -> bool:
-    """The same stations at 54 Mbit/s and 20,000 frames/s: does the memory grow?
+    """Check whether memory grows with the same stations at 54 Mbit/s and 20,000 frames/s.
 
-    Memory follows the fullest moment of the queues, so they are filled once before.
+    Memory depends on the longest queues so far, so the queues are filled once before.
     """
     air = make_pairs(**OFDM)
     offer(air, 5 * MEMORY_PKTS_PER_S, 3)
@@ -106,7 +107,7 @@ def udp() -> bool:
     met = []
     for case in (case for case in cells() if " 2 Mbit/s" in case.name):
         simulated_kbps = simulate(case)
-        seconds = 60 if case.name == "hidden 2 Mbit/s RTS off" else 15  # few packets: their number itself spreads
+        seconds = 60 if case.name == "hidden 2 Mbit/s RTS off" else 15  # few packets need a longer run
         radio = case.config["radio"]
         air = Air(
             [node["position_m"][0] for node in case.config["nodes"]],
@@ -128,21 +129,21 @@ def udp() -> bool:
 
 
 def simulate(case) -> float:
-    """Mean total over the case's seeds, kbit/s."""
+    """Mean sum of the flows over the case's seeds, kbit/s."""
     from air_case import measure
 
     return measure([case])[case.name].mean_kbps
 
 
 def make_pairs(**radio):
-    """Eight pairs of stations on a line, the pairs out of each other's reach."""
+    """Eight pairs of stations on a line. Different pairs are out of each other's range."""
     from air_hosts import Air
 
     return Air([pair * PAIR_DISTANCE_M + end * 100 for pair in range(PAIRS) for end in (0, 1)], **radio)
 
 
 def offer(air, pkts_per_s: int, seconds: float):
-    """Statistics before, datagrams sent, statistics after: all stations send to their partner."""
+    """Read statistics, let all stations send datagrams to their partners, and read statistics again."""
     pids = [str(host.pid) for host in air.hosts]
     before = air.stats()
     command = [sys.executable, __file__, "send", str(pkts_per_s), str(seconds), str(PAYLOAD_BYTES), *pids]
@@ -159,7 +160,7 @@ def lost_outside(before, sent: int, after) -> int:
 
 
 def told(text: str, value: float, limit: float | None) -> bool:
-    """Print a figure with its target; whether it is met. None: there is no target."""
+    """Print a figure with its target; return whether it is met. None: there is no target."""
     if limit is None:
         print(f"  {text}", flush=True)
         return True
@@ -168,15 +169,15 @@ def told(text: str, value: float, limit: float | None) -> bool:
     return met
 
 
-# Sends datagrams from many namespaces at once, and prints how many it sent. Hosts 2k and 2k + 1 send to each other. One
-# process, so that the sender's own switching does not count as mediumd's.
+# Sends datagrams from many namespaces at once, and prints their number. Hosts 2k and 2k + 1 send to each other. One
+# process sends all of them, so that context switches between senders do not count as mediumd's.
 
 CLONE_NEWNET = 0x40000000
 PORT = 9000
 
 
 def sockets(pids: list[str]) -> list[socket.socket]:
-    """A connected socket per host, and one that takes in what arrives there (and is never read)."""
+    """A connected socket per host, and one that receives the datagrams there (and is never read)."""
     libc = ctypes.CDLL(None, use_errno=True)
     found = []
     for number, pid in enumerate(pids):
@@ -193,7 +194,7 @@ def sockets(pids: list[str]) -> list[socket.socket]:
 
 
 def send(arguments: list[str]) -> None:
-    """Send on planned times; whatever is due at once goes out at once, in turns."""
+    """Send at planned times. Datagrams that are due are sent at once, host by host."""
     pkts_per_s, seconds, payload_bytes = int(arguments[0]), float(arguments[1]), int(arguments[2])
     outs = sockets(arguments[3:])
     data, sent, total = os.urandom(payload_bytes), 0, round(pkts_per_s * seconds)

@@ -1,11 +1,11 @@
-"""The wmediumd on the PATH, measured under Mininet-WiFi: who shares the air with whom, and at which cost.
+"""Measures the wmediumd on the PATH under Mininet-WiFi: how stations share the air, and the cost.
 
     sudo env PATH="$PWD/.venv/bin:$PATH" mininet-wifi-python bench/hosts/mininet_wifi.py [CASE ...] [--seconds 6]
 
 Runs in Mininet-WiFi's own environment (vm/provision/mininet-wifi.sh), so nothing of PaceLab is imported. Ad hoc
-stations under log-distance loss with exponent 4 and Mininet-WiFi's 14 dBm and 5 dBi: 11 dB over noise at 40 m, 1 dB at
-70 m, where both wmediumds cease to hear. 6 Mbit/s, UDP datagrams of 1472 B without pause. One line of JSON per case:
-payload in bit/s of each pair alone, of all together, and what `iw station dump` counted meanwhile.
+stations with log-distance path loss with exponent 4 and Mininet-WiFi's 14 dBm and 5 dBi: 11 dB over noise at 40 m, 1 dB
+at 70 m, where neither wmediumd delivers frames. 6 Mbit/s, UDP datagrams of 1472 B without pause. Prints one line of
+JSON per case: payload in bit/s of each pair alone and of all together, and the counters of `iw station dump`.
 """
 
 import argparse
@@ -32,12 +32,12 @@ else:
 PAYLOAD_BYTES = 1472
 PORT = 5000
 SEND_BUFFER_BYTES = 100_000
-"""Some forty frames: the kernel holds the sender back."""
+"""About forty frames: a full buffer blocks the sender."""
 SETTLE_S = 5.0
-"""Beacons pass, so that the stations know each other."""
+"""Time for beacons, so that the stations know each other."""
 
 CASES = {
-    # name: places in m on a line; pairs (sender, receiver)
+    # name: positions in m on a line; pairs (sender, receiver)
     "hidden": ([0, 40, 80], [(0, 1), (2, 1)]),
     "contention": ([0, 20, 40], [(0, 1), (2, 1)]),
     "exposed": ([0, 40, 100, 140], [(1, 0), (2, 3)]),
@@ -48,7 +48,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def build(places_m):
-    """A network with a station at each place."""
+    """A network with a station at each position."""
     net = Mininet_wifi(link=wmediumd, wmediumd_mode=interference)
     stations = [net.addStation(f"sta{i + 1}", position=f"{x},0,0") for i, x in enumerate(places_m)]
     net.setPropagationModel(model="logDistance", exp=4)
@@ -76,13 +76,13 @@ def socket_of(station):
 
 
 def saturate(pairs, seconds, warmup_s=1.0):
-    """Payload bit/s that arrived of each pair of stations, whose senders never pause."""
+    """Received payload in bit/s of each pair of stations whose senders never pause."""
     senders, receivers = {}, {}
     for number, (source, sink) in enumerate(pairs):
         receiver = socket_of(sink)
         receiver.bind((sink.IP(), PORT + number))
         sender = socket_of(source)
-        sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES // 2)  # the kernel doubles it
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES // 2)  # the kernel doubles this value
         sender.connect((sink.IP(), PORT + number))
         senders[sender], receivers[receiver] = number, number
     got, payload = [0] * len(pairs), bytes(PAYLOAD_BYTES)
@@ -113,7 +113,7 @@ def retries(pairs):
 
 
 def medium_cpu_s():
-    """CPU that all processes called wmediumd have used."""
+    """CPU time that all processes named wmediumd have used."""
     total = 0.0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -130,7 +130,7 @@ def measure(name, seconds):
     try:
         pairs = [(stations[a], stations[b]) for a, b in numbers]
         for source, sink in pairs:
-            source.cmd(f"ping -c 2 {sink.IP()}")  # neighbours are known
+            source.cmd(f"ping -c 2 {sink.IP()}")  # fills the neighbour tables
         alone = [saturate([pair], seconds)[0] for pair in pairs[:2]]
         before, cpu_s = retries(pairs), medium_cpu_s()
         together = saturate(pairs, seconds)

@@ -1,12 +1,13 @@
-"""The Linux pacer against its targets: `sudo .venv/bin/python bench/hosts/pacer.py [--seconds S]`, on a calm machine.
+"""Measures the Linux pacer against its targets: `sudo .venv/bin/python bench/hosts/pacer.py [--seconds S]`, on an idle
+machine.
 
     pass-through    20,000 packets/s of 1000 B through NFQUEUE and Python: none lost
     pacing          TCP data of 1500 B at 500 packets/s: the mean rate within 0.1 %, by the receiver's kernel
-    latency         median that an unpaced packet waits longer than without the agent: under 100 us
-    tc              500 Mbit/s paced by the kernel, the agent below 10 % of a core
+    latency         median additional delay of an unpaced packet with the agent: under 100 us
+    tc              500 Mbit/s paced by the kernel, the agent uses less than 10 % of a core
 
-Everything runs in namespaces of its own; the programs that make and take traffic run at nice -15, ahead of other work.
-Exit code 1 if a target is missed, 3 if this cannot run here.
+Everything runs in private namespaces. The programs that send and receive run at nice -15. Exit code 1 if a target is
+missed, 3 if this cannot run here.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# Three hosts in a row: network namespaces that end with the process that holds them.
+# Three hosts in a line: network namespaces that end with the process that holds them.
 
 ROOT = Path(__file__).parents[2]
 _DIES_WITH_US = ["setpriv", "--pdeathsig", "KILL"]
@@ -55,7 +56,7 @@ class Host:
         return subprocess.Popen(inside, cwd=ROOT, text=True, **pipes)
 
     def python(self, code: str, *arguments: Any) -> subprocess.Popen[str]:
-        """Start a piece of Python here; what it prints is read from its stdout."""
+        """Start Python code here. Its output is read from its stdout."""
         return self.start(sys.executable, "-c", code, *map(str, arguments), stdout=subprocess.PIPE)
 
     def run(self, line: str) -> str:
@@ -66,7 +67,7 @@ class Host:
         return out
 
     def close(self) -> None:
-        """End what holds it."""
+        """End the process that holds the namespace."""
         self._holder.kill()
         self._holder.wait()
 
@@ -88,13 +89,13 @@ class Line:
         self.gateway.run("sysctl -qw net.ipv4.ip_forward=1")
 
     def close(self) -> None:
-        """Nothing is left."""
+        """Remove everything."""
         for host in (self.wired, self.gateway, self.station):
             host.close()
 
 
 class Agent:
-    """An agent in the gateway; ready when made."""
+    """An agent at the gateway. It is ready after construction."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -107,7 +108,7 @@ class Agent:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> dict[str, Any]:
-        """End it; its last document."""
+        """Stop the agent; return its last document."""
         os.kill(self.pid, 15)
         while (document := self._read())["event"] != "end":
             pass
@@ -123,7 +124,7 @@ class Agent:
 
 
 def start_agent(line: Line, *arguments: str) -> Agent:
-    """`pacelab gateway` in the gateway."""
+    """Start `pacelab gateway` at the gateway."""
     command = ("-m", "pacelab", "gateway", "--air", "air0", "--wired", "wired0", "--json", *arguments)
     return Agent(line.gateway.start(sys.executable, *command, stdout=subprocess.PIPE))
 
@@ -138,7 +139,9 @@ TC_MBPS = 500
 TC_SHARE = 0.10
 SETTLE_S = 2.0
 WINDOW = ("-w", "256K", "-C", "reno")
-"""Enough that the pacing queue never runs dry, and less than it holds. CUBIC would take many seconds to fill it."""
+"""Large enough that the pacing queue is never empty, and smaller than its capacity. CUBIC would take many seconds to
+fill it.
+"""
 FILL_S = 6.0
 
 SEND = """
@@ -197,11 +200,11 @@ hook = FixedRatePacer(FixedRateConfig(rate_bps=float(sys.argv[1]) * 1e6))
 say = lambda line: print(line, file=sys.stderr)
 TcAgent(config, hook, say=say, on_status=lambda document: print(json.dumps(document), flush=True)).run()
 """
-"""`pacelab gateway --datapath tc --pace-rate`, whose --pace-rate ends at 100 Mbit/s."""
+"""`pacelab gateway --datapath tc`; the maximum of --pace-rate is 100 Mbit/s."""
 
 
 def main() -> int:
-    """Measure everything; the exit code."""
+    """Measure everything; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=10, help="length of each measurement (default 10)")
     seconds: float = parser.parse_args().seconds
@@ -304,7 +307,7 @@ def _tc(line: Line, seconds: float) -> bool:
 
 
 def _datagrams(line: Line, count: int, pps: int) -> tuple[int, float, float]:
-    """Send through the gateway; how many came, and the median and 99 % of their way, us."""
+    """Send through the gateway; return the number received, and the median and 99th percentile of the delay in us."""
     receiver = line.station.python(RECEIVE)
     assert receiver.stdout is not None
     receiver.stdout.readline()
@@ -315,7 +318,7 @@ def _datagrams(line: Line, count: int, pps: int) -> tuple[int, float, float]:
 
 
 def _arrived(line: Line) -> int:
-    """Datagrams that the station's kernel had, read or not."""
+    """Datagrams that the station's kernel received, read or not."""
     names, counts = (told.split()[1:] for told in line.station.run("grep ^Udp: /proc/net/snmp").splitlines())
     found = dict(zip(names, map(int, counts), strict=True))
     return found["InDatagrams"] + found["RcvbufErrors"]

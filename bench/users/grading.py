@@ -1,8 +1,9 @@
-"""How long grading takes, and how much memory: 200 submissions on two cores, one on one, one event over the pipe.
+"""Measures the time and memory of grading: 200 submissions on two cores, one submission on one core, one event over the
+pipe.
 
     python bench/users/grading.py [ASSIGNMENT [SUBMISSIONS [JOBS]]]
 
-The submissions are the model solution and the planted mistakes of the assignment in turn.
+The submissions alternate between the model solution and the assignment's planted mistakes.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def main() -> None:
 
 
 def measure(number: int, count: int, jobs: int) -> None:
-    """The whole of it."""
+    """Make all measurements."""
     print(f"one event over the pipe: {pipe_us():.1f} us; walls: {walls(weak=True).describe()}")
     assignment = find_assignment(number)
     model = (assignment.path / "model.py").read_text(encoding="utf-8")

@@ -1,10 +1,10 @@
-"""The demonstrations' pages in headless Chromium: `.venv/bin/python bench/users/pages.py [--seconds 600]`.
+"""Measures the demonstrations' pages in headless Chromium: `.venv/bin/python bench/users/pages.py [--seconds 600]`.
 
 Two pages with 8 nodes each, 20 updates/s: one in which the engine runs a chain again at every update, and one that
 follows a network (a stand-in for mediumd's stream, through our server). Their memory after garbage collection must not
-grow.
-Before that: first paint and the answer to a moved slider, of every demonstration. Exit code 1 if a target is missed, 3
-if it cannot run here (Chromium; Playwright: tools/sync --group pages). The page tests have the short version.
+grow. Before that, it measures the first paint and the response to a moved slider for every demonstration. Exit code 1
+if a target is missed, 3 if it cannot run here (Chromium; Playwright: tools/sync --group pages). The page tests have the
+short version.
 """
 
 from __future__ import annotations
@@ -32,17 +32,19 @@ from pacelab.demo.server import DemoServer
 
 UPDATES_PER_S, NODES = 20, 8
 PAINT_S, SLIDER_S = 2.0, 1.0
-"""By the clock; of one core, by its processor time: an idle computer shows it as soon."""
+"""Limits of elapsed time. On an idle computer they are also limits of processor time."""
 WARM_S, SAMPLE_S = 20.0, 60.0
 HEAP_GROWTH, PROCESS_GROWTH = 1e6, 30e6
-"""Bytes: what collected heaps and processes may differ by at two moments; a leak would come 12,000 times."""
+"""Bytes by which collected heaps and processes may differ between two samples. A leak would add up over
+12,000 updates.
+"""
 SEEDS = 200
-"""In turn: wasm memory never shrinks, so after one turn it must not grow at all."""
+"""Used in turn: wasm memory never shrinks, so after the first turn it must not grow."""
 FRAMES = 10
-"""Of the followed network, each update."""
+"""Frames of the followed network per update."""
 
 SHORT_RUN: dict[str, Any] = {"duration_s": 2.5, "warmup_s": 0.5, "watch_from_s": 0.0, "sweep": None}
-"""A run that leaves room for 20 updates in a second."""
+"""A run that is short enough for 20 updates per second."""
 
 UPDATE = f"""() => {{
     const demo = document.querySelector("pacelab-demo");
@@ -63,13 +65,13 @@ COUNT = """() => {
 
 
 class Network(Live):
-    """Stations in a row, two flows along it and back; every station sends."""
+    """Stations in a row with two flows, there and back. Every station sends."""
 
     def __init__(self) -> None:
         self._stations = [{"name": name, "position_m": [200.0 * x, 0.0]} for x, name in enumerate("ABCDEFGH"[:NODES])]
 
     def messages(self) -> Iterator[tuple[str, Any]]:
-        """As `Live.messages`: frames 20 times a second, goodput every second, for ever."""
+        """The messages of `Live.messages`: frames 20 times per second and goodput each second, for ever."""
         tracker = FlowTracker("ABCDEFGH"[:NODES])
         begun = view_at = time.monotonic()
         for number in range(1, 10**9):
@@ -91,7 +93,7 @@ class Network(Live):
 
 
 def main() -> int:
-    """Measure; the exit code."""
+    """Measure; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600.0)
     given = parser.parse_args()
@@ -113,7 +115,9 @@ def main() -> int:
 
 
 def first_paints_and_sliders(browser: Any, folder: Path) -> bool:
-    """Of every demonstration, from the local server: the worst first paint, the 95th percentile of a moved control."""
+    """For every demonstration from the local server: the worst first paint, and the 95th percentile of a control's
+    response.
+    """
     paints, moves, busy = {}, {}, {}
     with Serving(DemoServer()) as server:
         for name, demo in DEMOS.items():
@@ -148,13 +152,13 @@ def high(values: list[float]) -> float:
 
 
 def busy_s(tools: Any) -> float:
-    """Processor time that the page's thread has taken; the engine of these demonstrations runs in it."""
+    """Processor time of the page's thread, in which the engine of these demonstrations runs."""
     found = {each["name"]: each["value"] for each in tools.send("Performance.getMetrics")["metrics"]}
     return float(found["TaskDuration"])
 
 
 def server_busy_s(demo: Demo, seed: int) -> float:
-    """Processor time of one answer of the server, with the scheme that takes the longest or nearly so."""
+    """Processor time of one answer of the server, with one of the slowest schemes."""
     begin = initial_change(demo)
     setting = demo.controls[0].settings[1][1]
     begun = time.process_time()
@@ -163,7 +167,7 @@ def server_busy_s(demo: Demo, seed: int) -> float:
 
 
 def moved(page: Any, slider: Any, number: int) -> float:
-    """Seconds from a key to the finished picture."""
+    """Seconds from a key press to the finished picture."""
     slider.focus()
     seen = """window.done = new Promise((done) => {
         const demo = document.querySelector("pacelab-demo"), show = demo.showView;
@@ -178,7 +182,7 @@ def moved(page: Any, slider: Any, number: int) -> float:
 
 
 def endurance(browser: Any, folder: Path, seconds: float) -> bool:
-    """Both pages for so long: updates/s, and what memory is left after garbage collection, before and after."""
+    """Run both pages for this long: updates/s, and memory after garbage collection, before and after."""
     eight = replace(find_demo("window"), **SHORT_RUN)
     export(eight, folder / "engine.html")
     with Serving(DemoServer(live=Network())) as server:
@@ -210,7 +214,7 @@ def endurance(browser: Any, folder: Path, seconds: float) -> bool:
 
 
 def told(name: str, first: dict[str, float], last: dict[str, float]) -> bool:
-    """Print what became of a page; whether it meets the targets."""
+    """Print the result of a page; return whether it meets the targets."""
     rate = (last["updates"] - first["updates"]) / (last["at"] - first["at"])
     print(f"{name}: {rate:.1f} updates/s over {last['at'] - first['at']:.0f} s")
     for what in ("heap", "wasm", "elements"):
@@ -223,7 +227,7 @@ def told(name: str, first: dict[str, float], last: dict[str, float]) -> bool:
 
 
 class Watched:
-    """A page with what it holds."""
+    """A page and its counters."""
 
     def __init__(self, browser: Any, address: str) -> None:
         self.page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
@@ -246,7 +250,7 @@ class Watched:
 
 
 def resident_bytes(browser: Any) -> int:
-    """Of the pages' processes together; one that ends meanwhile counts nothing."""
+    """Resident bytes of all processes of the pages. A process that ends meanwhile counts nothing."""
     found = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
     total = 0
     for pid in (process["id"] for process in found if process["type"] == "renderer"):
@@ -256,7 +260,7 @@ def resident_bytes(browser: Any) -> int:
 
 
 class Serving:
-    """A server in a thread of its own."""
+    """A server in a thread."""
 
     def __init__(self, server: DemoServer) -> None:
         self.server = server

@@ -95,7 +95,7 @@ def _serve(
     else:
         print(link, flush=True)
     if not quiet:
-        threading.Thread(target=_follow, args=(driver, json), daemon=True).start()
+        threading.Thread(target=_print_events, args=(driver, json), daemon=True).start()
     serve(driver, sockets, token=token, names=known.names, picture=known.picture)
 
 
@@ -131,7 +131,7 @@ def _why(error: OSError) -> str:
     return f"{os.strerror(error.errno or 0)}; choose another port"
 
 
-def _follow(driver: Any, as_json: bool) -> None:
+def _print_events(driver: Any, as_json: bool) -> None:
     """Print events until nobody reads them."""
     number = 1
     with contextlib.suppress(BrokenPipeError):

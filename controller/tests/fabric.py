@@ -1,4 +1,4 @@
-"""Switches that do what the brain says, without OpenFlow and without time of their own: a network on paper."""
+"""Simulated switches that execute the controller's actions, without OpenFlow and without a clock."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def ask_arp(sender: str, mac: int, target: str) -> bytes:
 
 
 class Fabric:
-    """`links`: pairs of ends. Other ports are for hosts; what leaves them is in `delivered`."""
+    """`links`: pairs of ends. Other ports are for hosts; packets that leave there are in `delivered`."""
 
     def __init__(
         self, switches: dict[int, int], links: list[tuple[End, End]], *, controller: Controller | None = None
     ) -> None:
-        """`switches`: number -> how many ports."""
+        """`switches`: number -> number of ports."""
         self.now_ns = 1_000_000_000
         self.controller = controller or Controller(generation=1)
         self.switches, self.links = switches, {}
@@ -97,7 +97,7 @@ class Fabric:
         self.settle()
 
     def wait(self, span_ns: int) -> None:
-        """Let time pass, timeouts included."""
+        """Let time pass, including timeouts."""
         end_ns = self.now_ns + span_ns
         while (due := self.controller.deadline()) <= end_ns:
             self.now_ns = max(self.now_ns, due)
@@ -106,7 +106,7 @@ class Fabric:
         self.now_ns = end_ns
 
     def send(self, end: End, data: bytes) -> None:
-        """A host sends."""
+        """A host sends a packet."""
         self.now_ns += NS_PER_MS
         self._moving.append((end, data))
         self.settle()
@@ -161,7 +161,7 @@ class Fabric:
             self.controller.handle(self.now_ns, msg.PacketIn(here.dpid, here.port, data[:128], copy=True))
         if rule.set_mac is not None:
             data = rule.set_mac.to_bytes(6, "big") + data[6:]
-        if rule.out_port != here.port:  # a switch does not send back where it came from
+        if rule.out_port != here.port:  # a switch does not send a packet back to its source
             self._leave(End(here.dpid, rule.out_port), data, hops=hops + 1)
 
     def _leave(self, end: End, data: bytes, *, hops: int) -> None:
@@ -172,7 +172,7 @@ class Fabric:
             self._step(far, data, hops=hops)
 
     def got(self, end: End) -> list[bytes]:
-        """IP packets that left there."""
+        """IP packets that left the port."""
         return [data for data in self.delivered[end] if data[12:14] == b"\x08\x00"]
 
     def notes(self, kind: str) -> list[dict[str, object]]:
@@ -180,6 +180,6 @@ class Fabric:
 
 
 def ring(count: int, **more: Controller) -> Fabric:
-    """Port 1 is a host's, 2 goes to the next switch, 3 to the one before."""
+    """Port 1 leads to a host, port 2 to the next switch, port 3 to the previous one."""
     links = [(End(n, 2), End(n % count + 1, 3)) for n in range(1, count + 1)]
     return Fabric(dict.fromkeys(range(1, count + 1), 4), links, **more)

@@ -1,6 +1,6 @@
-"""The controller's page in headless Chromium, against the real REST server with switches on paper.
+"""The controller's page in headless Chromium, with the real REST server and simulated switches.
 
-`make test-labs` runs it; it skips where there is no Chromium, and says so.
+`make test-labs` runs this. Without Chromium it skips with a message.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ SCHEMES = ("newreno", "tcp-gap", "vagp")
 
 
 class Served:
-    """A controller with three switches on paper behind the real REST server."""
+    """A controller with three simulated switches behind the real REST server."""
 
     def __init__(self, picture: dict[str, Any] | None) -> None:
-        # R's switch has a port to each gateway's, ports 1 and 4 are for hosts.
+        # R's switch has a port to each gateway's switch; ports 1 and 4 are for hosts.
         self.fabric = Fabric(dict.fromkeys((GA, GB, R), 4), [(End(GA, 2), End(R, 2)), (End(GB, 2), End(R, 3))]).start()
         self.picture = picture
         self._listening = socket.create_server(("127.0.0.1", 0))
@@ -78,7 +78,7 @@ class Served:
         self._thread.start()
 
     def traffic(self) -> None:
-        """A TCP flow and a call from the station at GA to the host at R; gateways' agents are there."""
+        """A TCP flow and a call from the station at GA to the host at R, with the gateways' agents."""
         fabric, controller = self.fabric, self.fabric.controller
         fabric.send(End(R, 1), garp(HOST, MACS[R]))
         self.arrive(GA)
@@ -155,7 +155,7 @@ def test_flows_show_class_rate_round_trip_mos_and_path(open_page: Any, complaint
     kind, carried, _rtt, mos, _way = found["s:16384 → host:16384"]
     assert kind.startswith("voice RTP")
     assert (carried, mos) == ("24 kbit/s", "3.21 ✖")
-    assert page.locator("path.flow.tcp").count() == 6  # s to GA, GA to R, R to host; and back
+    assert page.locator("path.flow.tcp").count() == 6  # s to GA, GA to R, R to host, in both directions
     assert page.locator("path.flow.voice").count() == 6
     assert complaints == []
 
@@ -193,7 +193,7 @@ def test_a_gateways_scheme_is_switched_by_mouse_and_by_keys(open_page: Any, comp
     assert found.wanted_scheme == "newreno"
     page.get_by_text("runs tcp-gap; newreno was requested").wait_for()
     page.get_by_label("Scheme of GB").focus()
-    page.keyboard.press("ArrowDown")  # tcp-gap -> vagp: choosing alone changes nothing
+    page.keyboard.press("ArrowDown")  # tcp-gap -> vagp: a choice alone changes nothing
     other = server.fabric.controller.policies.find("GB")
     assert other is not None
     assert other.wanted_scheme is None
@@ -209,7 +209,7 @@ def test_limits_stay_when_the_scheme_is_switched(open_page: Any) -> None:
     controller = server.fabric.controller
     controller.set_policy(server.fabric.now_ns, "GA", scheme=None, limits={"pace_rate_bps": 3e5})
     limits = "window.network.gateways.get('GA')?.limits.pace_rate_bps"
-    wait_until(lambda: page.evaluate(limits) == 300_000)  # the page's own policy forbids Playwright's way to wait
+    wait_until(lambda: page.evaluate(limits) == 300_000)  # the page's content security policy forbids Playwright's wait
     page.get_by_label("Scheme of GA").select_option("newreno")
     page.get_by_role("button", name="Switch GA").click()
     page.get_by_text("GA was asked to run newreno.").wait_for()
@@ -225,7 +225,7 @@ def test_a_refused_scheme_gives_a_message(open_page: Any, complaints: list[str])
     page.evaluate("document.querySelector('.gateway select').value = 'nothing'")
     page.get_by_role("button", name="Switch GA").click()
     page.locator(".answered", has_text="gateway GA has no scheme 'nothing'").wait_for()
-    assert all("409" in complaint for complaint in complaints)  # the browser's own
+    assert all("409" in complaint for complaint in complaints)  # the browser's own message
     assert server.fabric.controller.policies.find("GA").wanted_scheme is None  # type: ignore[union-attr]
 
 

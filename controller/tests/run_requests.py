@@ -1,4 +1,6 @@
-"""Requests made from the controller's own document, right and wrong, by Schemathesis; `test_api.py` runs it."""
+"""Valid and invalid requests that Schemathesis makes from the controller's OpenAPI document; `test_api.py`
+runs this.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ schema = schemathesis.openapi.from_url(f"{SHARED.url}/v1/openapi.json", headers=
 @schema.exclude(path="/v1/events").parametrize()
 @settings(max_examples=int(os.environ["REQUESTS"]), deadline=None, suppress_health_check=list(HealthCheck))
 def test_no_request_makes_it_fail(case: Any) -> None:
-    """Each answer is one that the document names."""
+    """The document describes each answer."""
     case.call_and_validate(headers=TOKEN)
 
 

@@ -1,4 +1,4 @@
-"""Controllers for tests: one with three switches, asked over HTTP, and `pacelab controller` as a process."""
+"""Controllers for tests: one with three switches, called over HTTP, and `pacelab controller` as a process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NAMES = {"0000000000000001": "GA", "10.9.0.1": "host"}
 
 
 class Client:
-    """Asks a controller with three switches and two hosts, over HTTP."""
+    """Calls a controller with three switches and two hosts over HTTP."""
 
     def __init__(self) -> None:
         self.fabric = ring(3).start()
@@ -73,11 +73,11 @@ def wait_until(condition: Any, seconds: float = 60) -> None:
 
 
 LOADED = ["pacelab_controller.openflow.run", "pacelab_controller.web.api", "pacelab_controller.web.serve"]
-"""What takes a controller two seconds of CPU: it is loaded once, and each is a fork of the process that has it."""
+"""Imports that take two seconds of CPU time: they are loaded once, and each controller is a fork of that process."""
 
 
 def _control(arguments: list[str], said: Path) -> None:
-    """The process: what it says goes into a file."""
+    """The process of a controller. Its output goes to a file."""
     with said.open("w", encoding="utf-8") as file:
         os.dup2(file.fileno(), sys.stdout.fileno())
     os.environ[client.TOKEN] = "test-token"
@@ -87,7 +87,7 @@ def _control(arguments: list[str], said: Path) -> None:
 
 
 class Running:
-    """`pacelab controller` as a process, with nothing but fake switches."""
+    """`pacelab controller` as a process, with simulated switches only."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:

@@ -1,4 +1,6 @@
-"""REST: what it answers, whom it refuses, and that no request makes it fail; a gateway's agent, asked or alone."""
+"""REST: answers, refusals, and that no request makes the server fail; a gateway's agent with and without a
+controller.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,15 @@ import requests
 
 from controller.tests.fabric import ip
 from controller.tests.running import HELLO, TOKEN, Client, Running, wait_until
-from pacelab.emulation.agents.run import ControllerLink, Lead, flow_report, make_hook, offered, own_name, read_limits
+from pacelab.emulation.agents.run import (
+    ControllerConfig,
+    ControllerLink,
+    flow_report,
+    make_hook,
+    offered,
+    own_name,
+    read_limits,
+)
 from pacelab.errors import ConfigError
 from pacelab.schemes import HookSettings
 from pacelab_controller.core.network import End
@@ -30,10 +40,10 @@ from pacelab_pacer.core.candidates.data_pacing import FixedRatePacer
 from pacelab_pacer.core.null import NullHook
 
 HERE = "HERE"
-"""In headers: the server's own name."""
+"""In headers: stands for the server's own name."""
 REQUESTS = Path(__file__).parent / "run_requests.py"
 OPERATIONS = 7
-"""Of all routes, but for the stream of events."""
+"""Number of routes, without the event stream."""
 
 
 @pytest.fixture
@@ -179,7 +189,9 @@ def test_the_document_describes_all_routes(client: Client) -> None:
 
 @pytest.mark.thorough
 def test_no_request_makes_it_fail() -> None:
-    """By Schemathesis, in a process of its own: it makes its requests while pytest collects, in each that does."""
+    """Schemathesis runs in a separate process: it makes its requests while pytest collects, in each process that
+    collects.
+    """
     pytest.importorskip("schemathesis", reason="pip install schemathesis")
     plugins = ["-p", "schemathesis.pytest.plugin", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", *plugins, str(REQUESTS)]
@@ -188,11 +200,11 @@ def test_no_request_makes_it_fail() -> None:
     assert (ran.returncode, f"{OPERATIONS + 1} passed" in ran.stdout) == (0, True), ran.stdout + ran.stderr
 
 
-# A gateway's agent and a controller: policy to hooks, reports back, and life without one.
+# A gateway's agent and a controller: policies become hooks, reports go back, and the agent works without a controller.
 
 
 def make(scheme: str, limits: dict[str, Any]) -> Any:
-    return make_hook("gateway", scheme, HookSettings(**limits), idle_too=True)
+    return make_hook("gateway", scheme, HookSettings(**limits), idle_baseline=True)
 
 
 def test_offered_schemes_work_at_a_gateway() -> None:
@@ -206,8 +218,8 @@ def test_a_scheme_that_needs_the_path_is_refused_without_it() -> None:
     url = "unix:none"
     settings = HookSettings()
     with pytest.raises(ConfigError, match="'tcp-gap' needs --path-rates"):
-        Lead(url=url, name="GA", settings=settings, path_rates={}).make("tcp-gap", {})
-    known = Lead(url=url, name="GA", settings=settings, path_rates={IPv4Network("10.0.0.5"): (2_000_000,)})
+        ControllerConfig(url=url, name="GA", settings=settings, path_rates={}).make("tcp-gap", {})
+    known = ControllerConfig(url=url, name="GA", settings=settings, path_rates={IPv4Network("10.0.0.5"): (2_000_000,)})
     assert known.make("tcp-gap", {}).counters()
 
 
@@ -235,7 +247,7 @@ def test_names_are_valid_in_urls() -> None:
 
 
 class Led:
-    """An agent's orders, from a controller of its own."""
+    """The orders of an agent with its own controller."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -246,7 +258,7 @@ class Led:
         self.found: list[tuple[str, Any]] = []
 
     def gateway(self) -> dict[str, Any]:
-        """Empty while it has not announced itself."""
+        """The gateway's state; empty before the agent has announced itself."""
         rows: list[dict[str, Any]] = self.controller.client.ask("GET", "/v1/gateways")[1]
         return rows[0] if rows else {}
 
@@ -278,7 +290,7 @@ def led(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Led]:
 
 
 def test_a_policy_becomes_a_hook_and_the_report_goes_back(led: Led) -> None:
-    assert not led.told()  # nobody wants anything yet
+    assert not led.told()  # there is no policy yet
     assert led.set_policy(scheme="fixed-rate", limits={"pace_rate_bps": 300_000}) == 200
     wait_until(led.told)
     ((name, hook),) = led.found
@@ -290,7 +302,7 @@ def test_a_policy_becomes_a_hook_and_the_report_goes_back(led: Led) -> None:
 
 
 def test_the_agent_reports_a_policy_it_cannot_apply(led: Led) -> None:
-    assert led.set_policy(scheme="fixed-rate") == 200  # the controller does not know what it needs
+    assert led.set_policy(scheme="fixed-rate") == 200  # the controller does not know which settings the scheme needs
 
     def refused() -> bool:
         assert not led.told()

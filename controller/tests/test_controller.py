@@ -1,4 +1,4 @@
-"""The brain with switches on paper: who gets what, how often, and what is in the tables then."""
+"""The controller with simulated switches: deliveries, and the resulting tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ P1, P2, P3 = End(1, 1), End(2, 1), End(3, 1)
 
 
 def ready() -> Fabric:
-    """A ring of three switches with a host at each; all have said where they are."""
+    """A ring of three switches with a host at each. All hosts have announced their addresses."""
     fabric = ring(3).start()
     for end, address, mac in ((P1, H1, M1), (P2, H2, M2), (P3, H3, M3)):
         fabric.send(end, garp(address, mac))
@@ -83,7 +83,7 @@ def test_a_flow_gets_rules_for_both_directions_and_the_first_packet_arrives() ->
     frame = tcp_frame(H1, H2, src_mac=M1)
     fabric.send(P1, frame)
     (got,) = fabric.got(P2)
-    assert got[:6] == M2.to_bytes(6, "big")  # the place's MAC, whatever the host wrote
+    assert got[:6] == M2.to_bytes(6, "big")  # the known MAC, whatever the host wrote
     key = key_of(frame)
     assert list(fabric.tables[1][msg.Match(flow=key)][1:]) == [
         msg.Rule(msg.Match(flow=key), out_port=2, set_mac=M2, counted=True)
@@ -152,7 +152,7 @@ def test_counters_give_rates_and_a_class() -> None:
     for second in range(1, 7):
         fabric.wait(NS_PER_S)
         fabric.tell(msg.Counted(1, ((flow.cookie | COUNTED, 50 * second, 50 * second * 74),)))
-    assert flow.rate_bps == pytest.approx(50 * 60 * 8)  # of IP: 14 bytes of Ethernet's less
+    assert flow.rate_bps == pytest.approx(50 * 60 * 8)  # IP bytes: without the 14 bytes of Ethernet
     assert (flow.packets, flow.kind) == (300, FlowClass.VOICE)
     fabric.wait(NS_PER_S)
     fabric.tell(msg.Counted(1, ((flow.cookie | COUNTED, 10, 740),)))  # the rule was replaced
@@ -170,7 +170,7 @@ def test_a_handover_removes_old_rules_after_a_delay() -> None:
     fabric.send(P3, garp(S, M3))
     assert fabric.tables[1][match][1].set_mac == M3
     assert fabric.tables[3][match][1].out_port == 1
-    assert match in fabric.tables[2]  # what is under way to the old place still gets there
+    assert match in fabric.tables[2]  # packets in transit to the old place still arrive
     kinds = [type(action).__name__ for action in fabric.actions]
     assert kinds.index("Barrier") > kinds.index("AddRule")
     assert "DeleteRule" not in kinds
@@ -197,11 +197,11 @@ def test_a_handover_does_not_look_like_a_pause() -> None:
     fabric.wait(NS_PER_S)
     count(2, 100, 101_400)
     fabric.tell(msg.Counted(3, ()))
-    assert flow.rate_bps == 800_000  # 100 packets of 1000 B and Ethernet's 14
+    assert flow.rate_bps == 800_000  # 100 packets of 1000 B and 14 B of Ethernet
     fabric.send(P3, garp(H2, M3))
     assert flow.counting_switch == 3
-    fabric.now_ns += NS_PER_S - NS_PER_MS  # `send` took one
-    count(2, 190, 192_660)  # most went by the old way, before the handover
+    fabric.now_ns += NS_PER_S - NS_PER_MS  # `send` took 1 ms
+    count(2, 190, 192_660)  # most packets took the old path, before the handover
     count(3, 10, 10_140)
     assert flow.rate_bps == 800_000
 
@@ -239,7 +239,7 @@ def test_without_a_path_a_flow_waits_for_a_link() -> None:
     frame = tcp_frame(H1, H2, src_mac=M1)
     fabric.send(P1, frame)
     fabric.port(End(1, 2), up=False)
-    assert len(fabric.notes("no-way")) == 2  # there and back
+    assert len(fabric.notes("no-way")) == 2  # in both directions
     fabric.port(End(1, 2), up=True)
     fabric.wait(LINK_LIFE_NS)
     fabric.send(P1, frame)
@@ -253,7 +253,7 @@ def test_a_lost_edge_port_removes_its_places_and_flows() -> None:
     assert fabric.controller.locations.find(ip(H2)) is None
     assert len(fabric.controller.flows) == 0
     left = {match for dpid in (1, 2, 3) for match in fabric.tables[dpid]}
-    assert left == {msg.Match(arp=M1)}  # who is still there can still be asked
+    assert left == {msg.Match(arp=M1)}  # ARP for the remaining host still works
 
 
 def test_a_new_controller_adopts_existing_rules() -> None:
@@ -274,7 +274,7 @@ def test_a_new_controller_adopts_existing_rules() -> None:
     assert flow.row(after.now_ns, after.controller.network)["path"] == [f"{1:016x}", f"{2:016x}"]
     after.send(P1, frame)
     assert len(after.got(P2)) == 1
-    after.send(P3, garp(H2, M3))  # and moves them as its own
+    after.send(P3, garp(H2, M3))  # and changes them as its own rules
     after.send(P1, frame)
     assert len(after.got(P3)) == 1
 
@@ -336,11 +336,11 @@ def test_hosts_that_know_each_other_use_arp_without_the_controller() -> None:
     assert arp_rules(fabric) == {(1, M2): 2, (2, M2): 1, (2, M1): 3, (1, M1): 1}
     fabric.delivered.clear()
     asked = len(fabric.actions)
-    question = M2.to_bytes(6, "big") + ask_arp(H1, M1, H2)[6:]  # to the one that is known
+    question = M2.to_bytes(6, "big") + ask_arp(H1, M1, H2)[6:]  # unicast ARP to the known MAC
     fabric.send(P1, question)
     assert fabric.delivered == {P2: [question]}
     assert len(fabric.actions) == asked
-    fabric.send(P1, tcp_frame(H1, H2, src_mac=M1, ports=(5001, 80)))  # another flow needs no more of them
+    fabric.send(P1, tcp_frame(H1, H2, src_mac=M1, ports=(5001, 80)))  # another flow needs no further rules for ARP
     assert not any(isinstance(a, msg.AddRule) and a.rule.match.arp is not None for a in fabric.actions[asked:])
 
 
@@ -439,7 +439,7 @@ def test_frames_that_are_not_ip_are_forwarded_by_mac() -> None:
     fabric = ready()
     hello = b"\x86\xdd" + bytes(40)
     fabric.send(P2, M1.to_bytes(6, "big") + M2.to_bytes(6, "big") + hello)
-    assert len(fabric.delivered[P3]) == 1  # nobody knew M1's place
+    assert len(fabric.delivered[P3]) == 1  # the place of M1 was unknown
     fabric.send(P1, M2.to_bytes(6, "big") + M1.to_bytes(6, "big") + hello)
     assert len(fabric.delivered[P2]) == 1
     assert fabric.tables[1][msg.Match(mac=M2)][1].out_port == 2
@@ -511,7 +511,7 @@ def test_an_agents_report_reaches_the_flow() -> None:
 
 @st.composite
 def trees_and_rings(draw: st.DrawFn) -> tuple[Fabric, int]:
-    """Connected networks of 2 to 6 switches, with or without loops. Ports 1 and 2 are hosts'."""
+    """Connected networks of 2 to 6 switches, with or without loops. Ports 1 and 2 lead to hosts."""
     count = draw(st.integers(2, 6))
     pairs = {(draw(st.integers(1, b - 1)), b) for b in range(2, count + 1)}
     pairs |= draw(st.sets(st.tuples(st.integers(1, count), st.integers(1, count)).filter(lambda p: p[0] < p[1])))
@@ -536,11 +536,11 @@ def test_in_any_network_each_packet_arrives_once_at_its_address(made: tuple[Fabr
             address = data.draw(st.sampled_from(sorted(places)))
             places[address] = (somewhere(), places[address][1])
             fabric.send(places[address][0], garp(address, places[address][1]))
-            fabric.wait(5 * NS_PER_S)  # moves more often than that are a dispute
+            fabric.wait(5 * NS_PER_S)  # more frequent moves are a dispute
         src, dst = data.draw(st.permutations(sorted(places)))[:2]
         fabric.delivered.clear()
         fabric.send(places[src][0], udp_frame(src, dst, src_mac=places[src][1], ports=(step, 9)))
-        for _ in range(2):  # by the controller, then by rule
+        for _ in range(2):  # first by the controller, then by rule
             arrived = {end: len(fabric.got(end)) for end in fabric.delivered if fabric.got(end)}
             expected = {} if places[src][0] == places[dst][0] else {places[dst][0]: 1}
             assert arrived == expected

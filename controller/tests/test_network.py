@@ -1,4 +1,4 @@
-"""What the brain knows: links and ways, places, the network's file, and which flows are calls."""
+"""The controller's knowledge: links and paths, places, the network file, and which flows are calls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from pacelab_controller.core.network import (
 from pacelab_controller.errors import InputError
 from pacelab_controller.network_file import read_network
 
-# Links and ways.
+# Links and paths.
 
 
 def ports(count: int, *, up: bool = True) -> tuple[Port, ...]:
@@ -37,7 +37,7 @@ def ports(count: int, *, up: bool = True) -> tuple[Port, ...]:
 
 
 def joined(links: list[tuple[int, int]], switches: int = 6) -> Network:
-    """Switch a's port to switch b is b."""
+    """Switch a's port to switch b has the number b."""
     network = Network()
     for dpid in range(1, switches + 1):
         network.add_switch(0, dpid, ports(switches))
@@ -78,7 +78,7 @@ def test_a_silent_link_is_removed() -> None:
     assert network.expire(LINK_LIFE_NS) == []
     network.hear(LINK_LIFE_NS, End(1, 2), End(2, 1))
     assert network.expire(LINK_LIFE_NS + 1) == [End(2, 1), End(1, 2)]
-    assert network.path(2, 1) == [End(2, 1)]  # the other direction was heard
+    assert network.path(2, 1) == [End(2, 1)]  # LLDP was heard in the other direction
     assert network.path(1, 2) is None
 
 
@@ -94,7 +94,7 @@ def test_claims_about_unknown_ports_are_ignored() -> None:
     network = joined([])
     assert not network.hear(0, End(1, 99), End(2, 1))
     assert not network.hear(0, End(1, 1), End(77, 1))
-    assert not network.hear(0, End(1, 1), End(1, 2))  # a switch wired to itself
+    assert not network.hear(0, End(1, 1), End(1, 2))  # a switch connected to itself
     assert network.change_port(0, 77, Port(1, "p", 1, True), gone=False) == []
 
 
@@ -115,13 +115,13 @@ def test_every_path_arrives_without_a_loop(links: set[tuple[int, int]]) -> None:
             at, seen = src, [src]
             for end in way:
                 assert end.dpid == at
-                at = end.port  # the port is the neighbour's number
+                at = end.port  # the port has the neighbour's number
                 seen.append(at)
             assert at == dst
             assert len(set(seen)) == len(seen)
 
 
-# Places: what moves them, and what is not believed.
+# Places: evidence that moves an address, and claims that are refused.
 
 A, B, C = (Place(End(number, 1), number) for number in (1, 2, 3))
 
@@ -207,7 +207,7 @@ def test_an_address_has_one_claimed_place(claims: list[tuple[int, Place, Evidenc
         assert (sighting.refused is None) or sighting.place != place
 
 
-# The file of `--network`: what is wrong in it is named, and what people write is understood.
+# The file of `--network`: errors name the key, and common spellings are accepted.
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_a_network_file_accepts_all_forms_of_switch_numbers(tmp_path: Path) -> N
     assert known.names == {"000000000000000a": "GA", "10.0.0.5": "host"}
 
 
-# What is taken for voice, and what is not.
+# Which flows are classified as voice, and which are not.
 
 MAC = 0x0200_0000_0901
 
@@ -308,13 +308,13 @@ def test_sequence_numbers_wrap_and_two_may_be_lost() -> None:
 @pytest.mark.parametrize(
     "second",
     [
-        rtp(90),  # backwards
-        rtp(105),  # four lost
+        rtp(90),  # a step back
+        rtp(105),  # four lost packets
         rtp(101, source=8),
         rtp(101, kind=34),  # H.263
         b"\x40" + rtp(101)[1:],  # version 1
         b"x" * 30,
-        rtp(101) + bytes(600),  # more than speech
+        rtp(101) + bytes(600),  # larger than speech
     ],
 )
 def test_headers_that_do_not_continue_are_not_voice(second: bytes) -> None:

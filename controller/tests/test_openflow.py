@@ -1,4 +1,4 @@
-"""OpenFlow's messages, and the frames in them."""
+"""OpenFlow messages and the frames in them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pacelab_controller.core import frames
 from pacelab_controller.core.frames import Arp, Frame, Malformed, Rtp, read_frame, read_lldp
 from pacelab_controller.core.messages import FiveTuple
 
-# Rules as OpenFlow has them, and connections that break the protocol.
+# Rules as OpenFlow messages, and connections that violate the protocol.
 
 
 pytest.importorskip("os_ken", reason="pip install 'pacelab[controller]'")
@@ -89,7 +89,7 @@ def test_a_flow_mod_follows_the_standard() -> None:
 
 def test_arp_rules_have_priority_and_do_not_expire() -> None:
     made = wire(convert.add_rule(SWITCH, 0, Rule(Match(arp=0x0200_0000_0901), out_port=7)))
-    # command, idle, hard, priority: above all ARP's; OXM: eth_type 0x0806, eth_dst
+    # command, idle, hard, priority: above that of the general ARP rules; OXM: eth_type 0x0806, eth_dst
     assert struct.unpack("!BHHH", made[25:32]) == (ofp.OFPFC_ADD, 0, 0, convert.CONTROL + 1)
     assert bytes.fromhex("80000a020806") in made
     assert bytes.fromhex("80000606020000000901") in made
@@ -131,7 +131,7 @@ HELLO = struct.pack("!BBHI", 4, 0, 8, 1)
 
 
 def shake_hands(link: socket.socket, dpid: int) -> None:
-    """Hello, features, one port."""
+    """Exchange hello and features, with one port."""
     link.sendall(HELLO)
     rest = b""
     while True:
@@ -151,7 +151,7 @@ def test_a_switch_that_disconnects_leaves_no_thread(running: Running) -> None:
     with running.connect() as link:
         link.sendall(struct.pack("!BBHI", 1, 0, 8, 1))  # a hello of OpenFlow 1.0
         while link.recv(4096):
-            pass  # it is ended
+            pass  # the connection is closed
     wait_until(lambda: running.counters().get("connections cut off") == 1)
     for dpid in range(1, 6):
         with running.connect() as link:
@@ -200,7 +200,7 @@ def test_removed_rules_are_restored(running: Running) -> None:
 
 
 def given_flow_mod(link: socket.socket) -> int:
-    """Priority of the next rule that is put in; the switch is to say when it goes."""
+    """Priority of the next installed rule. The switch must report when the rule expires."""
     while True:
         head = link.recv(8, socket.MSG_WAITALL)
         body = link.recv(int.from_bytes(head[2:4], "big") - 8, socket.MSG_WAITALL)
@@ -214,20 +214,20 @@ def test_ipv4_without_a_rule_reaches_the_controller() -> None:
     assert dict(found[convert.IPV4_MISS].items()) == {
         "eth_type": frames.IPV4,
         "vlan_vid": 0,
-    }  # with a tag it goes by MAC
+    }  # a tagged frame is forwarded by MAC
     assert (
         convert.MISS < convert.priority_of(Match(mac=1)) < convert.IPV4_MISS < convert.priority_of(Match(pair=(1, 2)))
     )
 
 
-def test_of_two_connections_of_a_switch_the_newer_one_stays(running: Running) -> None:
+def test_the_newer_of_two_connections_of_a_switch_stays(running: Running) -> None:
     with running.connect() as one, running.connect() as other:
         shake_hands(one, 7)
         wait_until(lambda: running.switches() == ["0000000000000007"])
         shake_hands(other, 7)
         one.settimeout(60)
         while one.recv(65_536):
-            pass  # it is ended
+            pass  # the connection is closed
         assert running.switches() == ["0000000000000007"]
 
 
@@ -244,7 +244,7 @@ def test_a_switch_that_reconnects_in_a_loop_is_closed_alone(running: Running) ->
             shake_hands(link, 2)
             link.settimeout(60)
             while link.recv(65_536):
-                pass  # it is ended
+                pass  # the connection is closed
         assert running.switches() == ["0000000000000001"]
         assert running.counters()["switches turned away"] == 1
 
@@ -269,7 +269,7 @@ def test_a_network_file_lists_the_switches_that_may_connect(tmp_path: Path) -> N
 
 
 def python(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """In a process of its own: os-ken's threads end with it."""
+    """Run code in a separate process: os-ken's threads end with it."""
     command = [sys.executable, "-c", program, *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
 
@@ -359,7 +359,7 @@ def test_the_unix_socket_of_a_running_controller_stays(tmp_path: Path) -> None:
         with pytest.raises(ControllerError, match="another process uses it"):
             open_unix(place)
         assert place.is_socket()
-    open_unix(place).close()  # what a dead process left
+    open_unix(place).close()  # remains of a dead process
     with pytest.raises(ControllerError, match="at most 107 bytes"):
         open_unix(long)
 
@@ -379,7 +379,7 @@ def test_a_controller_ends_cleanly_without_readers(tmp_path: Path) -> None:
         client = Client(f"unix:{rest}", "test-token")
         for number in range(3):
             assert client.ask("PUT", f"/v1/gateways/G{number}", hello)[0] == 200
-            time.sleep(0.1)  # so that each is told by itself
+            time.sleep(0.1)  # so that each gets a separate message
         process.terminate()
         said = process.stderr.read()
     assert (process.returncode, said) == (0, b"")
@@ -397,7 +397,7 @@ def test_without_os_ken_the_pip_of_this_python_is_named(
     assert capsys.readouterr().err.endswith(f"install it: {install}\n")
 
 
-# Frames: what is read, what is refused, what is sent.
+# Frames: which are read, refused, and sent.
 
 
 MAC = 0x0200_0000_0901
@@ -417,7 +417,7 @@ def test_rtp_is_read_behind_udp() -> None:
 
 
 def test_a_frame_cut_off_by_the_switch_still_shows_rtp() -> None:
-    # 14 + 20 + 8 + 12 bytes of headers are enough; 20 of the payload are known from UDP's length
+    # 14 + 20 + 8 + 12 bytes of headers are enough; the payload's 20 bytes follow from UDP's length
     found = read_frame(udp_frame("10.9.0.1", "10.9.0.2", src_mac=MAC, payload=rtp(3))[:54])
     assert isinstance(found, Frame)
     assert found.rtp is not None
@@ -442,7 +442,7 @@ def test_an_arp_reply_follows_rfc_826() -> None:
 
 def test_fragments_have_no_ports() -> None:
     whole = bytearray(udp_frame("10.9.0.1", "10.9.0.2", src_mac=MAC))
-    whole[20:22] = b"\x20\x00"  # more to come
+    whole[20:22] = b"\x20\x00"  # more fragments follow
     found = read_frame(bytes(whole))
     assert isinstance(found, Frame)
     assert found.flow == FiveTuple(0x0A090001, 0x0A090002, 17, 0, 0)
@@ -464,18 +464,18 @@ ARP = ask_arp("10.9.0.1", MAC, "10.9.0.2")
         (UDP[:33], Malformed.SHORT),
         (UDP[:37], Malformed.SHORT),
         (ARP[:41], Malformed.SHORT),
-        (edited(UDP, 6, b"\x01"), Malformed.ADDRESS),  # from a group
+        (edited(UDP, 6, b"\x01"), Malformed.ADDRESS),  # from a group address
         (edited(UDP, 6, bytes(6)), Malformed.ADDRESS),
         (edited(UDP, 14, b"\x65"), Malformed.HEADER),  # version 6 in a frame of version 4
         (edited(UDP, 14, b"\x44"), Malformed.HEADER),  # a header of 16 bytes
-        (edited(UDP, 14, b"\x4f"), Malformed.HEADER),  # one of 60, in a packet of 58
-        (edited(edited(UDP, 14, b"\x4f"), 16, b"\x01\x00"), Malformed.SHORT),  # and of 256
+        (edited(UDP, 14, b"\x4f"), Malformed.HEADER),  # a header of 60 bytes in a packet of 58
+        (edited(edited(UDP, 14, b"\x4f"), 16, b"\x01\x00"), Malformed.SHORT),  # and in a packet of 256
         (edited(UDP, 16, b"\x00\x10"), Malformed.HEADER),  # a packet of 16 bytes
-        (edited(UDP, 26, b"\xe0"), Malformed.ADDRESS),  # from a group
-        (edited(ARP, 14, b"\x00\x06"), Malformed.HEADER),  # not Ethernet's
+        (edited(UDP, 26, b"\xe0"), Malformed.ADDRESS),  # from a group address
+        (edited(ARP, 14, b"\x00\x06"), Malformed.HEADER),  # hardware type other than Ethernet
         (edited(ARP, 20, b"\x00\x03"), Malformed.HEADER),  # RARP
-        (edited(ARP, 27, b"\x77"), Malformed.ADDRESS),  # another's MAC
-        (edited(ARP, 28, b"\xff\xff\xff\xff"), Malformed.ADDRESS),  # the broadcast address is nobody's
+        (edited(ARP, 27, b"\x77"), Malformed.ADDRESS),  # the MAC of another host
+        (edited(ARP, 28, b"\xff\xff\xff\xff"), Malformed.ADDRESS),  # the broadcast address belongs to no host
     ],
 )
 def test_malformed_frames_have_a_reason(data: bytes, reason: Malformed) -> None:
@@ -491,7 +491,7 @@ def test_lldp_is_read_back_unchanged() -> None:
 @pytest.mark.parametrize("size", range(0, 41))
 def test_truncated_lldp_is_ignored(size: int) -> None:
     whole = frames.lldp_packet(0x1234, 7, MAC)
-    if size < len(whole) - 6:  # time to live and end follow the port
+    if size < len(whole) - 6:  # TTL and the end of the header come after the port
         assert read_lldp(whole[:size]) is None
 
 

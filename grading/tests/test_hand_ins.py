@@ -50,7 +50,7 @@ def test_the_form_of_a_file_costs_nothing(hand_in: HandIn, tmp_path: Path, judge
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("hand_in", UNREADABLE, ids=lambda hand_in: hand_in.name)
-def test_what_cannot_be_read_is_a_status_with_the_reason(
+def test_an_unreadable_hand_in_has_a_status_with_the_reason(
     hand_in: HandIn, tmp_path: Path, judge_process: JudgeProcess
 ) -> None:
     verdict = graded(hand_in, tmp_path, judge_process)

@@ -339,7 +339,7 @@ def test_capitals_in_a_name_do_not_matter(name: str) -> None:
     assert (found.version, found.problems) == (1, ())
 
 
-def test_of_two_names_that_differ_in_case_the_right_one_is_graded() -> None:
+def test_the_right_one_of_two_names_that_differ_in_case_is_graded() -> None:
     files = {"GATEWAY_PACER.py": b"x = 1", "gateway_pacer.py": TEMPLATE.encode()}
     found = read_submission("ann", files, ASSIGNMENT)
     assert (found.source, found.problems) == (
@@ -410,7 +410,7 @@ HALVES = (
 )
 
 
-def test_of_two_files_the_importing_one_is_graded() -> None:
+def test_the_importing_one_of_two_files_is_graded() -> None:
     first, second = HALVES
     files = {"part1.py": first.encode(), "part2.py": f"from part1 import *\n{second}".encode()}
     found = read_submission("ann", files, ASSIGNMENT)
@@ -428,7 +428,7 @@ def test_definitions_in_a_file_that_is_not_graded_are_reported(name: str) -> Non
     )
 
 
-def test_of_two_equal_files_the_other_is_named() -> None:
+def test_the_unused_one_of_two_equal_files_is_named() -> None:
     files = {"pacer (2).py": WORKED.encode(), "pacer-1.py": WORKED.encode(), "template.py": TEMPLATE.encode()}
     found = read_submission("ann", files, ASSIGNMENT)
     assert found.problems[0] == "pacer (2).py could be meant as well; pacer-1.py is graded: hand in one"
@@ -685,7 +685,7 @@ def test_an_import_that_the_sandbox_lacks_is_left_out_and_lines_stay() -> None:
     assert any("line 1: numpy is not available" in problem for problem in found.problems)
 
 
-def test_of_several_imported_names_the_available_ones_stay() -> None:
+def test_available_names_of_an_import_stay() -> None:
     found = script("from pacelab import Forward, run\n" + TEMPLATE)
     assert found.source == "from pacelab import Forward\n" + TEMPLATE
     assert any("line 1: pacelab.run is not available" in problem for problem in found.problems)

@@ -98,7 +98,7 @@ with Box(walls(weak=True)) as box:
     assert ran.stdout == "[70, 70]\n", ran.stderr
 
 
-def test_the_code_runs_as_nobody(around: Walls) -> None:
+def test_the_code_runs_as_an_unprivileged_user(around: Walls) -> None:
     got = ask(around, "import os\nreturn [os.getuid(), os.geteuid(), os.getgid(), os.getgroups()]")
     assert isinstance(got, list)
     if os.geteuid() == 0:

@@ -92,7 +92,7 @@ def test_the_due_times_decide_which_assignment_uses_late_days_first(tmp_path: Pa
     assert record(tmp_path, "assignment1", [late("assignment1", 2)]) == [90]
 
 
-def test_of_two_assignments_with_one_due_time_one_uses_late_days_first(
+def test_two_assignments_with_one_due_time_use_late_days_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(DUE, "assignment2", DUE["assignment1"])
@@ -192,7 +192,7 @@ def test_the_worksheet_can_be_read_again(tmp_path: Path) -> None:
     ]
 
 
-def test_what_a_student_asks_is_escaped(tmp_path: Path) -> None:
+def test_a_students_question_is_escaped(tmp_path: Path) -> None:
     found = requests_of("student,request\nAnn,<script>\n", tmp_path)
     made = verdict("Ann", 40)
     page = html_report(with_requests(made, found)) + summary([], [made], requests=found)

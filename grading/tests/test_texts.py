@@ -104,7 +104,7 @@ def test_syntax_errors_name_the_python_version() -> None:
     assert problem.endswith(f"fix this first ({READER})")
 
 
-def test_an_own_module_runs_as_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_users_module_runs_as_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It lies in the sandbox in UTF-8, whatever its first line says."""
     helper = "# coding: shift_jis\nNAME = '\u65e5\u672c'\n"
     found = read(f"import beside_it\n{TEMPLATE}".encode(), beside_it=helper.encode("shift_jis"))

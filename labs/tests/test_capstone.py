@@ -39,7 +39,7 @@ def test_points_by_hand() -> None:
     assert capstone.judge(result(80.0, 0.4, [1.65]), NEWRENO)[0] == pytest.approx(-9 - 6 - 12.5)
 
 
-def test_what_newreno_leaves_no_room_in_counts_nothing() -> None:
+def test_goals_that_newreno_already_meets_count_nothing() -> None:
     one_flow = capstone.outcome(result(100.0, 1.0, []))
     assert capstone.judge(result(110.0, 1.0, []), one_flow)[0] == pytest.approx(40.0)
     good_calls = capstone.outcome(result(100.0, 0.5, [3.9]))
@@ -78,7 +78,7 @@ def test_board_keeps_the_best_of_each_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 2, "entries": []}', '{"version": 1, "entries": [{}]}'])
-def test_board_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_invalid_board_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "board.json"
     file.write_text(text, "utf-8")
     with pytest.raises(ConfigError, match=r"no leaderboard \(.*\): take another file, or move this one away"):
@@ -105,7 +105,7 @@ HANDED = {
         ),
     ],
 )
-def test_one_that_fails_is_told_in_a_line_and_the_others_are_scored(
+def test_one_that_fails_is_reported_in_a_line_and_the_others_are_scored(
     name: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -148,7 +148,7 @@ def _solved(master: str) -> str:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("master", "points"), [("lab4_tcp_gap.py", 66.2), ("lab7_capstone.py", 67.4)])
-def test_the_solutions_score_what_the_instructor_is_told(master: str, points: float) -> None:
+def test_the_solutions_scores_are_those_in_the_instructors_notes(master: str, points: float) -> None:
     assert lab.score(class_in(_solved(master))).points == pytest.approx(points, abs=0.05)
 
 

@@ -290,7 +290,7 @@ STRANGE = (None, "x", [1], {"a": 1}, (1, 2), ([[1]], [2]), 10**400, 10**5000, [1
 
 @pytest.mark.parametrize("name", [name for name in EXERCISES if name.split(".")[1] not in CLASSES])
 @pytest.mark.parametrize("given", STRANGE, ids=lambda given: f"{type(given).__name__}")
-def test_whatever_a_function_returns_the_check_answers_in_words(name: str, given: Any) -> None:
+def test_the_check_answers_any_return_value_with_a_sentence(name: str, given: Any) -> None:
     with pytest.raises(lab.CheckFailed) as caught:
         SelfCheck().check(name, lambda **_: given)
     assert max(map(len, str(caught.value).split("\n"))) < 300
@@ -484,7 +484,7 @@ def from_good_on(mos: float, rate_kbps: float) -> float:
         ("lab5.controller", from_good_on, "mos=3.9"),
     ],
 )
-def test_what_is_nearly_right_is_told_what_it_lacks(name: str, work: Callable[..., Any], told: str) -> None:
+def test_a_nearly_right_class_is_reported_with_what_it_lacks(name: str, work: Callable[..., Any], told: str) -> None:
     assert told in complaint(work, name)
 
 
@@ -586,7 +586,7 @@ class ByNumpy(LinkLayer):
         return np.float64(self.random.random()) >= share
 
 
-def test_a_link_layer_that_cannot_be_made_is_told_how() -> None:
+def test_a_link_layer_that_cannot_be_made_is_reported_with_the_reason() -> None:
     told = complaint(NoRandom, "lab3.link_red")
     assert "making NoRandom(random): it raised TypeError" in told
     assert "A link layer needs no __init__" in told

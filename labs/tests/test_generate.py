@@ -175,7 +175,7 @@ def test_every_check_of_a_lab_exists(master: Path) -> None:
     assert set(named) == listed, f"{master.name} and labs/pacelab_labs/lab*.py, by check.py, differ in exercises"
 
 
-def test_a_master_or_a_place_that_is_not_there_is_told_in_a_line(
+def test_a_master_or_a_place_that_is_not_there_is_reported_in_a_line(
     generate: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     taken = tmp_path / "taken"
@@ -200,7 +200,7 @@ def test_each_prediction_has_one_measurement_below_it_and_a_recorded_choice(gene
 
 
 @pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
-def test_what_follows_a_measurement_is_folded(generate: ModuleType, master: Path) -> None:
+def test_text_after_a_measurement_is_folded(generate: ModuleType, master: Path) -> None:
     cells = generate.make(master, "student").cells
     for before, cell in itertools.pairwise(cells):
         if cell.cell_type == "markdown" and ".measure\n" in before.source and not cell.source.startswith("#"):

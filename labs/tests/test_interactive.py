@@ -63,7 +63,7 @@ def test_jupyterlab_as_root_is_refused_with_the_whole_command(
     assert shlex.split(command) == [sys.executable, file, folder, "--allow-root"]
 
 
-def test_a_folder_of_notebooks_that_is_none_is_told_what_there_is(
+def test_a_missing_folder_of_notebooks_is_refused_with_advice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: True)
@@ -222,7 +222,7 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
 
 
 @pytest.mark.parametrize(("slip", "told"), SLIPS.values(), ids=SLIPS)
-def test_a_slip_in_a_cell_is_told_in_a_line(slip: Callable[[], object], told: str) -> None:
+def test_a_slip_in_a_cell_is_reported_in_a_line(slip: Callable[[], object], told: str) -> None:
     with pytest.raises(ConfigError) as caught:
         slip()
     assert told in str(caught.value)
@@ -287,7 +287,7 @@ def test_a_recorded_choice_measures_at_once(shown: list[str]) -> None:
     assert lab.predict("How much?", ANSWERS).chosen is None
 
 
-def test_a_measurement_that_fails_is_told_and_can_be_repeated(shown: list[str]) -> None:
+def test_a_measurement_that_fails_is_reported_and_can_be_repeated(shown: list[str]) -> None:
     guess = lab.predict("How much?", ANSWERS)
     guess.choose("all")
     with pytest.raises(ZeroDivisionError):
@@ -378,7 +378,7 @@ def test_a_gain_below_zero_is_within_its_picture() -> None:
     assert flat.get_ylim() == (0, pytest.approx(1.05 * 1255))
 
 
-def test_what_nothing_is_known_of_is_said() -> None:
+def test_unknown_values_are_shown_as_unknown() -> None:
     nan = math.nan
     shown = lab.curves([1, 2], {"a": [1, nan], "b": [nan, nan]}, xlabel="x", ylabel="y")
     assert shown.text == "y against x. a: 1 at 1, unknown at 2; b: unknown at 1, unknown at 2"
@@ -389,7 +389,7 @@ def test_what_nothing_is_known_of_is_said() -> None:
     assert bars.get_xlim()[1] > 1
 
 
-def test_of_several_runs_a_flow_has_its_colour_and_a_run_its_line() -> None:
+def test_flows_have_colours_and_runs_have_line_styles() -> None:
     many = Experiment(topology="cross-gateway", direction="mixed", duration_s=1, series_interval_s=0.5)
     (ax,) = axes_of(lab.series({"one": run(many), "other": run(many.vary(seed=2))}, "goodput"))
     looks = [(line.get_color(), line.get_linestyle()) for line in ax.lines]
@@ -475,7 +475,7 @@ def test_flows_with_the_same_ends_have_a_bar_each() -> None:
     assert "server→MAP3, flow 1: " in lab.series(result).text
 
 
-def test_what_aodv_takes_for_a_broken_link_is_lost_once() -> None:
+def test_packets_dropped_for_a_broken_link_are_lost_once() -> None:
     result = run(Experiment(topology_options={"hops": 4}, direction="down", routing="aodv", window_pkts=64))
     drops = result.run["drops"]
     assert drops["mac-rts"] == sum(link["drops_rts"] for link in result.run["links"] or ()) > 0
@@ -483,7 +483,7 @@ def test_what_aodv_takes_for_a_broken_link_is_lost_once() -> None:
     assert told == f"Packets lost: {drops['link-failure']} dropped by AODV"
 
 
-def test_what_a_scheme_drops_is_said_in_words() -> None:
+def test_drops_of_a_scheme_are_reported_as_a_sentence() -> None:
     result = run(ONE)
     result.run["drops"].update({"queue": 2, "hook:duplicate ACK absorbed": 4})
     told = lab.series(result).text.splitlines()[-1]

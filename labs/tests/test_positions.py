@@ -58,7 +58,7 @@ def is_hidden(network: Topology, flow: Flow, other: Flow) -> bool:
 
 
 @pytest.mark.parametrize(("layout", "sense_m"), list(product(LAYOUTS, SENSE_M)))
-def test_what_distances_say_is_what_runs_give(layout: str, sense_m: float, alone_bps: dict[bool, float]) -> None:
+def test_rules_from_distances_agree_with_runs(layout: str, sense_m: float, alone_bps: dict[bool, float]) -> None:
     seen = set()
     for apart_m, rts in product(DISTANCES_M, (False, True)):
         if layout == "shared" and apart_m > 490:
@@ -105,7 +105,7 @@ def test_the_presets_disagree_about_it_as_the_lab_says(alone_bps: dict[bool, flo
     assert min(*of_e("sinr", False), *of_e("sinr", True)) > 0.97
 
 
-def test_where_the_second_sender_is_near_enough_it_is_hidden() -> None:
+def test_a_second_sender_within_interference_range_is_hidden() -> None:
     """In-line, between 550 m (then the senders sense each other) and 556 m: with every preset's pairwise capture."""
     network = pairs("in-line", 553, 550, False).network
     first, second = network.flows

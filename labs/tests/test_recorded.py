@@ -176,7 +176,7 @@ def test_live_run_stands_beside_the_recording_of_the_other_back_end(
     assert f"sim and tap: {SHORT.duration_s:g} s each; tap: real hosts on this computer, in real time." in shown
 
 
-def test_what_must_be_known_of_a_live_run_is_said_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_notes_on_a_live_run_are_printed_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """iperf3 may leave out the first of 6 s, so the table must give the reason for its numbers."""
     monkeypatch.setattr(recorded, "FILE", tmp_path / "recorded.json")
     monkeypatch.setattr(recorded, "found_back_ends", lambda: {"tap": Feature(name="tap", present=True, detail="")})

@@ -1,1 +1,4 @@
-"""The back end `sim`: an experiment as air configuration, the engine, hooks in this process. Knows results."""
+"""The back end `sim`: compiles an experiment to an air configuration and runs the engine with hooks in this process.
+
+It depends on the package `results`.
+"""

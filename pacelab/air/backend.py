@@ -1,6 +1,6 @@
 """Back end `sim`: the Rust engine in virtual time, with the scheme's hooks in this process. JSON in, JSON out.
 
-The errors of the engine become ours.
+Errors of the engine are raised as PaceLab's exceptions.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Sim:
         on_progress: Progress,
         pcap: PcapFile | None,
     ) -> Outcome:
-        """See `Backend.run`."""
+        """Run the experiment (see `Backend.run`)."""
         air = compile_air(experiment)
         if pcap is not None:
             pcap.check()
@@ -59,7 +59,7 @@ def run_scheme(
 ) -> Outcome:
     """Run an air configuration of the experiment with the hooks of this scheme.
 
-    Raises UserCodeError, with the place, as soon as hooks of one's own have failed; else as `run_air`.
+    Raises UserCodeError with the place in the file as soon as a user's hook fails; otherwise the errors of `run_air`.
     """
     make_control = None
     misnamed_control: tuple[str, ...] = ()
@@ -96,11 +96,11 @@ def run_air(
     on_capture: Callable[[bytes], None] | None = None,
     make_control: Callable[[str, int, int], object] | None = None,
 ) -> dict[str, Any]:
-    """Run one air configuration with its hooks; returns the engine's result, version 1.
+    """Run one air configuration with its hooks; return the engine's result, version 1.
 
-    `on_capture` is given the capture file if the configuration asks for one; `make_control` makes each TCP flow's
-    congestion control of one's own.
-    Raises ConfigError when the engine refuses the configuration, HostError when there is no engine.
+    `on_capture` receives the capture file if the configuration asks for one. `make_control` makes the user's congestion
+    control of each TCP flow. Raises ConfigError if the engine refuses the configuration, HostError if there is no
+    engine.
     """
     medium = load_engine()
     hooks = [(item.node, item.hook, "link" if item.point == "link" else "node") for item in attachments]

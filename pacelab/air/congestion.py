@@ -1,8 +1,8 @@
 """A congestion control of your own: subclass `CongestionControl` in a file, run it with `--cc FILE.py:CLASS`.
 
-The sender does what every TCP does (sequence numbers, duplicate ACKs, the retransmission timer, fast recovery); the
-congestion control says how large the window is. Your code runs inside the simulation: when it raises, sets a window
-that is no number, or does not return, the run stops and says at which simulated time.
+The sender does what every TCP does (sequence numbers, duplicate ACKs, the retransmission timer, fast recovery). The
+congestion control decides how large the window is. Your code runs inside the simulation: if it raises, sets a window
+that is not a number, or does not return, the run stops and reports the simulated time.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from pacelab.user_code.messages import UserCodeError, finished, own_traceback, p
 from pacelab.user_code.time_limit import NeverEnds, TimeLimit, run_limited, time_limit
 
 PATIENCE_S = 5.0
-"""A call that takes longer than this never ends."""
+"""A call that takes longer than this is considered endless."""
 
 
 class CongestionControl(ABC):
-    """Decides on the congestion window. Everything is counted in segments, fractions included; time is integer ns.
+    """Decides on the congestion window. Windows are in segments, fractions included; times are integer ns.
 
-    `window` is read after each call: a finite number above 0; below 1 the sender spaces single segments.
+    `window` is read after each call. It must be a finite number above 0. If it is below 1, the sender spaces single
+    segments.
     """
 
     NO_SCHEME: ClassVar[str] = "a congestion control: --cc"
-    """What `--scheme FILE.py:CLASS` says that the class is."""
+    """The message of `--scheme FILE.py:CLASS` if the class is a congestion control."""
     recovery: ClassVar[Literal["newreno", "reno", "go-back-n"]] = "newreno"
     """What the sender does when three duplicate ACKs report a loss (RFC 6582, RFC 2581, Tahoe)."""
 
@@ -44,24 +45,24 @@ class CongestionControl(ABC):
 
     @abstractmethod
     def acknowledged(self, now_ns: int, acked_pkts: float, rtt_ns: int | None) -> None:
-        """New data was acknowledged outside loss recovery; `rtt_ns` about once a round trip."""
+        """New data was acknowledged outside loss recovery. `rtt_ns` is given about once per round trip."""
 
     @abstractmethod
     def lost(self, now_ns: int, in_use_pkts: float) -> None:
-        """Three duplicate ACKs, with so much of the window in use."""
+        """Three duplicate ACKs arrived while this much of the window was in use."""
 
-    def recovered(self) -> None:  # noqa: B027  # a default that does nothing
-        """Loss recovery is over. Nothing to do unless you want to."""
+    def recovered(self) -> None:  # noqa: B027 - a default that does nothing
+        """Loss recovery is over. By default, nothing happens."""
 
     def timed_out(self, now_ns: int, in_use_pkts: float) -> None:
-        """The retransmission timer expired. One segment, unless you say otherwise."""
+        """The retransmission timer expired. By default, the window becomes one segment."""
         self.window = 1.0
 
 
 def load_control(name: str) -> type[CongestionControl]:
     """The class that FILE.py:CLASS names.
 
-    Raises ConfigError when there is no such file or class, UserCodeError when the file fails to load.
+    Raises ConfigError if there is no such file or class, UserCodeError if the file fails to load.
     """
     module, class_name = load_own("--cc", name)
     found = getattr(module, class_name, None)
@@ -75,7 +76,7 @@ def load_control(name: str) -> type[CongestionControl]:
 
 
 def control_maker(name: str, made: type[CongestionControl]) -> Callable[[str, int, int], Guard]:
-    """What the engine calls for each TCP flow."""
+    """The function that the engine calls for each TCP flow."""
     limit = time_limit(PATIENCE_S)
 
     def make(_name: str, initial_window: int, window_limit: int) -> Guard:
@@ -85,7 +86,7 @@ def control_maker(name: str, made: type[CongestionControl]) -> Callable[[str, in
 
 
 class Guard:
-    """Stands between the engine and your control: says when and where it failed, and that it does not end."""
+    """Wraps your control for the engine: reports when and where it failed, and calls that do not end."""
 
     def __init__(
         self, name: str, made: type[CongestionControl], initial_window: int, window_limit: int, limit: TimeLimit
@@ -98,24 +99,24 @@ class Guard:
         self._note_window()
 
     def acknowledged(self, now_ns: int, acked_pkts: float, rtt_ns: int | None) -> None:
-        """Pass on."""
+        """Forward the call."""
         self._now_ns = now_ns
         self._call(self._control.acknowledged, now_ns, acked_pkts, rtt_ns)
         self._note_window()
 
     def lost(self, now_ns: int, in_use_pkts: float) -> None:
-        """Pass on."""
+        """Forward the call."""
         self._now_ns = now_ns
         self._call(self._control.lost, now_ns, in_use_pkts)
         self._note_window()
 
     def recovered(self) -> None:
-        """Pass on."""
+        """Forward the call."""
         self._call(self._control.recovered)
         self._note_window()
 
     def timed_out(self, now_ns: int, in_use_pkts: float) -> None:
-        """Pass on."""
+        """Forward the call."""
         self._now_ns = now_ns
         self._call(self._control.timed_out, now_ns, in_use_pkts)
         self._note_window()
@@ -145,7 +146,9 @@ class Guard:
 
 
 def end_process(where: str) -> NoReturn:
-    """End this process, with its traceback on stderr: the call there ignores every interrupt, and nothing may hang."""
+    """End this process, with its traceback on stderr: the endless call ignores every interrupt, and the run must not
+    hang.
+    """
     print(f"pacelab: {where} does not return, and takes no interrupt:", file=sys.stderr, flush=True)
     faulthandler.dump_traceback(sys.stderr)
     os._exit(UserCodeError.exit_code)

@@ -1,7 +1,7 @@
-"""A user's code inside a simulation: called with a time limit, its first failure kept and told with its place.
+"""A user's code in a simulation: calls with a time limit; the first failure is stored and reported with its place.
 
-The engine carries on without a hook that fails, as a network must. The author of that hook wants to hear of it instead:
-the first failure of a hook of a scheme of one's own stops the run.
+The engine carries on without a hook that fails, as a network must. The author of the hook needs to see the failure
+instead: the first failure of a hook of a user's scheme stops the run.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pacelab_pacer.core.contract import Action, Drop, Event, Forward, Hook, Reac
 
 
 class OwnCalls:
-    """Calls a user's classes and their methods. `now_ns` is for the message; whoever calls sets it.
+    """Calls a user's classes and their methods. `now_ns` is for the message; the caller sets it.
 
-    `what` names the code in errors, for example "pacer Mine". With `watched` off a call may take as long as it likes.
+    `what` names the code in errors, for example "pacer Mine". If `watched` is off, a call has no time limit.
     """
 
     def __init__(self, what: str, *, watched: bool = True) -> None:
@@ -35,7 +35,9 @@ class OwnCalls:
         self.now_ns = 0
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call; a failure is noted and raised as UserCodeError, from then on without a call: each may never return."""
+        """Call the code. A failure is stored and raised as UserCodeError. Later calls raise it without a call: each
+        might hang.
+        """
         self.raise_failure()
         try:
             if self._limit is None:
@@ -46,7 +48,7 @@ class OwnCalls:
             raise self.fail(f"failed:\n{own_traceback(error, function)}{late}") from error
 
     def fail(self, how: str) -> UserCodeError:
-        """Note a failure; returns the error to raise."""
+        """Store a failure; return the error to raise."""
         failure = f"{self._where()} {how}"
         self._failure = self._failure or failure
         return UserCodeError(failure)
@@ -69,14 +71,14 @@ VALID_ACTIONS = f"None, or one of {', '.join(kind.__name__ for kind in get_args(
 VALID_HANDLE = "an action with a packet's number, for example Forward(packet.handle)"
 VALID_REACTION = "([actions, handles to forward], None or a whole number of ns, 0 or more)"
 FORGOTTEN_NS = NS_PER_S
-"""Longer than a hook would hold a packet without wanting the clock."""
+"""Longer than a hook would hold a packet without asking for a wake-up."""
 
 
 def guard(scheme: Scheme, attachments: Sequence[Attachment]) -> tuple[Sequence[Attachment], Callable[[], None]]:
-    """The hooks to run, and what raises what they have failed of (UserCodeError).
+    """The hooks to run, and a function that raises their first failure (UserCodeError).
 
-    Registered schemes fail as a network's parts do, without an end of the run; a scheme that says itself what it has
-    failed of is left to do so.
+    Registered schemes fail like parts of a network, without an end of the run. A scheme that reports its own failures
+    keeps doing so.
     """
     if scheme.raise_failure is not None:
         return attachments, scheme.raise_failure
@@ -87,13 +89,13 @@ def guard(scheme: Scheme, attachments: Sequence[Attachment]) -> tuple[Sequence[A
 
 
 def misnamed_hooks(scheme: Scheme, attachments: Sequence[Attachment]) -> list[str]:
-    """What hooks of one's own define by nearly a name of the contract's, each once, in words."""
+    """Sentences about methods of a user's hooks whose names nearly match the contract's, each once."""
     kinds = dict.fromkeys(type(item.hook) for item in attachments) if is_user_scheme(scheme) else {}
     return [told for kind in kinds for told in misnamed(kind, (*HOOK_NEEDS, "react"))]
 
 
 def forgetful_hooks(scheme: Scheme, guarded: Sequence[Attachment], end_ns: int) -> list[str]:
-    """Which hooks of one's own, as `guard` gave them, have kept packets for themselves at a run's end, in words."""
+    """Sentences about a user's hooks, wrapped by `guard`, that still hold packets at a run's end without a wake-up."""
     return [
         f"scheme {scheme.name}: the {item.point} hook at node {item.node} kept packets that it neither forwarded nor "
         "dropped, and it wants no time to do so"
@@ -103,12 +105,12 @@ def forgetful_hooks(scheme: Scheme, guarded: Sequence[Attachment], end_ns: int) 
 
 
 class _OwnHook:
-    """A user's hook as the engine wants it (see `pacelab_pacer.core.contract.Hook`)."""
+    """Wraps a user's hook for the engine (see `pacelab_pacer.core.contract.Hook`)."""
 
     def __init__(self, code: OwnCalls, hook: Hook) -> None:
         self._code = code
         self._hook = hook
-        self._held: dict[int, int] = {}  # by handle, when it came
+        self._held: dict[int, int] = {}  # arrival time by handle
         self._acted = 0
         self.event_mask = hook.event_mask
         if hasattr(hook, "react"):
@@ -160,7 +162,9 @@ class _OwnHook:
         return reaction
 
     def has_forgotten(self, end_ns: int) -> bool:
-        """Whether a packet has waited for long, and the hook wants no time at which it could go."""
+        """Whether a packet has waited for long while the hook asks for no wake-up at which it could release
+        the packet.
+        """
         return end_ns - min(self._held.values(), default=end_ns) > FORGOTTEN_NS and self.deadline() is None
 
     def _take(self, now_ns: int, event: Event | None) -> None:
@@ -168,7 +172,7 @@ class _OwnHook:
             self._held[event.segment.handle] = now_ns
 
     def _let_go(self, action: Action | int | None) -> None:
-        """Count what is more than a packet that passes, for a hook that counts nothing itself."""
+        """Count the actions other than forwarding, for a hook that keeps no counters itself."""
         if isinstance(action, Forward | int):
             came_ns = self._held.pop(action if isinstance(action, int) else action.handle, self._code.now_ns)
             self._acted += came_ns < self._code.now_ns
@@ -178,12 +182,12 @@ class _OwnHook:
                 self._held.pop(action.handle, None)
 
     def _check_handle(self, method: Callable[..., Any], action: Action | int | None) -> None:
-        """Refuse an action on a packet itself, say, in the place of the number by which it goes."""
+        """Refuse an action that has, for example, the packet in place of its handle."""
         if not hasattr(getattr(action, "handle", 0), "__index__"):
             raise self._refuse(method, action, VALID_HANDLE)
 
     def _refuse(self, method: Callable[..., Any], gave: object, valid: str) -> UserCodeError:
-        """An error about a return value that the contract does not have."""
+        """An error about a return value that violates the contract."""
         shown = repr(gave)
         shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
         told = f"returned {shown} from {method.__name__}(); it must return {valid}"
@@ -199,4 +203,4 @@ def _is_reaction(gave: object) -> bool:
 
 
 def _never() -> None:
-    """Nothing of one's own has failed."""
+    """Raise nothing: there is no user's hook."""

@@ -1,14 +1,18 @@
-"""Claims: what the papers say, stated as small data files before a run, and what our runs say to it.
+"""Claims: what the papers say, written as small data files before a run, and the verdicts of our runs.
 
-    model        a claim's file: scenario, checks with bands, variants, figure        data/PAPER/claims.yaml
-    load         reads the files; errors name line and key                            data/PAPER/results.json
-    plan         a claim -> its runs                                                   (numbers of full runs)
-    quantities   a run -> a number, by name           reductions   an axis -> a number
-    evaluate     runs -> mean and interval of a measure
-    verdict      the rules of docs/verdicts.md: a check's interval and band, a claim's headline -> verdict
-    reproduce    runs claims over processes           outcome, figures, report   what it gave
-    standing     how many claims have which verdict, as stated and as it was     contention   Fu's model of drops
+    model        a claim's file: scenario, checks with bands, variants, figure     data/PAPER/claims.yaml
+    load         reads the files; errors name line and key
+    plan         the runs of a claim
+    quantities   a number of a run, by name; traffic_quantities: those of transfers and calls
+    reductions   a number of an axis
+    measures     means and intervals over the seeds
+    outcome      verdicts by docs/verdicts.md, and the stored numbers of full runs  data/PAPER/results.json
+    picture      the content of a claim's figure; figures: draws it
+    reproduce    runs claims over processes
+    report       tables and the page of claims; book, book_html: the report
+    commands     the command line
 
-To add a claim: write it with roles and bands of its checks into data/PAPER/claims.yaml, run `pacelab reproduce ID`,
-then write its `judgement`. A second set-up, `as_it_was`, is the paper's (first document of the file) or the claim's.
+To add a claim: write it to data/PAPER/claims.yaml, with the roles and bands of its checks; run `pacelab reproduce ID`;
+then write its `judgement`. The second set-up, `as_it_was`, is the paper's (first document of the file) or the claim's
+own.
 """

@@ -1,6 +1,6 @@
-"""The book of claims as plain data: what `pacelab report` prints.
+"""The book of claims as plain data, which `pacelab report` prints.
 
-Everything comes from the claim files and what is stored beside them (outcomes and pictures of full runs): nothing is
+Everything comes from the claim files and the files stored beside them (outcomes and pictures of full runs). Nothing is
 run, and the same files give the same book.
 """
 
@@ -50,12 +50,12 @@ MARKS = {
     Verdict.OWN.value: "+",
     Verdict.NOT_RUN.value: "–",
 }
-"""Beside the words, for the eye that runs down a column."""
+"""Signs beside the verdicts' names, so that a reader can scan a column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One check: what the paper has, what we measured, and what the tested reasons make of it."""
+    """One check: the paper's value, our measurement, and the verdicts of the tested reasons."""
 
     number: int
     role: str
@@ -67,9 +67,9 @@ class Row:
     verdict: str
     was: str
     was_verdict: str
-    """The same as it was; empty where that was not run."""
+    """The verdict of the second set-up; empty if that was not run."""
     reasons: tuple[tuple[str, bool], ...]
-    """For each tested reason the number that it gives, and whether that passes."""
+    """For each tested reason, its number and whether that passes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,27 +84,27 @@ class Entry:
     notes: str
     verdict: str
     was: str
-    """The second set-up and how we know, empty where none is declared."""
+    """The second set-up and its source; empty if none is declared."""
     was_verdict: str
     was_seeds: int
     before: str
-    """The verdict by the rules before."""
+    """The verdict by the previous rules."""
     change: str
     seeds: int
     rows: tuple[Row, ...]
     telling: Row | None
-    """The headline check that decides."""
+    """The headline check that decides the verdict."""
     details: tuple[int, int]
-    """Details that pass, and all."""
+    """Number of details that pass, and number of all details."""
     reasons: tuple[str, ...]
     """Names of the tested reasons."""
     turned: str
-    """Which of them turn the verdict; empty when none does."""
+    """The reasons that change the verdict; empty if none does."""
     reason: str
     judgement: str
     shows: str
     drawing: str
-    """Name of the figure's file, empty where there is none."""
+    """Name of the figure's file; empty if there is none."""
     caption: str
 
 
@@ -120,14 +120,14 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Book:
-    """All of it. `drawings` are the figures by name: SVG."""
+    """The whole book. `drawings`: the figures by name, as SVG."""
 
     chapters: tuple[Chapter, ...]
     drawings: Mapping[str, bytes]
 
 
 def write_book(name: str) -> Book:
-    """The book of the claims called for by an id, a paper or `all`; ConfigError names what there is."""
+    """The book of the claims that an id, a paper or `all` selects. Raises ConfigError that lists the valid choices."""
     claims = select_claims(name)
     outcomes = all_outcomes(claims)
     stands = {(one.paper, one.setup): one for one in standings(claims, outcomes)}
@@ -208,7 +208,7 @@ def _capital(text: str) -> str:
 
 
 def _signs(text: str) -> str:
-    """As printers set numbers: minus signs, and relations in one character."""
+    """Replace ASCII by typographic signs: minus signs, and relations as one character."""
     return re.sub(r"-(?=[\dai])", "−", text).replace(">=", "≥").replace("<=", "≤")
 
 

@@ -1,6 +1,6 @@
 """The book of claims as one HTML file.
 
-Styles and figures are inside the file and it has no script, so it can be read, printed, and mailed anywhere.
+Styles and figures are inside the file, and it has no script, so it can be read, printed and mailed anywhere.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pacelab.version import __version__
 
 
 def render_html(book: Book) -> bytes:
-    """The whole file."""
+    """The whole HTML file."""
     papers = "".join(_chapter(chapter, book) for chapter in book.chapters)
     contents = "".join(
         f'<li><a href="#{chapter.paper.id}">{escape(chapter.paper.title)}</a></li>' for chapter in book.chapters

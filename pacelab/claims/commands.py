@@ -1,4 +1,4 @@
-"""The commands `pacelab claims`, `reproduce` and `report`: thin over `load`, `reproduce` and the book."""
+"""The commands `pacelab claims`, `reproduce` and `report`: thin layers over `load`, `reproduce` and the book."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Json = Annotated[bool, Option("--json", help="one JSON document on stdout")]
 Docs = Annotated[Path | None, Option("--docs", metavar="FILE", help="write a page of all claims to FILE.md")]
 
 UNFINISHED = RUNS / "unfinished-claims"
-"""What is finished of interrupted reproductions; lean, so that no comparison may find it."""
+"""Finished runs of interrupted reproductions. They are stored without details, so comparisons do not use them."""
 
 
 def claims(
@@ -41,7 +41,7 @@ def claims(
         print_table(claims_table(chosen, found))
 
 
-def reproduce(  # noqa: PLR0913  the command line makes options of them
+def reproduce(  # noqa: PLR0913 - the command line turns the parameters into options
     claim: Annotated[str, Argument(metavar="ID|PAPER|all|FILE.yaml", help="see `pacelab claims`")],
     *,
     quick: Annotated[bool, Option("--quick", help="run shorter, with fewer seeds and without variants")] = False,
@@ -74,7 +74,7 @@ def reproduce(  # noqa: PLR0913  the command line makes options of them
     count = None if seeds is None else parse_one("--seeds", seeds, SEEDS)
     workers = None if jobs is None else parse_one("--jobs", jobs, JOBS)
     check_destination(out)
-    if docs is not None:  # a full run takes long, and what it gave would be lost
+    if docs is not None:  # write the page: a full run takes long, and its result would be lost
         require_matplotlib()
         for file in dict.fromkeys((docs, *(store_path(one.paper) for one in chosen))):
             check_writable(file, "--docs")
@@ -132,7 +132,7 @@ def report(
 
 
 def _write_page(docs: Path) -> None:
-    """The page, and in a folder of its name the figures: all from what is stored."""
+    """Write the page and, in a folder of the same name, its figures, all from stored results."""
     from pacelab.claims.figures import render_png
     from pacelab.claims.load import select_claims
     from pacelab.claims.outcome import all_outcomes, load_pictures

@@ -1,6 +1,6 @@
-"""Draws pictures: PNG for pages and SVG for print, the same bytes each time.
+"""Draws pictures as PNG for pages and SVG for print, the same bytes each time.
 
-No meaning by colour alone: lines differ in marker and dashes, bars in hatching.
+Colour alone carries no meaning: lines also differ in marker and dashes, bars in hatching.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ if TYPE_CHECKING:
 
 TITLE_COLUMNS = 80
 PANEL_WIDTH_IN = {1: 7.0, 2: 5.0, 3: 4.0}
-"""Width of a panel where there are so many side by side."""
+"""Width of a panel by the number of panels side by side."""
 HEIGHT_IN = 4.2
 DPI = 110
 LEGEND_INSIDE = 4
-"""So many entries find a free corner; more go beside the axes."""
+"""A legend with at most this many entries fits into a corner; a longer one is beside the axes."""
 LOG_SPREAD = 30.0
-"""From this ratio of the largest to the smallest x on the axis is logarithmic."""
+"""The x axis is logarithmic if the ratio of its largest to its smallest value is at least this."""
 LOOKS = [
     *(Style("#000000", "o", "--"), Style("#0072b2", "s", "-"), Style("#56b4e9", "^", "-."), Style("#d55e00", "D", "-")),
     *(Style("#cc79a7", "v", ":"), Style("#009e73", "x", "--"), Style("#e69f00", "P", "-."), Style("#999999", "*", "-")),
 ]
-"""Lines that are no scheme's; as many as a figure can bear."""
+"""Styles of lines that belong to no scheme; a figure can have no more of them."""
 PLAIN = Style("#666666", "", "-")
 HATCHES = ("", "//", "..", "xx", "--", "\\\\", "++", "oo")
 
 
 def render(picture: Picture, title: str = "") -> dict[str, bytes]:
-    """ID.png and ID.svg, with the title where there is one."""
+    """ID.png and ID.svg, with the title if there is one."""
     return images(_draw(picture, title), picture.id, dpi=DPI)
 
 
 def render_png(picture: Picture, title: str = "") -> bytes:
-    """For a page: with the title where there is one."""
+    """PNG for a page, with the title if there is one."""
     return image(_draw(picture, title), "png", dpi=DPI)
 
 
 def render_svg(picture: Picture, title: str = "", *, captioned: bool = True) -> bytes:
-    """For print; without caption where the page has it."""
+    """SVG for print, without the caption if the page has it."""
     return image(_draw(picture, title, captioned=captioned), "svg", dpi=DPI)
 
 
 def caption(picture: Picture) -> str:
-    """How the figure came about."""
+    """The caption: seeds, durations and set-up behind the figure."""
     interval = f"; bars: {LEVEL:.0%} t intervals" if any(s.half for p in picture.panels for s in p.series) else ""
     seeds = f"{picture.seeds} seeds" if picture.seeds > 1 else "1 seed"
     return f"n = {seeds} of {picture.seconds:g} s, {picture.mode} mode{interval or '; no interval'}"
@@ -106,7 +106,7 @@ def _lines(ax: Axes, panel: Panel) -> None:
 
 
 def _spread(places: list[float]) -> float:
-    """Largest over smallest, 1 where one is not above zero."""
+    """Ratio of the largest to the smallest value; 1 if a value is not above zero."""
     return max(places) / min(places) if min(places) > 0 else 1.0
 
 
@@ -136,7 +136,7 @@ def _look(series: Series) -> Style:
 
 
 def _legends(canvas: Canvas) -> None:
-    """One legend for all panels where they say the same; beside the axes where many entries would hide the lines."""
+    """One legend for all panels if their legends are equal; beside the axes if many entries would hide the lines."""
     said = [ax.get_legend_handles_labels() for ax in canvas.axes]
     if len(said) > 1 and said[0][1] and all(labels == said[0][1] for _, labels in said):
         canvas.legend(*said[0], loc="outside right center", fontsize="small")

@@ -1,4 +1,4 @@
-"""Reads claim files. Errors name the file, the line, the key, and what is valid."""
+"""Reads claim files. Errors name the file, the line, the key, and the valid values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pacelab_topologies.domain import like_which
 
 DATA = files("pacelab.claims") / "data"
 CLAIMS = "claims.yaml"
-"""A paper's file: what the paper is (see `Paper`), then its claims, a YAML document each."""
+"""A paper's file: first the paper (see `Paper`), then its claims, one YAML document each."""
 OWN = (".yaml", ".yml")
-"""Endings of a claim file of one's own."""
+"""Suffixes of a user's claim file."""
 
 Content = TypeVar("Content", bound=BaseModel)
 
@@ -29,7 +29,7 @@ def papers() -> list[str]:
 
 
 def all_claims() -> dict[str, Claim]:
-    """Every packaged claim by id, papers in alphabetical order, a paper's claims in that of its file."""
+    """Every packaged claim by id: papers in alphabetical order, claims in the order of their file."""
     return {name: claim for paper in papers() for name, claim in claims_of(paper).items()}
 
 
@@ -38,7 +38,7 @@ def claims_of(paper: str) -> dict[str, Claim]:
     """The paper's packaged claims by id."""
     try:
         return _claims(paper, paper_documents(paper, fast=True))
-    except ConfigError:  # told with its line
+    except ConfigError:  # reported below, with its line
         return _claims(paper, paper_documents(paper))
 
 
@@ -56,9 +56,10 @@ def _claims(paper: str, found: Iterator[Any]) -> dict[str, Claim]:
 
 
 def select_claims(name: str, *, else_allowed: str = "") -> list[Claim]:
-    """The claims of an id, a paper, or `all`. ConfigError names the papers; `else_allowed` adds another choice.
+    """The claims that an id, a paper or `all` selects. Raises ConfigError that lists the papers.
 
-    No other paper's file is read: all of them take a second.
+    `else_allowed` adds another valid choice to the message. Files of other papers are not read: all of them take a
+    second.
     """
     known = papers()
     if name == "all":
@@ -75,7 +76,7 @@ def select_claims(name: str, *, else_allowed: str = "") -> list[Claim]:
 
 
 def find_claims(name: str) -> list[Claim]:
-    """As `select_claims`, or those of a file of one's own, FILE.yaml, a document each."""
+    """Like `select_claims`; also reads a user's FILE.yaml with one claim per document."""
     if not name.endswith(OWN):
         return select_claims(name, else_allowed=", or FILE.yaml, your own file")
     try:
@@ -83,7 +84,7 @@ def find_claims(name: str) -> list[Claim]:
     except (OSError, ValueError) as error:
         raise ConfigError(f"claim file {name!r}: {getattr(error, 'strerror', None) or error}") from None
     found: dict[str, Claim] = {}
-    taken = papers()  # the folders' names: reading all claims would take a second
+    taken = papers()  # the folders' names only: reading all claims would take a second
     for document in _documents(text, name):
         claim = validate(document, name, Claim)
         if claim.paper in taken or claim.id in found:
@@ -102,22 +103,22 @@ def parse_claim(text: str, place: str) -> Claim:
 
 
 def parse_file(text: str, place: str, kind: type[Content]) -> Content:
-    """What the YAML `text` of the file called `place` says, as a `kind`."""
+    """The YAML `text` of the file `place` as a `kind`."""
     return validate(next(_documents(text, place), None), place, kind)
 
 
 def paper_documents(paper: str, *, fast: bool = False) -> Iterator[Any]:
-    """What stands in the paper's file, document by document, read as far as is asked for; `fast`: without lines."""
+    """The documents of the paper's file, read only as far as requested; `fast`: without line numbers."""
     return _documents((DATA / paper / CLAIMS).read_text(encoding="utf-8"), place_of(paper), fast=fast)
 
 
 def place_of(paper: str) -> str:
-    """The paper's file, as errors name it."""
+    """The name of the paper's file in errors."""
     return f"{paper}/{CLAIMS}"
 
 
 def validate(tree: Any, place: str, kind: type[Content]) -> Content:
-    """A document of the file called `place`, as a `kind`."""
+    """Validate a document of the file `place` as a `kind`."""
     if not isinstance(tree, Mapping):
         raise ConfigError(f"claim file {place}, line 1: must be a mapping with the keys of pacelab/claims/model.py")
     try:
@@ -130,7 +131,7 @@ def validate(tree: Any, place: str, kind: type[Content]) -> Content:
 
 
 def _documents(text: str, place: str, *, fast: bool = False) -> Iterator[Any]:
-    """Documents that know their lines or, in a sixth of the time, do not."""
+    """Documents with line numbers, or without them in a sixth of the time."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError
 
@@ -158,11 +159,11 @@ def _short(value: Any) -> str:
 
 
 def _line(tree: Any, steps: Sequence[int | str]) -> int:
-    """Line of the deepest part of the path that exists, counted from 1."""
+    """Line of the deepest existing part of the path, counted from 1."""
     line = tree.lc.line if hasattr(tree, "lc") else 0
     for step in steps:
         try:
-            positions = getattr(tree, "lc")  # noqa: B009 - of the loader's own mappings and lists
+            positions = getattr(tree, "lc")  # noqa: B009 - an attribute of the loader's mappings and lists
             line = (positions.key if isinstance(tree, Mapping) else positions.item)(step)[0]
             tree = tree[step]
         except (KeyError, IndexError, TypeError, AttributeError):
@@ -171,7 +172,7 @@ def _line(tree: Any, steps: Sequence[int | str]) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """Without the loader's own types, which carry positions."""
+    """The value without the loader's own types, which carry positions."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -183,18 +184,18 @@ def _plain(value: Any) -> Any:
 
 
 class Paper(Strict):
-    """A paper whose claims were run: what it is called, and our judgement of it as a whole (first in its file)."""
+    """A paper whose claims were run: its title, and our judgement of it as a whole (the first document of its file)."""
 
     id: str
     title: str
     authors: str
     venue: str
     judgement: str
-    """Written after the full runs, from the claims' own judgements."""
+    """Written after the full runs, based on the judgements of the claims."""
     as_it_was: SetUp | None = None
-    """The second set-up of every claim that declares none of its own."""
+    """The second set-up of every claim that declares none itself."""
 
 
 def load_paper(name: str) -> Paper:
-    """The paper whose claims stand in the folder `name`."""
+    """The paper whose claims are in the folder `name`."""
     return validate(next(paper_documents(name), None), place_of(name), Paper)

@@ -1,6 +1,6 @@
-"""From the runs of a plan to the measures of its claim.
+"""Computes the measures of a claim from the runs of its plan.
 
-A measure is one number per seed from that seed's runs, then mean and 95 % interval over the seeds.
+A measure is one number per seed from that seed's runs, then the mean and the 95 % interval over the seeds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Measured:
     results: tuple[tuple[RunResult, ...], ...]
 
     def at(self, point: Point) -> tuple[RunResult, ...]:
-        """Results of the one cell at `point`, a value for each axis."""
+        """Results of the cell at `point`, which has a value for each axis."""
         for cell, results in zip(self.plan.cells, self.results, strict=True):
             if cell.point == point:
                 return results
@@ -36,10 +36,10 @@ class Measured:
 
 
 def measure(measured: Measured, wanted: Measure) -> Estimate | None:
-    """Mean and interval over the seeds; None when some seed's runs do not define the number.
+    """Mean and interval over the seeds; None if a seed's runs do not define the number.
 
-    Where the last reduction comes after the seeds': the interval that reaches furthest, or the cells as a sample. For
-    `peak_at` it is the plateau of the means over the seeds: its middle and half of its length.
+    If the last reduction comes after the seeds', the result is the interval that reaches furthest, or the cells are the
+    sample. For `peak_at`, the result is the plateau of the means over the seeds: its middle and half of its length.
     """
     *inner, last = wanted.reduce or (None,)
     if last is not None and last.how == "peak_at":
@@ -72,7 +72,7 @@ def _measure_plateau(measured: Measured, wanted: Measure, axis: Reduction) -> Es
 
 
 def sample_cell(measured: Measured, point: Point, quantity: str, aspect: Aspect | None = None) -> Estimate | None:
-    """A quantity at one cell, over its seeds."""
+    """A quantity in one cell, over its seeds."""
     samples = [QUANTITIES[quantity](result, aspect or Aspect()) for result in measured.at(point)]
     known = [sample for sample in samples if sample is not None]
     return estimate(known) if known else None
@@ -106,7 +106,7 @@ def _reduce(
     fixed: Point,
     value: Callable[[Point], float | None],
 ) -> float | None:
-    """Reduces the first reduction's axis innermost."""
+    """Apply the reductions; the first one's axis is innermost."""
     if not reductions:
         return value({name: fixed[name] for name in grid})
     *inner, outer = reductions
@@ -118,7 +118,7 @@ def _reduce(
 
 
 def _place(value: Scalar, index: int) -> float:
-    """Where a value stands on its axis: a number where it is one, a name by its position."""
+    """The position of a value on its axis: the value itself if it is a number, else its index."""
     return float(value) if _numeric(value) else float(index)
 
 

@@ -3,17 +3,17 @@
     Claim       paper, place, quote, then
     Scenario    one topology with its options, a grid of axes, schemes, and how long and often to run it (full, quick)
     Check       one number: how to measure it, the paper's value, the band, and where the band comes from; whether it is
-                the quoted sentence (headline), a detail, or a question of ours
-    SetUp       the second set-up, as it was: the scenario with what the authors most likely ran
-    Variant     the same scenario with some options changed: a reason for a difference, to be tested
-    Figure      the shape that the paper's figure has
+                the quoted sentence (headline), a detail, or our own question
+    SetUp       the second set-up, as it was: the scenario with the settings that the authors most likely used
+    Variant     the same scenario with some options changed: tests a possible reason for a difference
+    Figure      a drawing in the form of the paper's figure
 
 Invariants, checked on construction
-1. Every check has a band and says where it comes from; every claim has a scenario and a headline check.
+1. Every check has a band with its source; every claim has a scenario and a headline check.
 2. A check names one cell of the grid, or says how to reduce the axes that it leaves open, in quick mode too.
-3. A check without a value of the paper's is a statement, and has no direction beside its band.
+3. A check without a value from the paper is a statement and has a band only, no direction.
 
-Options have their names and units on the command line (`rate: 2`, `min-rto: 1`, `rts: on`).
+Options have the names and units of the command line (`rate: 2`, `min-rto: 1`, `rts: on`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ELSEWHERE = {
     SCHEME: "the list schemes, beside axes",
     "schemes": "the list schemes, beside axes",
 }
-"""What no option or axis may be named -> where it stands."""
+"""Reserved name, not valid for an option or axis -> the key that sets it."""
 
 Scalar = bool | int | float | str
 Point = dict[str, Scalar]
@@ -57,18 +57,18 @@ Reductor = Literal[
     "lowest",
 ]
 OVER_SEEDS = ("highest", "lowest", "sampled")
-"""Reduce what the cells came to, when the seeds have been reduced: the interval that reaches highest, or lowest; or the
-cells' means are the sample themselves, as of layouts that were drawn, and mean and interval are theirs."""
+"""Reductions over the cells after the reduction over the seeds: the interval that reaches highest or lowest, or mean
+and interval of a sample that consists of the cells' means, for example over random layouts."""
 
 
 class Strict(BaseModel):
-    """Unknown keys and wrong types are refused; nothing changes afterwards."""
+    """Refuses unknown keys and wrong types; immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Effort(Strict):
-    """How much to run: simulated seconds, the start of the measured interval, seeds, and values of axes to keep."""
+    """How much to run: simulated seconds, the start of the measured part, seeds, and the values of axes to keep."""
 
     seconds: float = Field(gt=0)
     seeds: int = Field(ge=SEEDS.low, le=SEEDS.high)
@@ -77,7 +77,7 @@ class Effort(Strict):
 
 
 class Scenario(Strict):
-    """Every combination of the axes' values and schemes, each with every seed."""
+    """Every combination of the axes' values and the schemes, each with every seed."""
 
     topology: str
     options: dict[str, Scalar] = {}
@@ -86,7 +86,7 @@ class Scenario(Strict):
     full: Effort
     quick: Effort
     series_s: float | None = Field(default=None, gt=0)
-    """Width of the time series' intervals, for checks and figures over time."""
+    """Interval of the time series, for checks and figures over time."""
 
     def grid(self, *, quick: bool) -> dict[str, list[Scalar]]:
         """The axes with their values, schemes last."""
@@ -108,16 +108,16 @@ class Scenario(Strict):
 
 
 class Reduction(Strict):
-    """Reduce one axis to a number, over the values from `low` to `high` where these are given."""
+    """Reduces one axis to a number, over the values from `low` to `high` if these are given."""
 
     how: Reductor
     over: str
     low: float | None = None
     high: float | None = None
     level: float | None = None
-    """What `first_above` has to exceed; the place at which `short_at` looks."""
+    """For `first_above`, the level to exceed; for `short_at`, the place to evaluate."""
     number: int = Field(default=1, ge=1, le=2)
-    """Which `knee`."""
+    """For `knee`: the first or the second one."""
 
     @model_validator(mode="after")
     def _level_where_needed(self) -> Reduction:
@@ -127,20 +127,22 @@ class Reduction(Strict):
 
 
 class Measure(Strict):
-    """A number per seed: a quantity of the run at `at`, compared with the run at `against`, reduced over axes."""
+    """A number per seed: a quantity of the run at `at`, compared with that of the run at `against`, reduced
+    over axes.
+    """
 
     of: str
     flow: int | None = None
     node: str | None = None
     link: list[str] | None = None
     between: list[float] | None = None
-    """Seconds, for quantities over time."""
+    """The time interval in seconds, for quantities over time."""
     at: Point = {}
     against: Point | None = None
     against_flow: int | None = None
     against_link: list[str] | None = None
     against_between: list[float] | None = None
-    """The other side of the comparison: another cell, flow, link, or other seconds."""
+    """The other side of the comparison: another cell, flow, link, or time interval in seconds."""
     compare: Literal["change", "difference", "ratio"] | None = None
     reduce: list[Reduction] = []
 
@@ -160,7 +162,7 @@ class Measure(Strict):
 
 
 class Check(Strict):
-    """One number of the claim. Bands are [low, high], both included; `.inf` for none."""
+    """One number of the claim. Bands are [low, high], both included; `.inf` means no bound."""
 
     what: str
     role: Role = "detail"
@@ -170,7 +172,7 @@ class Check(Strict):
     band: list[float] = Field(min_length=2, max_length=2)
     band_from: str
     direction: list[float] | None = Field(default=None, min_length=2, max_length=2)
-    """Where a value outside its band still goes the paper's way: between these, both excluded."""
+    """A value outside the band and between these, both excluded, still has the paper's direction."""
 
     @model_validator(mode="after")
     def _bands_are_ordered(self) -> Check:
@@ -185,7 +187,7 @@ class Check(Strict):
 
 
 class Variant(Strict):
-    """A suspected reason, to be tested in full mode: the scenario with other options or with more seeds."""
+    """A possible reason, tested in full mode: the scenario with other options or with more seeds."""
 
     name: str
     options: dict[str, Scalar] = {}
@@ -193,50 +195,50 @@ class Variant(Strict):
 
 
 class Calibration(Strict):
-    """How a second set-up was found, where no document says it."""
+    """How a second set-up was found if no document states it."""
 
     fitted: str
-    """Which options, over which values."""
+    """The fitted options, with the values that were tried."""
     numbers: str
-    """On which of the paper's numbers."""
+    """The paper's numbers to which they were fitted."""
     held_out: str
-    """By which numbers it is judged."""
+    """The numbers by which the set-up is judged."""
 
 
 class SetUp(Strict):
-    """The declared second set-up of a claim, as it was: the scenario with other options, in full."""
+    """The declared second set-up of a claim, "as it was": the full scenario with other options."""
 
     name: str
     source: str
-    """How we know."""
+    """How we know the set-up."""
     options: dict[str, Scalar] = {}
     schemes: dict[str, str] = {}
-    """Which scheme runs where the claim names one: another reading of the same."""
+    """The scheme to run in place of one that the claim names: another reading of the paper."""
     calibration: Calibration | None = None
     needs: list[str] = []
-    """What it still waits for; it is listed and not run."""
+    """Features that the set-up still requires; until then it is listed and not run."""
 
 
 class Contradiction(Strict):
-    """Two places of a paper that cannot both be right."""
+    """Two statements of a paper that cannot both be true."""
 
     here: str
     there: str
 
 
 class Figure(Strict):
-    """What to draw. lines: `y` against the axis `x`; bars: `y`, goodput per flow; time: goodput per flow."""
+    """What to draw. lines: `y` against the axis `x`; bars: `y`, or goodput per flow; time: goodput per flow."""
 
     shape: Literal["lines", "bars", "time", "contention"]
     x: str | None = None
     y: list[str] = []
     by: list[str] = []
-    """Axes that make separate lines (or groups of bars); others must be fixed by `at`."""
+    """Axes whose values get separate lines (or groups of bars); `at` must fix the others."""
     at: Point = {}
     flat: Literal["h/4"] | None = None
-    """A curve of the paper's own to draw beside."""
+    """A curve from the paper to draw beside ours."""
     peak: str | None = None
-    """Draw where along this axis `y` is largest, instead of `y` itself."""
+    """Draw the position on this axis at which `y` is largest, instead of `y` itself."""
 
 
 class Claim(Strict):
@@ -247,35 +249,35 @@ class Claim(Strict):
     paper: str
     section: str
     where: str = ""
-    """Figure or table."""
+    """Figure or table in the paper."""
     title: str
     quote: str = Field(max_length=400)
     runs: float = Field(default=1.0, gt=0)
-    """How many of our runs a number of the paper's averages: its repetitions, times its seconds over ours."""
+    """Number of our runs that a number of the paper averages: its repetitions, times its seconds over ours."""
     scenario: Scenario
     checks: list[Check] = Field(min_length=1)
     as_it_was: SetUp | Literal[False] | None = None
-    """None: the paper's, if it has one (see `pacelab.claims.load`); false: none."""
+    """None: the paper's second set-up, if it has one (see `pacelab.claims.load`); false: none."""
     inconsistent: Contradiction | None = None
-    """The headline's numbers contradict others of the paper."""
+    """A contradiction between the headline's numbers and others in the paper."""
     contradicted: str = ""
-    """The runs of the paper's own simulator, made here, that say otherwise."""
+    """Our runs of the paper's own simulator that contradict the claim."""
     extension: str = ""
-    """Why the paper prints nothing of the kind: the claim is a question of ours."""
+    """Why the paper prints no such number: the claim is our own question."""
     changed: str = ""
-    """What of set-up or measures was changed when these verdicts came in, and why."""
+    """Which parts of the set-up or measures were changed for these verdicts, and why."""
     why: list[Variant] = []
     figure: Figure | None = None
     needs: list[str] = []
-    """What the claim still waits for; it is listed and not run."""
+    """Features that the claim still requires; until then it is listed and not run."""
     shows: str = ""
-    """What the paper's figure shows, as far as its caption and text tell: for a reader to hold ours against."""
+    """What the paper's figure shows according to its caption and text, for comparison with our figure."""
     notes: str = ""
-    """What the paper leaves open or garbles, and what was decided."""
+    """What the paper leaves open or garbles, and our decision."""
     reason: str = Field(default="", max_length=160)
-    """The judgement in a line: why the verdict is no better."""
+    """The judgement in a line: why the verdict is not better."""
     judgement: str = ""
-    """Written after the full run: why the outcome is what it is, by the numbers."""
+    """Written after the full run: explains the outcome by the numbers."""
 
     @model_validator(mode="after")
     def _checks_name_cells(self) -> Claim:

@@ -1,14 +1,15 @@
-"""Verdicts on a claim, and what is kept of reproducing it beside the claims: numbers of full runs, and their figures.
+"""Verdicts on a claim, and the results that are stored beside the claims: numbers of full runs, and their figures.
 
-Verdicts go by the rules of docs/verdicts.md. A check is judged by its interval, a claim by its headline checks. A
-statement holds when the whole 95 % interval lies in its band. A number is reproduced when our mean lies in its band,
-which is its rounding, widened by the prediction interval of our runs, where that is narrow enough to mean something;
-else it is "direction only" when the whole interval goes the paper's way.
+The rules of the verdicts are in docs/verdicts.md. A check is judged by its interval, a claim by its headline checks. A
+statement holds if the whole 95 % interval is in its band. A number is reproduced if our mean is in its band. The band
+is the number's rounding, widened by the prediction interval of our runs, if that is narrow enough to be meaningful.
+Otherwise the verdict is "direction only" if the whole interval has the paper's direction.
 
-Kept are the numbers alone; they are judged when they are read, by the rules and bands of the day. They carry the digest
-of the set-up that was run, and each that of its measure: what was changed since is not run.
+Only the numbers are stored. They are judged on reading, by the rules and bands of that day. The store has the digest of
+the set-up that was run, and a digest of each number's measure. A number whose set-up or measure has changed since
+counts as not run.
 
-A `Standing` counts them: how many of a paper's claims got which verdict.
+A `Standing` counts how many of a paper's claims got which verdict.
 """
 
 from __future__ import annotations
@@ -31,31 +32,31 @@ from pacelab.claims.reductions import PLATEAU
 from pacelab.errors import ConfigError
 
 OF_NUMBER = 0.25
-"""How wide a prediction may be either way, of the paper's number."""
+"""Maximum half width of a prediction interval, relative to the paper's number."""
 OF_BAND = 0.5
-"""The same, of the width of the band."""
+"""The same, relative to the width of the band."""
 OF_SCALE = 0.1
-"""The same where a quantity has a scale with two ends."""
+"""The same for a quantity on a scale with two ends, relative to the scale."""
 SINGLE_RUN = 2.0
-"""How many of these limits the range of single runs may be wide, either way, for the number of a single run."""
+"""For the number of a single run: maximum half width of our single runs' range, as a multiple of these limits."""
 SINGLE_RUN_OF_SCALE = 0.5
-"""The same limit where a quantity has a scale with two ends."""
+"""The same limit for a quantity on a scale with two ends."""
 MOST_SEEDS = 40
-"""A full run is doubled up to this many seeds while `too_wide` says so of a headline check."""
+"""A full run is doubled up to this many seeds while `too_wide` holds for a headline check."""
 WIDE = 0.05
-"""Half width that is too wide for a statement without two ends, of its mean or of 1 (changes, ratios, indices)."""
+"""Maximum half width for a statement without two ends, relative to its mean or to 1 (changes, ratios, indices)."""
 SHARES = (
     *("fairness", "least_to_most", "window_near_best_share", "contention_part"),
     *("transfer_fairness", "transfer_fairness_per_hop", "data_fairness", "data_share", "data_utilization"),
 )
 SCALES = {**dict.fromkeys(SHARES, 1.0), "mos_mean": 3.5, "mos_least_second": 3.5}
-"""Length of the scale: shares and indices run from 0 to 1, MOS from 1 to 4.5."""
+"""Length of the scale: shares and indices range from 0 to 1, MOS from 1 to 4.5."""
 ELSE = {"peak_at", "first_above", "knee", "trend", "shortfall", "short_at"}
-"""Reductions that give another quantity than the one that is reduced: a place, a correlation, a loss."""
+"""Reductions whose result is another quantity than the reduced one: a position, a correlation, a loss."""
 
 
 class Verdict(StrEnum):
-    """Of a claim; a check has one of the first four, or was not run. From best to worst."""
+    """The verdict on a claim, from best to worst. A check has one of the first four, or was not run."""
 
     REPRODUCED = "reproduced"
     HOLDS = "holds"
@@ -72,24 +73,24 @@ MET = (Verdict.REPRODUCED, Verdict.HOLDS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What the runs gave: mean and half width of the 95 % interval over `seeds`; None where it is undefined."""
+    """The measurement: mean and half width of the 95 % interval over `seeds`; None if undefined."""
 
     mean: float | None
     half_width: float | None
     seeds: int
 
     def predicted(self, runs: float) -> float:
-        """Half width of the interval in which the mean of `runs` further runs lies."""
+        """Half width of the interval that contains the mean of `runs` further runs."""
         return math.inf if self.half_width is None else self.half_width * math.sqrt(1 + self.seeds / runs)
 
 
 def judge(check: Check, found: Found | None, *, runs: float = 1.0) -> Verdict:
-    """The verdict of one check; `found` None: it was not run. The paper's number averages `runs` of our runs."""
+    """The verdict on one check; `found` None: not run. The paper's number averages `runs` of our runs."""
     if found is None:
         return Verdict.NOT_RUN
     if found.mean is None or found.half_width is None or not math.isfinite(found.mean):
         return Verdict.NOT
-    if is_place(check):  # middle and half length of the plateau
+    if is_place(check):  # the mean is the plateau's middle, the half width half its length
         reached = check.band[0] <= found.mean + found.half_width and found.mean - found.half_width <= check.band[1]
         return (Verdict.HOLDS if check.paper is None else Verdict.REPRODUCED) if reached else Verdict.NOT
     least, most = limits(check)
@@ -101,7 +102,7 @@ def judge(check: Check, found: Found | None, *, runs: float = 1.0) -> Verdict:
     if near and (allowed <= widest(check) or by_scatter(check, found, runs=runs)):
         return Verdict.REPRODUCED
     if check.direction is not None:
-        share = most == 1  # whose two ends are no boundary to be kept clear of
+        share = most == 1  # a band up to the end of a share's scale has no boundary there
         above = check.direction[0] < low or (share and check.direction[0] <= least)
         below = high < check.direction[1] or (share and check.direction[1] >= most)
         return Verdict.DIRECTION if above and below else Verdict.NOT
@@ -109,7 +110,7 @@ def judge(check: Check, found: Found | None, *, runs: float = 1.0) -> Verdict:
 
 
 def widest(check: Check) -> float:
-    """How wide, either way, a prediction may be to say something about the paper's number."""
+    """The maximum half width of a prediction that is still informative about the paper's number."""
     width = check.band[1] - check.band[0]
     of_band = OF_BAND * width if math.isfinite(width) else 0.0
     scale = _scale(check)
@@ -117,9 +118,9 @@ def widest(check: Check) -> float:
 
 
 def by_scatter(check: Check, found: Found, *, runs: float) -> bool:
-    """Whether the number is one of a single run, which only the range of our single runs can meet.
+    """Whether the number comes from a single run, so that it can only be compared with the range of our single runs.
 
-    Our mean is known within the limit, and the range is not so wide that it permits everything.
+    This requires that our mean is known within the limit, and that the range is not so wide that it permits everything.
     """
     allowed, limit, scale = found.predicted(runs), widest(check), _scale(check)
     if check.paper is None or is_place(check) or runs > 1 or found.half_width is None:
@@ -133,7 +134,7 @@ def by_scatter(check: Check, found: Found, *, runs: float) -> bool:
 
 
 def too_wide(check: Check, found: Found | None) -> bool:
-    """Whether more seeds are wanted. This looks at the width of the interval only, never at where it lies."""
+    """Whether more seeds are required. This depends only on the width of the interval, never on its position."""
     if found is None or found.mean is None or found.half_width is None or is_place(check):
         return False
     if check.paper is not None:
@@ -146,18 +147,18 @@ def too_wide(check: Check, found: Found | None) -> bool:
 
 
 def is_place(check: Check) -> bool:
-    """Whether the check asks for the place of the best: its numbers are the plateau's middle and half length."""
+    """Whether the check asks for the position of the maximum: its numbers are the plateau's middle and half length."""
     return bool(check.measure.reduce) and check.measure.reduce[-1].how == "peak_at"
 
 
 def _scale(check: Check) -> float | None:
-    """Length of the scale that the measured quantity has; None for one without two ends."""
+    """Length of the scale of the measured quantity; None for a scale without two ends."""
     own = check.measure.compare in (None, "difference") and not _hows(check) & ELSE
     return SCALES.get(check.measure.of) if own else None
 
 
 def limits(check: Check) -> tuple[float, float]:
-    """Between what the measured quantity lies by its nature: an interval ends there."""
+    """The bounds of the measured quantity by its definition: an interval ends there."""
     hows = _hows(check)
     if "trend" in hows:
         return -1.0, 1.0
@@ -169,7 +170,7 @@ def limits(check: Check) -> tuple[float, float]:
 
 
 def conclude(claim: Claim, verdicts: Sequence[Verdict]) -> Verdict:
-    """The verdict of a claim from those of its checks, in their order."""
+    """The verdict on a claim from those on its checks, in their order."""
     headline = [(check, one) for check, one in zip(claim.checks, verdicts, strict=True) if check.role == "headline"]
     if any(one is Verdict.NOT_RUN for _, one in headline):
         return Verdict.NOT_RUN
@@ -190,7 +191,7 @@ def _hows(check: Check) -> set[str]:
 
 
 def decisive(claim: Claim, verdicts: Sequence[Verdict]) -> int:
-    """Place of the headline check that a table shows: the worst one, the first of equals."""
+    """Index of the headline check that a table shows: the first of those with the worst verdict."""
     order = list(Verdict)
     places = [place for place, check in enumerate(claim.checks) if check.role == "headline"]
     return max(places, key=lambda place: (order.index(verdicts[place]), -place))
@@ -200,15 +201,15 @@ STORE_VERSION = 3
 STORE = "results.json"
 
 Numbers = dict[str, Any]
-"""Of one set-up: digest, seeds, seconds, and by the measure's key [mean, half width] or [null, null]."""
+"""Numbers of one set-up: digest, seeds, seconds, and by the measure's key [mean, half width] or [null, null]."""
 Stored = dict[str, Any]
-"""Of one claim: id, the numbers as_stated and as_it_was (null), and those of each tested reason with its name (why)."""
+"""Stored numbers of one claim: id, numbers as_stated and as_it_was (or null), and those of each tested reason (why)."""
 Outcome = dict[str, Any]
-"""The same, judged: verdict, seeds, seconds and checks; as_it_was has its own of these, or is null; why has checks."""
+"""The same after judging: verdict, seeds, seconds and checks; as_it_was has its own or is null; why has checks."""
 
 
 def digest_of(claim: Claim, changed: SetUp | Variant | None = None) -> str:
-    """Changes with anything of the set-up that could change its numbers."""
+    """A digest of every part of the set-up that can change its numbers."""
     scenario = claim.scenario.model_dump(mode="json", exclude={"quick"}, exclude_defaults=True)
     if changed is not None:
         scenario["options"] = scenario.get("options", {}) | changed.options
@@ -219,7 +220,7 @@ def digest_of(claim: Claim, changed: SetUp | Variant | None = None) -> str:
 
 
 def key_of_measure(wanted: Measure) -> str:
-    """Names a measure in the store."""
+    """The name of a measure in the store."""
     document = wanted.model_dump(mode="json", exclude_defaults=True)
     if wanted.reduce and wanted.reduce[-1].how == "peak_at":
         document["plateau"] = PLATEAU
@@ -227,7 +228,7 @@ def key_of_measure(wanted: Measure) -> str:
 
 
 def numbers_of(claim: Claim, measured: Measured, *, quick: bool) -> Numbers:
-    """What the checks of `claim` measure in these runs."""
+    """The numbers that the checks of `claim` measure in these runs."""
     values = {}
     for check in claim.checks:
         found = measure(measured, check.measure)
@@ -245,7 +246,7 @@ def numbers_of(claim: Claim, measured: Measured, *, quick: bool) -> Numbers:
 def stored_of(
     claim: Claim, *, quick: bool, main: Measured | None, was: Measured | None, why: Sequence[Measured]
 ) -> Stored:
-    """What is kept of a claim's runs."""
+    """The stored form of a claim's runs."""
     reasons = zip(claim.why, why, strict=False)
     return {
         "id": claim.id,
@@ -256,7 +257,9 @@ def stored_of(
 
 
 def more_seeds(claim: Claim, several: Sequence[Numbers | None], seeds: int) -> int:
-    """With how many seeds both set-ups run next, after `seeds`: the same when every headline check is narrow enough."""
+    """Number of seeds for the next round of both set-ups after `seeds`; equal if every headline check is
+    narrow enough.
+    """
     headline = [check for check in claim.checks if check.role == "headline"]
     wide = any(
         too_wide(check, _found(check, numbers)) for numbers in several if numbers is not None for check in headline
@@ -265,7 +268,7 @@ def more_seeds(claim: Claim, several: Sequence[Numbers | None], seeds: int) -> i
 
 
 def outcome_of(claim: Claim, stored: Stored | None, *, mode: str = "full") -> Outcome:
-    """The numbers judged; what was not run, or was changed since, is `not run`."""
+    """Judge the stored numbers. A number that was not run, or has changed since, is `not run`."""
     kept = stored or {"as_stated": None, "as_it_was": None, "why": []}
     main = judged(claim, kept["as_stated"], digest_of(claim))
     was = claim.as_it_was and judged(claim, kept["as_it_was"], digest_of(claim, claim.as_it_was))
@@ -297,17 +300,17 @@ def all_outcomes(claims: Sequence[Claim]) -> dict[str, Outcome]:
 
 
 def load_store(paper: str) -> dict[str, Stored]:
-    """Numbers of full runs by claim id; empty when nothing was stored yet."""
+    """Numbers of full runs by claim id; empty if nothing is stored yet."""
     return {stored["id"]: stored for stored in _stored(paper)["outcomes"]}
 
 
 def load_pictures(paper: str) -> dict[str, Picture]:
-    """The figures of those runs, by claim id."""
+    """The figures of the stored runs, by claim id."""
     return {content["id"]: Picture.model_validate(content) for content in _stored(paper)["pictures"]}
 
 
 def render_store(outcomes: Mapping[str, Stored], pictures: Mapping[str, Picture]) -> bytes:
-    """Both as JSON, by id, a line each: so that another run changes only the lines of its claims."""
+    """Numbers and figures as JSON, sorted by id, one line each: another run changes only the lines of its claims."""
     contents = {
         "outcomes": [outcomes[name] for name in sorted(outcomes)],
         "pictures": [pictures[name].model_dump(exclude_defaults=True) for name in sorted(pictures)],
@@ -318,7 +321,7 @@ def render_store(outcomes: Mapping[str, Stored], pictures: Mapping[str, Picture]
 
 
 def store_path(paper: str) -> Path:
-    """Where a paper's numbers are stored; ConfigError when the package is not in a writable folder (a zip)."""
+    """Where a paper's numbers are stored. Raises ConfigError if the package is not in a writable folder (a zip)."""
     file = DATA / paper / STORE
     if not isinstance(file, Path):
         raise ConfigError(f"cannot store outcomes in {file}; use a source checkout of the project")
@@ -366,7 +369,7 @@ def _found(check: Check, numbers: Numbers) -> Found | None:
 
 
 def _predicted(value: Found | None, runs: float) -> float | None:
-    """How far from the band our mean still meets a number of the paper's: see docs/verdicts.md."""
+    """How far outside the band our mean still reproduces a number of the paper (docs/verdicts.md)."""
     return None if value is None or value.half_width is None else _digits(value.predicted(runs))
 
 
@@ -375,30 +378,32 @@ def _hash(content: Any, length: int) -> str:
 
 
 def _digits(value: float | None) -> float | None:
-    """Six digits, and nothing below a billionth: enough for any table, and the same text on every machine."""
+    """Round to six digits and to zero below a billionth: enough for any table, and the same text on every machine."""
     return None if value is None else float(f"{round(value, 9):.6g}")
 
 
-# Where the claims stand: how many of a paper's got which verdict, and what docs/verdicts.md changed.
+# Standings: how many of a paper's claims got which verdict, and what docs/verdicts.md changed.
 
 STATED, WAS = "as stated", "as it was"
 COLUMNS = tuple(verdict.value for verdict in Verdict if verdict not in (Verdict.OWN, Verdict.NOT_RUN))
-"""Verdicts that count; the others are told beside them."""
+"""Verdicts that count. The others are reported beside them."""
 BEFORE = "before.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """A paper's claims in one of the two set-ups."""
+    """The verdicts on a paper's claims in one of the two set-ups."""
 
     paper: str
     setup: str
     counts: Mapping[str, int]
-    """By verdict, zeros included."""
+    """Number of claims by verdict, zeros included."""
 
 
 def standings(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> list[Standing]:
-    """Two for each paper, in the order of the claims. A claim without a second set-up is not counted in it."""
+    """Two standings per paper, in the order of the claims. A claim without a second set-up does not count
+    in that one.
+    """
     found = []
     for paper in dict.fromkeys(claim.paper for claim in claims):
         mine = [outcomes[claim.id] for claim in claims if claim.paper == paper]
@@ -409,14 +414,16 @@ def standings(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> list[
 
 
 def total_of(several: Sequence[Standing], setup: str) -> Standing:
-    """All papers in one set-up."""
+    """The sum over all papers in one set-up."""
     mine = [one for one in several if one.setup == setup]
     counts = {verdict.value: sum(one.counts[verdict.value] for one in mine) for verdict in Verdict}
     return Standing(paper="all", setup=setup, counts=counts)
 
 
 def verdicts_document(claim: Claim, outcome: Outcome) -> dict[str, Any]:
-    """A claim's two verdicts with the numbers of its headline checks, for --json; as_it_was null: none is declared."""
+    """A claim's two verdicts with the numbers of its headline checks, for --json; as_it_was is null if none is
+    declared.
+    """
     was = outcome["as_it_was"]
     return {
         "as_stated": _verdict_document(claim, outcome),
@@ -425,25 +432,25 @@ def verdicts_document(claim: Claim, outcome: Outcome) -> dict[str, Any]:
 
 
 def passed(outcome: Mapping[str, Any], role: str) -> tuple[int, int]:
-    """Checks of a role that are met, or go the paper's way, and all of it."""
+    """Number of a role's checks that pass or have the paper's direction, and number of all its checks."""
     mine = [check for check in outcome["checks"] if check["role"] == role]
     return sum(check["verdict"] in (*MET, Verdict.DIRECTION) for check in mine), len(mine)
 
 
 def tested_verdicts(claim: Claim, outcome: Outcome) -> list[tuple[str, Verdict]]:
-    """Name of each tested reason, and the verdict that its runs alone would give."""
+    """Name of each tested reason, and the verdict by its runs alone."""
     return [
         (why["name"], conclude(claim, [Verdict(check["verdict"]) for check in why["checks"]])) for why in outcome["why"]
     ]
 
 
 def verdict_before(claim: Claim) -> str:
-    """The claim's verdict by the rules before; "" of one that is claimed since."""
+    """The claim's verdict by the previous rules; "" if the claim is newer."""
     return str(_before()[claim.id]["verdict"]) if claim.id in _before() else ""
 
 
 def change_of(claim: Claim, outcome: Outcome) -> str:
-    """What changed the verdict, in a sentence or two."""
+    """A sentence or two about what changed the verdict."""
     old, new = verdict_before(claim), outcome["verdict"]
     parts = [claim.changed.strip()] if claim.changed else []
     if claim.extension:
@@ -460,7 +467,7 @@ def change_of(claim: Claim, outcome: Outcome) -> str:
 
 
 def _reasons(claim: Claim, outcome: Outcome) -> list[str]:
-    """Why the same numbers have another verdict."""
+    """Why the same numbers have another verdict now."""
     decided = set(_before()[claim.id]["decided_by"])
     found = []
     deciding = [check for check in claim.checks if key_of_measure(check.measure) in decided]
@@ -514,6 +521,6 @@ def _counts(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 @cache
 def _before() -> dict[str, dict[str, Any]]:
-    """The last verdicts by the rules before, and the measures of the checks that decided them."""
+    """The last verdicts by the previous rules, and the measures of the checks that decided them."""
     found: dict[str, dict[str, Any]] = json.loads((DATA / BEFORE).read_text(encoding="utf-8"))
     return found

@@ -1,11 +1,11 @@
-"""What a claim's figure shows, as plain numbers: lines and bars with their intervals, in the paper's shape.
+"""The content of a claim's figure as plain numbers: lines and bars with their intervals, in the form of the paper's.
 
-A picture is computed from the runs once and kept beside the claim (data/PAPER/results.json), so that figures can be
-drawn again, for a page or for print, without running anything.
+A picture is computed once from the runs and stored beside the claim (data/PAPER/results.json), so figures can be drawn
+again, for a page or for print, without a run.
 
-Shapes: lines (a quantity against an axis, or where it peaks), bars (goodput per flow, or other quantities), time
-(goodput per flow and MOS over time) and contention (Fu's model over the measurement). Whiskers are 95 % intervals over
-seeds.
+Kinds: lines (a quantity against an axis, or the position of its maximum), bars (goodput per flow, or other quantities),
+time (goodput per flow and MOS over time) and contention (Fu's model over the measurement). Whiskers are 95 % intervals
+over seeds.
 """
 
 from __future__ import annotations
@@ -69,22 +69,24 @@ LABELS = {
     "payload": "payload (B)",
 }
 UNIT_LABELS = {"pkts": "packets", "drops": "drops", "kbps": "kbit/s"}
-"""Of an axis that several quantities of one unit share."""
+"""Label of an axis that several quantities with one unit share."""
 DIGITS = 6
 
 
 class Series(Strict):
-    """A line, or a set of bars with the same colour."""
+    """A line, or a set of bars of the same colour."""
 
     label: str = ""
     look: str | int
-    """The scheme whose look it has in every figure, or the number of a look for what is no scheme."""
+    """The scheme whose style this has in every figure, or the number of a style for a line that belongs to
+    no scheme.
+    """
     mark: Literal["both", "points", "line", "dots"] = "both"
-    """Points joined by a line, either alone, or a line of dots."""
+    """Points joined by a line, only points, only a line, or a dotted line."""
     x: list[float]
     y: list[float]
     half: list[float] = Field(default=[])
-    """Half widths of the 95 % intervals; empty where there are none."""
+    """Half widths of the 95 % intervals; empty if there are none."""
 
 
 class Panel(Strict):
@@ -94,11 +96,11 @@ class Panel(Strict):
     x_label: str = ""
     y_label: str
     ticks: list[str] = Field(default=[])
-    """Names of the places 0, 1, ... along x, where the bars are."""
+    """Names of the positions 0, 1, ... on the x axis, which are those of the bars."""
     top: float | None = None
-    """End of the y axis, where the data would not choose well."""
+    """Upper end of the y axis, if the data would choose a bad one."""
     least: float | None = None
-    """Below this the y axis, logarithmic then, is linear down to zero."""
+    """The y axis is logarithmic above this value, and linear from it down to zero."""
     series: list[Series]
 
 
@@ -115,7 +117,7 @@ class Picture(Strict):
 
 
 def picture_of(claim: Claim, measured: Measured, *, quick: bool) -> Picture:
-    """What the claim's figure shows of these runs."""
+    """The content of the claim's figure for these runs."""
     assert claim.figure is not None
     figure = claim.figure
     shapes: Mapping[str, Callable[[Figure, Measured], list[Panel]]] = {
@@ -143,7 +145,7 @@ def _lines(figure: Figure, measured: Measured) -> list[Panel]:
 
 
 def _unit(quantity: str) -> str:
-    """What may share an axis with it: quantities of one unit."""
+    """Groups quantities that can share an axis: those with one unit."""
     return next((unit for unit in UNIT_LABELS if quantity.endswith(f"_{unit}")), quantity)
 
 
@@ -164,7 +166,7 @@ def _panel(figure: Figure, measured: Measured, quantities: list[str], unit: str)
     return Panel(
         x_label=LABELS.get(figure.x, figure.x),
         y_label=UNIT_LABELS[unit] if len(quantities) > 1 else LABELS.get(label, label),
-        # one seed's odd peak makes a whisker that would hide the curve
+        # one seed's unusual peak has a whisker that would hide the curve
         top=None if figure.peak is None else max(float(value) for value in measured.plan.grid[figure.peak]),
         series=series,
     )
@@ -178,11 +180,11 @@ def _value(figure: Figure, measured: Measured, point: Point, quantity: str) -> E
 
 
 PER_FLOW = ("goodput_kbps", "transfer_kbps")
-"""Quantities that bars show for each flow (calls apart) and for all of them; of others the whole alone."""
+"""Quantities with a bar for each flow (except calls) and one for all flows; other quantities have only the latter."""
 NAMED_FLOWS = 8
-"""The names of more do not fit side by side: their numbers alone."""
+"""With more flows, names do not fit side by side, and bars have numbers."""
 WHOLE = {"goodput_kbps": ("data_kbps", "aggregate"), "transfer_kbps": ("transfer_kbps", "mean")}
-"""What stands beside the flows: a quantity and its name."""
+"""The bar for all flows: a quantity and its name."""
 
 
 def _bars(figure: Figure, measured: Measured) -> list[Panel]:
@@ -206,18 +208,18 @@ def _bar_panel(figure: Figure, measured: Measured, quantity: str) -> Panel:
 
 
 def _data_flows(result: RunResult) -> list[FlowResult]:
-    """The flows that are no calls."""
+    """The flows except calls."""
     return [flow for flow in result.run["flows"] if flow["kind"] != "voice"]
 
 
 def _time(figure: Figure, measured: Measured) -> list[Panel]:
-    """Goodput of each flow, a panel per group; and where there are calls their mean MOS, in a panel for all groups."""
+    """Goodput of each flow, one panel per group; if there are calls, one panel with the mean MOS of all groups."""
     panels: list[Panel] = []
     calls: list[Series] = []
     for group in _groups(figure, measured):
         results = measured.at(group)
         title = ", ".join(_show(name, group[name]) for name in figure.by)
-        ends: dict[tuple[str, str], list[int]] = {}  # a flow that pauses is several of the run
+        ends: dict[tuple[str, str], list[int]] = {}  # a flow with pauses is several flows of the run
         for flow in _data_flows(results[0]):
             ends.setdefault((flow["src"], flow["dst"]), []).append(flow["id"])
         series = []
@@ -251,7 +253,9 @@ LEAST_PROBABILITY = 1e-6
 
 
 def _contention(figure: Figure, measured: Measured) -> list[Panel]:
-    """Drops per RTS against failed RTS with Eq. (2), and against the load; for one-hop senders Eqs. (3), (4) too."""
+    """Drops per RTS against failed RTS with Eq. (2), and against the load; for one-hop senders also Eqs.
+    (3) and (4).
+    """
     assert figure.x is not None
     one_hop = measured.results[0][0].run["flows"][0]["hops"] == 1
     share = [i / 100 for i in range(91)]
@@ -288,7 +292,7 @@ def _contention(figure: Figure, measured: Measured) -> list[Panel]:
 def _capacity_model(
     number: int, text: str, limits: tuple[int, int], senders: list[int], drops: list[float]
 ) -> list[Series]:
-    """L_f(m) and L(m) from C* and B* of all the senders; the measurement times the model's CS_f."""
+    """L_f(m) and L(m) from C* and B* of all senders; the measured drops times the model's CS_f."""
     most_starters, most_winners = limits
     every = range(1, senders[-1] + 1)
     limit = {"most_starters": most_starters, "most_winners": most_winners}
@@ -327,7 +331,7 @@ def _mean(found: Estimate | None) -> float:
 
 
 def _groups(figure: Figure, measured: Measured) -> list[Point]:
-    """One point per line: the axes in `by` vary, the others are fixed."""
+    """One point per line: the axes in `by` vary, and the others are fixed."""
     grid = measured.plan.grid
     by = {name: grid[name] for name in figure.by}
     fixed = {name: figure.at.get(name, values[0]) for name, values in grid.items() if name != figure.x}

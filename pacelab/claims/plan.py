@@ -1,7 +1,7 @@
 """The runs that a claim needs.
 
-A plan has one cell per combination of the claim's axes' values, one run per cell and seed. All cells share their seeds,
-so that comparisons are within a seed.
+A plan has one cell per combination of the axes' values, and one run per cell and seed. All cells share their seeds, so
+comparisons are within a seed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from pacelab.options.settings import BY_FIELD, OPTIONS, Option
 from pacelab_topologies.registry import find_kind
 
 FILES = (".py", ".yaml")
-"""Endings of the paper's own topologies and traffic (data/PAPER/nets/)."""
+"""Suffixes of the paper's own topologies and traffic (data/PAPER/nets/)."""
 FLAGS = {option.flag.lstrip("-"): option for option in OPTIONS}
 COARSE_SERIES = 10
-"""Intervals of the time series where nobody asked for one."""
+"""Number of intervals of the time series if the claim asks for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The runs of a claim as stated, as it was, or with a suspected reason put to the test."""
+    """The runs of a claim as stated, as it was, or with a suspected reason."""
 
     claim: Claim
     variant: Variant | SetUp | None
@@ -47,7 +47,7 @@ class Plan:
 
 
 def plan_claim(claim: Claim, *, quick: bool, seeds: int | None = None, variant: Variant | SetUp | None = None) -> Plan:
-    """All runs of `claim`; `seeds` overrides how many. ConfigError names the claim and the option."""
+    """All runs of `claim`; `seeds` overrides their number. Raises ConfigError that names the claim and the option."""
     scenario = claim.scenario
     effort = scenario.quick if quick else scenario.full
     grid = scenario.grid(quick=quick)
@@ -71,7 +71,7 @@ def plan_claim(claim: Claim, *, quick: bool, seeds: int | None = None, variant: 
 
 
 def key_of(experiment: Experiment) -> str:
-    """Equal for experiments that give the same result."""
+    """A key that is equal for experiments with the same result."""
     return json.dumps(experiment.config(), sort_keys=True, default=str)
 
 
@@ -104,7 +104,7 @@ def _cell(
 
 
 def _check_parts(where: str, measure: Measure, cells: Sequence[Cell]) -> None:
-    """ConfigError for a flow, node, link or time that the runs which are measured do not have."""
+    """Raise ConfigError for a flow, node, link or time that the measured runs do not have."""
     for low_s, high_s in filter(None, (measure.between, measure.against_between)):
         base = cells[0].experiments[0]
         width_s = base.series_interval_s
@@ -131,20 +131,20 @@ def _check_parts(where: str, measure: Measure, cells: Sequence[Cell]) -> None:
 
 
 def _own(claim: Claim, name: str) -> str:
-    """The path of a file that stands beside a paper's claims; other names as they are."""
+    """The path of a file beside a paper's claims; other names are returned unchanged."""
     beside = DATA / claim.paper
     return str(beside / name) if name.endswith(FILES) and beside.is_dir() else name
 
 
 def _parse(topology: str, name: str, value: Scalar) -> tuple[str, Any]:
-    """Field and value for an option's name and text on the command line."""
+    """Field and value for an option's name and its text on the command line."""
     option = FLAGS.get(name) or _option_of(topology, name)
     text = {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
     return option.field, option.parse(text)
 
 
 def _option_of(topology: str, name: str) -> Option:
-    """The topology's own option; ConfigError for a topology that is none, or that has no such option."""
+    """The topology's own option. Raises ConfigError if there is no such topology or option."""
     try:
         kind = find_kind(topology)
     except ValueError as error:

@@ -1,10 +1,10 @@
-"""Numbers that a claim may ask of one run, by name. The unit is in the name; shares are 0..1.
+"""Numbers that a claim can measure in one run, by name. The name contains the unit; shares are 0..1.
 
-A quantity is a function of the run's result and of what the measure names beside it: a flow, a node, a link or an
-interval of time. None stands for a number that the run does not define (the fairness of flows that all got nothing).
+A quantity is a function of the run's result and of the other parts that the measure names: a flow, a node, a link or a
+time interval. None means that the run does not define the number (the fairness of flows that all got nothing).
 
-Contention drops are packets given up by the MAC after its retries: drops with static routes, and with AODV those that
-it takes for broken links. Queue drops are those of the wireless interface queues.
+Contention drops are packets that the MAC gave up after its retries: with static routes the drops, and with AODV the
+drops that AODV takes for broken links. Queue drops are those of the wireless interface queues.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAC_DROPS = ("mac-rts", "mac-data")
 
 
 def goodput_kbps(result: RunResult, aspect: Aspect) -> float:
-    """Goodput of a flow or of all; over an interval of the time series where one is given."""
+    """Goodput of a flow or of all flows; over an interval of the time series if one is given."""
     if aspect.between_s is None:
         return KBPS * math.fsum(flow["goodput_bps"] for flow in flows_of(result, aspect))
     low_s, high_s = aspect.between_s
@@ -46,7 +46,7 @@ def fairness(result: RunResult, aspect: Aspect) -> float | None:
 
 
 def least_to_most(result: RunResult, aspect: Aspect) -> float | None:
-    """Goodput of the slowest flow over that of the fastest: 0 when one starves, 1 when all are equal."""
+    """Goodput of the slowest flow over that of the fastest: 0 if one starves, 1 if all are equal."""
     rates = [goodput_kbps(result, _of(aspect, flow["id"])) for flow in result.run["flows"]]
     return min(rates) / max(rates) if max(rates) > 0 else None
 
@@ -57,7 +57,7 @@ def window_pkts(result: RunResult, aspect: Aspect) -> float:
 
 
 def window_near_best_share(result: RunResult, aspect: Aspect) -> float | None:
-    """Share of time that a flow, or the mean flow, kept a whole window of 2 to 4 packets: near the best, W* ~ 3."""
+    """Share of time in which a flow, or the mean flow, had a whole window of 2 to 4 packets: near the best, W* ~ 3."""
     shares = [share for flow in flows_of(result, aspect) if (share := flow["cwnd_share"])]
     return (
         math.fsum(share.get(window, 0.0) for share in shares for window in NEAR_BEST) / len(shares) if shares else None
@@ -71,17 +71,17 @@ def rtt_mean_s(result: RunResult, aspect: Aspect) -> float | None:
 
 
 def queue_mean_pkts(result: RunResult, aspect: Aspect) -> float:
-    """Mean queue of a node, or of the node with the longest."""
+    """Mean queue of a node, or of the node with the longest one."""
     return float(max(node["queue_mean_pkts"] for node in _radios(result, aspect)))
 
 
 def queue_max_pkts(result: RunResult, aspect: Aspect) -> float:
-    """Longest queue of a node, or of any."""
+    """Longest queue of a node, or of any node."""
     return float(max(node["queue_max_pkts"] for node in _radios(result, aspect)))
 
 
 def queue_deviation_pkts(result: RunResult, aspect: Aspect) -> float:
-    """Standard deviation of the mean queues from node to node."""
+    """Standard deviation of the nodes' mean queues."""
     means = [node["queue_mean_pkts"] for node in _radios(result, aspect)]
     mean = math.fsum(means) / len(means)
     return math.sqrt(math.fsum((value - mean) ** 2 for value in means) / len(means))
@@ -95,7 +95,7 @@ def queue_sd_pkts(result: RunResult, aspect: Aspect) -> float | None:
 
 
 def contention_drops(result: RunResult, aspect: Aspect) -> float:
-    """Packets that the MAC gave up; of one link where it is named."""
+    """Packets that the MAC gave up; those of one link if it is named."""
     if aspect.link is not None:
         links = [link for link in result.run["links"] or () if (link["from"], link["to"]) == aspect.link]
         return float(sum(link["drops_rts"] + link["drops_data"] for link in links))
@@ -103,7 +103,7 @@ def contention_drops(result: RunResult, aspect: Aspect) -> float:
 
 
 def link_drops(result: RunResult, aspect: Aspect) -> float:
-    """Packets lost on a link: the MAC gave them up, or routing took them back from the queue, the link being broken."""
+    """Packets lost on a link: the MAC gave them up, or routing removed them from the queue because the link broke."""
     links = [link for link in result.run["links"] or () if (link["from"], link["to"]) == aspect.link]
     return contention_drops(result, aspect) + sum(link["drops_recalled"] for link in links)
 
@@ -120,7 +120,7 @@ def contention_part(result: RunResult, aspect: Aspect) -> float | None:
 
 
 def transmissions(result: RunResult, _aspect: Aspect) -> float:
-    """Packets that end hosts handed to the network: data, and one ACK for every segment that arrived."""
+    """Packets that end hosts passed to the network: data, and one ACK for every segment that arrived."""
     config, total = result.run["config"], 0.0
     measured_s = result.run["totals"]["end_s"] - config["warmup_s"]
     for flow in result.run["flows"]:
@@ -144,7 +144,7 @@ def hidden_probability(result: RunResult, _aspect: Aspect) -> float | None:
 
 
 def drops_per_rts(result: RunResult, _aspect: Aspect) -> float | None:
-    """Packets dropped for failed RTS over all RTS sent: what [fu] Eq. (2) gives as p_r."""
+    """Packets dropped after failed RTS over all RTS sent: p_r of [fu] Eq. (2)."""
     sent = sum(node["rts_sent"] for node in result.run["nodes"])
     return sum(node["drops_rts"] for node in result.run["nodes"]) / sent if sent else None
 
@@ -156,13 +156,13 @@ def model_drops_per_rts(result: RunResult, aspect: Aspect) -> float | None:
 
 
 def eq2_ratio(result: RunResult, aspect: Aspect) -> float | None:
-    """Measured over modelled drops per RTS."""
+    """Measured drops per RTS over those of the model."""
     model, measured = model_drops_per_rts(result, aspect), drops_per_rts(result, aspect)
     return measured / model if model and measured is not None else None
 
 
 def eq2_by_node_ratio(result: RunResult, _aspect: Aspect) -> float | None:
-    """Measured drops over those of [fu] Eq. (2) at every node's own H_f."""
+    """Measured drops over those of [fu] Eq. (2) at each node's own H_f."""
     busy = [node for node in result.run["nodes"] if node["rts_sent"]]
     model = math.fsum(one["rts_sent"] * retry_drop_probability(one["rts_failures"] / one["rts_sent"]) for one in busy)
     return sum(node["drops_rts"] for node in busy) / model if model else None
@@ -174,14 +174,14 @@ def timeouts(result: RunResult, aspect: Aspect) -> float:
 
 
 def finished_s(result: RunResult, aspect: Aspect) -> float | None:
-    """Mean time at which the sized flows had delivered all; None while one has not."""
+    """Mean time at which the sized flows had delivered all data; None if one has not."""
     ends = [flow.get("finished_s") for flow in flows_of(result, aspect)]
     known = [end for end in ends if end is not None]
     return math.fsum(known) / len(known) if len(known) == len(ends) and known else None
 
 
 def longest_silence_s(result: RunResult, aspect: Aspect) -> float:
-    """Longest time without goodput in the series of a flow, or of the worst."""
+    """Longest time without goodput in the series of a flow, or the maximum over flows."""
     step_s = result.series["interval_s"]
     longest = 0
     for flow in result.series["flows"]:
@@ -193,7 +193,7 @@ def longest_silence_s(result: RunResult, aspect: Aspect) -> float:
 
 
 def pacing_overflows(result: RunResult, _aspect: Aspect) -> float:
-    """Packets that found no room in a gateway's pacing queue."""
+    """Packets dropped because a gateway's pacing queue was full."""
     return float(sum(hook["counters"].get("overflows", 0) for hook in result.run["hooks"]["points"]))
 
 
@@ -240,15 +240,15 @@ def _of(aspect: Aspect, flow: int) -> Aspect:
 #     L_f(m) = p_r(1 - b/c) * c/m                        (3) drop probability of one of m backlogged senders, per slot
 #     L(m) = 1 - (1 - L_f(m))^c(m)                       (4)
 #
-# C* is the most senders that can start at once (no two sense each other), B* the most that can succeed at once.
-# Properties 5.1-5.3: L_f is 0 up to B*, grows up to C*, and stays there beyond it.
+# C* is the maximum number of senders that can start at once (no two sense each other), B* the maximum that can succeed
+# at once. Properties 5.1-5.3: L_f is 0 up to B*, grows up to C*, and is constant beyond it.
 # Source: [fu] Sec. 5.3.
 # Deviates: Eq. (3) prints b(m)/m where (2) with CS_f = c(m)/m and 1 - H_f = b/c gives (b/c)(c/m), the same number.
 # Deviates: the chain counts state r as one more start; a packet that fails r times starts r times, which would give
 # (1 - H) H^r / (1 - H^r). `retry_drop_probability` follows the paper.
 
 RETRY_LIMIT = 7
-"""r: attempts of an RTS."""
+"""r: the number of attempts of an RTS."""
 
 
 def retry_drop_probability(hidden: float, retry_limit: int = RETRY_LIMIT) -> float:
@@ -256,17 +256,17 @@ def retry_drop_probability(hidden: float, retry_limit: int = RETRY_LIMIT) -> flo
     if not 0 <= hidden <= 1:
         raise ValueError(f"hidden must be from 0 to 1, not {hidden}")
     if hidden == 1:
-        return 1 / (retry_limit + 1)  # the limit
+        return 1 / (retry_limit + 1)  # the limit for H = 1
     return (1 - hidden) * hidden**retry_limit / (1 - hidden ** (retry_limit + 1))
 
 
 def starters(backlogged: int, most_starters: int) -> int:
-    """c(m): senders that start at once of `backlogged` ones."""
+    """c(m): the number of `backlogged` senders that start at once."""
     return backlogged // math.ceil(backlogged / most_starters)
 
 
 def winners(started: int, most_winners: int) -> int:
-    """b(m): transmissions that succeed of `started` ones."""
+    """b(m): the number of `started` transmissions that succeed."""
     return started // math.ceil(started / most_winners)
 
 
@@ -284,7 +284,9 @@ def network_drop_probability(backlogged: int, *, most_starters: int, most_winner
 
 
 def capacities(topology: Topology) -> tuple[int, int]:
-    """C* and B* of a topology whose flows have one hop: senders that can start, and pairs that can succeed, at once."""
+    """C* and B* of a topology with one-hop flows: the senders that can start at once, and the pairs that can succeed at
+    once.
+    """
 
     def sense(a: int, b: int) -> bool:
         return topology.distance_m(a, b) <= topology.sense_m
@@ -294,12 +296,14 @@ def capacities(topology: Topology) -> tuple[int, int]:
     wins = [
         [f is not g and any(sense(a, b) for a in (f.src, f.dst) for b in (g.src, g.dst)) for g in flows] for f in flows
     ]
-    most_winners = most_independent(wins)
-    return max(most_independent(starts), most_winners), most_winners  # who succeed at once have started at once
+    most_winners = greedy_independent_set(wins)
+    return max(
+        greedy_independent_set(starts), most_winners
+    ), most_winners  # pairs that succeed at once have started at once
 
 
-def most_independent(conflicts: Sequence[Sequence[bool]]) -> int:
-    """Most members of which no two conflict, found greedily by fewest conflicts: a lower bound."""
+def greedy_independent_set(conflicts: Sequence[Sequence[bool]]) -> int:
+    """Size of a large set without conflicts, found greedily by fewest conflicts: a lower bound of the maximum."""
     left = set(range(len(conflicts)))
     chosen = 0
     while left:

@@ -1,4 +1,4 @@
-"""From the values along an axis of a claim to one number."""
+"""Reduces the values along an axis of a claim to one number."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pacelab.claims.model import Reduction
 
 
 def reduce_axis(x: Sequence[float], y: Sequence[float], reduction: Reduction) -> float | None:
-    """How an axis becomes a number: `y` at its values `x`, in their order; `x` may be positions where it has names.
+    """Reduce an axis to a number. `y`: the values at `x`, in their order. If the axis has names, `x` are positions.
 
-    None where the values do not define it.
+    Returns None if the values do not define the number.
 
     largest, smallest, mean, spread  of the values
-    peak_at                          x of the largest value, the first of equals; as the last reduction see `plateau`
+    peak_at                          x of the largest value, the first of equals; as the last reduction, see `plateau`
     shortfall                        how far the last value is below the largest: 0 none, 1 all
-    short_at                         the same of the value at a place: on a plateau it is next to nothing
+    short_at                         the same for the value at a given x: near 0 on a plateau
     trend                            Spearman's rank correlation with x: 1 always rising, -1 always falling
     first_above                      first x whose value exceeds a level
     knee                             corner of the flat - rising - flat curve that fits best (number 1 or 2)
@@ -55,11 +55,11 @@ def reduce_axis(x: Sequence[float], y: Sequence[float], reduction: Reduction) ->
 
 
 PLATEAU = 0.02
-"""How far below the best the plateau ends: docs/verdicts.md."""
+"""A plateau contains the values down to this fraction below the largest one (docs/verdicts.md)."""
 
 
 def plateau(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
-    """First and last x whose value is at most `PLATEAU` below the largest: a flat top has no single best place."""
+    """First and last x whose value is at most `PLATEAU` below the largest: a flat maximum has no single position."""
     top = max(y)
     places = [place for place, value in zip(x, y, strict=True) if value >= top - PLATEAU * abs(top)]
     return places[0], places[-1]
@@ -72,7 +72,7 @@ def lies_inside(place: float, reduction: Reduction) -> bool:
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
-    """Ranks from 1, equals share their mean rank."""
+    """Ranks from 1. Equal values share their mean rank."""
     ordered = sorted(values)
     return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]
 
@@ -87,7 +87,7 @@ def _correlation(a: Sequence[float], b: Sequence[float]) -> float | None:
 
 
 def _knees(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
-    """Corners among the values of x with the least squared error; the levels are the means before and behind them."""
+    """Corners among the values of x with the least squared error; the levels are the means before and after them."""
     best = (math.inf, x[0], x[-1])
     for first, second in combinations(range(len(x)), 2):
         low, high = _mean(y[: first + 1]), _mean(y[second:])

@@ -1,4 +1,4 @@
-"""Claims and outcomes as tables for the terminal, as CSV and as a page."""
+"""Claims and outcomes as tables for the terminal, as CSV, and as a page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def standing_table(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> Table:
-    """Per paper how many claims have which verdict, as stated and as it was: below 80 columns."""
+    """How many claims of each paper have which verdict, as stated and as it was; narrower than 80 columns."""
     table = _table("paper", "", *(_broken(name) for name in COLUMNS), "not\nrun", "own", "of")
     for one in _with_totals(standings(claims, outcomes)):
         counts = [one.counts[name] for name in (*COLUMNS, Verdict.NOT_RUN.value, Verdict.OWN.value)]
@@ -55,7 +55,7 @@ def claims_table(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> Ta
 
 
 def claims_document(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
-    """The same for --json, with the claims in full and the numbers of their headlines."""
+    """The claims for --json, in full and with the numbers of their headlines."""
     return {
         "claims": [
             _finite(claim.model_dump(mode="json", by_alias=True))
@@ -66,8 +66,9 @@ def claims_document(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) ->
 
 
 def outcomes_table(claims: Sequence[Claim], outcomes: Sequence[Outcome]) -> Table:
-    """Each claim with its verdict, below it a line per check (* headline, - ours), as it was, tested reasons. Fits 80
-    columns.
+    """Each claim with its verdict; below it a line per check (* headline, - ours), as it was, and tested reasons.
+
+    Fits 80 columns.
     """
     from rich.text import Text
 
@@ -99,7 +100,7 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 
 
 def outcomes_csv(claims: Sequence[Claim], outcomes: Sequence[Outcome]) -> str:
-    """One line per check in each set-up and per tested reason's check, all digits."""
+    """One line per check in each set-up and with each tested reason, all digits."""
     lines = ["claim,variant,check,role,unit,paper,band_low,band_high,mean,half_width,verdict"]
     for claim, outcome in zip(claims, outcomes, strict=True):
         setups = [{"name": "", "checks": outcome["checks"]}]
@@ -114,16 +115,16 @@ def outcomes_csv(claims: Sequence[Claim], outcomes: Sequence[Outcome]) -> str:
 
 
 def figure_title(claim: Claim, outcome: Outcome) -> str:
-    """What stands above a figure that is seen alone."""
+    """The title of a figure that is shown alone."""
     return f"{claim.where}: {claim.title}".removeprefix(": ") + f" ({outcome['verdict']})"
 
 
 def claims_page(
     claims: Sequence[Claim], outcomes: Mapping[str, Outcome], images: str = "", drawn: Container[str] = ()
 ) -> str:
-    """The page of all claims, Markdown, from the claim files and the stored full runs, judged.
+    """The Markdown page of all claims, from the claim files and the stored full runs, judged now.
 
-    The folder `images` beside the page has ID.png of the claims that are `drawn`.
+    The folder `images` beside the page has ID.png for each claim in `drawn`.
     """
     lines = [
         "# Claims of the papers",
@@ -166,7 +167,7 @@ def was_text(setup: SetUp) -> str:
 
 
 def was_source(setup: SetUp) -> str:
-    """How we know; for a calibration what was fitted, and what was not."""
+    """The source of the second set-up; for a calibration, what was fitted and what was held out."""
     source = " ".join(setup.source.split())
     fit = setup.calibration
     if fit is None:
@@ -175,7 +176,7 @@ def was_source(setup: SetUp) -> str:
 
 
 def ours_text(found: Mapping[str, Any]) -> str:
-    """Mean and half width to the half width's second digit."""
+    """Mean and half width, to the half width's second digit."""
     mean, half = found["mean"], found["half_width"]
     if mean is None:
         return "not run" if found["verdict"] == Verdict.NOT_RUN else "undefined"
@@ -186,7 +187,7 @@ def ours_text(found: Mapping[str, Any]) -> str:
 
 
 def band_text(check: Check) -> str:
-    """What would count as reproducing it, with its unit."""
+    """The band with its unit."""
     low, high = check.band
     unit = f" {check.unit}" if check.unit else ""
     if math.isinf(high):
@@ -197,7 +198,9 @@ def band_text(check: Check) -> str:
 
 
 def reach_text(check: Check, found: Mapping[str, Any]) -> str:
-    """What the scatter of our runs makes of a number's band, or that ours is a plateau; empty for other statements."""
+    """How the scatter of our runs widens a number's band, or that our maximum is a plateau; empty for other
+    statements.
+    """
     scatter = found["predicted"]
     if is_place(check) and found["half_width"]:
         return "ours: the plateau"
@@ -211,7 +214,7 @@ def reach_text(check: Check, found: Mapping[str, Any]) -> str:
 
 
 def number_text(value: float | None) -> str:
-    """Five digits, enough for the band around four that are printed, or a dash."""
+    """Five digits, enough for the band around a value printed with four, or a dash."""
     return "-" if value is None else f"{value:.5g}"
 
 
@@ -227,7 +230,7 @@ def scenario_text(claim: Claim, *, code: bool = False) -> str:
 
 
 def turned_text(claim: Claim, outcome: Outcome) -> str:
-    """Which tested reasons turn the verdict as stated, either way; empty when none does."""
+    """The tested reasons that change the verdict as stated, for better or worse; empty if there is none."""
     met = outcome["verdict"] in MET
     turned = [f"with {name}: {verdict}" for name, verdict in tested_verdicts(claim, outcome) if (verdict in MET) != met]
     return (
@@ -317,7 +320,7 @@ def _quoted(text: str) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinity: null."""
+    """Replace infinity by null, since JSON has no infinity."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list):

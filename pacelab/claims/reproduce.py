@@ -34,12 +34,12 @@ from pacelab.running.runner import describe_host, for_each, run_in_worker
 from pacelab.running.workers import Workers
 
 NODE_KEYS = ("name", "rts_sent", "rts_failures", "drops_rts", "queue_mean_pkts", "queue_sd_pkts", "queue_max_pkts")
-"""What the quantities ask of a node."""
+"""The counters of a node that quantities read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduction:
-    """Outcomes in the order of the claims, with what was measured where a claim was run."""
+    """Outcomes in the order of the claims, with the measurements of claims that were run."""
 
     claims: tuple[Claim, ...]
     stored: tuple[Stored, ...]
@@ -52,7 +52,7 @@ class Reproduction:
         return {"schema_version": 1, "outcomes": list(self.outcomes)}
 
     def notes(self) -> list[str]:
-        """What the runs of the claims as stated say of themselves, each once."""
+        """Notes of the runs of the claims as stated, each once."""
         measured = [one for one in self.measured if one is not None]
         return counted([result.notes for one in measured for cell in one.results for result in cell])
 
@@ -65,7 +65,7 @@ class Reproduction:
         ]
 
     def figures(self) -> dict[str, bytes]:
-        """PNG and SVG of the pictures. Without matplotlib there are none, and a note says so."""
+        """The pictures as PNG and SVG. Without matplotlib there are none, and a note explains that."""
         from pacelab.claims.figures import render
         from pacelab.claims.report import figure_title
         from pacelab.figures.figures import can_draw
@@ -78,7 +78,7 @@ class Reproduction:
         return files
 
     def write(self, out: Path | None = None) -> Path:
-        """Write claims.json, host.json, table.csv and the figures into `out` or a fresh folder under runs/."""
+        """Write claims.json, host.json, table.csv and the figures to `out` or a new folder in runs/."""
         from pacelab.claims.report import outcomes_csv
 
         files = {
@@ -90,7 +90,7 @@ class Reproduction:
         return write_folder(out, files, name="reproduce")
 
     def store(self) -> None:
-        """Keep numbers and pictures beside the claims, for the page and the report. Those of others stay."""
+        """Store numbers and pictures beside the claims, for the page and the report. Those of other claims are kept."""
         pictures = {claim.id: picture for claim, _, picture in self.pictures()}
         for paper in dict.fromkeys(claim.paper for claim in self.claims):
             mine = [claim.id for claim in self.claims if claim.paper == paper]
@@ -114,14 +114,15 @@ def reproduce(
 
     A full run without `seeds` gets more seeds while a headline check is too wide (docs/verdicts.md).
 
-    `on_done` hears runs and total, which grows with each round of more seeds.
+    `on_done` gets the number of finished runs and the total, which grows with each round of more seeds.
 
-    `jobs` and `scheduler` say where they are run (see `workers.Workers`).
+    `jobs` and `scheduler` select where runs are executed (see `workers.Workers`).
 
-    `cache` is a folder of finished runs (`pacelab.running.cache`): a long reproduction can be interrupted and go on.
-    Without one, `unfinished` is where an interrupted reproduction leaves its own, and the same one goes on.
+    `cache` is a folder of finished runs (`pacelab.running.cache`), from which an interrupted reproduction can continue.
+    Without it, an interrupted reproduction leaves its finished runs in `unfinished`, and the same reproduction
+    continues from them.
 
-    All claims are planned before the first run: ConfigError comes early.
+    All claims are planned before the first run, so ConfigError comes early.
     """
     workers = Workers(jobs=jobs, scheduler=scheduler)
     plans = [_plans(claim, quick=quick, seeds=seeds) for claim in claims]
@@ -164,7 +165,7 @@ def _run_all(
     unfinished: Path | None,
     on_done: Callable[[int, int], None] | None,
 ) -> list[RunResult]:
-    """The results, lean, in this order; from `cache` or `unfinished` what is there."""
+    """The results in this order, without details; from `cache` or `unfinished` if they are there."""
     if cache is not None:
         kept, _ = run_cached(experiments, cache, workers=workers, on_done=on_done)
         return [lean(result) for result in kept]
@@ -174,17 +175,19 @@ def _run_all(
 
 
 def _told_after(before: int, on_done: Callable[[int, int], None] | None) -> Callable[[int, int], None] | None:
-    """`on_done` that counts the runs of earlier rounds as well."""
+    """`on_done` that also counts the runs of earlier rounds."""
     return None if on_done is None else lambda done, total: on_done(before + done, before + total)
 
 
 def run_lean(experiment: Experiment) -> RunResult:
-    """One run in a worker, lean."""
+    """Run one experiment in a worker; return the result without details."""
     return lean(run_in_worker(experiment))
 
 
 def lean(result: RunResult) -> RunResult:
-    """Without what no quantity asks for: thousands of results are held at once, and a large network's are long."""
+    """The result without the parts that no quantity reads: thousands of results are in memory, and large networks' are
+    long.
+    """
     nodes = [{name: value for name, value in node.items() if name in NODE_KEYS} for node in result.run["nodes"]]
     whole = result.run["topology"]
     gateways = {whole["nodes"][index]["name"] for index in whole["gateways"]}
@@ -204,7 +207,9 @@ def lean(result: RunResult) -> RunResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plans:
-    """As stated, as it was, and the tested reasons; what waits for something has no plan."""
+    """Plans of a claim: as stated, as it was, and the tested reasons. A set-up that still requires a feature has no
+    plan.
+    """
 
     claim: Claim
     main: Plan | None
@@ -212,7 +217,7 @@ class _Plans:
     why: list[Plan]
 
     def runs(self) -> dict[str, Experiment]:
-        """Every run, once, by its key."""
+        """Every distinct run by its key."""
         plans = [plan for plan in (self.main, self.was, *self.why) if plan is not None]
         return {key_of(run): run for plan in plans for cell in plan.cells for run in cell.experiments}
 
@@ -230,7 +235,7 @@ def _plans(claim: Claim, *, quick: bool, seeds: int | None) -> _Plans:
 
 
 def _widened(plans: _Plans, found: dict[str, RunResult]) -> _Plans:
-    """The same in both set-ups with more seeds, where a headline check needs them (`more_seeds`)."""
+    """Both set-ups with more seeds, if a headline check needs them (`more_seeds`)."""
     if plans.main is None:
         return plans
     several = [_collect(plan, found) for plan in (plans.main, plans.was)]

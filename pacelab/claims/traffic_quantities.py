@@ -1,12 +1,12 @@
 """Numbers of transfers, of voice calls and of the data beside them, for the claims of [lee] and [vagp].
 
-A transfer's rate is its size over the time that it took; what is not over when the run ends, or has no size, has the
-goodput of the run. Source: [lee] Sec. 4.2 and 5.2.
+A transfer's rate is its size divided by its duration. A transfer that has not ended when the run ends, or has no size,
+has the goodput of the run. Source: [lee] Sec. 4.2 and 5.2.
 
-MOS of a run is the mean over its calls of the mean of both directions: what the paper's tables average. Over an
-interval of the time series it is the mean of the seconds' MOS. Data flows are all that are no calls. "Sent" counts
-every segment that a sender handed to the network, repeats included: the paper's throughput by its footnote 3. Under
-VAGP, which repeats at the gateway, the paper's Fig. 8 fits what the gateway sent into the air: "throughput".
+MOS of a run is the mean over its calls of the mean of both directions, which the paper's tables average. Over an
+interval of the time series it is the mean of the MOS per second. Data flows are all flows except calls. "Sent" counts
+every segment that a sender passed to the network, retransmissions included: the paper's throughput by its footnote 3.
+Under VAGP the gateway retransmits, and the paper's Fig. 8 fits what the gateway sent into the air: "throughput".
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pacelab.results.types import FlowResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aspect:
-    """Which part of a run a quantity is about; None stands for all of it."""
+    """The part of a run that a quantity measures. None means the whole run."""
 
     flow: int | None = None
     node: str | None = None
@@ -37,13 +37,13 @@ Quantity = Callable[[RunResult, Aspect], float | None]
 
 
 def flows_of(result: RunResult, aspect: Aspect) -> list[FlowResult]:
-    """The flows of run.json that the aspect is about."""
+    """The flows of run.json that the aspect selects."""
     return [flow for flow in result.run["flows"] if aspect.flow in (None, flow["id"])]
 
 
 KBPS = 1e-3
 PACKET_BITS = 12_000
-"""Of 1500 bytes: with it Table 5.1 makes a rate of a delay. Source: [lee] Table 5.1."""
+"""Bits of a packet of 1500 bytes, with which Table 5.1 converts a delay to a rate. Source: [lee] Table 5.1."""
 
 
 def transfer_kbps(result: RunResult, aspect: Aspect) -> float:
@@ -72,19 +72,19 @@ def transfer_fairness_per_hop(result: RunResult, aspect: Aspect) -> float | None
 
 
 def transfer_log_utility(result: RunResult, aspect: Aspect) -> float:
-    """Sum of the natural logarithms of the flows' rates in bit/s; 0 when one of them got nothing."""
+    """Sum of the natural logarithms of the flows' rates in bit/s; 0 if a flow got nothing."""
     return log_utility(_rates_bps(result, aspect))
 
 
 def pace_delay_s(result: RunResult, _aspect: Aspect) -> float | None:
-    """Mean n-hop delay of the paced senders, COV_RTT not counted; None where nothing was paced by round trips."""
+    """Mean n-hop delay of the paced senders, without the COV_RTT term; None if no sender paces by round-trip times."""
     points = [point["counters"] for point in result.run["hooks"]["points"]]
     samples = sum(counters.get("rtt_samples", 0) for counters in points)
     return sum(counters.get("n_hop_delay_us", 0) for counters in points) / samples * 1e-6 if samples else None
 
 
 def rate_estimate_kbps(result: RunResult, aspect: Aspect) -> float:
-    """What Table 5.1 compares: a packet per n-hop delay where a run is paced, else the flows' mean rate."""
+    """The value that Table 5.1 compares: one packet per n-hop delay if the run is paced, else the flows' mean rate."""
     delay_s = pace_delay_s(result, aspect)
     return transfer_kbps(result, aspect) if delay_s is None else KBPS * PACKET_BITS / delay_s
 
@@ -120,7 +120,7 @@ def mos_mean(result: RunResult, aspect: Aspect) -> float | None:
 
 
 def mos_least_second(result: RunResult, aspect: Aspect) -> float | None:
-    """The worst second, by the mean MOS over all directions of all calls, within the interval if there is one."""
+    """Mean MOS over all directions of all calls in the worst second, within the interval if one is given."""
     columns = [_inside(result, aspect, flow["mos"], gaps=True) for flow in _voice_series(result)]
     seconds = [_mean([score for score in scores if score is not None]) for scores in zip(*columns, strict=True)]
     return min((score for score in seconds if score is not None), default=None)
@@ -143,13 +143,13 @@ def voice_delay_ms(result: RunResult, aspect: Aspect) -> float | None:
 
 
 def voice_loss(result: RunResult, _aspect: Aspect) -> float | None:
-    """Share of voice packets that were not played, lost or late."""
+    """Share of voice packets that were lost or late and so not played."""
     calls = result.run["calls"]
     return _mean([call["loss"] + (call["late"] or 0.0) for call in calls if call["loss"] is not None])
 
 
 def data_kbps(result: RunResult, aspect: Aspect) -> float:
-    """Goodput of the data flows, or of one; over an interval of the time series where one is given."""
+    """Goodput of the data flows, or of one; over an interval of the time series if one is given."""
     flows = _data(result, aspect)
     if aspect.between_s is None:
         return KBPS * math.fsum(flow["goodput_bps"] for flow in flows)
@@ -159,7 +159,7 @@ def data_kbps(result: RunResult, aspect: Aspect) -> float:
 
 
 def data_sent_kbps(result: RunResult, aspect: Aspect) -> float:
-    """What the senders of the data flows sent, repeats included."""
+    """What the senders of the data flows sent, retransmissions included."""
     config = result.run["config"]
     measured_s = float(result.run["totals"]["end_s"] - config["warmup_s"])
     sent_pkts = sum(int(flow["sent_pkts"]) for flow in _data(result, aspect))
@@ -167,7 +167,9 @@ def data_sent_kbps(result: RunResult, aspect: Aspect) -> float:
 
 
 def data_throughput_kbps(result: RunResult, _aspect: Aspect) -> float:
-    """What the gateways handed to the air of all data flows, their own repeats included, those of the MAC not."""
+    """What gateways passed to the air for all data flows, including their own retransmissions but not those
+    of the MAC.
+    """
     names = {result.run["topology"]["nodes"][index]["name"] for index in result.run["topology"]["gateways"]}
     links = [link for link in result.run["links"] or () if link["class"] == "tcp-data" and link["from"] in names]
     sent_pkts = sum(link["delivered"] + link["drops_data"] + link["drops_rts"] for link in links)
@@ -177,13 +179,13 @@ def data_throughput_kbps(result: RunResult, _aspect: Aspect) -> float:
 
 
 def data_air_utilization(result: RunResult, aspect: Aspect) -> float | None:
-    """Goodput over what the gateways handed to the air."""
+    """Goodput over what the gateways passed to the air."""
     handed = data_throughput_kbps(result, aspect)
     return data_kbps(result, aspect) / handed if handed else None
 
 
 def data_utilization(result: RunResult, aspect: Aspect) -> float | None:
-    """Goodput over what was sent: the paper's utilization, 1 without repeats."""
+    """Goodput over what was sent: the paper's utilization, 1 without retransmissions."""
     sent = data_sent_kbps(result, aspect)
     return data_kbps(result, aspect) / sent if sent else None
 
@@ -200,35 +202,35 @@ def data_fairness(result: RunResult, aspect: Aspect) -> float | None:
 
 
 def data_rtt_ms(result: RunResult, aspect: Aspect) -> float | None:
-    """Mean round trip that the senders measured, the mean over the data flows."""
+    """Mean round-trip time that the senders measured; mean over the data flows."""
     mean_s = _mean([flow["rtt_mean_s"] for flow in _data(result, aspect) if flow["rtt_mean_s"] is not None])
     return None if mean_s is None else MS * mean_s
 
 
 def data_rtt_sd_ms(result: RunResult, aspect: Aspect) -> float | None:
-    """Standard deviation of the round trips of a flow, the mean over the data flows."""
+    """Standard deviation of the round-trip times of a flow; mean over the data flows."""
     mean_s = _mean([flow["rtt_sd_s"] for flow in _data(result, aspect) if flow["rtt_sd_s"] is not None])
     return None if mean_s is None else MS * mean_s
 
 
 def protected_data_kbps(result: RunResult, aspect: Aspect) -> float:
-    """Goodput of the data flows where the calls' mean MOS is 3.6 or better, else 0."""
+    """Goodput of the data flows if the calls' mean MOS is 3.6 or better, else 0."""
     quality = result.run["totals"]["mos_mean"]
     return data_kbps(result, aspect) if quality is None or quality >= ACCEPTABLE_MOS else 0.0
 
 
 def e_model_delay_ms(_result: RunResult, _aspect: Aspect) -> float:
-    """Largest whole network delay in ms at which the E-model gives 3.6 without loss."""
+    """Largest total network delay in ms at which the E-model gives 3.6 without loss."""
     return _longest_delay_ms(0.0)
 
 
 def e_model_delay_at_2_percent_ms(_result: RunResult, _aspect: Aspect) -> float:
-    """The same with 2 % of the packets not played."""
+    """The same delay with 2 % of the packets not played."""
     return _longest_delay_ms(0.02)
 
 
 def e_model_best(_result: RunResult, _aspect: Aspect) -> float:
-    """The E-model's MOS without network delay and loss."""
+    """The E-model's MOS without network delay and without loss."""
     from pacelab_pacer.core.vagp.e_model import mos
 
     return mos(network_delay_ns=0, loss=0.0)
@@ -242,7 +244,7 @@ VOICE_QUANTITIES: tuple[Quantity, ...] = (
 )
 
 _ROUNDED = 0.01
-"""The paper reads MOS off a figure: 3.59 is its 3.6."""
+"""The paper reads MOS from a figure: 3.59 is its 3.6."""
 
 
 def _longest_delay_ms(loss: float) -> float:

@@ -1,7 +1,7 @@
 """`pacelab demo`: serves the demonstrations on loopback, or exports them.
 
-Every address needs the token that the printed link carries; requests with a foreign Host or Origin are refused, so that
-another page in the same browser cannot reach it. A demonstration of schemes runs on a POST of a change (runs.py).
+Every request needs the token from the printed link. Requests with a foreign Host or Origin are refused, so another page
+in the same browser cannot reach the server. A POST of a change runs a demonstration of Python schemes (runs.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Back ends `tap` and `hwsim`: the same air between real Linux hosts.
+"""Back ends `tap` and `hwsim`: real Linux hosts over an emulated air.
 
     pacelab (you, or root)                          what the experiment is: compile -> Plan (pure data)
        |  a Plan, as JSON; progress and result back, as JSON lines
@@ -8,11 +8,13 @@
        |- wires        wired links, where the kernel has no netem
        |- agents       the scheme: as pacelab gateway, sender, relay, station have it
        |- iperf3, datagrams    the traffic
-    Wires, agents and datagrams are copies of the supervisor (`pacelab.emulation.processes`), the others programs.
+    Wires, agents and datagrams are forked copies of the supervisor (`pacelab.emulation.processes`). The others are
+    separate programs.
 
 Invariants
-1. Everything lives in a PID, a mount and network namespaces of the run's own, under a supervisor that dies when the
-   process that started it does. Processes and interfaces die with it, however it ends: nothing has to be cleaned up.
-2. Only a Plan crosses from the user to root: numbers and names from short lists, no command and no path.
+1. Everything lives in the run's own PID, mount and network namespaces, under a supervisor that exits when the process
+   that started it exits. Processes and interfaces disappear with the supervisor, however it ends, so nothing has to be
+   cleaned up.
+2. Only a Plan crosses from the user to root: numbers, and names from short lists. It contains no command and no path.
 3. The supervisor reports in the engine's result format (medium/README.md).
 """

@@ -1,4 +1,6 @@
-"""Back ends with real hosts, as `pacelab.experiment.backends` lists them. `--where` names the kernel of the hosts."""
+"""The back ends with real hosts, which `pacelab.experiment.backends` lists. `--where` selects the kernel of
+the hosts.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,14 @@ if TYPE_CHECKING:
     from pacelab.results.folder import PcapFile
     from pacelab.schemes import Scheme
 
-AS_IT_IS = ("utf-8", "surrogateescape")
-"""A file's bytes stay its own, whatever its encoding."""
+LOSSLESS_UTF8 = ("utf-8", "surrogateescape")
+"""Encoding and error handler that preserve the bytes of a file, whatever its encoding."""
 
 
 class RealHosts:
-    """See `pacelab.emulation`; `name` is the back end's: what radios are."""
+    """Runs experiments on real hosts (see `pacelab.emulation`). `name` is the back end's name and says what
+    radios are.
+    """
 
     real_time = True
 
@@ -82,15 +86,15 @@ class RealHosts:
 
 
 def _with_code(experiment: Experiment, scheme: Scheme) -> Scheme | None:
-    """The scheme with what a guest is to load, or None when its pacelab has it."""
+    """The scheme with the code that a guest has to load, or None if the guest's pacelab contains the scheme."""
     if is_own(experiment.scheme) and not scheme.code:
         path, _, name = experiment.scheme.rpartition(":")
-        scheme = replace(scheme, code=f"{Path(path).read_text(*AS_IT_IS)}\n\nSCHEME = {name}\n")
+        scheme = replace(scheme, code=f"{Path(path).read_text(*LOSSLESS_UTF8)}\n\nSCHEME = {name}\n")
     return scheme if scheme.code and experiment.where == "uml" else None
 
 
 def _own_files(experiment: Experiment, own: Scheme | None) -> dict[str, bytes]:
-    """What a guest is to load: the scheme, and what its file imports beside it."""
+    """The files that a guest has to load: the scheme's file, and the files beside it that it imports."""
     from pacelab.emulation.where.job import OWN
 
     if own is None:
@@ -101,7 +105,7 @@ def _own_files(experiment: Experiment, own: Scheme | None) -> dict[str, bytes]:
         beside = Beside(path)
         for file in (file for name in beside.found for file in beside.files(name)):
             found[file.relative_to(path.parent).as_posix()] = file.read_bytes()
-    return found | {OWN: own.code.encode(*AS_IT_IS)}
+    return found | {OWN: own.code.encode(*LOSSLESS_UTF8)}
 
 
 def run_plan(
@@ -112,9 +116,10 @@ def run_plan(
     own: Mapping[str, bytes],
     pcap: PcapFile | None = None,
 ) -> dict[str, Any]:
-    """Run the plan of an experiment where it says; what the supervisor there found (see `session.run_plan`).
+    """Run the plan on the kernel that the experiment selects. Return what the supervisor found (see
+    `session.run_plan`).
 
-    For User-Mode Linux alone: `own` files, of a scheme that pacelab has not, and a capture file to write.
+    Only User-Mode Linux takes `own`, the files of a user's scheme, and a capture file to write.
     """
     from pacelab.emulation import session
 

@@ -1,4 +1,4 @@
-"""Captures of a guest's air: one tcpdump for each wireless host, whose files the host joins."""
+"""Captures of a guest's air: one tcpdump runs at each wireless host, and the host joins their files."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from pacelab.errors import HostError
 FOLDER = Path("/job")
 SUFFIX = ".pcap"
 _SCRATCH = Path("/tmp")
-"""In the guest's memory: tcpdump wants to own its file, which the host's user in /job does not let it."""
+"""A folder in the guest's memory. tcpdump must own its file, and the owner of /job, a user of the host,
+prevents that.
+"""
 _LISTENS_S, _LOOK_S = 10.0, 0.01
 
 
 def start_captures(plan: Plan) -> list[Child]:
-    """One tcpdump for each wireless host, listening; none where the plan asks for none."""
+    """Start one tcpdump for each wireless host and wait until it listens; none if the plan asks for no captures."""
     if plan.capture_bytes is None:
         return []
     started = []
@@ -38,7 +40,7 @@ def start_captures(plan: Plan) -> list[Child]:
 
 
 def end_captures(captures: list[Child]) -> None:
-    """End them, and lay what they have seen into the job's folder."""
+    """Stop the captures and copy their files into the job's folder."""
     for child in captures:
         if not child.alive():
             raise HostError(f"{child.name} ended in the middle of a run: {child.how_it_ended()}")

@@ -1,4 +1,4 @@
-"""What a plan changes while it runs: hosts that move, rates of links; with a controller, the gateways of stations."""
+"""Changes during a run: moving hosts and changing link rates; with a controller, also the gateways of stations."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pacelab.emulation.plan import LogDistancePropagation, Move, Plan
 from pacelab.emulation.quantiles import quantiles
 
 STEP_S = 0.1
-"""mediumd is told a moving host's place so often, as in the simulator (medium/network/src/network/motion.rs)."""
+"""mediumd gets a moving host's position this often, as in the simulator (medium/network/src/network/motion.rs)."""
 MM_PER_M = 1000
 HYSTERESIS_M = 25.0
 LEAVE_S = 2.0
-"""What waits in the old gateway's queues, for a station still in its range, has gone by then."""
+"""After this time the old gateway's queues hold no more packets for a station that is still in its range."""
 _ARP = 0x0806
 
 Place = tuple[float, float]
@@ -29,11 +29,11 @@ Place = tuple[float, float]
 
 class _Medium(Protocol):
     def call(self, method: str, **params: object) -> dict[str, object]:
-        """Tell mediumd."""
+        """Send a request to mediumd."""
 
 
-class _Moment(Protocol):
-    """The host is there at that time."""
+class _Waypoint(Protocol):
+    """The position of a host at a time."""
 
     @property
     def at_s(self) -> float: ...
@@ -43,7 +43,7 @@ class _Moment(Protocol):
 
 
 class Changes:
-    """Tells mediumd what has become due."""
+    """Sends changes to mediumd when they are due."""
 
     def __init__(
         self,
@@ -52,7 +52,9 @@ class Changes:
         roaming: Roaming | None = None,
         start_walking: Callable[[float], None] | None = None,
     ) -> None:
-        """`start_walking`, told the time of the run, makes hosts walk by themselves; None: mediumd is told here."""
+        """`start_walking` starts hosts that move by themselves at a given time of the run. If None, this class moves
+        them.
+        """
         self._plan, self._medium, self._roaming = plan, medium, roaming
         self._start_walking, self._telling = start_walking, start_walking is None
         self._rates = sorted((link for link in plan.link_rates if link.at_s > 0), key=lambda link: link.at_s)
@@ -60,14 +62,14 @@ class Changes:
         for move in plan.moves:
             self._tracks.setdefault(move.node, []).append(move)
         self._walkers = sorted(self._tracks)
-        self._told = {host: plan.nodes[host].position_m for host in self._walkers}
+        self._sent_positions = {host: plan.nodes[host].position_m for host in self._walkers}
         self._off_mm: list[int] = []
         self._last_s: float | None = None
         self._longest_s = 0.0
         self._next_s = 0.0
 
     def apply(self, now_s: float) -> None:
-        """Bring the air up to this moment of the run."""
+        """Apply all changes that are due at this time of the run."""
         if self._start_walking is not None:
             self._start_walking(now_s)
             self._start_walking = None
@@ -79,28 +81,28 @@ class Changes:
             self._medium.call("set_rate", station=a, to=b, data_rate_bps=link.rate_bps)
         if not self._tracks or now_s < self._next_s:
             return
-        self._next_s = max(self._next_s, now_s - STEP_S) + STEP_S  # what a late moment loses is made up for
+        self._next_s = max(self._next_s, now_s - STEP_S) + STEP_S  # a late update does not shift the later ones
         self._longest_s = max(self._longest_s, now_s - (now_s if self._last_s is None else self._last_s))
         self._last_s = now_s
         if not self._telling:
-            self._look()
+            self._read_positions()
         for host, track in list(self._tracks.items()):
             node = self._plan.nodes[host]
-            place = place_at(node.position_m, track, now_s)
-            self._off_mm.append(round(MM_PER_M * math.dist(place, self._told[host])))
+            place = position_at(node.position_m, track, now_s)
+            self._off_mm.append(round(MM_PER_M * math.dist(place, self._sent_positions[host])))
             if self._telling:
                 self._medium.call("set_position", station=node.name, position_m=list(place))
-                self._told[host] = place
+                self._sent_positions[host] = place
             if self._roaming is not None:
                 self._roaming.follow(now_s, host, place)
             if now_s >= track[-1].at_s:
                 del self._tracks[host]
 
     def report(self, stations: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-        """Of those that walk, for host.json; None when nobody does. `stations`: mediumd's statistics at the end.
+        """Report the moving hosts for host.json; None if no host moves. `stations`: mediumd's statistics at the end.
 
-        `off_m`: how far each was from where mediumd had it, just before the update: the worst of the step. Of
-        hosts that walk by themselves: at the times when it would have been told.
+        `off_m`: the largest distance between a host's true position and its position at mediumd, taken just before an
+        update, where the error is largest. For hosts that move by themselves, the distance is taken at the same times.
         """
         if not self._walkers:
             return None
@@ -111,15 +113,15 @@ class Changes:
             "at_end_m": {row["name"]: row["position_m"] for row in stations if row["name"] in walking},
         }
 
-    def _look(self) -> None:
-        """Where mediumd has those that walk by themselves."""
+    def _read_positions(self) -> None:
+        """Read the positions of the hosts that move by themselves from mediumd."""
         rows: Any = self._medium.call("stats")["stations"]
         places = {row["name"]: tuple(row["position_m"]) for row in rows}
-        self._told = {host: places[self._plan.nodes[host].name] for host in self._walkers}
+        self._sent_positions = {host: places[self._plan.nodes[host].name] for host in self._walkers}
 
 
-def place_at(start_m: Place, track: Sequence[_Moment], now_s: float) -> Place:
-    """Where a host is that starts at `start_m` and follows `track`, on straight lines in between."""
+def position_at(start_m: Place, track: Sequence[_Waypoint], now_s: float) -> Place:
+    """The position of a host that starts at `start_m` and follows `track` in straight lines."""
     first = track[0]
     corners = [(0.0, start_m), *((move.at_s, move.position_m) for move in track)]
     if first.at_s == 0:
@@ -140,7 +142,7 @@ class _Hosts(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handover:
-    """What has happened."""
+    """One handover."""
 
     at_s: float
     station: int
@@ -149,7 +151,7 @@ class Handover:
 
 
 class Roaming:
-    """Stations with the gateways that they are at: those that walk change them, in a run with a controller.
+    """Assigns stations to gateways. In a run with a controller, moving stations change their gateway.
 
         decide   a station's gateway is the nearest one in range; another one has to be nearer by `HYSTERESIS_M`
         then     1. the new gateway takes the station in: a route to it by air, and a gratuitous ARP request on its
@@ -157,8 +159,8 @@ class Roaming:
                  2. the station sends by the new gateway
                  3. after `LEAVE_S` the old gateway sends what it still gets for the station by its wire
 
-    All of a station's routes that led over its old gateway lead over the new one. TCP-GAP's gateways exchange nothing:
-    the new one rebuilds its soft state from the packets that it sees.
+    All of a station's routes that led over its old gateway lead over the new one. TCP-GAP's gateways exchange no state:
+    the new gateway rebuilds its soft state from the packets that it sees.
 
     Source: [tcp-gap] Sec. 4.5. Deviates: the paper leaves the handover to the routing layer; ours is by distance.
     """
@@ -173,17 +175,17 @@ class Roaming:
         self._leaving: list[tuple[float, int, int]] = []
 
     def follow(self, now_s: float, station: int, position_m: tuple[float, float]) -> None:
-        """The station is there now."""
+        """Take a station's new position."""
         before = self.gateway.get(station)
         if before is None:
             return
         places = {gateway: self._plan.nodes[gateway].position_m for gateway in self._plan.gateways}
-        after = choose(position_m, places, now=before, range_m=self._range_m)
+        after = choose_gateway(position_m, places, now=before, range_m=self._range_m)
         if after != before:
             self._hand_over(now_s, station, before, after)
 
     def apply(self, now_s: float) -> None:
-        """Do what has become due."""
+        """Execute the steps of handovers that are due."""
         due = [entry for entry in self._leaving if entry[0] <= now_s]
         self._leaving = [entry for entry in self._leaving if entry[0] > now_s]
         for _at_s, station, old in due:
@@ -212,7 +214,7 @@ class Roaming:
         self.handovers.append(Handover(at_s=now_s, station=station, before=before, after=after))
 
     def _announce(self, gateway: int, station: int) -> None:
-        """The station's address is at this gateway's wire now."""
+        """Announce that this gateway's wire now leads to the station's address."""
         port = addresses.wired_port(self._plan, gateway)
         assert port is not None
         with inside(self._plan.nodes[gateway].name), socket.socket(socket.AF_PACKET, socket.SOCK_RAW, _ARP) as raw:
@@ -220,11 +222,13 @@ class Roaming:
             raw.send(gratuitous_arp(port.mac, addresses.address(station)))
 
 
-def choose(
+def choose_gateway(
     position_m: tuple[float, float], gateways: dict[int, tuple[float, float]], *, now: int, range_m: float
 ) -> int:
-    """The gateway for a station at `position_m`: `now`'s, unless another one in range is nearer by `HYSTERESIS_M`,
-    or `now` is out of range and another one is not.
+    """Choose the gateway for a station at `position_m`.
+
+    The station keeps its gateway `now`, unless another gateway in range is nearer by `HYSTERESIS_M`, or `now` is out of
+    range and another gateway is in range.
     """
     far = {gateway: math.dist(position_m, place) for gateway, place in gateways.items()}
     best = min(far, key=lambda gateway: (far[gateway], gateway))
@@ -234,7 +238,7 @@ def choose(
 
 
 def first_gateway(plan: Plan, station: int) -> int | None:
-    """The gateway by which a station's packets leave the air, when that is its neighbour."""
+    """The gateway by which a station's packets leave the air, if the gateway is the station's neighbour."""
     wired = [host for host, node in enumerate(plan.nodes) if not node.wireless]
     for host in wired:
         way = addresses.path(plan, station, host)
@@ -244,7 +248,7 @@ def first_gateway(plan: Plan, station: int) -> int | None:
 
 
 def range_m(plan: Plan) -> float:
-    """How far a frame is decoded."""
+    """Maximum distance at which a frame is decoded."""
     propagation = plan.radio.propagation
     if isinstance(propagation, LogDistancePropagation):
         margin_db = propagation.tx_power_dbm - propagation.reference_loss_db - propagation.decode_dbm
@@ -253,7 +257,7 @@ def range_m(plan: Plan) -> float:
 
 
 def gratuitous_arp(mac: str, address: str) -> bytes:
-    """An ARP request of an address for itself (RFC 5227 Sec. 3): all that hear it learn its MAC."""
+    """An ARP request of an address for itself (RFC 5227 Sec. 3). All receivers learn the sender's MAC address."""
     own, number = bytes.fromhex(mac.replace(":", "")), socket.inet_aton(address)
     head = b"\xff" * 6 + own + struct.pack("!HHHBBH", _ARP, 1, 0x0800, 6, 4, 1)
     return head + own + number + bytes(6) + number

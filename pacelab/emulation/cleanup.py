@@ -1,8 +1,9 @@
 """`pacelab cleanup`: removes what killed runs left.
 
-The processes of a run end with the process that started it. Its namespaces and interfaces end with its processes. What
-can be left: processes that the kernel could not end in time, rules and pacing of agents that were killed on the host
-itself, and folders of guests. Each carries the mark of its owner. Nothing foreign and nothing of a live run is touched.
+The processes of a run end with the process that started it. Its namespaces and interfaces end with its processes. The
+following can remain: processes that the kernel could not end in time, rules and pacing of agents that were killed on
+the host itself, and folders of guests. Each carries the mark of its owner. `pacelab cleanup` touches neither foreign
+objects nor those of a live run.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ END_S = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
-    """What was there and is not any more."""
+    """The objects that were removed."""
 
     processes: tuple[int, ...]
     rules: tuple[str, ...]
@@ -34,7 +35,7 @@ class Removed:
 
 
 def clean_up() -> Removed:
-    """End the processes of runs whose owner is gone, remove the rules of agents and folders of guests. Needs root."""
+    """End the processes of runs whose owner is gone; remove rules of agents and folders of guests. Needs root."""
     if os.geteuid() != 0:
         raise HostError(f"cleanup: what runs leave belongs to root: run {as_root('cleanup')}")
     if lacks := lacking("CAP_NET_ADMIN"):
@@ -64,7 +65,7 @@ def orphans() -> list[int]:
 
 
 def start_of(pid: int) -> str | None:
-    """When a process started, in ticks since boot; None when there is none or only its remains (a zombie)."""
+    """Start time of a process, in ticks since boot; None if the process does not exist or is a zombie."""
     try:
         fields = (_PROC / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""From an experiment to the plan of a run between real hosts."""
+"""Compiles an experiment to the plan of a run on real hosts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from pacelab.emulation import plan as plans
-from pacelab.emulation.changes import place_at
-from pacelab.emulation.plan import complaint
+from pacelab.emulation.changes import position_at
+from pacelab.emulation.plan import first_error
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.backends import KINDS
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from pacelab.traffic.flows import PlannedFlow
 
 SATURATING_FACTOR = 1.25
-"""A saturated source offers this times the data rate of the radio: Linux's TAP never pushes back."""
+"""A saturated source offers the radio's data rate times this factor, because Linux's TAP never blocks the sender."""
 
 
 def compile_plan(experiment: Experiment, scheme: Scheme | None = None) -> plans.Plan:
-    """The plan of one run; ConfigError when it is outside the plan's limits. `scheme`: one with code for a guest."""
+    """The plan of one run. Raises ConfigError if it exceeds the plan's limits. `scheme`: a scheme whose code a guest
+    loads.
+    """
     topology = experiment.network
     own, scheme = scheme is not None, scheme or experiment.chosen_scheme
     air = compile_air(experiment)
@@ -77,18 +79,18 @@ def compile_plan(experiment: Experiment, scheme: Scheme | None = None) -> plans.
     try:
         return plans.Plan.model_validate(document, strict=False)
     except ValidationError as error:
-        raise ConfigError(f"--backend {experiment.backend}: {complaint(error, given=True)}") from None
+        raise ConfigError(f"--backend {experiment.backend}: {first_error(error, given=True)}") from None
 
 
 def _moves(experiment: Experiment) -> list[dict[str, Any]]:
-    """The part of each walk that the run sees: walks drawn by chance may end long after it."""
+    """The part of each walk within the run: random walks may end long after it."""
     topology, end_s = experiment.network, experiment.duration_s
     found: list[dict[str, Any]] = []
     for node in dict.fromkeys(move.node for move in topology.moves):
         track = [move for move in topology.moves if move.node == node]
         within = [(move.at_s, move.position_m) for move in track if move.at_s <= end_s]
         if len(within) < len(track):
-            within.append((end_s, place_at(topology.nodes[node].position_m, track, end_s)))
+            within.append((end_s, position_at(topology.nodes[node].position_m, track, end_s)))
         found += [{"node": node, "at_s": at_s, "position_m": place} for at_s, place in within]
     if len(found) > plans.MOST_MOVES:
         raise ConfigError(
@@ -126,7 +128,7 @@ def _flow(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
 
 
 def _linux_control(name: str) -> str:
-    """The kernel's name of a congestion control that `check_hosts` has let pass."""
+    """The kernel's name of a congestion control. `check_hosts` has checked that it is available."""
     control = find_control(name)
     assert control is not None
     assert control.linux is not None

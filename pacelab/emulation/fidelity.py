@@ -1,4 +1,4 @@
-"""How well the machine kept up with a run: lateness of mediumd and of our own processes, stolen processor time."""
+"""Whether the machine kept up with a run: lateness of mediumd and of our processes, and stolen processor time."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any
 
 GRADES = ("valid", "degraded", "invalid")
 LATE_S = {"degraded": 2e-3, "invalid": 20e-3}
-"""99th percentile of the lateness of our own senders and wires. A packet of 1500 bytes takes 2 ms at 11 Mbit/s with
-RTS/CTS, so a later one is a packet of another moment; mediumd's own bounds are in its PROTOCOL.md."""
+"""Bounds on the 99th percentile of the lateness of our senders and wires. A packet of 1500 bytes takes 2 ms at 11
+Mbit/s with RTS/CTS, so a delay beyond that shifts a packet by a whole transmission. mediumd's PROTOCOL.md has its own
+bounds."""
 STOLEN = {"degraded": 0.02, "invalid": 0.10}
-"""Share of the processors' time that the hypervisor gave to others."""
+"""Share of processor time that the hypervisor gave to other machines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """Processor time in ticks since boot, or between two readings."""
+    """Processor time in ticks, since boot or between two readings."""
 
     busy: int
     stolen: int
@@ -26,20 +27,20 @@ class Load:
         return Load(busy=self.busy - other.busy, stolen=self.stolen - other.stolen, total=self.total - other.total)
 
     def shares(self) -> dict[str, float]:
-        """Of the processors' time."""
+        """Shares of the processor time."""
         total = max(1, self.total)
         return {"busy": self.busy / total, "stolen": self.stolen / total}
 
 
 def read_load(path: Path = Path("/proc/stat")) -> Load:
-    """All processors together."""
+    """Read the load of all processors together."""
     user, nice, system, idle, iowait, irq, softirq, steal = map(int, path.read_text().split()[1:9])
     busy = user + nice + system + irq + softirq
     return Load(busy=busy, stolen=steal, total=busy + idle + iowait + steal)
 
 
 def judge(*, medium: str, late_p99_s: list[float], stolen: float) -> str:
-    """The worst of what mediumd says, our own lateness and the stolen time."""
+    """The worst verdict of three: mediumd's, that of our own lateness, and that of the stolen time."""
     found = [medium]
     for grade in GRADES[1:]:
         if stolen > STOLEN[grade] or any(late_s > LATE_S[grade] for late_s in late_p99_s):
@@ -48,11 +49,13 @@ def judge(*, medium: str, late_p99_s: list[float], stolen: float) -> str:
 
 
 def judge_medium(before: dict[str, Any], after: dict[str, Any]) -> str:
-    """What mediumd's statistics at a run's begin and end say: of its last seconds, of all, of what was lost between."""
+    """The verdict of mediumd's statistics at the start and end of a run: last seconds, whole run, and losses in
+    between.
+    """
     lost = after["lost"] - before["lost"]
     return worst(after["fidelity"], after["fidelity_since_start"], "invalid" if lost else "valid")
 
 
 def worst(*grades: str) -> str:
-    """Of several."""
+    """The worst of several verdicts."""
     return max(grades, key=GRADES.index)

@@ -1,8 +1,8 @@
 """The root helper: a service that runs plans for members of the group `pacelab`, so that notebooks need no root.
 
-It takes a connection on a Unix socket, asks the kernel who is at the other end (SO_PEERCRED), and hands the connection
-to a supervisor in namespaces of its own. The supervisor alone reads from it, so nothing that a client sends is ever
-looked at in the helper: a bad client costs itself a process. One run at a time: two would spoil each other's times.
+The helper accepts a connection on a Unix socket, asks the kernel for the peer's user (SO_PEERCRED), and passes the
+connection to a supervisor in its own namespaces. Only the supervisor reads from the connection: a malicious client can
+harm only its own supervisor. The helper runs one plan at a time, since two runs would disturb each other's timing.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ GROUP = "pacelab"
 LISTEN_FD = 3
 """systemd's first socket (sd_listen_fds)."""
 GRACE_S = 3.0
-"""How long a client waits for the end of the run before its own."""
+"""A client waits this long for another run to end before its own."""
 _CREDENTIALS = struct.Struct("3i")
 
 
 class Helper:
-    """Serves until told to stop."""
+    """Serves until it is stopped."""
 
     def __init__(self, listener: socket.socket, *, say: Callable[[str], None], group: str = GROUP) -> None:
         self._listener, self._say, self._group = listener, say, group
@@ -45,11 +45,11 @@ class Helper:
         self.stop = False
 
     def serve(self) -> None:
-        """Answer connections until `stop` is set, then end what runs."""
+        """Answer connections until `stop` is set, then end the current run."""
         try:
             while not self.stop:
                 if select.select([self._listener], [], [], 0.2)[0]:
-                    with contextlib.suppress(OSError):  # gone before it was taken
+                    with contextlib.suppress(OSError):  # the client left before we accepted it
                         self._answer(self._listener.accept()[0])
         finally:
             if self._running is not None:
@@ -63,14 +63,14 @@ class Helper:
             )
             if not may_run(uid, gid, group=self._group):
                 self._refuse(link, f"user {uid} is neither root nor in the group {self._group!r}", pid)
-            elif not self._free():
+            elif not self._is_idle():
                 self._refuse(link, "another run is under way; wait for its end", pid)
             else:
                 self._running = start_supervisor(link)
                 self._say(f"run for user {uid}, process {pid}")
 
-    def _free(self) -> bool:
-        """Whether nothing runs; a run that is about to end is waited for."""
+    def _is_idle(self) -> bool:
+        """Whether no run is active. Wait a while for a run that is about to end."""
         until = time.monotonic() + GRACE_S
         while self._running is not None and self._running.poll() is None:
             if time.monotonic() > until:
@@ -95,7 +95,7 @@ def may_run(uid: int, gid: int, *, group: str) -> bool:
 
 
 def listen(path: Path | None, *, group: str = GROUP) -> socket.socket:
-    """The socket that systemd hands over, or one of our own at `path`. HostError if that is taken."""
+    """The socket that systemd hands over, or a new one at `path`. Raises HostError if another process uses the path."""
     if _by_systemd():
         return socket.socket(fileno=LISTEN_FD)
     path = path or SOCKET
@@ -130,7 +130,7 @@ def serve(path: Path | None, *, say: Callable[[str], None], group: str = GROUP) 
     try:
         helper.serve()
     finally:
-        if not _by_systemd():  # it keeps its own
+        if not _by_systemd():  # systemd keeps its own socket
             (path or SOCKET).unlink(missing_ok=True)
 
 
@@ -139,7 +139,7 @@ def _by_systemd() -> bool:
 
 
 def _remove_stale(path: Path) -> None:
-    """Remove a socket that nobody listens at any more."""
+    """Remove a socket on which no process listens any more."""
     if not path.is_socket():
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
@@ -151,7 +151,7 @@ def _remove_stale(path: Path) -> None:
     raise HostError(f"helper: another one listens at {path}; end it first")
 
 
-# systemd's unit files: the socket is there from boot on, the service starts at the first call.
+# systemd's unit files: the socket exists from boot on, and the service starts at the first connection.
 
 NAME = "pacelab-helper"
 
@@ -183,7 +183,7 @@ LimitRTPRIO=99
 
 
 def write_units(folder: Path) -> list[Path]:
-    """Write `pacelab-helper.socket` and `.service`, for this installation; returns their paths."""
+    """Write `pacelab-helper.socket` and `.service` for this installation; return their paths."""
     service = _SERVICE_UNIT.format(name=NAME, path=import_path(), python=sys.executable)
     written = []
     for kind, text in (("socket", _SOCKET_UNIT), ("service", service)):

@@ -1,4 +1,4 @@
-"""The ways for those who are not root: sudo, and the root helper."""
+"""How users other than root start runs: sudo, and the root helper."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ELSEWHERE = "PACELAB_HELPER"
 """Environment variable with the path of another helper's socket."""
 
 SUDO_FINDS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where sudo looks for programs, whatever the caller's PATH (`secure_path` of Debian's sudoers): in no environment."""
+"""Where sudo looks for programs, whatever the caller's PATH is (`secure_path` of Debian's sudoers)."""
 
 
 def as_root(words: str = "...") -> str:
-    """`sudo pacelab WORDS`; with the path of the program where sudo does not find it by its name, as in a clone.
+    """`sudo pacelab WORDS`, with the program's full path if sudo does not find it by name, as in a clone.
 
-    Of `pip install --user` root's Python sees nothing until it is told where that is.
+    After `pip install --user`, root's Python does not find the package unless PYTHONPATH says where it is.
     """
     if shutil.which("pacelab", path=SUDO_FINDS):
         return f"sudo pacelab {words}"
@@ -40,12 +40,12 @@ JOIN = "sudo usermod -aG pacelab $USER, then log in again"
 
 
 def place() -> Path:
-    """Where the helper listens, if there is one."""
+    """The helper's socket, if there is one."""
     return Path(os.environ.get(ELSEWHERE) or SOCKET)
 
 
 def connect() -> socket.socket:
-    """A connection to the helper; HostError says how to get one."""
+    """Connect to the helper. Raises HostError that says how to install or start one."""
     path = place()
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

@@ -1,4 +1,4 @@
-"""Network namespaces, named inside the run's own mount namespace: no name of ours is ever on the host."""
+"""Network namespaces. Their names exist only in the run's own mount namespace, never on the host."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def create(name: str) -> None:
 
 
 def adopt(name: str, pid: int) -> None:
-    """Call the network namespace of this process `name`."""
+    """Give the network namespace of this process the name `name`."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / name
     path.touch(exist_ok=False)
@@ -43,14 +43,14 @@ def adopt(name: str, pid: int) -> None:
 
 @contextlib.contextmanager
 def inside(name: str) -> Iterator[None]:
-    """Put the thread into that namespace meanwhile: sockets made there stay there."""
+    """Context manager: move the thread into that namespace. Sockets made there stay there."""
     with _restored():
         enter(name)
         yield
 
 
 def enter(name: str) -> None:
-    """Put the thread into that namespace for good."""
+    """Move the thread into that namespace permanently."""
     fd = os.open(FOLDER / name, os.O_RDONLY)
     try:
         _call("setns", fd, CLONE_NEWNET)
@@ -64,7 +64,7 @@ def command_in(name: str, command: Sequence[str]) -> list[str]:
 
 
 def set_sysctls(values: Mapping[str, str | int]) -> list[str]:
-    """Set network sysctls of the namespace that this thread is in; returns those that the kernel does not have."""
+    """Set network sysctls of this thread's namespace. Return those that the kernel does not have."""
     missing = []
     for name, value in values.items():
         path = _SYSCTL / name.replace(".", "/")
@@ -83,7 +83,8 @@ _OFFLOADS = {"tx": 0x17, "tso": 0x1F, "gso": 0x24, "gro": 0x2C}
 
 
 def switch_offloads_off(interface: str) -> None:
-    """No segmentation or checksum offload on an interface of this thread's namespace: each packet is one frame, whole.
+    """Switch off segmentation and checksum offload on an interface of this thread's namespace, so each packet is one
+    frame.
 
     Raises OSError.
     """
@@ -91,7 +92,7 @@ def switch_offloads_off(interface: str) -> None:
         for command in _OFFLOADS.values():
             value = ctypes.create_string_buffer(struct.pack("II", command, 0))
             request = struct.pack("16sP", interface.encode(), ctypes.addressof(value))
-            with contextlib.suppress(OSError):  # a device that has none of it need not switch it off
+            with contextlib.suppress(OSError):  # a device without this offload refuses to switch it off
                 fcntl.ioctl(control, _SIOCETHTOOL, request)
 
 
@@ -100,7 +101,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @contextlib.contextmanager
 def _restored() -> Iterator[None]:
-    """Back in the namespace that this thread was in."""
+    """Context manager: return to the namespace that this thread was in."""
     before = os.open(_OWN, os.O_RDONLY)
     try:
         yield
@@ -118,12 +119,12 @@ def _call(name: str, *arguments: object) -> None:
 
 
 def mount_tmpfs(place: str) -> None:
-    """An empty folder in memory at `place`, in this mount namespace."""
+    """Mount an empty folder in memory at `place`, in this mount namespace."""
     _mount("tmpfs", place, b"mode=0755")
 
 
 def mount_sysfs() -> None:
-    """/sys in this mount namespace as this network namespace has it: with its radios."""
+    """Mount this network namespace's /sys, with its radios, in this mount namespace."""
     _mount("sysfs", "/sys")
     _mount("debugfs", "/sys/kernel/debug")
 

@@ -1,9 +1,9 @@
-"""The plan of a run: all that the privileged side is told, as validated data.
+"""The plan of a run: everything that the privileged side receives, as validated data.
 
-No command, no path and no free text is in it: numbers within limits, and names from short lists. Node names become
-names of network namespaces, so their form is narrow.
+A plan contains numbers within limits and names from short lists, but no command, no path and no free text. Node names
+become names of network namespaces, so their form is narrow.
 
-And `Document`, which a plan and an agent's task are: what comes from another process, strictly read.
+`Document` is the base of plans and of agents' tasks: it reads data from another process strictly.
 """
 
 from __future__ import annotations
@@ -36,15 +36,14 @@ from pacelab.experiment.backends import (
 from pacelab.options.settings import BY_FIELD, OMITTED_DEFAULTS, without_defaults
 from pacelab.schemes import SCHEMES, HookSettings
 
-# Documents that come from another process: strict models, and what is wrong with one, in a line.
+# Documents from another process: strict models, and a one-line message about an invalid document.
 
 
 class Document(BaseModel):
     """A strict model: no unknown field, no conversion between types, no infinite number.
 
-    Every field stands in a document, those that are None too: one that is missing is refused by its name, as is one
-    that nobody knows. Settings with `omit_default` are absent while they have their default, if the document's model
-    has that default as well.
+    A document contains every field, even a field that is None. A missing or unknown field is refused by its name. A
+    setting with `omit_default` is absent at its default, if the document's model has the same default.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -57,14 +56,16 @@ class Document(BaseModel):
         return {name: value for name, value in values.items() if name in kept}
 
 
-def _whole(given: Any) -> Any:
+def _check_complete(given: Any) -> Any:
     if isinstance(given, dict):
         wanted = (item.name for item in fields(HookSettings) if item.name not in OMITTED_DEFAULTS)
         for name in wanted:
             if name not in given:
                 raise ValueError(f"{name}: it is missing")
         for name, value in given.items():
-            if name in BY_FIELD and value is not None:  # before pydantic refuses a type in its own words
+            if (
+                name in BY_FIELD and value is not None
+            ):  # checked here, because pydantic's own message about the type is less clear
                 BY_FIELD[name].check(value)
     return given
 
@@ -73,24 +74,24 @@ def _without_defaults(settings: HookSettings, write: SerializerFunctionWrapHandl
     return without_defaults(write(settings))
 
 
-WholeHookSettings = Annotated[HookSettings, BeforeValidator(_whole), WrapSerializer(_without_defaults)]
-"""Settings with no field left to a default, except those with `omit_default`."""
+WholeHookSettings = Annotated[HookSettings, BeforeValidator(_check_complete), WrapSerializer(_without_defaults)]
+"""Settings in which no field is left to a default, except those with `omit_default`."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def read_document(model: type[Model], text: bytes | str, name: str) -> Model:
-    """The document that `text` is, as JSON; ConfigError in one line names the field that is wrong."""
+    """Parse the JSON `text` into a document. Raises ConfigError with one line that names the invalid field."""
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
-        raise ConfigError(f"{name}: {complaint(error)}") from None
+        raise ConfigError(f"{name}: {first_error(error)}") from None
     except (ConfigError, ValueError, RecursionError) as error:
         raise ConfigError(f"{name}: {error}") from None
 
 
-def complaint(error: ValidationError, *, given: bool = False) -> str:
-    """The first thing that is wrong: which field (of the whole document none), why, and with `given` what it was."""
+def first_error(error: ValidationError, *, given: bool = False) -> str:
+    """The first error: the field (if not the whole document) and the reason; with `given` also the value."""
     first = error.errors(include_url=False, include_context=False, include_input=given)[0]
     where = ".".join(map(str, first["loc"]))
     shown = f"; given is {str(first['input'])[:60]}" if given and where else ""
@@ -100,19 +101,19 @@ def complaint(error: ValidationError, *, given: bool = False) -> str:
 # The plan.
 
 MOST_BYTES = 524_288
-"""Size of a plan as JSON; 64 hosts with 64 flows are about 20 kB, `MOST_MOVES` at most 460 kB."""
+"""Maximum size of a plan as JSON. 64 hosts with 64 flows have about 20 kB, `MOST_MOVES` at most 460 kB."""
 MOST_MOVES = 4096
 
 SMALLEST_VOICE_BYTES = 12
-"""What a voice packet says of itself (`pacelab_pacer.linux.packet`)."""
+"""Size of the data that a voice packet carries about itself (`pacelab_pacer.linux.packet`)."""
 MOST_OFFERED_BPS = 400_000_000
-"""More would keep the sender's process busy with packets that the air cannot carry."""
+"""A higher load would only keep the sender's process busy with packets that the air cannot carry."""
 
-OWN_CODE = "/job/own.py"
-"""Where a guest finds the code of a scheme of one's own."""
+USER_CODE = "/job/own.py"
+"""Where a guest finds the code of a user's scheme."""
 
 Switch = Literal["sack", "rack", "tlp", "frto", "timestamps", "pacing", "no-prr", "no-hystart"]
-"""A feature of Linux's TCP that a run turns (`pacelab.options.congestion_controls`)."""
+"""A feature of Linux's TCP that a run can switch (`pacelab.options.congestion_controls`)."""
 
 Routing = Literal["static", "802.11s", "batman-adv", "olsr"]
 
@@ -124,7 +125,7 @@ Power = Annotated[float, Field(ge=0, le=1e3)]
 
 
 class RangePropagation(Document):
-    """These distances decide who decodes and who senses."""
+    """Decoding and carrier sensing depend only on these distances."""
 
     kind: Literal["range"]
     decode_m: Annotated[float, Field(gt=0, le=1e6)]
@@ -133,7 +134,7 @@ class RangePropagation(Document):
 
 
 class LogDistancePropagation(Document):
-    """Loss grows with the logarithm of the distance. No shadowing: routes are computed from mean ranges."""
+    """Path loss grows with the logarithm of the distance. No shadowing: routes are computed from mean ranges."""
 
     kind: Literal["log-distance"]
     exponent: Annotated[float, Field(ge=1, le=8)]
@@ -146,7 +147,7 @@ class LogDistancePropagation(Document):
 
 
 class Radio(Document):
-    """`radio` of the air configuration (medium/README.md), which mediumd takes as it is; here every key is written."""
+    """`radio` of the air configuration (medium/README.md) as mediumd reads it. Every key is present."""
 
     preset: Literal["ns2", "ns2-2001", "standard", "sinr"]
     phy: Literal["802.11b", "802.11a", "802.11g"]
@@ -181,10 +182,10 @@ class Wire(Document):
 
 
 class Tcp(Document):
-    """How TCP behaves in a run, at every host."""
+    """TCP's settings in a run, the same at every host."""
 
     control: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,14}$")]
-    """The kernel's name. Whether this kernel has it is asked when the run starts."""
+    """The kernel's name of the congestion control. The run checks at its start whether the kernel has it."""
     segment_bytes: Annotated[int, Field(ge=88, le=2_250)]
     window_pkts: Annotated[int, Field(ge=1, le=10_000)]
     initial_window_pkts: Annotated[int, Field(ge=1, le=100)]
@@ -192,11 +193,11 @@ class Tcp(Document):
     ack_every_segment: bool
     ecn: bool
     switches: Annotated[tuple[Switch, ...], Field(max_length=len(get_args(Switch)))]
-    """Turned from where they are for NewReno's sake."""
+    """Switches that differ from their setting for NewReno."""
 
 
 class Flow(Document):
-    """What goes from one host to another, and when."""
+    """A flow from one host to another, with its times."""
 
     src: Host
     dst: Host
@@ -204,20 +205,20 @@ class Flow(Document):
     start_s: Seconds
     stop_s: Seconds
     payload_bytes: Annotated[int, Field(ge=1, le=2_256)]
-    """Of tcp; None: as much as goes through."""
+    """For tcp; None: as large as fits."""
     rate_bps: RateBps | None
-    """Of udp: offered payload."""
+    """For udp: offered payload."""
     burst_pkts: Annotated[int, Field(ge=1, le=10_000)]
     category: Literal["background", "best-effort", "video", "voice"] | None
     call: Annotated[int, Field(ge=0, lt=MOST_FLOWS)] | None
-    """Of voice: the call that this is one direction of."""
+    """For voice: the call that this flow is one direction of."""
     interval_s: Annotated[float, Field(ge=0.001, le=1)] | None
-    """Of voice: between two packets."""
+    """For voice: the time between two packets."""
     playout_s: Annotated[float, Field(ge=0.001, le=10)] | None
-    """Of voice: the receiver's buffer."""
+    """For voice: the receiver's buffer."""
 
     @model_validator(mode="after")
-    def _whole(self) -> Flow:
+    def _check(self) -> Flow:
         if self.stop_s <= self.start_s:
             raise ValueError("a flow stops after it starts")
         if (self.rate_bps is not None) != (self.kind == "udp"):
@@ -233,7 +234,7 @@ class Flow(Document):
 
 
 class Move(Document):
-    """The host is at `position_m` at `at_s`, and on straight lines between its moves."""
+    """The host is at `position_m` at time `at_s`. Between its moves it follows straight lines."""
 
     node: Host
     at_s: Seconds
@@ -250,21 +251,23 @@ class LinkRate(Document):
 
 
 class Hook(Document):
-    """One hook of a scheme, at a host."""
+    """One hook of a scheme at one host."""
 
     point: Literal["gateway", "sender", "station", "link"]
     host: Host
 
 
 class SchemePlan(Document):
-    """A registered scheme: where its agents are, and what they are told."""
+    """A scheme: the hosts of its agents, and their settings."""
 
     name: str
     own: bool
-    """SCHEME of `OWN_CODE` and not a registered one: in a guest alone, where root is nobody."""
+    """The scheme is SCHEME of `USER_CODE`, not a registered one. Valid only in a guest, where root has no privileges
+    outside.
+    """
     hooks: Annotated[tuple[Hook, ...], Field(max_length=4 * MOST_STATIONS)]
     settings: WholeHookSettings
-    """What all hooks are told; `node` is each one's own host."""
+    """Settings of all hooks. Each hook sets `node` to its own host."""
 
     @model_validator(mode="after")
     def _known(self) -> SchemePlan:
@@ -274,22 +277,22 @@ class SchemePlan(Document):
 
 
 class Plan(Document):
-    """One run."""
+    """The plan of one run."""
 
     version: Literal[2]
     radios: Literal["tap", "hwsim"]
-    """What the wireless interfaces are: mediumd's TAP devices, or radios of mac80211_hwsim."""
+    """What wireless interfaces are: mediumd's TAP devices, or radios of mac80211_hwsim."""
     builder: Literal["plain", "mininet-wifi"]
     routing: Routing
-    """Among the radios: host routes over `neighbours`, or who finds the ways instead (`network.mesh`)."""
+    """Routing among the radios: host routes over `neighbours`, or a protocol that finds routes (`network.mesh`)."""
     medium: Literal["pacelab", "stock"]
-    """Of hwsim: mediumd, or the wmediumd of the machine."""
+    """For hwsim: mediumd, or the machine's own wmediumd."""
     qdisc: Literal["pfifo", "codel", "fq_codel", "fq"]
-    """Where a radio's packets wait. pfifo: in mediumd, drop-tail. Else in this discipline of Linux's."""
+    """Where a radio's packets queue. pfifo: in mediumd, drop-tail. Others: in this queue discipline of Linux."""
     marks: bool
-    """The discipline marks packets of transports with ECN instead of dropping them."""
+    """The discipline marks packets of ECN-capable transports instead of dropping them."""
     rate_control: bool
-    """Of hwsim: Linux chooses the rate of each frame. Otherwise all data goes at the rate of `radio`."""
+    """For hwsim: Linux chooses the rate of each frame. Otherwise all data is sent at the rate of `radio`."""
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
     duration_s: Annotated[float, Field(gt=0, le=LONGEST_RUN_S)]
     warmup_s: Seconds
@@ -298,18 +301,18 @@ class Plan(Document):
     nodes: Annotated[tuple[Node, ...], Field(min_length=2, max_length=MOST_HOSTS)]
     wires: Annotated[tuple[Wire, ...], Field(max_length=MOST_HOSTS)]
     neighbours: Annotated[tuple[tuple[Host, Host], ...], Field(max_length=MOST_STATIONS**2)]
-    """Pairs of wireless hosts that decode each other; routes go over these and the wires."""
+    """Pairs of wireless hosts that decode each other. Routes use these pairs and the wires."""
     link_rates: Annotated[tuple[LinkRate, ...], Field(max_length=4096)]
     moves: Annotated[tuple[Move, ...], Field(max_length=MOST_MOVES)]
     tcp: Tcp
     flows: Annotated[tuple[Flow, ...], Field(max_length=MOST_FLOWS)]
     scheme: SchemePlan
     capture_bytes: Annotated[int, Field(ge=0, le=262_144)] | None
-    """In a guest: what tcpdump keeps of each packet at each radio, 0: all; None: there is none."""
+    """For a guest: the bytes of each packet that tcpdump stores at each radio. 0: all; None: no capture."""
     ping_interval_s: Annotated[float, Field(ge=0.01, le=60)] | None
-    """Between two pings from a flow's source to its destination, beside the flow; None: there are none."""
+    """Interval between two pings from a flow's source to its destination, sent beside the flow; None: no pings."""
     controller: Literal["ryu"] | None
-    """Who controls switches on the wired side; None: there are none, hosts have static routes."""
+    """The controller of the switches on the wired side; None: there are no switches, and hosts have static routes."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Plan:
@@ -362,7 +365,9 @@ class Plan(Document):
 
 
 def read_plan(text: bytes, *, in_guest: bool = False) -> Plan:
-    """The plan that a client sent; ConfigError in one line when it is none, or is one for a guest and this is none."""
+    """Parse the plan of a client. Raises ConfigError with one line if it is invalid, or needs a guest and this is not
+    one.
+    """
     if len(text) > MOST_BYTES:
         raise ConfigError(f"plan must have at most {MOST_BYTES} bytes, not {len(text)}")
     plan = read_document(Plan, text, "plan")
@@ -379,5 +384,5 @@ def dump_plan(plan: Plan) -> bytes:
 
 
 def radio_document(plan: Plan) -> dict[str, Any]:
-    """`radio` as mediumd takes it."""
+    """`radio` in mediumd's format."""
     return plan.radio.model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""What this machine has of what real hosts need. Nothing is started and no namespace is made to find out."""
+"""Whether this machine has what real hosts need. The checks start nothing and make no namespace."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ PROGRAMS = {
     "iperf3": "iperf3",
     "iptables": "iptables",
 }
-"""Program -> Debian's package that has it."""
+"""Program -> the Debian package that contains it."""
 IN_CONTAINER = "in a container: --device /dev/net/tun --cap-add NET_ADMIN --cap-add SYS_ADMIN"
-MACHINES_ROOT = "run as the root of the machine itself, or with --where uml (docs/uml.md)"
-"""What the root of a user namespace is told: priorities and TAP queues are refused it, whatever its capabilities."""
+NEEDS_REAL_ROOT = "run as the root of the machine itself, or with --where uml (docs/uml.md)"
+"""Message for root of a user namespace: the kernel refuses it priorities and TAP queues, whatever its
+capabilities are.
+"""
 TUN = Path("/dev/net/tun")
 _USERS = Path("/proc/self/uid_map")
 _ALL_USERS = ["0", "0", "4294967295"]
@@ -36,11 +38,11 @@ MODULE = "mac80211_hwsim"
 REMEDY_HWSIM = f"run `sudo modprobe {MODULE}` (docs/hwsim.md lists the kernels that have it)"
 LOADED = Path("/sys/module") / MODULE
 SYSTEM_PACKAGES = Path("/usr/lib/python3/dist-packages")
-MEND_MININET = "sudo apt-get install --no-install-recommends mininet"
+INSTALL_MININET = "sudo apt-get install --no-install-recommends mininet"
 
 
 def missing(radios: str) -> Iterator[tuple[str, str]]:
-    """What a back end with these radios lacks here, and the command that installs it."""
+    """What a back end with these radios needs and this machine lacks, and the command that installs it."""
     yield from missing_programs()
     if importlib.util.find_spec("pyroute2") is None:
         yield "pyroute2", "pip install pyroute2"
@@ -54,7 +56,7 @@ def missing(radios: str) -> Iterator[tuple[str, str]]:
         yield str(TUN), f"sudo modprobe tun; {IN_CONTAINER}"
     if os.geteuid() == 0:
         if in_user_namespace():
-            yield "the machine's root", MACHINES_ROOT
+            yield "the machine's root", NEEDS_REAL_ROOT
         elif lacks := lacking_capabilities():
             yield lacks, IN_CONTAINER
     elif not place().exists():
@@ -71,24 +73,24 @@ def missing_programs() -> Iterator[tuple[str, str]]:
 
 
 def check_programs(back_end: str, *, without: Collection[str] = ()) -> None:
-    """Raise HostError with the line of `pacelab doctor` if a program is missing; `without` are not needed."""
+    """Raise HostError with the message of `pacelab doctor` if a program is missing; `without`: programs not needed."""
     for program, remedy in missing_programs():
         if program not in without:
             raise HostError(f"--backend {back_end}: {program} is not installed: {remedy}")
 
 
 def in_user_namespace() -> bool:
-    """Whether the users here are not all those of the machine: a container of an ordinary user's, `unshare -Ur`."""
+    """Whether this is a user namespace with only some of the machine's users: a rootless container, `unshare -Ur`."""
     return _USERS.exists() and _USERS.read_text().split() != _ALL_USERS
 
 
 def lacking_capabilities() -> str:
-    """Capabilities for hosts that this process is without; empty when it has all."""
+    """Capabilities that hosts need and this process lacks; empty if it has all."""
     return lacking("CAP_NET_ADMIN", "CAP_SYS_ADMIN")
 
 
 def has_hwsim() -> bool:
-    """Whether the kernel's simulated radios are loaded, built in, or there to be loaded."""
+    """Whether the kernel's simulated radios are loaded, built in, or available as a module."""
     if LOADED.exists():
         return True
     try:
@@ -99,7 +101,7 @@ def has_hwsim() -> bool:
 
 
 def mininet_wifi() -> str | None:
-    """None when Mininet-WiFi can be had, else how to get it."""
+    """None if Mininet-WiFi is available, else how to install it."""
     try:
         find_mininet_wifi_python()
     except HostError as error:
@@ -108,7 +110,7 @@ def mininet_wifi() -> str | None:
 
 
 def mininet() -> str | None:
-    """None when Mininet's command line can be had, else how to get it."""
+    """None if Mininet's command line is available, else how to install it."""
     try:
         check_mininet()
     except HostError as error:
@@ -120,11 +122,11 @@ def check_mininet() -> None:
     """Raise HostError with the command that installs Mininet if it is missing."""
     here = importlib.util.find_spec("mininet") is not None or (SYSTEM_PACKAGES / "mininet").is_dir()
     if not here or shutil.which("mnexec", path=SAFE_PATH) is None:
-        raise HostError(f"shell: Mininet is not installed: {MEND_MININET}")
+        raise HostError(f"shell: Mininet is not installed: {INSTALL_MININET}")
 
 
 def describe() -> dict[str, Any]:
-    """Kernel and programs, for host.json."""
+    """Kernel and programs for host.json."""
     return {"kernel": platform.release(), "iperf3": _version("iperf3", r"iperf (\S+)")}
 
 

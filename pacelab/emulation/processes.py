@@ -1,4 +1,4 @@
-"""The child processes of a run, programs and copies of this one: started in a host's namespace, watched, ended."""
+"""The child processes of a run, programs and forks of this process: started in a host's namespace, watched, ended."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from pacelab.errors import HostError, PaceLabError
 from pacelab.packages import import_path
 
 READY_S = 60.0
-"""An agent starts within 1 s; under software emulation of a busy machine it took 25."""
+"""An agent starts within 1 s. Under software emulation on a busy machine it took 25 s."""
 END_S = 5.0
 SAFE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _LOOK_S = 0.01
 
 
 OWNER = "PACELAB_OWNER"
-"""In the environment of all processes of a run: who started it, for `pacelab cleanup`."""
+"""Environment variable of all processes of a run. It names the process that started the run, for `pacelab cleanup`."""
 
 
 def python(module: str, *arguments: str) -> list[str]:
-    """The command line of one of our own modules, from the same place as this one, whatever the working folder."""
+    """The command line of one of our modules, loaded from the same place as this one in any working folder."""
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def environment() -> dict[str, str]:
-    """What children of a run inherit: nothing that decides what they do."""
+    """The environment of a run's child processes, without variables that change their behaviour."""
     owner = {OWNER: os.environ[OWNER]} if OWNER in os.environ else {}
     return owner | {
         "PATH": SAFE_PATH,
@@ -50,7 +50,7 @@ def environment() -> dict[str, str]:
 
 
 class Child:
-    """One process. What it prints goes to files in memory: it never waits for us to read."""
+    """One process. Its output goes to files in memory, so it never blocks until we read."""
 
     process: subprocess.Popen[bytes] | Fork
 
@@ -65,8 +65,9 @@ class Child:
         pass_fds: Sequence[int] = (),
         at_terminal: bool = False,
     ) -> None:
-        """`command`: a command line, or the `main` of a module of ours. `variables`: added to the environment.
-        `at_terminal`: it reads and writes there, and hears a Ctrl-C.
+        """`command`: a command line, or the `main` of one of our modules. `variables`: added to the environment.
+
+        `at_terminal`: the process reads and writes at the terminal and receives Ctrl-C.
         """
         self.name = name
         self._output = _scratch()
@@ -84,7 +85,7 @@ class Child:
                 stderr=None if at_terminal else self._errors,
                 env=variables,
                 pass_fds=pass_fds,
-                start_new_session=not at_terminal,  # a Ctrl-C at the shell is not for the air
+                start_new_session=not at_terminal,  # Ctrl-C at the shell must not stop the air
             )
         except OSError as error:
             raise HostError(f"starting {name}: {line[0]}: {error.strerror}") from None
@@ -110,7 +111,7 @@ class Child:
                 raise HostError(f"starting {self.name}: {error.strerror}") from None
 
     def wait_ready(self) -> dict[str, Any]:
-        """The one line that it prints when it is up."""
+        """The one line that the process prints when it is ready."""
         until = time.monotonic() + READY_S
         while b"\n" not in (text := self.output()) and self.alive() and time.monotonic() < until:
             time.sleep(_LOOK_S)
@@ -121,25 +122,27 @@ class Child:
         return found
 
     def alive(self) -> bool:
-        """Whether it still runs."""
+        """Whether the process is running."""
         return self.process.poll() is None
 
     def stopped(self) -> bool:
-        """Whether a signal or a debugger has it stand still."""
+        """Whether a signal or a debugger has stopped the process."""
         try:
             state = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0]
         except OSError:
-            return False  # it has ended
+            return False  # the process has ended
         return state in ("T", "t")
 
     def end(self, number: int = signal.SIGTERM, timeout_s: float = END_S) -> bytes:
-        """Signal it, if it still runs, and return all that it printed. What does not end is killed."""
+        """Send a signal to the process if it is running; return its whole output. Kill the process if it
+        does not end.
+        """
         if self.alive():
             self.process.send_signal(number)
         return self.finish(timeout_s)
 
     def finish(self, timeout_s: float = END_S) -> bytes:
-        """All that it printed, once it has ended by itself; killed when it does not in time."""
+        """The whole output of a process that ends by itself. Kill the process if it does not end in time."""
         try:
             self.process.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -148,24 +151,26 @@ class Child:
         return self.output()
 
     def output(self) -> bytes:
-        """What it has printed so far."""
+        """The output so far."""
         return _content(self._output)
 
     def how_it_ended(self) -> str:
-        """The signal that killed it, else its last words: for the message about one that has ended too early."""
+        """The signal that killed the process, or else its last line, for messages about a process that
+        ended too early.
+        """
         code = self.process.poll()
         if code is not None and code < 0:
             return f"killed by {signal.Signals(-code).name}"
         return self.last_words() or "without a word"
 
     def last_words(self) -> str:
-        """The last line that it wrote to stderr."""
+        """The last line that the process wrote to stderr."""
         lines = _content(self._errors).decode(errors="replace").strip().splitlines()
         return lines[-1].removeprefix("pacelab: ") if lines else ""
 
 
 def documents(text: bytes) -> list[dict[str, Any]]:
-    """The JSON objects in its whole lines."""
+    """The JSON objects in the complete lines of the output."""
     found = []
     for line in text.splitlines():
         with contextlib.suppress(ValueError):
@@ -176,37 +181,39 @@ def documents(text: bytes) -> list[dict[str, Any]]:
 
 
 def last_document(text: bytes) -> dict[str, Any]:
-    """The last of them; empty when there is none."""
+    """The last JSON object of the output; empty if there is none."""
     return documents(text)[-1] if documents(text) else {}
 
 
 def _scratch() -> IO[bytes]:
-    """A file in memory: a full disk is no reason that a run fails."""
+    """A file in memory, so that a full disk does not break a run."""
     return os.fdopen(os.memfd_create("pacelab"), "w+b")
 
 
 def _content(file: IO[bytes]) -> bytes:
-    """Without moving the place where the child writes next, which it shares with us."""
+    """Read a file from its start without moving its offset: the child shares the offset and continues to
+    write there.
+    """
     found = bytearray()
     while part := os.pread(file.fileno(), 1 << 20, len(found)):
         found += part
     return bytes(found)
 
 
-# Copies of this process: one of our own modules, where what both import is loaded once.
+# Forks of this process that run one of our modules: modules that both import are loaded only once.
 #
-# A new interpreter takes 0.2 s of a processor, 1 s under User-Mode Linux, and a run may have a hundred agents.
+# A new interpreter takes 0.2 s of processor time, 1 s under User-Mode Linux, and a run may have a hundred agents.
 
 _NAME_BYTES = 15
-"""The kernel keeps so much of a process's name."""
+"""The kernel stores this many bytes of a process's name."""
 
 
 class Fork:
-    """What a `Child` needs of subprocess.Popen, of a copy.
+    """The part of subprocess.Popen that `Child` uses, for a fork.
 
     Invariants
-    1. The copy has none of our descriptors but those that it is given, and none of our signal handlers.
-    2. It never returns into our code: it ends where its `main` does, and nothing of ours is taken apart there.
+    1. The fork has only those of our descriptors that it is given, and none of our signal handlers.
+    2. The fork never returns into our code: it exits when its `main` returns, and runs none of our clean-up code.
     """
 
     stdin = None
@@ -222,24 +229,23 @@ class Fork:
         session: bool = True,
         enter: Callable[[], None] = lambda: None,
     ) -> None:
-        """Run `main` in the copy; what it returns is the exit code.
+        """Run `main` in the fork. Its return value is the exit code. Raises OSError if the system has no room for a
+        process.
 
-        OSError when there is no room for one more.
-
-        `name`: of the process, for `ps`. `files`: what stdin, stdout and stderr are. `keep`: other descriptors that it
-        has. `variables`: its environment (None: ours). `session`: one of its own. `enter`: called before `main`.
+        `name`: the process's name for `ps`. `files`: its stdin, stdout and stderr. `keep`: other descriptors that it
+        keeps. `variables`: its environment (None: ours). `session`: start a new session. `enter`: called before `main`.
         """
         self.args = [name]
         self.returncode: int | None = None
         for stream in (sys.stdout, sys.stderr):
-            if stream is not None:  # it was closed when we began
+            if stream is not None:  # None: the stream was closed when we started
                 stream.flush()
         self.pid = os.fork()
         if self.pid == 0:
-            _be(main, name, files, keep, variables, session, enter)
+            _run_fork(main, name, files, keep, variables, session, enter)
 
     def poll(self) -> int | None:
-        """The exit code, or None while it runs; minus the number of the signal that ended it."""
+        """The exit code, or None while the process runs; a negative signal number if a signal ended it."""
         if self.returncode is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
@@ -247,7 +253,7 @@ class Fork:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Until it has ended; TimeoutExpired when it has not."""
+        """Wait until the process has ended. Raises TimeoutExpired if it has not."""
         if self.returncode is None:
             descriptor = os.pidfd_open(self.pid)
             try:
@@ -261,20 +267,20 @@ class Fork:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """If it still runs."""
+        """Send a signal if the process is running."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Send SIGTERM."""
         self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it."""
+        """Send SIGKILL."""
         self.send_signal(signal.SIGKILL)
 
 
-def _be(
+def _run_fork(
     main: Callable[[], int],
     name: str,
     files: tuple[IO[bytes] | int, ...],
@@ -285,7 +291,7 @@ def _be(
 ) -> NoReturn:
     code = 1
     try:
-        gc.freeze()  # what is our parent's is not collected here: it would close descriptors that are ours by then
+        gc.freeze()  # never collect the parent's objects: their finalizers would close descriptors that are now ours
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
@@ -315,7 +321,7 @@ def _be(
 
 
 def _stream(number: int, mode: str) -> TextIO:
-    """Whoever drops it does not close the descriptor: a copy of a copy does."""
+    """A stream that does not close its descriptor when it is deleted: forks of this fork use the descriptor."""
     return cast("TextIO", os.fdopen(number, mode, 1 if number == 2 else -1, closefd=False))
 
 

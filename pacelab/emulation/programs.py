@@ -1,4 +1,4 @@
-"""Programs that real hosts run: where they are, and what installs them."""
+"""Programs that real hosts run: where they are, and how to install them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pacelab.packages import source_tree
 MININET_WIFI_PYTHON = "mininet-wifi-python"
 """Runs a script in Mininet-WiFi's environment (vm/provision/mininet-wifi.sh)."""
 MININET_WIFI_PROGRAMS = (MININET_WIFI_PYTHON, "hwsim_mgmt", "mnexec", "iw", "rfkill")
-MEND_MININET_WIFI = "sudo sh vm/provision/mininet-wifi.sh (it needs the internet), or --builder plain"
+INSTALL_MININET_WIFI = "sudo sh vm/provision/mininet-wifi.sh (it needs the internet), or --builder plain"
 
 
 def find_mediumd() -> Path:
-    """The mediumd of this installation: built in the source tree, else where the wheel put it, else on the PATH."""
+    """Find mediumd: built in the source tree, else where the wheel installed it, else on the PATH."""
     for place in (source_tree() / "medium/target/release/mediumd", *_installed()):
         if place.is_file() and os.access(place, os.X_OK):
             return place
@@ -29,7 +29,9 @@ def find_mediumd() -> Path:
 
 
 def _installed() -> list[Path]:
-    """Programs of that name which came with the package: of a user's own installation they are beside no Python."""
+    """Programs of that name in the package. A user's own installation does not have them beside the Python
+    interpreter.
+    """
     try:
         came = distribution("pacelab-wmediumd").files or []
     except PackageNotFoundError:
@@ -38,8 +40,8 @@ def _installed() -> list[Path]:
 
 
 def find_mininet_wifi_python() -> str:
-    """Mininet-WiFi's interpreter. Raises HostError."""
+    """Find Mininet-WiFi's interpreter. Raises HostError."""
     for program in MININET_WIFI_PROGRAMS:
         if shutil.which(program, path=SAFE_PATH) is None:
-            raise HostError(f"--builder mininet-wifi: no program {program} in {SAFE_PATH}: {MEND_MININET_WIFI}")
+            raise HostError(f"--builder mininet-wifi: no program {program} in {SAFE_PATH}: {INSTALL_MININET_WIFI}")
     return str(shutil.which(MININET_WIFI_PYTHON, path=SAFE_PATH))

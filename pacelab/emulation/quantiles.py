@@ -1,4 +1,4 @@
-"""Quantiles of delays and round trips, without NumPy: the processes at the hosts start quickly."""
+"""Quantiles of delays and round-trip times without NumPy, so that the processes at the hosts start quickly."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 RANKS = {"p50": 0.5, "p99": 0.99}
 RTT_SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""The quantiles of round trips in a result (medium/README.md)."""
+"""The quantiles of round-trip times in a result (medium/README.md)."""
 
 
 def quantiles(sample: Sequence[int]) -> dict[str, int]:
@@ -20,6 +20,6 @@ def quantiles(sample: Sequence[int]) -> dict[str, int]:
 
 
 def rtt_quantiles_s(sample: Sequence[float]) -> list[float] | None:
-    """`RTT_SHARES` by the nearest rank, as the simulator takes them; None for an empty sample."""
+    """`RTT_SHARES` by the nearest rank, as in the simulator; None for an empty sample."""
     ranked = sorted(sample)
     return [ranked[math.floor(share * (len(ranked) - 1) + 0.5)] for share in RTT_SHARES] if ranked else None

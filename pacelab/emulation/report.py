@@ -1,4 +1,6 @@
-"""From what a run measured to the engine's result format (medium/README.md), and what handovers did to its flows."""
+"""Converts the measurements of a run to the engine's result format (medium/README.md), with the effects of
+handovers.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ from pacelab.emulation.traffic.traffic import Measured, TcpRun
 from pacelab.units import BITS_PER_BYTE, NS_PER_S, ns_from_s
 
 LATE_SHARE = 0.05
-"""TCP that began later than this share of what is measured of it is worth a note,"""
+"""A flow gets a note if TCP started later than this share of its measured time,"""
 RISE_S = 1.0
-"""unless measuring began so long after it, when its window has grown."""
+"""unless the measured part began at least this long after the start, when the window has grown."""
 
 
 def air_result(
@@ -33,7 +35,7 @@ def air_result(
     wire_drops: int,
     hook_drops: Mapping[str, int],
 ) -> dict[str, Any]:
-    """The result. `before` and `after` are mediumd's statistics at the two ends of the measured part."""
+    """The result. `before` and `after`: mediumd's statistics at the start and end of the measured part."""
     drops = {cause: after["drops"][cause] - before["drops"][cause] for cause in (*DROPS, *OUTSIDE)}
     drops = {cause: count for cause, count in drops.items() if cause in DROPS or count}
     if plan.wires:
@@ -62,13 +64,13 @@ def air_result(
     }
 
 
-def complaints(measured: Measured) -> list[str]:
-    """Notes on flows that iperf3 was not content with."""
-    return [f"flow {run.number}: iperf3: {run.complaint}" for run in measured.tcp if run.complaint]
+def iperf3_errors(measured: Measured) -> list[str]:
+    """Notes on flows for which iperf3 reported a problem."""
+    return [f"flow {run.number}: iperf3: {run.error}" for run in measured.tcp if run.error]
 
 
 def late_start(measured: Measured) -> list[str]:
-    """A note when a good part of what is measured of TCP is iperf3's agreement with itself and the rise after it."""
+    """A note if iperf3's handshake and the window's growth fill a large part of TCP's measured time."""
     window = measured.window
     worst_s = warmup_s = 0.0
     for run in (run for run in measured.tcp if run.received):
@@ -87,7 +89,7 @@ def late_start(measured: Measured) -> list[str]:
 
 
 def unmeasured(measured: Measured) -> bool:
-    """Whether a flow's numbers are missing: an iperf3 was killed."""
+    """Whether a flow's numbers are missing because its iperf3 was killed."""
     return any(run.killed for run in measured.tcp)
 
 
@@ -134,14 +136,14 @@ def _tcp_flow(plan: Plan, measured: Measured, run: TcpRun) -> dict[str, Any]:
 
 
 def _throughput_bps(goodput_bps: float, segment_bytes: int, run: TcpRun, seconds: float) -> float:
-    """What arrived, repeats included."""
+    """The received bits per second, duplicates included."""
     if run.sockets.segments is None:
         return goodput_bps
     return max(goodput_bps, run.sockets.segments * segment_bytes * BITS_PER_BYTE / seconds)
 
 
 def _timeouts(plan: Plan, measured: Measured, run: TcpRun) -> int:
-    """The connection's; from kernels that do not tell, the host's: flows of one source at the first of them."""
+    """The connection's timeouts. If the kernel does not report them, the host's, assigned to the first of its flows."""
     if run.sockets.timeouts is not None:
         return run.sockets.timeouts
     first = next(other.number for other in measured.tcp if other.flow.src == run.flow.src)
@@ -177,7 +179,9 @@ def _series(plan: Plan, measured: Measured, number: int) -> dict[str, Any]:
 
 
 def _window_pkts(plan: Plan, window_bytes: int | None) -> float | None:
-    """As the simulator counts it: no more than the receiver lets be under way, which not every iperf3 tells."""
+    """The window as the simulator counts it: at most what the receiver permits in flight. Not every iperf3 reports
+    that.
+    """
     return None if window_bytes is None else min(float(plan.tcp.window_pkts), window_bytes / plan.tcp.segment_bytes)
 
 
@@ -187,7 +191,7 @@ def _interval_ends_s(plan: Plan, measured: Measured) -> list[float]:
 
 
 def _nodes(plan: Plan, before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every host's counters; a wired host's are zero, as in the simulator."""
+    """Counters of every host. Those of a wired host are zero, as in the simulator."""
     then = {station["name"]: station for station in before["stations"]}
     now = {station["name"]: station for station in after["stations"]}
     rows = []
@@ -215,16 +219,16 @@ def _deviation(values: Sequence[float]) -> float | None:
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
-# What a handover did to the TCP flows of the station that changed gateways, off what their receivers counted.
+# The effect of a handover on the TCP flows of the station that changed gateways, from what their receivers counted.
 
 AROUND_S = (1.0, 10.0)
-"""Silence is looked for from so long before a handover to so long after it."""
+"""Silence is searched from this long before a handover to this long after it."""
 SETTLED_S = 5.0
-"""Goodput is compared over the last so many seconds before, and as many that begin so long after."""
+"""Goodput is compared over a window of this length before the handover, and one that starts this long after it."""
 
 
 def effects(plan: Plan, measured: Measured, handovers: Sequence[Handover]) -> list[list[dict[str, Any]]]:
-    """Of each handover: a row for each TCP flow of its station."""
+    """A row for each TCP flow of each handover's station."""
     return [
         [
             {"flow": run.number, **effect(run.received, measured.window, handover.at_s)}
@@ -236,11 +240,10 @@ def effects(plan: Plan, measured: Measured, handovers: Sequence[Handover]) -> li
 
 
 def effect(received: Sequence[traffic.Interval], window: Window, at_s: float) -> dict[str, float | None]:
-    """The longest silence of one receiver around `at_s` of the run, at most, and its goodput before and after; None
-    where the run does not reach so far.
+    """The longest silence of one receiver around `at_s`, as an upper bound, and its goodput before and after.
 
-    Data came in the intervals on both sides of a silence, at their far ends at worst: so it lasts from the begin of the
-    one to the end of the other at most.
+    A value is None if the run does not cover its window. Data arrived in the intervals on both sides of a silence, in
+    the worst case at their far ends. So the bound reaches from the start of the one to the end of the other.
     """
     at_ns = window.start_ns + ns_from_s(at_s)
     first_ns, last_ns = at_ns - ns_from_s(AROUND_S[0]), at_ns + ns_from_s(AROUND_S[1])
@@ -254,7 +257,7 @@ def effect(received: Sequence[traffic.Interval], window: Window, at_s: float) ->
 
 
 def sentence(row: dict[str, Any]) -> str:
-    """For people."""
+    """The effect as a sentence for the user."""
     rates = [row["before_bps"], row["after_bps"]]
     told = ["not measured" if rate is None else f"{rate / 1e3:.0f} kbit/s" for rate in rates]
     silence = "?" if row["silence_s"] is None else f"{row['silence_s']:.1f}"

@@ -1,7 +1,7 @@
-"""The unprivileged end of a run: starts a supervisor in namespaces of its own, or asks the root helper for one.
+"""The unprivileged end of a run: starts a supervisor in its own namespaces, or asks the root helper for one.
 
-The supervisor's life hangs on the socket between the two: when this process ends, however it ends, the kernel closes
-its end, the supervisor exits, and with it, as PID 1, everything that it has started.
+The supervisor depends on the socket between the two processes. When this process ends, however it ends, the kernel
+closes the socket, the supervisor exits, and because it is PID 1 everything that it has started ends as well.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from pacelab.console import log
 from pacelab.emulation.helper_client import as_root
 from pacelab.emulation.plan import Plan, dump_plan
-from pacelab.emulation.probes import IN_CONTAINER, MACHINES_ROOT, in_user_namespace, lacking_capabilities
+from pacelab.emulation.probes import IN_CONTAINER, NEEDS_REAL_ROOT, in_user_namespace, lacking_capabilities
 from pacelab.emulation.processes import OWNER, environment, python
 from pacelab.errors import ConfigError, HostError
 from pacelab.results.results import Progress
@@ -29,12 +29,12 @@ _UNSHARE = ("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "-
 _SHELL = "pacelab.emulation.shell"
 _TERMINAL = ("TERM", "DISPLAY", "XAUTHORITY", "HOME", "LANG", "COLUMNS", "LINES")
 SILENCE_S = 120.0
-"""A supervisor tells its progress four times a second; building takes less than this, even where all is slow."""
+"""A supervisor reports its progress four times a second. Building takes less than this time even on a slow machine."""
 END_S = 10.0
 
 
 def run_plan(plan: Plan, on_progress: Progress) -> dict[str, Any]:
-    """Run a plan; what the supervisor found (see `supervisor.perform`). Raises ConfigError or HostError."""
+    """Run a plan; return what the supervisor found (see `supervisor.perform`). Raises ConfigError or HostError."""
     with _page(plan) as page, _supervisor(page) as link:
         link.settimeout(SILENCE_S)
         return converse(link, plan, on_progress)
@@ -43,7 +43,7 @@ def run_plan(plan: Plan, on_progress: Progress) -> dict[str, Any]:
 def converse(link: socket.socket, plan: Plan, on_progress: Progress) -> dict[str, Any]:
     """Send the plan, relay the progress, return the result."""
     try:
-        with contextlib.suppress(BrokenPipeError):  # refused before it was read: the reason is there to read
+        with contextlib.suppress(BrokenPipeError):  # refused before it was read: the reason can be read below
             link.sendall(dump_plan(plan) + b"\n")
         with link.makefile("rb") as lines:
             for line in lines:
@@ -65,7 +65,9 @@ def converse(link: socket.socket, plan: Plan, on_progress: Progress) -> dict[str
 
 
 def start_supervisor(link: socket.socket, page: socket.socket | None = None) -> subprocess.Popen[bytes]:
-    """A supervisor whose end of the connection is `link`. Needs root. `page`: where its controller listens."""
+    """Start a supervisor with `link` as its end of the connection. Needs root. `page`: the listening socket of its
+    controller's page.
+    """
     descriptors = [one.fileno() for one in (link, page) if one is not None]
     command = [_find_unshare(), *_UNSHARE[1:], *python(_SUPERVISOR, *map(str, descriptors))]
     return subprocess.Popen(
@@ -73,14 +75,14 @@ def start_supervisor(link: socket.socket, page: socket.socket | None = None) -> 
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         pass_fds=descriptors,
-        start_new_session=True,  # a Ctrl-C is ours to hear
+        start_new_session=True,  # Ctrl-C is for this process
         env=environment() | {OWNER: owner()},
     )
 
 
 def _find_unshare() -> str:
     if in_user_namespace():
-        raise HostError(f"real hosts: this root is that of a user namespace alone: {MACHINES_ROOT}")
+        raise HostError(f"real hosts: this root is that of a user namespace alone: {NEEDS_REAL_ROOT}")
     if lacks := lacking_capabilities():
         raise HostError(f"real hosts: this root is without {lacks}; {IN_CONTAINER}")
     program = shutil.which(_UNSHARE[0], path=environment()["PATH"])
@@ -90,13 +92,13 @@ def _find_unshare() -> str:
 
 
 def owner() -> str:
-    """Name of this process that no other one after it can have."""
+    """A name of this process that no later process can have."""
     with open("/proc/self/stat") as stat:
         return f"{os.getpid()}:{stat.read().rsplit(')', 1)[1].split()[19]}"
 
 
 def run_shell(plan: Plan) -> int:
-    """Mininet's command line on the hosts of a plan, at this terminal. Needs root; returns its exit code."""
+    """Run Mininet's command line on the hosts of a plan, at this terminal. Needs root; returns the exit code."""
     from pacelab.emulation.probes import check_mininet
 
     if plan.builder == "plain":
@@ -112,7 +114,7 @@ def run_shell(plan: Plan) -> int:
             env = environment() | terminal | {OWNER: owner()}
             process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=env)
         ours.sendall(dump_plan(plan) + b"\n")
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the shell's to hear
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the shell
         try:
             message = ours.makefile("rb").readline()
             process.wait()
@@ -129,7 +131,9 @@ def run_shell(plan: Plan) -> int:
 
 @contextlib.contextmanager
 def _page(plan: Plan) -> Iterator[socket.socket | None]:
-    """A socket in this network namespace, where a browser is: the controller's own has no way out."""
+    """A listening socket in this network namespace, which a browser can reach: the controller's namespace has no way
+    out.
+    """
     if plan.controller is None or os.geteuid() != 0:
         yield None
         return
@@ -157,16 +161,16 @@ def _supervisor(page: socket.socket | None) -> Iterator[socket.socket]:
 
 
 def end_supervisor(process: subprocess.Popen[bytes]) -> None:
-    """Wait until all of it is gone. Its end of the socket has been closed."""
+    """Wait until the supervisor and all its processes have ended. Its end of the socket is closed already."""
     try:
         process.wait(END_S)
     except subprocess.TimeoutExpired:
-        process.kill()  # `--kill-child`: takes the namespaces' PID 1 along
+        process.kill()  # `--kill-child` then kills PID 1 of the namespaces
         process.wait()
 
 
 def error_of(error: dict[str, Any]) -> Exception:
-    """What a supervisor said that went wrong, as the error that it is."""
+    """The exception for an error that a supervisor reported."""
     if error["kind"] == "config":
         return ConfigError(error["message"])
     if error["kind"] == "host":

@@ -2,11 +2,11 @@
 
     python -m pacelab.emulation.shell FD
 
-reads a plan from the socket FD as the supervisor does, and says there what went wrong, if something did.
+reads a plan from the socket FD as the supervisor does, and reports errors there.
 
-Mininet's own objects are made for the hosts that exist already, so that its command line works on them. Mininet is a
-system package (`mininet` on Debian and Ubuntu), pure Python: it is loaded from there alone, so that no other of the
-system's packages reaches this environment.
+It makes Mininet's own objects for the existing hosts, so that Mininet's command line works on them. Mininet is a system
+package in pure Python (`mininet` on Debian and Ubuntu). Only this package is loaded from the system, so that no other
+system package reaches this environment.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def talk(plan: Plan) -> None:
-    """Build the hosts, and let Mininet's command line have them until it is left."""
+    """Build the hosts and run Mininet's command line on them until the user leaves it."""
     from pacelab.emulation.agents.start import start_agents
     from pacelab.emulation.network.mininet_wifi import MininetWifiNetwork
 
@@ -71,13 +71,13 @@ def talk(plan: Plan) -> None:
     lab.check_alive()
 
 
-# Mininet's own objects for hosts that exist already.
+# Mininet's own objects for existing hosts.
 
 SERVER_UP_S = 0.3
 
 
 def load_mininet(module: str) -> Any:
-    """The module `mininet.MODULE` of this environment, or of the system's packages."""
+    """The module `mininet.MODULE`, from this environment or from the system's packages."""
     if importlib.util.find_spec("mininet") is None:
         place = SYSTEM_PACKAGES / "mininet"
         spec = importlib.util.spec_from_file_location(
@@ -96,7 +96,7 @@ def load_mininet(module: str) -> Any:
 
 
 def iperf_results(report: str) -> list[str]:
-    """Received and sent rate of what `iperf3 -J` printed, or its complaint."""
+    """Received and sent rate from the output of `iperf3 -J`, or its error."""
     document = json.loads(report)
     if "error" in document:
         return [document["error"]]
@@ -106,17 +106,17 @@ def iperf_results(report: str) -> list[str]:
 
 
 def network_of(plan: Plan) -> Any:
-    """A Mininet whose hosts are those of a running plan."""
+    """A Mininet network whose hosts are those of a running plan."""
     net_module, node_module, link_module = map(load_mininet, ("net", "node", "link"))
 
     class Host(node_module.Node):  # type: ignore[misc, name-defined]
-        """A shell in a namespace that is there already."""
+        """A shell in an existing namespace."""
 
         def _popen(self, cmd: list[str], **params: Any) -> Any:
             return super()._popen(command_in(self.name, cmd), **params)
 
     class Network(net_module.Mininet):  # type: ignore[misc, name-defined]
-        """Mininet's own `iperf` waits for a report that iperf 2.1 no longer gives: this one runs iperf3."""
+        """Mininet's own `iperf` waits for a report that iperf 2.1 no longer prints. This method runs iperf3."""
 
         def iperf(self, hosts: Any = None, l4Type: str = "TCP", udpBw: str = "10M", **_: Any) -> list[str]:  # noqa: N803
             client, server = hosts or (self.hosts[0], self.hosts[-1])
@@ -130,11 +130,11 @@ def network_of(plan: Plan) -> Any:
             print(f"*** Results: {results}")
             return results
 
-    net_module.Mininet.inited = True  # else it sets limits of the whole machine
+    net_module.Mininet.inited = True  # otherwise it changes limits of the whole machine
     net = Network(topo=None, build=False)
     for number, node in enumerate(plan.nodes):
         host = Host(node.name, inNamespace=False)
-        host.inNamespace = True  # it is, though not by Mininet's doing
+        host.inNamespace = True  # true, although Mininet did not make the namespace
         for port in addresses.interfaces(plan, number):
             there = link_module.Intf(port.name, node=host, mac=port.mac, moveIntfFn=lambda *_: None)
             there.ip, there.prefixLen = addresses.address(number), 32
@@ -146,4 +146,4 @@ def network_of(plan: Plan) -> Any:
 if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
-    os._exit(code)  # with PID 1 ends all that Mininet has started
+    os._exit(code)  # PID 1 ends, and with it all that Mininet has started

@@ -1,10 +1,10 @@
 """The root side of a run: PID 1 of its namespaces.
 
-    python -m pacelab.emulation.supervisor FD      FD: a stream socket to the one who wants the run
+    python -m pacelab.emulation.supervisor FD      FD: a stream socket to the client
 
-reads a plan, one line of JSON, and answers in lines of JSON: {"progress": 0.5} now and then, and at last
-{"result": {...}} or {"error": {"kind": "config"|"host"|"bug", "message": ...}}. When the other end is closed, it ends
-at once, and with PID 1 everything that it has started.
+reads a plan, one line of JSON, and answers in lines of JSON: {"progress": 0.5} now and then, and at last {"result":
+{...}} or {"error": {"kind": "config"|"host"|"bug", "message": ...}}. When the client closes its end, the supervisor
+exits at once. It is PID 1, so everything that it has started ends as well.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 PROGRESS_S = 0.25
 NICENESS = -15
-"""Of the traffic's processes, by inheritance: a busy machine must not slow a receiver down."""
-MEDIUM_TELLS = ("fidelity", "fidelity_since_start", "lost", "lateness", "process")
-"""What host.json has of mediumd's statistics."""
+"""Niceness of the traffic's processes, by inheritance: a busy machine must not slow a receiver down."""
+MEDIUM_STATISTICS = ("fidelity", "fidelity_since_start", "lost", "lateness", "process")
+"""The parts of mediumd's statistics that host.json contains."""
 PLAN_S = 10.0
-"""A client that has not sent its whole plan by then is not going to."""
+"""A client that has not sent its whole plan after this time has failed."""
 READ_S = 30.0
-"""A client that has not read its result by then is not going to."""
+"""A client that has not read its result after this time has failed."""
 
 
 def main() -> int:
-    """Serve one run over the socket whose descriptor is the first argument; the second one's is for a page."""
+    """Serve one run over the socket whose descriptor is the first argument. The second descriptor is for a page."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     link = socket.socket(fileno=int(sys.argv[1]))
     link.set_inheritable(False)
@@ -71,20 +71,20 @@ def main() -> int:
 
 
 class Link(Protocol):
-    """Where the one who wants the run listens."""
+    """The connection to the client."""
 
     def sendall(self, line: bytes, /) -> None:
         """Send one line."""
 
 
 def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any]:
-    """Build the hosts, run the traffic, measure. Imports what that needs: a refused plan costs nothing."""
+    """Build the hosts, run the traffic, measure. Imports happen here, so that a refused plan costs nothing."""
     from pacelab.emulation.agents.start import start_agents
     from pacelab.emulation.captures import end_captures, start_captures
     from pacelab.emulation.changes import Changes, Roaming
     from pacelab.emulation.network import stock
     from pacelab.emulation.network.sent_rates import SentRates
-    from pacelab.emulation.report import air_result, complaints, late_start, unmeasured
+    from pacelab.emulation.report import air_result, iperf3_errors, late_start, unmeasured
     from pacelab.emulation.traffic.traffic import Traffic
 
     started = time.monotonic()
@@ -105,8 +105,8 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
         network.check_alive()
         agents.check_alive()
         changes.apply(fraction * plan.duration_s)
-        network.queues.look()
-        rates.look()
+        network.queues.sample()
+        rates.sample()
         told.progress(fraction)
 
     def begin() -> None:
@@ -125,11 +125,16 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     faults = [*network.faults(), *agents.faults]
     wire_late_s = wires.get("lateness_s", {})
     lateness = {"datagrams": measured.datagram_lateness_s, "wires": wire_late_s, "agents": agents.lateness_s}
-    kept_up = _kept_up(before, after, lateness, stolen=shares["stolen"])
+    kept_up = _fidelity(before, after, lateness, stolen=shares["stolen"])
     fidelity = worst(kept_up, "degraded" if faults else "valid", "invalid" if unmeasured(measured) else "valid")
     host = describe() | {"built_s": built_s, "cpu_shares": shares, "wires": network.wires, "lateness_s": lateness}
-    host |= {"medium": {name: after[name] for name in MEDIUM_TELLS}, "missing_sysctls": network.missing_sysctls}
-    notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured), *late_start(measured), *faults]
+    host |= {"medium": {name: after[name] for name in MEDIUM_STATISTICS}, "missing_sysctls": network.missing_sysctls}
+    notes = [
+        *([stock.NOTE] if plan.medium == "stock" else []),
+        *iperf3_errors(measured),
+        *late_start(measured),
+        *faults,
+    ]
     host["sockets"] = [{"flow": run.number} | (run.sockets.sender or {}) for run in measured.tcp]
     if plan.rate_control:
         host["rates"] = rates.report()
@@ -153,8 +158,8 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
 def build(plan: Plan, page_fd: int | None = None, *, at_terminal: bool = False) -> HostNetwork:
     """Build the plan's hosts.
 
-    `page_fd`: a listening socket for a controller's page. `at_terminal`: the builder's command line may be asked for.
-    Raises HostError if this kernel cannot do what the plan says.
+    `page_fd`: a listening socket for a controller's page. `at_terminal`: the user may ask for the builder's command
+    line. Raises HostError if this kernel cannot do what the plan requires.
     """
     check_control(plan)
     if plan.builder == "mininet-wifi":
@@ -173,22 +178,22 @@ class ProgressReporter:
         self._link, self._told_s = link, 0.0
 
     def progress(self, fraction: float) -> None:
-        """Report this fraction, 0..1. A run does not wait for a client that does not read."""
+        """Report the completed fraction, 0..1. The run does not wait for a client that does not read."""
         if time.monotonic() >= self._told_s + PROGRESS_S and is_writable(self._link):
             self._told_s = time.monotonic()
             send_message(self._link, {"progress": min(1.0, max(0.0, fraction))})
 
 
-def _kept_up(
+def _fidelity(
     before: dict[str, Any], after: dict[str, Any], lateness: dict[str, dict[str, float]], *, stolen: float
 ) -> str:
-    """The run's fidelity as far as the machine goes: mediumd's, and how late the others were."""
+    """The fidelity of the run: mediumd's verdict, and the lateness of the other processes."""
     late_s = [found["p99"] for found in lateness.values() if found]
     return judge(medium=judge_medium(before, after), late_p99_s=late_s, stolen=stolen)
 
 
 def _handovers(plan: Plan, measured: Measured, roaming: Roaming) -> list[dict[str, Any]]:
-    """Each one with what it did to the flows."""
+    """Each handover with its effect on the flows."""
     from pacelab.emulation.report import effects
 
     rows = effects(plan, measured, roaming.handovers)
@@ -203,7 +208,7 @@ def _sentence(handover: dict[str, Any]) -> str:
 
 
 def isolate() -> None:
-    """Give the run a /run of its own, where `ip netns` and our sockets are: the host's stays as it is."""
+    """Give the run its own /run, for `ip netns` and our sockets. The host's /run stays as it is."""
     from pacelab.emulation.namespaces import mount_tmpfs
 
     mount_tmpfs("/run")
@@ -211,7 +216,7 @@ def isolate() -> None:
 
 
 def read_line(link: socket.socket, *, within_s: float = PLAN_S) -> bytes:
-    """One line; ConfigError when it is longer than a plan may be, cut off, or not here in time."""
+    """Read one line. Raises ConfigError if it is longer than a plan may be, cut off, or late."""
     text, until_s = b"", time.monotonic() + within_s
     while b"\n" not in text:
         if len(text) > MOST_BYTES:
@@ -233,7 +238,7 @@ def read_line(link: socket.socket, *, within_s: float = PLAN_S) -> bytes:
 
 
 def send_message(link: Link, message: dict[str, Any]) -> None:
-    """Send one line. The client may have gone."""
+    """Send one line. The client may be gone."""
     with contextlib.suppress(OSError):
         link.sendall(json.dumps(message, allow_nan=False).encode() + b"\n")
 
@@ -253,6 +258,6 @@ def exit_on_disconnect(link: socket.socket) -> None:
 if __name__ == "__main__":
     code = main()
     sys.stderr.flush()
-    # What is open ends with the process. The interpreter would take it apart in an order of its own, in which the event
-    # loops of pyroute2 miss their sockets and say so.
+    # The end of the process closes everything. The interpreter's own clean-up runs in an order in which pyroute2's
+    # event loops miss their sockets and print errors.
     os._exit(code)

@@ -1,4 +1,4 @@
-"""The wmediumd that Mininet-WiFi finds: whether it is PaceLab's, and what the running ones report of themselves."""
+"""The wmediumd that Mininet-WiFi finds: whether it is PaceLab's, and the reports of running ones."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def on_roots_path() -> Path | None:
 
 
 def is_pacelabs(program: Path) -> bool:
-    """Whether the program says so in its version."""
+    """Whether the program's version says that it is PaceLab's."""
     return "PaceLab" in _output([str(program), "-V"])
 
 
 def describe_running() -> list[str]:
-    """One sentence for each wmediumd that runs."""
+    """One sentence for each running wmediumd."""
     try:
         text = _output([str(find_mediumd()), "wmediumd", "--status", "--json"])
     except HostError:
@@ -39,7 +39,7 @@ def describe_running() -> list[str]:
 
 
 def sentence(status: dict[str, Any]) -> str:
-    """What `wmediumd --status --json` has of one program, in one sentence."""
+    """The output of `wmediumd --status --json` for one program, in one sentence."""
     stations = "unknown" if status["stations"] is None else len(status["stations"])
     if status["program"] is None:
         return f"running: pid {status['pid']}, not PaceLab's, stations: {stations}"

@@ -1,1 +1,3 @@
-"""Tables and figures of results, and the air's timeline. Knows results, and nothing that runs many."""
+"""Tables and figures of results, and the timeline of the air. It depends on `results`, but not on packages that run
+experiments.
+"""

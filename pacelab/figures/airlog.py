@@ -1,10 +1,10 @@
-"""What went on in the air, read from the engine's records: frames, what each node heard, waits and mishaps.
+"""The activity of the air, read from the engine's records: frames, receptions, waits and mishaps.
 
 A record is `[at_ns, node, what, peer, value]` (medium/engine/src/trace.rs). All times here are integer nanoseconds.
 
 Invariants
 1. Frames, hearings, holds and backoffs are spans, `start_ns < end_ns`; a node's holds of one kind do not overlap.
-2. A hearing begins when the receiver locks on a frame and ends with what came of it.
+2. A hearing starts when the receiver locks on to a frame and ends with the outcome.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ STARTING = frozenset({"send-rts", "send-data", "send-aggregate", "send-block-ack
 """Frames that a node sends when its backoff is over."""
 HOLDS = {"nav": "NAV", "eifs": "EIFS"}
 LONG_CONTROL_NS = 300_000
-"""About what RTS, CTS and ACK take in 802.11b."""
+"""About the duration of RTS, CTS and ACK in 802.11b."""
 SLOT_NS, DIFS_NS = 20_000, 50_000
-"""802.11b's, the longest of all: a countdown ends no later than they say."""
+"""Values of 802.11b, the longest of all PHYs: a countdown ends no later than they say."""
 MISHAPS = {
     "retry": "retry",
     "drop-rts": "drop",
@@ -39,7 +39,7 @@ MISHAPS = {
     "hold-data": "no DATA",
     "lost-mpdus": "MPDUs lost",
 }
-"""Records that become marks."""
+"""Kind of record -> name of its mark."""
 
 Record = Sequence[Any]
 
@@ -57,7 +57,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hearing:
-    """What a receiver was locked on. `collided_ns` is when another frame destroyed it, if one did."""
+    """A frame that a receiver was locked on to. `collided_ns`: when another frame destroyed it, or None."""
 
     node: int
     peers: tuple[int, ...]
@@ -69,7 +69,7 @@ class Hearing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """A time in which `node` must not send: `kind` is NAV or EIFS."""
+    """A time in which `node` must not send. `kind` is NAV or EIFS."""
 
     node: int
     kind: str
@@ -79,7 +79,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backoff:
-    """From the draw of `slots` until the node sends or draws again, or has counted down with nothing to send."""
+    """From the draw of `slots` until the node sends, draws again, or has counted down with nothing to send."""
 
     node: int
     slots: int
@@ -89,7 +89,7 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A moment: `kind` is a value of `MISHAPS`; `count` is the number of a retry, or of lost MPDUs."""
+    """An event: `kind` is a value of `MISHAPS`; `count` is the number of a retry, or of lost MPDUs."""
 
     node: int
     kind: str
@@ -100,7 +100,7 @@ class Mark:
 
 @dataclass(slots=True)
 class AirLog:
-    """Everything that was recorded, each list by time."""
+    """All records, each list ordered by time."""
 
     frames: list[Frame] = field(default_factory=list)
     hearings: list[Hearing] = field(default_factory=list)
@@ -111,13 +111,13 @@ class AirLog:
 
     @property
     def nodes(self) -> list[int]:
-        """The nodes that did or heard anything, by number."""
+        """The nodes that sent or heard anything, by number."""
         parts: Iterable[Any] = (*self.frames, *self.hearings, *self.holds, *self.backoffs, *self.marks)
         return sorted({part.node for part in parts})
 
 
 def read_records(records: Sequence[Record]) -> AirLog:
-    """Sort out the engine's records."""
+    """Parse the engine's records."""
     log = AirLog(end_ns=records[-1][0] if records else 0)
     locks: dict[int, _Lock] = {}
     draws: dict[int, tuple[int, int]] = {}
@@ -148,10 +148,10 @@ def read_records(records: Sequence[Record]) -> AirLog:
 
 
 def find_window(log: AirLog) -> tuple[int, int]:
-    """From and to, ns, of a time in which something happens.
+    """Start and end, ns, of a window in which something happens.
 
-    That is the first collision that cost somebody its frame, else the first frame captured, else the first exchange.
-    The window holds about two exchanges before and three after it.
+    The window is around the first collision that destroyed a received frame, else the first captured frame, else the
+    first exchange. It contains about two exchanges before and three after that.
     """
     airtimes_ns = [frame.end_ns - frame.start_ns for frame in log.frames] or [1_000_000]
     length_ns = 4 * max(airtimes_ns) + 10 * min(*airtimes_ns, LONG_CONTROL_NS)
@@ -182,7 +182,7 @@ def _hear(locks: dict[int, _Lock], hearings: list[Hearing], record: Record) -> N
     at_ns, node, what, peer, value = record[:5]
     lock = locks.get(node)
     if what == "lock":
-        if lock is not None:  # the node was sending when it ended and never heard it
+        if lock is not None:  # otherwise the node was sending when the frame ended, and did not hear it
             hearings.append(lock.hearing(node, min(lock.end_ns, at_ns), decoded=False))
         locks[node] = _Lock([peer], at_ns, value)
     elif what == "collide" and lock is not None:
@@ -212,7 +212,7 @@ def _end_backoff(backoffs: list[Backoff], node: int, draw: tuple[int, int], at_n
 
 
 def _without_idle_ends(log: AirLog) -> list[Backoff]:
-    """Ends each backoff when it has counted down at the latest: a node with nothing to send goes on without one."""
+    """End each backoff at the latest when it has counted down: a node with nothing to send stays idle afterwards."""
     spans: dict[int, list[tuple[int, int]]] = {}
     parts: Iterable[Any] = (*log.frames, *log.hearings, *log.holds)
     for part in sorted(parts, key=lambda part: int(part.start_ns)):
@@ -229,7 +229,7 @@ def _without_idle_ends(log: AirLog) -> list[Backoff]:
 
 
 def _counted_down(backoff: Backoff, busy: list[tuple[int, int]]) -> int:
-    """When the slots of a backoff have passed, a DIFS after each of the node's busy spans not counted."""
+    """When the slots of a backoff have passed. The node's busy spans and a DIFS after each do not count."""
     idle_from_ns, left_ns = backoff.start_ns, backoff.slots * SLOT_NS
     for start_ns, end_ns in busy:
         if end_ns <= idle_from_ns:
@@ -251,7 +251,7 @@ def _first_event(log: AirLog) -> int:
 
 
 def _was_for(log: AirLog, peer: int, hearing: Hearing) -> bool:
-    """Whether `peer` was sending to the hearing node then."""
+    """Whether `peer` was then sending to the hearing node."""
     return any(
         frame.node == peer
         and frame.peer == hearing.node

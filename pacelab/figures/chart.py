@@ -24,9 +24,9 @@ class Scale:
     log: bool = False
     grid: bool = False
     slope: int = 0
-    """The angle of the ticks' texts, degrees."""
+    """The angle of the ticks' texts in degrees."""
     size: float = 10.0
-    """The ticks' texts, points."""
+    """Font size of the ticks' texts in points."""
     shown: bool = True
 
 
@@ -42,20 +42,20 @@ class Line:
     marker: str = ""
     """One of matplotlib's markers `o s ^ v D P X x * . |`, or a letter as `$a$`."""
     line: str = "-"
-    """One of `-`, `--`, `-.`, `:`, or empty: markers alone."""
+    """One of `-`, `--`, `-.`, `:`, or empty for markers without a line."""
     width: float = 1.4
     size: float = 5.0
-    """Of the markers, points."""
+    """Size of the markers in points."""
     every: int = 1
-    """A marker at each point whose number divides by this."""
+    """Draw a marker at each point whose index is divisible by this."""
     halves: tuple[float, ...] = ()
-    """Half widths of an interval at each point."""
+    """Half width of an interval at each point."""
     steps: bool = False
     """The line is horizontal from each point to the next one."""
     labels: tuple[str, ...] = ()
-    """A text above each point, where one is given."""
+    """A text above each point; may be empty."""
     told: tuple[str, ...] = ()
-    """What the pointer shows of each point in place of its x value."""
+    """The text that the pointer shows at each point in place of the x value."""
     silent: bool = False
     """The pointer shows nothing of these points."""
     label_size: float = 10.0
@@ -68,7 +68,7 @@ class Bar:
     """A horizontal bar, with a text at its end."""
 
     at: float
-    """Its place on the y scale."""
+    """Its position on the y scale."""
     low: float
     high: float
     name: str
@@ -93,7 +93,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """A text at a place."""
+    """A text at a position."""
 
     x: float
     y: float
@@ -101,11 +101,11 @@ class Text:
     color: str = "#000000"
     size: float = 10.0
     place: str = "middle"
-    """The end of the text that is at the place: `start`, `middle` or `end`."""
+    """The part of the text that is at the position: `start`, `middle` or `end`."""
     rise: float = 0.0
-    """Points above the place."""
+    """Points above the position."""
     box: str = ""
-    """The colour of a frame; `none`: a background without a frame."""
+    """Colour of a frame; `none`: a background without a frame."""
     name: str = ""
     about: str = ""
     above: float = 6.0
@@ -126,7 +126,7 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circle:
-    """All places within a distance. The scales must be equal."""
+    """All points within a distance. The scales must be equal."""
 
     x: float
     y: float
@@ -145,7 +145,7 @@ class Block:
     y1: float
     y2: float
     face: str = ""
-    """Without a colour, a dotted outline."""
+    """Fill colour. Without one, the rectangle has a dotted outline."""
     hatch: str = ""
     edge: str = ""
     ink: str = "#000000"
@@ -195,7 +195,7 @@ class Chart:
     height: float
     columns: int = 1
     heights: tuple[float, ...] = ()
-    """The rows' heights, in proportion."""
+    """Heights of the rows, in proportion."""
     keys: tuple[Key, ...] = ()
     """Without keys, the legend has the named lines."""
     caption: str = ""
@@ -243,7 +243,7 @@ def round_ticks(low: float, high: float, *, most: int = MOST_TICKS, whole: bool 
 
 
 def named(values: Iterable[float]) -> tuple[tuple[float, str], ...]:
-    """Ticks with their numbers as texts."""
+    """Ticks with the numbers as their texts."""
     return tuple((value, f"{value:g}" if abs(value) < 1e6 else f"{value:.10g}") for value in values)
 
 

@@ -1,7 +1,7 @@
-"""Distributions: how the flows of all seeds share a quantity, or how a flow's moments do, as cumulative curves.
+"""Distributions: how a quantity varies over the flows of all seeds, or over a flow's time, as cumulative curves.
 
-At x stands the share of flows (of time) that have x or less. A curve right of another one has more throughout; one that
-leaves the left edge high up has starved flows, which a mean does not show.
+The value at x is the share of flows (or of time) that have x or less. A curve to the right of another one has larger
+values throughout. A curve that starts high at the left edge has starved flows, which a mean does not show.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_PANELS = 12
-"""Points of a comparison whose curves are still read in one figure."""
+"""Maximum number of a comparison's points whose curves are legible in one figure."""
 Curves = Mapping[str, tuple[Sequence[float], Style]]
 WIDE = 2.6
-"""Of the first line; the next ones are thinner, so that equal curves are all seen."""
+"""Width of the first line. Later lines are thinner, so that equal curves are all visible."""
 
 
 def find_distributed(given: str) -> Quantity:
-    """The quantity of this name; ConfigError where flows do not have it."""
+    """The quantity of this name. Raises ConfigError if flows do not have it."""
     quantity = find_quantity(given)
     if quantity.flows is None:
         allowed = ", ".join(one.short for one in QUANTITIES if one.flows is not None)
@@ -39,7 +39,9 @@ def find_distributed(given: str) -> Quantity:
 
 
 def draw_curves(ax: Axes, curves: Curves, quantity: Quantity, *, beside: Sequence[Curves] = ()) -> None:
-    """A cumulative curve for each label -> its values and look; `beside` are those of panels that share the x axis."""
+    """One cumulative curve per label, from its values and style; `beside`: values of the panels that share
+    the x axis.
+    """
     for place, (text, (values, style)) in enumerate(curves.items()):
         ordered = sorted(values)
         shares = [place / len(ordered) for place in range(len(ordered) + 1)]
@@ -64,7 +66,7 @@ def draw_curves(ax: Axes, curves: Curves, quantity: Quantity, *, beside: Sequenc
 
 
 def plot_moments(result: RunResult, ax: Axes, *, quantity: str = "goodput") -> Axes:
-    """Of a run: for each flow, the share of its intervals in which it had so much or less."""
+    """For each flow of a run, the share of its intervals with at most a given value."""
     shown = find_series(quantity)
     curves = {}
     for number, flow in enumerate(result.series["flows"]):
@@ -84,7 +86,7 @@ def plot_moments(result: RunResult, ax: Axes, *, quantity: str = "goodput") -> A
 
 
 def check_panels(axes: Mapping[str, Sequence[Any]]) -> None:
-    """ConfigError where a comparison has more points than a figure of curves has panels."""
+    """Raise ConfigError if a comparison has more points than a figure of curves has panels."""
     count = len(list(product(*axes.values())))
     if count > MOST_PANELS:
         raise ConfigError(
@@ -93,7 +95,7 @@ def check_panels(axes: Mapping[str, Sequence[Any]]) -> None:
 
 
 def render_curves(comparison: Compared) -> dict[str, bytes]:
-    """NAME-cdf.png and NAME-cdf.svg: a panel for each point, a curve for each scheme over the flows of all seeds."""
+    """NAME-cdf.png and NAME-cdf.svg: one panel per point, one curve per scheme over the flows of all seeds."""
     from matplotlib.figure import Figure
 
     document = comparison.compare
@@ -106,12 +108,12 @@ def render_curves(comparison: Compared) -> dict[str, bytes]:
     found = [_at(comparison, point, quantity) for point in points]
     for panel, point, curves in zip(panels.flat, points, found, strict=False):
         draw_curves(panel, curves, quantity, beside=found)
-        panel.set(ylabel=f"share of {ones(quantity)}", title=show_point(point))
+        panel.set(ylabel=f"share of {unit_of(quantity)}", title=show_point(point))
     counts = {len(values) for curves in found for values, _ in curves.values()} or {0}
     for panel in panels.flat[len(points) :]:
         panel.set_visible(False)
     for panel in panels.flat[max(0, len(points) - columns) : len(points)]:
-        panel.tick_params(labelbottom=True)  # what is below it may not be seen
+        panel.tick_params(labelbottom=True)  # the panel below may be scrolled out of view
     share_legend(figure, list(panels.flat))
     config, axes = document["config"], tuple(comparison.axes)
     figure.suptitle(f"{network(config, without=axes)}: {settings(config, without=axes)}", fontsize="medium", wrap=True)
@@ -136,13 +138,13 @@ def _at(comparison: Compared, point: Mapping[str, Any], quantity: Quantity) -> C
     return {scheme: (known, looks[scheme]) for scheme, known in values.items() if known}
 
 
-def ones(quantity: Quantity) -> str:
-    """What a curve counts."""
+def unit_of(quantity: Quantity) -> str:
+    """The unit that a curve counts."""
     return "calls" if quantity.of_calls else "flows"
 
 
 def count_of(quantity: Quantity, counts: set[int], seeds: Sequence[int]) -> str:
-    """How many each curve has, for a caption."""
+    """The number of samples per curve, for a caption."""
     count = "-".join(map(str, sorted({min(counts), max(counts)})))
     span = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}-{seeds[-1]}"
-    return f"n = {count} {ones(quantity)} a curve, {span}"
+    return f"n = {count} {unit_of(quantity)} a curve, {span}"

@@ -1,4 +1,4 @@
-"""Figures as files, the same bytes each time, in the form that the file's name asks for; and widgets in notebooks."""
+"""Figures as files, the same bytes each time, in the format of the file name's suffix; and widgets in notebooks."""
 
 from __future__ import annotations
 
@@ -25,21 +25,23 @@ if TYPE_CHECKING:
 
 
 MOST_INSIDE, MOST_ROWS, MOST_NAMED = 6, 13, 26
-"""Names that a legend within axes may have; names one below the other in one that stands beside them; names there."""
+"""Maximum entries of a legend inside the axes; entries per column of a legend beside them; maximum entries there."""
 LINE_IN, LETTER_IN = 0.6, 0.08
-"""Width of a line's sign and of a letter in such a legend."""
+"""Width in inches of a line sample and of a character in such a legend."""
 LEAST_PT = 8
-"""Of letters in a figure that are read at the size of a page."""
+"""Minimum font size in a figure that is read at the size of a page."""
 MOST_SLOPING = 8
-"""Names along an axis that stand side by side sloping; more of them stand upright."""
+"""Maximum number of slanted names along an axis; more names are vertical."""
 SLOPING, UPRIGHT = 25, 90
-"""The angles of these names, degrees."""
+"""The angles of slanted and vertical names in degrees."""
 MOST_LETTERS = 24
-"""Of a name in a figure: all of ours have fewer."""
+"""Maximum length of a name in a figure. All of our names are shorter."""
 APART, WIDEST = 0.06, 0.6
-"""Of the way from one place on the x axis to the next: from line to line, and all lines of a place together at most."""
+"""As a fraction of the distance between two x values: distance between lines, and total width of the lines at one
+value.
+"""
 LAST_RESORT = "Last Resort"
-"""matplotlib's own, which has a box for every letter."""
+"""matplotlib's fallback font, which has a box for every character."""
 MISSING = "figure files need matplotlib, which is not installed; {}"
 FORMS = ("svg", "png", "pdf")
 DPI = 150
@@ -48,17 +50,17 @@ _NAMELESS: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-"""Metadata left out: dates and versions."""
+"""Metadata to leave out: dates and versions."""
 
 
 def require_matplotlib() -> None:
-    """HostError with the command that installs matplotlib, if it is missing."""
+    """Raise HostError with the command that installs matplotlib if it is missing."""
     if find_spec("matplotlib") is None:
         raise HostError(MISSING.format(install("pacelab[figures]")))
 
 
 def can_draw() -> bool:
-    """Whether matplotlib is installed. If not, a note says once how to get the figures."""
+    """Whether matplotlib is installed. If it is not, a note says once how to install it."""
     if find_spec("matplotlib") is not None:
         return True
     _say_missing()
@@ -71,29 +73,29 @@ def _say_missing() -> None:
 
 
 def check_figure(path: Path) -> None:
-    """ConfigError unless the file's name ends with a form that figures have; HostError without matplotlib."""
+    """Raise ConfigError unless the file name has a suffix for figures, or HostError without matplotlib."""
     if path.suffix.removeprefix(".") not in FORMS:
         raise ConfigError(f"--out must be a file name that ends with .svg, .png or .pdf, not {str(path)!r}")
     require_matplotlib()
 
 
 def figure_bytes(figure: Figure, path: Path) -> bytes:
-    """The figure in the form of the file's name."""
+    """The figure in the format of the file name's suffix."""
     return image(figure, path.suffix.removeprefix("."), dpi=DPI)
 
 
 def images(figure: Figure, name: str, *, dpi: float) -> dict[str, bytes]:
-    """NAME.png and NAME.svg, which has the PNG's layout: to find one takes as long as to draw it."""
+    """NAME.png and NAME.svg. The SVG has the PNG's layout: computing a layout takes as long as drawing."""
     png = image(figure, "png", dpi=dpi)
     figure.set_layout_engine("none")
     return {f"{name}.png": png, f"{name}.svg": image(figure, "svg", dpi=dpi)}
 
 
 def image(figure: Figure, form: str, *, dpi: float) -> bytes:
-    """The figure in this form, drawn once: `savefig` draws all of it a first time where there is a layout to find."""
+    """The figure in this format, drawn once: `savefig` draws it an additional time to compute a layout."""
     from matplotlib import rc_context
 
-    canvas: Any  # its methods have no types
+    canvas: Any  # its methods have no type information
     if form == "png":
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -115,12 +117,16 @@ def image(figure: Figure, form: str, *, dpi: float) -> bytes:
 
 
 def find_letters(figure: Figure) -> None:
-    """Of what matplotlib's own font lacks, as Chinese names, take what an installed one has; say what none has."""
+    """Find an installed font for characters that matplotlib's own lacks, such as Chinese; report those that no font
+    has.
+    """
     from matplotlib.font_manager import fontManager, get_font
     from matplotlib.text import Text
 
     texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and not text.get_text().isascii()]
-    lacking = {letter for text in texts for letter in text.get_text() if ord(letter) not in _usual()} - {"\n"}
+    lacking = {
+        letter for text in texts for letter in text.get_text() if ord(letter) not in _default_font_characters()
+    } - {"\n"}
     families = ["DejaVu Sans"]
     for font in sorted(fontManager.ttflist, key=lambda font: font.name) if lacking else ():
         if font.name.startswith(LAST_RESORT):
@@ -137,8 +143,8 @@ def find_letters(figure: Figure) -> None:
 
 
 @cache
-def _usual() -> frozenset[int]:
-    """What matplotlib's own font has; asked once, as each move of a slider draws a picture."""
+def _default_font_characters() -> frozenset[int]:
+    """The characters of matplotlib's own font; cached, since each move of a slider draws a picture."""
     from matplotlib.font_manager import findfont, get_font
 
     return frozenset(get_font(findfont("DejaVu Sans")).get_charmap())
@@ -153,26 +159,26 @@ def _say_lacking(letters: str) -> None:
 
 
 def short(name: str) -> str:
-    """A name as it fits a figure: of a long one the middle is left out."""
+    """A name shortened to fit a figure: the middle of a long name is left out."""
     half = MOST_LETTERS // 2
     return name if len(name) <= MOST_LETTERS else f"{name[: half - 1]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
 
 
-def beside(values: Sequence[float], place: int, count: int) -> list[float]:
-    """Where the line at `place` of `count` has its points: a little beside the values, for all intervals to be seen."""
+def spread(values: Sequence[float], place: int, count: int) -> list[float]:
+    """The x values of line `place` of `count`, shifted a little so that all intervals are visible."""
     steps = [after - before for before, after in pairwise(sorted(set(values)))]
     step = min(steps, default=0.0) * min(APART, WIDEST / count)
     return [value + step * (place - (count - 1) / 2) for value in values]
 
 
 def name_ticks(ax: Axes, names: Sequence[str]) -> None:
-    """Names along the x axis, at 0, 1, 2, ...: those of eight schemes do not fit side by side as they are."""
+    """Names along the x axis at 0, 1, 2, ..., slanted or vertical if there are many."""
     slope, place = (SLOPING, "top") if len(names) <= MOST_SLOPING else (UPRIGHT, "center")
     ax.set_xticks(range(len(names)), names, rotation=slope, ha="right", va=place, rotation_mode="anchor")
 
 
 def add_legend(ax: Axes) -> None:
-    """What is drawn here: within the axes, or beside them where it would cover what it explains."""
+    """Add a legend: inside the axes, or beside them if it would cover the data."""
     handles, names = ax.get_legend_handles_labels()
     if len(names) <= MOST_INSIDE:
         ax.legend(fontsize="small")
@@ -183,14 +189,14 @@ def add_legend(ax: Axes) -> None:
     ax.legend(handles[:MOST_NAMED], names[:MOST_NAMED], title=some, **look)
 
 
-def rise(ax: Axes, low: float = 0.0, high: float | None = None) -> None:
-    """The y axis, from `low` to `high` or to some room above the data: of what is flat matplotlib leaves none."""
+def set_y_limits(ax: Axes, low: float = 0.0, high: float | None = None) -> None:
+    """Set the y axis from `low` to `high`, or to some room above the data: matplotlib leaves none for constant data."""
     top = ax.dataLim.y1
     ax.set_ylim(low, low + 1.05 * (top - low) if high is None and low < top < math.inf else high)
 
 
 def share_legend(figure: Figure, panels: Sequence[Axes]) -> None:
-    """One legend for all of these where each would have its own beside it; the figure grows by it."""
+    """One legend for all axes whose own legends would be beside them. The figure grows by its size."""
     named = {name: handle for panel in panels for handle, name in zip(*panel.get_legend_handles_labels(), strict=True)}
     if len(named) <= MOST_INSIDE:
         return
@@ -204,9 +210,9 @@ def share_legend(figure: Figure, panels: Sequence[Axes]) -> None:
 
 
 def show_widget(widget: Any, markup: str) -> Callable[[str], None]:
-    """Display a widget; `markup` is what a saved or exported notebook has of it, and what is returned changes that.
+    """Display a widget. `markup` is what a saved or exported notebook shows instead; the returned function changes it.
 
-    Notebooks are saved without their widgets: opened again or exported, they would show none of it.
+    Notebooks are saved without their widgets, so without `markup` a reopened or exported notebook would show nothing.
     """
     display = importlib.import_module("IPython.display")
     mark = f"pacelab-{uuid4().hex}"
@@ -214,11 +220,11 @@ def show_widget(widget: Any, markup: str) -> Callable[[str], None]:
     template = Template(files("pacelab.figures").joinpath("kept.html").read_text("utf-8"))
 
     def kept_html(markup: str) -> str:
-        """What a saved notebook shows. It is hidden as long as the widget beside it has a kernel."""
+        """The HTML that a saved notebook shows. It is hidden while the widget beside it has a kernel."""
         return template.substitute(mark=mark, markup=markup)
 
     bundle = widget._repr_mimebundle_()
-    live = bundle[0] if isinstance(bundle, tuple) else bundle  # anywidget's has its metadata beside it
+    live = bundle[0] if isinstance(bundle, tuple) else bundle  # anywidget returns its metadata as well
     display.display({**live, "text/plain": "", "text/html": ""}, raw=True)
     kept = display.display(display.HTML(kept_html(markup)), display_id=True)
     return lambda changed: kept.update(display.HTML(kept_html(changed)))

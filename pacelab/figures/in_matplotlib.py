@@ -1,4 +1,4 @@
-"""Draws charts with matplotlib: panels into given axes, and whole charts as figures for files."""
+"""Draws charts with matplotlib: panels in given axes, and whole charts as figures for files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 KEY_COLUMNS = 8
 MOST_IN_A_ROW = 50
-"""Letters of all names in a row above a panel."""
+"""Maximum number of characters of all names in a legend row above a panel."""
 
 
 def new_axes(width: float, height: float) -> Axes:
@@ -26,7 +26,7 @@ def new_axes(width: float, height: float) -> Axes:
 
 
 def draw_chart(chart: Chart) -> Figure:
-    """A figure of the chart. HostError without matplotlib."""
+    """A figure of the chart. Raises HostError without matplotlib."""
     require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -45,7 +45,7 @@ def draw_chart(chart: Chart) -> Figure:
 
 
 def draw_panel(ax: Axes, panel: Panel) -> Axes:
-    """The panel in these axes."""
+    """Draw the panel in these axes."""
     _scale(ax, "x", panel.x, fixed=not panel.equal)
     _scale(ax, "y", panel.y, fixed=not panel.equal)
     ax.set_axisbelow(True)
@@ -59,7 +59,7 @@ def draw_panel(ax: Axes, panel: Panel) -> Axes:
     ax.set_xlim(panel.x.low, panel.x.high)
     ax.set_ylim(panel.y.low, panel.y.high)
     if panel.equal:
-        ax.set_aspect("equal", adjustable="datalim")  # limits grow, and the layout keeps its room for the legend
+        ax.set_aspect("equal", adjustable="datalim")  # limits grow, and the layout keeps its space for the legend
     if panel.title:
         look: dict[str, Any] = {"loc": "left", "fontweight": "bold"} if panel.bold else {}
         ax.set_title(panel.title, fontsize="medium", wrap=True, **look)
@@ -72,7 +72,7 @@ def draw_panel(ax: Axes, panel: Panel) -> Axes:
 
 
 def _scale(ax: Axes, which: str, scale: Scale, *, fixed: bool) -> None:
-    """Labels and ticks. Where the limits are not `fixed`, matplotlib chooses the ticks."""
+    """Set labels and ticks. If the limits are not `fixed`, matplotlib chooses the ticks."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
     axis = ax.xaxis if which == "x" else ax.yaxis
@@ -105,7 +105,7 @@ def _is_number(text: str) -> bool:
 
 
 def _legend(ax: Axes, panel: Panel) -> None:
-    """The names of the panel's lines, where they fit."""
+    """Add the names of the panel's lines in a suitable place."""
     names = ax.get_legend_handles_labels()[1]
     if not names or panel.legend == "none":
         return
@@ -148,7 +148,7 @@ def _bar(ax: Axes, mark: Bar) -> None:
     if not mark.text:
         return
     aside, place = (4, "left") if mark.high >= mark.low else (-4, "right")
-    backing = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}  # the dashed line must not run through it
+    backing = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}  # the dashed line must not cross the text
     ax.annotate(
         mark.text,
         (mark.high, mark.at),
@@ -205,7 +205,7 @@ def _block(ax: Axes, mark: Block) -> None:
     look = _block_look(mark)
     block = Rectangle((mark.x1, mark.y1), mark.x2 - mark.x1, mark.y2 - mark.y1, zorder=mark.above, **look)
     block.set_hatch_linewidth(0.35)
-    ax.add_artist(block)  # add_patch would look for limits, which are set
+    ax.add_artist(block)  # add_patch would recompute the limits, which are set
     if mark.text:
         ax.text(
             (mark.x1 + mark.x2) / 2,
@@ -230,7 +230,7 @@ def _block_look(mark: Block) -> dict[str, Any]:
 
 
 def _handle(key: Key) -> Any:
-    """A sign of the legend."""
+    """A sample of a mark for the legend."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_LABELS = 40
-"""With more nodes only the ends of flows and the gateways are named. With more of these, only the gateways."""
+"""With more nodes, only the ends of flows and the gateways have labels. If these are also more, only the gateways."""
 MOST_FLOWS = 12
 """The legend names this many flows."""
 ZOOM = 1.5
-"""A range of more than this many times the network is not drawn in full: the network would be a dot."""
+"""A range of more than this many times the network's size is not drawn in full, since the network would be a dot."""
 MARGIN = 0.15
-"""Of the extent, at each side."""
+"""Margin at each side, as a fraction of the extent."""
 FLATTEST = 0.3
-"""The least height of a map, of its width."""
+"""Minimum height of a map, as a fraction of its width."""
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Okabe and Ito's palette. Flows also differ in their line, and carry their number."""
+"""Okabe and Ito's palette. Flows also differ in their line style and have a number."""
 LINES = ("-", "--", "-.", ":")
 LINK, WIRE, RANGE = "#cccccc", "#8c8c8c", "#666666"
 
@@ -37,20 +37,20 @@ def plot_topology(topology: Topology, ax: Axes | None = None) -> Axes:
 
     Circles are radios, squares gateways, triangles wired hosts; thin grey lines join nodes that decode each other,
     thick ones are wires; each flow is an arrow along its path, with its number. Large circles are the ranges of the
-    first flow's radio. Axes are in metres; wired hosts stand beside their gateway, not to scale.
+    first flow's radio. Axes are in metres. Wired hosts are drawn beside their gateway, not to scale.
     """
     panel = map_panel(topology)
     return draw_panel(ax or new_axes(9, 5), panel)
 
 
 def map_chart(topology: Topology) -> Chart:
-    """What `plot_topology` draws, in a figure that fits it."""
+    """The content of `plot_topology` in a figure of suitable size."""
     width, height = (8.0, 9.0) if is_tall(topology) else (9.0, 5.0)
     return Chart(panels=(map_panel(topology),), width=width, height=height)
 
 
 def map_panel(topology: Topology) -> Panel:
-    """What `plot_topology` draws."""
+    """The content of `plot_topology` as a panel."""
     if not isinstance(topology, Topology):
         raise ValueError(f"topology must be a pacelab.Topology, for example from load_topology, not {topology!r:.60}")
     marks: list[Mark] = [*_links(topology)]
@@ -76,7 +76,7 @@ def map_panel(topology: Topology) -> Panel:
 
 
 def _limits(topology: Topology, marks: Sequence[Mark], circles: Sequence[Circle]) -> tuple[Place, Place]:
-    """The lower left and the upper right corner: all lines, moves, and these circles."""
+    """The lower left and upper right corners: they include all lines, moves, and these circles."""
     places = [node.position_m for node in topology.nodes]
     for mark in marks:
         if isinstance(mark, Line):
@@ -135,21 +135,21 @@ def _nodes(topology: Topology) -> list[Line]:
                 size=3.0 if many and marker == "o" else 7.0,
                 labels=tuple(node.name if i in ends or not many else "" for i, node in nodes),
                 label_size=7.0 if many else 9.0,
-                told=tuple(_told(topology, i) for i in chosen),
+                told=tuple(_description(topology, i) for i in chosen),
                 above=3.0,
             )
         )
     return made
 
 
-def _told(topology: Topology, number: int) -> str:
+def _description(topology: Topology, number: int) -> str:
     node = topology.nodes[number]
     where = f" at x = {node.position_m[0]:g} m, y = {node.position_m[1]:g} m" if node.wireless else ""
     return f"{node.name}{where}"
 
 
 def _flow(topology: Topology, number: int) -> list[Mark]:
-    """An arrow along the path, shifted a little to its right so that flows on one path stay apart."""
+    """An arrow along the path, shifted a little to its right so that flows on one path are separate."""
     flow = topology.flows[number]
     places = [topology.nodes[node].position_m for node in topology.path(flow) or (flow.src, flow.dst)]
     beside = sum(bool({other.src, other.dst} & {flow.src, flow.dst}) for other in topology.flows[:number])
@@ -158,8 +158,8 @@ def _flow(topology: Topology, number: int) -> list[Mark]:
     color, dash = COLOURS[number % len(COLOURS)], LINES[number % len(LINES)]
     name = f"flow {number}: {topology.nodes[flow.src].name} to {topology.nodes[flow.dst].name}"
     (x1, y1), (x2, y2) = line[-2:]
-    first = 0 if topology.nodes[flow.src].wireless else len(line) - 2  # where its radio end is
-    along = 0.3 + 0.1 * (number % 5)  # flows of one path show their numbers side by side
+    first = 0 if topology.nodes[flow.src].wireless else len(line) - 2  # index of its wireless end
+    along = 0.3 + 0.1 * (number % 5)  # flows on one path have their numbers side by side
     x, y = (at[first] + along * (at[first + 1] - at[first]) for at in zip(*line, strict=True))
     name = name if number < MOST_FLOWS else ""
     return [
@@ -170,7 +170,7 @@ def _flow(topology: Topology, number: int) -> list[Mark]:
 
 
 def _shifted(places: list[Place], by: float) -> list[Place]:
-    """The polyline moved `by` to its right, corner by corner along the mean of the normals."""
+    """The polyline, moved `by` to its right: each corner along the mean of the normals."""
     normals = []
     for (x1, y1), (x2, y2) in pairwise(places):
         length = math.hypot(x2 - x1, y2 - y1) or 1.0
@@ -204,6 +204,6 @@ def _extent_m(topology: Topology) -> float:
 
 
 def is_tall(topology: Topology) -> bool:
-    """Whether its figure should be higher than wide."""
+    """Whether the figure should be taller than wide."""
     x, y = zip(*(node.position_m for node in topology.nodes), strict=True)
     return bool(max(y) - min(y) > 1.5 * (max(x) - min(x)) and _extent_m(topology) > topology.sense_m * 2)

@@ -28,7 +28,7 @@ def module() -> str:
 
 
 def classic_script() -> str:
-    """The same without exports: browsers load no modules into pages that are opened as files."""
+    """The same module without exports, as a classic script: browsers load no modules into pages opened as files."""
     body = re.sub(r"^export (default .*;\n)?", "", module(), flags=re.MULTILINE)
     return f"(() => {{\n{body}}})();\n"
 

@@ -1,7 +1,7 @@
-"""Figures: `plot_x(result, ax=None) -> Axes`. One fixed colour, marker and line style per scheme, in every figure.
+"""Figures: `plot_x(result, ax=None) -> Axes`. Each scheme has one colour, marker and line style in every figure.
 
-No meaning by colour alone (the marker and the line differ too); axes carry units; captions state n, seeds, interval.
-Figures of one result are the same bytes each time.
+Colour alone carries no meaning: markers and line styles differ as well. Axes have units. Captions give n, seeds and
+interval. Figures of one result have the same bytes each time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pacelab.errors import ConfigError
 from pacelab.figures.chart import Line, Mark, Panel, Rule, Scale, Text, around, from_zero, linear, names_along, powers
-from pacelab.figures.figures import DPI, MOST_SLOPING, SLOPING, UPRIGHT, beside, images, share_legend, short
+from pacelab.figures.figures import DPI, MOST_SLOPING, SLOPING, UPRIGHT, images, share_legend, short, spread
 from pacelab.figures.in_matplotlib import draw_panel, new_axes
 from pacelab.figures.tables import Compared, baseline_of, network, settings, show_point, show_value
 from pacelab.options.arguments import axes, checked, instance_of, optional, values_by_name
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 NO_HANDOVERS: Walked = {"handovers": []}
 LOG_RATIO = 5.0
-"""From this ratio of the largest to the smallest mean on, goodput is drawn on a logarithmic axis."""
+"""Goodput has a logarithmic axis if the ratio of the largest to the smallest mean is at least this."""
 
 LEAST_GAIN = 1.0
-"""Per cent, either way, that an axis of gains has: equal schemes look equal, however little a sum is off."""
+"""Minimum range of an axis of gains in per cent, either way: equal schemes look equal despite rounding errors."""
 MARKS = 10
-"""Markers along a line: enough to tell it from another of its colour."""
+"""Number of markers along a line: enough to distinguish it from another line of the same colour."""
 KBPS = 1e-3
 GREY = "#7f7f7f"
 
 
 def _compared(value: Any) -> Compared:
-    """A comparison; what one is stands above this."""
+    """Cast to a comparison. This layer cannot import the class itself (see `tables.Compared`)."""
     if not hasattr(value, "compare"):
         raise ValueError("what pacelab.compare gives")
     return cast("Compared", value)
@@ -54,13 +54,13 @@ def style_of(scheme: str) -> Style:
 
 
 def styles_of(names: Sequence[str]) -> dict[str, Style]:
-    """Styles of what stands in one figure; what has none of its own, as congestion controls, is told apart."""
+    """Styles of the schemes in one figure. Congestion controls and others without a fixed style get distinct ones."""
     without = [name for name in names if style_of(name) == OTHER]
     return {name: look_of(without.index(name), OTHERS) if name in without else style_of(name) for name in names}
 
 
 def find_series(given: str) -> Quantity:
-    """The quantity of this name; ConfigError where it has no series."""
+    """The quantity of this name. Raises ConfigError if it has no series."""
     quantity = find_quantity(given)
     if quantity.series is None:
         allowed = ", ".join(one.short for one in QUANTITIES if one.series)
@@ -69,7 +69,7 @@ def find_series(given: str) -> Quantity:
 
 
 def why_no_series(result: RunResult) -> str:
-    """What is wrong where no flow of a run has the time series that was asked for."""
+    """Why no flow of a run has the requested time series."""
     series = result.series
     if not series["t_s"]:
         return f"this run is shorter than one interval of its time series, {series['interval_s']:g} s"
@@ -78,13 +78,13 @@ def why_no_series(result: RunResult) -> str:
 
 
 def is_known(values: Iterable[float]) -> bool:
-    """Whether any of them is there to draw."""
+    """Whether at least one value is known."""
     return not all(map(math.isnan, values))
 
 
 @checked(result=instance_of(RunResult), ax=optional(axes))
 def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "goodput") -> Axes:
-    """A run's time series, one line per flow that has it: goodput, cwnd, rtt, or of calls mos or delay."""
+    """Plot a run's time series, one line per flow: goodput, cwnd or rtt, or for calls mos or delay."""
     panel = series_panel(result, quantity)
     ax = draw_panel(ax or new_axes(7, 4), panel)
     config = result.run["config"]
@@ -94,7 +94,7 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
 
 
 def series_panel(result: RunResult, quantity: str) -> Panel:
-    """A run's time series, one line per flow that has it."""
+    """A run's time series as a panel, one line per flow that has it."""
     shown = find_series(quantity)
     flows = [flow for flow in result.series["flows"] if is_known(shown.over_time(flow))]
     if not flows:
@@ -137,25 +137,25 @@ def series_panel(result: RunResult, quantity: str) -> Panel:
 
 @checked(comparison=_compared, ax=optional(axes), point=optional(values_by_name))
 def plot_goodput(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
-    """Mean goodput with its interval against the first numeric option that varies (hops where it does).
+    """Plot mean goodput with its interval against the first numeric option that varies (hops, if it does).
 
-    `point` picks values of the other varying options, for example `{"direction": "up"}`; by default their first ones.
+    `point` selects values of the other varying options, for example `{"direction": "up"}`; the default is their first.
     """
     return _plot(goodput_panel, comparison, ax, point)
 
 
 def plot_gain(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
-    """Gain over the baseline in percent, with its interval, drawn as `plot_goodput` draws."""
+    """Plot the gain over the baseline in per cent, with its interval, in the form of `plot_goodput`."""
     return _plot(gain_panel, comparison, ax, point)
 
 
 def plot_quantity(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
-    """Means of the quantity that a comparison was asked for (`Comparison.of`), drawn as `plot_goodput` draws."""
+    """Plot means of the quantity that the comparison was asked for (`Comparison.with_quantity`)."""
     return _plot(quantity_panel, comparison, ax, point)
 
 
 def plot_difference(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
-    """The same of each scheme minus the first one, seed by seed, with the interval of that difference."""
+    """Plot that quantity of each scheme minus the first scheme's, seed by seed, with the interval of the difference."""
     return _plot(difference_panel, comparison, ax, point)
 
 
@@ -165,7 +165,7 @@ def _plot(
     given: Axes | None,
     point: Mapping[str, Any] | None,
 ) -> Axes:
-    """The panel in the given axes. A figure of its own has a caption."""
+    """Draw the panel in the given axes. A new figure has a caption."""
     check_point(comparison, point or {})
     panel = make(comparison, point)
     ax = draw_panel(given or new_axes(7, 4), panel)
@@ -175,11 +175,11 @@ def _plot(
 
 
 Estimate = tuple[float, float]
-"""Mean and half width, as shown."""
+"""Mean and half width, in the displayed unit."""
 
 
 def goodput_panel(comparison: Compared, point: Mapping[str, Any] | None = None) -> Panel:
-    """What `plot_goodput` draws: from zero; logarithmic where one hop would flatten all others."""
+    """The content of `plot_goodput`: from zero, or logarithmic if one hop would flatten all others."""
     found = [_scaled(row["goodput_bps"], KBPS) for row in comparison.rows]
     means, top, label = [mean for mean, _ in found], _top(found), "goodput (kbit/s)"
     if min(means) <= 0 or max(means) < LOG_RATIO * min(means):
@@ -190,7 +190,7 @@ def goodput_panel(comparison: Compared, point: Mapping[str, Any] | None = None) 
 
 
 def gain_panel(comparison: Compared, point: Mapping[str, Any] | None = None) -> Panel:
-    """What `plot_gain` draws."""
+    """The content of `plot_gain`."""
     baseline = baseline_of(comparison.compare["schemes"])
     found = [_gain(row) for row in comparison.rows if row["scheme"] != baseline]
     label = f"gain over {baseline} (%)"
@@ -202,7 +202,7 @@ def gain_panel(comparison: Compared, point: Mapping[str, Any] | None = None) -> 
 
 
 def quantity_panel(comparison: Compared, point: Mapping[str, Any] | None = None) -> Panel:
-    """What `plot_quantity` draws."""
+    """The content of `plot_quantity`."""
     quantity = find_quantity(comparison.compare["y"])
     low, high = quantity.limits
     top = _top(_scaled(row["y"], quantity.scale) for row in comparison.rows)
@@ -211,7 +211,7 @@ def quantity_panel(comparison: Compared, point: Mapping[str, Any] | None = None)
 
 
 def difference_panel(comparison: Compared, point: Mapping[str, Any] | None = None) -> Panel:
-    """What `plot_difference` draws."""
+    """The content of `plot_difference`."""
     quantity, first = find_quantity(comparison.compare["y"]), comparison.compare["schemes"][0]
     found = [_scaled(row["difference"], quantity.scale) for row in comparison.rows if row["scheme"] != first]
     label = f"{quantity.short} minus {first}'s" + (f" ({quantity.unit})" if quantity.unit else "")
@@ -220,20 +220,20 @@ def difference_panel(comparison: Compared, point: Mapping[str, Any] | None = Non
 
 
 def _both_ways(found: Iterable[Estimate]) -> tuple[float, float]:
-    """Limits of all panels of a comparison around zero and the intervals."""
+    """Limits of all panels of a comparison that contain zero and the intervals."""
     return around([0.0, *(mean + way * half for mean, half in found for way in (1, -1))])
 
 
 def _line(
     comparison: Compared, scheme: str, place: tuple[int, int], point: Mapping[str, Any] | None
 ) -> tuple[list[float], list[dict[str, Any]]]:
-    """A scheme's rows at this point, with their places along the x axis; `place`: the scheme's own, of how many."""
+    """A scheme's rows at this point, with their x values. `place`: the scheme's index and the number of schemes."""
     axis, fixed = x_axis(comparison), _fixed(comparison, point)
     rows = [row for row in comparison.rows if row["scheme"] == scheme and _matches(row["point"], fixed)]
     if axis is None:
         return [place[0]] * len(rows), rows
     values = comparison.axes[axis]
-    spots = dict(zip(values, beside(values, *place), strict=True))
+    spots = dict(zip(values, spread(values, *place), strict=True))
     return [spots[row["point"][axis]] for row in rows], rows
 
 
@@ -245,7 +245,7 @@ def _panel(
     *,
     without: str | None = None,
 ) -> Panel:
-    """A line for each scheme but one; `read` gives mean and half width of a row."""
+    """One line for each scheme except one. `read` gives mean and half width of a row."""
     axis = x_axis(comparison)
     looks = styles_of(comparison.compare["schemes"])
     schemes = [scheme for scheme in looks if scheme != without]
@@ -295,7 +295,7 @@ def _x_scale(comparison: Compared, schemes: Sequence[str]) -> Scale:
         slope = SLOPING if len(schemes) <= MOST_SLOPING else UPRIGHT
         return Scale(label=axis_label(axis), slope=slope, **names_along([short(scheme) for scheme in schemes]))
     values = comparison.axes[axis]
-    places = [spot for place in (0, len(schemes) - 1) for spot in beside(values, place, len(schemes))]
+    places = [spot for place in (0, len(schemes) - 1) for spot in spread(values, place, len(schemes))]
     found = linear(*around(places), axis_label(axis), grid=True)
     if all(isinstance(value, int) for value in values):
         return replace(found, ticks=tuple((float(value), show_value(axis, value)) for value in values))
@@ -303,7 +303,7 @@ def _x_scale(comparison: Compared, schemes: Sequence[str]) -> Scale:
 
 
 def check_point(comparison: Compared, point: Mapping[str, Any]) -> None:
-    """ConfigError for what no row has."""
+    """Raise ConfigError for a point that no row has."""
     for name, value in point.items():
         if name not in comparison.axes:
             varying = ", ".join(comparison.axes) or "none does"
@@ -314,7 +314,7 @@ def check_point(comparison: Compared, point: Mapping[str, Any]) -> None:
 
 
 def _scaled(value: dict[str, Any] | None, scale: float) -> Estimate:
-    """Mean and half width of an estimate as shown; of none, what is not drawn."""
+    """Mean and half width of an estimate in the displayed unit; NaN without an estimate."""
     return (math.nan, 0.0) if value is None else (value["mean"] * scale, (value["half_width"] or 0.0) * scale)
 
 
@@ -328,12 +328,12 @@ def _fixed(comparison: Compared, point: Mapping[str, Any] | None) -> dict[str, A
 
 
 def _top(found: Iterable[tuple[float, float]]) -> float | None:
-    """Where the y axis of all panels ends, by means and half widths; None of nothing above zero."""
+    """Upper end of the y axis of all panels, from means and half widths; None if no value is above zero."""
     return 1.05 * max((mean + half for mean, half in found if not math.isnan(mean)), default=0.0) or None
 
 
 def x_axis(comparison: Compared) -> str | None:
-    """The option along the x axis: hops if it varies, else the first numeric one, else none."""
+    """The option on the x axis: hops if it varies, else the first numeric one, else None."""
     numeric = [
         name
         for name, values in comparison.axes.items()
@@ -343,10 +343,10 @@ def x_axis(comparison: Compared) -> str | None:
 
 
 def render_comparison(comparison: Compared) -> dict[str, bytes]:
-    """NAME.png and NAME.svg: a panel for each combination of the other varying options.
+    """NAME.png and NAME.svg: one panel for each combination of the other varying options.
 
-    NAME is goodput, with panels beside it of what the others gain over the baseline; or the quantity that was asked for
-    (`Comparison.of`), with panels of the schemes' differences from the first one.
+    NAME is goodput, with panels of the schemes' gains over the baseline; or the quantity that the comparison was asked
+    for (`Comparison.with_quantity`), with panels of the schemes' differences from the first one.
     """
     from matplotlib.figure import Figure
 
@@ -376,7 +376,7 @@ def render_comparison(comparison: Compared) -> dict[str, bytes]:
 
 
 def caption(comparison: Compared) -> str:
-    """How the intervals came about: n, seeds, level."""
+    """The caption for intervals: n, seeds, level."""
     document = comparison.compare
     estimates = [row["y" if document.get("y") else "goodput_bps"] for row in comparison.rows]
     samples = sorted({len(one["samples"]) if one else 0 for one in estimates})
@@ -395,7 +395,7 @@ def _matches(point: dict[str, Any], fixed: dict[str, Any]) -> bool:
 
 
 def axis_label(name: str | None) -> str:
-    """What an axis of this option is called, with its unit."""
+    """The label of an option's axis, with its unit."""
     labels = {
         None: "scheme",
         "hops": "wireless hops",

@@ -36,22 +36,22 @@ COLUMNS = (
     "gain_half_width",
 )
 CALL_COLUMNS = ("mos_mean", "mos_worst")
-"""The same of comparisons with calls."""
+"""Columns of comparisons with calls."""
 ASKED_COLUMNS = ("y_half_width", "difference", "difference_half_width")
-"""Behind the column of the quantity that was asked for."""
+"""Columns after that of the requested quantity."""
 
 
 def baseline_of(schemes: Sequence[str]) -> str:
-    """What gains are over: NewReno where it is among the schemes, else the first of them."""
+    """The scheme that gains refer to: NewReno if it is among the schemes, else the first."""
     return BASELINE if BASELINE in schemes else schemes[0]
 
 
 class Compared(Protocol):
-    """A comparison, as far as tables and figures look at it (`pacelab.grid.comparison.Comparison`)."""
+    """The part of a comparison that tables and figures use (`pacelab.grid.comparison.Comparison`)."""
 
     @property
     def compare(self) -> dict[str, Any]:
-        """compare.json."""
+        """The content of compare.json."""
 
     @property
     def axes(self) -> dict[str, list[Any]]:
@@ -63,14 +63,14 @@ class Compared(Protocol):
 
 
 def show_value(name: str, value: Any) -> str:
-    """Text of an option's value as the command line takes it."""
+    """Text of an option's value in the form of the command line."""
     if name in BY_FIELD:
         return BY_FIELD[name].domain.show(value)
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 def show_name(name: str) -> str:
-    """An option's name as on the command line, without dashes."""
+    """An option's name on the command line, without dashes."""
     return BY_FIELD[name].flag.lstrip("-") if name in BY_FIELD else name
 
 
@@ -104,16 +104,16 @@ def comparison_csv(comparison: Compared) -> str:
 
 
 def has_calls(comparison: Compared) -> bool:
-    """Whether any of its runs had voice calls."""
+    """Whether any run had voice calls."""
     return any(row["mos_mean"] for row in comparison.rows)
 
 
 def comparison_table(comparison: Compared) -> Table:
-    """The comparison for a terminal; means per run."""
+    """The comparison for a terminal; values are means per run."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, padding=(0, 0), pad_edge=False)  # three options vary and it still fits 80 columns
+    table = Table(box=SIMPLE_HEAD, padding=(0, 0), pad_edge=False)  # fits 80 columns with three varying options
     calls, baseline = has_calls(comparison), baseline_of(comparison.compare["schemes"])
     several = any(len(row["flows_goodput_bps"]) > 1 for row in comparison.rows)
     for name in map(show_name, comparison.axes):
@@ -150,7 +150,7 @@ def comparison_table(comparison: Compared) -> Table:
 
 
 def quantity_table(comparison: Compared) -> Table:
-    """The quantity that a comparison was asked for, with what each scheme has more or less of it than the first."""
+    """The requested quantity of a comparison, with each scheme's difference from the first scheme."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -174,7 +174,7 @@ def quantity_table(comparison: Compared) -> Table:
 
 
 def _estimated(value: dict[str, Any] | None, quantity: Quantity, *, sign: str = "") -> list[str]:
-    """Mean and half width as shown."""
+    """Mean and half width in the displayed unit."""
     if value is None:
         return ["-", ""]
     mean, half = (None if one is None else one * quantity.scale for one in (value["mean"], value["half_width"]))
@@ -182,7 +182,7 @@ def _estimated(value: dict[str, Any] | None, quantity: Quantity, *, sign: str = 
 
 
 def run_tables(result: RunResult) -> list[Table]:
-    """One run for a terminal: its flows, its calls and its pings, as far as it has them."""
+    """Tables of one run for a terminal: its flows, calls and pings, as far as it has them."""
     calls = result.run.get("calls")
     only_calls = calls and all(flow["kind"] == "voice" for flow in result.run["flows"])
     pings = result.run.get("pings")
@@ -194,7 +194,7 @@ def run_tables(result: RunResult) -> list[Table]:
 
 
 def run_table(result: RunResult) -> Table:
-    """The flows of a run but its calls, a line each."""
+    """The flows of a run except calls, one line each."""
     from rich.table import Table
 
     table = Table()
@@ -213,7 +213,7 @@ def run_table(result: RunResult) -> Table:
 
 
 def calls_table(result: RunResult) -> Table:
-    """The calls of a run, a line each: MOS of their worse direction and of both."""
+    """The calls of a run, one line each: MOS of the worse direction and of both."""
     from rich.table import Table
 
     table = Table()
@@ -239,7 +239,7 @@ def calls_table(result: RunResult) -> Table:
 
 
 def pings_table(pings: Sequence[PingResult]) -> Table:
-    """The pings beside the traffic of a run: latency under load."""
+    """The pings beside the traffic of a run, which show latency under load."""
     from rich.table import Table
 
     table = Table()
@@ -279,7 +279,7 @@ def _flow_row(flows: list[FlowResult]) -> list[str]:
 
 
 def settings(config: dict[str, Any], *, without: tuple[str, ...] = ()) -> str:
-    """The settings that a reader of a table or figure must know, in a few words."""
+    """The settings that a reader of a table or figure must know, in brief."""
     words = {
         "phy": config.get("phy", "802.11b"),
         "rate_bps": f"rate {rate}" if (rate := config["rate_bps"]) == AUTO else f"{rate / BPS_PER_MBPS:g} Mbit/s",
@@ -296,7 +296,7 @@ def settings(config: dict[str, Any], *, without: tuple[str, ...] = ()) -> str:
 
 
 def network(config: dict[str, Any], *, without: Sequence[str] = ()) -> str:
-    """The topology, with its hops and what of its options is not as by default."""
+    """The topology, with its hops and those of its options that are not at their default."""
     kind = KINDS.get(config["topology"])
     usual = {option.name: option.default for option in kind.options} if kind else {}
     chosen = {

@@ -1,6 +1,6 @@
-"""Who is on the air when: a lane per node, a block per frame, and what kept the others waiting.
+"""Timeline of the air: one lane per node, one block per frame, and the reasons why other nodes waited.
 
-Colour, hatch and letters say the same thing, so that the picture can be read in grey and in print.
+Colour, hatch and letters carry the same information, so the picture is legible in grey and in print.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SEARCH_S = 1.0
-"""How much of a run is looked through for a window, s."""
+"""The part of a run that is searched for a window, in s."""
 LONGEST_S = 10.0
-"""A window further on than this would need more records than a picture is worth, s."""
+"""A later window would require too many records, in s."""
 
 RECORD_FIELDS = 5
-"""When, at which node, what, with which peer, a value."""
+"""Fields of a record: time, node, event, peer, value."""
 
 Window = tuple[int, int]
-"""From and to, ns."""
+"""Start and end, ns."""
 
 
 BLACK, WHITE = "#000000", "#ffffff"
 
 
 class Look(NamedTuple):
-    """How a kind of block looks."""
+    """The style of a kind of block."""
 
     face: str
     hatch: str
@@ -61,7 +61,7 @@ AGGREGATE_BLOCKS = {
     "BAR": Look("#f3c1d6", "////", BLACK),
     "BA": Look("#6fbf8f", "....", BLACK),
 }
-"""Of 802.11n alone."""
+"""Styles that only 802.11n uses."""
 ALL_BLOCKS = BLOCKS | AGGREGATE_BLOCKS
 LETTERS = {"RTS": "R", "CTS": "C", "DATA": "D", "ACK": "A", "A-MPDU": "M", "BAR": "Q", "BA": "B"}
 COLLISION = Look("#f4b7a3", "xxxx", "#7a1f00")
@@ -79,7 +79,7 @@ MARKS = {
 AGGREGATE_MARKS = {"MPDUs lost": ("−", "#7a1f00")}
 ALL_MARKS = MARKS | AGGREGATE_MARKS
 COUNTED = frozenset({"retry", "MPDUs lost"})
-"""Marks whose sign is followed by a number."""
+"""Marks with a number after the sign."""
 MEANINGS = {
     "retry": "retry, its number",
     "drop": "packet dropped",
@@ -101,23 +101,23 @@ MOST_LANES = 16
 WIDTH_IN = 12.0
 LANE_IN = 0.92
 CHARACTER_IN = 0.08
-"""Width of a character of the small font: what does not fit into a block is left out."""
+"""Width of a character in the small font. A text that does not fit into its block is left out."""
 SIGN_IN = 0.09
-"""Width of a mark's sign, in that font."""
+"""Width of a mark's sign in that font."""
 HATCHED_IN = 1 / 60
-"""A narrower block is all edge; to hatch it is most of the time that a picture of a second of the air takes."""
+"""A narrower block shows only its edge. Hatching such blocks takes most of the time of drawing a second of air."""
 
 
 @checked(experiment=instance_of(Experiment), until_s=above_zero(1_000_000))
 def record_air(experiment: Experiment, *, until_s: float) -> list[Record]:
-    """Run the first `until_s` seconds of an experiment; returns the engine's records."""
+    """Run the first `until_s` seconds of an experiment; return the engine's records."""
     air = compile_air(experiment) | {"tap": True, "duration_s": until_s, "warmup_s": 0.0}
     records: list[Record] = run_scheme(air, experiment, experiment.chosen_scheme).air["tap"]
     return records
 
 
 def _window(value: Any) -> Window:
-    """From and to, in whole ns."""
+    """Start and end, in whole ns."""
     found = tuple(map(plain, value)) if isinstance(value, Iterable) and not isinstance(value, str) else ()
     if len(found) != 2 or not all(isinstance(edge, int | float) for edge in found) or not found[0] < found[1]:
         raise ValueError("two numbers of ns, from and a later to")
@@ -141,10 +141,10 @@ def plot_timeline(
     lanes: Sequence[int] | None = None,
     window_ns: Window | None = None,
 ) -> Axes:
-    """Draw the engine's records (`[at_ns, node, what, peer, value]`, see `record_air`), a lane per node.
+    """Draw the engine's records (`[at_ns, node, what, peer, value]`, see `record_air`), one lane per node.
 
-    `names` are the nodes, number -> name (default: those that occur); `lanes` are the numbers of those drawn, top to
-    bottom (default: all); `window_ns` is from and to (default: where something happens, see `airlog.find_window`).
+    `names`: names of the nodes by number (default: the nodes that occur). `lanes`: numbers of the nodes to draw, from
+    top to bottom (default: all). `window_ns`: start and end (default: see `airlog.find_window`).
     """
     log = read_records(records)
     names, lanes = _shown(log, names, lanes)
@@ -158,7 +158,7 @@ def plot_timeline(
 def _shown(
     log: AirLog, names: Mapping[int, str] | None, lanes: Sequence[int] | None
 ) -> tuple[Mapping[int, str], Sequence[int]]:
-    """The names of the nodes, and the nodes that have a lane."""
+    """The names of the nodes, and the nodes with a lane."""
     names = names or {node: f"n{node}" for node in log.nodes}
     lanes = list(names) if lanes is None else lanes
     if not isinstance(lanes, Iterable) or not set(lanes) <= set(names):
@@ -167,9 +167,9 @@ def _shown(
 
 
 def choose_window(experiment: Experiment, *, from_ms: float | None, to_ms: float | None) -> tuple[list[Record], Window]:
-    """Records that cover the asked-for window, and the window; without one, a window in which something happens.
+    """Records that cover the requested window, and the window; by default, a window in which something happens.
 
-    Raises ConfigError when the window is empty, or further on than a picture is worth.
+    Raises ConfigError if the window is empty or too late.
     """
     if from_ms is None and to_ms is None:
         records = record_air(experiment, until_s=min(SEARCH_S, experiment.duration_s))
@@ -187,7 +187,7 @@ def choose_window(experiment: Experiment, *, from_ms: float | None, to_ms: float
 
 
 def describe_window(experiment: Experiment, records: Sequence[Record], window_ns: Window) -> dict[str, Any]:
-    """What a picture shows, in numbers: JSON values, times in ms."""
+    """The content of a picture in numbers: JSON values, times in ms."""
     low_ns, high_ns = window_ns
     log = read_records([record for record in records if low_ns <= record[0] <= high_ns])
     aggregates = experiment.phy == HIGH_THROUGHPUT
@@ -204,7 +204,7 @@ def describe_window(experiment: Experiment, records: Sequence[Record], window_ns
 
 
 def title_of(experiment: Experiment) -> str:
-    """What a picture shows: topology, RTS, preset, rate, seed."""
+    """The title of a picture: topology, RTS, preset, rate, seed."""
     scheme = "" if experiment.scheme == "newreno" else f", {experiment.scheme}"
     return (
         f"{experiment.topology}: RTS/CTS {'on' if experiment.rts else 'off'}, radio {experiment.radio}, "
@@ -213,12 +213,12 @@ def title_of(experiment: Experiment) -> str:
 
 
 def lane_names(experiment: Experiment) -> dict[int, str]:
-    """The wireless nodes, number -> name as it fits."""
+    """Names of the wireless nodes by number, shortened to fit."""
     return {number: short(node.name) for number, node in enumerate(experiment.network.nodes) if node.wireless}
 
 
 def choose_lanes(names: Mapping[int, str], records: Sequence[Record], window_ns: Window) -> list[int]:
-    """All nodes, or of more than `MOST_LANES` those that send most in the window."""
+    """All nodes, or if there are more than `MOST_LANES`, those that send most in the window."""
     low_ns, high_ns = window_ns
     sends = Counter(record[1] for record in records if record[2] in FRAMES and low_ns <= record[0] <= high_ns)
     return sorted(sorted(names, key=lambda node: (-sends[node], node))[:MOST_LANES])
@@ -246,7 +246,7 @@ def _key(name: str, look: Look, text: str, edge: str) -> Key:
 
 
 def keys(aggregates: bool) -> tuple[Key, ...]:
-    """What the signs mean. `aggregates`: also those of 802.11n."""
+    """The signs of the legend. `aggregates`: include those of 802.11n."""
     blocks, marks = (ALL_BLOCKS, ALL_MARKS) if aggregates else (BLOCKS, MARKS)
     return (
         *(_key(kind, look, f"{LETTERS[kind]} = {kind}", BLACK) for kind, look in blocks.items()),
@@ -270,12 +270,12 @@ class _Lanes:
         self.window_ns = window_ns
         self.low = {node: float(len(lanes) - 1 - place) for place, node in enumerate(lanes)}
         low_ms, high_ms = (edge / NS_PER_MS for edge in window_ns)
-        # The layout is not known before all is drawn; lane names and margins take about 6 % of the width.
+        # The layout is unknown until everything is drawn. Lane names and margins take about 6 % of the width.
         self.inches_per_ms = 0.94 * width_in / (high_ms - low_ms)
         self.marks: list[Mark] = []
 
     def panel(self, log: AirLog, title: str = "") -> Panel:
-        """The panel of what happened."""
+        """The panel with the lanes' marks."""
         self.collect(log)
         low_ms, high_ms = (edge / NS_PER_MS for edge in self.window_ns)
         ticks = tuple((self.low[node] + 0.5, self.names[node]) for node in self.lanes)
@@ -339,7 +339,7 @@ class _Lanes:
             self.bar(hearing.node, spoiled, BAND_BLOCK, COLLISION, text, **look)
 
     def backoff(self, node: int, span_ns: Window, slots: int, covers: Sequence[Window]) -> None:
-        """A box with its number where no block `covers` it."""
+        """A box with its number, placed where no block `covers` it."""
         box = self.box(node, span_ns, BAND_BACKOFF)
         if box is None:
             return
@@ -352,7 +352,9 @@ class _Lanes:
             self.marks.append(Text(**place, **text, name="backoff"))
 
     def mark(self, mark: Seen, free_ms: float) -> float:
-        """A sign where it happened, or beside the one before, which ends at `free_ms`; returns where this one ends."""
+        """A sign at its time, or to the right of the previous one, which ends at `free_ms`; return where
+        this one ends.
+        """
         low_ns, high_ns = self.window_ns
         if mark.node not in self.low or not low_ns <= mark.at_ns <= high_ns:
             return free_ms
@@ -379,7 +381,7 @@ class _Lanes:
         size: float = LEAST_PT,
         **more: Any,
     ) -> None:
-        """A block with its text, where it fits; nothing outside the window or for a node without a lane."""
+        """A block with its text if that fits; nothing outside the window or for a node without a lane."""
         box = self.box(node, span_ns, band)
         if box is None:
             return
@@ -408,7 +410,7 @@ class _Lanes:
         return {"x1": start_ns / NS_PER_MS, "x2": end_ns / NS_PER_MS, "y1": bottom, "y2": bottom + band[1]}
 
     def characters(self, start_ns: int, end_ns: int) -> int:
-        """How many characters fit into the visible part of a span."""
+        """Number of characters that fit into the visible part of a span."""
         low_ns, high_ns = self.window_ns
         visible_ms = (min(end_ns, high_ns) - max(start_ns, low_ns)) / NS_PER_MS
         return int(visible_ms * self.inches_per_ms / CHARACTER_IN)
@@ -419,7 +421,7 @@ def _during(span_ns: Window) -> str:
 
 
 def _longest_gap(span_ns: Window, covers: Sequence[Window]) -> Window:
-    """The longest part of a span that none of the others covers."""
+    """The longest part of a span that no other span covers."""
     gaps, at_ns = [], span_ns[0]
     for start_ns, end_ns in sorted(covers):
         gaps.append((at_ns, min(start_ns, span_ns[1])))

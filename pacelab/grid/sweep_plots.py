@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
-from pacelab.figures.distributions import count_of, draw_curves, find_distributed, ones
-from pacelab.figures.figures import LEAST_PT, add_legend, beside, name_ticks, rise, short
+from pacelab.figures.distributions import count_of, draw_curves, find_distributed, unit_of
+from pacelab.figures.figures import LEAST_PT, add_legend, name_ticks, set_y_limits, short, spread
 from pacelab.figures.in_matplotlib import new_axes
 from pacelab.figures.plots import axis_label, styles_of
 from pacelab.figures.tables import network, settings, show_name, show_value
@@ -142,7 +142,7 @@ def plot_points(
     elif all(isinstance(value, int) for value in values) and len(values) <= 20:
         ax.set_xticks(values, [_as_written(x, value) for value in values])
     ax.set(xlabel=axis_label(x), ylabel=quantity.label)
-    rise(ax, *quantity.limits)
+    set_y_limits(ax, *quantity.limits)
     ax.grid(alpha=0.3)
     if lines:
         add_legend(ax)
@@ -191,7 +191,7 @@ def plot_flows(
     if not curves:
         raise ConfigError(f"--cdf --y {y}: no flow of these runs has it")
     draw_curves(ax, curves, quantity)
-    ax.set_ylabel(f"share of {ones(quantity)}")
+    ax.set_ylabel(f"share of {unit_of(quantity)}")
     _entitle(ax, points, rows, picked)
     seeds = sorted({row["seed"] for row in rows})
     count = count_of(quantity, {len(values) for values, _ in curves.values()}, seeds)
@@ -214,7 +214,7 @@ def _draw_lines(
     looks = styles_of([str(group[0]) for group in groups]) if lines == ["scheme"] else {}
     for place, group in enumerate(groups):
         spots, means, halves = [], [], []
-        for spot, value in zip(beside(ticks, place, len(groups)), values, strict=True):
+        for spot, value in zip(spread(ticks, place, len(groups)), values, strict=True):
             own = [
                 row for row in rows if _value(row, x) == value and tuple(_value(row, name) for name in lines) == group
             ]

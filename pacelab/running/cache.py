@@ -167,11 +167,11 @@ def _imported(text: bytes) -> Iterator[str]:
     Imports in docstrings also count: an extra file in the hash does no harm.
     """
     for found in _IMPORT.finditer(text.decode()):
-        whence, names, modules = found.groups(default="")
+        parent, names, modules = found.groups(default="")
         yield from re.findall(r"pacelab(?:_pacer|_topologies)?\.[\w.]+", modules)
-        if whence:
-            yield whence
-            yield from (f"{whence}.{name}" for name in re.findall(r"\w+", names))
+        if parent:
+            yield parent
+            yield from (f"{parent}.{name}" for name in re.findall(r"\w+", names))
 
 
 _IMPORT = re.compile(

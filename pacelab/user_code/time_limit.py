@@ -109,7 +109,7 @@ class ThreadLimit(TimeLimit):
         self._began_s = None
         self._give_up = _nothing  # it may be a method of the limit's owner, which must not be kept alive
 
-    def look(self) -> None:
+    def interrupt_late_call(self) -> None:
         """Interrupt a call that has taken too long by now."""
         began_s = self._began_s
         if began_s is None:
@@ -127,7 +127,7 @@ class ThreadLimit(TimeLimit):
 
 def _watch(reference: weakref.ref[ThreadLimit], every_s: float) -> None:
     while (limit := reference()) is not None:
-        limit.look()
+        limit.interrupt_late_call()
         del limit
         time.sleep(every_s)
 

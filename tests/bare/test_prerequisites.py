@@ -1,4 +1,4 @@
-"""What a bare machine is told: tools/prerequisites with a machine's programs faked, and tools/with-progress."""
+"""The messages on a bare machine: tools/prerequisites with a machine's programs faked, and tools/with-progress."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Machine:
     folder: Path
 
     def program(self, name: str, script: str) -> None:
-        """A program that is this shell script."""
+        """Add a program that is this shell script."""
         file = self.folder / "bin" / name
         file.unlink(missing_ok=True)  # it may be a link to this machine's own program, which a write would replace
         file.write_text(f"#!/bin/sh\n{script}\n")
@@ -67,7 +67,7 @@ class Machine:
         self.rust("1.85.0")
 
     def rust(self, version: str) -> None:
-        """A Rust of this version, with WebAssembly."""
+        """Add a Rust of this version, with WebAssembly."""
         lib = self.folder / "rust/lib/rustlib"
         (lib / "wasm32-unknown-unknown").mkdir(parents=True, exist_ok=True)
         (lib / "rust-lld").touch()
@@ -75,7 +75,7 @@ class Machine:
         self.program("cargo", "")
 
     def prerequisites(self, *sets: str) -> subprocess.CompletedProcess[str]:
-        """tools/prerequisites, run there."""
+        """Run tools/prerequisites on this machine."""
         return subprocess.run(
             [shutil.which("sh") or "/bin/sh", str(TOOLS / "prerequisites"), *sets],
             env={
@@ -92,7 +92,7 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    """A Debian 13 of an ordinary user with sudo and nothing else."""
+    """A Debian 13 with an ordinary user, sudo and nothing else."""
     (tmp_path / "bin").mkdir()
     for name in BASIC:
         (tmp_path / "bin" / name).symlink_to(shutil.which(name) or f"/bin/{name}")
@@ -104,7 +104,7 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def packages(line: str) -> set[str]:
-    """What an apt-get line of README or of the script installs."""
+    """The packages that an apt-get line of README or of the script installs."""
     words = line.split("#")[0].split("install ")[-1].split()
     return {word for word in words if not word.startswith("-")}
 
@@ -112,7 +112,7 @@ def packages(line: str) -> set[str]:
 @pytest.mark.parametrize(
     ("release", "title"), [(DEBIAN_12, "Debian 12"), (DEBIAN_13, "Debian 13"), (UBUNTU, "Ubuntu 24.04")]
 )
-def test_user_is_told_one_line_that_readme_has_too(machine: Machine, release: str, title: str) -> None:
+def test_user_gets_one_line_that_is_also_in_readme(machine: Machine, release: str, title: str) -> None:
     (machine.folder / "os-release").write_text(release)
     ran = machine.prerequisites()
     assert ran.returncode == 1
@@ -132,7 +132,7 @@ def test_user_is_told_one_line_that_readme_has_too(machine: Machine, release: st
         (UBUNTU_22, "https://sh.rustup.rs"),
     ],
 )
-def test_other_systems_are_told_theirs(machine: Machine, release: str, expected: str) -> None:
+def test_other_systems_get_their_own_command(machine: Machine, release: str, expected: str) -> None:
     (machine.folder / "os-release").write_text(release)
     ran = machine.prerequisites()
     assert ran.returncode == 1
@@ -146,7 +146,7 @@ def test_without_sudo_the_line_is_for_su(machine: Machine) -> None:
     assert machine.prerequisites().stderr.startswith("su -c 'apt-get update && apt-get install")
 
 
-def test_a_second_call_goes_on(machine: Machine) -> None:
+def test_a_second_call_continues(machine: Machine) -> None:
     assert machine.prerequisites().returncode == 1
     machine.build_tools()
     (machine.folder / "certificates").touch()
@@ -191,7 +191,7 @@ def test_a_rust_without_webassembly_is_refused_unless_rustup_can_add_it(machine:
 
 @pytest.mark.parametrize("online", [True, False])
 def test_make_has_rustup_add_the_target(machine: Machine, online: bool) -> None:
-    """tools/demo-engine, with a cargo that only notes its call."""
+    """Runs tools/demo-engine with a cargo that only records its call."""
     machine.build_tools()
     target, built = (machine.folder / name for name in ("rust/lib/rustlib/wasm32-unknown-unknown", "built"))
     target.rmdir()
@@ -306,7 +306,7 @@ def test_with_progress_prints_that_the_command_still_runs() -> None:
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-def test_what_is_set_for_another_python_does_not_reach_the_one_that_make_sets_up(tmp_path: Path) -> None:
+def test_settings_for_another_python_do_not_reach_makes_python(tmp_path: Path) -> None:
     (tmp_path / "shown.mk").write_text("shown:\n\t@env\n")
     others = ("PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "UV_PROJECT_ENVIRONMENT")
     ran = subprocess.run(
@@ -321,11 +321,11 @@ def test_what_is_set_for_another_python_does_not_reach_the_one_that_make_sets_up
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-def test_who_calls_make_in_a_folder_of_another_is_told_to_copy_it() -> None:
-    """As a student does where root has cloned."""
+def test_make_in_a_folder_of_another_user_says_how_to_copy_it() -> None:
+    """This is a student's situation if root has cloned the folder."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        # Copies: ours may lie where only root may look.
+        # Copies, because the folder of our clone may be closed to other users.
         for needed in ("Makefile", "uv.lock", "requirements.txt", "tools"):
             subprocess.run(["cp", "-R", ROOT / needed, folder], check=True)
         subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
@@ -371,7 +371,7 @@ def test_a_broken_source_tree_is_refused_with_the_remedy(tmp_path: Path, fault: 
 @pytest.mark.parametrize(
     ("before", "python", "again"), [("", "3.11", False), ("/old", "3.11", True), ("", "3.13", True)]
 )
-def test_an_environment_that_was_moved_or_whose_python_is_newer_is_made_anew(
+def test_an_environment_that_was_moved_or_whose_python_is_newer_is_made_again(
     tmp_path: Path, before: str, python: str, again: bool
 ) -> None:
     for name in ("uv.lock", "requirements.txt", "tools"):
@@ -394,7 +394,7 @@ def test_an_environment_that_was_moved_or_whose_python_is_newer_is_made_anew(
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-def test_what_is_compiled_beside_the_engine_ends_with_it_at_ctrl_c(machine: Machine) -> None:
+def test_the_parallel_compilation_ends_with_the_engines_at_ctrl_c(machine: Machine) -> None:
     folder = machine.folder
     begun, ended, engine = (folder / name for name in ("begun", "ended", "engine"))
     machine.program("maturin", f"case $* in *python*) echo >{engine}; exec sleep 60 ;; esac")

@@ -1,4 +1,4 @@
-"""Claim files: what is refused, with file, line and key; and what is stored of full runs is what runs give."""
+"""Claim files: refusals with file, line and key; and the stored numbers of full runs against new runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pacelab.results.metrics import LEVEL
 from pacelab.running.runner import for_each
 from pacelab.running.workers import Workers
 
-# Claim files: what is refused, and that the message names file, line, key and what is allowed.
+# Claim files: refusals, whose message names file, line, key and the valid values.
 
 
 def refusal(text: str) -> str:
@@ -146,7 +146,7 @@ def test_load_refuses_quick_axes_that_lose_a_checked_cell(claim_text: str) -> No
 
 
 @pytest.mark.parametrize("text", ["a: [", "a: 1\na: 2\n", "\tx", "- 1\n", "", "just text"])
-def test_load_refuses_what_is_no_mapping(text: str) -> None:
+def test_load_refuses_a_file_without_a_mapping(text: str) -> None:
     refusal(text)
 
 
@@ -168,7 +168,7 @@ def test_select_names_what_there_is() -> None:
 
 
 @pytest.mark.parametrize("name", ["le", "le-fig1"])
-def test_of_one_papers_claims_no_other_papers_file_is_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_of_one_paper_read_no_other_papers_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     documents, read = load.paper_documents, set[str]()
 
     def noted(paper: str, *, fast: bool = False) -> Iterator[Any]:
@@ -236,12 +236,13 @@ def test_load_refuses_a_papers_file(
     assert said in str(caught.value)
 
 
-# A sample of claims is run again, with a part of their seeds, and compared with what is stored of the full run.
+# Runs a sample of claims again, with a part of their seeds, and compares the results with the stored full run.
 #
 # Tolerance. The stored mean is over n seeds, with half width h = t(n - 1) s / sqrt(n) of its 95 % interval; ours is
-# over the first k of the same seeds. If nothing changed, the two differ by chance, with standard deviation s sqrt(1
-# / k - 1 / n). Up to 4 of these are accepted: with some twenty checks one in a thousand runs of this test would fail by
-# chance if seeds were drawn again, and they are not. A check whose seeds all agree (h = 0) must come out the same.
+# over the first k of the same seeds. If nothing changed, the two differ by chance, with standard deviation s sqrt(1 / k
+# - 1 / n). Up to 4 standard deviations are accepted: with about twenty checks, one in a thousand runs of this test
+# would fail by chance if the seeds were drawn again, which they are not. A check whose seeds all agree (h = 0) must
+# give the same number.
 
 SAMPLE = {
     "fu-drops": 3,
@@ -280,7 +281,7 @@ def test_a_claim_comes_out_as_it_is_stored(name: str) -> None:
 
 def spread(half_width: float, total: int, part: int) -> float:
     """Standard deviation of the difference between the means over `part` of the seeds and over all of them."""
-    from scipy.stats import t as student  # a second, which each process that collects tests would take
+    from scipy.stats import t as student  # imported here: it takes a second in each process that collects tests
 
     deviation = half_width * math.sqrt(total) / float(student.ppf((1 + LEVEL) / 2, total - 1))
     return deviation * math.sqrt(1 / part - 1 / total)
@@ -296,7 +297,7 @@ def test_spread_of_a_part_of_the_seeds() -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_a_planted_change_is_found() -> None:
-    """What the sample is for: another radio's numbers do not pass for the stored ones."""
+    """The sample must detect changes: the numbers of another radio must not pass as the stored ones."""
     (claim,) = select_claims("fu-drops")
     mean, half_width = load_store("fu")["fu-drops"]["as_stated"]["values"][key_of_measure(claim.checks[0].measure)]
     plan = plan_claim(claim, quick=False, seeds=3)
@@ -307,7 +308,7 @@ def test_a_planted_change_is_found() -> None:
     assert abs(now.mean - mean) > SIGMAS * spread(half_width, 10, 3)
 
 
-# What claims say of ns-2's runs on two parallel chains is what studies/starvation.csv has.
+# Statements of claims about ns-2's runs on two parallel chains agree with studies/starvation.csv.
 
 ROWS = list(csv.DictReader((Path(__file__).parents[2] / "studies" / "starvation.csv").read_text().splitlines()))
 
@@ -341,13 +342,13 @@ def test_the_words_are_the_rows(claim: str, direction: str) -> None:
         assert sum(count for name, count in starved.items() if "later" in name) == 3
 
 
-# The bands of the packaged claims by the written rules (docs/verdicts.md, "A number").
+# The bands of the packaged claims follow the written rules (docs/verdicts.md, "A number").
 
 ABOUT = re.compile(r"about|around|approximately|~")
 
 
 def rounded(paper: float, text: str) -> list[tuple[float, float]]:
-    """The bands that the words `text` allow for the printed number: a rounding in one of its digits."""
+    """The bands that the words `text` permit for the printed number: a rounding in one of its digits."""
     if ABOUT.search(text):
         digits = f"{abs(paper):e}".split("e")[0].rstrip("0").rstrip(".")
         units = [10.0 ** (math.floor(math.log10(abs(paper))) - max(0, len(digits.replace(".", "")) - 1))]
@@ -357,7 +358,7 @@ def rounded(paper: float, text: str) -> list[tuple[float, float]]:
 
 
 def test_bands_are_the_rounding_of_what_is_printed() -> None:
-    """Every number with words of approximation, and every other band that says only `rounding`."""
+    """Checks every number with words of approximation, and every other band whose only reason is `rounding`."""
     wrong, checked = [], 0
     for claim in all_claims().values():
         for check in claim.checks:
@@ -368,7 +369,7 @@ def test_bands_are_the_rounding_of_what_is_printed() -> None:
                 or 'the text "about' in text
                 or text.startswith("identical")
             ):
-                continue  # two numbers are printed, and the band reaches over both
+                continue  # two numbers are printed, and the band covers both
             if ABOUT.search(text) or re.fullmatch(
                 r"rounding( of (\"|the percentage|0 percent|[0-9.]+ times).*)?", text
             ):

@@ -1,4 +1,4 @@
-"""Quantities of results made by hand: of transfers, and of calls and the data beside them."""
+"""Quantities of hand-made results: of transfers, and of calls and the data beside them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ RESULT = RunResult(
         ("timeouts", Aspect(), 2.0),
         ("queue_mean_pkts", Aspect(), 3.0),
         ("queue_mean_pkts", Aspect(node="a"), 1.0),
-        ("queue_sd_pkts", Aspect(), None),  # two ends, and nothing between them
+        ("queue_sd_pkts", Aspect(), None),  # two ends and nothing between them
         ("queue_sd_pkts", Aspect(node="b"), 0.7),
         ("queue_max_pkts", Aspect(), 9.0),
         ("queue_deviation_pkts", Aspect(), 1.0),
@@ -142,7 +142,7 @@ def test_lean_results_keep_every_quantity() -> None:
 
 
 def result(*, samples: int = 0) -> RunResult:
-    """A transfer that has ended, one that has not, and a backlogged flow."""
+    """A finished transfer, an unfinished one, and a backlogged flow."""
     flows: list[dict[str, Any]] = [
         {"id": 0, "transfer_bps": 1_000_000.0, "goodput_bps": 26_667.0, "hops": 2},
         {"id": 1, "transfer_bps": None, "goodput_bps": 200_000.0, "hops": 2},
@@ -157,7 +157,7 @@ def result(*, samples: int = 0) -> RunResult:
 @pytest.mark.parametrize(
     ("name", "aspect", "expected"),
     [
-        ("transfer_kbps", Aspect(), 500.0),  # of 1000, 200 and 300
+        ("transfer_kbps", Aspect(), 500.0),  # mean of 1000, 200 and 300
         ("transfer_kbps", Aspect(flow=0), 1000.0),
         ("transfer_median_kbps", Aspect(), 300.0),
         ("transfer_least_kbps", Aspect(), 200.0),
@@ -177,7 +177,7 @@ def test_a_paced_run_has_a_delay_and_the_rate_of_one_packet_in_it() -> None:
     assert QUANTITIES["pace_delay_s"](result(), Aspect()) is None
 
 
-# Quantities of calls and of the data beside them, of a result made by hand.
+# Quantities of calls and of the data beside them, of hand-made results.
 
 
 def data(number: int, goodput_bps: float, sent_pkts: int, rtt_s: float | None) -> dict[str, Any]:
@@ -241,7 +241,7 @@ SILENT = RunResult(
         ("data_kbps", Aspect(flow=1), 2.0),
         ("data_kbps", Aspect(between_s=(1, 3)), 5.0),
         ("data_sent_kbps", Aspect(), 10.0),  # 5 packets of 8000 bits in 4 s
-        ("data_throughput_kbps", Aspect(), 20.0),  # 10 of the gateway's
+        ("data_throughput_kbps", Aspect(), 20.0),  # 10 packets by the gateway's count
         ("data_air_utilization", Aspect(), 0.4),
         ("data_utilization", Aspect(), 0.8),
         ("data_share", Aspect(flow=0), 0.75),

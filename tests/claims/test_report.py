@@ -1,4 +1,4 @@
-"""What is printed and drawn of outcomes, and the book of them."""
+"""Tables, figures and the book of outcomes."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_figure_shape(claim_text: str, name: str) -> None:
     assert figures == found.figures()
 
 
-# The book of claims: what it takes from the store, and that both forms hold it.
+# The book of claims: its content from the store, equal in both forms.
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +224,7 @@ def test_a_paper_file_says_what_is_wrong_with_it() -> None:
 
 
 class Outline(HTMLParser):
-    """Collects what must hold in a page that stands alone."""
+    """Collects the properties of a page that must be self-contained."""
 
     def __init__(self) -> None:
         super().__init__()

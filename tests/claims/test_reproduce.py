@@ -1,4 +1,4 @@
-"""Claims end to end: run, judged, stored, written, and planted wrong values found out."""
+"""Claims end to end: run, judged, stored and written; planted wrong values are found."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_reproduce_judges_by_the_runs(claim_text: str) -> None:
 
 @pytest.mark.parametrize("paper", [3.0, 1.5])
 def test_reproduce_finds_out_a_planted_value(claim_text: str, paper: float) -> None:
-    """One hop carries 2.0 times as much as two: neither 3 nor 1.5, though more."""
+    """One hop carries 2.0 times as much as two: neither 3 nor 1.5 passes, although it is more."""
     text = claim_text.replace("paper: 2", f"paper: {paper}").replace("[1.9, 2.1]", f"[{paper * 0.95}, {paper * 1.05}]")
     assert reproduce([parse_claim(text, "x")], quick=True, jobs=1).outcomes[0]["verdict"] == "direction only"
     bare = text.replace("    direction: [1, .inf]\n", "")
@@ -98,7 +98,7 @@ def test_reproduce_writes_results_and_figures(claim_text: str, tmp_path: Path) -
 
 
 def test_stored_numbers_are_judged_by_the_claim_as_it_is(claim_text: str) -> None:
-    """A band that was moved judges again; a set-up or a measure that was changed has not been run."""
+    """A changed band is judged again. A changed set-up or measure counts as not run."""
     (stored,) = reproduce([parse_claim(claim_text, "x")], jobs=1).stored
     assert outcome_of(parse_claim(claim_text, "x"), stored)["verdict"] == "reproduced"
     moved = parse_claim(claim_text.replace("[1.9, 2.1]", "[2.4, 2.5]").replace("paper: 2", "paper: 2.4"), "x")
@@ -143,10 +143,10 @@ def test_cli_writes_the_page_with_the_stored_figures(in_tmp: Path, monkeypatch: 
     assert Path("build/page/lee-fig5-1.png").read_text().startswith("lee-fig5-1: Fig")
 
 
-def test_what_cannot_be_stored_is_not_run(
+def test_a_reproduction_that_cannot_be_stored_is_not_run(
     in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As of a wheel that another user installed: hours of full runs were lost at the end."""
+    """For example, a wheel that another user installed. Before, hours of full runs were lost at the end."""
     monkeypatch.setattr(module, "reproduce", lambda *_given, **_options: pytest.fail("it ran"))
     Path("a-file").write_text("")
     monkeypatch.setattr("pacelab.claims.outcome.DATA", Path("a-file"))
@@ -158,7 +158,7 @@ def test_what_cannot_be_stored_is_not_run(
 
 
 def test_store_keeps_what_it_is_given(claim_text: str) -> None:
-    """A line per outcome and picture; and what is packaged is in this form."""
+    """One line per outcome and picture. The packaged files have this form."""
     found = reproduce([parse_claim(claim_text, "x")], quick=True, jobs=1)
     ((_, _, picture),) = found.pictures()
     (stored,) = found.stored
@@ -179,19 +179,19 @@ def test_cli_reproduces_one_claim(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
-def test_that_one_seed_has_no_interval_is_said(seeds: int, in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_that_one_seed_has_no_interval_is_reported(
+    seeds: int, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     claim, _ = write_new("claim", "mine", in_tmp)
     claim.write_text(claim.read_text().replace("seconds: 10, warmup: 1", "seconds: 0.5, warmup: 0"))
     assert main(["reproduce", "mine.yaml", "--quick", "--seeds", str(seeds), "--jobs", "1"]) == 0
     assert ("one seed has no interval" in capsys.readouterr().err) == (seeds == 1)
 
 
-def test_what_the_runs_of_an_own_claim_say_of_themselves_is_told(
-    in_tmp: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_notes_of_a_users_claims_runs_are_reported(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     claim, _ = write_new("claim", "mine", in_tmp)
     text = claim.read_text().replace("seconds: 10, warmup: 1", "seconds: 0.5, warmup: 0")
-    claim.write_text(text.replace("rate: 2}", "rate: 2, cc: cubic}"))  # and its traffic is UDP
+    claim.write_text(text.replace("rate: 2}", "rate: 2, cc: cubic}"))  # refused, because its traffic is UDP
     assert main(["reproduce", "mine.yaml", "--quick", "--jobs", "1"]) == 0
     assert "note: congestion control cubic never acted: no flow of this run takes it\n" in capsys.readouterr().err
 
@@ -231,7 +231,7 @@ def test_what_the_runs_of_an_own_claim_say_of_themselves_is_told(
         ),
     ],
 )
-def test_what_a_claim_cannot_run_is_said_by_its_cause(
+def test_a_claim_that_cannot_run_is_reported_with_the_cause(
     before: str, after: str, told: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     claim, _ = write_new("claim", "mine", in_tmp)
@@ -285,8 +285,8 @@ def test_cli_refuses(arguments: list[str], said: str, capsys: pytest.CaptureFixt
     assert said in capsys.readouterr().err
 
 
-def test_of_cells_the_interval_that_reaches_furthest_is_taken(claim_text: str) -> None:
-    """Not the mean of the best cell in each seed, which is larger than any cell's mean."""
+def test_the_cell_whose_interval_reaches_furthest_is_taken(claim_text: str) -> None:
+    """Not the mean of the best cell per seed, which is larger than any cell's mean."""
     extra = """\
   - {what: any, measure: {of: goodput_kbps, reduce: [{how: HOW, over: hops}]}, band: [0, .inf], band_from: f}
   - {what: one, measure: {of: goodput_kbps, at: {hops: 1}}, band: [0, .inf], band_from: f}
@@ -304,7 +304,7 @@ figure:"""
         parse_claim(text.replace("{how: lowest, over: hops}", "{how: lowest, over: hops}, {how: mean, over: x}"), "x")
 
 
-def test_of_a_sample_of_cells_mean_and_interval_are_over_the_cells(claim_text: str) -> None:
+def test_a_sample_of_cells_has_mean_and_interval_over_the_cells(claim_text: str) -> None:
     extra = """\
   - {what: any, measure: {of: goodput_kbps, reduce: [{how: sampled, over: hops}]}, band: [0, .inf], band_from: f}
   - {what: one, measure: {of: goodput_kbps, at: {hops: 1}}, band: [0, .inf], band_from: f}
@@ -331,7 +331,7 @@ def test_every_claim_of_then_has_its_verdict_of_before_and_what_changed() -> Non
 
 
 @pytest.mark.usefixtures("engine")
-def test_an_interrupted_reproduction_keeps_its_runs_says_so_and_goes_on(
+def test_an_interrupted_reproduction_keeps_its_runs_says_so_and_continues(
     claim_text: str, in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("x.yaml").write_text(claim_text.replace("paper: fu", "paper: own").replace("fu-demo", "own-demo"))

@@ -13,7 +13,7 @@ from pacelab.claims.model import Check, Claim, Reduction
 from pacelab.claims.outcome import Found, Verdict, by_scatter, conclude, decisive, judge, too_wide
 from pacelab.claims.quantities import (
     capacities,
-    most_independent,
+    greedy_independent_set,
     network_drop_probability,
     retry_drop_probability,
     sender_drop_probability,
@@ -22,8 +22,8 @@ from pacelab.claims.reductions import plateau, reduce_axis
 from pacelab_topologies.model import Flow
 from pacelab_topologies.registry import load_topology
 
-# Verdicts of checks from hand-made numbers, on both sides of each band. Of three seeds, so that the prediction of a
-# single run is sqrt(1 + 3) = 2 half widths either way.
+# Verdicts on checks from hand-made numbers, on both sides of each band. With three seeds, the prediction of a single
+# run is sqrt(1 + 3) = 2 half widths in either direction.
 
 
 def check(band: list[float], paper: float | None = None, direction: list[float] | None = None, **more: Any) -> Check:
@@ -44,12 +44,12 @@ def found(mean: float | None, half_width: float | None) -> Found:
         (105.0, 0.0, Verdict.REPRODUCED),
         (91.5, 2.0, Verdict.REPRODUCED),  # 95 is within two half widths
         (108.5, 2.0, Verdict.REPRODUCED),
-        (90.5, 2.0, Verdict.DIRECTION),  # it is not
+        (90.5, 2.0, Verdict.DIRECTION),  # 95 is not
         (109.5, 2.0, Verdict.DIRECTION),
-        (100.0, 12.5, Verdict.REPRODUCED),  # a prediction of 25 either way, a quarter of the number
-        (100.0, 12.6, Verdict.REPRODUCED),  # wider, but our single runs reach from 75 to 125
+        (100.0, 12.5, Verdict.REPRODUCED),  # a prediction of 25 in either direction, a quarter of the number
+        (100.0, 12.6, Verdict.REPRODUCED),  # wider, but our single runs range from 75 to 125
         (100.0, 25.0, Verdict.REPRODUCED),  # from 50 to 150, half of the number
-        (100.0, 25.1, Verdict.DIRECTION),  # wider: it would allow anything
+        (100.0, 25.1, Verdict.DIRECTION),  # wider: it would permit anything
         (10.0, 9.0, Verdict.DIRECTION),
         (10.0, 11.0, Verdict.NOT),  # may be below 0
         (-1.0, 0.5, Verdict.NOT),
@@ -64,7 +64,7 @@ def test_judge_number(mean: float | None, half_width: float | None, verdict: Ver
 
 
 def test_judge_number_by_the_runs_that_it_averages() -> None:
-    """Of three runs of the paper's the mean scatters less: sqrt(1 + 3 / 3) = 1.41 half widths; of very many, 1."""
+    """For three runs of the paper, the mean scatters less: sqrt(1 + 3 / 3) = 1.41 half widths; for very many, 1."""
     assert judge(check([100, 100], 100), found(103, 2)) is Verdict.REPRODUCED
     assert judge(check([100, 100], 100), found(103, 2), runs=3) is Verdict.NOT
     assert judge(check([100, 100], 100), found(102.8, 2), runs=3) is Verdict.REPRODUCED
@@ -77,7 +77,7 @@ def test_judge_number_of_a_single_run_by_the_range_of_single_runs() -> None:
     runs_of_16 = Found(mean=16.4, half_width=1.12, seeds=30)  # 2.045 * 3 / sqrt(30); a single run is within 6.2
     assert judge(queue, runs_of_16) is Verdict.REPRODUCED
     assert by_scatter(queue, runs_of_16, runs=1)
-    assert not by_scatter(queue, found(16.4, 0.5), runs=1)  # met without it
+    assert not by_scatter(queue, found(16.4, 0.5), runs=1)  # passes without it
     assert judge(check([12, 12], 12), Found(mean=17, half_width=2, seeds=10), runs=2) is Verdict.NOT  # 4.9 of 3
     assert judge(check([12, 12], 12), Found(mean=17, half_width=1.7, seeds=10)) is Verdict.REPRODUCED  # 5.6 of 6
     assert judge(check([12, 12], 12), Found(mean=17, half_width=1.9, seeds=10)) is Verdict.NOT  # 6.3 of 6
@@ -124,18 +124,18 @@ def test_judge_number_exactly_none(mean: float, verdict: Verdict) -> None:
 
 
 def test_judge_number_on_a_scale() -> None:
-    """A prediction of 0.25 is a quarter of an index of 1, and says nothing of an index: a tenth of the scale may be."""
+    """A prediction of 0.25 is a quarter of an index of 1, but is not informative; the limit is a tenth of the scale."""
     index = check([0.99, 1], 1, measure={"of": "fairness"})
     assert judge(index, found(0.9, 0.05)) is Verdict.REPRODUCED
-    assert judge(index, found(0.9, 0.06)) is Verdict.REPRODUCED  # by the range of single runs, 0.12 either way
+    assert judge(index, found(0.9, 0.06)) is Verdict.REPRODUCED  # by the range of single runs, 0.12 in either direction
     assert judge(index, found(0.9, 0.06), runs=1.2) is Verdict.NOT
-    assert judge(index, found(0.9, 0.11)) is Verdict.NOT  # and our mean is not known
+    assert judge(index, found(0.9, 0.11)) is Verdict.NOT  # our mean is not known well enough
     assert judge(index, found(0.7, 0.06)) is Verdict.NOT
     score = check([3.55, 3.65], 3.6, measure={"of": "mos_mean"})  # from 1 to 4.5
     assert judge(score, found(3.4, 0.17)) is Verdict.REPRODUCED
     assert judge(score, found(3.4, 0.19), runs=1.2) is Verdict.NOT
     change = check([0.99, 1], 1, measure={"of": "fairness", "compare": "change", "against": {"scheme": "newreno"}})
-    assert judge(change, found(0.9, 0.06)) is Verdict.REPRODUCED  # relative: no scale
+    assert judge(change, found(0.9, 0.06)) is Verdict.REPRODUCED  # relative: there is no scale
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,8 @@ def test_judge_statement(mean: float | None, half_width: float | None, verdict: 
     [
         (-0.2, 0.01, Verdict.NOT),
         (0.0, 0.01, Verdict.HOLDS),
-        (0.05, 0.01, Verdict.HOLDS),  # a difference that is proven, and small
-        (0.0, 0.2, Verdict.NOT),  # none that is proven, and nothing that is excluded
+        (0.05, 0.01, Verdict.HOLDS),  # a proven but small difference
+        (0.0, 0.2, Verdict.NOT),  # no proven difference, and nothing is excluded
         (0.2, 0.01, Verdict.NOT),
     ],
 )
@@ -176,20 +176,20 @@ def test_an_interval_ends_where_the_quantity_does() -> None:
     assert judge(check([0, 0.1], measure=reduced("spread")), found(0.01, 0.02)) is Verdict.HOLDS
     assert judge(check([-1, -0.9], measure=reduced("trend")), found(-0.99, 0.03)) is Verdict.HOLDS
     loss = check([0.09, 0.11], 0.1, [0, math.inf], measure=reduced("shortfall"))
-    assert judge(loss, found(0.01, 0.02)) is Verdict.NOT  # perhaps no loss at all
+    assert judge(loss, found(0.01, 0.02)) is Verdict.NOT  # perhaps there is no loss
     place = {"of": "contention_part", "reduce": [{"how": "first_above", "level": 0.5, "over": "queue"}]}
-    assert judge(check([5, 7], measure=place), found(6, 0.5)) is Verdict.HOLDS  # packets, no share
+    assert judge(check([5, 7], measure=place), found(6, 0.5)) is Verdict.HOLDS  # packets, not a share
     assert judge(check([10, 10], 10, [0, 20], measure=place), found(6, 0.5)) is Verdict.DIRECTION
     share = check([0.5, 0.5], 0.5, [0, 0.9], measure={"of": "contention_part"})
     assert judge(share, found(0.02, 0.03)) is Verdict.DIRECTION
 
 
-def test_what_was_not_run_is_not_judged() -> None:
+def test_checks_that_were_not_run_are_not_judged() -> None:
     assert judge(check([0, 1]), None) is Verdict.NOT_RUN
 
 
 # Verdicts of claims from those of their checks: three headline checks (a number with a direction, one without, a
-# statement), a detail, and a question of ours.
+# statement), a detail, and a question of our own.
 
 R, H, D, N, X_RUN = Verdict.REPRODUCED, Verdict.HOLDS, Verdict.DIRECTION, Verdict.NOT, Verdict.NOT_RUN
 
@@ -211,12 +211,12 @@ def claim(claim_text: str, extra: str = "") -> Claim:
     ("verdicts", "expected"),
     [
         ([R, R, H, H, H], Verdict.REPRODUCED),
-        ([R, R, H, N, N], Verdict.REPRODUCED),  # details and ours do not decide
+        ([R, R, H, N, N], Verdict.REPRODUCED),  # details and our own questions do not count
         ([D, R, H, H, H], Verdict.DIRECTION),
-        ([R, N, H, H, H], Verdict.DIRECTION),  # a number without a direction is missed, the others carry it
+        ([R, N, H, H, H], Verdict.DIRECTION),  # a number without a direction fails, and the others hold
         ([D, N, H, H, H], Verdict.DIRECTION),
-        ([N, R, H, H, H], Verdict.NOT),  # a direction is missed
-        ([R, R, N, H, H], Verdict.NOT),  # a statement is
+        ([N, R, H, H, H], Verdict.NOT),  # a direction fails
+        ([R, R, N, H, H], Verdict.NOT),  # a statement fails
         ([R, R, X_RUN, H, H], Verdict.NOT_RUN),
         ([R, R, H, X_RUN, X_RUN], Verdict.REPRODUCED),
     ],
@@ -337,7 +337,7 @@ def test_property_5_2_drops_grow_beyond_it() -> None:
 
 
 def test_property_5_3_a_start_fails_no_more_often_beyond_the_starters() -> None:
-    # of 24 senders 12 start: the same H, half of the time
+    # 12 of 24 senders start: the same H, half of the time
     assert drop(24) == pytest.approx(drop(12) / 2)
     assert drop(24) * 24 == pytest.approx(drop(48) * 48)
 
@@ -348,7 +348,7 @@ def test_network_drop_probability_is_of_all_starters() -> None:
 
 
 def test_capacities_of_pairs_in_a_line() -> None:
-    # pairs n0->n1, n2->n3, ... 200 m apart, sensing 550 m: senders 800 m apart start at once, and so do they succeed
+    # pairs n0->n1, n2->n3, ... 200 m apart, sensing 550 m: senders 800 m apart can start and succeed at once
     chain = load_topology("chain", hops=11, wired=False)
     pairs = replace(chain, flows=tuple(Flow(src=i, dst=i + 1) for i in range(0, 12, 2)))
     # senders at 0, 400, ... 2000 m: every second may start; 0->200, 800->1000 and 1600->1800 do not touch
@@ -358,4 +358,4 @@ def test_capacities_of_pairs_in_a_line() -> None:
 def test_most_independent_of_a_line() -> None:
     # seven in a line, each conflicts with the next two: 0, 3, 6
     line = [[0 < abs(i - j) <= 2 for j in range(7)] for i in range(7)]
-    assert most_independent(line) == 3
+    assert greedy_independent_set(line) == 3

@@ -1,4 +1,4 @@
-"""A case: an air configuration, the seeds it is run with, and what another implementation gives for it."""
+"""A case: an air configuration, its seeds, and the result of another implementation."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ T_975 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 9: 2.262, 19: 2.093, 29: 2.045
 NEVER_RTS = 4_294_967_295
 
 WITHIN = 0.02
-"""W*'s goodput may be so much below the best."""
+"""W*'s goodput may be this much below the best."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What is run, and what is expected: kbit/s in total with its 95 % half-width, and per flow."""
+    """The run and the expected result: total kbit/s with its 95 % half-width, and kbit/s per flow."""
 
     name: str
     config: dict[str, Any]
@@ -37,7 +37,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Goodput in kbit/s: of each seed in total, and of each flow as the mean over the seeds."""
+    """Goodput in kbit/s: total for each seed, and per flow as the mean over the seeds."""
 
     totals_kbps: tuple[float, ...]
     flows_kbps: tuple[float, ...]
@@ -62,8 +62,9 @@ def half_width(sample: Sequence[float], sd: float | None = None) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Radio:
-    """All nodes' radio. `ns2` has ns-2's headers, `standard` real ones and ACKs at the data rate; `ns2-2001` has those
-    of its time, and one rate for all.
+    """The radio of all nodes. `ns2` has ns-2's headers; `standard` has real ones and ACKs at the data rate.
+
+    `ns2-2001` has the headers of its time, and one rate for all frames.
     """
 
     rate_mbps: float
@@ -73,7 +74,7 @@ class Radio:
 
     @property
     def air(self) -> dict[str, Any]:
-        """As the air configuration has it."""
+        """The form of the air configuration."""
         return {
             "preset": self.preset,
             "basic_rate_bps": round(self.rate_mbps * 1e6) if self.preset == "ns2-2001" else 1_000_000,
@@ -97,7 +98,7 @@ def config(
     routing: str = "static",
     wired_end: bool = False,
 ) -> dict[str, Any]:
-    """An air configuration without its seed. `wired_end` hangs a host on the last node: 10 Mbit/s, 40 ms."""
+    """An air configuration without its seed. `wired_end` connects a host to the last node: 10 Mbit/s, 40 ms."""
     nodes: list[dict[str, Any]] = [
         {"name": f"n{i}", "wireless": True, "position_m": list(place)} for i, place in enumerate(positions_m)
     ]
@@ -128,7 +129,7 @@ def udp(number: int, src: int, dst: int, payload_bytes: int = 1460) -> dict[str,
 
 
 def tcp(src: int, dst: int, window_pkts: int, *, initial_window: int = 2, min_rto_s: float = 0.2) -> dict[str, Any]:
-    """A backlogged NewReno flow; ns-2's defaults."""
+    """A backlogged NewReno flow with ns-2's defaults."""
     return {
         "id": 0,
         "src": src,
@@ -150,7 +151,7 @@ def line(*x_m: float) -> list[tuple[float, float]]:
 
 
 def run_json(text: str) -> str:
-    """One run, JSON in and out."""
+    """One run: JSON in and out."""
     import pacelab_medium
 
     result: str = pacelab_medium.run(text, [])
@@ -163,11 +164,11 @@ def _result(text: str) -> dict[str, Any]:
 
 
 _made: dict[str, dict[str, Any]] = {}
-"""By what was asked for: what two tables have in common is run once."""
+"""Results by configuration: a case that two tables share runs once."""
 
 
 def run_all(wanted: Sequence[tuple[dict[str, Any], Sequence[int]]]) -> list[list[dict[str, Any]]]:
-    """Runs every configuration with each of its seeds, on all cores; flows and drops of the results."""
+    """Run every configuration with each of its seeds on all cores; return flows and drops of the results."""
     texts = [[json.dumps(air | {"seed": seed}) for seed in seeds] for air, seeds in wanted]
     new = [text for text in dict.fromkeys(chain.from_iterable(texts)) if text not in _made]
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
@@ -176,7 +177,7 @@ def run_all(wanted: Sequence[tuple[dict[str, Any], Sequence[int]]]) -> list[list
 
 
 def measure(cases: Sequence[Case]) -> dict[str, Measured]:
-    """Runs every case with every seed, on all cores."""
+    """Run every case with every seed, on all cores."""
     results = {}
     for case, found in zip(cases, run_all([(case.config, case.seeds) for case in cases]), strict=True):
         runs = [[flow["goodput_bps"] / 1e3 for flow in result["flows"]] for result in found]

@@ -1,4 +1,4 @@
-"""The rows of ns-2.1b8a with its own AODV as cases of `--routing aodv-2001`, and what ours gives for them."""
+"""The rows of ns-2.1b8a with its own AODV as cases of `--routing aodv-2001`, and our results for them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import references
 from pacelab_topologies.shapes import fu
 
 SECONDS = 299.0
-"""From the start of the first flow to the end, in ns-2 as in ours."""
+"""From the start of the first flow to the end, both in ns-2 and here."""
 SEEDS = range(1, 6)
-"""As many as ns-2 has."""
+"""As many as in ns-2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class Case:
 
     @property
     def name(self) -> str:
-        """As in the table."""
+        """The name in the table."""
         many = "" if self.flows == 1 else f", {self.flows} flows"
         return f"{self.topology} {self.hops} hops W={self.window_pkts}{many}"
 
     @property
     def config(self) -> dict[str, Any]:
-        """Without its seed."""
+        """The configuration without its seed."""
         places, ends = self._layout()
         flows = [
             air_case.tcp(src, dst, self.window_pkts, min_rto_s=1.0)
@@ -75,7 +75,7 @@ def rows() -> dict[Case, list[float]]:
 
 
 def measure(cases: Sequence[Case]) -> dict[Case, float]:
-    """Ours, in the same units: what arrived counts, repeats included; means over the seeds."""
+    """Our results in the same units: received data counts, including duplicates; means over the seeds."""
     runs = air_case.run_all([(case.config, SEEDS) for case in cases])
     return {
         case: statistics.mean(sum(flow["throughput_bps"] for flow in run["flows"]) / 1e3 for run in found)

@@ -1,8 +1,8 @@
 """Saturated stations in one cell, by Bianchi's fixed point; preset standard, 11 Mbit/s, 1460-byte datagrams.
 
-A station sends in a slot with probability tau, and its frame collides with p = 1 - (1 - tau)^(n-1), whatever its
-stage. A packet is tried 7 times, with backoffs of mean W_k / 2 slots, W = 31, 63, 127, 255, 511, 1023, 1023: it takes
-sum p^k attempts and sum p^k (1 + W_k / 2) slots, and tau is their ratio.
+A station sends in a slot with probability tau, and its frame collides with p = 1 - (1 - tau)^(n-1), whatever its stage.
+A packet has 7 attempts, with backoffs of mean W_k / 2 slots, W = 31, 63, 127, 255, 511, 1023, 1023: it takes sum p^k
+attempts and sum p^k (1 + W_k / 2) slots, and tau is their ratio.
 
 Source: G. Bianchi, "Performance analysis of the IEEE 802.11 distributed coordination function", IEEE JSAC 18(3),
 2000, Eq. (7), (9), (13); finite retry limit after H. Wu et al., INFOCOM 2002.
@@ -31,7 +31,7 @@ COLLISION_US = {False: DATA_US + EIFS_US, True: RTS_US + EIFS_US}
 
 def goodput_kbps(stations: int, rts: bool) -> float:
     """Payload of all stations together."""
-    from scipy.optimize import brentq  # here: each process that collects tests would take a second for it
+    from scipy.optimize import brentq  # imported here: it takes a second in each process that collects tests
 
     def send_probability(p: float) -> float:
         attempts = sum(p**k for k in range(len(WINDOWS)))
@@ -46,12 +46,12 @@ def goodput_kbps(stations: int, rts: bool) -> float:
 
 
 def name(stations: int, rts: bool) -> str:
-    """What the case is called."""
+    """The name of the case."""
     return f"n={stations} RTS {'on' if rts else 'off'}"
 
 
 def cases() -> list[Case]:
-    """All stations hear all with the same power and no delay, so any overlap is a collision; 60 s after 2 s."""
+    """All stations hear each other with the same power and no delay, so any overlap is a collision; 60 s after 2 s."""
     found = []
     for rts in (False, True):
         for count in STATIONS:

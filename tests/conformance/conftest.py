@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def measure() -> Callable[[Sequence[Case]], dict[str, Measured]]:
-    """`measure(cases)`: what each case gives, by name; a group of cases is run once in a session."""
+    """`measure(cases)`: the result of each case by name. A group of cases runs once per session."""
     import importlib.util
 
     if importlib.util.find_spec("pacelab_medium") is None:

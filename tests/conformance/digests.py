@@ -3,7 +3,7 @@
     python tests/conformance/digests.py      rewrites tests/data/digests.csv
 
 Run this only when a change is meant to change results, and give the reason in the commit. A digest says that something
-changed. It does not say what is right: the tests with values from the standard, the papers, and other simulators do.
+changed. It does not show what is right. The tests with values from the standard, the papers and other simulators do.
 
 The sentences of run.json (its notes and the topology's description) have a column of their own, so that a new wording
 does not look like a new result.
@@ -34,9 +34,9 @@ NEEDED: dict[str, dict[str, Any]] = {
     "fixed-rate": {"pace_rate_bps": 300_000},
     "vagp-fixed": {"pace_rate_bps": 300_000},
 }
-"""Scheme -> options that it cannot do without."""
+"""Scheme -> options that it requires."""
 CALLS: dict[str, Any] = {"traffic": "mixed", "topology_options": {"voice": 2, "tcp": 1}}
-"""Where the topology has them."""
+"""For topologies with these options."""
 VARIED: tuple[dict[str, Any], ...] = (
     {"direction": "down"},
     {"traffic": "voice"},
@@ -55,7 +55,7 @@ VARIED: tuple[dict[str, Any], ...] = (
 
 
 def cases() -> Iterator[dict[str, Any]]:
-    """Every scheme on every topology that takes it, with TCP and with calls beside it; then one option at a time."""
+    """Every scheme on every topology that accepts it, with TCP and with calls beside it; then one option at a time."""
     for topology in KINDS:
         for scheme in SCHEMES:
             for traffic in ({"traffic": "tcp"}, CALLS):

@@ -1,4 +1,4 @@
-"""ns2-calls.csv: lines with voice calls, drawn by chance; what our engine makes of each, beside ns-2."""
+"""ns2-calls.csv: random lines with voice calls, and our engine's results beside ns-2's."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from air_case import Radio, config, line, run_all
 
 SEEDS = range(1, 17)
 QUEUE_PKTS = 49
-"""What ns-2's DropTail of 50 holds: it drops the packet that would be the fiftieth."""
+"""The capacity of ns-2's DropTail of 50: it drops the packet that would be the fiftieth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """A line with its calls; with each seed, the share of packets lost and the mean delay of the others in ms."""
+    """A line with its calls; for each seed, the share of lost packets and the mean delay of the others in ms."""
 
     name: str
     config: dict[str, Any]
@@ -59,7 +59,7 @@ def _direction(number: int, call: int, src: int, dst: int) -> dict[str, Any]:
 
 
 def measure(asked: Sequence[Scene], queue_pkts: int = QUEUE_PKTS) -> dict[str, Scene]:
-    """The same of ours, by name: of the packets sent in seconds 5 to 20."""
+    """Our results by name, for the packets sent in seconds 5 to 20."""
     radio = {"queue_pkts": queue_pkts}
     runs = run_all([(scene.config | {"radio": scene.config["radio"] | radio}, SEEDS) for scene in asked])
     return {scene.name: _ours(scene, found) for scene, found in zip(asked, runs, strict=True)}

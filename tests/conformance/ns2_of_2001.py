@@ -1,4 +1,4 @@
-"""The rows of ns-2.1b8a as cases of preset `ns2-2001` and TCP defaults `ns2-2001`, and what ours gives for them."""
+"""The rows of ns-2.1b8a as cases of preset `ns2-2001` and TCP defaults `ns2-2001`, and our results for them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import air_case
 import references
 
 SECONDS = 299.0
-"""From the start of the first flow to the end, in ns-2 as in ours."""
+"""From the start of the first flow to the end, both in ns-2 and here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one row measures: rate and window means over seeds, drops a run."""
+    """The measurements of one row: rate and window means over seeds, drops per run."""
 
     kbps: float
     half_kbps: float
@@ -29,7 +29,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """TCP over a chain. Routing aodv: ns-2.1b8a's own; aodv-2.35: ns-2.35's, compiled into that version, as ours is."""
+    """TCP over a chain. Routing aodv: ns-2.1b8a's own; aodv-2.35: ns-2.35's, compiled into that version, like ours."""
 
     routing: str
     flows: int
@@ -38,13 +38,13 @@ class Chain:
 
     @property
     def name(self) -> str:
-        """As in the table."""
+        """The name in the table."""
         many = "" if self.flows == 1 else f", {self.flows} flows"
         return f"{self.routing} {self.hops} hops W={self.window_pkts}{many}"
 
     @property
     def config(self) -> dict[str, Any]:
-        """Without its seed."""
+        """The configuration without its seed."""
         flows = [
             air_case.tcp(0, self.hops, self.window_pkts, min_rto_s=1.0)
             | {"id": number, "start_s": number / 10, "defaults": "ns2-2001"}
@@ -61,7 +61,7 @@ class Chain:
 
     @property
     def seeds(self) -> range:
-        """Ours: with AODV single runs differ by a tenth."""
+        """Our seeds. With AODV single runs differ by a tenth."""
         return range(1, 3 if self.routing == "static" else 6)
 
 
@@ -83,7 +83,7 @@ def chains() -> dict[Chain, Row]:
 
 
 def measure_chains(wanted: Sequence[Chain]) -> dict[Chain, Row]:
-    """Ours, in the same units: what arrived counts, repeats included."""
+    """Our results in the same units: received data counts, including duplicates."""
     found = {}
     for chain, runs in zip(wanted, air_case.run_all([(chain.config, chain.seeds) for chain in wanted]), strict=True):
         totals_kbps = [sum(flow["throughput_bps"] for flow in run["flows"]) / 1e3 for run in runs]

@@ -1,6 +1,6 @@
-"""The rows of tests/data/ as cases: what ns-2 and ns-3 gave, and the same scene for our engine.
+"""The rows of tests/data/ as cases: results of ns-2 and ns-3, and the same scene for our engine.
 
-Each file's header says how its numbers were made.
+The header of each file describes how its numbers were made.
 """
 
 from __future__ import annotations
@@ -20,19 +20,21 @@ from air_case import Case, Radio, config, half_width, line, tcp, udp
 DATA = Path(__file__).parents[1] / "data"
 SEEDS = range(1, 6)
 MANY_SEEDS = range(1, 31)
-"""For hidden pairs without RTS, whose totals spread by 5 % from seed to seed."""
+"""For hidden pairs without RTS, whose totals vary by 5 % from seed to seed."""
 
 OWN_RANGES_M = 250.0
 
 
 def rows(name: str) -> Iterator[dict[str, str]]:
-    """The rows of a file of tests/data, comments left out."""
+    """The rows of a file of tests/data, without comments."""
     with (DATA / name).open(encoding="utf-8") as file:
         yield from csv.DictReader(text for text in file if not text.startswith("#"))
 
 
 def repeats() -> dict[str, Any]:
-    """What ns-2 gives with more seeds than in tests/data, where three are too few; see the file's comment."""
+    """ns-2's results with more seeds than in tests/data, for cases in which three are too few (see the
+    file's comment).
+    """
     found: dict[str, Any] = json.loads((Path(__file__).parent / "ns2_repeats.json").read_text(encoding="utf-8"))
     return found
 
@@ -119,7 +121,7 @@ def more_saturated() -> list[Case]:
 
 
 def plane() -> list[Case]:
-    """ns2-plane.csv: scenes in the plane, drawn by chance."""
+    """ns2-plane.csv: random scenes in the plane."""
     theirs: dict[str, list[list[float]]] = defaultdict(list)
     scenes: dict[str, dict[str, str]] = {}
     for row in rows("ns2-plane.csv"):
@@ -169,12 +171,12 @@ def chain(
 
 
 def chains() -> list[Case]:
-    """ns2-chain.csv, with AODV as it was measured."""
+    """ns2-chain.csv, with AODV as in the measurements."""
     return [chain("aodv", 200.0, *key, expected) for key, expected in _chain_rows().items()]
 
 
 def quiet_chains() -> list[Case]:
-    """The rows of ns2-chain.csv where AODV has nothing to do, with static routes."""
+    """The rows of ns2-chain.csv in which AODV has nothing to do, with static routes."""
     return [
         chain("static", 200.0, hops, rate, window, expected)
         for (hops, rate, window), expected in _chain_rows().items()
@@ -201,7 +203,7 @@ def more_chains(routing: str) -> list[Case]:
 
 
 def hybrids() -> list[Case]:
-    """ns2-hybrid.csv: TCP-GAP's networks with their wired part, as a user asks for them. Also over 200 s after 20 s."""
+    """ns2-hybrid.csv: TCP-GAP's networks with a wired part, built as a user would. Also 200 s after 20 s."""
     from pacelab import Experiment
     from pacelab.experiment.air_config import compile_air
 

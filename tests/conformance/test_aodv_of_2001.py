@@ -11,12 +11,12 @@ from aodv_of_2001 import Case
 MEDIAN_TOLERANCE = 0.015
 TOLERANCE = 0.06
 SAMPLE = [Case("chain", 1, 4, 32), Case("chain", 1, 16, 32), Case("cross", 2, 6, 32)]
-"""Rows where 2.35's AODV differs by 9 to 25 %."""
+"""Rows in which 2.35's AODV differs by 9 to 25 %."""
 
 
 @pytest.fixture(scope="session")
 def deviations() -> dict[Case, float]:
-    """Every row, run once."""
+    """All rows, run once."""
     pytest.importorskip("pacelab_medium", reason="the air engine is not built: `make build` builds it")
     return aodv_of_2001.deviations(list(aodv_of_2001.rows()))
 

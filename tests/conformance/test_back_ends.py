@@ -1,7 +1,8 @@
-"""The same plan in the simulator and between real Linux hosts, whose kernel's clock is virtual, too (`--where uml`).
+"""The same plan in the simulator and on real Linux hosts, whose kernel's clock is also virtual (`--where uml`).
 
-With PACELAB_CONFORMANCE_WHERE=here the hosts are on this machine's kernel, as root, and times decide: a run that says
-that the machine was too busy (`fidelity`) is repeated once, and then skipped. By hand, on an idle machine.
+With PACELAB_CONFORMANCE_WHERE=here the hosts are on this machine's kernel, as root, and results depend on timing. A run
+whose `fidelity` reports that the machine was too busy is repeated once, and then skipped. Use this by hand, on an idle
+machine.
 """
 
 from __future__ import annotations
@@ -21,32 +22,32 @@ from pacelab.results.results import RunResult
 from pacelab.running.runner import run, run_many
 from tests.linux.network import why_not
 
-# Plans that run on two back ends, and what must agree.
+# Plans that run on two back ends, and the quantities that must agree.
 #
-# A plan is an experiment without its back end, with checks: a quantity, how far the two may differ, and why so far.
-# Limits were set before the first run on real hosts.
+# A plan is an experiment without its back end, with checks: a quantity, the permitted difference, and the reason for
+# it. The limits were set before the first run on real hosts.
 
 FULL = os.environ.get("PACELAB_CONFORMANCE") == "full"
-"""All plans (40 minutes); else those that stand for their group (8 minutes)."""
+"""All plans (40 minutes); otherwise those that represent their group (8 minutes)."""
 
 BACK_END = os.environ.get("PACELAB_CONFORMANCE_BACK_END", "tap")
-"""What is compared with the simulator: tap, or hwsim where the kernel has it. The limits are the same."""
+"""The back end compared with the simulator: tap, or hwsim if the kernel has it. The limits are the same."""
 
 WHERE = os.environ.get("PACELAB_CONFORMANCE_WHERE", "uml")
-"""Whose kernel the real hosts are on: a guest's in virtual time, or, with `here`, this machine's."""
+"""The kernel of the real hosts: a guest's in virtual time, or, with `here`, this machine's."""
 
 RUNS = 3 if FULL or BACK_END == "tap" else 1
-"""Of a plan where all its runs count. A guest with hwsim is slow, and, in virtual time, never disturbed."""
+"""Number of runs of a plan whose runs all count. A guest with hwsim is slow and, in virtual time, never disturbed."""
 
 LENGTH = 1.0 if FULL else 2 / 3
-"""Of the runs on real hosts, where there are many."""
+"""Factor for the duration of runs on real hosts."""
 
 Quantity = Callable[[RunResult], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """`of` a run, the median over the runs: on real hosts within `relative` of the simulator's."""
+    """Quantity `of` a run, as the median over the runs: on real hosts within `relative` of the simulator's."""
 
     name: str
     of: Quantity
@@ -62,15 +63,15 @@ class Plan:
     options: Mapping[str, Any]
     checks: tuple[Check, ...]
     seconds: float = 20.0
-    """On real hosts, after `warmup_s`."""
+    """Duration on real hosts, after `warmup_s`."""
     warmup_s: float = 3.0
     runs: int = RUNS
     quick: bool = True
-    """Part of the plans that stand for the others."""
+    """Whether the plan represents others."""
     sim_seconds: float = field(default=100.0)
 
     def experiments(self, backend: str) -> list[Experiment]:
-        """One for each run."""
+        """One experiment per run."""
         seconds = self.seconds if backend != "sim" else self.sim_seconds
         times = {"duration_s": self.warmup_s + seconds, "warmup_s": self.warmup_s}
         common = times | self.options | ({"where": WHERE} if backend != "sim" else {})
@@ -78,12 +79,12 @@ class Plan:
 
 
 def goodput(result: RunResult) -> float:
-    """Of all flows, bit/s."""
+    """Goodput of all flows, bit/s."""
     return result.goodput_bps
 
 
 def rtt(result: RunResult) -> float:
-    """Of the first flow, s."""
+    """Round-trip time of the first flow, s."""
     return float(result.run["flows"][0]["rtt_mean_s"])
 
 
@@ -99,12 +100,12 @@ def resent(result: RunResult) -> float:
 
 
 def mos(result: RunResult) -> float:
-    """Mean over the calls."""
+    """Mean MOS over the calls."""
     return float(result.run["totals"]["mos_mean"])
 
 
 def median(of: Quantity, results: list[RunResult]) -> float:
-    """Over the runs."""
+    """Median over the runs."""
     return statistics.median(map(of, results))
 
 
@@ -123,12 +124,13 @@ TCP = Check(
 
 
 def saturated() -> list[Plan]:
-    """Every case at 2 Mbit/s of ns2-cells.csv, with real headers."""
+    """Every case with 2 Mbit/s in ns2-cells.csv, with real headers."""
     plans = []
     for name in ("hidden", "exposed", "far"):
         topology = "reuse" if name == "far" else name
         for rts in (True, False):
-            # Without RTS hidden senders deliver a packet every 40 ms, in fits: 20 s spread by 5 %, so it runs longer.
+            # Without RTS hidden senders deliver a packet every 40 ms in bursts: results of 20 s vary by 5 %, so it runs
+            # longer.
             rare = name == "hidden" and not rts
             plans.append(
                 Plan(
@@ -170,7 +172,7 @@ def chains() -> list[Plan]:
 
 
 def paced() -> list[Plan]:
-    """TCP-GAP's pace: what it lets through, and that nothing queues behind it."""
+    """TCP-GAP's pace: its goodput, and that no queue builds up behind it."""
     pace = Check(
         name="round trip",
         of=rtt,
@@ -191,7 +193,7 @@ def paced() -> list[Plan]:
 
 
 def all_plans() -> list[Plan]:
-    """What this session runs."""
+    """The plans of this session."""
     return [plan for plan in (*saturated(), *chains(), *paced()) if FULL or plan.quick]
 
 
@@ -241,7 +243,7 @@ def calls(scheme: str) -> Plan:
 
 
 def rivals() -> list[Plan]:
-    """Schemes that differ on one chain: whose order must be the same."""
+    """Schemes that differ on one chain. Their order must be the same."""
     base = {"topology": "chain", "topology_options": {"hops": 4}}
     schemes: tuple[dict[str, Any], ...] = (
         {"scheme": "newreno"},
@@ -269,7 +271,7 @@ pytestmark = [KIND, pytest.mark.skipif(bool(LACKS), reason=LACKS or "")]
 Both = tuple[list[RunResult], list[RunResult]]
 TRIES = 2
 CLEARLY = 0.15
-"""Two schemes whose medians differ by less than this in the simulator are in no order."""
+"""Schemes whose medians differ by less than this in the simulator have no order."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Results keep their bytes, over all topologies and schemes (see digests.py), and in any process."""
+"""Results keep their bytes over all topologies and schemes (see digests.py), and in any process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pacelab.schemes import SCHEMES
 
 
 def text(routing: str, seed: int) -> str:
-    """A busy chain with the tap on."""
+    """A busy chain with the tracer on."""
     case = references.chain(routing, 200.0, 5, 2, 8)
     return json.dumps(case.config | {"seed": seed, "duration_s": 20.0, "tap": True})
 
@@ -53,7 +53,7 @@ def by_topology() -> dict[str, list[dict[str, str]]]:
 
 
 LARGE = ("grid", "random", "tree", "string", "cross-gateway", "cross", "full-mesh", "cell", "reuse", "parallel")
-"""Take most of the time: `make test-thorough`. The others are a sample of networks, with all schemes that run there."""
+"""These take most of the time: `make test-thorough`. The others are a sample of networks with all their schemes."""
 CASES = [
     pytest.param(rows, id=name, marks=[pytest.mark.thorough] if name in LARGE else [])
     for name, rows in by_topology().items()
@@ -72,7 +72,7 @@ def test_results_keep_their_bytes(rows: list[dict[str, str]], tmp_path: Path) ->
 
 @pytest.fixture(scope="module")
 def run() -> list[dict[str, Any]]:
-    """Cases that run."""
+    """The present cases."""
     return [case for case in digests.cases() if digests.accepted(case)]
 
 
@@ -83,7 +83,9 @@ def test_every_case_that_runs_is_recorded(run: list[dict[str, Any]]) -> None:
 
 
 def unlike(recorded: list[dict[str, Any]], run: list[dict[str, Any]]) -> str:
-    """What to do where cases that run are not those that are recorded, as after a scheme or a topology was added."""
+    """The remedy if the present cases differ from the recorded ones, for example after a scheme or a topology was
+    added.
+    """
     new, gone = ([case for case in one if case not in other] for one, other in ((run, recorded), (recorded, run)))
     named = [f"{len(cases)} {what}, the first: {cases[0]}" for what, cases in (("new", new), ("gone", gone)) if cases]
     return (
@@ -93,7 +95,7 @@ def unlike(recorded: list[dict[str, Any]], run: list[dict[str, Any]]) -> str:
 
 
 @pytest.mark.usefixtures("engine")
-def test_what_is_not_recorded_is_told() -> None:
+def test_missing_recordings_are_reported() -> None:
     one, two = {"topology": "chain"}, {"topology": "cell"}
     assert "tests/data/digests.csv: 1 new, the first: {'topology': 'cell'}" in unlike([one], [one, two])
     assert "1 gone, the first: {'topology': 'chain'}: `python tests/conformance/digests.py`" in unlike([one], [])

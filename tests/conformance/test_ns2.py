@@ -1,4 +1,4 @@
-"""ns-2: chains, saturated pairs, wired parts, calls and walks; and ns-2.1b8a of 2001 with its own defaults."""
+"""ns-2: chains, saturated pairs, wired parts, calls and moving nodes; and ns-2.1b8a of 2001 with its own defaults."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ns2_of_2001 import Chain, Row
 
 from pacelab import Experiment, run_many
 
-# TCP over chains against ns-2, with fixed routes and with AODV.
+# TCP over chains against ns-2, with static routes and with AODV.
 
 
 QUIET = references.quiet_chains()
@@ -27,11 +27,11 @@ AODV = references.chains() + references.more_chains("aodv")
 
 FIXED_TOLERANCE = 0.04
 AODV_TOLERANCE = 0.15
-"""Or ns-2's 95 % interval: of several flows with windows of 64 no two seeds are alike."""
+"""Or ns-2's 95 % interval: for several flows with windows of 64 no two seeds are alike."""
 
 MANY_SEEDS_CURVE = (200.0, 7, 1.0)
-"""ns-2's three seeds put the best window at 1 (104.8 against 99.7 kbit/s at 2); twenty put it at 2 (110.4 +- 5.9), as
-ours. Its best window is compared with the twenty."""
+"""With ns-2's three seeds the best window is 1 (104.8 against 99.7 kbit/s at 2); with twenty it is 2 (110.4 +- 5.9),
+like ours. Our best window is compared with that of the twenty."""
 
 
 @pytest.mark.thorough
@@ -42,7 +42,7 @@ def test_fixed_routes_give_the_goodput_of_ns2(case, measure):
 
 
 @pytest.mark.thorough
-def test_what_both_tables_have_is_run_once(measure):
+def test_cases_of_both_tables_are_run_once(measure):
     measure(QUIET), measure(FIXED)
     both = [case for case in QUIET if case.name in {other.name for other in FIXED}]
     assert both
@@ -67,8 +67,8 @@ for _case in AODV:
 @pytest.mark.thorough
 @pytest.mark.parametrize("curve", CURVES, ids=lambda curve: "{:g} m {} hops {} Mbit/s".format(*curve))
 def test_aodv_has_its_best_window_where_ns2_has_it(curve, measure):
-    # On a plateau the best of several windows is chance: ours must be within 3 % of the best at ns-2's best window,
-    # and ns-2 at ours.
+    # On a plateau the best of several windows is random: ours must be within 3 % of the best at ns-2's best window, and
+    # vice versa.
     got = measure(AODV)
     ours = {case.key[4]: got[case.name].mean_kbps for case in CURVES[curve]}
     theirs = {case.key[4]: case.expected_kbps for case in CURVES[curve]}
@@ -84,7 +84,7 @@ def test_aodv_has_its_best_window_where_ns2_has_it(curve, measure):
 @pytest.mark.thorough
 @pytest.mark.parametrize("curve", CURVES, ids=lambda curve: "{:g} m {} hops {} Mbit/s".format(*curve))
 def test_aodv_collapses_beyond_its_best_window_as_in_ns2(curve, measure):
-    # What is left at the largest window, as a share of the best: the same within 0.15.
+    # Goodput at the largest window as a share of the best: equal within 0.15.
     got = measure(AODV)
     ours = {case.key[4]: got[case.name].mean_kbps for case in CURVES[curve]}
     theirs = {case.key[4]: case.expected_kbps for case in CURVES[curve]}
@@ -104,7 +104,7 @@ def test_smallest_good_window_on_fixed_routes_is_that_of_ns2(hops, measure):
     ours = best_window({case.key[4]: got[case.name].mean_kbps for case in curve})
     theirs = best_window({case.key[4]: case.expected_kbps for case in curve})
     assert abs(ours - theirs) <= 1
-    # Rule of thumb h/4; at 20 hops it gives 5 and ns-2 8: docs/validation.md says why the gap grows.
+    # Rule of thumb h/4; at 20 hops it gives 5 and ns-2 8: docs/validation.md explains why the difference grows.
     assert abs(ours - hops / 4) <= (3 if hops == 20 else 2)
 
 
@@ -142,7 +142,7 @@ def test_the_row_that_needs_more_seeds_agrees_with_thirty_of_ns2(measure):
     assert got.flows_kbps == pytest.approx(flows, abs=FLOW_TOLERANCE * sum(flows))
 
 
-# Scenes in the plane that were drawn by chance, with the same bands.
+# Random scenes in the plane, with the same bands.
 
 
 PLANE = references.plane()
@@ -156,7 +156,7 @@ def test_a_scene_drawn_by_chance_gives_what_it_gives_in_ns2(case, measure):
     assert got.flows_kbps == pytest.approx(case.expected_flows_kbps, abs=FLOW_TOLERANCE * case.expected_kbps)
 
 
-# TCP-GAP's networks with their wired part against ns-2, whose wires are Queues and DelayLinks.
+# TCP-GAP's networks with a wired part against ns-2, whose wires are Queues and DelayLinks.
 
 HYBRIDS = references.hybrids()
 STATIC_TOLERANCE = 0.04
@@ -179,10 +179,10 @@ def test_the_middle_row_is_within_one_percent(measure):
     assert statistics.median(far) <= MEDIAN_TOLERANCE
 
 
-# Delay and loss of voice calls on lines drawn by chance, against ns-2.
+# Delay and loss of voice calls on random lines, against ns-2.
 
-# Who sends at which moment of the 20 ms decides what meets what, and each seed draws it once: beside the bands, 3.3
-# standard errors of the difference (one in a thousand) are allowed.
+# The phases of the senders within 20 ms decide which packets collide, and each seed draws them once. So 3.3 standard
+# errors of the difference (one in a thousand) are permitted besides the bands.
 DELAY_TOLERANCE = 0.05
 LOSS_TOLERANCE = 0.01
 ERRORS = 3.3
@@ -192,7 +192,7 @@ SCENES = ns2_calls.scenes()
 
 @pytest.fixture(scope="module")
 def ours(measure):
-    del measure  # it skips what needs the engine where that is not built
+    del measure  # it skips if the engine is not built
     return ns2_calls.measure(SCENES)
 
 
@@ -214,12 +214,12 @@ def test_the_scenes_hold_light_and_heavy_loads():
     assert sum(share > 0.1 for share in lost) >= 10
 
 
-# AODV among nodes that walk by setdest's files, against ns-2's packets delivered (tests/data/ns2-mobility.csv).
+# AODV among nodes that move by setdest's files, against ns-2's delivered packets (tests/data/ns2-mobility.csv).
 
 ROOT = Path(__file__).parents[2]
 SEEDS = range(1, 4)
 WITHIN = 0.05
-"""Of the mean of ns-2's ten seeds: the bound that was asked for, before any run."""
+"""Relative to the mean of ns-2's ten seeds. This bound was set before any run."""
 
 
 @pytest.fixture(scope="module")
@@ -252,12 +252,12 @@ def test_delivered_packets_are_those_of_ns2(walks: ModuleType, tmp_path: Path) -
     assert max(map(abs, off.values())) <= WITHIN, off
 
 
-# Preset and TCP defaults `ns2-2001` against ns-2.1b8a itself: rates, TCP's window, packets that the MAC gave up.
+# Preset and TCP defaults `ns2-2001` against ns-2.1b8a: rates, TCP's window, packets that the MAC gave up.
 
 RATE_TOLERANCE = 0.05
 WINDOW_TOLERANCE = 0.05
 FLOW_TOLERANCE_OF_2001 = 0.05
-"""Of the total."""
+"""Relative to the total."""
 
 STATIC = [chain for chain in ns2_of_2001.chains() if chain.routing == "static"]
 AODV_OF_2001 = [chain for chain in ns2_of_2001.chains() if chain.routing == "aodv-2.35"]
@@ -266,7 +266,7 @@ SATURATED = ns2_of_2001.saturated()
 
 @pytest.fixture(scope="session")
 def ours_of_2001() -> dict[Chain, Row]:
-    """Every chain that is compared, run once."""
+    """All compared chains, run once."""
     pytest.importorskip("pacelab_medium", reason="the air engine is not built: `make build` builds it")
     return ns2_of_2001.measure_chains(STATIC + AODV_OF_2001)
 
@@ -276,7 +276,7 @@ def ours_of_2001() -> dict[Chain, Row]:
 def test_each_chain_has_the_rate_and_the_window_of_ns2(chain, ours_of_2001):
     theirs = ns2_of_2001.chains()[chain]
     assert ours_of_2001[chain].kbps == pytest.approx(theirs.kbps, rel=RATE_TOLERANCE)
-    if chain.flows == 1:  # which of several flows has the larger share differs from seed to seed
+    if chain.flows == 1:  # with several flows, the one with the larger share differs from seed to seed
         assert ours_of_2001[chain].window_pkts == pytest.approx(theirs.window_pkts, rel=WINDOW_TOLERANCE)
 
 

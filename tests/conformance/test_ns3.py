@@ -23,8 +23,8 @@ def test_goodput_is_that_of_ns3(case, measure):
 
 # Preset sinr against ns-3 with its own DSSS error model ("native"): within 10 %.
 #
-# The cross with a window of 32 is compared with ns-3's TCP with SACK: without it ns-3's recovery from loss, not the
-# air, makes the difference (tests/data/ns3-cross.csv has both, docs/validation.md the argument).
+# The cross with a window of 32 is compared with ns-3's TCP with SACK: without SACK the difference comes from ns-3's
+# loss recovery, not from the air (tests/data/ns3-cross.csv has both, docs/validation.md the argument).
 
 RADIO = air_case.Radio(rate_mbps=2, preset="sinr")
 SEEDS = range(1, 6)

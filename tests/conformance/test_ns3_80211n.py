@@ -21,7 +21,7 @@ SEEDS = range(1, 4)
 MEDIAN, BAND = 0.03, 0.10
 MCS_7_BPS = 65_000_000
 LONE_WINDOW_PKTS = 3_000
-"""More than fits on the way and into the queues."""
+"""More than fits into the path and the queues."""
 
 
 def radio(row: dict[str, str]) -> dict[str, Any]:
@@ -89,7 +89,7 @@ CASES = [
 
 
 def is_contradicted(row: dict[str, str]) -> bool:
-    """Rows of hidden pairs with aggregates on which ns-3's two programs differ."""
+    """Rows of hidden pairs with aggregates for which ns-3's two programs differ."""
     agreed = row["program"] == "second" and row["rts"] == "on"
     return row["scene"] == "hidden" and int(row["ampdu"]) > 1 and not agreed
 

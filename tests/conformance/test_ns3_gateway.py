@@ -1,7 +1,7 @@
 """Queue disciplines at a gateway against ns-3.37: one and four TCP flows down a chain of four hops, preset standard.
 
-In ns-3 a discipline stands above a MAC queue of five packets, the one in service included: a ring of four here. Rows of
-BBR have no counterpart. docs/validation.md has the table, and the reason for the round trips of single flows.
+In ns-3 a discipline is above a MAC queue of five packets including the one in service, which is a ring of four here.
+Rows of BBR have no counterpart. docs/validation.md has the table, and the reason for the round trips of single flows.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def test_fq_codel_makes_four_flows_fair_and_shortens_their_round_trips(found: di
 
 @pytest.mark.usefixtures("engine")
 def test_packets_that_the_mac_drops_make_the_difference_in_the_round_trip_of_one_flow() -> None:
-    """ns-3 reports none. Without them the queue fills as there: 616 ms; with them it holds half of that."""
+    """ns-3 reports none. Without them the queue fills as in ns-3: 616 ms; with them it holds half of that."""
     [row] = [row for row in rows() if name(row) == "1 TcpNewReno none"]
     air = config(row)
     air["radio"]["short_retry_limit"] = 15

@@ -1,4 +1,4 @@
-"""The air against sums by hand and against Bianchi's model: OFDM, EDCA, saturated cells."""
+"""The air against hand-made sums and Bianchi's model: OFDM, EDCA, saturated cells."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import air_case
 import bianchi
 import pytest
 
-# 802.11a and g: the cycle of a lone saturated sender, less its drawn backoff, to the nanosecond at all 8 rates.
+# 802.11a and g: the cycle of a single saturated sender without its backoff, to the nanosecond at all 8 rates.
 #
-# Sums by hand. A datagram of 1460 bytes is 1524 bytes on the air (28 UDP and IP, 36 MAC header, FCS and LLC): 16
-# service, 12192 and 6 tail bits. Frame times below are 20 us of preamble and 4 us a symbol (IEEE 802.11-2016 Eq.
-# 17-29).
+# The sums are made by hand. A datagram of 1460 bytes is 1524 bytes on the air (28 UDP and IP, 36 MAC header, FCS and
+# LLC): 16 service, 12192 and 6 tail bits. Frame times below are 20 us of preamble and 4 us a symbol (IEEE 802.11-2016
+# Eq. 17-29).
 
 DATA_US = {6: 2056, 9: 1380, 12: 1040, 18: 700, 24: 532, 36: 360, 48: 276, 54: 248}
 """509, 340, 255, 170, 128, 85, 64 and 57 symbols."""

@@ -1,7 +1,7 @@
-"""The simulator against real Linux hosts in virtual time (`--where uml`): no noise, so the bars are narrow.
+"""The simulator against real Linux hosts in virtual time (`--where uml`): there is no noise, so the limits are narrow.
 
-3 % for goodput of UDP and 10 % of TCP were set before the first run, other bars are the plans'.
-Longer runs and more plans are those of `test_back_ends.py`.
+The limits of 3 % for goodput of UDP and 10 % of TCP were set before the first run; other limits are those of the plans.
+`test_back_ends.py` has longer runs and more plans.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ pytestmark = pytest.mark.guest
 
 UDP, TCP = 0.03, 0.10
 SEEDS = 3
-"""Of the simulator, which is fast: medians of these."""
+"""Seeds of the simulator, which is fast; the test uses their median."""
 
 
 def plans() -> list[Plan]:
-    """One of each kind, shortened."""
+    """One plan of each kind, shortened."""
     names = {
         "hidden 2 Mbit/s RTS on": 5.0,
         "exposed 2 Mbit/s RTS off": 5.0,

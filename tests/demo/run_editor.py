@@ -183,7 +183,7 @@ def test_a_network_is_built_up_again_after_the_last_node_is_removed(open_page: A
     assert told.inner_text() == "There is no radio: add one."
     for _ in range(2):
         do(page, lambda: page.get_by_role("button", name="Add radio").click())
-    assert told.inner_text() == "There is no flow: add one."  # `pacelab run` refuses such a file, too
+    assert told.inner_text() == "There is no flow: add one."  # `pacelab run` also refuses such a file
     do(page, lambda: page.get_by_role("button", name="Add flow").click())
     do(page, lambda: page.get_by_label("Flow 0: to").select_option("n2"))
     assert told.inner_text() == "Flow 0 goes from n2 to itself: choose another end."
@@ -290,7 +290,7 @@ def test_a_name_that_is_refused_does_not_stay_in_its_field(open_page: Any) -> No
     assert page.get_by_label("Selected node").input_value() == "n0"
 
 
-def test_what_was_drawn_is_not_left_unsaved_without_a_question(open_page: Any) -> None:
+def test_leaving_an_unsaved_drawing_asks_first(open_page: Any) -> None:
     page = open_page("new")
     asked: list[str] = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
@@ -328,7 +328,7 @@ def go_to(page: Any, seconds: float) -> None:
 
 
 def test_moving_nodes_are_drawn_at_the_engines_positions(open_page: Any, tmp_path: Path) -> None:
-    """The walker of docs/mobility.md leaves (0, 50) at 10 s with 10 m/s, and is at (800, 50) at 90 s."""
+    """The moving node of docs/mobility.md leaves (0, 50) at 10 s with 10 m/s, and is at (800, 50) at 90 s."""
     from axe_playwright_python.sync_playwright import Axe
 
     file = tmp_path / "three-gateways.yaml"
@@ -343,9 +343,9 @@ def test_moving_nodes_are_drawn_at_the_engines_positions(open_page: Any, tmp_pat
         assert place_of(page, 0) == pytest.approx([x, 50])
         links = page.locator(".view >> nth=0 >> .cable.radio").count()
         assert links == sum(math.hypot(x - gateway, 50) <= 250 for gateway in (0, 400, 800))
-    assert page.get_by_role("button", name="Play").is_visible()  # who takes the slider stops the clock
+    assert page.get_by_role("button", name="Play").is_visible()  # a user who moves the slider stops the clock
     widths = []
-    for seconds in (33.5, 34.5):  # it leaves the first gateway's reach: docs/mobility.md tells what that second carries
+    for seconds in (33.5, 34.5):  # it leaves the first gateway's range: docs/mobility.md describes this second
         go_to(page, seconds)
         widths.append(float(page.locator(".view >> nth=0 >> path.flow").get_attribute("stroke-width")))
     assert widths[1] < 0.8 * widths[0]
@@ -373,9 +373,9 @@ def test_a_moving_node_can_be_dragged_at_its_start_only(open_page: Any, tmp_path
     assert place_of(page, 0) == [0, 60]
     assert '{name: "walker", at: [0 m, 60 m]}' in file_of(page)
     go_to(page, 5)
-    assert place_of(page, 0) == pytest.approx([0, 55])  # on the way to where it is at 10 s
+    assert place_of(page, 0) == pytest.approx([0, 55])  # on its path to the position at 10 s
     do(page, lambda: page.get_by_role("button", name="Remove", exact=True).click())
-    assert page.get_by_label("Show").is_hidden()  # and with it its walk
+    assert page.get_by_label("Show").is_hidden()  # and its walk
     assert page.get_by_label("Time", exact=True).is_hidden()
     assert page.locator(".clock").inner_text().endswith(" ms")
 
@@ -465,7 +465,7 @@ LEAST_FRAMES_PER_S = 30
 
 @pytest.mark.parametrize("walk", [False, True], ids=["stand", "walk"])
 def test_thirty_nodes_move_while_the_engine_runs(open_page: Any, tmp_path: Path, walk: bool) -> None:
-    """The engine runs in a thread of its own, and the page's thread has time for 30 pictures per second.
+    """The engine runs in its own thread, and the page's thread has time for 30 pictures per second.
 
     The limit is in processor time of the page's thread, including the time for reading the result. The test prints the
     elapsed time.
@@ -553,7 +553,7 @@ SOLUTIONS: dict[str, list[dict[int, tuple[float, float]]]] = {
         {0: (0, 0), 1: (200, 0), 2: (700, 0), 3: (700, 200)},
     ],
 }
-"""Several networks that meet all goals: node -> place."""
+"""Several networks that meet all goals: node -> position."""
 NEAR_MISSES = {
     "solve-hide": {0: (0, 0), 1: (120, 0), 2: (240, 0)},
     "solve-reuse": {0: (200, 0), 1: (0, 0), 2: (560, 0), 3: (720, 0)},

@@ -84,7 +84,7 @@ def sums(page: sync_api.Page) -> float:
 
 
 def wait_run(page: sync_api.Page, state: str) -> None:
-    """Wait until `demo` is in this state and has run: a change runs with the page's next picture."""
+    """Wait until `demo` has this state and has run: a change runs with the page's next picture."""
     page.wait_for_function(f"(demo => {state} && !demo.pending && !demo.busy)(document.querySelector('pacelab-demo'))")
 
 
@@ -134,13 +134,13 @@ COVERED_WORDS = """() => {
     const covered = window.words.filter((one, at) => window.words.slice(0, at).some((other) => cover(one, other)));
     return covered.map(({ text }) => text);
 }"""
-"""Of the words that the canvases show in rows."""
+"""Checks the words that the canvases draw in rows."""
 WIDTHS = (320, 390, 520, 760, 1280)
 
 
 @pytest.mark.parametrize("name", [*DEMOS, "new", "chain"])
 def test_page_fits_a_narrow_window(open_demo, name: str) -> None:
-    """No part is beside the window, the network is seen, and no canvas writes one word over another."""
+    """No part is outside the window, the network is visible, and no text on a canvas covers another."""
     page = open_demo(name if name in DEMOS else open_editor(name, ["newreno", "delayed-ack"]), init=HEAR_WORDS)
     page.set_default_timeout(5000)
     for width in WIDTHS:
@@ -183,7 +183,7 @@ def test_a_network_s_legend_covers_no_word(open_demo, name: str, size: tuple[int
 
 
 def test_curves_without_any_width_end(open_demo) -> None:
-    """Not even a label's "…" has room there."""
+    """Even the "…" of a label does not fit there."""
     page = open_demo("starvation")
     page.locator(".air").evaluate("air => { air.style.width = 0; }")
     page.wait_for_function("document.querySelector('.curves').width === 1")
@@ -261,7 +261,7 @@ def test_the_time_is_announced_when_the_user_moves_it_only(open_demo) -> None:
 
 
 def test_a_slider_announces_its_name_and_its_value_with_the_unit(open_demo) -> None:
-    """Its label named the number beside it."""
+    """Before, its label named the number beside it."""
     slider = open_demo("exposed").get_by_role("slider", name="Carrier sense range")
     slider.press("ArrowRight")
     assert slider.get_attribute("aria-valuetext") == "560 m"
@@ -291,7 +291,7 @@ def test_the_sense_range_alone_frees_the_exposed(open_demo) -> None:
 
 
 def same_configuration(page: sync_api.Page, demo: Demo, values: dict[str, object]) -> None:
-    """The page's configuration is that of Python for the same values."""
+    """The page's configuration equals Python's for the same values."""
     shown = page.evaluate("document.querySelector('pacelab-demo').config")
     expected = json.loads(json.dumps(compile_air(demo.experiment(values, seed=shown["seed"]))))
     assert shown == expected
@@ -386,7 +386,7 @@ SMALL_LABELS = """() => {
     }
     return small;
 }"""
-"""What is drawn on canvases is not found: timeline.js and curves.js have their own floor."""
+"""axe does not check drawings on canvases: timeline.js and curves.js have their own minimum."""
 
 
 @pytest.mark.parametrize("name", DEMOS)
@@ -429,7 +429,7 @@ TURN = """async () => {
 
 
 def test_memory_stays_and_updates_keep_pace(open_demo, within) -> None:
-    """The short version of bench/users/pages.py, which takes ten minutes."""
+    """A short version of bench/users/pages.py, which takes ten minutes."""
     moments = {"duration_s": 2.5, "warmup_s": 0.5, "watch_from_s": 0.0, "sweep": None}
     longer = replace(DEMOS["window"], **moments)
     page = open_demo(longer)
@@ -556,7 +556,7 @@ def test_a_server_that_does_not_answer_gives_a_message(serve, complaints: list[s
     page.unroute("**/run*")
     page.get_by_role("button", name="Reset").click()
     told.wait_for(state="hidden")
-    assert all("ERR_FAILED" in complaint for complaint in complaints)  # the browser's own
+    assert all("ERR_FAILED" in complaint for complaint in complaints)  # the browser's own message
 
 
 def test_a_node_dragged_out_of_reach_gives_a_message(serve, complaints: list[str]) -> None:
@@ -654,7 +654,7 @@ def test_live_page_follows_the_network_until_it_ends(browser: sync_api.Browser, 
         page.goto(server.link("live"))
         page.wait_for_selector("pacelab-demo .bar")
         assert page.locator(".bar").all_inner_texts() == ["P → R\n160 kbit/s"]
-        assert page.locator(".numbers").get_attribute("aria-live") == "off"  # its numbers are new each second
+        assert page.locator(".numbers").get_attribute("aria-live") == "off"  # its numbers change each second
         assert page.locator(".node.DATA").count() == 2
         assert page.locator("[data-node='2']").get_attribute("aria-label") == "Node R at 400 m, 100 m"
         page.get_by_role("alert").wait_for()

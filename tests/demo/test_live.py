@@ -1,4 +1,4 @@
-"""Following a running network, with events written by hand and with a stand-in for mediumd's socket."""
+"""Following a running network, with hand-written events and with a simulated mediumd socket."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ STATS = {"fidelity": "valid", "stations": [{"name": name, "position_m": None} fo
 
 
 class StandIn:
-    """Answers on a Unix socket like mediumd. A subscriber gets 15 rounds of frames, then the stream ends."""
+    """Answers on a Unix socket like mediumd. A subscriber gets 15 rounds of frames; then the stream ends."""
 
     def __init__(self, path: Path) -> None:
         self.listener = socket.socket(socket.AF_UNIX)

@@ -143,7 +143,7 @@ def test_a_missing_engine_is_an_error_with_a_remedy(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_page_without_javascript_has_a_message() -> None:
-    """As the preview of a mail shows it."""
+    """For example the preview of a mail program."""
     assert "<noscript><p>This page needs JavaScript" in page(find_demo("starvation"))
 
 
@@ -289,7 +289,7 @@ def test_a_file_for_slides_holds_every_setting() -> None:
 
 
 def test_messages_about_nodes_use_the_labels() -> None:
-    """A1 is A there, and the wired host B1 is drawn as the gateway; a relay has no other name."""
+    """A1 is labelled A there, and the wired host B1 is drawn as the gateway. A relay has no other name."""
     demo = find_demo("starvation")
     begin = initial_change(demo)
     for place, told in (

@@ -24,7 +24,7 @@ from pacelab.demo.runs import initial_change
 from pacelab.demo.server import LOOPBACK, DemoServer
 from pacelab.errors import ConfigError, HostError
 
-# The server answers its own pages only, and only with the token.
+# The server answers only its own pages, and only with the token.
 
 
 @pytest.fixture
@@ -286,7 +286,7 @@ def test_a_new_network_has_two_radios_and_a_flow() -> None:
         ({"name": "voice", "scheme": "tcp-gap"}, "demo voice: --scheme must be one of newreno, vagp, priority, edca"),
     ],
 )
-def test_what_a_demonstration_cannot_take_is_refused(given: dict[str, str], message: str) -> None:
+def test_options_that_a_demonstration_lacks_are_refused(given: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         demo_command(**given)
 

@@ -1,6 +1,6 @@
-"""The sentences of the demonstrations against what their pages show, at random settings, positions and seeds.
+"""Checks the sentences of the demonstrations against their pages, at random settings, positions and seeds.
 
-A rule belongs to each sentence. It returns whether the sentence holds, or None where the sentence says nothing.
+Each sentence has a rule. The rule returns whether the sentence holds, or None if it does not apply.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Page:
 
     @property
     def shares(self) -> list[float]:
-        """The goodput of each flow as a share of what a flow carries that is alone."""
+        """The goodput of each flow as a share of a single flow's goodput."""
         return [kbps / alone_kbps(self["rate"], self["rts"]) for kbps in self.kbps]
 
     @property
@@ -101,7 +101,7 @@ class Page:
 
     @property
     def given_up(self) -> int:
-        """Number of packets that the link layer gave up, as the page says it."""
+        """Number of packets that the link layer gave up, as the page shows it."""
         return int(self.view["numbers"].partition("gave up ")[2].split()[0])
 
 
@@ -117,7 +117,7 @@ Rule = Callable[[Page], bool | None]
 
 
 def only_if(applies: Callable[[Page], bool], holds: Callable[[Page], bool]) -> Rule:
-    """A rule of a sentence that speaks of some settings only."""
+    """A rule for a sentence that applies to some settings only."""
     return lambda page: holds(page) if applies(page) else None
 
 
@@ -312,7 +312,7 @@ def test_sentences_hold_at_the_initial_settings(name: str) -> None:
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("hops", [7, 8])
 def test_a_window_of_32_loses_about_half_on_average_over_aodv(hops: int) -> None:
-    """The limits were written down before the first run with these seeds."""
+    """The limits were written before the first run with these seeds."""
     losses = []
     for seed in range(201, 221):
         page = Page(find_demo("window"), {}, {}, seed)

@@ -1,4 +1,4 @@
-"""What pages say is there: commands, files, CONTRIBUTING's walk, tables of studies, and each page in the navigation."""
+"""What pages mention exists: commands, files, CONTRIBUTING's walk, tables of studies; the navigation has every page."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def commands(program: str) -> list[str]:
 
 @cache
 def help_of(subcommand: str) -> str:
-    """What `pacelab SUBCOMMAND --help` prints."""
+    """The output of `pacelab SUBCOMMAND --help`."""
     shown = StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(shown):
         for name, value in {"COLUMNS": "400", "TERM": "dumb", "NO_COLOR": "1"}.items():
@@ -59,7 +59,7 @@ def test_readme_make_target_exists(command: str) -> None:
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_readme_make_works_in_a_folder_whose_path_has_a_space(tmp_path: Path) -> None:
-    """What `make build`, and the two targets that .ci/run names, would run there."""
+    """The commands that `make build`, and the two targets in .ci/run, would run there."""
     folder = tmp_path / "a b" / "pace lab"
     folder.mkdir(parents=True)
     files = (
@@ -70,7 +70,7 @@ def test_readme_make_works_in_a_folder_whose_path_has_a_space(tmp_path: Path) ->
     named = re.findall(r"(?m)^make (.*)$", (ROOT / ".ci/run").read_text("utf-8"))
     targets = ["build", "notebooks", *" ".join(named).split()]
     environment = {**os.environ, "CARGO_HOME": "/h o/.cargo", "RUSTUP_HOME": "/h o/.rustup"}
-    environment.pop("MAKEFLAGS", None)  # of a `make test` that runs this
+    environment.pop("MAKEFLAGS", None)  # set by a `make test` that runs this
     ran = subprocess.run(
         ["make", "-n", "-B", "--no-print-directory", *targets],
         cwd=folder,
@@ -100,7 +100,7 @@ def test_readme_pacelab_command_exists(command: str) -> None:
     [*sorted(ROOT.glob("bench/users/*.py")), ROOT / "bench/hosts/mininet_wifi.py"],
     ids=lambda place: place.name,
 )
-def test_what_measures_says_how_it_is_called(place: Path) -> None:
+def test_every_measuring_program_has_help(place: Path) -> None:
     ran = subprocess.run([sys.executable, place, "--help"], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith(f"usage: {place.name}")
@@ -114,14 +114,14 @@ def test_readme_folder_map_names_what_is_there() -> None:
 
 
 MADE = {"medium/target", "bench/out/"}
-"""Folders that a build or a measurement makes."""
+"""Folders that a build or a measurement creates."""
 PATH = re.compile(
     r"`((?:bench|controller|docs|grading|labs|medium|pacelab|pacer|studies|tests|tools|topologies)/[\w./*-]+)`"
 )
 
 
 def test_every_file_that_a_page_names_is_there() -> None:
-    """`PAPER` and the N of `labN.py` stand for any."""
+    """`PAPER` and the N of `labN.py` stand for any paper and lab."""
     missing = [
         f"{page.relative_to(ROOT)}: {path}"
         for page in PAGES
@@ -131,7 +131,7 @@ def test_every_file_that_a_page_names_is_there() -> None:
     assert not missing, missing
 
 
-# CONTRIBUTING's walk names each file once, and a run of TCP-GAP comes by all of them.
+# CONTRIBUTING's walk names each file once, and a run of TCP-GAP passes through all of them.
 
 WALK = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## A packet's way")[2].partition("\n## ")[0]
 NAMED = re.findall(r"`((?!tests/)[\w/]+/[\w.]+\.(?:py|rs))`", WALK)
@@ -156,7 +156,7 @@ def test_each_file_is_there_and_named_once() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_run_comes_by_all_of_them(tmp_path: Path) -> None:
+def test_a_run_passes_through_all_of_them(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", TRACED, "--out", str(tmp_path / "run")],
         cwd=ROOT,
@@ -170,7 +170,7 @@ def test_a_run_comes_by_all_of_them(tmp_path: Path) -> None:
     assert [path for path in named if str((ROOT / path).resolve()) not in came_by] == []
 
 
-# What a page quotes of a study is what the study makes of its stored runs.
+# The tables that a page quotes from a study equal those made from its stored runs.
 
 
 def test_tables_of_the_ns2_code_are_those_of_its_runs() -> None:
@@ -209,7 +209,7 @@ def test_every_page_is_listed_among_the_documents() -> None:
 
 
 def test_each_number_for_users_of_mininet_wifi_has_one_place() -> None:
-    """No row of a table with numbers is on two pages."""
+    """No table row with numbers occurs on two pages."""
     page, source = (
         (ROOT / "docs" / f"{name}.md").read_text("utf-8").splitlines() for name in ("mininet-wifi", "hwsim")
     )

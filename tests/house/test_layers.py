@@ -1,4 +1,4 @@
-"""The source tree. `lint-imports` (pyproject.toml) holds the layers; here is what it cannot see."""
+"""The source tree. `lint-imports` (pyproject.toml) checks the layers; these tests check what it cannot see."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_no_module_imports_the_public_names_of_its_own_package() -> None:
     assert found == []
 
 
-# The pacing core does no I/O and reads no clock: its drivers hand in time, packets and random numbers.
+# The pacing core does no I/O and reads no clock: its drivers pass in time, packets and random numbers.
 
 IMPURE = {
     *("os", "io", "pathlib", "shutil", "tempfile", "subprocess", "sys"),
@@ -45,12 +45,12 @@ IMPURE = {
     *("time", "datetime", "random", "secrets", "uuid", "logging", "warnings"),
 }
 INJECTED = {"random.Random"}
-"""A driver hands in a seeded stream. The core may name its type."""
+"""A driver passes in a seeded stream. The core may name its type."""
 IMPURE_CALLS = {"print", "open", "input", "breakpoint", "exec", "eval", "__import__"}
 
 
 def impurities(source: str) -> Iterator[str]:
-    """What the core must not do in this source."""
+    """The forbidden operations of the core in this source."""
     for node in ast.walk(ast.parse(source)):
         names: list[str] = []
         if isinstance(node, ast.Import):
@@ -96,7 +96,7 @@ def test_a_students_files_shadow_nothing(tmp_path: Path) -> None:
 
 
 def test_pacelab_is_found_from_the_folder_above_a_clone(tmp_path: Path) -> None:
-    """A clone's folder may be called pacelab: with it in sight, its root was taken for an empty package."""
+    """The clone's folder may be called pacelab. Python then took it for an empty package."""
     (tmp_path / "pacelab").symlink_to(ROOT)
     code = "import pacelab.units; print(pacelab.__file__)"
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""`make nightly`: what its summary says of tiers that pass, fail, or cannot run on this machine."""
+"""`make nightly`: its summary of tiers that pass, fail, or cannot run on this machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def prerequisites(tree: Path, answer: str) -> None:
-    """What tools/prerequisites says there."""
+    """The output of tools/prerequisites there."""
     script = tree / "tools" / "prerequisites"
     script.write_text(f"#!/bin/sh\necho '{answer}'\n")
     script.chmod(0o755)
@@ -43,7 +43,7 @@ def nightly(tree: Path, *tiers: str) -> subprocess.CompletedProcess[str]:
 
 
 def verdicts(ran: subprocess.CompletedProcess[str]) -> dict[str, str]:
-    """Tier -> verdict, of the summary."""
+    """Tier -> verdict in the summary."""
     summary = ran.stdout.partition("\nnightly\n")[2]
     return dict(re.findall(r"^  ([a-z-]+) +(passed|failed|not run) +\d+ s$", summary, re.MULTILINE))
 
@@ -83,7 +83,7 @@ def test_a_tier_that_leaves_itself_out_has_not_passed(tree: Path, line: str) -> 
     assert ran.returncode == 0
 
 
-def test_what_the_machine_lacks_is_named_with_the_remedy(tree: Path) -> None:
+def test_missing_requirements_are_named_with_the_remedy(tree: Path) -> None:
     prerequisites(tree, "sudo apt-get install chromium")
     ran = nightly(tree, "test-labs")
     assert verdicts(ran) == {"test-labs": "passed"}
@@ -100,5 +100,5 @@ def test_every_tier_is_a_target_and_every_target_of_tests_is_a_tier() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     tiers = {tier.target for tier in runpy.run_path(str(NIGHTLY), run_name="nightly")["TIERS"]}
     assert tiers <= targets
-    parts_of_others = {"test-rust", "test-python"}  # `make test` makes these
+    parts_of_others = {"test-rust", "test-python"}  # `make test` includes these
     assert {name for name in targets if name.startswith("test") or name.endswith("-test")} - parts_of_others <= tiers

@@ -1,4 +1,4 @@
-"""What is given away: committed files name no one's machine, and the workflows run what there is."""
+"""The published files: committed files name no private place, and the workflows call existing targets."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ def test_names_let_the_public_ones_pass(path: str, line: str) -> None:
     assert complaints(path, line) == []
 
 
-# The workflows, which no runner has tried, by reading; and what `make wheels` says when it cannot.
+# The workflows, checked by reading them, since no runner is available; and the message of `make wheels` if it cannot
+# build.
 
 WORKFLOWS = sorted(path.stem for path in (ROOT / ".github/workflows").glob("*.yml"))
 
@@ -108,16 +109,16 @@ def read_jobs(name: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def jobs() -> dict[str, Any]:
-    """Of the release's workflow."""
+    """The jobs of the release workflow."""
     return read_jobs("release")
 
 
 def steps(jobs: dict[str, Any], key: str) -> list[str]:
-    """What the steps of all jobs have under this key."""
+    """The values of this key in the steps of all jobs."""
     return [step[key] for job in jobs.values() for step in job["steps"] if key in step]
 
 
-def test_who_installs_a_wheel_is_held_to_what_the_lock_is_held_to() -> None:
+def test_a_wheel_and_the_lock_have_the_same_bounds() -> None:
     uv = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["uv"]
     told = "pip knows no bound of uv's alone: it belongs to the dependencies themselves"
     assert [name for name in uv if name.startswith(("constraint-", "override-", "exclude-"))] == [], told
@@ -170,7 +171,7 @@ def test_release_tries_every_wheel(jobs: dict[str, Any]) -> None:
 
 
 def build(folder: Path, *names: str) -> subprocess.CompletedProcess[str]:
-    """Run the builder where a Rust is that compiles for no target at all, and no rustup."""
+    """Run the builder with a Rust that compiles for no target, and without rustup."""
     rustc = folder / "rustc"
     rustc.write_text(f"#!/bin/sh\necho {folder}/none\n", "utf-8")
     rustc.chmod(0o755)

@@ -1,4 +1,4 @@
-"""`make release-check` refuses a release that is not finished, with what to do, before it builds anything."""
+"""`make release-check` refuses an unfinished release with the remedy, before it builds anything."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""No module of a crate in medium/ uses itself by way of others. Between crates Cargo checks this.
+"""No module of a crate in medium/ depends on itself through other modules. Between crates, Cargo checks this.
 
-A path counts that begins with `crate`, `super` or a child module, in `use` lines and in the code, tests included.
+A path counts if it begins with `crate`, `super` or a child module, in `use` lines and in the code, tests included.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import pytest
 
 Module = tuple[str, ...]
 CRATES = sorted(path.parent for path in (Path(__file__).parents[2] / "medium").glob("*/Cargo.toml"))
-# A line that is no comment, or lines up to the end of a group; a path, and its last names (groups are not nested here).
+# A line that is not a comment, or lines up to the end of a group; a path, and its last names (groups are not nested
+# here).
 LINE = re.compile(r"^(?!\s*//).*?(?:\{[^{}]*\}|$)", re.MULTILINE)
 PATH = re.compile(r"(?<![\w:])(\w+(?:::\w+)*)::(?:\{([^{}]*)\}|(\w+|\*))")
 
 
 def rust_sources(folder: Path) -> dict[Module, str]:
-    """Module -> its text; the root of a crate is the empty one."""
+    """Module -> its text. The root of a crate has the empty name."""
     found = {}
     for path in folder.rglob("*.rs"):
         *above, name = path.relative_to(folder).with_suffix("").parts
@@ -29,7 +30,7 @@ def rust_sources(folder: Path) -> dict[Module, str]:
 
 
 def used(module: Module, text: str, modules: Mapping[Module, str]) -> Iterator[Module]:
-    """The modules that one names; an indented `super` is an inner module's and means this file."""
+    """The modules that a module names. An indented `super` belongs to an inner module and means this file."""
     starts = {"crate": (), **{child[-1]: child for child in modules if child and child[:-1] == module}}
     for line in LINE.findall(text):
         inner = line[:1].isspace()
@@ -42,7 +43,7 @@ def used(module: Module, text: str, modules: Mapping[Module, str]) -> Iterator[M
 
 
 def order(modules: Mapping[Module, str]) -> None:
-    """Raises CycleError, which names the modules of a cycle."""
+    """Raise CycleError that names the modules of a cycle."""
     graph = {module: {*used(module, text, modules)} - {module} for module, text in modules.items()}
     TopologicalSorter(graph).prepare()
 

@@ -1,4 +1,4 @@
-"""Hosts on mediumd's air: a namespace per station, mediumd itself, a connection to it, UDP senders and a counter."""
+"""Hosts on mediumd's air: one namespace per station, mediumd, a connection to it, UDP senders and a counter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TWO_RAY: dict[str, Any] = {"kind": "two-ray", "capture_db": 10.0}
 
 
 def program() -> Path | None:
-    """mediumd as built in this tree, else beside Python, else on the PATH."""
+    """mediumd as built in this tree, else the one beside Python, else the one on the PATH."""
     for place in (ROOT / "medium/target/release/mediumd", Path(sys.executable).parent / "mediumd"):
         if os.access(place, os.X_OK):
             return place
@@ -39,7 +39,7 @@ def missing_for_mediumd() -> str | None:
 
 
 def radio(**other: Any) -> dict[str, Any]:
-    """802.11b at 2 Mbit/s as the standard has it, no RTS."""
+    """802.11b at 2 Mbit/s with preset `standard`, without RTS."""
     return {
         "preset": "standard",
         "basic_rate_bps": 1_000_000,
@@ -69,13 +69,13 @@ class Connection:
         self.socket.sendall(line + b"\n")
 
     def next(self) -> dict[str, Any]:
-        """The next line, whatever it is; empty at the end."""
+        """The next line of any kind; empty at the end."""
         line = self._lines.readline()
         found: dict[str, Any] = json.loads(line) if line else {}
         return found
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """The whole answer. Events on the way are kept."""
+        """The whole answer. Events before it are stored."""
         self._number += 1
         self.send(json.dumps({"id": self._number, "method": method, "params": params}).encode())
         while "event" in (answer := self.next()):
@@ -84,7 +84,7 @@ class Connection:
         return answer
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """The result; an error fails the test."""
+        """The result. An error fails the test."""
         answer = self.ask(method, **params)
         result: dict[str, Any] = answer["result"]
         return result
@@ -95,7 +95,7 @@ class Connection:
 
 
 class Air:
-    """Stations `n0`, `n1`, ... with addresses 10.0.0.1, ... and static neighbours, between them mediumd."""
+    """Stations `n0`, `n1`, ... with addresses 10.0.0.1, ... and static neighbours, connected by mediumd."""
 
     def __init__(self, x_m: Sequence[float], *, options: Sequence[str] = (), **radio_keys: Any) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="mediumd-"))
@@ -121,7 +121,7 @@ class Air:
         self.start()
 
     def start(self) -> None:
-        """Start mediumd and wait until it is ready; give the hosts their addresses."""
+        """Start mediumd, wait until it is ready, and give the hosts their addresses."""
         path = self.folder / "config.json"
         path.write_text(json.dumps(self.config), encoding="utf-8")
         command = [program(), "--config", path, "--socket", self.socket_path, "--die-with-parent", *self.options]
@@ -155,7 +155,7 @@ class Air:
             host.run("; ".join(f"ip neigh replace {address(n)} lladdr {mac(n)} dev air0" for n in others) or "true")
 
     def said(self) -> str:
-        """What it said on standard error; ends with the process."""
+        """The output on standard error, up to the end of the process."""
         assert self.process.stderr is not None
         return self.process.stderr.read()
 
@@ -168,7 +168,7 @@ class Air:
         return value
 
     def ping(self, src: int, dst: int, options: str = "-c 1 -W 1") -> list[float]:
-        """Round-trip times in ms of the echoes that came back."""
+        """Round-trip times in ms of the answered echo requests."""
         text = self.hosts[src].run(f"ping -n {options} {address(dst)}", check=False)
         return [float(line.split("time=")[1].split()[0]) for line in text.splitlines() if "time=" in line]
 
@@ -204,7 +204,7 @@ while (passed := time.monotonic() - start) < seconds:
     time.sleep(0.001)
 print(sent)
 """
-"""Datagrams of a size at a rate a second; 0.001 s of them at once. Prints how many."""
+"""Sends datagrams of a given size and rate, those of 0.001 s at once. Prints their number."""
 
 COUNTER = """
 import collections, socket, sys, time
@@ -222,13 +222,13 @@ while (now := time.monotonic()) < end:
     counts[source] += time.monotonic() >= start
 print(*(counts[source] for source in sys.argv[3:]))
 """
-"""Counts datagrams by source between two moments from now on."""
+"""Counts datagrams by source between two times from now on."""
 
 
 def saturated(
     air: Air, flows: Sequence[tuple[int, int]], *, warmup_s: float, seconds: float, pkts_per_s: float = 500
 ) -> list[int]:
-    """Datagrams of 1460 bytes of IP (ns-2's size on the air) that each flow delivered in `seconds` after `warmup_s`."""
+    """Datagrams of 1460 bytes of IP (ns-2's size on the air) delivered by each flow in `seconds` after `warmup_s`."""
     receivers = sorted({dst for _, dst in flows})
     sources = {dst: [src for src, to in flows if to == dst] for dst in receivers}
     counters = [
@@ -249,7 +249,7 @@ def saturated(
 
 
 def wait_until(true: Any, seconds: float = 5) -> bool:
-    """Whether it came true in time."""
+    """Whether the condition became true in time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if true():

@@ -1,4 +1,4 @@
-"""What the tests of the Linux side share: packets made byte by byte, and network namespaces of their own."""
+"""Shared parts of the tests on Linux: packets made byte by byte, and private network namespaces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from network import LATE_S, Line, Sleeper, missing_for_namespaces
 
 
 def slow_checksum(data: bytes) -> int:
-    """RFC 1071 as its own example code does it: word by word, end-around carry."""
+    """RFC 1071's own example code: word by word, with end-around carry."""
     if len(data) % 2:
         data += b"\0"
     total = 0
@@ -69,7 +69,7 @@ class Bytes:
         return self.ip(text[:6] + struct.pack("!H", carried) + text[8:], protocol=17)
 
     def check(self, packet: bytes) -> None:
-        """Both checksums are right and the lengths fit."""
+        """Check that both checksums are right and the lengths are consistent."""
         header = 4 * (packet[0] & 15)
         assert slow_checksum(packet[:header]) == 0
         assert int.from_bytes(packet[2:4], "big") == len(packet)
@@ -86,7 +86,7 @@ def make() -> Bytes:
 
 @pytest.fixture
 def line() -> Iterator[Line]:
-    """Three hosts in a row; skips with the reason where that cannot be."""
+    """Three hosts in a line; skips with the reason if that is impossible."""
     if reason := missing_for_namespaces():
         pytest.skip(reason)
     made = Line()
@@ -96,7 +96,7 @@ def line() -> Iterator[Line]:
 
 @pytest.fixture
 def hangup() -> Iterator[Callable[[signal.Handlers], object]]:
-    """Sets what programs started from here do at SIGHUP, whatever these tests were started under themselves."""
+    """Sets the reaction of started programs to SIGHUP, however these tests were started."""
     before = signal.getsignal(signal.SIGHUP)
     yield lambda handler: signal.signal(signal.SIGHUP, handler)
     signal.signal(signal.SIGHUP, before)
@@ -104,7 +104,7 @@ def hangup() -> Iterator[Callable[[signal.Handlers], object]]:
 
 @pytest.fixture
 def make_air() -> Iterator[Callable[..., Air]]:
-    """`make_air(x_m, **radio)`: hosts on mediumd's air; skips with the reason where that cannot be."""
+    """`make_air(x_m, **radio)`: hosts on mediumd's air; skips with the reason if that is impossible."""
     if reason := missing_for_namespaces() or missing_for_mediumd():
         pytest.skip(reason)
     made: list[Air] = []
@@ -119,7 +119,9 @@ def make_air() -> Iterator[Callable[..., Air]]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever uses hosts needs a kernel. Pytest shows all items: elsewhere `line` is one of text."""
+    """Tests that use hosts need a kernel. Pytest passes all items here; outside this folder `line` is a fixture for
+    text.
+    """
     for item in items:
         if {"line", "make_air"} & set(getattr(item, "fixturenames", ())) and Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.kernel)
@@ -130,12 +132,12 @@ TRIES, AGAIN = 3, "done again"
 
 @functools.cache
 def the_sleeper() -> Sleeper:
-    """Of this process, from the first test on that needs it."""
+    """The sleeper of this process, from the first test on that needs it."""
     return Sleeper()
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """What fails on real hosts while this machine was late is done again, until it fails in time, or thrice."""
+    """Repeats a test on real hosts that failed while this machine was late, until it fails in time, or three times."""
     if item.get_closest_marker("kernel") is None or Path(__file__).parent not in item.path.parents:
         return None
     sleeper = the_sleeper()
@@ -154,7 +156,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Names what was done again."""
+    """Lists the repeated tests."""
     for report in (report for reports in terminalreporter.stats.values() for report in reports):
         if getattr(report, "when", "") == "call":
             for name, why in report.user_properties:

@@ -1,9 +1,9 @@
-"""Damages real packets in every way and sees what reader and rewriters make of them.
+"""Damages real packets in many ways and checks the reader and the rewriters.
 
     python tests/linux/fuzz.py 1000000 [SEED]
 
-Checks: no exception; the packet read is not changed; what a rewriter makes of a sound packet is sound by a checksum
-written independently, says what was asked, and differs nowhere else.
+Checks: no exception; the input packet is not changed; a rewriter's result for a valid packet is valid by an independent
+checksum, has the requested change, and no other.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def ip(content: bytes, protocol: int, tos: int = 0, frag: int = 0) -> bytes:
 
 
 def fix_checksums(packet: bytes) -> bytes:
-    """Right checksums for whatever the packet is now, as far as that goes."""
+    """Correct the checksums of the present packet, as far as possible."""
     if len(packet) < 20:
         return packet
     header = 4 * (packet[0] & 15)
@@ -64,7 +64,7 @@ def is_sound(packet: bytes) -> bool:
 
 
 def seeds(rng: random.Random) -> bytes:
-    """A packet as it might come."""
+    """A realistic packet."""
     kind = rng.randrange(7)
     if kind == 0:
         return fix_checksums(ip(struct.pack("!HHHH", 5, 6, 8 + 40, 0) + rng.randbytes(40), 17))
@@ -98,7 +98,7 @@ def seeds(rng: random.Random) -> bytes:
 
 
 def damage(rng: random.Random, packet: bytes) -> bytes:
-    """One of: nothing, cut, grown, bits changed; checksums fixed afterwards or not."""
+    """Apply one kind of damage: none, cut, extended, changed bits; with or without corrected checksums."""
     data = bytearray(packet)
     for _ in range(rng.choice((0, 0, 1, 1, 2, 5))):
         way = rng.randrange(4)
@@ -139,7 +139,7 @@ def check_rewrites(rng: random.Random, packet: bytes, segment: Segment) -> None:
 
 
 def run(cases: int, seed: int) -> Counter[str]:
-    """Outcomes of this many cases."""
+    """Count the outcomes of this many cases."""
     rng = random.Random(seed)
     reader = PacketReader()
     counts: Counter[str] = Counter()

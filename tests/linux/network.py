@@ -1,7 +1,7 @@
-"""Hosts made of network namespaces, commands between them, what may not be left of these, and a late machine.
+"""Hosts as network namespaces, commands between them, checks that nothing remains, and detection of a late machine.
 
-A namespace lives as long as the process that holds it, and that one dies with the tests, however these end: nothing
-is left behind. Interfaces and rules go with their namespace.
+A namespace lives as long as the process that holds it, and this process ends with the tests, however they end. So
+nothing remains: interfaces and rules disappear with their namespace.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Host:
         return [*_DIES_WITH_US, "nsenter", "--net", "--target", str(self.pid), *command]
 
     def run(self, command: str, *, check: bool = True, timeout: float = 60) -> str:
-        """Run a shell line to its end; what it printed."""
+        """Run a shell line to its end; return its output."""
         done = subprocess.run(
             self.inside("sh", "-c", command), capture_output=True, text=True, timeout=timeout, check=False
         )
@@ -67,7 +67,7 @@ class Host:
         return done.stdout
 
     def start(self, *command: str, **pipes: Any) -> subprocess.Popen[str]:
-        """Start a program; it is ended with the host at the latest."""
+        """Start a program, which ends at the latest with the host."""
         process = subprocess.Popen(self.inside(*command), cwd=ROOT, text=True, **pipes)
         self._running.append(process)
         return process
@@ -86,7 +86,7 @@ class Host:
 
 
 class RunningAgent:
-    """`pacelab gateway ... --json` in a host; ready when made."""
+    """`pacelab gateway ... --json` in a host, ready after construction."""
 
     def __init__(self, host: Host, *arguments: str) -> None:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -97,7 +97,7 @@ class RunningAgent:
         self.ready = document
 
     def read(self) -> dict[str, Any]:
-        """The next document: what its type says, and nothing else."""
+        """The next document, checked against its type."""
         assert self.process.stdout is not None
         assert self.process.stderr is not None
         line = self.process.stdout.readline()
@@ -108,7 +108,7 @@ class RunningAgent:
         return document
 
     def stop(self) -> dict[str, Any]:
-        """End it politely; its last document."""
+        """Stop the agent with SIGTERM; return its last document."""
         self.process.terminate()
         while (document := self.read())["event"] != "end":
             pass
@@ -147,7 +147,7 @@ class Line:
         return RunningAgent(self.gateway, "gateway", "--air", "air0", "--wired", "wired0", *arguments)
 
     def rules(self) -> str:
-        """What is in the gateway's firewall of ours."""
+        """Our rules in the gateway's firewall."""
         return self.gateway.run("iptables-save | grep PACELAB; ip6tables-save | grep PACELAB", check=False)
 
     def close(self) -> None:
@@ -156,7 +156,7 @@ class Line:
 
 
 def iperf(sender: Host, receiver: Host, address: str, *options: str, seconds: float = 3) -> dict[str, Any]:
-    """A TCP transfer from `sender` to `receiver`; iperf3's own result."""
+    """A TCP transfer from `sender` to `receiver`; returns iperf3's result."""
     server = receiver.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
     time.sleep(0.3)
     text = sender.run(f"iperf3 -J -c {address} -t {seconds} {' '.join(options)}", timeout=seconds + 30, check=False)
@@ -166,13 +166,13 @@ def iperf(sender: Host, receiver: Host, address: str, *options: str, seconds: fl
     return result
 
 
-# What the tests of real hosts share: commands, and what may not be left of them.
+# Shared parts of the tests of real hosts: commands, and checks that nothing remains.
 
 GONE_S = 10.0
 
 
 def why_not(back_end: str = "tap") -> str | None:
-    """Why the back end cannot be had here, or None."""
+    """Why the back end is not available here, or None."""
     if sys.platform != "linux":
         return "needs Linux"
     if os.geteuid() != 0:
@@ -187,7 +187,7 @@ def start(*arguments: str, **pipes: Any) -> subprocess.Popen[str]:
 
 
 def run(*arguments: str, timeout: float = 300, back_end: str = "tap") -> dict[str, Any]:
-    """`pacelab run ... --json` to its end; its document."""
+    """Run `pacelab run ... --json` to its end; return its document."""
     command = [*PACELAB, "run", *arguments, "--backend", back_end, "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False)
     assert done.returncode == 0, done.stderr
@@ -212,7 +212,7 @@ def children_of(owner: int) -> list[int]:
 
 
 def names_of(pid: int) -> str:
-    """The command line and the name of a process; nothing when it has ended."""
+    """The command line and the name of a process; empty if it has ended."""
     folder = Path(f"/proc/{pid}")
     try:
         return (folder / "cmdline").read_text() + (folder / "comm").read_text()
@@ -221,7 +221,7 @@ def names_of(pid: int) -> str:
 
 
 def wait_for_children(process: subprocess.Popen[str], *, least: int = 4) -> None:
-    """Until a run's hosts are up."""
+    """Wait until a run's hosts exist."""
     until = time.monotonic() + 30
     while len(children_of(process.pid)) < least:
         assert process.poll() is None, "it ended"
@@ -230,7 +230,7 @@ def wait_for_children(process: subprocess.Popen[str], *, least: int = 4) -> None
 
 
 def assert_gone(owner: int) -> None:
-    """Nothing outlives a run."""
+    """Check that nothing outlives a run."""
     until = time.monotonic() + GONE_S
     while (left := children_of(owner)) and time.monotonic() < until:
         time.sleep(0.05)
@@ -246,22 +246,22 @@ def host_state() -> tuple[str, str, str]:
     return "\n".join(ours), names, "\n".join(mounts)
 
 
-# How late this machine was. A failure on a machine that stood still is a failure of the machine.
+# The lateness of this machine. A failure while the machine stood still is a failure of the machine.
 
 STEP_S = 0.005
 LATE_S = 0.010
-"""On a machine that has a core to spare a sleeper is a tenth of it late."""
+"""On a machine with a free core, a sleeper's lateness is a tenth of this."""
 
 
 class Sleeper:
-    """Sleeps for 5 ms at a time, and knows how late it awoke at the worst since it was last asked."""
+    """Sleeps for 5 ms at a time and records its largest lateness since the last query."""
 
     def __init__(self) -> None:
         self._worst_s = 0.0
         threading.Thread(target=self._sleep, daemon=True).start()
 
     def worst_s(self) -> float:
-        """Since the last call."""
+        """The largest lateness since the last call."""
         worst_s, self._worst_s = self._worst_s, 0.0
         return worst_s
 
@@ -286,7 +286,7 @@ for n in range(int(sys.argv[1])):
     s.sendto(struct.pack('!BBHHHBBH', 0x45, 0, 40, 1, 0, 64, 6, 0) + a + text, ('10.9.2.1', 0))
     if n % 100 == 0: time.sleep(0.005)
 """
-"""So many SYNs, each of another connection, to the station."""
+"""Sends SYNs of different connections to the station."""
 
 READ = """
 import sys, time
@@ -302,6 +302,6 @@ print(line.partition(":")[2].split()[8], before)
 
 
 def sent_on(host: Host, interface: str) -> tuple[int, float]:
-    """Bytes sent on an interface, and when that was read, s."""
+    """Bytes sent on an interface, and the time of the reading in s."""
     count, at_s = host.run(f"{shlex.quote(sys.executable)} -S -c {shlex.quote(READ)} {interface}").split()
     return int(count), float(at_s)

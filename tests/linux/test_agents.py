@@ -1,4 +1,4 @@
-"""The agents' command line, what people see of an agent, and what a run tells its agents."""
+"""The agents' command line, an agent's displays, and the settings that a run passes to its agents."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from pacelab_pacer.linux.agent import BEGIN
 from pacelab_pacer.linux.status import Status
 from pacelab_pacer.linux.stop_signal import StopSignal
 
-# The agents' command line, and what people see of an agent; no root needed.
+# The agents' command line and displays; no root needed.
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="agents are for Linux")
 
@@ -215,7 +215,7 @@ def test_metrics_tell_flows_and_counters(metrics) -> None:
 
 @needs_linux
 def test_metrics_and_the_live_view_take_all_that_an_agent_may_say() -> None:
-    """Both views, also with `--datapath tc`, read only what every status has, by its type."""
+    """Both views, also with `--datapath tc`, read only fields that every status has by its type."""
     least = {name: STATUS[name] for name in TypeAdapter(Status).json_schema()["required"]}
     assert drawn(least)
     assert list(AgentCollector(least).collect())
@@ -269,7 +269,7 @@ def test_feed_never_blocks_and_still_delivers_the_end(tmp_path, monkeypatch) -> 
 
 @needs_linux
 def test_the_display_shows_the_end_although_its_whole_group_was_told_to_end() -> None:
-    """As systemd does, and `timeout`, and a terminal that goes."""
+    """systemd, `timeout` and a closing terminal signal the whole group."""
     (theirs, ours), (shown, out) = os.pipe(), os.pipe()
     child = Fork(lambda: feed.run("json", None, ""), name="display", files=(theirs, out, 2), session=False)
     os.close(theirs)
@@ -303,7 +303,8 @@ def test_no_socket_takes_the_place_of_a_closed_standard_file(closed: str) -> Non
     assert ran.returncode == 0
 
 
-# What a run tells its agents: all that hooks are told in the simulator, through a plan and a task as JSON.
+# The settings that a run passes to its agents: all settings of the simulator's hooks, through a plan and a task as
+# JSON.
 
 
 def tasks_of(**options: Any) -> tuple[Experiment, list[Task]]:
@@ -345,7 +346,7 @@ def test_each_relay_of_link_red_draws_from_a_stream_of_its_own() -> None:
     assert len(set(first)) == len(tasks) > 2
 
 
-def test_what_an_own_scheme_prints_is_no_document(monkeypatch: Any, capsys: Any) -> None:
+def test_output_of_a_users_scheme_is_not_in_the_document(monkeypatch: Any, capsys: Any) -> None:
     _, tasks = tasks_of(topology="chain", scheme="lred")
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(tasks[0].model_dump_json().encode())))
     monkeypatch.setattr(sys, "stdout", sys.stdout)

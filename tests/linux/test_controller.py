@@ -1,4 +1,6 @@
-"""The controller with a real Open vSwitch: `pacelab controller --check`, one test a check; who of it ends too early."""
+"""The controller with a real Open vSwitch: `pacelab controller --check`, one test per check; programs that end too
+early.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from pacelab.errors import HostError
 from pacelab_controller.switches import ovs
 from pacelab_controller.switches.ovs import missing
 
-# The controller with a real Open vSwitch: `pacelab controller --check`, one test a check.
+# The controller with a real Open vSwitch: `pacelab controller --check`, one test per check.
 
 ROOT = Path(__file__).parents[2]
 CHECKS = (
@@ -44,7 +46,7 @@ needs_switches = pytest.mark.skipif(why_not() is not None, reason=why_not() or "
 
 @pytest.fixture(scope="module")
 def checks() -> dict[str, dict[str, Any]]:
-    """What one run says of all; of a machine that is late, the last of three or one without a fault."""
+    """The output of one run about all checks; on a late machine, the last of three runs, or one without a failure."""
     command = [sys.executable, "-m", "pacelab_controller", "--check", "--json"]
     sleeper = Sleeper()
     for _ in range(3):
@@ -72,22 +74,22 @@ def test_these_are_all_checks(checks: dict[str, dict[str, Any]]) -> None:
 
 @needs_switches
 @pytest.mark.kernel
-def test_a_station_walks_over_and_its_flow_goes_on(tmp_path: Path) -> None:
+def test_a_station_walks_over_and_its_flow_continues(tmp_path: Path) -> None:
     options = ("--speed", "40", "--rate", "2", "--scheme", "tcp-gap", "--controller", "ryu", "--seconds", "25")
     document = run("two-gateways", *options, "--out", str(tmp_path / "run"))
     (handover,) = document["host"]["controller"]["handovers"]
     assert (handover["station"], handover["from"], handover["to"]) == ("s", "GA", "GB")
-    assert 15.2 < handover["at_s"] < 16.5  # 212.6 m at 40 m/s, after 10 s; told each 0.1 s
+    assert 15.2 < handover["at_s"] < 16.5  # 212.6 m at 40 m/s, after 10 s; reported each 0.1 s
     series = pacelab.load_result(tmp_path / "run").series["flows"][0]["goodput_bps"]
     assert min(series[3:]) > 0  # no second without data
     before, after = series[8:13], series[20:25]
     assert sum(after) == pytest.approx(sum(before), rel=0.1)
     written = [point["counters"]["rtt_wired_written"] for point in document["run"]["hooks"]["points"][:2]]
-    assert min(written) > 100  # both gateways' TCP-GAP was at work, each in its time
+    assert min(written) > 100  # TCP-GAP was active at both gateways, one after the other
     assert document["run"]["flows"][0]["timeouts"] == 0
 
 
-# Open vSwitch as a run has it: who ends too early is named.
+# Open vSwitch of a run: the message names a program that ended too early.
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="real hosts are Linux's")
 
@@ -97,7 +99,7 @@ def test_a_program_of_the_switches_that_ends_is_named(tmp_path: Path, monkeypatc
     monkeypatch.setattr(ovs, "missing", lambda: None)
     monkeypatch.setattr(ovs.OpenVSwitch, "_run", lambda *_, **__: "")
     (tmp_path / "db.sock").touch()
-    switch = ovs.OpenVSwitch(tmp_path, prefix=["/bin/sh", "-c", "exec sleep 60"])  # in the place of each program
+    switch = ovs.OpenVSwitch(tmp_path, prefix=["/bin/sh", "-c", "exec sleep 60"])  # replaces each program
     assert switch.ended() is None
     switch._processes["ovs-vswitchd"].kill()
     switch._processes["ovs-vswitchd"].wait()

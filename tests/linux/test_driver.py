@@ -1,4 +1,4 @@
-"""The driver around a hook, on a mock; and what lets an agent run and do nothing, said once."""
+"""The driver of a hook on a mock port; and reasons why an agent runs without effect, reported once."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from pacelab_pacer.linux.nfqueue import Queued
 from pacelab_pacer.linux.packet import PacketReader
 from pacelab_pacer.linux.paths import PathTable
 
-# The driver around a hook, on a mock: a port that writes down what it is asked. test_gateway.py has the kernel.
+# The driver of a hook on a mock port that records calls. test_gateway.py uses the kernel.
 
 FLOW = FlowKey(0x0A010001, 0x0A020009, 5000, 80)
 RATES = (2_000_000, 1_000_000)
 
 
 class Recorder:
-    """A port."""
+    """A port that records calls."""
 
     def __init__(self) -> None:
         self.log: list[tuple] = []
@@ -64,7 +64,7 @@ class Recorder:
 
 
 class Scripted:
-    """A hook that does what the test tells it."""
+    """A hook that does what the test scripts."""
 
     event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
 
@@ -297,7 +297,7 @@ def test_driver_transmit_result_names_the_packet_it_showed(driver, hook, port, m
     name = FrameName(told.flow, told.protocol, 0, 4, 7)
     for _ in range(3):
         driver.transmitted(9, name, TransmitResult(told, 2, True, 1))
-    # Twins in the order in which they came; a third is known by what the report says alone.
+    # Identical packets in the order of their arrival; the third is known only from the report.
     assert hook.handles == [1, 2, 1, 2, 0]
 
 
@@ -323,18 +323,18 @@ def test_driver_changes_its_hook_in_the_middle_of_flows(driver, hook, port, make
     hook.raises = RuntimeError("broken")
     other = Scripted()
     driver.change_hook(other)
-    assert port.log == [("accept", 1, None)]  # what the old one held goes
+    assert port.log == [("accept", 1, None)]  # packets held by the old hook leave
     driver.see(1, Point.WIRED_TO_AIR, Queued(0, 2, make.tcp(b"new")))
     assert (len(hook.seen), len(other.seen), driver.held, driver.failure) == (1, 1, 1, None)
 
 
-# A cause that lets an agent run without effect is reported once.
+# A reason why an agent runs without effect is reported once.
 
 FAR = int(IPv4Address("10.9.2.1"))
 
 
 class Watched:
-    """Traffic of an agent, with what it said."""
+    """The traffic of an agent, and its messages."""
 
     def __init__(self, *, wired: str | None = "wired0", paths_known: bool = True) -> None:
         self.said: list[str] = []
@@ -344,30 +344,30 @@ class Watched:
         for _ in range(count):
             self.traffic.met(point, FAR, path_known=path_known)
 
-    def look(self, seen: int, *, two_way: bool = True, **unseen: int) -> None:
+    def check(self, seen: int, *, two_way: bool = True, **unseen: int) -> None:
         for second in range(15):
-            self.traffic.look(second * QUIET_NS // 10, seen=seen, unseen=Counter(unseen), two_way=two_way)
+            self.traffic.check(second * QUIET_NS // 10, seen=seen, unseen=Counter(unseen), two_way=two_way)
 
 
 @pytest.mark.parametrize(("wired", "said"), [("wired0", "between wired0 and air0"), (None, "no packet on air0")])
 def test_an_agent_that_meets_no_packet_for_10_s_says_so_once(wired: str | None, said: str) -> None:
     watched = Watched(wired=wired)
-    watched.traffic.look(0, seen=0, unseen=Counter(), two_way=True)
-    watched.traffic.look(QUIET_NS - 1, seen=0, unseen=Counter(), two_way=True)
+    watched.traffic.check(0, seen=0, unseen=Counter(), two_way=True)
+    watched.traffic.check(QUIET_NS - 1, seen=0, unseen=Counter(), two_way=True)
     assert watched.said == []
-    watched.look(0)
-    watched.look(0)
+    watched.check(0)
+    watched.check(0)
     assert len(watched.said) == 1
     assert said in watched.said[0]
 
 
-def test_packets_of_which_nearly_all_are_not_for_schemes_are_said_once() -> None:
+def test_packets_of_which_nearly_all_are_not_for_schemes_are_reported_once() -> None:
     watched = Watched()
-    watched.look(MANY - 1, ipv6=MANY - 1)
-    watched.look(MANY * 2, ipv6=MANY)
+    watched.check(MANY - 1, ipv6=MANY - 1)
+    watched.check(MANY * 2, ipv6=MANY)
     assert watched.said == []
     for _ in range(2):
-        watched.look(MANY * 2, ipv6=MANY * 2 - 2, fragment=1)
+        watched.check(MANY * 2, ipv6=MANY * 2 - 2, fragment=1)
     assert len(watched.said) == 1
     assert "most as ipv6: schemes see only IPv4 TCP and UDP" in watched.said[0]
 
@@ -381,13 +381,15 @@ def test_packets_of_which_nearly_all_are_not_for_schemes_are_said_once() -> None
         (None, Point.LOCAL_IN, "only in from air0"),
     ],
 )
-def test_tcp_of_which_one_direction_passes_elsewhere_is_said_once(wired: str | None, point: Point, way: str) -> None:
+def test_tcp_of_which_one_direction_passes_elsewhere_is_reported_once(
+    wired: str | None, point: Point, way: str
+) -> None:
     watched = Watched(wired=wired)
     watched.meet(point, MANY - 1)
-    watched.look(MANY - 1)
+    watched.check(MANY - 1)
     assert watched.said == []
     watched.meet(point, 2)
-    watched.look(MANY + 1)
+    watched.check(MANY + 1)
     assert len(watched.said) == 1
     assert way in watched.said[0]
 
@@ -396,9 +398,9 @@ def test_traffic_both_ways_or_a_place_that_has_one_way_only_leaves_no_doubt() ->
     both, relay = Watched(), Watched(wired=None)
     both.meet(Point.WIRED_TO_AIR, MANY)
     both.meet(Point.AIR_TO_WIRED, 1)
-    both.look(MANY + 1)
+    both.check(MANY + 1)
     relay.meet(Point.LINK, MANY)
-    relay.look(MANY, two_way=False)
+    relay.check(MANY, two_way=False)
     assert both.said + relay.said == []
 
 
@@ -412,7 +414,7 @@ def test_an_address_without_path_rates_is_named_once_where_others_have_some() ->
 
 
 def said_of(line: Line, *options: str) -> str:
-    """What a gateway's agent says on stderr, which ends by itself with exit code 0."""
+    """The stderr output of a gateway's agent that ends by itself with exit code 0."""
     command = (*PACELAB, "gateway", "--scheme", "fixed-rate", "--pace-rate", "6", "--seconds", "0.1", "--air", "air0")
     done = line.gateway.start(*command, *options, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     text = done.communicate(timeout=30)[1]
@@ -451,7 +453,7 @@ from pacelab_pacer.linux import diagnostics
 diagnostics.QUIET_NS //= 100
 sys.exit(main(sys.argv[1:]))
 """
-"""The command, which waits a tenth of a second in the place of ten."""
+"""The command with a wait of 0.1 s instead of 10 s."""
 
 
 @pytest.mark.parametrize(("datapath", "sees"), [("nfqueue", "packet"), ("tc", "IPv4 TCP packet")])

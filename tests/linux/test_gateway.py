@@ -24,7 +24,7 @@ from pacelab_pacer.linux import watchdog
 FOUR_HOPS = ("--path-rates", "2,2,2,2")
 SCHEME = ("--scheme", "tcp-gap", *FOUR_HOPS)
 WINDOW = "-w 64K"
-"""As the papers'. Beyond 1 MiB per flow the pacing queue overflows, and releases ahead of its pace."""
+"""The papers' window. Above 1 MiB per flow the pacing queue overflows."""
 
 
 def test_gateway_paces_a_real_tcp_by_the_papers_formula(line: Line) -> None:
@@ -32,7 +32,7 @@ def test_gateway_paces_a_real_tcp_by_the_papers_formula(line: Line) -> None:
     result = iperf(line.wired, line.station, line.STATION, seconds=5)
     status = agent.stop()
     # Packets of 1500 B over four hops of 2 Mbit/s: T >= 4 x 6 ms, so at most 1/T = 41.7 segments/s of 1448 or 1460 B.
-    # COV_RTT lengthens T: on a wire round trips are short but uneven, the more so on a busy machine; a COV of 4 is 1/9.
+    # COV_RTT lengthens T: on a wire, round trips are short but uneven, more so on a busy machine; a COV of 4 gives 1/9.
     most = 1460 * 8 / 0.024
     assert most / 9 < result["end"]["sum_received"]["bits_per_second"] < 1.02 * most
     assert status["hook"]["delayed"] > 20
@@ -45,8 +45,8 @@ def test_gateway_fixed_rate_keeps_the_average_exactly(line: Line) -> None:
     agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "6", *FOUR_HOPS)
     result = iperf(line.wired, line.station, line.STATION, WINDOW, seconds=5)
     agent.stop()
-    # Whole packets of 1500 B at 6 Mbit/s: 500/s; goodput 1448/1500 of it with timestamps. iperf3's own start and end
-    # are fractions of a second that are not paced; bench/hosts/pacer.py measures the rate to 0.1 %.
+    # Whole packets of 1500 B at 6 Mbit/s: 500/s; goodput 1448/1500 of it with timestamps. iperf3's start and end are
+    # unpaced for fractions of a second; bench/hosts/pacer.py measures the rate to 0.1 %.
     goodput = result["end"]["sum_received"]["bits_per_second"]
     assert 0.96 < goodput / (6e6 * 1448 / 1500) < 1.02
 
@@ -66,7 +66,7 @@ def test_gateway_writes_rtt_wired_into_acks_for_the_station(line: Line, tmp_path
     assert (tmp_path / "seen.pcap").read_bytes().count(bytes.fromhex("fd0c4750")) > 10
 
 
-def test_gateway_killed_in_mid_transfer_the_transfer_goes_on_and_a_restart_picks_it_up(line: Line) -> None:
+def test_gateway_killed_in_mid_transfer_the_transfer_continues_and_a_restart_picks_it_up(line: Line) -> None:
     agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
     server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
     time.sleep(0.3)
@@ -75,7 +75,7 @@ def test_gateway_killed_in_mid_transfer_the_transfer_goes_on_and_a_restart_picks
     time.sleep(3)
     agent.kill()
     time.sleep(3)
-    assert "PACELAB" in line.rules()  # nobody could take them out
+    assert "PACELAB" in line.rules()  # otherwise the test could not remove the rules
     again = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
     assert str(agent.ready["pid"]) not in line.rules()
     assert client.stdout is not None
@@ -86,14 +86,14 @@ def test_gateway_killed_in_mid_transfer_the_transfer_goes_on_and_a_restart_picks
     assert "removed what a killed agent left behind" in said
     assert sorted(set(names := re.findall(r"PACELAB-\S+\d", said))) == sorted(names)
     rates = [one["sum"]["bits_per_second"] / 1e6 for one in result["intervals"]]
-    # Paced, then free (a veth carries hundreds of Mbit/s), then paced again. What iperf3 counts is what it wrote into
-    # its socket, so single seconds are uneven.
+    # Paced, then unpaced (a veth carries hundreds of Mbit/s), then paced again. iperf3 counts bytes written to its
+    # socket, so single seconds are uneven.
     assert max(rates[3:6]) > 50, rates
     assert status["hook"]["delayed"] > 50
     assert line.rules() == ""
 
 
-def test_gateway_stopped_in_mid_transfer_lets_packets_pass_until_it_goes_on(line: Line) -> None:
+def test_gateway_stopped_in_mid_transfer_lets_packets_pass_until_it_continues(line: Line) -> None:
     agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
     server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
     time.sleep(0.3)
@@ -119,7 +119,7 @@ def test_gateway_stopped_in_mid_transfer_lets_packets_pass_until_it_goes_on(line
     assert status["released"]["times"] == 1
     assert noticed_s < status["released"]["seconds"]
     rates = [one["sum"]["bits_per_second"] / 1e6 for one in result["intervals"]]
-    assert max(rates) > 50, rates  # as when nobody paces
+    assert max(rates) > 50, rates  # unpaced
     assert line.rules() == ""
 
 
@@ -146,7 +146,7 @@ def test_rules_that_somebody_took_out_are_missed(taken: str) -> None:
 
 
 class _TakenOut:
-    """Rules that somebody takes out once."""
+    """Rules that another program removes once."""
 
     queues: ClassVar[list[int]] = []
 
@@ -184,11 +184,11 @@ try:
 except ConnectionRefusedError:
     print("there")
 """
-"""To a port that nobody has."""
+"""Sends to a port on which nothing listens."""
 
 
-def test_what_waits_in_a_stopped_agents_queue_passes_too(line: Line) -> None:
-    # The first SYN. Linux sends none again of which a copy still waits in this host, so no connection would ever begin.
+def test_packets_in_a_stopped_agents_queue_also_pass(line: Line) -> None:
+    # The first SYN. Linux sends no copy while one still waits in this host, so no connection would start.
     agent = RunningAgent(line.gateway, "sender", "--scheme", "fixed-rate", "--pace-rate", "4", "--air", "air0")
     os.kill(agent.ready["pid"], signal.SIGSTOP)
     asked = line.gateway.start(
@@ -203,7 +203,7 @@ def test_what_waits_in_a_stopped_agents_queue_passes_too(line: Line) -> None:
 
 
 def watchdog_of(agent: RunningAgent) -> int:
-    """Its process."""
+    """The watchdog's process."""
     pid = agent.ready["pid"]
     children = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
     (process,) = [child for child in children if Path(f"/proc/{child}/comm").read_text() != "display\n"]
@@ -232,7 +232,7 @@ def test_gateway_watchdog_ends_with_an_agent_that_is_killed(line: Line) -> None:
 def test_gateway_bad_packets_pass_unharmed_and_are_counted(line: Line, make) -> None:
     agent = line.agent(*SCHEME)
     line.wired.run("ping -c 3 -i 0.2 10.9.2.1")
-    line.wired.run("ping -c 2 -i 0.2 -s 4000 10.9.2.1")  # three fragments each way
+    line.wired.run("ping -c 2 -i 0.2 -s 4000 10.9.2.1")  # three fragments in each direction
     send = """
 import socket, struct
 s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
@@ -286,7 +286,7 @@ def test_gateway_ten_thousand_syns_cost_bounded_memory_and_one_line(line: Line) 
     time.sleep(1.5)
     grown = _resident_bytes(agent) - before
     line.station.run("ip route del blackhole 10.9.1.0/24")
-    # A hundred windows of 64 KiB are more than the gateway's 4 MiB, but only what is here takes room.
+    # A hundred windows of 64 KiB exceed the gateway's 4 MiB, but only packets in the gateway need space.
     sinks = line.station.python(_SINK, "100")
     assert sinks.stdout is not None
     sinks.stdout.readline()
@@ -324,7 +324,7 @@ def test_gateway_paces_larger_packets_once_the_mtu_was_raised(line: Line) -> Non
     for host, interfaces in ((line.wired, ["eth0"]), (line.gateway, ["wired0", "air0"]), (line.station, ["eth0"])):
         for interface in interfaces:
             host.run(f"ip link set {interface} mtu 3000")
-    for _ in range(2):  # a document a second, each after a look at the interfaces
+    for _ in range(2):  # one document per second, each after a check of the interfaces
         agent.read()
     line.wired.run(f"ping -c 1 -s 2500 -M do -W 2 {line.STATION}")
     iperf(line.wired, line.station, line.STATION, seconds=1)
@@ -420,7 +420,7 @@ def test_gateway_host_of_tests_leaves_no_namespace() -> None:
     assert subprocess.run(["nsenter", "--net", "--target", str(host.pid), "true"], check=False).returncode != 0
 
 
-# `pacelab station` and `pacelab sender` at real hosts; with mediumd the back end tap runs them (test_tap.py).
+# `pacelab station` and `pacelab sender` on real hosts. With mediumd, the back end tap runs them (test_tap.py).
 
 
 def test_station_delays_acks_of_a_real_receiver(line: Line) -> None:
@@ -431,8 +431,9 @@ def test_station_delays_acks_of_a_real_receiver(line: Line) -> None:
     acks = _segments_in(line) - before
     counters = agent.stop()["hook"]
     segments = result["end"]["sum_received"]["bytes"] / 1448
-    # d is 4 from 100 kB on, that is for all but the first 70 of some 1400; iperf3's own talk is some 40 segments more.
-    # A host that is busy acknowledges many segments at a time: then fewer go, and there is less to suppress.
+    # d is 4 from 100 kB on, that is for all except the first 70 of about 1400 segments. iperf3's control connection
+    # adds about
+    # 40. A busy host acknowledges many segments at a time; then there are fewer ACKs to suppress.
     assert 0.1 * segments < acks < 0.33 * segments
     assert counters["acks_suppressed"] > 0.2 * segments
     assert counters["acks_timed_out"] < 0.1 * segments
@@ -481,7 +482,7 @@ def test_relay_without_mediumd_says_what_it_needs(line: Line) -> None:
 
 
 def test_agents_of_one_host_do_not_get_in_each_others_way(line: Line) -> None:
-    # A gateway that is also told to act as a sender for its own applications: four queues, two sets of rules.
+    # A gateway that also acts as a sender for its own applications: four queues, two sets of rules.
     gateway = line.agent(*SCHEME)
     sender = RunningAgent(line.gateway, "sender", "--scheme", "tcp-gap", "--air", "air0", *FOUR_HOPS)
     line.gateway.run("ping -c 1 10.9.2.1")

@@ -40,14 +40,14 @@ from pacelab.emulation.programs import find_mediumd
 from pacelab.errors import HostError
 from pacelab.experiment.experiment import Experiment
 
-# The back end hwsim where the kernel has mac80211_hwsim (in the VM, in User-Mode Linux): the real Wi-Fi stack.
+# The back end hwsim if the kernel has mac80211_hwsim (in the VM, in User-Mode Linux): the real Wi-Fi stack.
 
 NO_HWSIM = why_not("hwsim")
 needs_hwsim = pytest.mark.skipif(NO_HWSIM is not None, reason=NO_HWSIM or "")
 
 RADIOS = Path("/sys/devices/virtual/mac80211_hwsim")
 # ns-2's radio, RTS off, 1460 bytes: DIFS 50, 15 slots of 20, preamble 192 + 1526 * 8 / 2 (28 of UDP and IP, 8 of LLC,
-# 26 of MAC, 4 of FCS), SIFS 10, ACK 304 (us), 2 x 0.67 of way.
+# 26 of MAC, 4 of FCS), SIFS 10, ACK 304 (us), 2 x 0.67 of propagation.
 LONE_KBPS = 1460 * 8 / 6961.3e-6 / 1e3
 SATURATED = ("--rate", "2", "--traffic", "udp-saturated", "--warmup", "1")
 
@@ -57,7 +57,9 @@ def run(*arguments: str, timeout: float = 300) -> dict[str, Any]:
 
 
 def radios() -> set[str]:
-    """Those of all network namespaces, when no more go: a kernel thread deletes them, a moment after a run's end."""
+    """The radios of all network namespaces, when their number no longer falls: a kernel thread deletes them after a
+    run's end.
+    """
     now, before = _radios(), None
     while now != before:
         time.sleep(2)
@@ -111,7 +113,9 @@ def test_link_red_learns_from_the_kernels_retries(tmp_path: Path) -> None:
 @needs_hwsim
 @pytest.mark.kernel
 def test_exposed_sender_defers_in_the_event_stream(tmp_path: Path) -> None:
-    """A frame takes 6.7 ms with its ACK: so far apart are the ends of frames of senders that wait for each other."""
+    """A frame takes 6.7 ms with its ACK. So the ends of frames of senders that defer to each other are at least that
+    far apart.
+    """
     together = _least_gap_s(tmp_path / "exposed", "exposed")
     apart = _least_gap_s(tmp_path / "reuse", "reuse")
     print(f"shortest time between frames of the two senders: exposed {together * 1e3:.2f} ms, apart {apart * 1e3:.2f}")
@@ -120,7 +124,7 @@ def test_exposed_sender_defers_in_the_event_stream(tmp_path: Path) -> None:
 
 
 def _least_gap_s(folder: Path, topology: str) -> float:
-    """Between the ends of two senders' frames, one after the other."""
+    """The least time between the ends of two senders' frames."""
     process = start(
         *("run", topology, *SATURATED, "--rts", "off", "--seconds", "5", "--backend", "hwsim", "--out", str(folder)),
     )
@@ -132,7 +136,7 @@ def _least_gap_s(folder: Path, topology: str) -> float:
 
 
 def _transmissions(process: subprocess.Popen[str]) -> Iterator[tuple[int, str]]:
-    """When and by whom, for the 3 s after the flows have begun."""
+    """Time and sender of the frames in the 3 s after the flows have started."""
     wait_for_children(process)
     medium = None
     while medium is None:
@@ -170,7 +174,7 @@ def test_twenty_stations_come_up(tmp_path: Path) -> None:
 @needs_hwsim
 @pytest.mark.kernel
 def test_run_beside_a_medium_that_has_the_hosts_radios(tmp_path: Path) -> None:
-    """A run's radios are another group: who is the host's medium does not matter to them, nor they to it."""
+    """A run's radios are a separate group: the host's medium and the run do not affect each other."""
     air = {
         "version": 1,
         "seed": 1,
@@ -218,7 +222,7 @@ def test_nothing_is_left_of_a_run_that_was_ended(number: int, tmp_path: Path) ->
     assert radios() == then
 
 
-# Back end hwsim where something is missing: one line that says what to do.
+# Back end hwsim if something is missing: one line with the remedy.
 
 needs_linux = pytest.mark.skipif(why_not("tap") == "needs Linux", reason="needs Linux")
 
@@ -295,7 +299,7 @@ def test_run_without_the_module_fails_with_one_line_and_no_folder(tmp_path: Path
     assert not (tmp_path / "run").exists()
 
 
-# `--medium stock`: what the machine's wmediumd is told, and which program is none.
+# `--medium stock`: the configuration of the machine's wmediumd, and programs that are not the stock one.
 
 
 def chain() -> Plan:

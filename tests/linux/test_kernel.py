@@ -1,4 +1,4 @@
-"""What hosts ask of this kernel: its link between them, its classes for pacing, sockets of another process."""
+"""What hosts need from this kernel: links between hosts, classes for pacing, sockets of another process."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from pacelab_pacer.linux.link_layer import Shares, Station
 from pacelab_pacer.linux.paths import PathTable
 from pacelab_pacer.linux.tc_agent import BATCH_NS, TcAgent
 
-# The kernel's own link between hosts, and the plan of its queues.
+# The kernel's links between hosts, and the plan of their queues.
 
-# Retries as the kernel counts them, shared among packets; the relay agent that asks for them.
+# Retries by the kernel's counters, shared among packets; the relay agent that uses them.
 
 
 Counts = tuple[int, int, int]
@@ -66,16 +66,16 @@ def test_shares_tell_failures_and_neighbours_apart() -> None:
     assert [result.next_hop for result in results] == [0, 0, 1]
 
 
-def test_shares_begin_anew_with_a_neighbour_that_was_forgotten() -> None:
+def test_shares_begin_again_with_a_neighbour_that_was_forgotten() -> None:
     shares = Shares([station((50, 90, 0))])
     assert attempts(shares, (2, 2, 0)) == [2, 2]
 
 
-@settings(deadline=None)  # the machine may be busy with other things
+@settings(deadline=None)  # the machine may be busy
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 300)), max_size=30))
 def test_shares_conserve_packets_and_retries(steps: list[tuple[int, int]]) -> None:
     shares, packets, retries, told = Shares([]), 0, 0, []
-    for more_packets, more_retries in [*steps, (1, 0)]:  # a last packet takes what is left
+    for more_packets, more_retries in [*steps, (1, 0)]:  # a last packet takes the remaining retries
         packets, retries = packets + more_packets, retries + more_retries
         told += attempts(shares, (packets, retries, 0))
     assert len(told) == packets
@@ -123,7 +123,7 @@ def test_tc_tcp_gap_paces_to_the_papers_formula(line: Line) -> None:
     agent = line.agent("--scheme", "tcp-gap-nogc", "--path-rates", "2,2,2,2", "--datapath", "tc")
     rate = _rate_of_a_transfer(line, line.gateway, "air0")
     status = agent.stop()
-    # T >= 4 x 6 ms for packets of 1500 B; COV_RTT only lengthens it, and the round trips of a wire are uneven.
+    # T >= 4 x 6 ms for packets of 1500 B. COV_RTT only lengthens it, and the round trips of a wire are uneven.
     assert 0.05 * 1514 * 8 / 0.024 < rate < 1.02 * 1514 * 8 / 0.024
     assert status["hook"]["rtt_samples"] > 10
 
@@ -180,12 +180,14 @@ def test_tc_flows_for_which_no_class_is_left_share_a_pace(line: Line) -> None:
     server.wait(30)
     agent.stop()
     assert "further ones share a class" in agent.said()
-    # Four flows, each of which would have 6 Mbit/s of its own.
+    # Four flows, each with a pace of 6 Mbit/s of its own.
     assert 0.9 < (end_bytes - start_bytes) * 8 / (end_s - start_s) / (6e6 * 1514 / 1500) < 1.05
 
 
 def _rate_of_a_transfer(line: Line, host: Host, interface: str) -> float:
-    """What an iperf3 from the wired host to the station puts on an interface, bit/s with Ethernet headers, over 5 s."""
+    """The bit/s with Ethernet headers that an iperf3 from the wired host to the station sends on an interface, over 5
+    s.
+    """
     server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
     time.sleep(0.3)
     client = line.wired.start("iperf3", "-c", line.STATION, "-t", "9", *WINDOW.split(), stdout=subprocess.DEVNULL)
@@ -202,7 +204,7 @@ def _left(line: Line) -> str:
     return line.gateway.run("tc qdisc show dev air0 | grep -v noqueue; nft list tables | grep pacelab-", check=False)
 
 
-# `--datapath tc`: whose the kernel's classes are, and what becomes of them when agents and interfaces come and go.
+# `--datapath tc`: ownership of the kernel's classes, and their fate when agents and interfaces come and go.
 
 TC = ("--scheme", "fixed-rate", "--pace-rate", "6", "--datapath", "tc")
 
@@ -242,7 +244,7 @@ def test_tc_classes_of_a_killed_agent_go_with_the_next_agent_of_any_kind(line: L
 def test_tc_agent_whose_classes_were_taken_away_ends_in_one_line(line: Line) -> None:
     agent = line.agent(*TC)
     line.gateway.run("tc qdisc del dev air0 root")
-    # A SYN is enough: its flow is to have a class.
+    # A SYN is enough: its flow gets a class.
     line.wired.run(f"timeout 5 bash -c 'echo > /dev/tcp/{line.STATION}/9'", check=False)
     assert agent.process.wait(10) == 3
     said = agent.said()
@@ -296,7 +298,7 @@ def test_tc_waits_for_no_batch_while_a_flow_that_sends_has_no_pace(make, monkeyp
 
 
 def test_tc_rate_that_a_small_first_packet_measured_is_not_that_of_larger_ones(make, monkeypatch) -> None:
-    # 2 Mbit/s of air: 6 ms a packet of 1500 B, 0.36 ms one of 89 B, of which alone there is a round trip so far.
+    # At 2 Mbit/s a packet of 1500 B takes 6 ms, and one of 89 B takes 0.36 ms. Only the latter has a round trip so far.
     paths = PathTable(default_bps=(2_000_000,))
     config = AgentConfig(role=ROLES["gateway"], scheme="tcp-gap", air="air0", wired="wired0", paths=paths)
     agent = TcAgent(config, TcpGapGateway(TcpGapGatewayConfig()), say=print, on_status=print)
@@ -327,7 +329,7 @@ def _classes(line: Line) -> list[tuple[float, int]]:
 
 
 def _refused(host: Host, *arguments: str) -> str:
-    """The one line that an agent says which cannot start."""
+    """The one line of an agent that cannot start."""
     done = host.start(*PACELAB, *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     _out, said = done.communicate(timeout=30)
     assert (done.returncode, said.count("\n")) == (3, 1), said
@@ -342,7 +344,7 @@ def _tables(line: Line) -> int:
     return line.gateway.run("nft list tables").count("pacelab-")
 
 
-# Sockets of another process: its connection is found, and nothing else of it is touched.
+# Sockets of another process: its connection is found, and nothing else is touched.
 
 NO_HOSTS = why_not("tap")
 needs_hosts = pytest.mark.skipif(NO_HOSTS is not None, reason=NO_HOSTS or "")
@@ -371,7 +373,7 @@ for _ in range(5000):
 @pytest.mark.kernel
 @pytest.mark.parametrize("connections", [1, 2])
 def test_a_listener_is_left_alone_while_connections_are_looked_for(connections: int) -> None:
-    """iperf3 binds its port again when a test begins, and gives up if it cannot."""
+    """iperf3 binds its port again when a test starts, and gives up if it cannot."""
     with subprocess.Popen(
         [sys.executable, "-c", SERVER, str(connections)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as server:

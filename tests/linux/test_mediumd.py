@@ -1,4 +1,4 @@
-"""mediumd between hosts: what its air does, how it starts and ends."""
+"""mediumd between hosts: its air, its start and its end."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 from air_hosts import NEVER_RTS, SENDER, Air, Connection, address, mac, program, saturated, wait_until
 
-# mediumd's air under real hosts: delays by hand, hidden terminals, broadcasts, live changes, events.
+# mediumd's air between real hosts: hand-computed delays, hidden terminals, broadcasts, live changes, events.
 #
-# Times are judged only while mediumd itself says that it is punctual; on a machine that is too busy they are skipped.
+# Times are checked only while mediumd reports that it is punctual. On a machine that is too busy they are skipped.
 
 
 MakeAir = Callable[..., Air]
@@ -40,8 +40,8 @@ def test_ping_takes_the_airtime_computed_by_hand(make_air: MakeAir) -> None:
     times_ms = air.ping(0, 1, "-c 100 -i 0.03 -s 1000 -W 1")
     must_be_punctual(air)
     assert len(times_ms) == 100
-    # There: idle medium, so at once: 192 us + (1028 + 36) * 8 bit at 2 Mbit/s = 4448 us, and 1 us of way. Back: the
-    # neighbour's ACK first, 10 + 304 us, then DIFS 50 us, 0..31 slots of 20 us, 4448 us and 1 us again.
+    # Forward: idle medium, so at once: 192 us + (1028 + 36) * 8 bit at 2 Mbit/s = 4448 us, and 1 us of propagation.
+    # Back: the neighbour's ACK first, 10 + 304 us, then DIFS 50 us, 0..31 slots of 20 us, 4448 us and 1 us again.
     least_ms, slots_ms = 4.449 + 0.314 + 0.050 + 4.449, 31 * 0.020
     assert min(times_ms) >= least_ms - 0.002
     assert statistics.median(times_ms) == pytest.approx(least_ms + slots_ms / 2, abs=0.25)
@@ -53,7 +53,8 @@ def test_arp_goes_by_broadcast_and_is_not_acknowledged(make_air: MakeAir) -> Non
         host.run("ip neigh flush dev air0 nud permanent")
     assert len(air.ping(0, 1)) == 1
     assert mac(1) in air.hosts[0].run(f"ip neigh show {address(1)}")
-    # n0 sent a request to all and an echo request; n1 answered both and acknowledged the echo. 400 m hears nothing.
+    # n0 sent an ARP request to all and an echo request; n1 answered both and acknowledged the echo. Nothing is heard at
+    # 400 m.
     first, second, third = air.stats()["stations"]
     assert (first["data_sent"], first["delivered_frames"], second["ack_sent"]) == (2, 1, 1)
     assert (second["delivered_frames"], first["ack_sent"]) == (2, 2)
@@ -68,7 +69,7 @@ def test_hidden_terminals_collapse_and_recover_with_rts(make_air: MakeAir) -> No
     air.control.call("set_rts_threshold", bytes=0)
     with_rts = sum(saturated(air, flows, warmup_s=2, seconds=8)) * 1460 * 8 / 8 / 1e3
     must_be_punctual(air)
-    # ns2-cells.csv, 2 Mbit/s: 275 and 1512 kbit/s. 12 s of the collapsed pair are only 280 packets.
+    # ns2-cells.csv, 2 Mbit/s: 275 and 1512 kbit/s. 12 s of the collapsed pair have only 280 packets.
     assert without == pytest.approx(275, rel=0.2)
     assert with_rts == pytest.approx(1512, rel=0.05)
 
@@ -100,7 +101,7 @@ def test_position_rate_ranges_and_rts_change_while_it_runs(make_air: MakeAir) ->
     control.call("set_rts_threshold", bytes=0)
     with_rts = median_ms()
     must_be_punctual(air)
-    # One way only: 8512 bits at 1, 2 and 11 Mbit/s. RTS both ways: twice 352 + 10 + 304 + 10 us.
+    # One direction only: 8512 bits at 1, 2 and 11 Mbit/s. RTS in both directions: twice 352 + 10 + 304 + 10 us.
     assert at_1 - at_2 == pytest.approx(4.256, abs=0.4)
     assert at_2 - at_11 == pytest.approx(4.256 - 0.774, abs=0.4)
     assert with_rts - at_11 == pytest.approx(2 * 0.676, abs=0.4)
@@ -121,10 +122,10 @@ def test_extra_backoff_slows_a_saturated_station_by_its_slots(make_air: MakeAir)
     air.control.call("set_extra_backoff", station="n0", slots=100)
     (count,) = saturated(air, [(0, 1)], warmup_s=1, seconds=5)
     must_be_punctual(air)
-    assert count == pytest.approx(5 / (6.832e-3 + 100 * 20e-6), rel=0.02)  # as above, and 2 ms more a packet
+    assert count == pytest.approx(5 / (6.832e-3 + 100 * 20e-6), rel=0.02)  # as above, plus 2 ms per packet
 
 
-def test_transmit_results_and_drops_are_told_with_attempts_and_headers(make_air: MakeAir) -> None:
+def test_transmit_results_and_drops_are_reported_with_attempts_and_headers(make_air: MakeAir) -> None:
     air = make_air([0, 200])
     control = air.control
     control.call("subscribe", kinds=["transmit", "drop"], stations=["n0"])
@@ -156,13 +157,13 @@ def test_air_and_lateness_are_told_at_the_interval(make_air: MakeAir) -> None:
     assert occupied == 20 * (4448 + 304) * 1000
     told = [event for event in events if event["event"] == "lateness"]
     assert sum(event["delivery"]["count"] for event in told) == 40
-    # Never early; the middle one on time, whatever else the machine does.
+    # Never early; the median is on time, whatever else the machine does.
     intervals_ns = sorted(event["interval_ns"] for event in events)
     assert intervals_ns[0] > 0.15e9
     assert intervals_ns[len(events) // 2] < 0.6e9
 
 
-# mediumd's start and end, and what it makes of bad input: nothing outlives it, and nothing said to it ends it.
+# mediumd's start and end, and bad input: nothing outlives mediumd, and no input ends it.
 
 
 FLOOD = """
@@ -171,7 +172,7 @@ out, end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), time.monotonic() + 
 while time.monotonic() < end:
     out.sendto(bytes(1000), (sys.argv[1], 9000))
 """
-"""All that a host can send."""
+"""Sends as much as a host can."""
 
 
 @pytest.mark.parametrize("end", ["SIGTERM", "SIGINT", "SIGHUP", "shutdown"])
@@ -221,7 +222,7 @@ def test_kill_9_costs_the_hosts_the_air_and_nothing_else_and_a_new_one_takes_ove
     assert air.ping(0, 1)
 
 
-def test_it_dies_with_its_parent(make_air: MakeAir) -> None:
+def test_a_fork_dies_with_its_parent(make_air: MakeAir) -> None:
     air = make_air([0])
     air.config["stations"][0]["tap"]["name"] = "air1"
     path = air.folder / "second.json"
@@ -256,7 +257,7 @@ def spoil(config: dict[str, Any], path: str, value: Any) -> None:
         ("stations.0.tap.netns", "/proc/self/status", 3, "that is no network namespace"),
         ("stations.0.tap.netns", "/nowhere", 3, "`ip netns add NAME`"),
         ("stations.0.tap.name", "lo", 3, "lo"),
-        ("seed", 2, 3, "in use"),  # the socket of the one that runs
+        ("seed", 2, 3, "in use"),  # the socket of the running one
     ],
 )
 def test_a_bad_start_is_one_line_and_leaves_nothing(
@@ -276,7 +277,7 @@ def test_a_bad_start_is_one_line_and_leaves_nothing(
     assert done.stderr.count("\n") == 1
     assert other.exists() == (path == "seed")
     assert "air1" not in air.hosts[0].run("ip -o link")
-    assert air.ping(0, 0)  # the one that runs still does
+    assert air.ping(0, 0)  # the running one still works
 
 
 def test_too_few_open_files_are_said_at_the_start(make_air: MakeAir) -> None:
@@ -361,7 +362,8 @@ def test_a_flood_is_dropped_and_costs_little(make_air: MakeAir) -> None:
     after = air.stats()
     assert after["drops"]["tap_ring"] > 1_000
     assert after["drops"]["queue"] > 1_000
-    # 3 s of a host that sends all it can; what is taken off its ring while the queue is full is bounded
+    # 3 s of a host that sends as much as it can; the number of frames read from its ring while the queue is full is
+    # bounded
     assert after["process"]["air_cpu_s"] - before["process"]["air_cpu_s"] < 1.0
     assert after["stations"][0]["queue_max_pkts"] == 50
     assert after["drops"]["host"] == 0
@@ -377,7 +379,7 @@ def test_an_interface_that_goes_down_comes_back(make_air: MakeAir) -> None:
     assert lost["lost"] == lost["drops"]["host"] > 0
     before = air.stats()["process"]["cpu_s"]
     time.sleep(1)
-    assert air.stats()["process"]["cpu_s"] - before < 0.1  # no spinning on a descriptor in trouble
+    assert air.stats()["process"]["cpu_s"] - before < 0.1  # no spinning on a failed descriptor
     air.hosts[1].run("ip link set air0 up")
     air.set_neighbours()
     assert wait_until(lambda: bool(air.ping(0, 1)))

@@ -1,4 +1,6 @@
-"""`--builder mininet-wifi`: the input of its process, the message without it, and the real one if installed."""
+"""`--builder mininet-wifi`: the input of its process, the message if it is missing, and a real run if it is
+installed.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from network import goodputs_kbps, run, start, why_not
 
 from pacelab import load_result
 from pacelab.emulation import programs
-from pacelab.emulation.changes import place_at
+from pacelab.emulation.changes import position_at
 from pacelab.emulation.compile import compile_plan
 from pacelab.emulation.network import mininet_wifi_script
 from pacelab.emulation.network.mininet_wifi import description
@@ -80,7 +82,7 @@ defaults: {routing: batman-adv, rate: 2, seconds: 24, traffic: cbr}
 
 @pytest.fixture
 def away(tmp_path: Path) -> str:
-    """A topology's file: out of reach from 5 to 15 s."""
+    """A topology file: out of range from 5 to 15 s."""
     (tmp_path / "away.yaml").write_text(WALK)
     return str(tmp_path / "away.yaml")
 
@@ -96,7 +98,7 @@ def test_a_trace_has_each_step_and_each_turn_of_the_walk(away: str) -> None:
     assert moments[-1] == (16.0, (200.0, 0.0))
     assert len(moments) == 1 + 40 + 40
     for at_s, place in moments:
-        assert place == pytest.approx(place_at((200.0, 0.0), plan.moves, at_s))
+        assert place == pytest.approx(position_at((200.0, 0.0), plan.moves, at_s))
     jump_back = mininet_wifi_script.trace((5.0, 5.0), [[0.0, 9.0, 9.0], [0.25, 9.0, 34.0]])
     assert jump_back == [
         (0.0, (5.0, 5.0)),
@@ -108,7 +110,7 @@ def test_a_trace_has_each_step_and_each_turn_of_the_walk(away: str) -> None:
 
 
 class Station:
-    """One of Mininet-WiFi's, as far as its replay and ours know it."""
+    """A station of Mininet-WiFi, as far as its replay and our code use it."""
 
     def __init__(self) -> None:
         self.params: dict[str, float] = {}
@@ -119,7 +121,7 @@ class Station:
 
 
 class ReplayingMobility:
-    """Mininet-WiFi's, of mn_wifi/replaying.py, as far as times and places go."""
+    """Mininet-WiFi's class in mn_wifi/replaying.py, reduced to times and positions."""
 
     def __init__(self, net: object, nodes: list[Any]) -> None:
         begun_s = time.monotonic()
@@ -147,7 +149,7 @@ def test_a_walk_is_replayed_from_where_its_time_is(monkeypatch: pytest.MonkeyPat
         {"name": "walker", "position_m": [0.0, 1.0], "walk": [[1.0, 0.0, 1.0], [1.2, 3.0, 1.0]]},
     ]
     begun_s = time.monotonic()
-    mininet_wifi_script.start_walking(network, hosts, begun_s - 0.9)  # 0.9 s of it have passed
+    mininet_wifi_script.start_walking(network, hosts, begun_s - 0.9)  # 0.9 s have passed
     assert walker.places[0] == "0.0,1.0,0"
     assert walker.places[-1] == "3.0,1.0,0"
     assert len(walker.places) == 3
@@ -156,7 +158,7 @@ def test_a_walk_is_replayed_from_where_its_time_is(monkeypatch: pytest.MonkeyPat
 
 def test_medium_is_told_where_a_station_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "mediumd.sock")
-    medium = mininet_wifi_script.Medium(path)  # before there is one
+    medium = mininet_wifi_script.Medium(path)  # before mediumd starts
     heard: list[dict[str, Any]] = []
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(path)
@@ -172,8 +174,8 @@ def test_medium_is_told_where_a_station_is(tmp_path: Path, capsys: pytest.Captur
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        medium.tell_position("walker", [1.5, 2.0, 0.0])
-        medium.tell_position("nobody", [0.0, 0.0, 0.0])
+        medium.send_position("walker", [1.5, 2.0, 0.0])
+        medium.send_position("nobody", [0.0, 0.0, 0.0])
     assert [(request["method"], request["params"]) for request in heard] == [
         ("hello", {"version": 1}),
         ("set_position", {"station": "walker", "position_m": [1.5, 2.0]}),
@@ -183,7 +185,7 @@ def test_medium_is_told_where_a_station_is(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_interface_that_was_there_before_is_made_quiet() -> None:
-    """A station that forwards back out of its radio must not tell the sender of a shorter way: there is none."""
+    """A station that forwards a packet back out of its radio must not send a redirect: there is no shorter path."""
     told = quiet("air0")
     assert told["net.ipv4.conf.air0.send_redirects"] == told["net.ipv4.conf.air0.accept_redirects"] == 0
 
@@ -217,7 +219,7 @@ def test_a_station_that_mininet_wifi_moves_delivers_while_it_is_in_reach(away: s
     document = run(away, "--builder", "mininet-wifi", "--out", str(tmp_path / "run"), back_end="hwsim")
     each_second = load_result(tmp_path / "run").series["flows"][0]["goodput_bps"]
     assert min(each_second[:5]) > 0
-    assert not any(each_second[7:14])  # beyond reach, and mediumd's queue empty
+    assert not any(each_second[7:14])  # out of range, and mediumd's queue is empty
     assert min(each_second[18:]) > 0
     assert document["host"]["walked"]["at_end_m"] == {"walker": [200.0, 0.0]}
 
@@ -261,9 +263,9 @@ def test_shell_is_mininet_wifis_and_a_moved_station_is_out_of_reach(tmp_path: Pa
 
 
 def in_shell(folder: Path, options: tuple[str, ...], *lines: str) -> str:
-    """What Mininet-WiFi's command line prints when it is given these."""
+    """The output of Mininet-WiFi's command line for this input."""
     done = folder / "done"
-    # From a file: what comes down a pipe, the command line hands on to the program at the node.
+    # From a file: the command line passes input from a pipe on to the program at the node.
     (folder / "commands").write_text("\n".join([*lines, f"sh touch {done}"]) + "\n")
     process = start(
         *("shell", *options, "--backend", "hwsim", "--builder", "mininet-wifi"),

@@ -1,4 +1,4 @@
-"""Packets and segments: read, built, checked, rewritten, and broken on purpose."""
+"""Packets and segments: read, built, checked, rewritten, and damaged on purpose."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_packet_what_is_no_segment_gets_a_reason(make, name: str, reason: Reason
     assert read(packets[name]) == reason
 
 
-# Any bytes at all: read, rewritten, never an exception. A million cases: `python tests/linux/fuzz.py 1000000`.
+# Arbitrary bytes: read and rewritten without an exception. A million cases: `python tests/linux/fuzz.py 1000000`.
 
 
 CASES = 4_000
@@ -162,7 +162,7 @@ def fuzz():
 def test_packet_fuzz_damaged_real_packets(fuzz) -> None:
     counts = fuzz.run(CASES, seed=1)
     assert sum(counts.values()) == CASES
-    # Every reason was met, and segments too: else the fuzzer tests nothing.
+    # Every reason occurred, and segments as well; otherwise the fuzzer would test nothing.
     assert set(counts) >= {"segment", *fuzz.REASONS}, counts
 
 
@@ -194,12 +194,12 @@ def test_updated_rfc_1624_example() -> None:
     st.integers(0, 29),
     st.binary(min_size=2, max_size=2),
 )
-def test_updated_agrees_with_summing_anew(data: bytes, word: int, new: bytes) -> None:
+def test_updated_checksum_agrees_with_a_new_sum(data: bytes, word: int, new: bytes) -> None:
     at = 2 * (word % (len(data) // 2))
     changed = data[:at] + new + data[at + 2 :]
     old = checksum(words_sum(data))
     after = updated(old, words_sum(data[at : at + 2]), words_sum(new))
-    # 0000 and ffff are the same number; a verifier takes both.
+    # 0000 and ffff are the same number; a verifier accepts both.
     assert after % 0xFFFF == checksum(words_sum(changed)) % 0xFFFF
 
 
@@ -316,7 +316,7 @@ def test_window_scales_beyond_14_are_14() -> None:
 def test_window_scales_in_mid_connection_a_window_is_at_least_what_is_under_way() -> None:
     scales = WindowScales()
     scales.window_bytes(FORTH, 400, ack=None, end_seq=90_000)
-    # 80,000 octets under way against a window field of 1,000: its unit is at least 2^7, 1000 << 6 being 64,000.
+    # 80,000 octets in flight with a window field of 1,000: the unit is at least 2^7, since 1000 << 6 is 64,000.
     assert scales.window_bytes(BACK, 1_000, ack=10_000, end_seq=None) == 128_000
     assert scales.shift(BACK) is None
     assert scales.unit(BACK) == 7
@@ -328,10 +328,10 @@ def test_window_scales_old_acks_and_wrapped_numbers_teach_nothing_wrong() -> Non
     scales = WindowScales()
     scales.window_bytes(FORTH, 400, ack=None, end_seq=100)
     assert scales.window_bytes(BACK, 50, ack=200, end_seq=None) == 50  # ahead of all data
-    assert scales.window_bytes(BACK, 50, ack=4_294_967_290, end_seq=None) == 200  # 106 under way
+    assert scales.window_bytes(BACK, 50, ack=4_294_967_290, end_seq=None) == 200  # 106 in flight
 
 
-def test_window_scales_a_syn_starts_anew() -> None:
+def test_window_scales_a_syn_starts_again() -> None:
     scales = WindowScales()
     scales.window_bytes(FORTH, 400, ack=None, end_seq=90_000)
     scales.window_bytes(BACK, 1_000, ack=10_000, end_seq=None)

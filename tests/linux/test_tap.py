@@ -1,4 +1,4 @@
-"""The back end tap on this kernel: real hosts, real TCP, and nothing left of them."""
+"""The back end tap on this kernel: real hosts, real TCP, and nothing remains."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ HIDDEN = ("hidden", "--rate", "2", "--traffic", "udp-saturated", "--warmup", "1"
 
 
 def test_hidden_terminals_collapse_without_rts_and_recover_with_it(tmp_path: Path) -> None:
-    # ns-2: 275 and 1512 kbit/s (tests/data/ns2-cells.csv); here the phenomenon counts, in conformance the numbers
+    # ns-2: 275 and 1512 kbit/s (tests/data/ns2-cells.csv). Here only the effect counts; conformance tests check the
+    # numbers.
     off = run(*HIDDEN, "--rts", "off", "--out", str(tmp_path / "off"))
     on = run(*HIDDEN, "--rts", "on", "--out", str(tmp_path / "on"))
     assert sum(goodputs_kbps(on)) > 3 * sum(goodputs_kbps(off)) > 0
@@ -104,7 +105,7 @@ def test_agents_of_a_scheme_act(tmp_path: Path) -> None:
     assert goodputs_kbps(document)[0] > 100
 
 
-def test_a_run_whose_pacer_was_stopped_goes_on_and_is_degraded(tmp_path: Path) -> None:
+def test_a_run_whose_pacer_was_stopped_continues_and_is_degraded(tmp_path: Path) -> None:
     document = _disturbed(tmp_path, "the gateway agent", signal.SIGSTOP, r"gateway n\d")
     assert document["fidelity"] == "degraded"
     # 8 s of 12 are left; a cut flow would have had 4 at most
@@ -117,7 +118,7 @@ def test_a_run_whose_iperf3_was_killed_is_invalid(tmp_path: Path) -> None:
 
 
 def _disturbed(tmp_path: Path, said: str, number: int, victim: str) -> dict[str, Any]:
-    """run.json of a run over 12 s, one of whose processes gets a signal in its fourth."""
+    """run.json of a run over 12 s in which one process gets a signal in the fourth second."""
     what = "chain --hops 2 --wired-hops 1 --direction down --scheme tcp-gap --seconds 12 --backend tap --json --quiet"
     command = ("run", *what.split(), "--out", str(tmp_path / "run"))
     process = start(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -202,7 +203,7 @@ def test_root_of_a_user_namespace_is_told_that_it_is_none(command: str, tmp_path
 
 
 @pytest.mark.parametrize(("command", "lacks"), [("cleanup", "NET_ADMIN"), ("controller --check", "SYS_ADMIN")])
-def test_root_without_a_capability_is_told_so_before_anything_is_done(command: str, lacks: str, tmp_path: Path) -> None:
+def test_root_without_a_capability_is_refused_before_anything_is_done(command: str, lacks: str, tmp_path: Path) -> None:
     name = lacks.lower()
     without = ("setpriv", "--bounding-set", f"-{name}", "--inh-caps", f"-{name}", *PACELAB, *command.split())
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
@@ -222,7 +223,7 @@ def test_cleanup_touches_no_run_that_is_alive(tmp_path: Path) -> None:
 
 
 def test_cleanup_ends_what_a_killed_run_left() -> None:
-    # a process with the mark of an owner that is gone
+    # a process with the mark of a dead owner
     left = subprocess.Popen(["sleep", "1000"], env={"PACELAB_OWNER": "4194304:1"})
     assert start("cleanup").wait(30) == 0
     assert left.wait(10) == -signal.SIGKILL

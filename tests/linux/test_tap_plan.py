@@ -1,4 +1,4 @@
-"""What the root side takes from a user: plans, its helper's requests, and nothing else."""
+"""What the root side accepts from a user: plans and requests to its helper, and nothing else."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pacelab.emulation.supervisor import ProgressReporter, build, read_line
 from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.experiment import Experiment
 
-# What the root side takes from a user: plans, and nothing else.
+# What the root side accepts from a user: plans, and nothing else.
 
 
 def plan_of(backend: str = "tap", **options: Any) -> Plan:
@@ -220,7 +220,7 @@ WHOLE = {
     "newreno": document(backend="hwsim", topology="two-gateways", routing="static", phy="802.11a"),
     "udp": document(topology="hidden"),
 }
-"""Plans that have together what a plan may have."""
+"""Plans that together use everything a plan can have."""
 
 
 @pytest.mark.parametrize("scheme", WHOLE)
@@ -284,7 +284,7 @@ def test_transfers_of_a_fixed_size_are_refused() -> None:
 
 def test_hosts_whose_kernel_lacks_the_congestion_control_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     class Kernel:
-        """Its sockets know reno alone."""
+        """Its sockets know only reno."""
 
         def __enter__(self) -> Kernel:
             return self
@@ -307,14 +307,14 @@ def test_hosts_whose_kernel_lacks_the_congestion_control_are_not_built(monkeypat
             build(plan)
 
 
-# The root helper: who may, what it takes, and that nothing it is told brings it down.
+# The root helper: its permissions, its input, and that no input ends it.
 
 NOBODY, DAEMON = 65_534, 1
-"""Users of every Debian; the tests' helper serves the group `daemon`."""
+"""Users of every Debian. The tests' helper serves the group `daemon`."""
 
 
 class Running:
-    """A helper in a process of its own."""
+    """A helper in a separate process."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "helper.sock"
@@ -338,13 +338,13 @@ class Running:
         return link
 
     def ask(self, text: bytes) -> dict[str, Any]:
-        """What it answers to some bytes and the end of the connection's way there."""
+        """The answer to some bytes, followed by the end of input."""
         with self.connect() as link:
             try:
                 link.sendall(text)
                 link.shutdown(socket.SHUT_WR)
             except OSError:
-                pass  # it has answered and gone
+                pass  # the helper has answered and closed
             line = link.makefile("rb").readline()
         answer: dict[str, Any] = json.loads(line or b"{}")
         return answer
@@ -352,7 +352,8 @@ class Running:
 
 @pytest.fixture
 def helper() -> Iterator[Running]:
-    with tempfile.TemporaryDirectory(prefix="pacelab-helper-") as folder:  # pytest's own are closed to other users
+    # Pytest's own folders are closed to other users.
+    with tempfile.TemporaryDirectory(prefix="pacelab-helper-") as folder:
         Path(folder).chmod(0o755)
         running = Running(Path(folder))
         yield running
@@ -377,7 +378,7 @@ class TestRunning:
         assert heard == sorted(heard)
         assert heard[-1] > 0.5
 
-    def test_helper_refuses_what_is_no_plan_and_goes_on(self, helper: Running) -> None:
+    def test_helper_refuses_what_is_no_plan_and_continues(self, helper: Running) -> None:
         good = dump_plan(short_plan()) + b"\n"
         chance = random.Random(1)
         cases = [b"", b"\n", b"{}\n", b"null\n", b"\xff\xfe\n", b"[" * 10_000 + b"\n", b'{"version": 1}\n', good[:100]]
@@ -396,7 +397,7 @@ class TestRunning:
         long = plan_of(topology="hidden", rate_bps=2_000_000, duration_s=60.0)
         with helper.connect() as link:
             link.sendall(dump_plan(long) + b"\n")
-            assert link.makefile("rb").readline()  # it is under way
+            assert link.makefile("rb").readline()  # the run has started
             busy = helper.ask(dump_plan(short_plan()) + b"\n")
             assert "another run is under way" in busy["error"]["message"]
         with helper.connect() as link:
@@ -415,7 +416,7 @@ class TestRunning:
 
 
 def _ask_as(user: int, path: Path, text: bytes) -> str:
-    """The kind of error that a user other than root is answered with."""
+    """The kind of error that a user other than root gets."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -426,7 +427,7 @@ def _ask_as(user: int, path: Path, text: bytes) -> str:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
                 link.connect(str(path))
                 with contextlib.suppress(BrokenPipeError):
-                    link.sendall(text)  # who is refused may be answered before
+                    link.sendall(text)  # a refusal may arrive before the request is sent
                 line = link.makefile("rb").readline()
             os.write(write, json.loads(line)["error"]["kind"].encode())
         finally:
@@ -444,7 +445,7 @@ def test_only_root_and_the_group_may() -> None:
     assert not may_run(NOBODY, NOBODY, group="daemon")
 
 
-def test_doctor_says_who_is_not_in_the_group_of_a_helper_that_is_there(
+def test_doctor_reports_users_outside_the_group_of_a_helper_that_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
@@ -482,7 +483,7 @@ def test_a_plan_that_comes_byte_by_byte_is_not_waited_for() -> None:
             sender.join()
 
 
-def test_what_stands_after_a_plan_is_told_at_once() -> None:
+def test_data_after_a_plan_is_reported_at_once() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(b"{}\n\n{")

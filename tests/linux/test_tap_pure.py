@@ -1,4 +1,4 @@
-"""The parts of the back end tap that need no kernel: wires, meters, reports, moves, judgement, addresses and routes."""
+"""The parts of the back end tap that need no kernel: wires, meters, reports, moves, fidelity, addresses and routes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from test_tap_plan import plan_of
 
 from pacelab.emulation import helper_client
 from pacelab.emulation.agents.start import path_rates, task_of
-from pacelab.emulation.changes import Changes, place_at
+from pacelab.emulation.changes import Changes, position_at
 from pacelab.emulation.compile import compile_plan
 from pacelab.emulation.fidelity import Load, judge, judge_medium, read_load
 from pacelab.emulation.network import addresses, mesh
@@ -54,7 +54,7 @@ NO_COUNT = Counters(timeouts=0, retransmitted=0)
 
 
 def test_wire_queues_and_overflows() -> None:
-    # 1000 B at 8 Mbit/s take 1 ms; 5 ms of delay; two may wait (as network/src/wire.rs has it)
+    # 1000 B at 8 Mbit/s take 1 ms; 5 ms of delay; two may wait (the case of network/src/wire.rs)
     wire = WirePath(rate_bps=8_000_000, delay_ns=5 * MS, queue_pkts=2)
     assert wire.take(0, 1000) == 6 * MS
     assert wire.take(0, 1000) == 7 * MS
@@ -176,7 +176,7 @@ def test_iperf_report_is_placed_by_its_end() -> None:
         (19 * S + S // 2, 20 * S, 500),
     ]
     assert (intervals[0].retransmits, intervals[0].window_bytes, intervals[0].rtt_s) == (2, 2920, 0.081)
-    assert intervals[1].window_bytes == 2944  # what the receiver lets be under way, not how far reno would go
+    assert intervals[1].window_bytes == 2944  # the receiver's window, not the size that reno would reach
 
 
 def test_iperf_report_drops_an_interval_told_twice() -> None:
@@ -231,7 +231,7 @@ def test_iperf_resample_splits_an_interval_over_the_series() -> None:
     assert traffic.bytes_between(intervals, 11 * S, 12 * S) == pytest.approx(250 + 1500)
 
 
-def test_window_is_what_may_be_under_way_whatever_iperf_tells() -> None:
+def test_window_is_the_permitted_data_in_flight_whatever_iperf_reports() -> None:
     plan = plan_of(topology="chain", duration_s=2.0, window_pkts=2)
     window = Window(start_ns=0, measured_ns=0, end_ns=2 * S, interval_ns=S)
     run = TcpRun(0, plan.flows[0], cast("Child", None))
@@ -261,7 +261,7 @@ def test_pings_are_counted_from_the_warm_up_on_and_late_answers_are_not() -> Non
     assert [len(request) for request in requests] == [64] * 6
     replies = [bytes([0, 0]) + request[2:] for request in requests]  # an echo reply has type 0
     receive = endpoints.deliver.call_args.args[1]
-    # Answers to the pings of 0 s, which is not measured; of 1 s, twice; of 2 s; and of 2.5 s, after the end.
+    # Replies to the pings of 0 s, which is not measured; of 1 s, twice; of 2 s; and of 2.5 s, after the end.
     for at_ns, reply in [
         (100 * MS, replies[0]),
         (S + 40 * MS, replies[2]),
@@ -294,7 +294,7 @@ def test_a_senders_counters_are_those_of_ss() -> None:
             while len(peer.recv(50_000, socket.MSG_PEEK)) < 50_000:
                 pass
             before: dict[str, float | int] | None = {}
-            while (said := read_sender(client)) != before:  # until no ACK comes between two readings
+            while (said := read_sender(client)) != before:  # until no ACK arrives between two readings
                 before = said
                 listed = subprocess.run(
                     ["ss", "-tin", "sport", "=", str(client.getsockname()[1])],
@@ -317,11 +317,11 @@ def test_a_disciplines_drops_and_lengths_replace_those_of_the_medium() -> None:
     queues._plan, queues._hosts, queues._lengths = plan, radios, {}
     reading = {"waiting": 0, "sent": 5, "dropped": 1, "full": 1, "marked": 0}
     queues._read = lambda host: QueueCounts(**reading)
-    queues.look()  # before the mark: does not count
+    queues.sample()  # before the mark: does not count
     queues.mark()
     for waiting in (4, 8):
         reading["waiting"] = waiting
-        queues.look()
+        queues.sample()
     reading |= {"sent": 25, "dropped": 11, "full": 4, "marked": 2}
     stations = [{"name": plan.nodes[host].name, "drops_queue": 1, "queue_mean_pkts": 0.5} for host in radios]
     statistics = {"stations": stations, "drops": {"queue": 2}}
@@ -365,7 +365,7 @@ TRACK = [Move(node=0, at_s=1.0, position_m=(0.0, 0.0)), Move(node=0, at_s=3.0, p
     ],
 )
 def test_place_of_a_moving_host(now_s: float, place_m: tuple[float, float]) -> None:
-    assert place_at((4.0, 0.0), TRACK, now_s) == pytest.approx(place_m)
+    assert position_at((4.0, 0.0), TRACK, now_s) == pytest.approx(place_m)
 
 
 class Recorder:
@@ -438,7 +438,7 @@ def test_last_document_of_a_child() -> None:
 @pytest.mark.parametrize(
     ("named", "in_environment", "command"),
     [
-        (False, True, "sudo '{here}/a b/pacelab' cleanup"),  # a clone: sudo knows no PATH of ours
+        (False, True, "sudo '{here}/a b/pacelab' cleanup"),  # a clone: sudo does not know our PATH
         (True, True, "sudo pacelab cleanup"),  # the machine of docs/vm.md
         (False, False, "sudo pacelab cleanup"),
     ],
@@ -456,7 +456,7 @@ def test_sudo_is_told_the_program_that_it_would_not_find(
 
 
 def test_sudo_is_told_where_an_installation_of_a_users_own_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # as `pip install --user` does: root's Python looks in root's home, and sudo in no home at all
+    # for `pip install --user`: root's Python searches root's home, and sudo searches no home
     (tmp_path / "my own/bin").mkdir(parents=True)
     (tmp_path / "my own/bin/pacelab").touch(mode=0o755)
     monkeypatch.setattr(helper_client.sysconfig, "get_path", lambda name: str(tmp_path / "usr"))
@@ -498,7 +498,7 @@ def test_below_ip_all_stations_are_one_hop_apart() -> None:
     plan = plan_of("hwsim", topology="chain", topology_options={"hops": 2, "wired_hops": 1}, routing="batman-adv")
     assert addresses.routes(plan)[0] == [Route(1, 1, "air0"), Route(2, 2, "air0"), Route(3, 2, "air0")]
     assert addresses.routes(plan)[3] == [Route(0, 2, "wire0"), Route(1, 2, "wire0"), Route(2, 2, "wire0")]
-    assert path_rates(plan, 0, 3) == (11_000_000,) * 2  # the air's hops are what they were
+    assert path_rates(plan, 0, 3) == (11_000_000,) * 2  # the wireless hops have not changed
     assert addresses.radio_name(plan) == "radio0"
     assert addresses.neighbour_mac(plan, 0, 2) == "02:50:4c:04:00:02"
 
@@ -512,7 +512,7 @@ def test_olsr_finds_what_goes_over_the_air_and_is_told_what_is_behind_a_gateway(
 
 
 def test_routes_take_the_lower_number_of_equals() -> None:
-    # a grid of 3 by 3: from corner 0 to the middle 4 by 1 or by 3
+    # a 3 by 3 grid: from corner 0 to the middle 4 by 1 or by 3
     plan = plan_of(topology="grid", topology_options={"side": 3})
     assert addresses.path(plan, 0, 4) == [0, 1, 4]
     assert addresses.path(plan, 4, 0) == [4, 1, 0]
@@ -526,7 +526,7 @@ def test_path_rates_are_those_of_the_wireless_hops_nearest_first() -> None:
 
 
 def test_gateway_agent_sees_all_wires_of_its_host() -> None:
-    # the string of [vagp]: voice and TCP come over wires of their own
+    # the string of [vagp]: voice and TCP use separate wires
     plan = plan_of(topology="chain", topology_options={"hops": 2, "voice": 1, "tcp": 1}, scheme="vagp")
     gateway = next(hook for hook in plan.scheme.hooks if hook.point == "gateway")
     wired = [port.name for port in addresses.interfaces(plan, gateway.host) if port.peer is not None]

@@ -1,4 +1,4 @@
-"""Calls between real hosts: the format of reports, VAGP's parts on packets, the rule of playout, calls over the air."""
+"""Calls between real hosts: the format of reports, VAGP's parts on packets, the playout rule, calls over the air."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ EAR = "import socket, time\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 
 
 def hear(line: Line, loss: str) -> tuple[dict, dict]:
-    """A call of 5 s through gateway and station; the gateway's and the station's last status."""
+    """A call of 5 s through gateway and station; returns the last status of both."""
     gateway = line.agent("--scheme", "vagp", "--path-rates", "11")
     station = RunningAgent(line.station, "station", "--scheme", "vagp", "--air", "eth0", "--path-rates", "11")
     line.station.python(EAR)
@@ -104,7 +104,7 @@ def hear(line: Line, loss: str) -> tuple[dict, dict]:
     return ends
 
 
-def test_voice_report_reaches_the_gateway_and_tells_the_quality(line: Line) -> None:
+def test_voice_report_reaches_the_gateway_with_the_quality(line: Line) -> None:
     gateway, station = hear(line, "whole")
     assert station["hook"]["reports_sent"] > 5
     assert station["packets"]["injected"] == station["hook"]["reports_sent"]
@@ -113,10 +113,10 @@ def test_voice_report_reaches_the_gateway_and_tells_the_quality(line: Line) -> N
     assert (gateway["errors"], station["errors"]) == (0, 0)
 
 
-def test_voice_report_tells_of_loss(line: Line) -> None:
+def test_voice_report_contains_the_loss(line: Line) -> None:
     gateway, _station = hear(line, "every seventh is missing")
-    # One of seven is lost, none or one in a window of 5. Seen each second, 50 packets or 1 of the 7 on: of any three
-    # in a row at least one has the loss. One of 5: R = 81.2 - 40 ln 3 = 37.2, MOS 1.92.
+    # One of seven is lost, so none or one in a window of 5. Readings are 50 packets apart, which is 1 modulo 7: of any
+    # three consecutive readings at least one contains the loss. With one of 5: R = 81.2 - 40 ln 3 = 37.2, MOS 1.92.
     assert min(gateway["calls"]) < 2.5
 
 
@@ -139,7 +139,7 @@ def test_window_control_writes_windows_that_a_real_sender_obeys(line: Line) -> N
     assert status["packets"].get("window_scale_unknown", 0) == 0
 
 
-# Voice between real hosts: the rule of playout, and calls over the air.
+# Voice between real hosts: the playout rule, and calls over the air.
 
 MS = 1_000_000
 
@@ -178,7 +178,7 @@ def test_receiver_aligns_itself_to_the_mean_of_the_last_spurt() -> None:
     assert not arrive(playout, 47, 168)
 
 
-def test_what_arrives_twice_counts_once() -> None:
+def test_duplicates_count_once() -> None:
     playout = receiver(1)
     assert arrive(playout, 0, 10)
     assert not arrive(playout, 0, 20)
@@ -244,7 +244,7 @@ def test_call_over_two_hops_and_a_wire() -> None:
     for flow in result["air"]["flows"]:
         voice = flow["voice"]
         assert (flow["kind"], voice["call"]) == ("voice", 0)
-        assert 130 <= voice["due_pkts"] <= 150  # 50 a second for 3 s, less those whose moment is after the end
+        assert 130 <= voice["due_pkts"] <= 150  # 50 per second for 3 s, except those to be played after the end
         assert voice["lost_pkts"] + voice["late_pkts"] <= 0.1 * voice["due_pkts"]
         assert 0.040 < voice["delay_mean_s"] < 0.060  # the wire's 40 ms and two hops of about 2 ms
         assert flow["goodput_bps"] == pytest.approx(8000, rel=0.2)

@@ -1,4 +1,4 @@
-"""Nodes that walk (`mobility`) between real hosts: what is refused, what mediumd is told, who is found; handovers."""
+"""Moving nodes (`mobility`) on real hosts: refusals, updates to mediumd, routes that follow; handovers."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from pacelab.emulation.changes import (
     STEP_S,
     Changes,
     Roaming,
-    choose,
+    choose_gateway,
     first_gateway,
     gratuitous_arp,
-    place_at,
+    position_at,
     range_m,
 )
 from pacelab.emulation.compile import compile_plan
@@ -105,7 +105,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("options", "reason"), REFUSED)
-def test_whom_nobody_would_find_is_refused_with_what_is_allowed(
+def test_moving_hosts_without_a_routing_that_finds_them_are_refused_with_the_valid_ones(
     tmp_path: Path, options: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(ConfigError, match=reason):
@@ -179,7 +179,7 @@ def test_a_plan_has_the_part_of_a_walk_that_the_run_sees(tmp_path: Path) -> None
         (0, 5.0, (300.0, 50.0)),
     ]
     assert [move.at_s for move in plan_of_walk(tmp_path, duration_s=6.0).moves] == [2.0, 6.0]
-    # drawn until long after the longest run, and refused by no limit of a plan's times
+    # the walk continues long after the longest run; no limit on a plan's times refuses it
     way = "random-waypoint: {speed: [0.01 m/s, 0.02 m/s], until: 100000 s}"
     drawn = plan_of_walk(tmp_path, way, backend="hwsim", controller=None, routing="802.11s")
     assert {move.at_s for move in drawn.moves} == {10.0}
@@ -208,7 +208,7 @@ def test_a_walk_of_too_many_turns_is_refused_and_the_longest_fits(tmp_path: Path
 
 
 class Told:
-    """A medium that knows no more than what it is told; of who walks by himself, that he is at `walker_m`."""
+    """A medium that knows only what it is told. Hosts that move by themselves are at `walker_m`."""
 
     def __init__(self, walker_m: tuple[float, float] | None = None) -> None:
         self.places: list[tuple[str, tuple[float, ...]]] = []
@@ -242,17 +242,17 @@ def test_mediumd_is_told_each_tenth_of_a_second_and_the_error_is_a_steps_way(tmp
     assert report["at_end_m"] == {"walker": [400.0, 50.0]}
 
 
-def test_a_late_moment_makes_the_error_larger_and_is_told(tmp_path: Path) -> None:
+def test_a_late_moment_makes_the_error_larger_and_is_reported(tmp_path: Path) -> None:
     changes = Changes(plan_of_walk(tmp_path), Told())
     for now_s in (0.0, 2.0, 2.1, 2.35, 2.4, 6.0):
         changes.apply(now_s)
     report = changes.report([])
     assert report is not None
-    assert report["off_m"]["max"] == 360.0  # told at 2.35 s, late, and at 2.4 s all the same
+    assert report["off_m"]["max"] == 360.0  # updated late at 2.35 s, and nevertheless at 2.4 s
     assert report["longest_step_s"] == 3.6
 
 
-def test_who_walks_by_himself_sets_off_once_and_is_looked_after(tmp_path: Path) -> None:
+def test_hosts_that_move_by_themselves_start_once_and_their_error_is_measured(tmp_path: Path) -> None:
     told: list[float] = []
     medium = Told((290.0, 50.0))
     changes = Changes(plan_of_walk(tmp_path), medium, start_walking=told.append)
@@ -261,17 +261,17 @@ def test_who_walks_by_himself_sets_off_once_and_is_looked_after(tmp_path: Path) 
     assert (told, medium.places) == ([-0.3], [])
     report = changes.report([])
     assert report is not None
-    assert report["off_m"] == {"p50": 10.0, "p99": 110.0, "max": 110.0}  # 290, 300 and 400 m are where he should be
+    assert report["off_m"] == {"p50": 10.0, "p99": 110.0, "max": 110.0}  # true positions are 290, 300 and 400 m
 
 
-def test_who_stands_still_is_not_reported(tmp_path: Path) -> None:
+def test_nodes_that_stand_still_are_not_reported(tmp_path: Path) -> None:
     plan = compile_plan(Experiment(backend="tap", topology="chain"))
     assert Changes(plan, Told()).report([]) is None
 
 
 def test_a_place_is_on_the_line_between_two_moves(tmp_path: Path) -> None:
     plan = plan_of_walk(tmp_path)
-    places = [place_at(plan.nodes[0].position_m, plan.moves, at_s) for at_s in (0.0, 2.0, 3.0, 5.0, 6.0, 99.0)]
+    places = [position_at(plan.nodes[0].position_m, plan.moves, at_s) for at_s in (0.0, 2.0, 3.0, 5.0, 6.0, 99.0)]
     assert [x for x, _ in places] == [0.0, 0.0, 100.0, 300.0, 400.0, 400.0]
 
 
@@ -305,7 +305,7 @@ def test_olsr_finds_a_walker_again_by_another_relay(tmp_path: Path) -> None:
     document = run(str(tmp_path / "relayed.yaml"), "--routing", "olsr", "--out", str(tmp_path / "run"))
     each_second = load_result(tmp_path / "run").series["flows"][0]["goodput_bps"]
     assert min(each_second[2:8]) > 0
-    assert min(each_second[12:]) == 0  # the first relay's reach has ended, and olsrd takes seconds to see it
+    assert min(each_second[12:]) == 0  # the host leaves the first relay's range, and olsrd takes seconds to notice
     assert sum(each_second[-5:]) > 0.8 * sum(each_second[2:7])
     walked = document["host"]["walked"]
     assert walked["at_end_m"] == {"walker": [0.0, 300.0]}
@@ -332,16 +332,16 @@ def test_a_walk_through_three_gateways_of_real_hosts(tmp_path: Path) -> None:
     assert [(one["from"], one["to"]) for one in handovers] == [("g1", "g2"), ("g2", "g3")]
     walked = document["host"]["walked"]
     assert walked["at_end_m"] == {"walker": [800.0, 50.0]}
-    # 40 m/s: it is told its place each tenth of a second, 4 m, and as late as this machine lets it be
+    # 40 m/s: the position is updated each tenth of a second, 4 m, or as late as this machine is
     assert 3.9 < walked["off_m"]["max"] <= 40 * walked["longest_step_s"] + 0.01
     silences = [one["silence_s"] for handover in handovers for one in handover["flows"]]
     assert len(silences) == 2
-    # None where the controller is quicker than Linux's least timeout, which doubles; on a busy machine it may not be.
+    # None if the controller is faster than Linux's minimum timeout, which doubles; on a busy machine it may not be.
     in_silence = [math.floor(math.log2(silence / LEAST_RTO_S + 1)) for silence in silences]
     assert document["run"]["flows"][0]["timeouts"] <= sum(in_silence)
 
 
-# Handover between gateways, on paper: who is asked to do what, and when.
+# Handover between gateways with mocks: which host is changed, how, and when.
 
 GA, GB, STATION, ROUTER, HOST = range(5)
 
@@ -351,7 +351,7 @@ def walk(**options: object) -> Plan:
 
 
 class Hosts:
-    """Writes routes down."""
+    """Records routes."""
 
     def __init__(self) -> None:
         self.told: list[tuple[int, Route]] = []
@@ -405,19 +405,19 @@ def test_a_station_starts_at_its_neighbour_among_the_gateways() -> None:
 
 
 def test_a_gateway_is_left_when_another_one_is_nearer_by_the_hysteresis() -> None:
-    # 20 m aside of two gateways 400 m apart: at x the distances are hypot(x, 20) and hypot(400 - x, 20)
+    # 20 m from the line of two gateways 400 m apart: at x the distances are hypot(x, 20) and hypot(400 - x, 20)
     gateways = {GA: (0.0, 0.0), GB: (400.0, 0.0)}
     assert HYSTERESIS_M == 25.0
-    chosen = {x: choose((x, 20.0), gateways, now=GA, range_m=250.0) for x in (200.0, 212.0, 213.0, 400.0)}
+    chosen = {x: choose_gateway((x, 20.0), gateways, now=GA, range_m=250.0) for x in (200.0, 212.0, 213.0, 400.0)}
     assert chosen == {200.0: GA, 212.0: GA, 213.0: GB, 400.0: GB}
-    assert choose((188.0, 20.0), gateways, now=GB, range_m=250.0) == GB
-    assert choose((186.0, 20.0), gateways, now=GB, range_m=250.0) == GA
+    assert choose_gateway((188.0, 20.0), gateways, now=GB, range_m=250.0) == GB
+    assert choose_gateway((186.0, 20.0), gateways, now=GB, range_m=250.0) == GA
 
 
 def test_out_of_range_of_all_it_stays_and_out_of_range_of_its_own_it_goes() -> None:
     gateways = {GA: (0.0, 0.0), GB: (400.0, 0.0)}
-    assert choose((0.0, 300.0), gateways, now=GB, range_m=250.0) == GB
-    assert choose((195.0, 20.0), gateways, now=GB, range_m=200.0) == GA
+    assert choose_gateway((0.0, 300.0), gateways, now=GB, range_m=250.0) == GB
+    assert choose_gateway((195.0, 20.0), gateways, now=GB, range_m=200.0) == GA
 
 
 @given(st.lists(st.floats(0, 400), max_size=50))
@@ -425,16 +425,16 @@ def test_standing_still_never_flips(places: list[float]) -> None:
     gateways = {GA: (0.0, 0.0), GB: (400.0, 0.0)}
     now = GA
     for x in places:
-        now = choose((x, 20.0), gateways, now=now, range_m=250.0)
-        assert choose((x, 20.0), gateways, now=now, range_m=250.0) == now
+        now = choose_gateway((x, 20.0), gateways, now=now, range_m=250.0)
+        assert choose_gateway((x, 20.0), gateways, now=now, range_m=250.0) == now
 
 
-def test_a_handover_takes_in_first_and_lets_go_last(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_handover_takes_in_first_and_removes_last(monkeypatch: pytest.MonkeyPatch) -> None:
     plan, hosts = walk(topology_options={"speed": 20.0}), Hosts()
     roaming = Roaming(plan, hosts)
     monkeypatch.setattr(roaming, "_announce", lambda gateway, station: hosts.told.append((gateway, "arp")))  # type: ignore[arg-type]
     changes = Changes(plan, Medium(), roaming)
-    # the walk begins at 10 s; x = 20 (t - 10) is 212.6 m at 20.63 s, and places are told each 0.1 s
+    # the walk starts at 10 s; x = 20 (t - 10) is 212.6 m at 20.63 s, and positions are reported each 0.1 s
     for step in range(0, 300):
         changes.apply(step / 10)
     assert hosts.told == [
@@ -450,7 +450,7 @@ def test_a_handover_takes_in_first_and_lets_go_last(monkeypatch: pytest.MonkeyPa
     assert roaming.report() == [{"at_s": round(handover.at_s, 2), "station": "s", "from": "GA", "to": "GB"}]
 
 
-def test_who_comes_back_at_once_is_not_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_station_that_returns_at_once_keeps_its_routes(monkeypatch: pytest.MonkeyPatch) -> None:
     hosts = Hosts()
     roaming = Roaming(walk(), hosts)
     monkeypatch.setattr(roaming, "_announce", lambda gateway, station: None)
@@ -469,7 +469,7 @@ def test_the_announcement_is_an_arp_request_for_oneself() -> None:
     )
 
 
-# What is told of a handover, off a receiver's reports.
+# The report of a handover, from a receiver's intervals.
 
 
 S = 1_000_000_000
@@ -478,7 +478,7 @@ WINDOW = Window(start_ns=100 * S, measured_ns=100 * S, end_ns=140 * S, interval_
 
 
 def reports(silent: range = range(0)) -> list[Interval]:
-    """A tenth of a second each, 1000 B in it: 80 kbit/s; none in those numbered `silent`; half from 20 s on."""
+    """Intervals of 0.1 s with 1000 B each: 80 kbit/s; none in those numbered `silent`; half from 20 s on."""
     found = []
     for number in range(400):
         size = 0 if number in silent else 1000 if number < 200 else 500
@@ -488,7 +488,7 @@ def reports(silent: range = range(0)) -> list[Interval]:
 
 
 def test_a_silence_lasts_from_the_report_before_it_to_the_one_after_it() -> None:
-    # 20.0 to 20.4 s without data: what came before may have come at 19.9 s, what came after at 20.5 s
+    # 20.0 to 20.4 s without data: the last data before may have arrived at 19.9 s, the first after at 20.5 s
     assert effect(reports(range(200, 204)), WINDOW, 20.0) == {
         "silence_s": 0.6,
         "before_bps": 80_000.0,
@@ -509,7 +509,7 @@ def test_a_flow_that_never_comes_back_is_silent_to_the_end() -> None:
     assert effect(reports(range(200, 400)), WINDOW, 20.0)["silence_s"] == 10.2  # 19.9 to 30.1 s
 
 
-def test_what_the_run_does_not_reach_is_not_measured() -> None:
+def test_times_after_the_run_are_not_measured() -> None:
     found = effect(reports(), WINDOW, 31.0)
     assert found["before_bps"] == 40_000.0
     assert found["after_bps"] is None

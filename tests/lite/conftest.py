@@ -17,7 +17,7 @@ PLACE = "some/where/pacelab"
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves files without a line for each."""
+    """Serves files without log lines."""
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing."""

@@ -1,6 +1,6 @@
-"""Runs in the browser's Python: prints the digests of the cases on standard input, one JSON list a line.
+"""Runs in the browser's Python: prints the digests of the cases on standard input, one JSON list per line.
 
-A case is a row of tests/data/digests.csv, so that the recorded digests are those of the native engine.
+A case is a row of tests/data/digests.csv, so the recorded digests are those of the native engine.
 """
 
 from __future__ import annotations

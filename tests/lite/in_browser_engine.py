@@ -1,4 +1,4 @@
-"""Runs in the browser's Python: what a panic of the engine is there, and what was loaded on the way, as JSON."""
+"""Runs in the browser's Python: prints the effect of an engine panic and the loaded modules as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pacelab import Experiment, run
 
 try:
     pacelab_medium._panic()
-except BaseException as error:  # PyO3's PanicException is no Exception
+except BaseException as error:  # PyO3's PanicException is not an Exception
     caught = [type(error).__module__, type(error).__name__, str(error)]
 # The engine still works afterwards.
 result = run(Experiment(topology_options={"hops": 4}, scheme="tcp-gap", duration_s=20))

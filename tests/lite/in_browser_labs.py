@@ -1,6 +1,6 @@
-"""Runs in the browser's Python: all cells of a notebook, with the widgets of a page; what failed, as JSON.
+"""Runs in the browser's Python: all cells of a notebook, with the widgets of a page; prints failures as JSON.
 
-A notebook whose cells call `lab.explore` also has each of its controls moved to its last place.
+A notebook whose cells call `lab.explore` also has each of its controls moved to its last position.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pacelab_labs as lab
 
 
 class Silent(BaseComm):
-    """A channel to a page that says nothing."""
+    """A channel to a page that ignores messages."""
 
     def publish_msg(self, *_: Any, **__: Any) -> None:
         """Send nothing."""

@@ -1,4 +1,6 @@
-"""Runs in the browser's Python, which has no threads: user code that returns, and user code that does not, as JSON."""
+"""Runs in the browser's Python, which has no threads: user code that returns, and user code that does not;
+prints JSON.
+"""
 
 from __future__ import annotations
 

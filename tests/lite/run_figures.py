@@ -1,4 +1,4 @@
-"""Figures on a page, in Chromium: pointer, keys, legend, light and dark, and what axe finds (`make test-lite`)."""
+"""Figures on a page, in Chromium: pointer, keys, legend, light and dark, and axe's findings (`make test-lite`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAIRS = Experiment(topology="pairs", topology_options={"layout": "facing", "apar
 
 
 def two_lines() -> Chart:
-    """Two lines whose places on the screen are known."""
+    """Two lines with known positions on the screen."""
     lines = [
         Line(x=(0.0, 5.0, 10.0), y=y, name=name, color=color, marker="o")
         for name, color, y in (("newreno", "#000000", (1.0, 2.0, 3.0)), ("tcp-gap", "#f0e442", (7.0, 8.0, 9.0)))
@@ -55,7 +55,7 @@ def gallery(tmp_path_factory: pytest.TempPathFactory) -> str:
         if chart is not None
     )
     place = tmp_path_factory.mktemp("figures") / "page.html"
-    # The module twice: each output of a notebook brings it.
+    # The module twice, since each output of a notebook contains it.
     body = f"<main><h1>Figures</h1>{shown}</main>{script()}{script()}"
     page = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Figures</title><body>{body}'
     place.write_text(page, encoding="utf-8")
@@ -86,7 +86,7 @@ def test_every_kind_is_drawn_within_the_page(page: Any) -> None:
 
 
 def told(page: Any, name: str) -> str:
-    """What the pointer or the keys show in a figure."""
+    """The text that a figure shows for the pointer or the keys."""
     return str(page.locator(f"#{name} .pf-told:visible").inner_text())
 
 
@@ -134,7 +134,7 @@ def test_the_legend_hides_a_line_and_its_values(page: Any) -> None:
     assert line.is_visible()
 
 
-def test_frames_on_the_air_are_told(page: Any) -> None:
+def test_frames_on_the_air_are_reported(page: Any) -> None:
     panel = page.locator("#air .pf-panel")
     panel.focus()
     seen = set()
@@ -145,7 +145,9 @@ def test_frames_on_the_air_are_told(page: Any) -> None:
 
 
 def test_lines_and_texts_have_contrast(page: Any) -> None:
-    """Lines at least 3:1 and texts 4.5:1 on the figure's paper, black included, which is light on dark paper."""
+    """Lines have at least 3:1 and texts 4.5:1 on the figure's background, including black, which becomes
+    light on dark.
+    """
     ratio = """(node) => {
         const style = getComputedStyle(node);
         const color = node.classList.contains("pf-line") ? style.stroke : style.fill;
@@ -168,6 +170,6 @@ def test_lines_and_texts_have_contrast(page: Any) -> None:
 
 def test_axe_finds_nothing(page: Any) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python")
-    page.add_style_tag(content=":root { color-scheme: light dark }")  # of the page around the figures
+    page.add_style_tag(content=":root { color-scheme: light dark }")  # for the page around the figures
     found = axe.Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     assert found == [], json.dumps([(each["id"], each["nodes"][0]["html"][:200]) for each in found])

@@ -1,7 +1,8 @@
-"""Labs 0, 1 and 4 on the site of `make lite`, in Chromium, as a student works: to the last cell (`make test-lite`).
+"""Labs 0, 1 and 4 on the site of `make lite`, in Chromium, worked through like a student to the last cell (`make
+test-lite`).
 
-The first exercise is first solved wrongly. Answers are chosen before their measurements, and sliders move. The work
-survives a reload, and `pacelab check` accepts the downloaded notebook. The bar says what may happen to the work.
+The first solution of the first exercise is wrong. Answers are chosen before their measurements, and sliders move. The
+work survives a reload, and `pacelab check` accepts the downloaded notebook. The bar shows how safe the work is.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LONGEST_MS = 600_000
-"""For a cell, on a busy machine."""
+"""Time limit of a cell on a busy machine."""
 MOVES = 4
 LABS = ("lab0_tour", "lab1_hidden_exposed", "lab4_tcp_gap")
 GENERATE = runpy.run_path(str(ROOT / "labs" / "generate.py"))
 
-# Sets the source of a cell, runs it, and gives its outputs.
+# Sets the source of a cell, runs it, and returns its outputs.
 RUN = """async ([id, source]) => {
   const notebook = jupyterapp.shell.currentWidget.content;
   const place = notebook.widgets.findIndex((cell) => cell.model.id === id);
@@ -45,23 +46,23 @@ CELL = """(id) => {
 
 @dataclass(slots=True)
 class Work:
-    """A student at work on a lab."""
+    """A student who works through a lab."""
 
     page: Any
     lab: str
     asked: list[str] = field(default_factory=list)
-    """The addresses that the page asked."""
+    """The addresses that the page requested."""
     errors: list[list[str]] = field(default_factory=list)
-    """Cell and error of what failed that should not."""
+    """Cell and error of each unexpected failure."""
     wrong: str = ""
-    """What the check says of the wrong solution."""
+    """The check's message about the wrong solution."""
     measured: list[str] = field(default_factory=list)
-    """What the measurements say."""
+    """The messages of the measurements."""
     moves: list[str] = field(default_factory=list)
-    """What the figure shows after each move of a slider."""
+    """The content of the figure after each move of a slider."""
 
     def run(self, cell: str, source: str | None = None) -> list[dict[str, Any]]:
-        """Run a cell; its outputs."""
+        """Run a cell; return its outputs."""
         outputs: list[dict[str, Any]] = self.page.evaluate(RUN, [cell, source])
         return outputs
 
@@ -72,7 +73,7 @@ class Work:
 
 
 def error_in(outputs: list[dict[str, Any]]) -> str:
-    """The error among these outputs, or nothing."""
+    """The error in these outputs, or an empty text."""
     return next((f"{out['ename']}: {out['evalue']}" for out in outputs if out["output_type"] == "error"), "")
 
 
@@ -104,18 +105,18 @@ SHOWN = """([cell, before]) => {
   const label = figure?.ariaLabel ?? null;
   return label === before ? null : label;
 }"""
-"""What the figure of a cell shows, when it shows something else than before."""
+"""The content of a cell's figure, as soon as it has changed."""
 
 
 def move(cell: Any) -> list[str]:
-    """Move the first slider by its keys; what the figure shows after each move."""
+    """Move the first slider by its keys; return the figure's content after each move."""
     page, handle = cell.page, cell.element_handle()
     slider = cell.locator("input[type=range]").first
     slider.scroll_into_view_if_needed()
     shown: list[str] = [page.wait_for_function(SHOWN, arg=[handle, None]).json_value()]
     forward = int(slider.input_value()) < int(slider.get_attribute("max"))
     for number in range(MOVES):
-        # After half of the moves the other way, so that the slider does not come to its end.
+        # In the second half the other direction, so the slider does not reach its end.
         slider.press("ArrowRight" if forward == (number < MOVES // 2) else "ArrowLeft")
         shown.append(page.wait_for_function(SHOWN, arg=[handle, shown[-1]]).json_value())
     return shown
@@ -123,7 +124,7 @@ def move(cell: Any) -> list[str]:
 
 @pytest.fixture(scope="module", params=LABS)
 def work(request: pytest.FixtureRequest, browser: Any, address: str) -> Iterator[Work]:
-    """A lab that a student has done."""
+    """A lab after a student has worked through it."""
     context = browser.new_context(viewport={"width": 1280, "height": 720})
     context.set_default_timeout(LONGEST_MS)
     found = Work(page=context.new_page(), lab=request.param)
@@ -151,7 +152,7 @@ def test_a_prediction_is_measured(work: Work) -> None:
 
 
 def test_each_move_of_a_slider_draws(work: Work) -> None:
-    """There and back: the last figure is the first one again."""
+    """Back and forth: the last figure equals the first one."""
     assert len(work.moves) == MOVES + 1
     assert len(set(work.moves)) >= 2
     assert work.moves[-1] == work.moves[0]
@@ -191,7 +192,7 @@ def test_everything_can_be_downloaded(work: Work, tmp_path: Path) -> None:
         assert len(json.loads(archive.read(f"{work.lab}.ipynb"))["cells"]) > 10
 
 
-# What the bar says, by what the browser is made to lack.
+# The bar's message, depending on missing features of the browser.
 
 PROBLEMS = {
     "stored": (

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node.js: apt-get ins
 
 
 def run_lab(master: Path) -> dict[str, Any]:
-    """What the solved lab does in the browser's Python."""
+    """The result of the solved lab in the browser's Python."""
     assert NODE is not None
     NOTEBOOKS.mkdir(exist_ok=True)
     GENERATE["record_choices"](NOTEBOOKS)

@@ -1,4 +1,4 @@
-"""The browser's Python under Node.js: the same bytes as natively, and a panic that ends nothing (`make test-lite`).
+"""The browser's Python under Node.js: the same bytes as natively, and the process survives a panic (`make test-lite`).
 
 `make test-lite` runs a sample of cases that has each topology, each scheme, each capture and each other option;
 `PACELAB_ALL_CASES=1` runs all of tests/data/digests.csv.
@@ -38,7 +38,7 @@ def in_browser(file: str, *arguments: str) -> list[Any]:
 
 
 def sample() -> list[tuple[dict[str, Any], dict[str, str]]]:
-    """Of the recorded cases those that bring something new: a scheme, a topology, a capture, another option."""
+    """The recorded cases that add something new: a scheme, a topology, a capture, or another option."""
     seen: set[str] = set()
     chosen = []
     for case, digests in RECORDED:
@@ -69,15 +69,16 @@ def test_results_have_the_bytes_of_the_native_engine() -> None:
 
 @pytest.fixture(scope="module")
 def engine() -> Any:
-    """What the engine does in the browser's Python."""
+    """The results of the engine in the browser's Python."""
     (found,) = in_browser("in_browser_engine.py")
     return found
 
 
-def test_a_panic_is_an_exception_and_the_engine_goes_on(engine: Any) -> None:
+def test_a_panic_is_an_exception_and_the_engine_continues(engine: Any) -> None:
     assert engine["machine"] == "wasm32"
     assert engine["panic"] == ["pyo3_runtime", "PanicException", "on purpose"]
-    assert engine["goodput_bps"] == 564_728.0  # `pacelab run chain --hops 4 --scheme tcp-gap --seconds 20`, natively
+    # The native result of `pacelab run chain --hops 4 --scheme tcp-gap --seconds 20`.
+    assert engine["goodput_bps"] == 564_728.0
 
 
 def test_a_run_needs_neither_numpy_nor_matplotlib(engine: Any) -> None:
@@ -87,7 +88,7 @@ def test_a_run_needs_neither_numpy_nor_matplotlib(engine: Any) -> None:
 
 def test_user_code_that_does_not_return_is_ended_without_threads() -> None:
     (found,) = in_browser("in_browser_time_limit.py")
-    assert found["goodput_bps"] == 154176.0  # of the control that returns, natively
+    assert found["goodput_bps"] == 154176.0  # the native result of the control that returns
     assert 'mine.py", line 9, in acknowledged' in found["error"]
     assert found["error"].endswith("(it had not returned after 1 s)")
     assert found["check"] == "it did not return within 0.5 s. Is there an endless loop?"

@@ -11,11 +11,11 @@ import pytest
 
 NOTEBOOK = "first_experiment.ipynb"
 LONGEST_MS = 240_000
-"""For a start of Python and a cell, on a busy machine."""
+"""Time limit for a start of Python and a cell on a busy machine."""
 
 
 def run_cell(page: Any, number: int) -> str:
-    """Run a code cell from the keyboard and wait for its end; its text output."""
+    """Run a code cell by the keyboard and wait for its end; return its text output."""
     cell = page.locator(".jp-CodeCell").nth(number)
     cell.locator(".cm-content").click()
     page.keyboard.press("Control+Enter")
@@ -28,7 +28,7 @@ def run_cell(page: Any, number: int) -> str:
 
 @pytest.fixture(scope="module")
 def worked(browser: Any, address: str) -> Iterator[tuple[Any, list[str], list[str]]]:
-    """The notebook after all its cells have run: the page, the outputs, and the addresses that it asked."""
+    """The notebook after all its cells have run: the page, the outputs, and the requested addresses."""
     asked: list[str] = []
     context = browser.new_context(viewport={"width": 1280, "height": 720})
     context.on("request", lambda request: asked.append(request.url))

@@ -1,4 +1,6 @@
-"""The air configuration, written out by hand after medium/README.md; what of a topology and of options gets into it."""
+"""The air configuration, written by hand from medium/README.md; the parts of topologies and options that it
+contains.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,7 @@ def test_compile_air_cbr_delayed_acks_and_batches() -> None:
     assert (air["stop_after_pkts"], air["batch_pkts"]) == (55_000, 5_000)
 
 
-def test_who_backs_off_is_told_of_senders_that_do_not() -> None:
+def test_rto_backoff_of_each_sender_follows_the_option() -> None:
     def told(rto_backoff: str) -> list[bool]:
         mixed = Experiment(topology_options={"hops": 2}, direction="mixed", rto_backoff=rto_backoff)
         return [flow.get("rto_backoff", True) for flow in compile_air(mixed)["flows"]]
@@ -122,7 +124,7 @@ def test_hosts_that_take_no_time_are_not_mentioned() -> None:
     assert drawn == {"kind": "exponential", "mean_s": 0.002}
 
 
-# --host-delay: packets between link layer and host, by hand.
+# --host-delay: packets between link layer and host, computed by hand.
 
 
 def transfer_s(host_delay: str, hops: int) -> float:
@@ -135,8 +137,8 @@ def transfer_s(host_delay: str, hops: int) -> float:
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("hops", "crossings"), [(1, 6), (3, 18)])
 def test_each_packet_crosses_twice_a_hop(hops: int, crossings: int) -> None:
-    # SYN, SYN-ACK and data: down at the sender of each hop, up at its receiver. Either way the air is idle by then; at
-    # no delay at all the next packet comes while it is not, and draws a backoff.
+    # SYN, SYN-ACK and data: down at the sender of each hop, up at its receiver. With a delay in either direction the
+    # air is idle by then; without one the next packet finds it busy and draws a backoff.
     assert transfer_s("0.002", hops) - transfer_s("0.001", hops) == pytest.approx(crossings * 0.001, abs=1e-9)
 
 
@@ -169,7 +171,7 @@ def test_real_hosts_take_their_own_time(backend: str) -> None:
         Experiment(backend=backend, host_delay="0.001")
 
 
-# Log-distance loss with shadowing, from a topology of one's own to the air.
+# Log-distance loss with shadowing, from a user's topology to the air.
 
 FILE = """version: 1
 name: shadows
@@ -208,11 +210,11 @@ def test_shadowing_belongs_to_the_seed(tmp_path: Path) -> None:
                 ]
                 > 0
             )
-        except pacelab.ConfigError:  # this seed's shadow lies on the only link
+        except pacelab.ConfigError:  # this seed's shadowing breaks the only link
             return False
 
     verdicts = [carries(seed) for seed in range(1, 21)]
-    # 200 m is 2.9 dB inside of 250 m: a link with probability Phi(2.9 / 12) = 0.6, of 20 seeds 12 +- 4.4 (95 %)
+    # 200 m is 2.9 dB within 250 m: a link exists with probability Phi(2.9 / 12) = 0.6; for 20 seeds 12 +- 4.4 (95 %)
     assert 7 <= sum(verdicts) <= 17
     assert verdicts == [carries(seed) for seed in range(1, 21)]
 
@@ -231,14 +233,14 @@ def test_errors_name_the_line(tmp_path: Path, loss: str, message: str) -> None:
         experiment(tmp_path, loss)
 
 
-# A network whose parts nothing connects: each is run by itself, and nobody can tell.
+# A network with unconnected parts: each part runs separately, without a visible difference.
 
 CHAINS = 9
-"""Of eight nodes each: more than the 64 stations from which on a network is taken apart."""
+"""Chains of eight nodes: together more than the 64 stations from which on a network is split into parts."""
 
 
 def copies(air: dict[str, Any]) -> dict[str, Any]:
-    """Its network so many times, 2 km apart, each copy's flow begun 10 ms later."""
+    """The network this many times, 2 km apart; each copy's flow starts 10 ms after the previous one."""
     count = len(air["nodes"])
     nodes, flows = [], []
     for copy in range(CHAINS):
@@ -253,15 +255,15 @@ def copies(air: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("routing", ["static", "aodv", "aodv-2001"])
-def test_parts_run_by_themselves_give_what_they_give_in_one_agenda(routing: str) -> None:
+def test_parts_run_by_themselves_give_what_they_give_in_one_event_queue(routing: str) -> None:
     chain = Experiment(topology_options={"hops": 7, "wired": False}, routing=routing, duration_s=5, warmup_s=1)
     air = copies(compile_air(chain))
     fractions: list[float] = []
     apart = run_air(air, (), fractions.append)
-    # An end that depends on all flows keeps them in one agenda; it is not reached.
+    # An end that depends on all flows keeps them in one event queue. The run does not reach it.
     together = run_air(air | {"stop_after_pkts": 10**9}, (), lambda _fraction: None)
     assert fractions == sorted(fractions)
     assert all(flow["delivered_pkts"] > 10 for flow in apart["flows"])
-    # Those that tell how far it is are there in one agenda alone: it was indeed taken apart.
+    # Only the single event queue has the progress events, so the other run was indeed split.
     assert together.pop("events") - apart.pop("events") == 200
     assert apart == together

@@ -1,4 +1,4 @@
-"""Figures as data: round ticks, plain JSON, and HTML that no name of a student's can break."""
+"""Figures as data: round ticks, plain JSON, and HTML that no student's name can break."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_names_do_not_end_the_element() -> None:
 
 
 def test_the_module_keeps_its_code() -> None:
-    """Comments and indents are left out. A closing tag would end the script that holds it."""
+    """Comments and indents are removed. A closing tag would end the script element."""
     module = page.module()
     assert "customElements.define" in module
     assert not any(line.startswith((" ", "//")) for line in module.splitlines())

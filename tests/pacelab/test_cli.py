@@ -1,4 +1,4 @@
-"""The command line: what it lists, and what it refuses."""
+"""The command line: its lists and its refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 from pacelab.cli.main import COMMANDS, HIDDEN, OTHERS, SECTIONS, load_command, main
 from pacelab.doctor import examine
 
-# Bad input: one line on stderr that names the value and what is allowed, the right exit code, nothing written.
+# Bad input: one line on stderr with the value and the valid values, the right exit code, and no output files.
 
 
 USAGE = [
@@ -555,14 +555,14 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("pacelab 0.")
 
 
-def test_what_a_file_says_moves_no_cursor(in_tmp: Path, capsys) -> None:
+def test_control_characters_of_a_file_are_not_printed(in_tmp: Path, capsys) -> None:
     Path("net.yaml").write_text('"k\\e[31mx": 1\n')
     assert main(["run", "net.yaml", "--seconds", "1"]) == 2
     said = capsys.readouterr().err
     assert "net.yaml:1: k\\x1b[31mx: unknown key" in said
 
 
-# Help lists commands without loading them; what it says of each is what its docstring begins with.
+# Help lists commands without loading them. The text of each is the first line of its docstring.
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -35,15 +35,15 @@ RUNS = 12
 
 
 class Cluster:
-    """A scheduler and two workers, as somebody else would have started them."""
+    """A scheduler and two workers that another user started."""
 
     def __init__(self, folder: Path) -> None:
-        """The scheduler stands in `folder`, where nothing of the user's is; the workers stand where the test does."""
+        """The scheduler runs in `folder`, without any user's files; the workers run in the test's folder."""
         file = folder / "scheduler.json"
         words = ("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))
         self.scheduler = self._start(*words, cwd=folder)
         self._children = [self.scheduler]
-        wait_for(lambda: file.is_file() and file.stat().st_size > 0)  # it appears empty, then is written
+        wait_for(lambda: file.is_file() and file.stat().st_size > 0)  # it is empty when it appears
         self.address: str = json.loads(file.read_text())["address"]
         options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
         self.workers = [self._start("worker", self.address, *options) for _ in range(2)]
@@ -76,7 +76,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All that must be the same on every machine."""
+    """All files that must be equal on every machine."""
     files = [path for path in folder.rglob("*") if path.is_file() and path.name != "host.json"]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
@@ -114,7 +114,7 @@ def test_a_sweep_whose_scheduler_is_killed_ends_with_a_line(in_tmp: Path, cluste
     assert len(kept()) >= 2
 
 
-def test_a_control_of_ones_own_runs_on_the_workers(in_tmp: Path, cluster: Cluster) -> None:
+def test_a_users_control_runs_on_the_workers(in_tmp: Path, cluster: Cluster) -> None:
     assert main(["new", "cc", "Mine"]) == 0
     remove_leftovers = [
         "sweep",
@@ -156,7 +156,7 @@ def test_submissions_get_the_same_verdicts(in_tmp: Path, cluster: Cluster) -> No
 
 
 def test_grading_loses_nothing_when_a_worker_is_killed(in_tmp: Path, cluster: Cluster) -> None:
-    """Hostile code among the submissions. The sandboxes of the killed worker end with it."""
+    """Some submissions contain hostile code. The sandboxes of the killed worker end with it."""
     from pacelab_grading.assignments import find_assignment
     from pacelab_grading.grade.batch import grade_all
     from pacelab_grading.judging.process import BatchSettings
@@ -211,6 +211,6 @@ def test_a_worker_with_other_graders_refuses(in_tmp: Path) -> None:
         grade_on_worker(Submission(student="s", source=""), settings, "other")
 
 
-def test_what_a_run_raises_comes_back(in_tmp: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exceptions_of_a_run_are_passed_on(in_tmp: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SWEEP, "--scheduler", cluster.address, "--jobs", "2", "--out", "there"]) == 2
     assert "--jobs 2 and --scheduler" in capsys.readouterr().err

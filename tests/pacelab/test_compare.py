@@ -1,4 +1,4 @@
-"""Comparisons on the real engine: the same bytes with any number of workers, tables, figures, gains."""
+"""Comparisons on the real engine: equal bytes with any number of workers, tables, figures, gains."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHORT = ["--rate", "2", "--seconds", "4", "--seeds", "2"]
 
 
 class Made(NamedTuple):
-    """One comparison, made by one worker, as JSON, and by two, as a table."""
+    """One comparison, made by one worker as JSON and by two workers as a table."""
 
     place: Path
     json: str
@@ -181,8 +181,8 @@ def test_a_full_comparison_and_a_duration_are_one_too_many(capsys: pytest.Captur
 def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest() -> None:
     base = pacelab.Experiment(topology="chain", topology_options={"hops": 3, "wired": False}, duration_s=2)
     result = pacelab.compare(base, schemes=["all"], seeds=1, jobs=1).compare
-    # On a bare chain of three hops: ACK suppression needs a single hop, the fixed rates a rate, priority and EDCA
-    # calls, the rest a gateway.
+    # A bare chain of three hops lacks requirements: ACK suppression needs a single hop, the fixed rates need a rate,
+    # priority and EDCA need calls, and the others need a gateway.
     needy = {"ack-suppression", "fixed-rate", "vagp-fixed", "priority", "edca"}
     gateway = {
         "vagp",
@@ -289,14 +289,14 @@ def test_the_interval_of_a_gain_by_hand() -> None:
         goodput = {"mean": sum(samples) / 3, "samples": samples}
         return {"point": {}, "scheme": scheme, "goodput_bps": goodput, "gain": None, "gain_half_width": None}
 
-    # 363 / 330 = 1.1; left over are 121 - 110, 121 - 121, 121 - 132: standard deviation 11, t of 2 degrees of freedom
-    # 4.3027, so 4.3027 * 11 / sqrt(3) = 27.325, and over the mean of 110 that is 0.24841.
+    # 363 / 330 = 1.1; the residuals are 121 - 110, 121 - 121, 121 - 132: standard deviation 11, t of 2 degrees of
+    # freedom 4.3027, so 4.3027 * 11 / sqrt(3) = 27.325, and relative to the mean of 110 that is 0.24841.
     rows = [row("newreno", [100.0, 110.0, 120.0]), row("tcp-gap", [121.0] * 3), row("tcp-ap", [50.0, 55.0, 60.0])]
     add_gains(rows, paired=True)
     assert [one["gain"] for one in rows] == pytest.approx([0, 0.1, -0.5])
     assert rows[0]["gain_half_width"] is None
     assert rows[1]["gain_half_width"] == pytest.approx(0.24841, abs=1e-5)
-    assert rows[2]["gain_half_width"] == pytest.approx(0, abs=1e-12)  # half in each seed: nothing is uncertain
+    assert rows[2]["gain_half_width"] == pytest.approx(0, abs=1e-12)  # half in each seed: no uncertainty
 
 
 @pytest.mark.parametrize("schemes", ["newreno", [1]])
@@ -335,7 +335,9 @@ def test_an_option_that_one_of_the_schemes_takes_is_no_note(in_tmp: Path, capsys
         assert ("--pace-hops 3 has no effect" in capsys.readouterr().err) == told
 
 
-def test_what_a_scheme_did_not_deliver_is_said_of_it_alone(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_undelivered_packets_are_reported_for_their_scheme_only(
+    in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (in_tmp / "own.py").write_text(DEAF)
     words = ["--schemes", "newreno,own.py:Deaf", "--hops", "2", "--seeds", "2", "--seconds", "1", "--jobs", "1"]
     assert main(["compare", "chain", *words]) == 0

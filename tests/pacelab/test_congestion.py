@@ -1,4 +1,6 @@
-"""A congestion control in Python: used as any other, in comparisons by its own name, and its failures are told."""
+"""A user's congestion control in Python: used like any other, with its own name in comparisons; failures
+are reported.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ def experiment(cc: str, **options: object) -> pacelab.Experiment:
 
 
 def test_newreno_in_python_gives_newrenos_result(tmp_path: Path) -> None:
-    # The threshold starts at the receiver's window in the engine and far above it here: both grow to the window alike.
+    # The engine's threshold starts at the receiver's window and here far above it: both windows grow in the same way.
     body = AIMD.replace("threshold = 1e9", "threshold = 32")
     mine = pacelab.run(experiment(own(tmp_path, body))).run
     theirs = pacelab.run(experiment("newreno")).run
@@ -112,7 +114,7 @@ def test_a_call_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("body", ["async def acknowledged(self, *a): pass", "def acknowledged(self, *a): yield"])
-def test_a_method_of_which_nothing_runs_is_told(tmp_path: Path, body: str) -> None:
+def test_a_method_of_which_nothing_runs_is_reported(tmp_path: Path, body: str) -> None:
     told = (
         r"failed:\n  File .*mine\.py\", line \d+, in acknowledged\n(.*\n)*TypeError: nothing of it runs: write `def` "
     )
@@ -146,20 +148,20 @@ def test_a_call_that_takes_no_interrupt_does_not_hang(tmp_path: Path, loop: str)
         f"pacelab.run(pacelab.Experiment(cc={own(tmp_path, body)!r}, duration_s=5))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
-    # An interrupt may also hit the loop where it swallows nothing; then the run ends as with any other failure.
+    # The interrupt may hit the loop outside its `try`; then the run ends like any other failure.
     assert ended.returncode == (1 if "UserCodeError" in ended.stderr else congestion.UserCodeError.exit_code)
     assert "s of simulated time" in ended.stderr
     assert "mine.py" in ended.stderr  # its traceback
 
 
-def test_a_watch_ends_with_who_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else each run of own code would leave a thread."""
+def test_a_watch_ends_with_its_owner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise each run of user code would leave a thread."""
     monkeypatch.setattr(congestion, "PATIENCE_S", 0.1)
     before = set(threading.enumerate())
     code = OwnCalls("mine")
     assert code.call(int) == 0
     (thread,) = set(threading.enumerate()) - before
-    del code  # refers to the watch, but not the other way round
+    del code  # the control refers to the watch, not vice versa
     thread.join(timeout=60)
     assert not thread.is_alive()
 
@@ -195,7 +197,7 @@ def test_a_file_without_the_class_is_refused(tmp_path: Path) -> None:
         pacelab.run(experiment(own(tmp_path, AIMD, class_name="Other")))
 
 
-# A congestion control of one's own is first class: its own name in folder, title, legend and gain, in one panel.
+# A user's congestion control has its own name in folder, title, legend and gain, in one panel.
 
 MINE = """from pacelab import CongestionControl
 
@@ -228,7 +230,7 @@ def chain(**more: object) -> Experiment:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_run_bears_the_controls_own_name(mine: str, in_tmp: Path) -> None:
+def test_a_run_has_the_controls_own_name(mine: str, in_tmp: Path) -> None:
     result = run(chain(cc=mine))
     assert "; Steady, " in run_title(result)
     assert result.write().name == "chain-Steady-1"
@@ -238,7 +240,7 @@ def test_a_run_bears_the_controls_own_name(mine: str, in_tmp: Path) -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_it_stands_among_the_schemes_with_a_gain(mine: str) -> None:
+def test_a_users_control_is_listed_among_the_schemes_with_a_gain(mine: str) -> None:
     found = compare(chain(), schemes=["newreno", "cubic", mine], seeds=2, jobs=1)
     assert found.compare["schemes"] == ["newreno", "cubic", "Steady"]
     rows = {row["scheme"]: row for row in found.rows}

@@ -1,4 +1,4 @@
-"""What README.md and docs/ say of runs is what runs give."""
+"""Statements about runs in README.md and docs/ agree with runs."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ RATES = "one of 1, 2, 5.5, 11"
         ("rate: 11\n", "rate: 12\n", ["--rate", "24"], f"--rate must be {RATES} Mbit/s with --phy 802.11b, not 24"),
     ],
 )
-def test_what_does_not_fit_the_experiment_is_told_with_its_line(
+def test_a_control_that_does_not_fit_is_reported_with_its_line(
     old: str, new: str, given: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before, _, _ = CORNER.partition(old)
@@ -113,7 +113,7 @@ def test_what_does_not_fit_the_experiment_is_told_with_its_line(
     assert re.match(rf"pacelab: {where}{told}", capsys.readouterr().err)
 
 
-# What docs/mobility.md says of its walk through three gateways.
+# The statements of docs/mobility.md about its walk through three gateways.
 
 MOBILITY = (Path(__file__).parents[2] / "docs" / "mobility.md").read_text("utf-8")
 KEYS, WALK = re.findall(r"```yaml\n(.*?)```", MOBILITY, re.DOTALL)

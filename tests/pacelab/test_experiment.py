@@ -1,4 +1,4 @@
-"""What an experiment refuses, by name, and what it fills in; its defaults, and lists and ranges of the command line."""
+"""Experiments: refusals by name, derived values, defaults, and lists and ranges of the command line."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_traffic_defaults_to_the_topologys(name: str) -> None:
     assert Experiment(topology=name, traffic="tcp").traffic_kind == "tcp"
 
 
-def test_named_tcp_defaults_hold_where_nothing_else_is_said() -> None:
+def test_named_tcp_defaults_hold_unless_overridden() -> None:
     named = Experiment(radio="ns2-2001", tcp_defaults="ns2-2001", min_rto_s=0.5).config()
     expected = {"rate_bps": 2_000_000, "initial_window_pkts": 2, "min_rto_s": 0.5, "headers": "ns2-2001"}
     assert {name: named[name] for name in expected} == expected
@@ -211,7 +211,7 @@ def test_an_experiment_stays_as_it_is(name: str) -> None:
         setattr(Experiment(), name, 3)
 
 
-# Which default holds: what is given, else the topology's, else the PHY's, else the general one.
+# Priority of defaults: the given value, else the topology's, else the PHY's, else the general default.
 
 
 def test_a_topologys_defaults_hold_unless_something_else_is_given() -> None:
@@ -236,7 +236,7 @@ def test_a_phy_gives_rates_and_acks(phy: str, rate_bps: int, basic_bps: int, mac
     assert radio.get("phy", "802.11b") == phy
 
 
-def test_vary_fills_in_anew_what_was_not_given() -> None:
+def test_vary_derives_unset_options_again() -> None:
     base = Experiment(window_pkts=3)
     varied = base.vary(phy="802.11a")
     assert (varied.rate_bps, varied.mac_ack, varied.window_pkts) == (54_000_000, "mandatory", 3)
@@ -354,7 +354,7 @@ def test_options_set_by_name_take_lists_and_ranges() -> None:
     )
 
 
-def test_options_of_ones_own_are_called_as_they_are_given(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_users_options_keep_their_names(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "topology", "Star"]) == 0
     for words, told in (
         ("--hops 3", "topology 'star.py' has no option --hops; its options are: --set arms"),
@@ -367,7 +367,7 @@ def test_options_of_ones_own_are_called_as_they_are_given(in_tmp: Path, capsys: 
         assert told in capsys.readouterr().err
 
 
-def test_what_is_set_by_name_is_clear(in_tmp: Path) -> None:
+def test_options_set_by_name_are_unambiguous(in_tmp: Path) -> None:
     text = "def topology(*, seed: int = 1, hops: int = 2):\n    pass\n"
     (in_tmp / "own.py").write_text(text)
     assert split_axes("own.py", {"set": "seed=4,hops=3", "seed": "7"}) == (

@@ -1,4 +1,4 @@
-"""`pacelab lab`: what is run, what follows from the intervals, and what is written."""
+"""`pacelab lab`: its runs, the conclusions from intervals, and the output files."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_lab_announces_its_size() -> None:
     assert told.endswith(" s on 2 cores")
 
 
-# What follows from the intervals. The numbers are made up.
+# Conclusions from intervals. The numbers are invented.
 
 
 def row(scheme: str, gain: float, half: float | None, **point: Any) -> dict[str, Any]:

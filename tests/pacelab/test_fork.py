@@ -1,4 +1,4 @@
-"""A copy of this process as a child: what it has of us, what becomes of its end, and what it may not touch."""
+"""A fork of this process as a child: what it inherits, how it ends, and what it must not touch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if sys.platform != "linux":
 
 from pacelab.emulation.processes import OWNER, Child, environment
 
-# What a child prints goes to files that are closed when it is dropped.
+# A child's output goes to files that are closed when the child is deleted.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 
 
@@ -40,7 +40,7 @@ def _tell(document: Callable[[], object]) -> Callable[[], int]:
     return main
 
 
-def test_it_reads_and_writes_as_a_program_does() -> None:
+def test_a_fork_reads_and_writes_like_a_program() -> None:
     def main() -> int:
         print(json.dumps({"ready": True}), flush=True)
         print(sys.stdin.read().upper())
@@ -54,14 +54,14 @@ def test_it_reads_and_writes_as_a_program_does() -> None:
     assert child.last_words() == "a last word"
 
 
-def test_its_environment_is_that_of_a_child_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forks_environment_is_that_of_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET", "ours")
     monkeypatch.setenv(OWNER, "1:2")
     child = Child("a copy", _tell(lambda: dict(os.environ)), variables={"ITS": "own"})
     assert json.loads(child.finish()) == environment() | {"ITS": "own", OWNER: "1:2"}
 
 
-def test_it_has_no_descriptor_of_ours() -> None:
+def test_a_fork_has_no_descriptor_of_its_parent() -> None:
     with tempfile.TemporaryFile():
         child = Child("a copy", _tell(lambda: os.listdir("/proc/self/fd")))
         assert sorted(json.loads(child.finish())) == ["0", "1", "2", "3"]  # 3: the folder that is listed
@@ -77,8 +77,8 @@ def test_a_copy_of_a_copy_has_its_own_streams() -> None:
     assert child.finish().split() == b"for the inner one for the outer one".split()
 
 
-def test_a_cycle_of_ours_is_not_collected_there() -> None:
-    """Its file would be closed, and the number is another file's by then."""
+def test_a_parents_reference_cycle_is_not_collected_in_a_fork() -> None:
+    """Its file would be closed, but the descriptor's number belongs to another file by then."""
 
     class Cycle:
         def __init__(self) -> None:
@@ -121,7 +121,7 @@ def test_a_signal_ends_it_whatever_we_do_with_it(number: int) -> None:
     assert child.process.returncode == -number
 
 
-def test_what_does_not_end_is_killed() -> None:
+def test_a_process_that_does_not_end_is_killed() -> None:
     child = Child("a copy", _forever)
     with pytest.raises(subprocess.TimeoutExpired):
         child.process.wait(0.05)
@@ -147,7 +147,7 @@ def test_an_error_is_its_last_word_and_its_exit_code(error: Exception, code: int
     assert (child.process.returncode, child.last_words()) == (code, word)
 
 
-def test_what_has_not_started_says_why() -> None:
+def test_a_child_that_has_not_started_reports_why() -> None:
     def main() -> int:
         raise HostError("no such interface")
 
@@ -155,7 +155,7 @@ def test_what_has_not_started_says_why() -> None:
         Child("a copy", main).wait_ready()
 
 
-def test_no_room_for_one_more_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_room_for_one_more_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_room() -> int:
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 

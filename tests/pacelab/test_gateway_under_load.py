@@ -1,4 +1,4 @@
-"""A gateway that promises a rate keeps it, however many connections there are: calls beside a thousand of them."""
+"""A gateway keeps its promised rate with any number of connections: calls beside a thousand connections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pacelab import Experiment
 
 RATE_BPS = 450_000
 ACCEPTABLE_MOS = 3.6
-"""What [vagp] Sec. II calls acceptable."""
+"""The limit of [vagp] Sec. II for acceptable quality."""
 RADIO: dict[str, Any] = {"radio": "standard", "retry_short": 9, "retry_long": 9}
 """The radio of docs/vagp.md, on which five calls and this rate fit four hops."""
 CROWD = """
@@ -25,7 +25,7 @@ def topology(*, connections: int = 1000):
     calls = [flow for flow in network.flows if flow.call is not None]
     return replace(network, flows=(*calls, *(replace(tcp, start_s=i / 200) for i in range(connections))))
 """
-"""A download on each connection, one more every 5 ms, none of which ends."""
+"""A download on each connection. One connection more starts every 5 ms, and none ends."""
 
 
 def worst_mos(run: dict[str, Any]) -> float:
@@ -38,7 +38,7 @@ def gateway_counters(run: dict[str, Any]) -> dict[str, int]:
 
 
 def into_the_air_bps(run: dict[str, Any]) -> float:
-    """Goodput with headers: what of the rate has arrived."""
+    """Goodput with headers: the part of the rate that arrived."""
     return run["totals"]["goodput_bps"] * 1500 / 1460
 
 
@@ -72,7 +72,7 @@ def test_a_full_gateway_drops_keeps_its_rate_and_says_so(tmp_path: Path) -> None
 
 @pytest.mark.usefixtures("engine")
 def test_without_a_gateway_a_thousand_connections_ruin_the_calls(tmp_path: Path) -> None:
-    """Else the test above would hold nothing."""
+    """Otherwise the test above would prove nothing."""
     (tmp_path / "crowd.py").write_text(CROWD)
     run = pacelab.run(Experiment(topology=str(tmp_path / "crowd.py"), duration_s=30, warmup_s=10, **RADIO)).run
     assert worst_mos(run) < 2

@@ -1,4 +1,4 @@
-"""802.11n as a user asks for it: options, what they stand for, and what is refused."""
+"""802.11n for users: options, their meaning, and refusals."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_engine_gets_the_limits_of_an_aggregate() -> None:
         ({"phy": "802.11b", "gi": "short"}, "--gi needs --phy 802.11n, not 802.11b"),
     ],
 )
-def test_what_802_11n_cannot_be_is_refused_with_what_is_valid(options: dict[str, Any], refused: str) -> None:
+def test_invalid_802_11n_settings_are_refused_with_the_valid_values(options: dict[str, Any], refused: str) -> None:
     with pytest.raises(ConfigError) as error:
         made(**options)
     assert refused in str(error.value)
@@ -93,7 +93,7 @@ def test_aggregates_carry_more_than_packets_alone(tmp_path: Any) -> None:
         ]
         return found
 
-    # One sender, by hand: 28 packets in 5316 + 16 + 28 us and 43 + 7.5 * 9 us, against one in 228 + 16 + 28 us and the
-    # same wait: 28 * 11680 / 5470.5 and 11680 / 382.5
+    # One sender, by hand: 28 packets in 5316 + 16 + 28 us and 43 + 7.5 * 9 us; or one packet in 228 + 16 + 28 us and
+    # the same wait: 28 * 11680 / 5470.5 and 11680 / 382.5
     assert goodput_bps(64) == pytest.approx(28 * 11_680 / 5_474.5e-6, rel=0.01)
     assert goodput_bps(1) == pytest.approx(11_680 / 382.5e-6, rel=0.01)

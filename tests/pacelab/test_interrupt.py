@@ -1,4 +1,6 @@
-"""What ends a command from outside: Ctrl-C from the first moment on, SIGTERM, SIGHUP; and where a run can stop."""
+"""External ends of a command: Ctrl-C from the first moment on, SIGTERM, SIGHUP; and the points at which a
+run can stop.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +20,18 @@ from pacelab import Experiment, run
 from pacelab.emulation.where.cpu import cpu_seconds
 from pacelab.interrupts import deferred_alarms, deferred_interrupts
 
-# Ctrl-C in a real terminal's way: to the whole process group, workers included.
+# Ctrl-C as a terminal sends it: to the whole process group, including workers.
 
 needs_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells how far a process is")
 needs_ps = pytest.mark.skipif(shutil.which("ps") is None, reason="no ps here: apt install procps")
 
 WELL_UNDER_WAY_S = 0.7
-"""Of processor time, of each process that computes: it shows the progress also on a busy machine. Imports take 0.2 "
-"s."""
+"""Processor time of each computing process, which shows the progress even on a busy machine. Imports take 0.2 s."""
 ENDLESS = ["--seconds", "100000", "--out", "out"]
 
 
 def alive_in_group(group: int) -> list[str]:
-    """Commands of the group's processes, without those that only wait for a parent to take note of their end."""
+    """Commands of the group's processes, without zombies."""
     ran = subprocess.run(["ps", "-eo", "pgid=,stat=,args="], capture_output=True, text=True, check=True)
     rows = [line.split(None, 2) for line in ran.stdout.splitlines()]
     return [row[2] for row in rows if row[0] == str(group) and not row[1].startswith("Z")]
@@ -77,7 +78,7 @@ def test_ctrl_c_ends_everything_with_one_line_and_nothing_written(
     assert alive_in_group(child.pid) == []
 
 
-# Ctrl-C is noted at once and raised where a run can stop.
+# Ctrl-C is recorded at once and raised at a point at which the run can stop.
 
 
 def press() -> None:
@@ -101,7 +102,7 @@ def test_interrupt_waits_for_the_next_check() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_what_ends_a_command_that_is_deaf_to_ctrl_c_waits_too() -> None:
+def test_the_signal_that_ends_a_command_without_ctrl_c_also_waits() -> None:
     steps = []
 
     def work() -> None:
@@ -156,7 +157,7 @@ def test_other_threads_leave_interrupts_alone() -> None:
 
 
 class TimeIsUp(Exception):
-    """What a caller's alarm raises."""
+    """The exception of a caller's alarm."""
 
 
 @pytest.fixture
@@ -212,7 +213,7 @@ def test_a_second_alarm_rings_at_once() -> None:
     assert steps == []
 
 
-def test_an_alarm_that_nobody_hears_is_left_alone() -> None:
+def test_an_alarm_without_a_handler_is_left_alone() -> None:
     if not hasattr(signal, "SIGALRM"):
         pytest.skip("no alarms here")
     with deferred_alarms():
@@ -226,7 +227,7 @@ def test_an_alarm_ends_a_run_with_the_callers_own_exception() -> None:
         run(Experiment(scheme="tcp-gap", duration_s=1e6))
 
 
-# What ends a command from outside: Ctrl-C from the first moment on, SIGTERM, SIGHUP; messages that nobody can read.
+# External ends of a command: Ctrl-C from the first moment on, SIGTERM, SIGHUP; closed outputs.
 
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and shells")
 
@@ -263,7 +264,7 @@ def test_ctrl_c_while_the_command_line_is_loaded_is_one_line(module: str) -> Non
 
 
 HEARS = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
-"""Also where these tests are run under nohup."""
+"""The process reacts to SIGHUP even if these tests run under nohup."""
 IN_A_SCRIPTS_BACKGROUND = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
 
 
@@ -298,7 +299,7 @@ def test_numpy_starts_no_threads_unless_it_is_told_to(said: str, taken: str, mon
 
 
 @needs_posix
-def test_what_nohup_made_deaf_stays_so() -> None:
+def test_an_ignored_sighup_stays_ignored() -> None:
     code = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + DOOR.replace(
         "sys.exit(main())", "main(); sys.exit(signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN)"
     )
@@ -307,7 +308,7 @@ def test_what_nohup_made_deaf_stays_so() -> None:
 
 @needs_posix
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc here")
-def test_what_helps_the_workers_outlives_the_terminal_as_long_as_they_are_told_to_end() -> None:
+def test_helpers_of_workers_outlive_the_terminal_until_the_workers_end() -> None:
     code = """
 import multiprocessing.resource_tracker as tracker
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The compiled core stands in for the .py files, gives the same bytes, and never hides an edit."""
+"""The compiled core replaces the .py files, gives the same bytes, and never hides an edit."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ for case, row in chosen:
     found.append((case, digests.digests(case, Path(tempfile.mkdtemp())) == recorded))
 print(json.dumps([native.is_compiled(), found]))
 """
-"""Some of the recorded cases, run in a process of its own."""
+"""Some of the recorded cases, run in a separate process."""
 
 
 @pytest.mark.usefixtures("engine")
@@ -71,7 +71,7 @@ def test_variable_decides_which_modules_a_process_takes() -> None:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The core's source and what was compiled of it, as installed."""
+    """The core's source and its compiled modules in the layout of an installation."""
     for part in ("native", "core"):
         shutil.copytree(ROOT / "pacer/pacelab_pacer" / part, tmp_path / "pacelab_pacer" / part)
     (tmp_path / "pacelab").mkdir()
@@ -91,7 +91,7 @@ def test_edited_source_is_never_shadowed(copy: Path, edited: str) -> None:
 
 
 @needs_compiled
-def test_source_that_is_gone_leaves_all_interpreted(copy: Path) -> None:
+def test_missing_source_files_leave_the_core_interpreted(copy: Path) -> None:
     (copy / "pacelab_pacer/core/vagp/flow.py").unlink()
     assert native.compiled(str(copy / "pacelab_pacer/native")) == {}
 
@@ -108,7 +108,7 @@ def test_nothing_compiled_is_nothing_found(tmp_path: Path) -> None:
 
 
 class Own(PacingHook[PacedFlow]):
-    """As a student extends a base of the core, compiled or not."""
+    """A student's subclass of a base class of the core, compiled or not."""
 
     _COUNTERS = ("own",)
 
@@ -146,7 +146,7 @@ def test_interpreted_class_extends_a_base_of_the_core() -> None:
 
 @pytest.fixture(scope="module")
 def compiler() -> ModuleType:
-    """tools/native."""
+    """The module tools/native."""
     loader = SourceFileLoader("tools_native", str(ROOT / "tools/native"))
     spec = spec_from_loader(loader.name, loader)
     assert spec is not None

@@ -1,4 +1,4 @@
-"""A setting with `omit_default`: a run that leaves it at its default is stored as if there were no such setting."""
+"""A setting with `omit_default`: a run with the default is stored as if the setting did not exist."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_another_value_of_a_new_setting_is_stored_and_read_back(tmp_path: Path) 
 
 
 def test_a_default_that_differs_from_the_topologys_own_is_stored(tmp_path: Path) -> None:
-    """Without it, reading back would take the topology's default."""
+    """Otherwise a reader would use the topology's default."""
     (tmp_path / "net.yaml").write_text(NETWORK)
     run = ("run", "net.yaml", "--seconds", "2", "--quiet")
     call(tmp_path, *run, "--out", "topologys")

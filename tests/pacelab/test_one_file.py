@@ -1,4 +1,4 @@
-"""A scheme and a topology of one's own are one file each, wherever it lies: usable at once, in comparisons too."""
+"""A user's scheme or topology is one file anywhere: usable at once, also in comparisons."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def topology(*, nodes: int = 3):
 '''
 
 
-def test_both_are_compared_from_a_folder_of_ones_own(
+def test_both_are_compared_from_a_users_folder(
     tmp_path: Path, in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "mine"
@@ -97,7 +97,7 @@ def test_both_are_compared_from_a_folder_of_ones_own(
 
 
 @pytest.mark.parametrize("command", ["compare", "sweep"])
-def test_what_one_point_refuses_is_told_with_the_point(
+def test_a_refusal_of_one_point_is_reported_with_the_point(
     command: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("line.py").write_text(TOPOLOGY)
@@ -135,7 +135,7 @@ def test_its_file_may_define_dataclasses_with_postponed_annotations(tmp_path: Pa
         ("1 / 0\n", "OWN", UserCodeError, r'mine\.py", line 1(.*\n)+ZeroDivisionError'),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said(
+def test_errors_of_a_file_are_reported(
     tmp_path: Path, text: str, name: str, error: type[Exception], message: str
 ) -> None:
     (tmp_path / "mine.py").write_text(text)
@@ -211,11 +211,11 @@ class Drawing(LinkLayer):
 
 
 @pytest.mark.parametrize("module", ["random", "numpy.random"])
-def test_what_a_scheme_draws_from_shared_numbers_is_the_seeds(module: str, in_tmp: Path) -> None:
+def test_a_schemes_draws_from_the_global_generator_depend_on_the_seed(module: str, in_tmp: Path) -> None:
     (in_tmp / "mine.py").write_text(DRAWING.format(module=module))
 
     def of(seed: int) -> pacelab.RunResult:
-        registry._load.cache_clear()  # as another process reads it: again
+        registry._load.cache_clear()  # another process would read it again
         random.random()
         options = {"hops": 3}
         return pacelab.run(
@@ -252,7 +252,7 @@ def test_two_of_one_name_are_not_compared(in_tmp: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [["run"], ["compare", "--seeds", "2", "--jobs", "2"]], ids=lambda words: words[0])
-def test_what_ones_own_file_prints_is_not_in_the_document(
+def test_output_of_a_users_file_is_not_in_the_document(
     command: list[str], in_tmp: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (in_tmp / "mine.py").write_text("print('hello')\n" + SCHEME)
@@ -287,14 +287,14 @@ def test_a_file_is_read_once_for_all_points_of_a_grid_until_it_changes(in_tmp: P
         ),
     ],
 )
-def test_a_name_that_is_not_in_the_file_is_said(options: dict[str, str], told: str, in_tmp: Path) -> None:
+def test_a_name_that_is_not_in_the_file_is_reported(options: dict[str, str], told: str, in_tmp: Path) -> None:
     (in_tmp / "mine.py").write_text(SCHEME)
     with pytest.raises(pacelab.ConfigError) as caught:
         pacelab.run(pacelab.Experiment().vary(**options))
     assert str(caught.value).endswith(told)
 
 
-def test_a_file_that_is_not_there_is_said() -> None:
+def test_a_file_that_is_not_there_is_reported() -> None:
     with pytest.raises(
         pacelab.ConfigError,
         match=r"^--scheme: cannot read 'nowhere\.py' \(No such file or directory\); give the path of an existing file",
@@ -339,7 +339,7 @@ Object = pacelab.Scheme(name="object", summary="", source="", link=Maker())
         ("Object", 20, "ValueError: mine"),
     ],
 )
-def test_a_factory_that_fails_or_gives_no_hook_is_told_with_its_line(
+def test_a_factory_that_fails_or_gives_no_hook_is_reported_with_its_line(
     name: str, line: int, told: str, in_tmp: Path
 ) -> None:
     (in_tmp / "mine.py").write_text(FACTORIES)
@@ -349,8 +349,8 @@ def test_a_factory_that_fails_or_gives_no_hook_is_told_with_its_line(
     assert told in str(caught.value)
 
 
-def test_it_imports_what_lies_beside_it_from_wherever_it_is_named(tmp_path: Path, in_tmp: Path) -> None:
-    sys.modules["every"] = ModuleType("every")  # another one of that name stays what it is
+def test_a_users_file_imports_files_beside_it_from_any_folder(tmp_path: Path, in_tmp: Path) -> None:
+    sys.modules["every"] = ModuleType("every")  # another module of that name stays unchanged
     told = set()
     try:
         for folder, number in (("a", 20), ("b", 1000)):
@@ -369,12 +369,12 @@ def test_it_imports_what_lies_beside_it_from_wherever_it_is_named(tmp_path: Path
 
 
 def _few_dropped(scheme: str) -> tuple[dict[str, Any], int]:
-    """What it was, and how many packets it dropped."""
+    """The scheme's name and the number of packets that it dropped."""
     run = pacelab.run(pacelab.Experiment(topology_options={"hops": 2}, scheme=scheme, duration_s=2.0)).run
     return run["config"], run["hooks"]["actions"]
 
 
-def test_what_it_imports_is_read_anew_when_that_changed(in_tmp: Path) -> None:
+def test_changed_imports_are_read_again(in_tmp: Path) -> None:
     (in_tmp / "mine.py").write_text("import every\n" + SCHEME.replace("% 20", "% every.NUMBER"))
     (in_tmp / "every.py").write_text("NUMBER = 20\n")
     before = _few_dropped("mine.py:OWN")
@@ -421,7 +421,7 @@ def test_an_experiment_runs_elsewhere_and_later_only_with_the_files_that_it_was_
     assert pacelab.run(experiment.vary()).run["config"]["cc_sha256"] == digest_of("--cc", "mine.py")
 
 
-def test_it_imports_while_it_runs_too(tmp_path: Path, in_tmp: Path) -> None:
+def test_a_users_file_can_import_while_it_runs(tmp_path: Path, in_tmp: Path) -> None:
     for folder, number in (("a", 20), ("b", 1000)):
         (tmp_path / folder).mkdir()
         own = SCHEME.replace("% 20", "% __import__('every').NUMBER")
@@ -462,7 +462,7 @@ def wait(*_):
         ("OWN = pacelab.Scheme(name='slow', summary='', source='', link=wait)", "link= of scheme 'slow'"),
     ],
 )
-def test_what_does_not_return_is_said_to_be_waited_for(
+def test_a_call_that_does_not_return_is_reported_while_it_runs(
     last: str, told: str, in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("pacelab.user_code.waiting.PATIENCE_S", 0.01)

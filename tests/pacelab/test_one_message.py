@@ -1,4 +1,4 @@
-"""A bad value of a setting gets one message: on the command line, in Python, in a topology file, and in a plan."""
+"""A bad value of a setting has one message: on the command line, in Python, in a topology file, and in a plan."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ IN_PLANS = {item.name for item in fields(HookSettings)}
 
 
 def bad_values() -> list[Any]:
-    """A text where another type or another name is due, and a number out of range where there is a range."""
+    """A text in place of another type, an unknown name, and a number out of range if there is a range."""
     found: list[Any] = []
     for option in SETTINGS:
         found.append(pytest.param(option, "four!", "four!", id=f"{option.field}-wrong"))
@@ -46,7 +46,8 @@ def test_a_bad_value_gets_one_message_everywhere(
 ) -> None:
     with pytest.raises(ConfigError) as raised:
         Experiment(**{option.field: value})
-    # Python writes some values otherwise than the command line, and ends with how: `True`, bit/s.
+    # Python writes some values in another form than the command line, and the message ends with that form: `True`,
+    # bit/s.
     said = str(raised.value).partition("; they are written ")[0]
     assert said.startswith(f"{option.flag} must be {option.domain.allowed}, not ")
     if option.flag.startswith("--"):

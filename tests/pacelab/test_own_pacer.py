@@ -1,4 +1,4 @@
-"""A pacer and a link layer of one's own, and what `pacelab new` writes for one."""
+"""A user's pacer and link layer, and the templates of `pacelab new`."""
 
 from __future__ import annotations
 
@@ -22,48 +22,48 @@ from pacelab.results import folder
 
 pytestmark = pytest.mark.usefixtures("engine")
 
-# A pacer of one's own paces, and its failures are told with the place.
+# A user's pacer paces, and its failures are reported with the place.
 
 
 DOWN = Experiment(topology="chain", topology_options={"hops": 2, "wired_hops": 1}, direction="down", duration_s=5.0)
 
 
 class Steady(Pacer):
-    """Every 20 ms."""
+    """A constant interval of 20 ms."""
 
     interval_s = 0.02
-    samples: list[Sample] = []  # noqa: RUF012  # of the last run, for the tests
+    samples: list[Sample] = []  # noqa: RUF012 - the samples of the last run, for the tests
 
     def measured(self, sample: Sample) -> None:
         self.samples.append(sample)
 
 
 @pytest.mark.parametrize("direction", ["up", "down"])
-def test_own_pacer_sets_the_time_between_packets(direction: str) -> None:
+def test_user_pacer_sets_the_time_between_packets(direction: str) -> None:
     Steady.samples.clear()
     result = run_pacer(DOWN.vary(direction=direction), Steady)
-    # 50 packets/s of 11,680 bits are 584 kbit/s, far below the path's capacity; a little less, since flows start late.
+    # 50 packets/s of 11,680 bits are 584 kbit/s, far below the path's capacity; slightly less, since flows start late.
     assert 0.9 * 584_000 < result.goodput_bps <= 590_000
     assert result.run["config"]["scheme"] == "Steady"
     assert result.run["hooks"]["actions"] > 100
     sample = Steady.samples[-1]
     ack_bytes = 40 if direction == "down" else 52  # upwards ACKs carry the option RTT_wired
     assert (sample.hops, sample.rate_bps, sample.data_bytes, sample.ack_bytes) == (2, 11_000_000, 1500, ack_bytes)
-    # Two hops each way take at least the packets' bits at 11 Mbit/s, and no wire is in it.
+    # Two hops in each direction take at least the packets' bits at 11 Mbit/s; the wire is not included.
     assert 2 * (1500 + 40) * 8 / 11e6 < sample.rtt_s < 0.04
 
 
-def test_own_pacer_that_does_nothing_is_newreno() -> None:
+def test_user_pacer_that_does_nothing_is_newreno() -> None:
     class Idle(Pacer):
         def measured(self, sample: Sample) -> None:
             pass
 
     plain, idle = run(DOWN), run_pacer(DOWN, Idle)
-    # The gateway's local retransmission is TCP-GAP's, hence not exactly the same.
+    # The gateway's local retransmission is TCP-GAP's, so the results are not exactly equal.
     assert math.isclose(idle.goodput_bps, plain.goodput_bps, rel_tol=0.05)
 
 
-def test_own_pacer_that_draws_has_the_same_result_by_the_same_seed() -> None:
+def test_user_pacer_that_draws_has_the_same_result_by_the_same_seed() -> None:
     class Drawing(Pacer):
         def measured(self, sample: Sample) -> None:
             self.interval_s = 0.02 * random.random()
@@ -86,7 +86,7 @@ def test_own_pacer_that_draws_has_the_same_result_by_the_same_seed() -> None:
         (np.array([0.1, 0.2]), r"set interval_s to array\(\[0\.1, 0\.2\]\); it must be a number"),
     ],
 )
-def test_own_pacer_with_a_bad_interval_is_told(interval: Any, told: str) -> None:
+def test_user_pacer_with_a_bad_interval_is_reported(interval: Any, told: str) -> None:
     class Bad(Pacer):
         def measured(self, sample: Sample) -> None:
             self.interval_s = interval
@@ -95,7 +95,7 @@ def test_own_pacer_with_a_bad_interval_is_told(interval: Any, told: str) -> None
         run_pacer(DOWN, Bad)
 
 
-def test_own_pacer_that_raises_is_told_with_its_line() -> None:
+def test_user_pacer_that_raises_is_reported_with_its_line() -> None:
     class Broken(Pacer):
         def measured(self, sample: Sample) -> None:
             raise KeyError("oops")
@@ -104,7 +104,7 @@ def test_own_pacer_that_raises_is_told_with_its_line() -> None:
         run_pacer(DOWN, Broken)
 
 
-def test_own_pacer_of_which_nothing_runs_is_told() -> None:
+def test_user_pacer_of_which_nothing_runs_is_reported() -> None:
     class Async(Pacer):
         async def measured(self, sample: Sample) -> None:  # type: ignore[override]
             self.interval_s = 0.1
@@ -113,7 +113,7 @@ def test_own_pacer_of_which_nothing_runs_is_told() -> None:
         run_pacer(DOWN, Async)
 
 
-def test_own_pacer_that_ends_python_is_told_with_its_line() -> None:
+def test_user_pacer_that_ends_python_is_reported_with_its_line() -> None:
     class Ends(Pacer):
         def measured(self, sample: Sample) -> None:
             sys.exit(3)
@@ -122,7 +122,7 @@ def test_own_pacer_that_ends_python_is_told_with_its_line() -> None:
         run_pacer(DOWN, Ends)
 
 
-def test_own_pacer_and_link_layer_of_a_wrong_signature_are_told_with_their_line() -> None:
+def test_user_pacer_and_link_layer_of_a_wrong_signature_are_reported_with_their_line() -> None:
     class Wrong(Pacer):
         def measured(self) -> None:  # type: ignore[override]
             pass
@@ -138,7 +138,7 @@ def test_own_pacer_and_link_layer_of_a_wrong_signature_are_told_with_their_line(
         run_link_layer(CHAIN, WrongLayer)
 
 
-def test_own_pacer_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_pacer_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(congestion, "PATIENCE_S", 0.5)
 
     class Endless(Pacer):
@@ -151,7 +151,7 @@ def test_own_pacer_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch
 
 
 def test_code_that_has_failed_at_one_node_is_not_called_at_the_others() -> None:
-    """Where it does not return each of them waited for its 5 s: over 20 hops that was 100 s."""
+    """Otherwise each endless call would use its 5 s: 100 s over 20 hops."""
     called: list[int] = []
 
     class Failing(LinkLayer):
@@ -177,7 +177,7 @@ def test_numpys_words_are_understood() -> None:
     assert run_link_layer(CHAIN, Passes).run["flows"] == run(CHAIN).run["flows"]
 
 
-def test_own_pacer_must_be_a_class_of_pacers() -> None:
+def test_user_pacer_must_be_a_class_of_pacers() -> None:
     with pytest.raises(ConfigError, match="must be a subclass of pacelab"):
         run_pacer(DOWN, Steady())  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="a scheme of your own beside 'tcp-gap'"):
@@ -194,17 +194,17 @@ def test_a_very_long_interval_is_bounded() -> None:
     assert run_pacer(DOWN, Slow).run["flows"][0]["delivered_pkts"] >= 4  # one a second
 
 
-# A link layer of one's own hears attempts, drops what it says, and its failures are told with the place.
+# A user's link layer gets attempts, drops packets, and its failures are reported with the place.
 
 
 CHAIN = Experiment(topology="chain", topology_options={"hops": 3, "wired": False}, duration_s=5.0)
 
 
-def test_own_link_layer_that_does_nothing_changes_nothing() -> None:
+def test_user_link_layer_that_does_nothing_changes_nothing() -> None:
     assert run_link_layer(CHAIN, LinkLayer).goodput_bps == run(CHAIN).goodput_bps
 
 
-def test_own_link_layer_drops_what_it_says_and_hears_every_attempt() -> None:
+def test_user_link_layer_drops_what_it_says_and_hears_every_attempt() -> None:
     heard: list[tuple[int, bool]] = []
 
     class Tenth(LinkLayer):
@@ -217,7 +217,7 @@ def test_own_link_layer_drops_what_it_says_and_hears_every_attempt() -> None:
     result = run_link_layer(CHAIN, Tenth)
     dropped = result.run["drops"]["hook:own"]
     assert dropped == result.run["hooks"]["actions"]
-    # Each packet is judged at each of its nodes: of what was judged, a tenth, give or take 4 standard deviations.
+    # Each packet is judged at each of its nodes: a tenth of them, within 4 standard deviations.
     judged = dropped + len(heard)
     assert abs(dropped - 0.1 * judged) < 4 * (0.09 * judged) ** 0.5
     assert min(attempts for attempts, _ in heard) == 1
@@ -225,8 +225,8 @@ def test_own_link_layer_drops_what_it_says_and_hears_every_attempt() -> None:
     assert run_link_layer(CHAIN, Tenth).goodput_bps == result.goodput_bps
 
 
-def test_own_link_layer_knows_its_node() -> None:
-    """Packets pass at every node of a chain: each of them asks, and the last one, which receives, for the ACKs."""
+def test_user_link_layer_knows_its_node() -> None:
+    """Packets pass every node of a chain: each node asks, and so does the receiving last node, for the ACKs."""
     asked: set[int] = set()
 
     class Asked(LinkLayer):
@@ -239,7 +239,7 @@ def test_own_link_layer_knows_its_node() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, 1, "yes"])
-def test_own_link_layer_with_a_bad_answer_is_told(answer: Any) -> None:
+def test_user_link_layer_with_a_bad_answer_is_reported(answer: Any) -> None:
     class Bad(LinkLayer):
         def passes(self) -> bool:
             return answer  # type: ignore[no-any-return]
@@ -248,7 +248,7 @@ def test_own_link_layer_with_a_bad_answer_is_told(answer: Any) -> None:
         run_link_layer(CHAIN, Bad)
 
 
-def test_own_link_layer_that_raises_is_told_with_its_line() -> None:
+def test_user_link_layer_that_raises_is_reported_with_its_line() -> None:
     class Broken(LinkLayer):
         def sent(self, attempts: int, delivered: bool) -> None:
             raise KeyError("oops")
@@ -259,11 +259,11 @@ def test_own_link_layer_that_raises_is_told_with_its_line() -> None:
         run_link_layer(CHAIN, object)  # type: ignore[arg-type]
 
 
-# `pacelab new`: what it writes runs as it stands, and so does the test beside it.
+# `pacelab new`: its template runs unchanged, and so does the test beside it.
 
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 PLAIN = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-"""As a student has it, without our plugins, which take half a second."""
+"""A student's environment, without our plugins, which take half a second."""
 
 RUNS = {
     "claim": ["reproduce", "mine.yaml", "--quick", "--jobs", "1", "--out", "out"],
@@ -274,7 +274,7 @@ RUNS = {
 
 
 @pytest.mark.parametrize("kind", TEMPLATES)
-def test_what_is_written_runs_with_its_test(kind: str, in_tmp: Path) -> None:
+def test_the_template_runs_with_its_test(kind: str, in_tmp: Path) -> None:
     assert main(["new", kind, "Mine"]) == 0
     if kind in RUNS:
         assert main([*RUNS[kind], "--quiet"]) == 0
@@ -295,7 +295,7 @@ def test_what_is_written_runs_with_its_test(kind: str, in_tmp: Path) -> None:
 )
 def test_modules_that_a_new_scheme_names_document_the_contract(module: str, says: str) -> None:
     assert module in TEMPLATES["scheme"]
-    # The source, also of a compiled module.
+    # The source, even of a compiled module.
     folder = Path(__file__).parents[2] / ("pacer" if module.startswith("pacelab_pacer") else "")
     source = folder / (module.replace(".", "/") + ".py")
     assert says in source.read_text(encoding="utf-8")
@@ -351,14 +351,16 @@ def test_a_written_control_stands_in_a_comparison(in_tmp: Path) -> None:
         (["new", "cc", "Test_x"], "new cc: pytest would take test_x.py for a test; choose another name"),
     ],
 )
-def test_what_cannot_be_is_told(words: list[str], told: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_impossible_templates_are_refused(
+    words: list[str], told: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(words) == 2
     assert told in capsys.readouterr().err.replace("\n", " ")
     assert list(Path().iterdir()) == []
 
 
 def test_a_folder_or_a_file_nearby_is_no_module(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`python -m pacelab` has the folder where one stands on its path."""
+    """`python -m pacelab` has the current folder on its path."""
     monkeypatch.syspath_prepend(str(in_tmp))
     monkeypatch.syspath_prepend("")
     Path("mine").mkdir()
@@ -366,7 +368,7 @@ def test_a_folder_or_a_file_nearby_is_no_module(in_tmp: Path, monkeypatch: pytes
     assert main(["new", "claim", "json"]) == 0
 
 
-def test_what_is_written_says_whence_pytest_comes(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_template_says_how_to_install_pytest(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "cc", "Mine"]) == 0
     assert "run `pytest test_mine.py` (`pip install pytest` or `make test` installs pytest)" in (
         capsys.readouterr().err.replace("\n", " ")
@@ -439,7 +441,7 @@ def test_a_written_claim_is_judged_and_can_be_refuted(in_tmp: Path, capsys: pyte
         (None, "claim file mine.yaml is empty; `pacelab new claim NAME` writes an example"),
     ],
 )
-def test_a_claim_file_that_is_none_is_refused(
+def test_an_invalid_claim_file_is_refused(
     change: tuple[str, str] | None, told: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["new", "claim", "Mine"]) == 0
@@ -450,7 +452,7 @@ def test_a_claim_file_that_is_none_is_refused(
     assert told in capsys.readouterr().err.replace("\n", " ")
 
 
-def test_a_claim_file_that_is_not_there_is_told(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_claim_file_that_is_not_there_is_reported(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "mine.yaml"]) == 2
     assert "claim file 'mine.yaml': No such file" in capsys.readouterr().err
     assert main(["reproduce", "mine.yaml", "--docs", "page.md"]) == 2

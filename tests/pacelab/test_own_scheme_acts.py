@@ -1,4 +1,4 @@
-"""A user's scheme is reported to have acted when it did, whatever its hooks count; what it fails of stops the run."""
+"""A user's scheme is reported as active if it acted, whatever its hooks count; a failure stops the run."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ NO_COUNTERS = COUNTING.replace('{"every_fiftieth": self.seen // 50}', "{}")
 @pytest.mark.parametrize(
     "text", [BORROWED, COUNTING, NO_COUNTERS], ids=["hooks of ours", "counters of its own", "no counters"]
 )
-def test_an_own_scheme_says_that_it_acted(text: str, in_tmp: Path) -> None:
+def test_a_users_scheme_reports_that_it_acted(text: str, in_tmp: Path) -> None:
     (in_tmp / "mine.py").write_text(text)
     result = run(Experiment(topology_options={"hops": 2}, direction="down", scheme="mine.py:MINE", duration_s=5))
     assert result.run["hooks"]["failed"] == 0, result.notes
@@ -197,7 +197,7 @@ def failing(folder: Path, place: str, put: str) -> Experiment:
         ),
     ],
 )
-def test_what_an_own_scheme_fails_of_stops_the_run_with_its_place(
+def test_a_failure_of_a_users_scheme_stops_the_run_with_its_place(
     place: str, put: str, told: str, in_tmp: Path
 ) -> None:
     experiment = failing(in_tmp, place, put)
@@ -206,7 +206,7 @@ def test_what_an_own_scheme_fails_of_stops_the_run_with_its_place(
 
 
 @pytest.mark.parametrize("gave", [None, (None, None), ([1.5], None), ((0,), None), ([], "soon"), ([], -1)])
-def test_a_reaction_that_is_none_is_told_with_its_place(gave: object) -> None:
+def test_an_invalid_reaction_is_reported_with_its_place(gave: object) -> None:
     class Hook(NullHook):
         def react(self, _now_ns: int, _event: object) -> Any:
             return gave
@@ -218,7 +218,7 @@ def test_a_reaction_that_is_none_is_told_with_its_place(gave: object) -> None:
 
 
 class Acknowledging(NullHook):
-    """Answers at once what its own node sends, so that each ACK brings about the next segment."""
+    """Answers its own node's packets at once, so each ACK triggers the next segment."""
 
     def handle(self, now_ns: int, event: SegmentSeen | TransmitResult) -> None:
         segment = event.segment
@@ -246,7 +246,7 @@ class Reacting(Acknowledging):
 
 
 def answered(hook: type[NullHook], **traffic: Any) -> int:
-    """Packets that the hook at a wireless source has dropped."""
+    """Packets that the hook at a wireless source dropped."""
     scheme = Scheme(name="mine", summary="", source="", sender=lambda _settings: hook())
     return run(Experiment(topology_options={"hops": 1}, duration_s=1, **traffic), scheme=scheme).run["drops"][
         "hook:mine"
@@ -274,7 +274,7 @@ def test_a_scheme_from_python_and_a_picture_of_the_air_fail_alike(in_tmp: Path) 
 
 
 def test_a_run_after_one_that_failed_is_a_run_of_its_own() -> None:
-    """Failures stay with their run, not with the scheme."""
+    """Failures belong to their run, not to the scheme."""
     fails = [True]
 
     class Hook(NullHook):
@@ -302,12 +302,12 @@ def test_a_scheme_that_keeps_its_failures_itself_is_asked_for_them() -> None:
     scheme = Scheme(name="mine", summary="", source="", gateway=lambda _settings: hook, raise_failure=tell)
     experiment = Experiment(topology_options={"hops": 2}, duration_s=1)
     (attachment,), _ = guard(scheme, scheme.attach(experiment.network, experiment.hook_settings))
-    assert attachment.hook is hook  # not watched: it may take its time
+    assert attachment.hook is hook  # unwatched: it has no time limit
     with pytest.raises(Kept):
         run(experiment, scheme=scheme)
 
 
-def test_what_an_own_scheme_fails_of_on_a_guest_stops_the_run(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_of_a_users_scheme_in_a_guest_stops_the_run(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failing(in_tmp, "", "")
     report = {"node": 2, "errors": 0, "failed": "KeyError: 'oops' (own.py, line 13, in handle)", "counters": {}}
     found = {"air": {"flows": [], "hooks": [report]}, "fidelity": None, "notes": [], "host": {}}
@@ -384,13 +384,13 @@ BARE = pacelab.Scheme(name="bare", summary="", source="", link=lambda settings: 
         ),
     ],
 )
-def test_a_method_that_is_nearly_one_of_ours_is_told(option: str, name: str, told: list[str], in_tmp: Path) -> None:
+def test_a_method_that_is_nearly_one_of_ours_is_reported(option: str, name: str, told: list[str], in_tmp: Path) -> None:
     (in_tmp / "mine.py").write_text(SLIPS)
     notes = run(Experiment(topology="cell", duration_s=0.1, traffic="tcp").vary(**{option: f"mine.py:{name}"})).notes
     assert [note for note in notes if "called by nobody" in note] == told
 
 
-def test_what_a_hook_lacks_is_told_with_what_may_be_meant_for_it(in_tmp: Path) -> None:
+def test_a_missing_method_of_a_hook_is_reported_with_the_similar_name(in_tmp: Path) -> None:
     (in_tmp / "mine.py").write_text(SLIPS)
     with pytest.raises(UserCodeError, match=r"Bare: handel is called by nobody: did you mean handle\?"):
         run(Experiment(topology="cell", duration_s=0.1, scheme="mine.py:BARE"))

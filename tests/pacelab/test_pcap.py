@@ -1,4 +1,4 @@
-"""Captures: what is in them, how those of several nodes are joined, and how Wireshark reads them."""
+"""Captures: their content, the joining of several nodes' captures, and how Wireshark reads them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def options_of(data: bytes) -> dict[int, bytes]:
 
 
 def read(path: Path) -> tuple[list[dict[int, bytes]], list[Packet]]:
-    """The interfaces' options, and the packets."""
+    """The interfaces' options and the packets."""
     data, interfaces, packets = path.read_bytes(), [], []
     while data:
         kind, length = struct.unpack_from("<II", data)
@@ -111,7 +111,7 @@ def test_pcap_shows_an_exchange_in_order_at_both_ends(tmp_path: Path) -> None:
     # RTS 352 us, CTS 304 us, 1488 + 34 B at 11 Mbit/s 192 + 1106.909 us; a SIFS and 200 m, 667 ns, after each
     assert [late - early for early, late in pairwise(starts)] == [362_667, 314_667, 1_309_576]
     assert [packet.at_ns - start for packet, start in zip(packets[1:8:2], starts, strict=True)] == [667] * 4
-    # 3 SIFS, CTS, data and ACK to come: 30 + 304 + 1298.909 + 304, rounded up
+    # 3 SIFS, CTS, data and ACK follow: 30 + 304 + 1298.909 + 304, rounded up
     assert struct.unpack_from("<H", packets[0].frame, 2) == (1_937,)
     assert struct.unpack_from("<H", packets[6].frame, 2) == (0,)
 
@@ -233,7 +233,7 @@ def test_pcap_replaces_a_capture_and_nothing_else(in_tmp: Path, capsys: pytest.C
     assert read(Path("mine.pcapng"))[1]
 
 
-# What tcpdump wrote at each host of a guest becomes one file: small files by hand, read back by hand and by tshark.
+# tcpdump's files of a guest's hosts become one file: small hand-made files, read by hand and by tshark.
 
 
 HEADER = bytes.fromhex("4d3cb2a1 0200 0400 00000000 00000000 80000000 01000000")
@@ -277,7 +277,7 @@ def test_tshark_reads_the_file(tmp_path: Path) -> None:
     [b"", HEADER[:23], b"\0" * 64, bytes.fromhex("d4c3b2a1") + HEADER[4:], b"\x0a\x0d\x0d\x0a" + HEADER],
     ids=["empty", "cut-off", "zeros", "microseconds", "pcapng"],
 )
-def test_what_is_no_such_file_is_refused_in_one_line(content: bytes) -> None:
+def test_files_of_another_format_are_refused_in_one_line(content: bytes) -> None:
     with pytest.raises(
         ProtocolError, match=r"^joining what tcpdump wrote: n1: must be a pcap file with nanosecond timestamps$"
     ):
@@ -290,7 +290,7 @@ def test_no_packets_and_no_files_are_a_file_too() -> None:
     assert len(join_captures([])) == 28
 
 
-# Capture files as Wireshark reads them: RTS, CTS, data, ACK in order, nothing malformed, TCP analysed sensibly.
+# Capture files in Wireshark: RTS, CTS, data, ACK in order, no malformed packets, sensible TCP analysis.
 
 needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed: apt install tshark")
 
@@ -299,9 +299,9 @@ CHECKSUMS = [
     text for name in ("wlan", "ip", "tcp", "udp") for text in ("-o", f"{name}.check_checksum:TRUE")
 ]  # off by default
 GOOD = {"1", "2", ""}
-"""Right, not checked (AODV's UDP checksum over a broadcast is), not there."""
+"""Correct, unchecked (AODV's UDP checksum in a broadcast is checked), or absent."""
 TRUE = {"1", "True"}
-"""As one version or another has it."""
+"""The forms of different versions."""
 
 
 def tshark(*arguments: object) -> list[list[str]]:
@@ -319,7 +319,7 @@ def fields(path: Path, *names: str, only: str = "", options: list[str] | None = 
 
 @pytest.fixture
 def captured(tmp_path: Path) -> Callable[..., Path]:
-    """Runs an experiment; returns its capture file."""
+    """Run an experiment; return its capture file."""
 
     def make(*, garbled: bool = False, snap_bytes: int = 0, **options: object) -> Path:
         path = tmp_path / "run.pcapng"

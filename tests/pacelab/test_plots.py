@@ -19,7 +19,7 @@ from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.distributions import check_panels, draw_curves, find_distributed, plot_moments, render_curves
-from pacelab.figures.figures import add_legend, beside, image, images, name_ticks, share_legend
+from pacelab.figures.figures import add_legend, image, images, name_ticks, share_legend, spread
 from pacelab.figures.plots import (
     caption,
     plot_gain,
@@ -39,7 +39,7 @@ from pacelab.schemes.scheme import LINES, OTHER, OTHERS
 
 
 def comparison(axes: dict[str, list[Any]], points: list[dict[str, Any]]) -> Comparison:
-    """A comparison of two schemes whose goodput is 100 kbit/s per place in the list, gap 10 % more."""
+    """A comparison of two schemes with 100 kbit/s per list index; tcp-gap has 10 % more."""
     rows = [
         {
             "point": point,
@@ -75,7 +75,7 @@ def test_plot_goodput_draws_each_scheme_with_its_own_style() -> None:
 
 
 def alike(looks: dict[str, Any]) -> list[str]:
-    """Those of the schemes that look as another one does."""
+    """Pairs of schemes with equal styles."""
     return [name for name, look in looks.items() if list(looks.values()).count(look) > 1]
 
 
@@ -83,7 +83,7 @@ def test_every_scheme_has_a_style_of_its_own() -> None:
     styles = {name: scheme.style for name, scheme in SCHEMES.items()}
     plain = [name for name, style in styles.items() if style == OTHER]
     assert not plain, f"{plain}: a scheme needs a `style` in its paper's module in pacelab/schemes/"
-    # A colour is a family; within it lines differ. Without colour, markers tell all of them apart.
+    # A colour is a family, and lines differ within it. Without colour, markers distinguish all schemes.
     same = alike({name: (style.color, style.linestyle) for name, style in styles.items()})
     assert not same, f"{same} have one colour and line: a scheme's `style` needs a line that no other of its colour has"
     same = alike({name: style.marker for name, style in styles.items()})
@@ -123,14 +123,14 @@ def test_plot_goodput_picks_one_point_of_the_other_options() -> None:
 
 @pytest.mark.parametrize(("count", "step"), [(2, 0.06), (8, 0.06), (30, 0.02)])
 def test_no_interval_covers_another(count: int, step: float) -> None:
-    lines = [beside([5, 1, 3], place, count) for place in range(count)]
+    lines = [spread([5, 1, 3], place, count) for place in range(count)]
     assert [after[0] - before[0] for before, after in pairwise(lines)] == [pytest.approx(2 * step)] * (count - 1)
     assert [sum(line[1] for line in lines) / count, sum(line[2] for line in lines) / count] == pytest.approx([1, 3])
 
 
-def test_schemes_of_a_comparison_stand_beside_each_other() -> None:
+def test_schemes_of_a_comparison_are_side_by_side() -> None:
     some = deepcopy(comparison({"hops": [1, 2, 9]}, [{"hops": hops} for hops in (1, 2, 9)]))
-    del some.rows[-3]  # tcp-gap with 2 hops, as of a scheme that cannot act there
+    del some.rows[-3]  # tcp-gap with 2 hops, like a scheme that cannot act there
     drawn = [list(bar.lines[0].get_xdata()) for bar in plot_goodput(some, Figure().subplots()).containers]
     assert drawn == [pytest.approx([0.97, 1.97, 8.97]), pytest.approx([1.03, 9.03])]
 
@@ -190,7 +190,7 @@ def test_both_forms_of_a_figure_have_one_layout(monkeypatch: pytest.MonkeyPatch)
 
 
 def many(count: int, length: int = 1) -> Comparison:
-    """Schemes without a style, all of them equal."""
+    """Many schemes without a style, all equal."""
     names = [f"{'x' * length}{number}" for number in range(count)]
     rows = [row | {"scheme": name} for name in names for row in HOPS.rows if row["scheme"] == "newreno"]
     return Comparison(
@@ -290,7 +290,7 @@ def test_flows_of_a_run_are_told_apart_without_colour() -> None:
     assert {line.get_color() for line in drawn} <= {style.color for style in LINES}
 
 
-def test_of_very_many_lines_the_first_are_named() -> None:
+def test_the_first_of_very_many_lines_are_named() -> None:
     ax = Figure().subplots()
     for number in range(60):
         ax.plot([0, 1], [number, number], label=f"flow {number}")
@@ -311,14 +311,14 @@ def test_a_comparison_s_title_has_the_hops_and_fits(monkeypatch: pytest.MonkeyPa
     assert title.get_wrap()
 
 
-def test_letters_that_no_font_has_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_letters_that_no_font_has_are_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
     figure = Figure()
     figure.text(0, 0, "n1 \N{RIGHTWARDS ARROW} \U000103a0")
     assert image(figure, "png", dpi=50) == image(figure, "png", dpi=50)
     assert capsys.readouterr().err.count("note: no font here has \U000103a0, so boxes are drawn") == 1
 
 
-# Distributions over flows and over time: curves by hand, all values in sight, the same in compare and plot.
+# Distributions over flows and over time: curves by hand, all values visible, equal in compare and plot.
 
 GOODPUT = find_quantity("goodput")
 
@@ -346,7 +346,7 @@ def test_panels_that_share_an_axis_show_all_values() -> None:
 
 
 def points() -> Points:
-    """Two seeds of two flows each; lred halves the one and leaves the other."""
+    """Two seeds with two flows each; lred halves one flow and leaves the other."""
     rows = [
         {
             "point": {"rts": rts},
@@ -362,7 +362,7 @@ def points() -> Points:
     return Points(config=Experiment().config(), axes=axes, rows=rows)
 
 
-def test_flows_of_all_seeds_stand_in_one_curve() -> None:
+def test_flows_of_all_seeds_share_one_curve() -> None:
     ax = plot_flows(points(), Figure().subplots(), where={"rts": "on"})
     assert curve(ax) == [(100, 0), (100, 0.25), (200, 0.5), (300, 0.75), (300, 1)]
     assert curve(ax, 1) == [(100, 0), (100, 0.25), (150, 0.5), (150, 0.75), (200, 1)]
@@ -383,12 +383,12 @@ def test_flows_of_all_seeds_stand_in_one_curve() -> None:
         ("mos", "--cdf --y mos: no flow of these runs has it"),
     ],
 )
-def test_what_no_flow_has_is_refused(y: str, told: str) -> None:
+def test_quantities_that_no_flow_has_are_refused(y: str, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         plot_flows(points(), Figure().subplots(), y=y, where={"rts": "on"})
 
 
-def test_what_varies_is_not_mixed() -> None:
+def test_varying_options_are_not_mixed() -> None:
     with pytest.raises(
         ConfigError, match="rts also varies; name it in --by, or pick a value, for example --where rts=on"
     ):

@@ -1,4 +1,4 @@
-"""The public names: when they load, and what may be given to them."""
+"""The public names: when they load, and their valid arguments."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from pacelab import (
 )
 from pacelab.grid.sweep_plots import Points
 
-# The public names load when used, and leaves load nothing else.
+# The public names load on use, and leaf modules load nothing else.
 
 
 def test_every_public_name_loads() -> None:
@@ -73,10 +73,10 @@ def test_a_run_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ran.stdout.startswith("chain of 2 wireless hops")
-    assert ran.stderr.splitlines()[-1] == ""  # what is loaded
+    assert ran.stderr.splitlines()[-1] == ""  # the loaded modules
 
 
-def test_what_mypy_sees_is_what_there_is() -> None:
+def test_imports_for_mypy_match_the_public_names() -> None:
     tree = ast.parse(Path(pacelab.__file__).read_text(encoding="utf-8"))
     seen = {
         alias.name: node.module
@@ -89,7 +89,7 @@ def test_what_mypy_sees_is_what_there_is() -> None:
 
 
 class Passing:
-    """A hook of one's own, counting what it lets pass."""
+    """A user's hook that counts the packets it passes."""
 
     event_mask = 1
 
@@ -120,19 +120,19 @@ CHAIN = Experiment(topology="chain", topology_options={"hops": 2}, duration_s=2.
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_scheme_of_ones_own_runs_and_is_named() -> None:
+def test_a_users_scheme_runs_and_is_named() -> None:
     own, plain = run(CHAIN, scheme=OWN).run, run(CHAIN).run
     assert own["config"]["scheme"] == "own"
     assert own["hooks"]["actions"] > 0
     assert own["flows"] == plain["flows"]
 
 
-def test_a_scheme_of_ones_own_stands_beside_the_baseline_alone() -> None:
+def test_a_users_scheme_is_compared_with_the_baseline_only() -> None:
     with pytest.raises(ConfigError, match="beside it is the baseline"):
         run(CHAIN.vary(scheme="tcp-gap"), scheme=OWN)
 
 
-# What is given to the Python API: taken as what it stands for, or said in words what is allowed.
+# Arguments of the Python API: converted if possible, otherwise refused with the valid values.
 
 CELL = Experiment(topology="cell", topology_options={"stations": 1}, duration_s=0.1)
 HERE = Workers(jobs=1)
@@ -153,7 +153,7 @@ PAIR = pacelab.Comparison(
 )
 RECORD = [0, 0, "backoff", None, 7]
 API: Any = pacelab
-"""Without its types."""
+"""The package without its types."""
 EXPERIMENT = "must be a pacelab.Experiment, not"
 PATH = "must be a path, as a text or a pathlib.Path, not"
 REFUSED: list[tuple[Callable[[], object], str]] = [
@@ -321,14 +321,14 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
 
 
 @pytest.mark.parametrize(("call", "told"), REFUSED, ids=[told for _, told in REFUSED])
-def test_what_is_not_taken_is_said(call: Callable[[], object], told: str, in_tmp: Path) -> None:
+def test_invalid_arguments_are_refused(call: Callable[[], object], told: str, in_tmp: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         call()
     assert told in str(caught.value)
     assert list(in_tmp.iterdir()) == []
 
 
-def test_a_call_without_its_arguments_is_told_once() -> None:
+def test_a_call_without_its_arguments_is_reported_once() -> None:
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'experiment'") as caught:
         run()  # type: ignore[call-arg]
     assert caught.value.__context__ is None
@@ -366,11 +366,11 @@ def test_numbers_of_numpy_are_numbers(in_tmp: Path) -> None:
     found = compared(axes=axes, seeds=np.int64(1))
     assert found.axes == {"stations": [1, 2], "min_rto_s": [0.25, 0.5]}
     assert {type(value) for values in found.axes.values() for value in values} == {int, float}
-    found.write("compared")  # which JSON could not be of numpy's
+    found.write("compared")  # JSON could not encode NumPy's types
     assert jain(np.array([1.0, 3.0])) == jain(iter([1, 3])) == 0.8  # type: ignore[arg-type]
 
 
-def test_hooks_are_told_numbers_of_numpy(capsys: pytest.CaptureFixture[str]) -> None:
+def test_hooks_accept_numbers_of_numpy(capsys: pytest.CaptureFixture[str]) -> None:
     given = {"pace_rate_bps": np.int64(5), "playout_s": np.float64(0.06), "rts": np.bool_(False), "node": np.int8(3)}
     told = API.HookSettings(**given, sense_hops=np.uint8(2))
     assert told == pacelab.HookSettings(pace_rate_bps=5, rts=False, node=3)
@@ -405,7 +405,7 @@ def test_a_topology_is_a_path_as_well() -> None:
     assert load_topology(given) == load_topology("cell")
 
 
-def test_what_python_itself_says_of_a_call_stays() -> None:
+def test_pythons_own_message_about_a_call_is_kept() -> None:
     with pytest.raises(TypeError, match=r"^compare\(\) missing 1 required keyword-only argument: 'schemes'"):
         API.compare(CELL)
 

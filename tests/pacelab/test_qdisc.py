@@ -1,4 +1,4 @@
-"""--qdisc and --ecn: what they refuse, and how results store them."""
+"""--qdisc and --ecn: refusals, and how results store them."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def test_a_run_with_drop_tail_queues_stores_neither() -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_refused(options: dict[str, Any], refusal: str) -> None:
+def test_impossible_values_are_refused(options: dict[str, Any], refusal: str) -> None:
     with pytest.raises(ConfigError) as refused:
         Experiment(**options)
     assert str(refused.value) == refusal
 
 
-# What the simulator's disciplines do in a network. `medium/network/src/qdisc` has the hand-computed cases.
+# The simulator's disciplines in a network. `medium/network/src/qdisc` has the hand-computed cases.
 
 CHAIN: dict[str, Any] = {"topology_options": {"hops": 2}, "direction": "down", "duration_s": 20.0, "warmup_s": 2.0}
 
@@ -104,7 +104,8 @@ def test_a_ping_beside_bulk_data_waits_in_drop_tail_queues_and_not_under_fq_code
     drop_tail, fq_codel = ping("pfifo"), ping("fq_codel")
     assert (drop_tail["src"], drop_tail["dst"], drop_tail["sent"]) == ("host", "n0", 180)
     assert drop_tail["answered"] > 170 < fq_codel["answered"]
-    # three wires of 40 ms each way; at 2 hops, a packet in service at each radio delays a ping by 4 times 6 ms at most
+    # three wires of 40 ms in each direction; at 2 hops, a packet in service at each radio delays a ping by 4 times 6 ms
+    # at most
     assert 0.24 < fq_codel["rtt_mean_s"] < 0.27
     assert fq_codel["rtt_mean_s"] < fq_codel["rtt_p95_s"] < fq_codel["rtt_max_s"]
     assert drop_tail["rtt_mean_s"] > fq_codel["rtt_mean_s"] + 0.05

@@ -1,4 +1,4 @@
-"""Quantities and the measures that they are made of, against values worked out by hand."""
+"""Quantities and their measures against hand-computed values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from pacelab.results.metrics import (
 from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity, read_flows, read_quantities
 from pacelab_labs import figures
 
-# Fairness, utility, loss, windows, t intervals and batch rates against values worked out by hand.
+# Fairness, utility, loss, windows, t intervals and batch rates against hand-computed values.
 
 
 def test_jain_by_hand() -> None:
@@ -155,7 +155,7 @@ def test_batch_rates_discard_the_first_batch() -> None:
     assert batch_rates_bps([100.0, 120.0, 130.0], batch_pkts=5000, payload_bytes=1460) == [2_920_000, 5_840_000]
 
 
-# Quantities: each known by its names, read off a run by hand, shown alike by compare, plot and labs.
+# Quantities: known by their names, computed from a run by hand, shown equally by compare, plot and labs.
 
 
 def comparison(**differing: Any) -> Comparison:
@@ -204,7 +204,7 @@ def test_an_unknown_one_is_told_what_it_is_like(given: str, told: str) -> None:
         find_quantity(given)
 
 
-def test_what_has_no_series_is_refused_over_time() -> None:
+def test_quantities_without_a_series_are_refused_over_time() -> None:
     assert find_series("cwnd").series == "cwnd_pkts"
     with pytest.raises(ConfigError, match="--y jain has no time series; use one of goodput, rtt, mos, delay, cwnd"):
         find_series("jain")
@@ -255,7 +255,7 @@ def test_its_table_and_figure_are_of_what_was_asked_for() -> None:
     assert caption(found).startswith("n = 3 seeds")
 
 
-def test_what_no_run_has_is_said() -> None:
+def test_quantities_that_no_run_has_are_reported() -> None:
     assert comparison().with_quantity("mos").compare["notes"] == [
         "no run has MOS, mean of the calls: there are no calls"
     ]
@@ -297,7 +297,7 @@ def test_they_are_read_off_a_run() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_of_calls_both_are_known() -> None:
+def test_quantities_of_calls_are_read_for_runs_and_flows() -> None:
     run = pacelab.run(Experiment(topology_options={"hops": 2}, traffic="voice", duration_s=3)).run
     found, flows = read_quantities(run), read_flows(run)
     assert found["mos_mean"] == pytest.approx(sum(flows["mos_mean"]) / len(run["calls"]))  # type: ignore[arg-type]
@@ -361,7 +361,7 @@ def test_asking_for_calls_where_there_are_none_is_refused_first(
 
 @pytest.mark.parametrize("command", ["compare", "plot"])
 def test_help_lists_them(command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "400")  # or a line ends at a name's hyphen, as the list happens to fall
+    monkeypatch.setenv("COLUMNS", "400")  # otherwise a line may end at a name's hyphen
     assert main([command, "--help"]) == 0
     assert ", ".join(SHORT_NAMES) in " ".join(capsys.readouterr().out.split())
 

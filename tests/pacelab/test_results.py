@@ -1,4 +1,4 @@
-"""What run.json states about a run as a whole, and result folders that appear whole or not at all."""
+"""Statements of run.json about a whole run, and result folders that appear completely or not at all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pacelab.console import print_table
 from pacelab.errors import ConfigError, HostError
 from pacelab.results.folder import check_destination, write_file, write_folder
 
-# What run.json states about a run as a whole, on the real engine.
+# Statements of run.json about a whole run, on the real engine.
 
 
 @pytest.mark.usefixtures("engine")
@@ -59,7 +59,7 @@ def test_links_say_what_routing_took_back_from_their_queues() -> None:
     assert run["links"]
     recalled = {(link["from"], link["to"]): link["drops_recalled"] for link in run["links"] if link["drops_recalled"]}
     assert recalled
-    # The others: what AODV itself held for a route that it did not find, and what it had when the link failed.
+    # The others: packets that AODV held for a route that it did not find, or had when the link failed.
     assert sum(recalled.values()) <= run["drops"]["link-failure"]
     static = pacelab.run(experiment.vary(routing="static")).run
     assert not any(link["drops_recalled"] for link in static["links"] or ())
@@ -68,8 +68,8 @@ def test_links_say_what_routing_took_back_from_their_queues() -> None:
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("draw", [0, 1, 2, 3, 4, 7, 9])
 @pytest.mark.parametrize("flows", [1, 2])
-def test_each_packet_that_is_lost_under_aodv_is_told_once(draw: int, flows: int, in_tmp: Path) -> None:
-    """Radios walk from random places to others while the flows last; long after that nothing is under way."""
+def test_each_packet_that_is_lost_under_aodv_is_reported_once(draw: int, flows: int, in_tmp: Path) -> None:
+    """Radios move between random positions while the flows last. Long after that no packet is in transit."""
     random = Random(draw)
     ways = [[f"[{random.randrange(800)} m, {random.randrange(800)} m]" for _ in range(2)] for _ in range(14)]
     nodes = [f"  - {{name: n{i}, at: {at}}}" for i, (at, _) in enumerate(ways)]
@@ -85,7 +85,8 @@ def test_each_packet_that_is_lost_under_aodv_is_told_once(draw: int, flows: int,
     of_routing = sum(link["drops_rts"] + link["drops_data"] for link in run["links"] if link["class"] == "routing")
     told = run["totals"]["dropped_pkts"] - of_routing
     lost = sum(flow["sent_pkts"] - flow["delivered_pkts"] for flow in run["flows"])
-    arrived_unheard = sum(node["data_failures"] for node in run["nodes"])  # at most: what was given up may have arrived
+    # An upper bound of the packets that were dropped although they had arrived.
+    arrived_unheard = sum(node["data_failures"] for node in run["nodes"])
     assert run["drops"]["mac-rts"] - of_routing > arrived_unheard, "a loss told twice would not be seen"
     assert lost <= told <= lost + arrived_unheard
 
@@ -168,7 +169,7 @@ def test_the_tree_carries_traffic_under_rts() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_an_option_of_traffic_that_no_flow_carries_is_told() -> None:
+def test_an_option_of_traffic_that_no_flow_carries_is_reported() -> None:
     base = pacelab.Experiment(topology_options={"hops": 1}, duration_s=0.5, cbr_rate_bps=1_000_000, playout_s=0.06)
     notes = [pacelab.run(base.vary(traffic=traffic)).notes for traffic in ("tcp", "cbr")]
     assert notes == [["--cbr-rate 1 has no effect: no flow of this run is cbr"], []]
@@ -176,7 +177,7 @@ def test_an_option_of_traffic_that_no_flow_carries_is_told() -> None:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("topology", ["chain", "parallel", "cross"])
-def test_nodes_so_near_that_routes_skip_some_are_told(topology: str) -> None:
+def test_nodes_near_enough_for_routes_to_skip_some_are_reported(topology: str) -> None:
     near, usual = (
         pacelab.run(pacelab.Experiment(topology=topology, topology_options={"spacing": spacing}, duration_s=0.1))
         for spacing in (125.0, 126.0)
@@ -211,13 +212,13 @@ def test_a_transfer_that_was_over_before_the_warm_up_is_not_called_silent() -> N
         ({"retry_long": 2, "rts": False}, ["--retry-long 2 has no effect: with --rts off all are --retry-short's"]),
     ],
 )
-def test_an_option_that_nothing_takes_is_told(given: dict[str, Any], notes: list[str]) -> None:
+def test_an_option_that_nothing_takes_is_reported(given: dict[str, Any], notes: list[str]) -> None:
     result = pacelab.run(pacelab.Experiment(topology_options={"hops": 2, "wired": False}, duration_s=1.0, **given))
     assert [note for note in result.notes if "no effect" in note] == notes
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_stop_that_a_transfer_passes_over_is_told(in_tmp: Path) -> None:
+def test_a_stop_that_a_transfer_passes_over_is_reported(in_tmp: Path) -> None:
     (in_tmp / "stop.yaml").write_text(STOP)
     notes = [pacelab.run(pacelab.Experiment(topology="stop.yaml", traffic=kind)).notes for kind in ("tcp", "file")]
     assert notes == [[], ["flow 0: its stop at 0.5 s has no effect: a transfer ends with its last byte"]]
@@ -246,14 +247,16 @@ FAR = [
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("path", "options", "told"), FAR)
-def test_a_pace_that_takes_far_wires_for_hops_is_told(path: dict[str, Any], options: dict[str, Any], told: str) -> None:
+def test_a_pace_that_takes_far_wires_for_hops_is_reported(
+    path: dict[str, Any], options: dict[str, Any], told: str
+) -> None:
     notes = pacelab.run(pacelab.Experiment(topology_options=path, duration_s=2, **options)).notes
     found = [note for note in notes if "of wires" in note]
     assert len(found) == bool(told)
     assert all(told in note and "tcp-gap" in note for note in found)
 
 
-# Result folders appear whole or not at all, and paths and terminals are not always as they should be.
+# Result folders appear completely or not at all; unusual paths and terminals.
 
 FILES = {"a.json": b"{}\n", "b.csv": b"1,2\n"}
 
@@ -332,7 +335,7 @@ def test_full_disk_leaves_nothing(small_disk: Path) -> None:
 
 
 def test_file_size_limit_leaves_nothing(tmp_path: Path) -> None:
-    """The same without root: a limit on the size of files."""
+    """The same without root, by a limit on file sizes."""
     resource = pytest.importorskip("resource", reason="only POSIX limits the size of files")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -373,7 +376,7 @@ def test_write_file_replaces_whole(tmp_path: Path) -> None:
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away: run as root"
 )
-def test_folder_made_under_sudo_belongs_to_who_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_made_under_sudo_belongs_to_the_caller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUDO_UID", "1")
     monkeypatch.setenv("SUDO_GID", "2")
     folder = write_folder(tmp_path / "new" / "run", {"run.json": b"{}"}, name="run")
@@ -381,7 +384,7 @@ def test_folder_made_under_sudo_belongs_to_who_called(tmp_path: Path, monkeypatc
         assert (path.stat().st_uid, path.stat().st_gid) == (1, 2)
 
 
-# The command line where paths, folders and terminals are not as they should be: one line that says what to do.
+# Unusual paths, folders and terminals on the command line: one line with the remedy.
 
 LONG = "x" * 300
 NO_PATH = "the path of a file or folder"
@@ -445,7 +448,7 @@ REFUSED = [
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("command", "what", "allowed"), REFUSED, ids=[case[0][:60] for case in REFUSED])
-def test_what_cannot_be_meant_is_refused_before_anything_is_run(
+def test_contradictory_options_are_refused_before_the_first_run(
     command: str, what: str, allowed: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("loop").symlink_to("loop")
@@ -488,7 +491,7 @@ def test_help_is_given_whatever_else_is_wrong(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a current folder cannot be removed there")
-def test_a_current_folder_that_was_removed_is_said(in_tmp: Path) -> None:
+def test_a_current_folder_that_was_removed_is_reported(in_tmp: Path) -> None:
     gone = in_tmp / "gone"
     gone.mkdir()
     code = "import os, sys; os.rmdir(os.getcwd()); from pacelab.cli.main import main; sys.exit(main(['update']))"

@@ -1,4 +1,4 @@
-"""One run end to end, again from its stored config, and by the types of its files."""
+"""One run end to end, its repetition from the stored config, and the types of its files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pacelab.results.types import Host, Run
 from pacelab_pacer.linux.status import Line
 from tests.conformance.digests import cases
 
-# One run end to end on the real engine: the JSON contract, the result folder, and that nothing of the host leaks.
+# One run end to end on the real engine: the JSON contract, the result folder, and no data about the host.
 
 QUICK = ["--hops", "3", "--seconds", "5", "--rate", "2"]
 
@@ -53,7 +53,7 @@ def test_run_json_keeps_the_contract(in_tmp: Path, capsys: pytest.CaptureFixture
     assert run["totals"]["jain"] == 1.0
     assert 100_000 < flow["goodput_bps"] < 2_000_000 / 3
     assert {"wall_s", "cpu_s", "sim_s_per_cpu_s"} <= host.keys()
-    # more than one for each packet: what a run cost is no part of what it gave
+    # more than one per packet: the cost of a run is not part of its result
     assert host["events"] > run["totals"]["delivered_pkts"]
     assert "events" not in run["totals"]
 
@@ -93,7 +93,7 @@ def test_same_config_and_seed_give_the_same_bytes_in_another_process(scheme: str
 
 @pytest.mark.usefixtures("engine")
 def test_a_result_is_shown_in_a_line() -> None:
-    """All that is inside would be 10,000 characters in a notebook's cell."""
+    """The full content would be 10,000 characters in a notebook's cell."""
     shown = repr(pacelab.run(pacelab.Experiment(topology_options={"hops": 1}, scheme="tcp-gap", duration_s=0.5)))
     assert re.fullmatch(r"RunResult\(chain, tcp-gap: \d+ kbit/s\)", shown)
 
@@ -126,11 +126,11 @@ def test_run_with_a_scheme_that_never_acts_says_so(in_tmp: Path, capsys: pytest.
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_congestion_control_that_no_flow_takes_names_no_run_and_is_said(
+def test_an_unused_congestion_control_is_reported_and_not_in_the_runs_name(
     in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     unused = "note: congestion control cubic never acted: no flow of this run takes it"
-    assert main(["run", "hidden", "--seconds", "1", "--cc", "cubic"]) == 0  # its traffic is UDP
+    assert main(["run", "hidden", "--seconds", "1", "--cc", "cubic"]) == 0  # refused, because its traffic is UDP
     out, err = capsys.readouterr()
     assert "; newreno, " in out
     assert unused in err
@@ -154,7 +154,7 @@ def test_quiet_run_says_nothing(in_tmp: Path, capsys: pytest.CaptureFixture[str]
 def test_warmup_leaves_the_start_out() -> None:
     experiment = pacelab.Experiment(topology="cell", topology_options={"stations": 1}, duration_s=4, warmup_s=2)
     (flow,) = pacelab.run(experiment).run["flows"]
-    # one 1460 B packet per 2.6 ms or so at 11 Mbit/s with RTS: 4.46 Mbit/s in ns-2 (ns2-cells.csv), not half of it
+    # about one 1460 B packet per 2.6 ms at 11 Mbit/s with RTS: 4.46 Mbit/s in ns-2 (ns2-cells.csv), not half of it
     assert flow["goodput_bps"] == pytest.approx(4.46e6, rel=0.04)
 
 
@@ -172,7 +172,7 @@ def test_load_result_reads_what_write_wrote(in_tmp: Path) -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_load_result_refuses_what_is_no_result(in_tmp: Path) -> None:
+def test_load_result_refuses_an_invalid_folder(in_tmp: Path) -> None:
     with pytest.raises(ConfigError, match="'"):
         pacelab.load_result(in_tmp)
     (in_tmp / "host.json").write_text("{}")
@@ -217,7 +217,7 @@ def test_load_result_says_what_a_damaged_one_lacks(in_tmp: Path, capsys: pytest.
 def test_load_result_takes_no_damaged_file_for_a_whole_one(
     in_tmp: Path, file: str, cut: Callable[[str], str], said: str
 ) -> None:
-    """A number that was cut off is another number; anything else was an IndexError, or one of who drew it."""
+    """A truncated number is another number. Other damage raised IndexError, or an error in a later plot."""
     folder = pacelab.run(pacelab.Experiment(topology="hidden", duration_s=2)).write(in_tmp / "out")
     (folder / file).write_text(cut((folder / file).read_text("utf-8")), encoding="utf-8")
     with pytest.raises(ConfigError, match=f"out.* is not a complete result folder of a run .*{said}"):
@@ -242,7 +242,7 @@ def test_full_stdout_is_exit_3(in_tmp: Path) -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_run_answers_within_a_second(in_tmp: Path) -> None:
-    """The issue's own example. CPU time of the best of three, since the machine may be busy with other things."""
+    """The example of the issue: CPU time of the best of three runs, since the machine may be busy."""
     resource = pytest.importorskip("resource", reason="CPU time of children needs POSIX")
     words = shlex.split("run chain --no-wired --hops 7 --rate 2 --window 3 --seconds 300 --seed 1 --json --quiet")
     spent = []
@@ -254,7 +254,7 @@ def test_run_answers_within_a_second(in_tmp: Path) -> None:
     assert min(spent) < 1.0
 
 
-# `pacelab rerun`, and what it stands on: from a stored config back to the experiment.
+# `pacelab rerun`, and its basis: from a stored config back to the experiment.
 
 CHAIN = ["run", "chain", "--hops", "3", "--seconds", "2", "--quiet"]
 CONTROL = """import pacelab
@@ -312,7 +312,7 @@ def test_another_seed_is_another_run(in_tmp: Path, capsys: pytest.CaptureFixture
     assert Path("other/run.json").read_bytes() == Path("asked/run.json").read_bytes()
 
 
-def test_a_changed_result_is_told_with_what_differs(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_changed_result_is_reported_with_what_differs(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*CHAIN, "--out", "first"]) == 0
     stored = Path("first/run.json")
     document = json.loads(stored.read_text())
@@ -324,7 +324,7 @@ def test_a_changed_result_is_told_with_what_differs(in_tmp: Path, capsys: pytest
     assert capsys.readouterr().err == ("pacelab: not the same result as first: run.json's totals; python was 3.99.0\n")
 
 
-def test_files_of_ones_own_are_given_once_more(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_users_files_must_be_given_again(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("mine.py").write_text(CONTROL.format(3))
     Path("pair.yaml").write_text(NETWORK)
     assert main(["run", "pair.yaml", "--cc", "mine.py:Mine", "--seconds", "2", "--quiet", "--out", "first"]) == 0
@@ -339,7 +339,7 @@ def test_files_of_ones_own_are_given_once_more(in_tmp: Path, capsys: pytest.Capt
     assert "not the same result as first: config's cc_sha256" in capsys.readouterr().err
 
 
-def test_what_is_no_result_or_another_experiment_is_refused(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_result_or_another_experiment_is_refused(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rerun", "nowhere"]) == 2
     assert (
         "'nowhere' is not a complete result folder of a run (run.json: No such file or directory); give a"
@@ -360,7 +360,7 @@ def test_what_is_no_result_or_another_experiment_is_refused(in_tmp: Path, capsys
 
 
 def test_a_scheme_whose_hook_fails_again_is_a_bug_again(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No scheme of ours fails: the run is what is stored."""
+    """None of our schemes fails, so the stored run stands for one."""
     assert main([*CHAIN, "--out", "first"]) == 0
     stored = Path("first/run.json")
     document = json.loads(stored.read_text())
@@ -370,7 +370,7 @@ def test_a_scheme_whose_hook_fails_again_is_a_bug_again(in_tmp: Path, monkeypatc
     assert main(["rerun", "first", "--out", "again"]) == 4
 
 
-# run.json, host.json and the agents' lines match their types, and docs/*.schema.json publish these.
+# run.json, host.json and the agents' lines match their types. docs/*.schema.json publish the types.
 #
 # `python -m tests.pacelab.test_run` rewrites the schemas.
 
@@ -392,7 +392,7 @@ def text_of(shape: Any) -> str:
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("options", CASES.values(), ids=CASES)
 def test_a_result_is_what_its_type_says_and_no_more(options: dict[str, Any]) -> None:
-    """Checked as JSON; a validated document lacks what no type knows, so that equality shows it."""
+    """Compared as JSON: a validated document lacks unknown fields, so equality shows that there are none."""
     result = run(Experiment(duration_s=1.5, **options))
     for document, shape in ((result.run, Run), (result.host, Host)):
         text = json.dumps(document)

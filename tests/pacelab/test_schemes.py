@@ -1,4 +1,4 @@
-"""Schemes: which hook sits where, what their options do, and that each acts where it should."""
+"""Schemes: the place of their hooks, the effects of their options, and that each acts where it should."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pacelab.schemes import SCHEMES, HookSettings, find_scheme
 from pacelab_pacer.core.contract import EventMask
 from pacelab_topologies.registry import load_topology
 
-# Which hook of which scheme sits where.
+# The place of each scheme's hooks.
 
 SETTINGS = HookSettings(pace_rate_bps=200_000, gateway_window_pkts=4)
 
@@ -68,7 +68,7 @@ def test_scheme_hooks_are_fresh_for_each_run() -> None:
     assert first[0].hook is not second[0].hook
 
 
-# Options of single schemes and congestion controls: FeW's growth and least window, the throttle of ACK suppression.
+# Options of single schemes and congestion controls: FeW's growth and minimum window, the throttle of ACK suppression.
 
 
 def tcp_flow(**options: Any) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def test_few_has_nahms_alpha_unless_told() -> None:
 @pytest.mark.usefixtures("engine")
 def test_a_larger_alpha_opens_the_window_faster_and_the_minimum_holds() -> None:
     slow, fast, wide = few(), few(few_alpha=1.0), few(few_min_window_pkts=10)
-    # In 20 s some 2000 ACKs come back: W = sqrt(4 + 2 alpha ACKs), 6.6 at 0.01 and the window of 32 at 1.
+    # In 20 s about 2000 ACKs return: W = sqrt(4 + 2 alpha ACKs), 6.6 at 0.01, and the window of 32 at 1.
     assert slow["cwnd_mean_pkts"] < 7 < 20 < fast["cwnd_mean_pkts"]
     assert wide["cwnd_mean_pkts"] == pytest.approx(10, abs=0.1)
 
@@ -179,7 +179,7 @@ def test_each_throttle_acts_by_its_own_means(throttle: str, counter: str) -> Non
     assert upstream("none")[counter] == 0
 
 
-# Every scheme and congestion control acts where it should, measurably, and leaves alone what it should not touch.
+# Every scheme and congestion control has a measurable effect where it should, and none where it should not.
 
 SLOW: dict[str, Any] = {"rate_bps": 2_000_000, "duration_s": 20.0}
 BARE: dict[str, Any] = SLOW | {"topology": "chain"}
@@ -201,11 +201,11 @@ class Case:
 
 LONG = chain(7, wired=True)
 ONE_IN_FLIGHT = chain(8, window_pkts=1)
-"""Nothing to pace: the n-hop delay is shorter than the round trip of eight hops."""
+"""Nothing to pace: the n-hop delay is shorter than the round trip over eight hops."""
 CONTENTION = chain(7, duration_s=60.0)
 NO_LOSS = chain(1)
 ALONE = chain(1, window_pkts=1)
-"""Data and ACK take turns: nobody contends."""
+"""Data and ACK take turns, so there is no contention."""
 
 CASES = {
     "tcp-gap": Case(acts=LONG, silent=ONE_IN_FLIGHT),
@@ -230,7 +230,7 @@ CASES = {
     "link-pacing": Case(acts=CONTENTION, silent=chain(1, traffic="cbr", cbr_rate_bps=10_000)),
     "ack-suppression": Case(acts=SLOW | {"topology": "access-point", "direction": "up"}, silent=None),
 }
-"""Of all schemes but the baseline and those of [vagp], which have tests of their own with calls."""
+"""All schemes except the baseline and those of [vagp], which have tests with calls."""
 
 
 def result(scheme: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -238,7 +238,7 @@ def result(scheme: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("engine")
-def test_no_scheme_is_forgotten() -> None:
+def test_every_scheme_has_a_case() -> None:
     papers = {scheme.name for scheme in SCHEMES.values() if not scheme.source.startswith("[vagp]")} - {"newreno"}
     assert papers == set(CASES), "a new scheme needs a line in CASES: where it acts, and where it must not"
 
@@ -263,7 +263,7 @@ def test_a_scheme_is_silent_where_it_should_be(scheme: str, case: Case) -> None:
     assert case.silent is not None
     plain, mine = result(case.baseline, case.silent), result(scheme, case.silent)
     assert mine["flows"] == plain["flows"]
-    if scheme != "link-pacing":  # it counts frames that are followed by its silence, heard by nobody here
+    if scheme != "link-pacing":  # it counts frames before its silence, which here has no effect on others
         assert mine["hooks"]["actions"] == 0
 
 
@@ -282,7 +282,7 @@ def test_ack_suppression_is_refused_where_nodes_walk() -> None:
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("control", [control for control in SIMULATED if control != "newreno"])
 def test_a_congestion_control_differs_where_packets_are_lost(control: str) -> None:
-    # Compound's delay window opens beyond 16 segments: 1/8 W^(3/4) > 1. It takes a queue that overflows.
+    # Compound's delay window opens above 16 segments: 1/8 W^(3/4) > 1. This requires an overflowing queue.
     where = chain(1, wired=True, window_pkts=200) if control == "ctcp" else CONTENTION
     assert result("newreno", where | {"cc": control})["flows"] != result("newreno", where)["flows"]
 
@@ -293,7 +293,7 @@ def test_controls_that_differ_in_recovery_alone_are_equal_without_loss(control: 
     assert result("newreno", NO_LOSS | {"cc": control})["flows"] == result("newreno", NO_LOSS)["flows"]
 
 
-# VAGP and the candidates beside it, in runs.
+# VAGP and the candidates in runs.
 
 
 def string(scheme: str, *, seconds: float = 15, **options: Any) -> RunResult:
@@ -334,7 +334,7 @@ def test_a_station_reports_all_its_calls_at_once() -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_the_alert_acts_where_the_mac_turns_losses_into_delay() -> None:
-    # With 20 attempts a frame plain TCP fills the queues: on the way down D_alert is passed again and again.
+    # With 20 attempts per frame plain TCP fills the queues: D_alert is exceeded repeatedly in the downward direction.
     scene: dict[str, Any] = {"seconds": 30, "retry_short": 20}
     plain, judged = string("newreno", **scene), string("vagp-eval", **scene)
     down = [flow for flow in plain.run["flows"] if flow["voice"] is not None and flow["src"] == "pbx"]
@@ -344,7 +344,7 @@ def test_the_alert_acts_where_the_mac_turns_losses_into_delay() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_fixed_rate_is_what_the_gateway_lets_go() -> None:
+def test_a_fixed_rate_is_what_the_gateway_releases() -> None:
     result = string("vagp-fixed", pace_rate_bps=200_000)
     sent = sum(
         link["delivered"] + link["drops_data"] + link["drops_rts"]
@@ -400,7 +400,7 @@ def test_pacing_keeps_its_rate(scheme: str, acted: str) -> None:
 def test_window_control_keeps_its_window() -> None:
     result = string("window-control", voice=0, tcp=1, hops=1, gateway_window_pkts=3)
     (flow,) = result.run["flows"]
-    # a window a round trip of little more than 60 ms, and no more
+    # one window per round trip of slightly more than 60 ms at most
     most_bps = 3 * 1460 * 8 / 0.06
     assert 0.8 * most_bps < flow["goodput_bps"] <= most_bps
     assert counters(result, "windows_narrowed") > 0

@@ -1,4 +1,4 @@
-"""Sweeps: the table, the cache of finished runs, what is refused before the first run, and what a killed one leaves."""
+"""Sweeps: the table, the cache of finished runs, refusals before the first run, and the remains of a killed sweep."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ BASE = pacelab.Experiment(topology_options={"hops": 1}, duration_s=0.5)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All that must be the same on every machine."""
+    """All files that must be equal on every machine."""
     files = [path for path in folder.rglob("*") if path.is_file() and path.name != "host.json"]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 def hosts(folder: Path) -> dict[str, bytes]:
-    """host.json of each run: holds times, so a run done again has another one."""
+    """host.json of each run. It contains times, so a repeated run has another one."""
     return {path.parent.name: path.read_bytes() for path in (folder / "runs").glob("*/host.json")}
 
 
@@ -149,7 +149,7 @@ def test_key_depends_on_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.usefixtures("engine")
 def test_a_run_is_known_by_the_code_that_makes_it_and_by_no_other() -> None:
-    """A comment in a lab's text or a page's picture leaves finished runs what they are."""
+    """A comment in a lab's text or a page's picture does not change finished runs."""
     found = cache.sources()
     assert not {name for name in found if name.startswith(("pacelab_labs", "pacelab.demo", "pacelab.claims"))}
     assert not {"pacelab.cli.main", "pacelab.figures.plots", "pacelab.figures.tables", "pacelab.grid.comparison"} & set(
@@ -212,7 +212,7 @@ def damage(folder: Path, name: str, text: str | None) -> None:
         ("flow-0.csv", ""),
     ],
 )
-def test_a_damaged_run_is_made_anew(
+def test_a_damaged_run_is_made_again(
     name: str, text: str | None, in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def sweep() -> int:
@@ -229,7 +229,7 @@ def test_a_damaged_run_is_made_anew(
 
 
 @pytest.mark.usefixtures("engine")
-def test_an_interrupted_comparison_makes_a_damaged_run_anew(in_tmp: Path) -> None:
+def test_an_interrupted_comparison_makes_a_damaged_run_again(in_tmp: Path) -> None:
     cache, store = RunCache(in_tmp / "unfinished"), RunStore(folder=in_tmp / "unfinished", until_done=True)
     cache.keep(BASE, run(BASE))
     damage(cache.place(BASE), "run.json", "{")
@@ -239,7 +239,7 @@ def test_an_interrupted_comparison_makes_a_damaged_run_anew(in_tmp: Path) -> Non
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("version", "told"), [(2, "an older PaceLab made it"), (9, "update PaceLab")])
-def test_a_kept_run_of_another_schema_is_told_and_stays(version: int, told: str, tmp_path: Path) -> None:
+def test_a_kept_run_of_another_schema_is_reported_and_stays(version: int, told: str, tmp_path: Path) -> None:
     store = RunCache(tmp_path)
     store.keep(BASE, run(BASE))
     text = json.dumps({"schema_version": version})
@@ -336,7 +336,7 @@ def test_a_grid_with_an_axis_of_seeds_is_refused(in_tmp: Path) -> None:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("name", "beside"), [("goodput_bps", []), ("scheme", []), ("rate", ["--rate", "1,2"])])
-def test_an_own_option_is_no_second_column_of_a_name(
+def test_a_users_option_is_no_second_column_of_a_name(
     name: str, beside: list[str], in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     head = f"import pacelab\ndef topology(*, {name}: int = 2):\n    return pacelab.Topology(name='own', description='',"
@@ -403,7 +403,7 @@ def test_a_comparison_says_in_which_run_own_code_failed(in_tmp: Path, capsys: py
     assert "--scheme mine.py:MINE --seed 2: scheme 'mine': link= failed" in capsys.readouterr().err
 
 
-# Sweeps that are interrupted, or killed, or lose a worker: finished runs stay, and repeat the command to continue.
+# Sweeps that are interrupted or killed, or lose a worker: finished runs remain, and the repeated command continues.
 
 needs_linux = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and process groups")
 needs_linux1 = pytest.mark.skipif(shutil.which("ps") is None, reason="no ps here: apt install procps")
@@ -420,7 +420,7 @@ def finished_contents(folder: Path) -> dict[str, bytes]:
 
 
 def finished(folder: Path) -> dict[str, bytes]:
-    """host.json, which has the times of a run, of each finished run."""
+    """host.json of each finished run, which contains times."""
     return {path.parent.name: path.read_bytes() for path in folder.glob("s/runs/[!.]*/host.json")}
 
 
@@ -431,7 +431,7 @@ def start(folder: Path) -> subprocess.Popen[str]:
 
 
 def processes(group: int) -> dict[int, str]:
-    """Processes of a group that live, with their commands."""
+    """Living processes of a group, with their commands."""
     ran = subprocess.run(["ps", "-ewwo", "pid=,pgid=,stat=,args="], capture_output=True, text=True, check=True)
     rows = [line.split(None, 3) for line in ran.stdout.splitlines()]
     return {int(row[0]): row[3] for row in rows if row[1] == str(group) and not row[2].startswith("Z")}
@@ -446,7 +446,7 @@ def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """What a sweep that nobody disturbs gives."""
+    """The result of an undisturbed sweep."""
     folder = tmp_path_factory.mktemp("reference")
     child = start(folder)
     assert child.wait(timeout=120) == 0, child.communicate()
@@ -457,7 +457,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 def disturb(folder: Path, child: subprocess.Popen[str], send: Callable[[], None]) -> dict[str, bytes]:
-    """Waits for the first finished run, sends the signal, and returns what was finished when all was over."""
+    """Wait for the first finished run, send the signal, and return the runs that were finished in the end."""
     try:
         wait_for(lambda: len(finished(folder)) >= 1 or child.poll() is not None)
         assert child.poll() is None, child.communicate()
@@ -470,7 +470,7 @@ def disturb(folder: Path, child: subprocess.Popen[str], send: Callable[[], None]
 
 
 def go_on(folder: Path, before: dict[str, bytes], reference: dict[str, bytes]) -> None:
-    """The same command again ends well, with the same bytes, and without running again what was finished."""
+    """The repeated command succeeds with the same bytes, and does not repeat finished runs."""
     child = start(folder)
     _, err = child.communicate(timeout=120)
     assert child.returncode == 0, err
@@ -483,7 +483,7 @@ def go_on(folder: Path, before: dict[str, bytes], reference: dict[str, bytes]) -
 @needs_linux
 @pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
-def test_sweep_goes_on_after_ctrl_c(tmp_path: Path, reference: dict[str, bytes]) -> None:
+def test_sweep_continues_after_ctrl_c(tmp_path: Path, reference: dict[str, bytes]) -> None:
     child = start(tmp_path)
     before = disturb(tmp_path, child, lambda: os.killpg(child.pid, signal.SIGINT))
     assert child.returncode == 130
@@ -495,7 +495,7 @@ def test_sweep_goes_on_after_ctrl_c(tmp_path: Path, reference: dict[str, bytes])
 @needs_linux
 @pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
-def test_sweep_goes_on_after_it_was_killed_and_leaves_no_worker(tmp_path: Path, reference: dict[str, bytes]) -> None:
+def test_sweep_continues_after_it_was_killed_and_leaves_no_worker(tmp_path: Path, reference: dict[str, bytes]) -> None:
     child = start(tmp_path)
     before = disturb(tmp_path, child, child.kill)
     assert child.returncode == -signal.SIGKILL

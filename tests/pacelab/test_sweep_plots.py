@@ -1,4 +1,4 @@
-"""Figures of sweeps: means and intervals computed by hand, and nothing mixed that should not be."""
+"""Figures of sweeps: hand-computed means and intervals; values that must not be mixed stay separate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AXES: dict[str, list[Any]] = {"hops": [1, 2], "rts": [True, False], "scheme": ["
 
 
 def points(**changes: Any) -> Points:
-    """Goodput 100 kbit/s per hop, twice that for tcp-gap, half without RTS, and 1 kbit/s up and down by seed."""
+    """Goodput of 100 kbit/s per hop, twice that for tcp-gap, half without RTS, and +-1 kbit/s by seed."""
     rows = [
         {
             "point": {"hops": hops, "rts": rts},
@@ -81,7 +81,7 @@ def test_rates_are_along_the_axis_as_they_are_written() -> None:
     assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "5.5", "11"]
 
 
-def test_where_takes_values_as_an_experiment_has_them() -> None:
+def test_where_accepts_the_values_of_an_experiment() -> None:
     one, other = (draw(points(), x="hops", where=where) for where in ({"rts": "on"}, {"rts": True}))
     assert lines(one) == lines(other)
 

@@ -83,7 +83,7 @@ def test_a_call_that_does_not_return_is_interrupted(way: type[TimeLimit], endles
     assert time_limit.__file__ not in told
 
 
-def test_what_a_call_returns_or_raises_comes_out(way: type[TimeLimit]) -> None:
+def test_a_calls_result_or_exception_is_passed_on(way: type[TimeLimit]) -> None:
     limit = limit_of(way)
     assert run_limited(limit, divmod, 7, 2) == (3, 1)
     with pytest.raises(ZeroDivisionError):
@@ -102,7 +102,7 @@ def test_each_call_has_the_whole_time_and_nothing_is_limited_between(way: type[T
     assert work(0.7) > 0
 
 
-def test_of_two_limits_the_outer_one_ends_the_outer_call(way: type[TimeLimit]) -> None:
+def test_the_outer_of_two_limits_ends_the_outer_call(way: type[TimeLimit]) -> None:
     class OuterLimit(BaseException):
         pass
 
@@ -123,7 +123,7 @@ def test_of_two_limits_the_outer_one_ends_the_outer_call(way: type[TimeLimit]) -
 def test_without_threads_a_loop_that_catches_everything_is_ended() -> None:
     def stubborn() -> None:
         while True:
-            try:  # noqa: SIM105  # as a user would write it
+            try:  # noqa: SIM105 - a user would write this
                 spin()
             except BaseException:
                 pass

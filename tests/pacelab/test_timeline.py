@@ -1,4 +1,4 @@
-"""Pictures of the air, and the engine's records that they are drawn of."""
+"""Pictures of the air, and the engine's records on which they are based."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pacelab.cli.main import main
 from pacelab.figures.airlog import AirLog, Backoff, Frame, Hearing, Hold, Mark, find_window, read_records
 from pacelab.figures.timeline import BLOCKS, COLLISION, HOLDS, choose_lanes, plot_timeline, record_air, title_of
 
-# What the engine's records say: spans, what came of a reception, where something happens.
+# The content of the engine's records: spans, outcomes of receptions, windows of interest.
 
 COLLIDED: list[list[Any]] = [
     [0, 0, "backoff", None, 5],
@@ -33,7 +33,7 @@ COLLIDED: list[list[Any]] = [
     [1_701_000, 1, "lock", 0, 2_053_000],
     [2_053_000, 1, "decode", 0, 0],
 ]
-"""n0 and n2 send an RTS to n1 at nearly the same time; n0 tries again."""
+"""n0 and n2 send an RTS to n1 at nearly the same time; n0 repeats it."""
 
 
 def test_frames_last_as_long_as_their_airtime() -> None:
@@ -53,7 +53,7 @@ def test_a_reception_knows_who_destroyed_it_and_when() -> None:
 def test_backoffs_end_when_the_node_sends() -> None:
     assert read_records(COLLIDED).backoffs == [
         Backoff(node=0, slots=5, start_ns=0, end_ns=150_000),
-        # 40 slots of 20 us after a DIFS of 50 us: 850 us, and it sent 880 us after the draw
+        # 40 slots of 20 us after a DIFS of 50 us: 850 us; the node sent 880 us after the draw
         Backoff(node=0, slots=40, start_ns=820_000, end_ns=1_670_000),
     ]
 
@@ -118,7 +118,7 @@ def test_nothing_recorded_is_an_empty_log() -> None:
     assert find_window(AirLog()) == (0, 7_000_000)
 
 
-# Pictures of the air: a lane per node, blocks where frames are, the same bytes each time.
+# Pictures of the air: one lane per node, blocks for frames, the same bytes each time.
 
 ROOT = Path(__file__).parents[2]
 
@@ -172,7 +172,7 @@ def test_a_number_of_slots_stands_where_no_block_covers_it() -> None:
 
 
 def test_signs_of_one_moment_stand_side_by_side() -> None:
-    """A receiver that reads an RTS although another frame came, and may not answer it."""
+    """A receiver decodes an RTS although another frame arrived, and must not answer it."""
     seen = [*EXCHANGE, [643_000, 1, "capture", 0, 0], [653_000, 1, "refuse-cts", 0, 0]]
     figure = Figure(figsize=(12, 4), layout="constrained")
     ax = plot_timeline(seen, figure.subplots(), window_ns=(0, 30_000_000))
@@ -202,7 +202,7 @@ def test_timeline_tells_kinds_apart_without_colour() -> None:
 
 
 @pytest.mark.parametrize(("window_ms", "hatched"), [(3, True), (3_000, False)])
-def test_what_is_all_edge_is_not_hatched(window_ms: int, hatched: bool) -> None:
+def test_very_narrow_blocks_are_not_hatched(window_ms: int, hatched: bool) -> None:
     ax = draw(EXCHANGE, window_ns=(0, window_ms * 1_000_000))
     assert any(patch.get_hatch() for patch in ax.patches) == hatched
 
@@ -212,11 +212,11 @@ def test_title_says_what_matters() -> None:
     assert title_of(experiment) == "hidden: RTS/CTS off, radio ns2, 11 Mbit/s, seed 7"
 
 
-def test_of_many_nodes_the_busiest_have_lanes() -> None:
+def test_the_busiest_of_many_nodes_have_lanes() -> None:
     names = {node: f"n{node}" for node in range(40)}
     records = [[1_000 * node, node % 20, "send-rts", 30, 100] for node in range(39)] + [[99_999, 35, "send-cts", 0, 1]]
     lanes = choose_lanes(names, records, (0, 50_000))
-    # 0..18 send twice, 19 once, all others not at all or later
+    # 0..18 send twice, 19 once, all others never or later
     assert lanes == list(range(16))
     assert choose_lanes({0: "a", 5: "b"}, records, (0, 1)) == [0, 5]
 

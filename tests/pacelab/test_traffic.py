@@ -1,4 +1,4 @@
-"""What flows carry and when: by name, by file, and the HTTP-like draw."""
+"""The traffic of flows and its times: by name, by file, and by the HTTP-like model."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ flows:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_category_that_no_queue_tells_apart_is_told(in_tmp: Path) -> None:
+def test_a_category_that_no_queue_tells_apart_is_reported(in_tmp: Path) -> None:
     text = FILE.replace("burst: 5", "start: 0 s").replace("udp-saturated}", "udp-saturated, category: video}")
     Path("ftp.yaml").write_text(text)
     base = Experiment(topology_options={"hops": 2, "wired_hops": 1}, traffic="ftp.yaml", duration_s=0.1)
@@ -139,7 +139,7 @@ flows:
 """
 
 
-def test_a_flow_of_the_topology_keeps_its_times(in_tmp: Path) -> None:
+def test_flows_of_the_topology_keep_their_times(in_tmp: Path) -> None:
     Path("timed.yaml").write_text(TIMED)
 
     def times(line: str, **options: float) -> tuple[float, float | None]:
@@ -256,17 +256,17 @@ def test_a_flow_that_stops_before_it_is_connected_delivers_nothing() -> None:
     assert (stopped["delivered_pkts"], stopped["timeouts"]) == (0, 0)
 
 
-def test_saturating_flows_that_wait_for_a_route_go_on_when_it_is_there() -> None:
+def test_saturating_flows_that_wait_for_a_route_continue_when_it_is_there() -> None:
     air = compile_air(
         Experiment(topology_options={"hops": 1, "wired": False}, traffic="udp-saturated", routing="aodv", duration_s=2)
     )
-    (flow,) = air["flows"]  # 60 have 180 packets at once, and AODV keeps 64
+    (flow,) = air["flows"]  # 60 flows have 180 packets at once, and AODV keeps 64
     counts = [found["delivered_pkts"] for found in flows_of(air | {"flows": [flow | {"id": i} for i in range(60)]})]
     assert min(counts) > 0
 
 
 @pytest.mark.parametrize("routing", ["static", "aodv"])
-def test_a_saturating_flow_goes_on_when_a_node_has_come_back(routing: str, in_tmp: Path) -> None:
+def test_a_saturating_flow_continues_when_a_node_has_come_back(routing: str, in_tmp: Path) -> None:
     (in_tmp / "back.yaml").write_text(BACK)
     asked = Experiment(topology="back.yaml", traffic="udp-saturated", duration_s=4).vary(routing=routing)
     first, away, *back = run(asked).series["flows"][0]["goodput_bps"]
@@ -275,9 +275,11 @@ def test_a_saturating_flow_goes_on_when_a_node_has_come_back(routing: str, in_tm
 
 
 @pytest.mark.parametrize("ends", ["a, to: b", "a, to: host", "host, to: a", "a, to: far", "far, to: a"])
-def test_where_no_way_is_left_aodv_notices_and_searches(ends: str, in_tmp: Path) -> None:
-    """A relay is out of reach from 25 to 50 s. ns-2: 15 requests, a route error, 27.7 s of silence on the average, and
-    27.4 where the end of the packets, or their source, is a wire behind b.
+def test_without_a_path_aodv_notices_and_searches(ends: str, in_tmp: Path) -> None:
+    """A relay is out of range from 25 to 50 s.
+
+    ns-2: 15 requests, a route error, 27.7 s of silence on average, and 27.4 s if the sink or the source of the packets
+    is a wire behind b.
     """
     (in_tmp / "relay.yaml").write_text(RELAY.replace("a, to: b", ends))
     result = run(Experiment(topology="relay.yaml", duration_s=80, series_interval_s=0.1))
@@ -337,7 +339,7 @@ class EveryOther(NullHook):
             self._actions[-1] = Drop(event.segment.handle, "every-other")
 
 
-def test_a_saturating_flow_goes_on_where_its_own_hook_drops_packets() -> None:
+def test_a_saturating_flow_continues_where_its_own_hook_drops_packets() -> None:
     one = Experiment(topology_options={"hops": 1, "wired": False}, traffic="udp-saturated", duration_s=2)
     found = json.loads(pacelab_medium.run(json.dumps(compile_air(one)), [(0, EveryOther(), "node")]))
     assert found["drops"]["hook:every-other"] > 100

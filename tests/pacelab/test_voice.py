@@ -1,4 +1,4 @@
-"""Calls: their delay and quality against sums by hand, their place in results, and what their options do."""
+"""Calls: delay and quality against hand-made sums, their place in results, and the effects of their options."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pacelab.results.results import RunResult, load_result
 from pacelab_pacer.core.contract import Action, Event, EventMask, Forward, Inject, Point, SegmentSeen
 from pacelab_pacer.core.segment import UDP, FlowKey, Segment, VoiceQuality
 
-# Calls: their quality from counts, their place in results, and what an experiment makes of its options.
+# Calls: quality from counts, their place in results, and the experiment's interpretation of its options.
 
 
 def air(experiment: Experiment) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def test_a_calls_series_has_its_quality_over_time_and_survives_its_folder(mixed:
 def test_plots_draw_calls_alone_where_only_calls_have_it(mixed: RunResult) -> None:
     assert len(plot_series(mixed, quantity="mos").get_legend_handles_labels()[1]) == 4
     assert len(plot_series(mixed, quantity="delay_s").get_legend_handles_labels()[1]) == 4
-    assert len(plot_series(mixed, quantity="rtt_s").get_lines()) == 1  # which needs no legend
+    assert len(plot_series(mixed, quantity="rtt_s").get_lines()) == 1  # a single line needs no legend
     with pytest.raises(ConfigError, match="no flow of this run has it"):
         plot_series(pacelab.run(Experiment(topology_options={"hops": 1}, duration_s=1)), quantity="mos")
 
@@ -162,7 +162,7 @@ def test_a_flow_that_would_start_after_its_stop_is_refused(in_tmp: Path) -> None
         string(traffic="t.yaml", tcp_start_s=10.0)
 
 
-def test_what_the_data_flows_carry_is_the_traffics() -> None:
+def test_the_traffic_option_decides_what_data_flows_carry() -> None:
     kinds = {traffic: [flow["kind"] for flow in air(string(traffic=traffic))["flows"]] for traffic in ("cbr", "mixed")}
     assert kinds == {"cbr": ["cbr"] + ["voice"] * 4, "mixed": ["tcp"] + ["voice"] * 4}
     assert [flow["kind"] for flow in air(string(traffic="voice"))["flows"]] == ["voice"] * 4
@@ -231,7 +231,7 @@ def test_priority_and_edca_are_settings_of_the_air(scheme: str, key: str) -> Non
 
 
 def test_priority_moves_voice_ahead_of_tcp() -> None:
-    # one hop of 1.3 ms a TCP packet and its ACK: without priority calls wait behind a window of packets
+    # one hop takes 1.3 ms for a TCP packet and its ACK: without priority, calls wait behind a window of packets
     crowded = string(options={"hops": 1, "voice": 1, "tcp": 3, "internet": 0.0}, warmup_s=1.0)
     delays_s = {
         scheme: pacelab.run(crowded.vary(scheme=scheme)).run["calls"][0]["delay_mean_s"]
@@ -262,14 +262,14 @@ def test_a_chain_that_calls_make_a_string_says_so() -> None:
     assert pacelab.run(alone).notes == []
 
 
-def test_a_file_may_bear_the_name_of_a_built_in_topology(tmp_path: Path) -> None:
+def test_a_file_may_have_the_name_of_a_built_in_topology(tmp_path: Path) -> None:
     nodes = "nodes: [{name: a, at: [0 m, 0 m]}, {name: b, at: [9 m, 0 m]}]\nflows: [{from: a, to: b}]\n"
     text = f"version: 1\nname: chain\nranges: {{decode: 250 m, sense: 550 m}}\n{nodes}"
     (tmp_path / "drawn.yaml").write_text(text)
     assert pacelab.run(pacelab.Experiment(topology=str(tmp_path / "drawn.yaml"), duration_s=1.0)).notes == []
 
 
-# Voice in the engine: a call's delay against a sum made by hand, and voice segments through the binding.
+# Voice in the engine: a call's delay against a hand-made sum, and voice segments through the binding.
 
 FRAME_US, PROPAGATION_US, FORWARDING_US = 88, 0.667, 16 + 32 + 34
 """60 B and 36 B of LLC and MAC at 12 Mbit/s: 790 bits are 17 symbols, 20 + 68 us; 200 m; SIFS, ACK, DIFS."""
@@ -284,7 +284,7 @@ def voice(number: int, src: int, dst: int, call: int, **more: Any) -> dict[str, 
 
 
 def chain(flows: list[dict[str, Any]], *, hops: int = 4, seed: int = 1, **more: Any) -> dict[str, Any]:
-    """802.11a as written, 12 Mbit/s, 200 m a hop; the last node is a gateway with a host behind 30 ms."""
+    """802.11a with preset `standard`, 12 Mbit/s, 200 m per hop; the last node is a gateway with a host behind 30 ms."""
     nodes: list[dict[str, Any]] = [
         {"name": f"n{i}", "wireless": True, "position_m": [200.0 * i, 0.0]} for i in range(hops + 1)
     ]
@@ -367,7 +367,7 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
 
 
 class Forwarder:
-    """A hook that lets everything pass, and whatever a test adds."""
+    """A hook that forwards everything, with additions by a test."""
 
     event_mask = EventMask.SEGMENT
 
@@ -382,7 +382,7 @@ class Forwarder:
         self.actions.append(Forward(event.segment.handle))
 
     def seen(self, now_ns: int, event: SegmentSeen) -> None:
-        """For tests."""
+        """Called for each event; tests override it."""
 
     def poll_action(self) -> Action | None:
         return self.actions.pop(0) if self.actions else None
@@ -391,7 +391,7 @@ class Forwarder:
         return None
 
     def handle_timeout(self, now_ns: int) -> None:
-        """Nothing is timed."""
+        """Do nothing: the hook has no timers."""
 
     def counters(self) -> dict[str, int]:
         return {}
@@ -418,7 +418,7 @@ class Reporter(Forwarder):
         self.actions.append(Inject(Segment(0, back, UDP, 0, 0, 0, 44, 72, 0, None, quality=quality)))
 
 
-def test_voice_packets_bear_what_rtp_says_of_them() -> None:
+def test_voice_packets_have_the_rtp_fields() -> None:
     watch = Forwarder()
     run(chain([voice(0, 0, 5, 3)]), [(4, watch, "node")])
     points, segments = zip(*watch.log, strict=True)

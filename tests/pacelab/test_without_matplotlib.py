@@ -1,4 +1,4 @@
-"""Without matplotlib: runs and pictures for pages work, and whatever writes a figure file names the install line."""
+"""Without matplotlib: runs and pictures for pages work, and writing a figure file prints the install command."""
 
 from __future__ import annotations
 

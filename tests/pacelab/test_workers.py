@@ -1,4 +1,4 @@
-"""Workers: outcomes one by one, in processes and here; a dead or a different worker; how far all is, in a notebook."""
+"""Workers: single outcomes, in processes and here; dead or different workers; progress in a notebook."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pacelab.running.runner import each_run
 from pacelab.running.workers import WorkerDied, Workers, _checked, each_finished
 from pacelab.user_code.waiting import say
 
-# Workers: outcomes one by one, in processes and here; what a dead or a different worker does.
+# Workers: single outcomes, in processes and here; the effect of a dead or a different worker.
 
 
 @pytest.mark.usefixtures("engine")
@@ -37,7 +37,7 @@ def test_every_outcome_comes_with_the_place_of_its_item(jobs: int) -> None:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_what_the_work_raises_passes_through(jobs: int) -> None:
+def test_exceptions_of_the_work_pass_through(jobs: int) -> None:
     begun = each_finished(abs, ["a", 1], workers=Workers(jobs=jobs))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="abs"), closing(begun) as finished:
         list(finished)
@@ -60,7 +60,7 @@ def take_long(_item: int) -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_what_several_workers_wait_for_is_said_once(
+def test_a_wait_of_several_workers_is_reported_once(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("pacelab.user_code.waiting._said", set())
@@ -120,7 +120,7 @@ def die_of_zero(number: int) -> int:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-def test_what_was_finished_when_a_worker_died_is_handed_over_before_the_error() -> None:
+def test_outcomes_finished_before_a_worker_died_come_before_the_error() -> None:
     found: list[tuple[int, int]] = []
     with pytest.raises(WorkerDied, match="one died"):
         found.extend(each_finished(die_of_zero, [6, 4, 2, 0], workers=Workers(jobs=2)))
@@ -147,7 +147,7 @@ def test_a_worker_that_dies_while_it_hands_over_what_it_made_holds_up_nobody() -
 
 
 class OnlyThere(Exception):
-    """As a class of a file of the user's, which only the worker has loaded."""
+    """A class of a user's file that only the worker has loaded."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return getattr, (os, f"of_process_{os.getpid()}")
@@ -159,7 +159,7 @@ def raise_what_only_the_worker_has(_number: int) -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_an_error_that_cannot_be_read_here_is_told_in_words() -> None:
+def test_an_error_that_cannot_be_read_here_is_reported_in_words() -> None:
     begun = each_finished(raise_what_only_the_worker_has, [1, 2], workers=Workers(jobs=2))
     with pytest.raises(RuntimeError, match="OnlyThere: the user's own words"), closing(begun) as finished:
         list(finished)
@@ -172,14 +172,14 @@ def test_a_worker_with_other_code_refuses_before_it_reads_the_item() -> None:
 
 
 class OwnFile:
-    """As an experiment with a file of the user's, it is read again wherever it is sent."""
+    """Like an experiment with a user's file, this is read again wherever it is sent."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return Path.read_text, (Path("own.txt"),)
 
 
 class Cluster:
-    """Dask's names, as far as they are used: the scheduler reads each task where it is, then the worker does."""
+    """The names of Dask that we use: the scheduler reads each task, then the worker does."""
 
     KilledWorker = CancelledError = CommClosedError = type("Never", (Exception,), {})
 
@@ -203,7 +203,7 @@ class Cluster:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_file_of_ones_own_lies_where_a_clusters_workers_are_and_not_where_its_scheduler_is(
+def test_a_clusters_workers_need_a_users_file_and_its_scheduler_does_not(
     in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("scheduler", "worker"):
@@ -236,7 +236,7 @@ def test_an_experiment_whose_own_file_a_worker_lacks_says_where_it_was_looked_fo
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("address", ["nowhere", "tcp://", "tcp://x", "http://x:1", "tcp://x:one"])
-def test_what_is_no_address_of_a_scheduler_is_refused_at_once(address: str) -> None:
+def test_an_invalid_scheduler_address_is_refused_at_once(address: str) -> None:
     with pytest.raises(ConfigError, match="--scheduler must be tcp://HOST:PORT"):
         Workers(scheduler=address)
 
@@ -266,12 +266,12 @@ def test_the_longest_runs_come_first_each_with_its_place() -> None:
     assert found == {0: short, 1: long, 2: crowded}
 
 
-# In a notebook a line says how far it is, after a while; elsewhere nothing is shown (in a real kernel: labs/tests).
+# In a notebook a line shows the progress after a while; elsewhere nothing is shown (in a real kernel: labs/tests).
 
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What stands in the line, one after the other: a mock of IPython, for the clock of its own."""
+    """The successive contents of the line, from a mock of IPython with its own clock."""
     texts: list[str] = []
     shell = SimpleNamespace(kernel=object())
     ipython, display = ModuleType("IPython"), ModuleType("IPython.display")
@@ -309,7 +309,7 @@ def tell(clock: Clock, *done: tuple[float, Any]) -> None:
             hear(*much)
 
 
-def test_what_is_soon_over_shows_nothing(shown: list[str], clock: Clock) -> None:
+def test_short_work_shows_no_progress(shown: list[str], clock: Clock) -> None:
     tell(clock, (0.5, (0.25,)), (1.9, (0.9,)), (2.5, (1.0,)))
     assert shown == []
 
@@ -329,8 +329,8 @@ def test_a_long_one_says_how_long(
     assert shown == [said, ""]
 
 
-def test_what_was_set_up_before_is_not_what_is_left(shown: list[str], clock: Clock) -> None:
-    tell(clock, (1, (0.0,)), (5, (0.0004,)), (6, (0.1,)))  # real hosts: it said "0 %, about 4 h left" of 6 s
+def test_setup_time_does_not_count_for_the_time_left(shown: list[str], clock: Clock) -> None:
+    tell(clock, (1, (0.0,)), (5, (0.0004,)), (6, (0.1,)))  # real hosts: before, it showed "0 %, about 4 h left" of 6 s
     assert shown == ["run: 0 %", "run: 10 %, about 9 s left", ""]
 
 
@@ -344,13 +344,13 @@ def test_the_line_goes_where_it_was_stopped(shown: list[str], clock: Clock) -> N
     with pytest.raises(KeyboardInterrupt) as caught:
         stop()
     assert shown == ["run: 50 %, about 10 s left", ""]
-    assert isinstance(caught.value, console.Interrupted)  # else Jupyter shows 49 lines of where in our code it was
+    assert isinstance(caught.value, console.Interrupted)  # otherwise Jupyter shows 49 lines of traceback in our code
     (line,) = caught.value._render_traceback_()
     assert line.startswith("Interrupted: run was stopped before its end")
 
 
 @pytest.mark.usefixtures("engine")
-def test_who_asked_to_be_told_is_told(shown: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_callers_on_progress_replaces_the_progress_line(shown: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "PATIENCE_S", 0)
     monkeypatch.setattr(console, "EACH_S", 0)
     heard: list[float] = []
@@ -360,14 +360,14 @@ def test_who_asked_to_be_told_is_told(shown: list[str], monkeypatch: pytest.Monk
     assert shown[-1] == ""
 
 
-def test_without_a_notebook_nobody_is_told(capsys: pytest.CaptureFixture[str], clock: Clock) -> None:
+def test_without_a_notebook_no_progress_is_shown(capsys: pytest.CaptureFixture[str], clock: Clock) -> None:
     tell(clock, (60, (0.5,)))
     assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("columns", [24, 80])
 @pytest.mark.parametrize("text", ["{x}[red].yaml, newreno", "chain: newreno, " + "tcp-gap, " * 9])
-def test_a_bar_has_its_numbers_at_any_width_and_whatever_it_is_of(
+def test_every_kind_of_bar_has_its_numbers_at_any_width(
     columns: int, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     terminal = io.StringIO()

@@ -1,4 +1,4 @@
-"""A driver without a network: drives one hook on a made-up clock and enforces the contract's invariants as it goes."""
+"""A driver without a network: runs one hook on a simulated clock and checks the contract's invariants."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ UP = FlowKey(src=1, dst=100, sport=5000, dport=80)
 FOUR_HOPS = (2_000_000,) * 4
 
 CALM = settings(deadline=None, max_examples=60, derandomize=True)
-"""For hypothesis: the machine that runs this may be busy with other things, and a failure must come back."""
+"""Hypothesis settings: the machine may be busy, and a failure must be reproducible."""
 
 _handles = count(1)
 
@@ -48,12 +48,12 @@ def data(
 def pure_ack(
     flow: FlowKey, ack: int, *, window: int = 65_535, flags: int = ACK, rtt_wired: int | None = None
 ) -> Segment:
-    """An ACK for data of `flow`: it travels the other way."""
+    """An ACK for data of `flow`, which travels in the opposite direction."""
     return Segment(next(_handles), flow.reversed(), TCP, flags, 0, ack, 0, HEADERS, window, rtt_wired)
 
 
 def fresh(segment: Segment) -> Segment:
-    """The same packet as the next node has it: its driver gives every arrival a handle of its own."""
+    """The same packet at the next node, whose driver assigns a new handle."""
     return segment._replace(handle=next(_handles))
 
 
@@ -63,7 +63,7 @@ def voice(flow: FlowKey, sequence: int, sent_ns: int) -> Segment:
 
 
 def voice_report(quality: VoiceQuality) -> Segment:
-    """A report from the end that heard the call."""
+    """A report from the end that received the call."""
     call = quality.call
     back = FlowKey(call.dst, call.src, call.dport + 1, call.sport + 1)
     return Segment(next(_handles), back, UDP, 0, 0, 0, 44, 72, 0, None, quality=quality)
@@ -79,7 +79,7 @@ class Sent(NamedTuple):
 
 
 class Driver:
-    """Carries out a hook's actions; raises AssertionError when the hook breaks its contract."""
+    """Executes a hook's actions. Raises AssertionError if the hook violates its contract."""
 
     def __init__(self, hook: Hook, *, may_inject: bool = False) -> None:
         self.hook = hook
@@ -94,7 +94,7 @@ class Driver:
         self.received = 0
 
     def see(self, point: Point, segment: Segment, path: tuple[int, ...] = FOUR_HOPS) -> None:
-        """Hand a segment over now."""
+        """Pass a segment to the hook now."""
         assert segment.handle not in self.held
         self.received += 1
         self.held[segment.handle] = segment
@@ -102,7 +102,7 @@ class Driver:
         self._drain()
 
     def run_until(self, at_ns: int) -> None:
-        """Let time pass, calling back punctually at every deadline."""
+        """Let time pass, with a punctual callback at every deadline."""
         assert at_ns >= self.now_ns
         calls_now = 0
         while (wanted := self.hook.deadline()) is not None and wanted[0] <= at_ns:
@@ -113,12 +113,12 @@ class Driver:
         self.now_ns = at_ns
 
     def skip_to(self, at_ns: int) -> None:
-        """Let time pass without calling back: the host was busy."""
+        """Let time pass without callbacks: the host was busy."""
         assert at_ns >= self.now_ns
         self.now_ns = at_ns
 
     def timeout(self) -> None:
-        """Call back now, due or not."""
+        """Call back now, whether due or not."""
         self.hook.handle_timeout(self.now_ns)
         self._drain()
 
@@ -127,11 +127,11 @@ class Driver:
         return [s.segment.seq for s in self.sent if s.segment.flow == flow and s.segment.payload_bytes]
 
     def times(self, flow: FlowKey) -> list[int]:
-        """When the flow's data left, local retransmissions left out."""
+        """When the flow's data left, without local retransmissions."""
         return [s.at_ns for s in self.sent if s.segment.flow == flow and s.segment.payload_bytes and not s.again]
 
     def check_conservation(self) -> None:
-        """Everything received was forwarded, dropped, or is held."""
+        """Check that every received segment was forwarded, dropped, or is held."""
         first = sum(not s.again for s in self.sent)
         assert self.received == first + len(self.dropped) + len(self.held)
 
@@ -161,7 +161,7 @@ class Driver:
                 raise AssertionError(f"a pacer has no business with {action}")
 
 
-# What tests of hooks that hear of transmissions share.
+# Shared parts of tests of hooks that receive transmit results.
 
 B = TIMINGS["802.11b"]
 MBPS_2 = (2_000_000,)
@@ -188,25 +188,25 @@ WINDOW = 30_000
 
 
 class LinkDriver(Driver):
-    """A driver with a link layer that reports when told to, and with injected segments on record."""
+    """A driver with a link layer that reports on request, and with a record of injected segments."""
 
     def __init__(self, hook: Hook) -> None:
         super().__init__(hook)
         self.injected: list[Segment] = []
 
     def report(self, segment: Segment, *, delivered: bool = True) -> None:
-        """The link layer is done with a copy of the segment."""
+        """Report that the link layer has finished a copy of the segment."""
         self.hook.handle(self.now_ns, TransmitResult(segment._replace(handle=0), 1, delivered, 7))
         self._drain()
 
     def acks(self) -> list[int]:
-        """ACK numbers injected since last asked."""
+        """ACK numbers injected since the last call."""
         numbers = [segment.ack for segment in self.injected]
         self.injected.clear()
         return numbers
 
     def reasons(self) -> list[str]:
-        """Why segments were dropped since last asked."""
+        """Reasons of dropped segments since the last call."""
         reasons = [reason for _, reason in self.dropped]
         self.dropped.clear()
         return reasons

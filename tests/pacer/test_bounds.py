@@ -16,7 +16,7 @@ from tests.pacer.hook_driver import DOWN, MS, UP, Driver, S, data, pure_ack
 
 FLOWS = 10_000
 GENEROUS_S = 10.0
-"""Processor time per test. A test needs half a second; anything quadratic in the flows would take minutes."""
+"""Limit of processor time per test. A test needs half a second; anything quadratic in the flows would take minutes."""
 
 
 def key(base: FlowKey, number: int) -> FlowKey:
@@ -55,7 +55,7 @@ def test_table_bounds_the_flows_of_a_sender() -> None:
         for i in range(2):
             driver.see(Point.LOCAL_OUT, data(key(UP, number), i * 1460))
     assert len(hook._flows.by_key) == 1000
-    # The first packet of a flow leaves at once. Half as many packets as flows may wait, so that a flow gives way.
+    # The first packet of a flow leaves at once. Half as many packets as flows may wait, so a flow is removed.
     assert len(driver.held) == 500
     counters = hook.counters()
     assert (counters["overflows"], counters["flows_replaced"]) == (FLOWS - 500, FLOWS - 1000)
@@ -86,7 +86,7 @@ def test_small_packets_are_bounded_by_their_number() -> None:
 
 
 def held_bytes(hook: TcpGapGateway | Vagp) -> int:
-    """What the hook believes to hold."""
+    """The bytes that the hook holds by its own count."""
     return hook._store.queued_bytes + hook._store.kept_bytes
 
 

@@ -101,13 +101,13 @@ def test_left_to_the_driver_data_goes_at_once_and_the_pace_is_reported() -> None
     assert hook.deadline() == (120 * S, "idle")
 
 
-def test_transmissions_are_none_of_its_business() -> None:
+def test_transmissions_are_not_requested() -> None:
     driver = fixed_pacer()
     driver.hook.handle(0, TransmitResult(data(UP, 0), attempts=3, delivered=True))
     assert driver.hook.poll_action() is None
 
 
-# ACKs that clock out data no faster than a rate.
+# ACKs that release data no faster than a rate.
 
 OUT, IN = Point.WIRED_TO_AIR, Point.AIR_TO_WIRED
 OTHER = DOWN._replace(dport=6000)
@@ -211,13 +211,13 @@ def test_a_full_queue_of_acks_drops_the_oldest_and_keeps_the_pace_of_the_data() 
     assert driver.hook.counters()["overflows"] == 2
     assert [segment.ack for segment, _ in driver.dropped] == [2 * 1460, 3 * 1460]
     driver.run_until(30 * S)  # 3 s for each packet that an ACK fetches, an idle timeout of 1 s
-    # The fourth ACK fetches what the two before it would have fetched.
+    # The fourth ACK releases the data of the two before it.
     assert ack_times(driver) == [0, 3 * S, 12 * S, 15 * S]
     assert driver.hook.counters()["flows_expired"] == 1
     assert driver.hook.deadline() is None
 
 
-def test_where_others_hold_all_that_fits_a_flow_s_only_ack_is_dropped() -> None:
+def test_a_flows_only_ack_is_dropped_if_others_fill_the_table() -> None:
     driver = ack_pacer(table=FlowTableConfig(max_flows=2))
     send(driver, 3)
     other = DOWN._replace(sport=1)
@@ -275,7 +275,7 @@ def control(window_pkts: int = 4, **settings: FlowTableConfig) -> Driver:
 
 
 def written(driver: Driver, segment: Segment) -> int:
-    """Window that the segment leaves with."""
+    """The window in the forwarded segment."""
     driver.see(IN, segment)
     change = driver.rewritten.get(segment.handle)
     if change is None:
@@ -290,7 +290,7 @@ def test_window_of_a_new_connection_is_small_from_the_syn_ack_on() -> None:
     assert written(driver, pure_ack(DOWN, 100, flags=SYN | ACK)) == 5840
     driver.see(OUT, data(DOWN, 100))
     assert written(driver, pure_ack(DOWN, 1560)) == 5840
-    assert written(driver, pure_ack(DOWN, 3020, window=3000)) == 3000  # the receiver's own is smaller
+    assert written(driver, pure_ack(DOWN, 3020, window=3000)) == 3000  # the receiver's own window is smaller
     assert driver.hook.counters()["windows_narrowed"] == 2
 
 
@@ -335,7 +335,7 @@ def test_new_connection_and_reset_forget_the_old_edge() -> None:
     assert driver.hook.counters()["flows_ended"] == 4
 
 
-def test_what_is_no_ack_passes() -> None:
+def test_segments_other_than_acks_pass() -> None:
     driver = control()
     driver.see(IN, data(UP, 0, flags=0))
     driver.see(IN, voice(UP, 0, 0))
@@ -373,7 +373,7 @@ def test_window_control_config_names_what_is_wrong(name: str) -> None:
 def test_right_edge_never_moves_back_unless_the_receiver_does_it(
     fresh: bool, steps: list[tuple[int, int, int]]
 ) -> None:
-    """Across the wrap; ACKs may come out of order, and receivers may shrink their windows themselves."""
+    """Tested across the wrap. ACKs may arrive out of order, and receivers may shrink their windows."""
     edge = WindowEdge(fresh=fresh)
     ack, furthest = 2**32 - 10_000, None
     for advance, advertised, wanted in steps:
@@ -390,7 +390,7 @@ def test_right_edge_never_moves_back_unless_the_receiver_does_it(
 @CALM
 @given(st.lists(st.tuples(st.integers(1, 20), st.integers(1, 40)), min_size=1, max_size=60), st.integers(1, 10))
 def test_sender_is_never_stopped_for_good(steps: list[tuple[int, int]], window_pkts: int) -> None:
-    """Whatever is acknowledged, a segment more may go than is under way, or as many as the window has."""
+    """Whatever is acknowledged, one segment more than the data in flight may be sent, or the receiver's window."""
     driver = control(window_pkts)
     written(driver, pure_ack(DOWN, 0, flags=SYN | ACK))
     acked = sent = 0

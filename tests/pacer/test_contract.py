@@ -1,4 +1,4 @@
-"""The contract: the hook that does nothing, all in one call, what holds for every pacing hook, calls per packet."""
+"""The contract: the hook that does nothing, `react`, properties of every pacing hook, and calls per packet."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_every_segment_passes_at_once_and_nothing_else_happens() -> None:
     assert driver.hook.counters() == {}
 
 
-# `react` is the rest of the contract in one call.
+# `react` combines the rest of the contract in one call.
 
 
 def gateway_events() -> Iterator[tuple[int, Event | None]]:
@@ -117,11 +117,11 @@ def test_hook_says_whether_one_pace_is_for_all(hook: PacingHook[Any], shares: bo
     assert hook.shares_pace is shares
 
 
-# How far a packet travels through the core: what a reader follows, and what a run pays for per packet.
+# A packet's path through the core: a reader follows it, and a run pays for it per packet.
 
 CORE = str(Path(pacelab_pacer.core.__file__).parent)
 ROUNDS = 60
-"""More than the samples that the variation is of."""
+"""More than the number of samples in the variation."""
 
 
 def calls(hook: Hook, now_ns: int, event: SegmentSeen) -> list[tuple[str, str]]:
@@ -144,7 +144,7 @@ def calls(hook: Hook, now_ns: int, event: SegmentSeen) -> list[tuple[str, str]]:
 
 
 def test_a_packet_of_tcp_gap_takes_few_calls_over_few_files() -> None:
-    if native.is_compiled():  # no one is told of the calls then
+    if native.is_compiled():  # compiled code reports no calls
         again = [sys.executable, "-m", "pytest", __file__]
         subprocess.run(again, env={**os.environ, "PACELAB_INTERPRETED": "1"}, check=True)
         return
@@ -163,7 +163,7 @@ def test_a_packet_of_tcp_gap_takes_few_calls_over_few_files() -> None:
     assert len({file for file, _ in inward}) <= 7, inward
 
 
-# What must hold for every pacing hook, whatever happens to it in whatever order.
+# Properties of every pacing hook for any events in any order.
 
 TABLE = FlowTableConfig(idle_timeout_ns=2 * S, max_flows=3)
 
@@ -196,7 +196,7 @@ STEP = st.tuples(
 
 
 class Chaos:
-    """Four flows of each direction, near the wrap of the sequence space, doing anything at any time."""
+    """Four flows in each direction, near the wrap of the sequence space, with any events at any time."""
 
     def __init__(self, hook: Hook, *, gateway: bool, may_inject: bool) -> None:
         self.driver = Driver(hook, may_inject=may_inject)
@@ -230,7 +230,7 @@ class Chaos:
             driver.see(outward, data(flow, seq, 0, flags=flags))
 
     def points(self, wired: bool) -> tuple[Point, Point]:
-        """Where data goes out, and where its ACKs come in."""
+        """Where data leaves, and where its ACKs arrive."""
         if not self.gateway:
             return Point.LOCAL_OUT, Point.LOCAL_IN
         return (Point.WIRED_TO_AIR, Point.AIR_TO_WIRED) if wired else (Point.AIR_TO_WIRED, Point.WIRED_TO_AIR)
@@ -245,7 +245,7 @@ def test_any_interleaving_keeps_the_contract(name: str, steps: list[tuple[str, i
         chaos.step(*step)
         chaos.driver.check_conservation()
         waiting = chaos.driver.hook.deadline()
-        assert waiting is not None or not chaos.driver.held  # what is queued has a time to leave
+        assert waiting is not None or not chaos.driver.held  # queued packets have a release time
     chaos.driver.run_until(chaos.driver.now_ns + 1000 * S)
     chaos.driver.check_conservation()
     assert chaos.driver.held == {}
@@ -271,7 +271,7 @@ def test_same_events_give_the_same_actions(name: str, gaps_ms: list[int]) -> Non
 @CALM
 @given(st.lists(st.tuples(st.integers(0, 120), st.integers(0, 3)), min_size=5, max_size=80), st.booleans())
 def test_first_transmissions_keep_order_and_distance(steps: list[tuple[int, int]], at_gateway: bool) -> None:
-    """Punctual timeouts: never two releases closer than the pace in force, and in order. No overflow here."""
+    """Punctual timeouts: releases are in order, and no two are closer than the current pace. No overflow here."""
     hook: TcpGapGateway | TcpGapSender = TcpGapGateway() if at_gateway else TcpGapSender()
     outward = Point.WIRED_TO_AIR if at_gateway else Point.LOCAL_OUT
     inward = Point.AIR_TO_WIRED if at_gateway else Point.LOCAL_IN
@@ -300,7 +300,7 @@ def test_first_transmissions_keep_order_and_distance(steps: list[tuple[int, int]
 
 
 def note_paces(hook: TcpGapGateway | TcpGapSender, driver: Driver, paces: list[int]) -> None:
-    """Write down the pace in force at each new release."""
+    """Record the pace at each new release."""
     flow = hook._flows.by_key.get(DOWN)
     assert flow is not None
     paces.extend([flow.pacer.schedule.interval_ns] * (len(driver.times(DOWN)) - len(paces)))
@@ -309,7 +309,7 @@ def note_paces(hook: TcpGapGateway | TcpGapSender, driver: Driver, paces: list[i
 @CALM
 @given(st.lists(st.integers(1, 400), min_size=5, max_size=60))
 def test_late_timeouts_never_burst(lateness_ms: list[int]) -> None:
-    """However late it is called, a pacer of 10 ms sends at least 5 ms apart."""
+    """However late it is called, a pacer of 10 ms sends packets at least 5 ms apart."""
     driver = Driver(FixedRatePacer(FixedRateConfig(rate_bps=1_200_000)))
     for i, late in enumerate(lateness_ms):
         driver.see(Point.LOCAL_OUT, data(UP, i * 1460))
@@ -326,7 +326,7 @@ def test_late_timeouts_never_burst(lateness_ms: list[int]) -> None:
 @CALM
 @given(st.lists(st.tuples(st.sampled_from(list(Point)), st.integers(0, 255), st.integers(0, 3000)), max_size=60))
 def test_any_header_gets_a_verdict(seen: list[tuple[Point, int, int]]) -> None:
-    """Nonsense flags and sizes at any point: an exception would cost the whole hook."""
+    """Invalid flags and sizes at any point: an exception would disable the whole hook."""
     for name, make in HOOKS.items():
         driver = Driver(make(), may_inject=name in INJECTING)
         for i, (point, flags, payload) in enumerate(seen):

@@ -26,7 +26,7 @@ def driver(config: DelayedAckConfig = STEADY) -> Driver:
 
 
 def comes(driver: Driver, seq: int, *, ack: int | None = None, payload: int = 1000) -> None:
-    """Data comes in, and the station's TCP acknowledges it."""
+    """Data arrives, and the station's TCP acknowledges it."""
     driver.see(IN, data(DOWN, seq, payload))
     driver.see(OUT, pure_ack(DOWN, seq + payload if ack is None else ack))
 
@@ -40,7 +40,7 @@ def test_every_third_ack_goes() -> None:
     run.see(IN, data(DOWN, 0, 0, flags=SYN))
     for number in range(7):
         comes(run, 1 + 1000 * number)
-    # The very first ACK opens the connection's count: nothing was told before it.
+    # The first ACK starts the count: no number is known before it.
     assert [ack for _at, ack in acks(run)] == [1001, 4001, 7001]
     assert run.hook.counters() == {"acks_suppressed": 4, "acks_timed_out": 0}
     run.check_conservation()
@@ -51,7 +51,7 @@ def test_d_grows_with_the_octets_that_came() -> None:
     run.see(IN, data(DOWN, 4_294_967_295, 0, flags=SYN))
     for number in range(12):
         comes(run, 1000 * number)
-    # Up to 2000 octets each, from 3000 every second, from 6000 every third.
+    # Up to 2000 octets every segment, from 3000 on every second, from 6000 on every third.
     assert [ack for _at, ack in acks(run)] == [1000, 2000, 4000, 7000, 10_000]
 
 
@@ -63,7 +63,7 @@ def test_last_ack_waits_no_longer_than_the_timeout() -> None:
     run.run_until(50 * MS)
     comes(run, 2000)
     run.run_until(1000 * MS)
-    # 100 ms after the first ACK that waited, with the newest number.
+    # 100 ms after the first waiting ACK, with the newest number.
     assert acks(run) == [(0, 1000), (120 * MS, 3000)]
     assert run.hook.counters() == {"acks_suppressed": 1, "acks_timed_out": 1}
 
@@ -136,14 +136,14 @@ def test_flows_are_bounded() -> None:
         for seq in (0, 1000):
             run.see(IN, data(flow, seq, 1000))
             run.see(OUT, pure_ack(flow, seq + 1000))
-    # Both hold an ACK: no room for the third, whose ACKs all go.
+    # Both flows hold an ACK, so there is no room for the third, whose ACKs all pass.
     run.see(IN, data(flows[2], 0, 0, flags=SYN))
     for seq in (1, 1001):
         run.see(IN, data(flows[2], seq, 1000))
         run.see(OUT, pure_ack(flows[2], seq + 1000))
     assert len(run.held) == 2
     run.run_until(200 * MS)
-    # Nobody holds any more: the most silent flow makes room.
+    # No flow holds an ACK any more: the most silent flow is removed.
     for seq in (2001, 3001):
         run.see(IN, data(flows[2], seq, 1000))
         run.see(OUT, pure_ack(flows[2], seq + 1000))

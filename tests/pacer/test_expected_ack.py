@@ -17,7 +17,7 @@ from tests.pacer.hook_driver import CALM, DOWN, MS, UP, Driver, S, data, pure_ac
 
 OUT = Point.LOCAL_OUT
 QUICK = ExpectedAckConfig(settle=1, most=3)
-"""Groups of 1, 2, 3, 3, ... as long as segments come in time."""
+"""Groups of 1, 2, 3, 3, ... as long as segments arrive in time."""
 
 
 def driver(config: ExpectedAckConfig = QUICK) -> Driver:
@@ -25,12 +25,12 @@ def driver(config: ExpectedAckConfig = QUICK) -> Driver:
 
 
 def acks(run: Driver) -> list[tuple[float, int]]:
-    """Milliseconds and number of the ACKs that went."""
+    """Time in ms and number of the forwarded ACKs."""
     return [(sent.at_ns / MS, sent.segment.ack) for sent in run.sent if sent.segment.is_pure_ack]
 
 
 def steadily(run: Driver, numbers: range, *, gap_ms: int = 10) -> None:
-    """An ACK every `gap_ms`, each for 1000 octets more, the first one now."""
+    """An ACK every `gap_ms`, each for 1000 further octets, the first one now."""
     for number in numbers:
         run.see(OUT, pure_ack(DOWN, number * 1000))
         run.run_until(run.now_ns + gap_ms * MS)
@@ -39,7 +39,7 @@ def steadily(run: Driver, numbers: range, *, gap_ms: int = 10) -> None:
 def test_groups_grow_by_one_up_to_the_most() -> None:
     run = driver()
     steadily(run, range(1, 13))
-    # The first ACK opens the count and goes, then groups of 1, 2, 3, 3 are full at the 2nd, 4th, 7th and 10th.
+    # The first ACK starts the count and passes; then groups of 1, 2, 3, 3 are full at the 2nd, 4th, 7th and 10th.
     assert acks(run) == [(0, 1000), (10, 2000), (30, 4000), (60, 7000), (90, 10_000)]
     assert [reason for _segment, reason in run.dropped] == ["a newer ACK stands for it"] * 6
     run.check_conservation()
@@ -48,14 +48,14 @@ def test_groups_grow_by_one_up_to_the_most() -> None:
 def test_groups_settle_before_they_grow() -> None:
     run = driver(ExpectedAckConfig(settle=2, most=4))
     steadily(run, range(1, 12))
-    # 1 | 1 1 2 2 3 ...: full at 2, 3, 5, 7, 10.
+    # Groups 1 | 1 1 2 2 3 ...: full at 2, 3, 5, 7, 10.
     assert [ack for _at, ack in acks(run)] == [1000, 2000, 3000, 5000, 7000, 10_000]
 
 
 def test_an_ack_goes_when_the_next_segment_is_overdue() -> None:
     run = driver()
     steadily(run, range(1, 6))
-    # The 5th, at 40 ms, is the first of a group of 3; the mean gap is 10 ms, so it waits for 2 x 10.
+    # The 5th, at 40 ms, is the first of a group of 3. The mean gap is 10 ms, so it waits for 2 x 10.
     assert run.hook.deadline() == (60 * MS, "ACK")
     run.run_until(S)
     assert acks(run)[-1] == (60, 5000)
@@ -64,11 +64,11 @@ def test_an_ack_goes_when_the_next_segment_is_overdue() -> None:
 
 
 def test_a_group_cut_short_sets_the_size_of_the_next() -> None:
-    """A window of one segment: after one wait its ACKs go at once until groups may grow again."""
+    """A window of one segment: after one wait its ACKs pass at once until groups may grow again."""
     run = driver(ExpectedAckConfig(settle=3, most=4))
     steadily(run, range(1, 5))  # groups of 1 | 1 1 1: now they may be of 2
     run.see(OUT, pure_ack(DOWN, 5000))
-    run.run_until(100 * MS)  # it came at 40 ms and waited until 60
+    run.run_until(100 * MS)  # it arrived at 40 ms and waited until 60
     steadily(run, range(6, 9))
     assert acks(run)[4:] == [(60, 5000), (100, 6000), (110, 7000), (120, 8000)]
     assert run.held == {}
@@ -144,7 +144,7 @@ def test_flows_do_not_share_a_group() -> None:
 
 
 class Listener(NullHook):
-    """Notes the events of the hook behind; wants the clock once."""
+    """Records the events of the hook behind; asks for one wake-up."""
 
     event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
 
@@ -192,12 +192,12 @@ def test_further_flows_than_the_most_pass() -> None:
     run = driver(ExpectedAckConfig(settle=1, max_flows=1))
     steadily(run, range(1, 4))
     other = DOWN._replace(sport=81)
-    assert len(run.held) == 1  # the flow that is known holds an ACK and stays
+    assert len(run.held) == 1  # the known flow holds an ACK and stays
     for number in range(1, 6):
         run.see(OUT, pure_ack(other, number * 1000))
     assert [s.segment.ack for s in run.sent if s.segment.flow == other.reversed()] == [1000, 2000, 3000, 4000, 5000]
     run.run_until(S)
-    run.see(OUT, pure_ack(other, 6000))  # now it goes for the newer one
+    run.see(OUT, pure_ack(other, 6000))  # now it leaves because of the newer one
     run.see(OUT, pure_ack(DOWN, 4000))
     assert len(run.held) == 0
 

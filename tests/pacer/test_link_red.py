@@ -21,14 +21,14 @@ from pacelab_pacer.core.link_red.link_timing import TIMINGS, LinkTiming
 from pacelab_pacer.core.segment import UDP, Segment
 from tests.pacer.hook_driver import CALM, DOWN, UP, B, data, pure_ack, seen, sent, tell
 
-# Link RED: the average, the probability, and the fate of packets.
+# Link RED: the average, the probability, and the fates of packets.
 
 STEEP = LinkRedConfig(min_retries=1, max_retries=5, max_probability=0.5)
 MARKING = LinkRedConfig(min_retries=1, max_retries=5, max_probability=0.5, mark=True)
 
 
 class Draws:
-    """A stream that repeats one number and counts how often it was asked."""
+    """A stream that repeats one number and counts the calls."""
 
     def __init__(self, value: float) -> None:
         self.value, self.count = value, 0
@@ -135,7 +135,7 @@ def test_share_dropped_is_the_probability() -> None:
     hook.average_retries = 2
     for i in range(4000):
         tell(hook, seen(data(UP, i)))
-    # 1000 expected, standard deviation 27.4: within 3.9 of them, so by chance once in 10,000 seeds
+    # 1000 expected, standard deviation 27.4: within 3.9 of them, which fails by chance for one in 10,000 seeds
     assert 893 <= hook.counters()["dropped"] <= 1107
 
 
@@ -191,7 +191,7 @@ def test_config_names_what_is_wrong(changes: dict[str, float], message: str) -> 
         LinkRedConfig(**changes)  # type: ignore[arg-type]
 
 
-# Adaptive pacing of the link layer: how long, after which frames.
+# Adaptive pacing of the link layer: its length, and the frames that it follows.
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_extra_backoff_is_the_exchange_of_the_frame(
 
 def test_frame_that_finds_the_node_idle_is_not_held_up() -> None:
     hook, first = LinkPacing(ExtraBackoff(B)), data(UP, 0)
-    # forwarded with the extra backoff still 0: its own first backoff is drawn before the change
+    # forwarded while the extra backoff is still 0: its own first backoff is drawn before the change
     assert tell(hook, seen(first)) == [Forward(first.handle), SetExtraBackoff(366)]
     assert tell(hook, sent(first)) == [SetExtraBackoff(0)]
 

@@ -1,4 +1,4 @@
-"""The runs that the sentences are about. Each one is made once."""
+"""The runs to which sentences refer. Each run is made once."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ NEVER = 4_294_967_295
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a sentence may speak of."""
+    """The values that a sentence can use."""
 
     kbps: list[float]
     """Goodput of each flow, kbit/s."""
     in_vain: float
-    """Share of the RTS and data frames that nothing came of."""
+    """Share of the RTS and data frames that failed."""
     drops: Mapping[str, int]
     timeouts: int
     cwnd: float | None
     """Mean congestion window of the first flow, packets."""
     silent_s: float
-    """Longest time without a delivery in the first flow, as the series' intervals tell."""
+    """Longest time without a delivery in the first flow, by the series' intervals."""
     rtt_s: float | None
-    """Mean round trip of the first flow."""
+    """Mean round-trip time of the first flow."""
     jain: float
     mos: list[float]
-    """Of each call."""
+    """MOS of each call."""
 
     @property
     def sum(self) -> float:
@@ -45,7 +45,7 @@ class Ran:
 
 
 class Runs:
-    """The registry's runs by name, each with a seed; made when first asked for."""
+    """The registry's runs by name and seed, made at first use."""
 
     def __init__(self, named: Mapping[str, Mapping[str, Any]]) -> None:
         self._named = named
@@ -58,12 +58,12 @@ class Runs:
         return self._made[name, seed]
 
     def seed(self, seed: int) -> Mapping[str, Any]:
-        """What an expression sees: each run by its name."""
+        """The variables of an expression: each run by its name."""
         return _OfSeed(self, self._named, seed)
 
 
 class _OfSeed(Mapping[str, Any]):
-    """The runs of one seed, lazily."""
+    """The runs of one seed, made at first use."""
 
     def __init__(self, runs: Runs, names: Mapping[str, Any], seed: int) -> None:
         self._runs, self._names, self._seed = runs, names, seed
@@ -113,5 +113,5 @@ def _in_vain(nodes: list[Mapping[str, Any]]) -> float:
 
 @pytest.fixture(scope="session")
 def runs() -> Runs:
-    """Of the registry."""
+    """The runs of the registry."""
     return Runs(yaml.safe_load(REGISTRY.read_text("utf-8"))["runs"])

@@ -1,6 +1,6 @@
-"""What texts state as an outcome is what runs give: sentences.yaml binds the words to runs and an interval.
+"""Statements of texts about outcomes agree with runs: sentences.yaml binds the words to runs and an interval.
 
-`make sentences` runs all of it; `make test` leaves out those marked `slow`.
+`make sentences` checks all of them; `make test` leaves out those marked `slow`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = Path(__file__).parent / "sentences.yaml"
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where that was built, in a tenth of the time
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same loader in C, if available, in a tenth of the time
 SENTENCES: list[dict[str, Any]] = yaml.load(REGISTRY.read_text("utf-8"), LOADER)["sentences"]
 FULL = bool(os.environ.get("PACELAB_ALL_SENTENCES"))
 ALLOWED = {"min": min, "max": max, "sum": sum, "len": len, "abs": abs}
@@ -30,14 +30,14 @@ KEYS = {"id", "file", "words", "value", "between", "seeds", "mean", "slow", "hel
 
 
 def plain(text: str) -> str:
-    """A file's words: comment signs, quotes of joined strings, emphasis and white space aside."""
+    """The words of a file, without comment signs, quotes of joined strings, emphasis and white space."""
     text = re.sub(r"\"\s*\n\s*f?\"", "", text)
     text = re.sub(r"^\s*(?:#+|\|)\s?", " ", text, flags=re.MULTILINE)
     return re.sub(r"\s+", " ", text.replace("*", "").replace("`", ""))
 
 
 def cells_of(file: str) -> Callable[..., list[float]]:
-    """A column of a study's stored rows, of those that agree with all that is named; what is empty is left out."""
+    """A column of a study's stored rows, for the rows that match all given values; empty cells are left out."""
     rows = list(csv.DictReader((ROOT / file).read_text("utf-8").splitlines()))
 
     def cells(column: str, **wanted: str) -> list[float]:
@@ -50,7 +50,7 @@ def cells_of(file: str) -> Callable[..., list[float]]:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("sentence", SENTENCES, ids=lambda sentence: sentence["id"])
-def test_the_words_stand_where_they_are_said_to(sentence: dict[str, Any]) -> None:
+def test_the_words_are_in_the_named_files(sentence: dict[str, Any]) -> None:
     assert set(sentence) <= KEYS
     assert plain(sentence["words"]).strip() in plain((ROOT / sentence["file"]).read_text("utf-8"))
 
@@ -93,13 +93,13 @@ def test_every_sentence_is_bound_once() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_an_outcome_that_is_not_so_is_told(runs: Any) -> None:
+def test_an_outcome_that_is_not_so_is_reported(runs: Any) -> None:
     wrong = {"id": "wrong", "file": "README.md", "words": "PaceLab", "value": "hidden_off.sum", "between": [1e6, 2e6]}
     with pytest.raises(AssertionError, match=r"must be from 1000000.0 to 2000000.0"):
         test_runs_give_what_the_words_say(wrong, runs)
 
 
-# docs/own-scheme.md: its tables are the stored rows, its counts are theirs, and the rows are what runs give today.
+# docs/own-scheme.md: its tables and counts come from the stored rows, and the rows agree with present runs.
 
 TEXT = (ROOT / "docs" / "own-scheme.md").read_text("utf-8")
 WORDS = re.sub(r"\s+", " ", TEXT.replace("*", ""))
@@ -192,7 +192,7 @@ def test_what_each_part_adds_is_the_rows() -> None:
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("most", [SAMPLE, pytest.param(RUNS, marks=pytest.mark.thorough)])
 def test_rows_are_what_runs_give(most: int) -> None:
-    """Of each study some rows, at random: one that the model no longer gives asks for the study to be run again."""
+    """Checks some random rows of each study. If the model no longer gives a row, run the study again."""
     by_name = {HELD.name_of(*case): case for case in HELD.CASES}
     for row in Random("held_out").sample(HELD.read(), most):
         again = HELD.measure(by_name[row["case"]], routing=row["routing"], scheme=row["scheme"], seed=row["seed"])

@@ -1,4 +1,4 @@
-"""The site of `make site`: links, what pages ask for, accessibility, search (`make test-site`; needs Chromium)."""
+"""The site of `make site`: links, requests of pages, accessibility, search (`make test-site`; needs Chromium)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SITE = ROOT / "build" / "site"
 PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
 HERE = ("file", "data", "blob", "about")
 AXE = {"light": {"preload": False}, "dark": {"preload": False, "runOnly": ["color-contrast"]}}
-"""By night only colours differ. Preloading reads style sheets again, by requests that a folder refuses."""
+"""At night only colours differ. Preloading reads style sheets again, by requests that a folder refuses."""
 
 
 def test_there_is_a_site() -> None:
@@ -28,7 +28,7 @@ def test_there_is_a_site() -> None:
 
 
 class Page(HTMLParser):
-    """What a page links to, and what can be linked to in it."""
+    """The links of a page, and its link targets."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Page(HTMLParser):
         self.feed(path.read_text("utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep what matters of a tag."""
+        """Store the relevant parts of a tag."""
         known = dict(attrs)
         self.anchors |= {known[name] or "" for name in ("id", "name") if name in known}
         if tag in ("a", "link", "img", "script", "iframe", "source"):
@@ -94,7 +94,7 @@ def test_page_sends_no_request_and_is_accessible_in_both_colour_schemes(tabs: di
         print(f"{name}, {look}: loaded in {time.perf_counter() - begun:.2f} s")
         if name.startswith("live/"):
             page.wait_for_selector("pacelab-editor tbody tr" if name.endswith("editor.html") else "pacelab-demo .bar")
-        page.wait_for_timeout(200)  # the theme's script builds its parts once the page is there
+        page.wait_for_timeout(200)  # the theme's script builds its parts after the page has loaded
         for found in Axe().run(page, options=AXE[look]).response["violations"]:
             violations.append((look, found["id"], [node["target"] for node in found["nodes"]][:5]))
         page.close()
@@ -120,7 +120,7 @@ def test_figures_of_a_lab_are_drawn_and_read_by_keys(tabs: dict[str, Any], look:
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_search_finds_pages(tabs: dict[str, Any], served: str, where: str, start
     page.on("request", lambda request: asked.append(request.url))
     page.goto((SITE / start).as_uri() if where == "file" else served + start)
     field, found = page.locator("input[name='query']").first, page.locator(".md-search-result__item a")
-    for _ in range(20):  # what is typed before the index is there is not asked again
+    for _ in range(20):  # text that is typed before the index has loaded is not searched again
         field.fill("")
         field.press_sequentially("wmediumd maintainer", delay=20)
         page.wait_for_timeout(500)

@@ -1,4 +1,4 @@
-"""What each kind of topology builds."""
+"""The topologies that each kind builds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pacelab_topologies.model import Flow, Topology
 from pacelab_topologies.registry import KINDS, find_kind, load_topology
 from pacelab_topologies.text import describe
 
-# Each kind of topology has the places, ranges and flows that it says.
+# Each kind of topology has its documented positions, ranges and flows.
 
 
 def test_chain_up_runs_from_the_first_node_over_the_gateway_to_the_wired_host() -> None:
@@ -181,7 +181,7 @@ def test_pairs_refuse_a_shift_that_has_no_meaning() -> None:
         load_topology("pairs", apart=100.0, shift=50.0)
 
 
-# The papers' topologies: places, hops, wires, flows and defaults, after the papers' own words.
+# The papers' topologies: positions, hops, wires, flows and defaults, from the papers' own words.
 
 
 def named(topology: Topology, flow: Flow) -> list[str]:
@@ -389,7 +389,7 @@ def test_string_varies_the_link_of_mp6_and_mp7_both_ways() -> None:
 
 @pytest.mark.parametrize("kind", ["string", "tree"])
 def test_two_hops_apart_is_hidden_or_sensed(kind: str) -> None:
-    # from the gateway: neighbours at 200 m, in the string the node after it at 400 m; in the tree the other branch's
+    # from the gateway: neighbours at 200 m; in the string the next node is at 400 m; in the tree the other branch's
     # inner node is 400 m from this one's
     a, b = (0, 2) if kind == "string" else (1, 2)
     for interference, sensed in (("hidden", False), ("sensed", True)):

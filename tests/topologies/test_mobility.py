@@ -1,4 +1,4 @@
-"""Walks: traces of other simulators, models by seed, and where a file says that something is wrong with them."""
+"""Walks: traces of other simulators, random models by seed, and the line numbers in errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ $ns_ at 30.0 "$node_(0) setdest 60.0 20.0 3.0"
 
 def test_setdest_turns_before_it_arrives_and_stops_at_speed_0() -> None:
     first, second = read_setdest(SETDEST, AREA, STARTS)
-    # 5 s at 10 m/s from (10, 0): it turns at (60, 0); 50 m at 5 m/s: it is there at 16 s
+    # 5 s at 10 m/s from (10, 0): it turns at (60, 0); 50 m at 5 m/s: it arrives at 16 s
     assert first == Walk(
         (10.0, 0.0),
         (
@@ -402,10 +402,10 @@ def test_static_routes_are_refused_with_the_reason(in_tmp: Path) -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_a_walk_out_of_reach_ends_the_flow_and_repeats_to_the_byte(in_tmp: Path) -> None:
-    # 200 m from its gateway; from 2 s on away at 100 m/s: beyond 250 m half a second later
+    # 200 m from its gateway; from 2 s on it leaves at 100 m/s: beyond 250 m half a second later
     trace = "0 0 0 2 0 0 5 0 300\n0 200 0\n"
     away, again = (run(Experiment(topology=written("bonnmotion: walk.txt", trace))).run for _ in range(2))
     near = run(Experiment(topology=written("bonnmotion: walk.txt", "0 0 0\n0 200 0\n"))).run
     assert away == again
     share = away["flows"][0]["delivered_pkts"] / near["flows"][0]["delivered_pkts"]
-    assert 0.4 < share < 0.8  # 2 s and the 1.5 s until 250 m are passed, of 5 s
+    assert 0.4 < share < 0.8  # 2 s and the 1.5 s until 250 m are passed, out of 5 s

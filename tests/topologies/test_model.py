@@ -1,4 +1,4 @@
-"""What a topology refuses and derives from its data, and what its options allow."""
+"""Topologies: refusals, values derived from their data, and valid values of options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pacelab_topologies.document import LENGTH, RATE, SIZE, TIME, Quantity
 from pacelab_topologies.domain import ON_OFF, Choice, Real, Whole
 from pacelab_topologies.model import Flow, LinkRate, Move, Node, PathLoss, Topology, WiredLink
 
-# What a topology refuses, and what it derives from its data.
+# Topologies: refusals, and values derived from their data.
 
 
 def line(*places_m: float, flow: tuple[int, int] = (0, 1)) -> Topology:
@@ -219,9 +219,9 @@ def test_topology_path_has_the_fewest_hops_and_ties_go_to_the_lower_number() -> 
     assert diamond.features == ("multi-hop",)
 
 
-# What an option allows, and how its text is read.
+# Valid values of an option, and how its text is parsed.
 
-# Domains parse what they show and refuse everything else by name.
+# Domains parse the texts that they show, and refuse all others by name.
 
 
 MBPS = Real(0, 100_000_000, above=True, scale=1_000_000, whole=True)

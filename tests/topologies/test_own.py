@@ -1,4 +1,4 @@
-"""A user's own topology: what a file means, and where it says that something is wrong."""
+"""A user's topology: the meaning of a file, and the line numbers in errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ defaults:
 """
 
 TENFOLD = tuple(zip("abcdefghi", ("1", *(f"*{key}" for key in "abcdefgh")), strict=True))
-"""Each line stands for ten of the one before."""
+"""Each line expands to ten of the previous one."""
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def file(in_tmp: Path) -> Path:
     return Path("net.yaml")
 
 
-def test_own_yaml_topology_is_what_it_says(file: Path) -> None:
+def test_user_yaml_topology_is_what_it_says(file: Path) -> None:
     file.write_text(GOOD)
     own = load_topology("net.yaml")
     assert [(node.name, node.wireless, node.position_m) for node in own.nodes] == [
@@ -66,7 +66,7 @@ def test_own_yaml_topology_is_what_it_says(file: Path) -> None:
 
 
 BAD = [
-    # what to replace, by what, line, key, what is wrong, what is allowed
+    # replacement, file, line, key, the error, the valid values
     (
         "to: host}",
         "to: hots}",
@@ -196,7 +196,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("old", "new", "line", "key", "wrong", "allowed"), BAD, ids=[f"{b[3]}-{b[4]}" for b in BAD])
-def test_own_yaml_topology_refuses(
+def test_user_yaml_topology_refuses(
     old: str, new: str, line: int, key: str, wrong: str, allowed: str, file: Path
 ) -> None:
     assert old in GOOD
@@ -234,14 +234,14 @@ def test_own_yaml_topology_refuses(
         ("a: " + "1" * 5_000_000, "net.yaml:1: the file must have at most 4000000 characters, not 5000003"),
     ],
 )
-def test_own_yaml_topology_refuses_what_is_no_mapping(text: str, message: str, file: Path) -> None:
+def test_user_yaml_topology_refuses_a_file_without_a_mapping(text: str, message: str, file: Path) -> None:
     file.write_text(text)
     with pytest.raises(ValueError, match=r"; |must") as caught:
         load_topology("net.yaml")
     assert str(caught.value).startswith(message)
 
 
-def test_own_topology_that_is_not_there(in_tmp: Path) -> None:
+def test_user_topology_that_is_not_there(in_tmp: Path) -> None:
     with pytest.raises(
         ValueError,
         match=r"^cannot read topology 'no\.yaml' \(No such file or directory\); give the path of a \.yaml",
@@ -249,7 +249,7 @@ def test_own_topology_that_is_not_there(in_tmp: Path) -> None:
         load_topology("no.yaml")
 
 
-def test_own_topology_that_changes_is_read_anew(file: Path) -> None:
+def test_user_topology_that_changes_is_read_again(file: Path) -> None:
     file.write_text(GOOD)
     before = find_kind("net.yaml").digest
     file.write_text(GOOD.replace("corner", "bend"))
@@ -257,7 +257,7 @@ def test_own_topology_that_changes_is_read_anew(file: Path) -> None:
     assert find_kind("net.yaml").digest != before
 
 
-def test_own_topology_whose_trace_sets_two_radios_on_one_place_is_told_with_its_file(file: Path) -> None:
+def test_user_topology_whose_trace_sets_two_radios_on_one_place_is_reported_with_its_file(file: Path) -> None:
     Path("walk.bonnmotion").write_text("0 10 10\n0 10 10\n")
     head, _, rest = GOOD.partition("moves:\n")
     mobility = "mobility: {area: [500 m, 500 m], bonnmotion: walk.bonnmotion}\nrates:" + rest.partition("rates:")[2]
@@ -277,7 +277,7 @@ def topology(*, n: int = 2, step: float = 200.0, back: bool = False):
 """
 
 
-def test_own_python_topology_takes_its_options(in_tmp: Path) -> None:
+def test_user_python_topology_takes_its_options(in_tmp: Path) -> None:
     Path("line.py").write_text(PYTHON)
     assert load_topology("line.py", n=4, back=True).path(Flow(src=3, dst=0)) == (3, 2, 1, 0)
     assert [option.name for option in find_kind("line.py").options] == ["n", "step", "back"]
@@ -314,7 +314,7 @@ def test_own_python_topology_takes_its_options(in_tmp: Path) -> None:
         ("import nowhere_at_all\n", "line.py:1: topology: ModuleNotFoundError: "),
     ],
 )
-def test_own_python_topology_refuses(text: str, message: str, in_tmp: Path) -> None:
+def test_user_python_topology_refuses(text: str, message: str, in_tmp: Path) -> None:
     Path("line.py").write_text(text)
     with pytest.raises(ValueError, match=r"^line\.py:") as caught:
         load_topology("line.py")
@@ -335,7 +335,7 @@ def topology():
 
 
 @pytest.mark.parametrize("module", ["random", "numpy.random"])
-def test_own_python_topology_that_draws_is_one_network(module: str, in_tmp: Path) -> None:
+def test_user_python_topology_that_draws_is_one_network(module: str, in_tmp: Path) -> None:
     text = (
         f"import {module} as random\nimport pacelab\nAPART = random.uniform(100, 200)\n"
         "def topology(*, wide: float = 9.0):\n"
@@ -347,14 +347,14 @@ def test_own_python_topology_that_draws_is_one_network(module: str, in_tmp: Path
         "                            decode_m=250.0, sense_m=550.0)\n"
     )
     (in_tmp / "a.py").write_text(text)
-    (in_tmp / "b.py").write_text(text)  # as another process reads it: again
+    (in_tmp / "b.py").write_text(text)  # another process would read it again
     before = random.getstate()
     places = [load_topology(name).nodes for name in ("a.py", "a.py", "b.py")]
     assert places[0] == places[1] == places[2]
     assert random.getstate() == before
 
 
-def test_own_python_topology_imports_what_lies_beside_it(tmp_path: Path, in_tmp: Path) -> None:
+def test_user_python_topology_imports_what_lies_beside_it(tmp_path: Path, in_tmp: Path) -> None:
     digests = set()
     for folder, number in (("a", 2), ("b", 5)):
         (tmp_path / folder).mkdir()
@@ -369,7 +369,7 @@ def test_own_python_topology_imports_what_lies_beside_it(tmp_path: Path, in_tmp:
         load_topology(f"{tmp_path}/b/line.py")
 
 
-def test_own_python_topology_of_too_many_nodes_is_refused(in_tmp: Path) -> None:
+def test_user_python_topology_of_too_many_nodes_is_refused(in_tmp: Path) -> None:
     Path("line.py").write_text(PYTHON)
     with pytest.raises(
         ValueError,
@@ -379,18 +379,18 @@ def test_own_python_topology_of_too_many_nodes_is_refused(in_tmp: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").is_file(), reason="memory is bounded on Linux")
-def test_own_python_topology_is_stopped_before_it_takes_all_memory(in_tmp: Path) -> None:
+def test_user_python_topology_is_stopped_before_it_takes_all_memory(in_tmp: Path) -> None:
     Path("line.py").write_text("def topology(*, n: int = 3):\n    return len(bytearray(3 * n))\n")
     told = r"line\.py:2: topology: it needs more than 2 GiB of memory; give its options smaller values"
     with pytest.raises(ValueError, match=told):
         load_topology("line.py", n=10**9)
-    with mmap(-1, 3 * 10**9):  # the bound is gone
+    with mmap(-1, 3 * 10**9):  # the limit has been removed
         pass
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").is_file(), reason="memory is bounded on Linux")
 def test_no_bound_is_left_by_two_threads() -> None:
-    """The second would begin within the first, with less taken, and end after it."""
+    """The second thread would start within the first, with less memory in use, and end after it."""
     import resource
 
     first, second = threading.Event(), threading.Event()

@@ -1,6 +1,6 @@
 """The guest's side of test_drop_in.py: wmediumd, its status, and radios that only listen. Prints one line of JSON.
 
-Three radios in one IBSS, and a fourth with a monitor interface. The guest's own Python runs this, without PaceLab.
+Three radios are in one IBSS, and a fourth has a monitor interface. The guest's own Python runs this, without PaceLab.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def phys() -> dict[str, str]:
 
 
 def start_stations(radios: dict[str, str]) -> None:
-    """h0 to h3 have a radio each. h0, h1 and h2 are in an IBSS."""
+    """Give h0 to h3 a radio each. h0, h1 and h2 are in an IBSS."""
     for station in range(len(PLACES)):
         phy = radios[mac(station)]
         device = next(Path(f"/sys/class/ieee80211/{phy}/device/net").iterdir()).name
@@ -79,7 +79,7 @@ class Monitor:
         sh(f"{self.inside} iw dev mon0 set freq {mhz}")
 
     def heard(self, sender: str) -> int:
-        """Unicast data frames of `sender` since the last call, by sequence number."""
+        """Sequence numbers of unicast data frames of `sender` since the last call."""
         numbers = set()
         while select.select([self.socket], [], [], 0)[0]:
             packet = self.socket.recv(4096)
@@ -99,7 +99,7 @@ def setns(there: int) -> None:
 
 
 def ping(station: int, peer: int) -> int:
-    """Answers to FRAMES pings."""
+    """Number of answers to FRAMES pings."""
     said = sh(f"ip netns exec h{station} ping -n -i 0.05 -c {FRAMES} 10.0.0.{peer + 1} || true")
     return int(next(line for line in said.splitlines() if "received" in line).split(", ")[1].split()[0])
 
@@ -130,11 +130,11 @@ def main(folder: str) -> dict[str, object]:
     time.sleep(5)
     listener = Monitor(3, radios[mac(3)])
     listener.tune(CHANNEL_MHZ)
-    time.sleep(2)  # wmediumd looks for monitors each second
+    time.sleep(2)  # wmediumd searches for monitors each second
     listener.heard(mac(0))
     found["pings"] = ping(0, 1)
     found["fresh_monitor"] = listener.heard(mac(0))
-    # The radio scans another channel: it last sent there. Then it listens to the first one again.
+    # The radio scans another channel, so it sent there last. Then it listens on the first one again.
     inside = "ip netns exec h3"
     sh(f"{inside} iw dev mon0 del; {inside} ip link set wlan0 up; {inside} iw dev wlan0 scan freq {OTHER_MHZ}")
     sh(f"{inside} ip link set wlan0 down")
@@ -143,7 +143,7 @@ def main(folder: str) -> dict[str, object]:
     time.sleep(2)
     ping(0, 1)
     found["monitor_after_scan"] = listener.heard(mac(0))
-    # A station of the IBSS that also listens, and hears what the two others say to each other.
+    # A station of the IBSS with a monitor interface, which hears the frames between the two others.
     beside = Monitor(2, radios[mac(2)])
     time.sleep(2)
     ping(0, 1)

@@ -43,7 +43,7 @@ def command_line() -> list[str]:
 
 
 def lay_out(work: Path) -> None:
-    """The kernel's working folder: as for a run, but the guest's first process calls GUEST."""
+    """The kernel's working folder: like that of a run, but the guest's first process calls GUEST."""
     files = find_files()
     (work / "root").symlink_to(files.tree)
     shutil.copyfile(files.kernel, work / KERNEL)
@@ -64,7 +64,7 @@ def lay_out(work: Path) -> None:
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
-    """What GUEST found."""
+    """The output of GUEST."""
     if any(missing_for_uml()):
         pytest.skip("no guest")
     with work_folder() as work, Core() as core:
@@ -155,5 +155,5 @@ def blocks(file: bytes) -> Iterator[tuple[int, bytes]]:
         file = file[length:]
 
 
-def test_it_ends_cleanly_and_has_nothing_to_complain_of(found: dict[str, Any]) -> None:
+def test_wmediumd_ends_cleanly_and_logs_only_its_registration(found: dict[str, Any]) -> None:
     assert (found["ended"], found["log"]) == (0, ["REGISTER SENT!"])

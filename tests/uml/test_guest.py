@@ -1,4 +1,6 @@
-"""`--where uml` with a real guest: the same bytes whatever else the machine does; its TCP; what never ends is ended."""
+"""`--where uml` with a real guest: equal bytes under any load of the machine; the guest's TCP; endless runs
+are ended.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ def experiment(**changes: object) -> Experiment:
 
 
 def digest(result: RunResult) -> str:
-    """Of all that the result folder holds but host.json."""
+    """A digest of the result folder without host.json."""
     digest = hashlib.sha256()
     for name, content in sorted(result.files().items()):
         if name != "host.json":
@@ -73,8 +75,8 @@ def test_two_runs_are_the_same_bytes_on_a_loaded_machine_too(tmp_path: Path) -> 
     assert digest(run(experiment(seed=2))) != digest(first)
 
 
-def test_what_never_ends_is_ended_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A low limit stands for a scheme that computes for ever: the guest's time stands still then."""
+def test_an_endless_run_is_ended_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A low limit stands for an endless computation, during which the guest's time stands still."""
     monkeypatch.setenv(uml.LIMIT, "1")
     with pytest.raises(HostError, match=r"s of processor time used up at \d\.\d s of 10 s: .*the limit is 1 s"):
         run(experiment())
@@ -106,18 +108,18 @@ MINE = pacelab.Scheme(
 
 
 def own(folder: Path, then: str, **changes: object) -> Experiment:
-    """With a gateway's scheme of one's own that does `then` at its 200th packet."""
+    """The experiment with a user's gateway scheme that executes `then` at its 200th packet."""
     (folder / "mine.py").write_text(OWN.format(then=then))
     return experiment(scheme=f"{folder / 'mine.py'}:MINE", duration_s=4.0, **changes)
 
 
-def test_a_scheme_of_ones_own_runs_on_real_linux(tmp_path: Path) -> None:
+def test_a_users_scheme_runs_on_real_linux(tmp_path: Path) -> None:
     found = run(own(tmp_path, "pass"))
     assert found.run["hooks"]["points"][0]["counters"]["seen"] > 200
     assert found.run["hooks"]["points"][0]["errors"] == 0
 
 
-def test_ones_own_code_that_spins_is_ended_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_code_that_spins_is_ended_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(uml.LIMIT, "8")
     with pytest.raises(
         HostError, match=r"processor time used up at [0-3]\.\d s of 4 s: a program in the guest computes"
@@ -125,9 +127,11 @@ def test_ones_own_code_that_spins_is_ended_and_said(tmp_path: Path, monkeypatch:
         run(own(tmp_path, "while True: pass"))
 
 
-def test_ones_own_code_that_polls_the_clock_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asking for the time takes time in a guest: so the run comes to its end, or else to its limit. At most the 200
-    packets before the loop get through, in 4 s: 584 kbit/s. An agent that does not answer in the end has failed.
+def test_user_code_that_polls_the_clock_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading the clock takes time in a guest, so the run reaches its end or its limit.
+
+    At most the 200 packets before the loop pass, in 4 s: 584 kbit/s. An agent that does not answer at the end has
+    failed.
     """
     monkeypatch.setenv(uml.LIMIT, "20")
     said = ending(own(tmp_path, "while True: time.monotonic()"))
@@ -136,7 +140,7 @@ def test_ones_own_code_that_polls_the_clock_ends(tmp_path: Path, monkeypatch: py
 
 
 def ending(of: Experiment) -> str:
-    """What a run says that cannot go well."""
+    """The message of a run that must fail."""
     try:
         return f"goodput {run(of).goodput_bps:.0f}"
     except (HostError, UserCodeError) as error:
@@ -167,7 +171,7 @@ def test_a_killed_pacelab_leaves_nothing_behind(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, whose guest is nobody: call it as root")
 def test_a_guest_in_a_folder_that_is_roots_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a clone in a root account's home, mode 700."""
+    """For example a clone in a root account's home, mode 700."""
     files, here = find_files(), tmp_path / "closed"
     here.mkdir(mode=0o700)
     for part in (files.kernel, files.kernel.parent / "guest.json", files.tree):
@@ -180,7 +184,7 @@ def test_a_guest_in_a_folder_that_is_roots_alone(tmp_path: Path, monkeypatch: py
     assert (here / files.tree.name / "usr/sbin/init").is_file()
 
 
-def test_a_guests_kernel_is_nobody_special() -> None:
+def test_a_guests_kernel_runs_unprivileged() -> None:
     seen: dict[str, str] = {}
 
     def look(fraction: float) -> None:
@@ -199,7 +203,7 @@ def test_a_guests_kernel_is_nobody_special() -> None:
 
 
 def wait_for(what: Callable[[], Any]) -> Any:
-    """What it gives once that is something, within a minute."""
+    """The value as soon as there is one, within a minute."""
     until = time.monotonic() + 60
     while not (found := what()) and time.monotonic() < until:
         time.sleep(0.1)
@@ -207,7 +211,7 @@ def wait_for(what: Callable[[], Any]) -> Any:
 
 
 def guests(parent: int | None = None) -> list[int]:
-    """Kernels of guests that are children of this process, or of another."""
+    """Kernels of guests that are children of this or another process."""
     wanted = str(parent or os.getpid())
     found = []
     for path in Path("/proc").iterdir():
@@ -221,7 +225,7 @@ def guests(parent: int | None = None) -> list[int]:
     return found
 
 
-# Linux's TCP, queue disciplines and rate control in a guest do what the options say.
+# Linux's TCP, queue disciplines and rate control in a guest follow the options.
 
 
 def test_fq_codel_keeps_a_ping_short_beside_bulk_data() -> None:

@@ -1,4 +1,6 @@
-"""`--routing` of Linux's own between guests' hosts: packets cross hops, and find another way when one is gone."""
+"""`--routing` with Linux's own protocols between guests' hosts: packets cross hops and use another path if
+one fails.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ WALK_S, AFTER_S = 60.0, 40
 
 
 SEEDS = (1, 2, 3, 4)
-"""One run of TCP-GAP is as much as 4 % off, and another one with each change of the code: means are compared."""
+"""Single runs of TCP-GAP vary by up to 4 %, and change with each change of the code, so means are compared."""
 STATIC = Experiment(
     topology="chain",
     topology_options={"hops": 3},
@@ -60,7 +62,7 @@ def test_tcp_gap_crosses_a_mesh_as_it_does_static_routes(routing: str) -> None:
     meshes = [run(STATIC.vary(routing=routing, seed=seed)) for seed in SEEDS]
     ratio = fmean(map(goodput_bps, meshes)) / static_bps()
     print(f"{routing}: {ratio:.3f} of static routes' goodput")
-    # Its frames are longer, by 6 bytes (802.11s) or 24, of 1536, and it talks on the air.
+    # Its frames are longer by 6 bytes (802.11s) or 24, of 1536, and it sends messages of its own.
     assert 0.85 <= ratio <= 1.03
     assert all(mesh.run["hooks"]["actions"] > 0 for mesh in meshes)
     assert run(STATIC.vary(routing=routing, seed=SEEDS[0])).run == meshes[0].run
@@ -68,7 +70,7 @@ def test_tcp_gap_crosses_a_mesh_as_it_does_static_routes(routing: str) -> None:
 
 @pytest.mark.parametrize("routing", ["802.11s", "batman-adv"])
 def test_a_trace_is_walked_and_its_walker_found_again(routing: str, tmp_path: Path) -> None:
-    """The same walk as a trace of ns-2's, 60 m/s: mediumd is told where it is each 0.1 s, so it is 6 m off at most."""
+    """The same walk as an ns-2 trace at 60 m/s. mediumd gets the position each 0.1 s, so it is off by 6 m at most."""
     (tmp_path / "walk.tcl").write_text('$ns_ at 10 "$node_(0) setdest 0 300 60"\n')
     moves = WALK.index("moves:")
     (tmp_path / "walk.yaml").write_text(f"{WALK[:moves]}mobility: {{area: [400 m, 400 m], setdest: walk.tcl}}\n")

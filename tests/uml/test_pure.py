@@ -1,4 +1,4 @@
-"""`--where`: what can be tested without a guest."""
+"""`--where`: tests that need no guest."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ MINE = Scheme(name="mine", summary="", source="", link=lambda settings: NullHook
 """
 
 
-def test_a_scheme_of_ones_own_goes_into_a_guest_and_nowhere_else(tmp_path: Path) -> None:
+def test_a_users_scheme_runs_in_a_guest_and_on_no_other_real_hosts(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(f"# -*- coding: latin-1 -*- M\xfcller\n{OWN}import table\n", "latin-1")
     (tmp_path / "table.py").write_text("import parts.whole")
     (tmp_path / "parts").mkdir()
@@ -116,7 +116,7 @@ def test_switches_of_linux_tcp_are_turned_one_by_one() -> None:
         ({}, "reno", ()),
         ({"cc": "cubic"}, "cubic", ()),
         ({"cc": "cubic", "linux_tcp": "today"}, "cubic", TODAY),
-        # BBR without SACK is an artefact: a control that only Linux has gets what Linux turns on.
+        # BBR without SACK is an artefact, so a control that only Linux has gets Linux's default features.
         ({"cc": "bbr"}, "bbr", TODAY),
         ({"cc": "linux:bbr3"}, "bbr3", TODAY),
         ({"cc": "bbr", "linux_tcp": "none"}, "bbr", ()),
@@ -131,7 +131,7 @@ def test_a_control_that_only_linux_has_gets_todays_recovery(
 
 
 def test_tcp_gap_eval_runs_on_linux_where_its_sender_part_never_acts() -> None:
-    # Its wireless senders keep their timeouts constant. Linux always doubles them, which is the same for wired senders.
+    # Its wireless senders keep their timeouts constant. Linux always doubles them; for wired senders this is equal.
     down = experiment(scheme="tcp-gap-eval", direction="down")
     assert compile_plan(down).scheme.name == "tcp-gap-eval"
     with pytest.raises(ConfigError, match="--rto-backoff must be all, since Linux always backs off, not wired"):
@@ -141,7 +141,7 @@ def test_tcp_gap_eval_runs_on_linux_where_its_sender_part_never_acts() -> None:
 def test_the_rate_is_left_to_linux_where_it_has_rate_control() -> None:
     auto = experiment(rate_bps="auto", phy="802.11g", backend="hwsim")
     plan = compile_plan(auto)
-    # The medium is told the highest rate, for what the kernel leaves open; control frames keep the basic rate.
+    # The medium gets the highest rate for frames whose rate the kernel leaves open; control frames keep the basic rate.
     assert (plan.rate_control, plan.radio.data_rate_bps, plan.radio.basic_rate_bps) == (True, 54_000_000, 6_000_000)
     assert auto.config()["rate_bps"] == "auto"
     assert compile_plan(experiment(backend="hwsim")).rate_control is False
@@ -198,7 +198,7 @@ def test_a_discipline_of_linux_has_the_queue_and_the_medium_leaves_packets_in_it
         ),
     ],
 )
-def test_what_cannot_be_is_refused(changes: dict[str, object], said: str) -> None:
+def test_impossible_values_are_refused(changes: dict[str, object], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         experiment(**changes)
 
@@ -226,7 +226,7 @@ def test_command_line_differs_by_the_seed_alone() -> None:
 
 @pytest.mark.parametrize(("hops", "mem"), [(1, "512M"), (16, "512M"), (24, "704M"), (44, "1184M")])
 def test_many_hosts_have_more_memory(hops: int, mem: str) -> None:
-    """In 512 MB Linux killed an agent of 25 with LRED."""
+    """With 512 MB Linux killed one of 25 agents with LRED."""
     plan = compile_plan(experiment(topology_options={"hops": hops}))
     assert f"mem={mem}" in uml.command_line(plan)
 
@@ -340,13 +340,13 @@ def test_a_run_works_in_such_a_folder(tmp_path: Path, monkeypatch: pytest.Monkey
         seen.append((work.name.startswith(work_folder.PREFIX), work_folder.remove_left()))
         raise HostError("far enough")
 
-    monkeypatch.setattr(uml, "_lay_out", lay_out)
+    monkeypatch.setattr(uml, "_fill_folder", lay_out)
     with pytest.raises(HostError, match="far enough"):
         uml.run_plan(compile_plan(experiment()), lambda _done: None)
     assert seen == [(True, [])]
 
 
-def test_no_exec_mount_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_exec_mount_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     import mmap
 
     def refuse(*_: object, **__: object) -> None:
@@ -382,14 +382,14 @@ def test_a_guest_whose_memory_found_no_room_says_so(monkeypatch: pytest.MonkeyPa
         (work / "job" / MESSAGES).touch()
         return work
 
-    monkeypatch.setattr(uml, "_lay_out", kernel)
+    monkeypatch.setattr(uml, "_fill_folder", kernel)
     monkeypatch.setattr(uml, "missing_for_uml", list)
     monkeypatch.setattr(uml, "exec_folder", lambda _bytes: "/dev/shm")
     with pytest.raises(HostError, match=r"no room left for its memory in /dev/shm: it takes up to 512 MB"):
         uml.run_plan(compile_plan(experiment()), lambda _done: None)
 
 
-def test_a_folder_for_temporary_files_that_cannot_hold_or_run_a_guest_is_said(
+def test_a_folder_for_temporary_files_that_cannot_hold_or_run_a_guest_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_room(*_: object) -> Path:
@@ -398,18 +398,18 @@ def test_a_folder_for_temporary_files_that_cannot_hold_or_run_a_guest_is_said(
     plan = compile_plan(experiment())
     monkeypatch.setattr(uml, "find_files", lambda: None)
     monkeypatch.setattr(uml, "code_for", lambda _files: None)
-    monkeypatch.setattr(uml, "_lay_out", no_room)
+    monkeypatch.setattr(uml, "_fill_folder", no_room)
     with pytest.raises(HostError, match=r"laying out a guest in .*: No space left on device; TMPDIR names another"):
         uml.run_plan(plan, lambda _done: None)
-    (tmp_path / work_folder.KERNEL).touch(mode=0o644)  # as on a mount with noexec
+    (tmp_path / work_folder.KERNEL).touch(mode=0o644)  # like on a mount with noexec
     (tmp_path / "job").mkdir()
     (tmp_path / "job" / MESSAGES).touch()
-    monkeypatch.setattr(uml, "_lay_out", lambda *_: tmp_path)
+    monkeypatch.setattr(uml, "_fill_folder", lambda *_: tmp_path)
     with pytest.raises(HostError, match=r"no program may run from .*noexec.* TMPDIR names another folder"):
         uml.run_plan(plan, lambda _done: None)
 
 
-def test_a_home_that_cannot_hold_the_guests_code_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_that_cannot_hold_the_guests_code_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "home").touch()
     guest = files.GuestFiles(kernel=tmp_path, tree=tmp_path, kernel_sha256="", tree_sha256="", source="")
     monkeypatch.setenv(files.FOLDER, str(tmp_path / "nowhere"))
@@ -419,7 +419,7 @@ def test_a_home_that_cannot_hold_the_guests_code_is_said(tmp_path: Path, monkeyp
         files.code_for(guest)
 
 
-def test_what_is_missing_is_said_in_a_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_missing_part_is_reported_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(files.FOLDER, str(tmp_path))
     monkeypatch.setattr(features, "may_trace", lambda: False)
     assert list(missing_for_uml()) == [

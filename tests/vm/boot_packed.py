@@ -1,8 +1,8 @@
-"""Starts a packed disk as a student's QEMU would, and does what the links on its console say:
+"""Starts a packed disk as a student's QEMU would, and follows the links on its console:
 
 python3 tests/vm/boot_packed.py build/pack/pacelab-amd64.qcow2 [SECONDS]
 
-The disk stays as it is. With the box beside it, its key is also tried over SSH. Exit code 0: all of it worked.
+The disk stays unchanged. If the box is beside it, the box's key is also tried over SSH. Exit code 0: everything worked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def free_port() -> int:
 
 
 def start(disk: Path, web: int, ssh: int) -> subprocess.Popen[bytes]:
-    """The machine, serial console on our pipes, for 127.0.0.1 alone. Without VGA, GRUB waits for ever."""
+    """The machine with the serial console on our pipes, for 127.0.0.1 only. Without VGA, GRUB waits for ever."""
     command = f"""qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 -m 3072 -nodefaults -vga std -display none
         -no-reboot -drive file={disk},if=virtio,snapshot=on -device virtio-rng-pci -serial stdio
         -nic user,model=virtio-net-pci,hostfwd=tcp:127.0.0.1:{web}-:8888,hostfwd=tcp:127.0.0.1:{ssh}-:22"""
@@ -47,7 +47,7 @@ def read_token(machine: subprocess.Popen[bytes]) -> str:
 
 
 def open_notebooks(port: int, token: str) -> int:
-    """Status of the link."""
+    """HTTP status of the link."""
     until = time.monotonic() + 300
     while True:
         try:
@@ -61,7 +61,7 @@ def open_notebooks(port: int, token: str) -> int:
 
 
 def run_over_ssh(port: int, box: Path, command: str) -> str:
-    """What the command prints to the box's user."""
+    """The output of a command run as the box's user."""
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(box) as archive:
             archive.extract("id_rsa", folder, filter="data")

@@ -1,4 +1,6 @@
-"""Linux's Wi-Fi over mediumd: carrier sense and reuse, which stock wmediumd has not; access points, mesh, no medium."""
+"""Linux's Wi-Fi over mediumd: carrier sense and reuse, which stock wmediumd lacks; access points, mesh, a
+lost medium.
+"""
 
 import select
 import socket
@@ -11,9 +13,10 @@ from pathlib import Path
 
 from radios import CHANNEL_MHZ, NEVER, Medium, Radios, at, inside, ip, mac
 
-# The real Wi-Fi stack over mediumd: carrier sense, hidden stations and reuse, which stock wmediumd has not.
+# The real Wi-Fi stack over mediumd: carrier sense, hidden stations and reuse, which stock wmediumd lacks.
 
-# Standard, 802.11b: DIFS 50, 15.5 slots of 20, preamble 192 + 1536 * 8 / 2, SIFS 10, ACK 304 (us), 2 x 0.67 of way.
+# Standard, 802.11b: DIFS 50, 15.5 slots of 20, preamble 192 + 1536 * 8 / 2, SIFS 10, ACK 304 (us), 2 x 0.67 of
+# propagation.
 LONE_BPS = 1472 * 8 / 7011.3e-6
 # A station 400 m away is not sensed.
 HIDDEN = {"kind": "range", "decode_m": 250.0, "sense_m": 390.0, "capture_db": 10.0}
@@ -57,7 +60,7 @@ class Air(unittest.TestCase):
             off = radios.saturate([(0, 1), (2, 1)])
             after = radios.station_dump(0, 1)
             medium.ask("set_rts_threshold", bytes=0)
-            radios.saturate([(0, 1)], 2.0)  # what queued without RTS is gone
+            radios.saturate([(0, 1)], 2.0)  # remove what was queued without RTS
             on = radios.saturate([(0, 1), (2, 1)])
             (alone_rts,) = radios.saturate([(0, 1)])
             medium.ask("set_rts_threshold", bytes=NEVER)
@@ -115,7 +118,7 @@ class Air(unittest.TestCase):
         assert min(rates) > 0
 
 
-# What Linux's Wi-Fi does besides ad hoc networks, over mediumd: access points, mesh, categories, a lost medium.
+# Features of Linux's Wi-Fi besides ad hoc networks over mediumd: access points, mesh, categories, a lost medium.
 
 LINE = [(0, 0), (200, 0), (400, 0)]
 FROM_THE_MIDDLE = [LINE[1], LINE[0], LINE[2]]
@@ -133,13 +136,13 @@ def until(true: Callable[[], bool], seconds: float) -> bool:
 
 
 def answers(source: int, sink: int, count: int = 5) -> int:
-    """How many of `count` pings are answered."""
+    """Number of answered pings out of `count`."""
     text = at(source, f"ping -i 0.2 -W 1 -c {count} {ip(sink)} || true")
     return next(int(line.split()[3]) for line in text.splitlines() if "packets transmitted" in line)
 
 
 class Infrastructure(Radios):
-    """h0 is an access point, the others are stations of it; nobody knows a neighbour's address beforehand."""
+    """h0 is an access point with the others as stations. No station knows a neighbour's address beforehand."""
 
     def __init__(self, count: int, secured: bool) -> None:
         super().__init__(count)
@@ -164,7 +167,7 @@ class Infrastructure(Radios):
             self.programs.append(subprocess.Popen(command.split(), stdout=subprocess.DEVNULL))
 
     def are_authorized(self) -> bool:
-        """All stations are; asks those of an open network to connect that are not."""
+        """Whether all stations are authorized. Asks unauthorized stations of an open network to connect."""
         for station in range(1, self.count):
             if not self.secured and "Not connected" in at(station, "iw dev wlan0 link"):
                 at(station, "iw dev wlan0 connect lab 2412 || true")
@@ -181,7 +184,7 @@ class Infrastructure(Radios):
 
 
 class Mesh(Radios):
-    """All are stations of one 802.11s mesh."""
+    """All hosts are stations of one 802.11s mesh."""
 
     def join(self) -> None:
         for station in range(self.count):
@@ -203,14 +206,14 @@ def port_of(process: int) -> int:
 
 
 def end_registration(process: int) -> None:
-    """hwsim takes the end of any netlink socket with its medium's port for the medium's end."""
+    """hwsim treats the end of any netlink socket with its medium's port as the medium's end."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_ROUTE) as other:
         other.bind((port_of(process), 0))
 
 
 class Modes(unittest.TestCase):
     def test_an_open_access_point_joins_stations_that_do_not_hear_each_other(self) -> None:
-        # h1 - h0 - h2, 200 m each: beacons, scan, authentication, association; ARP is broadcast and passed on.
+        # h1 - h0 - h2, 200 m each: beacons, scan, authentication, association; ARP is broadcast and forwarded.
         with (
             Infrastructure(3, secured=False) as radios,
             Medium(radios, FROM_THE_MIDDLE, propagation=HIDDEN),
@@ -239,8 +242,8 @@ class Modes(unittest.TestCase):
         assert path.split()[1] == mac(1)
 
     def test_categories_share_as_edca_says(self) -> None:
-        # All hear each other, equally well: nobody's frame survives a collision. AIFS 2 and CWmin 7 against 3 and 31:
-        # nearly all is the voice sender's.
+        # All stations hear each other equally well, so no frame survives a collision. With AIFS 2 and CWmin 7 against 3
+        # and 31, the voice sender gets nearly all of the air.
         places = [(0, 0), (200, 0), (100, 173)]
         with Radios(3) as radios, Medium(radios, places, edca=True):
             same = radios.saturate([(0, 1), (2, 1)], 8, tos=(0, 0))
@@ -252,13 +255,13 @@ class Modes(unittest.TestCase):
     def test_a_lost_registration_is_regained(self) -> None:
         with Radios(2) as radios, Medium(radios, LINE[:2]) as medium:
             process = medium.process.pid
-            assert port_of(process) > 1 << 22  # none that a process gets by itself
+            assert port_of(process) > 1 << 22  # no port that the kernel assigns
             assert is_the_medium(medium)
             end_registration(process)
             assert until(lambda: is_the_medium(medium), 10)
             other = subprocess.Popen(["python3", "-B", "-c", OTHER_MEDIUM], stdout=subprocess.PIPE, bufsize=0)
             assert other.stdout.readline() == b"asking\n"
-            for _ in range(10):  # both want it: at times mediumd is the first
+            for _ in range(10):  # both register: sometimes mediumd is first
                 end_registration(process)
                 if select.select([other.stdout], [], [], 2)[0]:
                     break
@@ -266,7 +269,7 @@ class Modes(unittest.TestCase):
                 other.kill()
                 self.fail("the other one never got it")
             assert other.stdout.readline() == b"registered\n"
-            time.sleep(3)  # the other one keeps it
+            time.sleep(3)  # the other one keeps the registration
             assert other.poll() is None
             assert answers(0, 1, 2) == 0
             other.kill()
@@ -276,14 +279,14 @@ class Modes(unittest.TestCase):
 
 
 def is_the_medium(medium: Medium) -> bool:
-    """Whether it decides who hears whom: without a medium all do, with an idle one nobody does."""
+    """Whether it is the active medium: without a medium all radios hear each other; with an idle one none does."""
     medium.ask("set_ranges", decode_m=100.0, sense_m=100.0)
     apart = answers(0, 1, 2)
     medium.ask("set_ranges", decode_m=250.0, sense_m=550.0)
     return (apart, answers(0, 1, 2)) == (0, 2)
 
 
-# Registers as soon as it may, and then hears nothing.
+# Registers as soon as possible, and then delivers nothing.
 OTHER_MEDIUM = """
 import socket, struct, time
 link = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16)

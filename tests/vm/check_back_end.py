@@ -1,6 +1,6 @@
-"""The back end hwsim as a student meets it in the virtual machine: `pacelab doctor`, `run`, `compare`; its controller.
+"""The back end hwsim for a student in the virtual machine: `pacelab doctor`, `run`, `compare`; its controller.
 
-Its finer tests need pytest and a machine that is on time: tests/linux/test_hwsim.py.
+Its finer tests need pytest and a punctual machine: tests/linux/test_hwsim.py.
 """
 
 import csv
@@ -21,7 +21,7 @@ RADIOS = Path("/sys/devices/virtual/mac80211_hwsim")
 # ns-2's radio, 2 Mbit/s, RTS off, 1460 bytes: tests/linux/test_hwsim.py has the sum.
 LONE_BPS = 1460 * 8 / 6961.3e-6
 
-# Out of reach from 3.5 to 8.5 s.
+# Out of range from 3.5 to 8.5 s.
 AWAY = """
 version: 1
 name: away
@@ -43,7 +43,7 @@ defaults: {routing: batman-adv, rate: 2, seconds: 16, traffic: cbr}
 
 
 def pacelab(*arguments: str) -> str:
-    """What a command prints; a failure shows what it said."""
+    """The output of a command. A failure shows the output."""
     done = subprocess.run([*PACELAB, *arguments], cwd=LAB, capture_output=True, text=True, timeout=900)
     if done.returncode:
         raise RuntimeError(f"{' '.join(arguments)}: exit {done.returncode}: {done.stderr.strip()}")
@@ -51,7 +51,7 @@ def pacelab(*arguments: str) -> str:
 
 
 def radios() -> set[str]:
-    """Of all network namespaces."""
+    """The radios of all network namespaces."""
     return {radio.name for radio in RADIOS.glob("hwsim*")}
 
 
@@ -120,12 +120,12 @@ class BackEnd(unittest.TestCase):
             each_second = [float(row["goodput_bps"]) for row in csv.DictReader(table)]
         print(f"  kbit/s: {' '.join(f'{bps / 1e3:.0f}' for bps in each_second)}; {document['host']['walked']}")
         assert min(each_second[:3]) > 0
-        assert max(each_second[5:8]) == 0  # 4 s would do where the machine is on time
+        assert max(each_second[5:8]) == 0  # on a punctual machine 4 s would suffice
         assert each_second[-1] > 0
         assert document["host"]["walked"]["at_end_m"] == {"walker": [200.0, 0.0]}
 
     def settled(self) -> set[str]:
-        """The radios that are there when no more go: a kernel thread deletes them, a moment after the run's end."""
+        """The radios when their number no longer falls: a kernel thread deletes them after the run's end."""
         now, before = radios(), None
         while now != before:
             time.sleep(3)
@@ -136,7 +136,7 @@ class BackEnd(unittest.TestCase):
 # The controller with the real Wi-Fi stack and Open vSwitch's datapath in the kernel, inside the virtual machine.
 
 OF_A_FAST_MACHINE = {"first packet of a flow", "a link goes down"}
-"""Checks whose limits are times: an emulated processor is too slow for them."""
+"""Checks with time limits, for which an emulated processor is too slow."""
 
 
 def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -144,7 +144,7 @@ def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 class Controller(unittest.TestCase):
-    def test_1_a_station_walks_over_and_its_flow_goes_on(self) -> None:
+    def test_1_a_station_walks_over_and_its_flow_continues(self) -> None:
         walk = ("two-gateways", "--speed", "40", "--seconds", "28", "--scheme", "tcp-gap")
         with tempfile.TemporaryDirectory() as folder:
             out = str(Path(folder) / "run")

@@ -1,4 +1,4 @@
-"""mediumd in wmediumd's place: Mininet-WiFi's own file, command line and client, and bad ones."""
+"""mediumd as wmediumd: Mininet-WiFi's own file, command line and client, and invalid ones."""
 
 import json
 import os
@@ -17,11 +17,11 @@ SOCKET = "/var/run/wmediumd.sock"
 
 
 def config(places: list[tuple[float, float]], own: str = "", fading_db: int = 0) -> str:
-    """As Mininet-WiFi's wmediumdConnector writes it in interference mode; `own` goes into our group."""
+    """The file of Mininet-WiFi's wmediumdConnector in interference mode; `own` goes into our group."""
     count = len(places)
     ids = ",\n".join(f'\t\t"{mac(i)}"' for i in range(count))
     spots = ",\n".join(f"\t\t({x:.1f}, {y:.1f}, 0.0)" for x, y in places)
-    powers = ", ".join(["14"] * count)  # an integer: stock wmediumd takes it for nothing
+    powers = ", ".join(["14"] * count)  # an integer, which stock wmediumd ignores
     return (
         f"ifaces:\n{{\n\tids = [\n{ids}\n\t];\n\n\tenable_interference = true;\n}};\nmodel:\n{{\n"
         f'\ttype = "path_loss";\n\tpositions = (\n{spots}\n\t);\n\tfading_coefficient = {fading_db};\n'
@@ -49,7 +49,7 @@ class WmediumdConnector:
         self.socket.close()
 
     def ask(self, form: str, answer_form: str, *values: object) -> int:
-        """The result: the last octet."""
+        """The result, which is the last octet."""
         self.socket.sendall(struct.pack("!" + form, *values))
         size = struct.calcsize("!" + answer_form)
         answer = b""
@@ -65,7 +65,7 @@ class WmediumdConnector:
 
 
 class Wmediumd:
-    """The drop-in as `wmediumd`, first on PATH; a context."""
+    """The drop-in as `wmediumd`, first on PATH; a context manager."""
 
     def __init__(self, text: str) -> None:
         self.folder = tempfile.TemporaryDirectory()
@@ -114,12 +114,12 @@ class DropIn(unittest.TestCase):
         with Radios(2) as radios, Wmediumd(config([(0, 0), (20, 0)])):
             radios.join()
             time.sleep(2.5)
-            # Four senders' buffers hold three times what the daemon's queue does.
+            # Four senders' buffers hold three times the capacity of the daemon's queue.
             rates = radios.saturate([(0, 1)] * 4, 1)
             counters = radios.station_dump(0, 1)
         print(f"  clean link, four senders: {sum(rates):.0f} bit/s, {counters}", flush=True)
         assert sum(rates) > 3e5
-        assert counters["tx packets"] > 2 * 2 * sum(rates) / 8 / PAYLOAD_BYTES  # most were refused
+        assert counters["tx packets"] > 2 * 2 * sum(rates) / 8 / PAYLOAD_BYTES  # most frames were refused
         assert counters["tx failed"] == 0
 
     def test_a_station_at_five_gigahertz_is_heard_as_its_carrier_lets_it(self) -> None:
@@ -160,7 +160,7 @@ class DropIn(unittest.TestCase):
             hanging = [socket.socket(socket.AF_UNIX) for _ in range(3)]
             for each in hanging:
                 each.connect(SOCKET)
-                each.sendall(b"\x0d\x02\x00")  # the rest never comes
+                each.sendall(b"\x0d\x02\x00")  # the rest never arrives
             noisy = socket.socket(socket.AF_UNIX)
             noisy.connect(SOCKET)
             noisy.sendall(b"\xc8" * 5000)

@@ -1,4 +1,4 @@
-"""Mininet-WiFi's own examples, unmodified, with our wmediumd first on the PATH. Skipped where it is not installed."""
+"""Mininet-WiFi's own examples, unmodified, with our wmediumd first on the PATH. Skipped if it is not installed."""
 
 import os
 import re
@@ -36,10 +36,10 @@ class Examples(unittest.TestCase):
         self.examples = Path(found.strip()) / "examples"
 
     def run_example(self, name: str, *commands: str, arguments: tuple[str, ...] = ()) -> str:
-        """What an example prints when these commands are given to its command line."""
+        """The output of an example for these commands on its command line."""
         path = Path(self.folder.name)
         done = path / "done"
-        # From a file: what comes down a pipe, the command line hands on to the program at the node.
+        # From a file: the command line passes input from a pipe on to the program at the node.
         (path / "commands").write_text("\n".join([*commands, f"sh touch {done}"]) + "\n")
         with (path / "output").open("w+") as output:
             process = subprocess.Popen(
@@ -63,7 +63,7 @@ class Examples(unittest.TestCase):
         return text
 
     def test_adhoc(self) -> None:
-        # 40 m apart in a line; 80 m is out of reach.
+        # 40 m apart in a line; 80 m is out of range.
         text = self.run_example(
             "adhoc.py", "sta1 sleep 8", "sta1 ping -c 5 10.0.0.2", "sta1 ping -c 3 10.0.0.3", "sta2 ping -c 5 10.0.0.3"
         )
@@ -75,7 +75,7 @@ class Examples(unittest.TestCase):
             "mesh.py", "sta1 sleep 10", "sta1 ping -c 5 10.0.0.3", "sta1 iw dev sta1-mp0 mpath dump"
         )
         assert "5 packets transmitted, 5 received" in text, text
-        assert "02:00:00:00:02:00 02:00:00:00:01:00" in text, text  # by way of the one between
+        assert "02:00:00:00:02:00 02:00:00:00:01:00" in text, text  # through the station in between
 
     def test_wmediumd_interference(self) -> None:
         text = self.run_example(

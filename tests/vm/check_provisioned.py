@@ -1,4 +1,4 @@
-"""What provisioning leaves behind: as the lab's user, who is not root, a student's first hour."""
+"""The result of provisioning: a student's first hour as the lab's user, who is not root."""
 
 import http.client
 import json
@@ -15,7 +15,7 @@ HOME = Path(pwd.getpwnam(USER).pw_dir)
 
 
 def as_user(command: str, user: str = USER) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a fresh login of the user."""
+    """Run a command in a new login of the user."""
     began = time.monotonic()
     done = subprocess.run(
         ["runuser", "-u", user, "--", "sh", "-lc", f"cd /tmp && {command}"], capture_output=True, text=True, timeout=900
@@ -25,7 +25,7 @@ def as_user(command: str, user: str = USER) -> subprocess.CompletedProcess[str]:
 
 
 def goodput_bps(options: str, seconds: int) -> float:
-    """Of a run that was measured: where this machine was too busy, the next one is longer, as its message asks."""
+    """Goodput of a valid run. If this machine was too busy, the next run is longer, as the message asks."""
     for longer in (1, 3, 9):
         lasting = f"--seconds {longer * seconds}"
         done = as_user(f"pacelab run hidden --rate 2 --traffic udp-saturated --quiet --json {options} {lasting}")
@@ -50,7 +50,7 @@ class Commands(unittest.TestCase):
     def test_tools_are_on_the_path(self) -> None:
         done = as_user("command -v pacelab mediumd wmediumd && mediumd --help && wmediumd -h")
         assert done.returncode == 0, done.stderr
-        assert as_user("command -v cargo rustc cc").returncode != 0  # a wheel is all it takes
+        assert as_user("command -v cargo rustc cc").returncode != 0  # a wheel suffices
 
     def test_doctor_finds_what_the_main_job_needs(self) -> None:
         done = as_user("pacelab doctor")
@@ -64,7 +64,7 @@ class Commands(unittest.TestCase):
         done = as_user("/opt/pacelab/bin/python -c 'from pacelab import lab, show_demo; print(lab.__name__)'")
         assert done.stdout == "pacelab_labs\n", done.stderr
 
-    def test_rts_mends_hidden_senders_in_virtual_time(self) -> None:
+    def test_rts_helps_hidden_senders_in_virtual_time(self) -> None:
         off, on = goodput_bps("--rts off", 5), goodput_bps("--rts on", 5)
         print(f"  virtual time: off {off:.0f}, on {on:.0f} bit/s")
         assert 3 * off < on  # 268 and 1489 kbit/s over 60 s: docs/real-hosts.md

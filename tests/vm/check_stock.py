@@ -1,6 +1,6 @@
 """mediumd beside the stock wmediumd: the same radios, file and traffic, one after the other.
 
-The stock program is the `wmediumd` on the PATH, or STOCK_WMEDIUMD names it. Skipped where there is none.
+The stock program is the `wmediumd` on the PATH, or the one that STOCK_WMEDIUMD names. Skipped if there is none.
 """
 
 import os
@@ -22,7 +22,7 @@ CLOCK_HZ = os.sysconf("SC_CLK_TCK")
 
 
 def missing() -> str | None:
-    """Why there is nothing to compare with."""
+    """Why a comparison is impossible."""
     if STOCK is None:
         return "no stock wmediumd: build it (Mininet-WiFi's util/install.sh -l) and put it on the PATH"
     said = subprocess.run([STOCK, "-V"], capture_output=True, text=True)
@@ -30,7 +30,7 @@ def missing() -> str | None:
 
 
 class Air:
-    """One of the two programs as the medium; a context."""
+    """One of the two programs as the medium; a context manager."""
 
     def __init__(self, program: str | Path, places: list[tuple[float, float]]) -> None:
         self.folder = tempfile.TemporaryDirectory()
@@ -50,13 +50,13 @@ class Air:
         self.folder.cleanup()
 
     def cpu_s(self) -> float:
-        """What it has used so far."""
+        """Processor time so far."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / CLOCK_HZ
 
 
 def pairs(count: int) -> list[tuple[float, float]]:
-    """Places of pairs that are out of each other's reach."""
+    """Positions of pairs that are out of each other's range."""
     return [(APART_M * pair + PAIR_M * end, 0) for pair in range(count) for end in (0, 1)]
 
 
@@ -65,7 +65,9 @@ class SideBySide(unittest.TestCase):
     def measure(
         self, places: list[tuple[float, float]], flows: list[tuple[int, int]], rate: str
     ) -> dict[str, tuple[list[float], float, int]]:
-        """Of both: payload Mbit/s of each flow, the daemon's CPU s, retries that the first sender's kernel counted."""
+        """For both: payload Mbit/s of each flow, the daemon's CPU s, and retries counted by the first
+        sender's kernel.
+        """
         found = {}
         for name, program in (("stock", STOCK), ("mediumd", MEDIUMD)):
             with Radios(len(places), rate) as radios, Air(program, places) as air:
@@ -76,7 +78,7 @@ class SideBySide(unittest.TestCase):
                 cpu_s = air.cpu_s() - before_s
                 try:
                     retries = radios.station_dump(*flows[0])["tx retries"]
-                except RuntimeError:  # it has not heard of the other one
+                except RuntimeError:  # it does not know the other one
                     retries = -1
             found[name] = ([round(each / 1e6, 2) for each in rates], cpu_s, retries)
         return found
@@ -90,7 +92,7 @@ class SideBySide(unittest.TestCase):
         assert sum(together["stock"][0]) < 1.4 * alone["stock"][0][0]
 
     def test_hidden_stations_collide_in_ours_alone(self) -> None:
-        # 30 dB a decade, 14 dBm: A and C, 80 m apart, are below the noise of each other and 17 dB above at B.
+        # 30 dB per decade, 14 dBm: A and C, 80 m apart, hear each other below the noise, and B 17 dB above it.
         found = self.measure([(0, 0), (40, 0), (80, 0)], [(0, 1), (2, 1)], RATE)
         for name in ("stock", "mediumd"):
             print(f"  hidden, {name}: {found[name][0]}, retries {found[name][2]}", flush=True)
@@ -102,7 +104,7 @@ class SideBySide(unittest.TestCase):
         rate = {}
         for name, (rates, cpu_s, _) in found.items():
             rate[name] = sum(rates) * 1e6 / 8 / PAYLOAD_BYTES
-            each_us = 1e6 * cpu_s / rate[name] / (SECONDS + 1)  # with the warm-up
+            each_us = 1e6 * cpu_s / rate[name] / (SECONDS + 1)  # including the warm-up
             print(
                 f"  ten pairs at 11 Mbit/s, {name}: {rate[name]:.0f} frames/s, {each_us:.0f} us of CPU each", flush=True
             )

@@ -1,4 +1,4 @@
-"""The same questions to any Mininet-WiFi network, asked in its process: its command line calls `probe`."""
+"""Asks any Mininet-WiFi network the same questions, inside its process: its command line calls `probe`."""
 
 import json
 import subprocess
@@ -6,9 +6,9 @@ import sys
 import time
 from pathlib import Path
 
-# An emulated machine takes its time to associate.
+# An emulated machine needs time to associate.
 SETTLE_S, PATIENCE_S = 5, 40
-# No access points: their address is the machine's own.
+# No access points: their address belongs to the machine.
 KINDS = ("stations", "cars", "aircrafts", "satellites", "sensors", "hosts")
 COUNTERS = ("tx packets", "tx retries", "tx failed")
 SINK = """
@@ -33,7 +33,9 @@ for number in range(500):  # of 1000 octets in 4 s
 
 
 def probe(net, path):
-    """Whether a wmediumd runs, and what a ping and a UDP stream between the first two stations meet; into `path`."""
+    """Write to `path` whether a wmediumd runs, and the results of a ping and a UDP stream between the first two
+    stations.
+    """
     nodes = list(dict.fromkeys(node for kind in KINDS for node in getattr(net, kind, [])))
     nodes = [node for node in nodes if node.IP()][:2]
     running = subprocess.run(["pgrep", "-x", "wmediumd"], capture_output=True, text=True).stdout.split()
@@ -66,13 +68,13 @@ def between(a, b):
 
 
 def channel(node):
-    """In MHz, of its first interface; empty if it does not say."""
+    """Channel of its first interface in MHz; empty if unknown."""
     words = node.cmd(f"iw dev {node.name}-wlan0 info").replace("(", " ").split()
     return words[words.index("MHz),") - 1] if "MHz)," in words else ""
 
 
 def dump(node):
-    """The counters of its first interface, over all neighbours."""
+    """The counters of its first interface, summed over all neighbours."""
     sums = {}
     for line in node.cmd(f"iw dev {node.name}-wlan0 station dump").splitlines():
         key, _, value = line.strip().partition(":")

@@ -22,17 +22,17 @@ MEDIUMD = Path(os.environ.get("MEDIUMD", Path(__file__).resolve().parents[2] / "
 CHANNEL_MHZ = {1: 2412, 6: 2437, 11: 2462, 36: 5180}
 NEVER = 4294967295
 PAYLOAD_BYTES = 1472  # with UDP, IP, LLC, MAC header and FCS: 1536 on the air
-# Some forty frames: the kernel holds the sender back, not the daemon's queue of fifty. At 2 Mbit/s they last 0.3 s, as
-# long as an emulated machine on a busy host may stand still.
+# About forty frames: a full buffer blocks the sender, so the daemon's queue of fifty does not fill. At 2 Mbit/s they
+# last 0.3 s, as long as an emulated machine on a busy host may stand still.
 SEND_BUFFER_BYTES = 100_000
 _libc = ctypes.CDLL(None, use_errno=True)
 _HOME = os.open("/proc/self/ns/net", os.O_RDONLY)
 
 
 def sh(command: str, said: str = "") -> str:
-    """Runs a command that is told `said`; its output. A failure shows what it said.
+    """Run a command with `said` as its input; return its output. A failure shows the output.
 
-    What hangs is ended by who runs the machine, in its own time: a counted clock skips what waits for the disk.
+    A command that hangs is ended by the caller of the machine, in real time: a counted clock skips waits for the disk.
     """
     done = subprocess.run(["sh", "-c", command], input=said, capture_output=True, text=True)
     if done.returncode:
@@ -42,9 +42,9 @@ def sh(command: str, said: str = "") -> str:
 
 @contextlib.contextmanager
 def inside(station: int) -> Iterator[None]:
-    """What is opened or started meanwhile is of the host's network.
+    """Context manager: sockets and programs that are opened inside belong to the host's network.
 
-    Without `ip netns exec`, which an emulated processor takes as long for as for two more commands.
+    It replaces `ip netns exec`, which takes an emulated processor as long as two further commands.
     """
     there = os.open(f"/run/netns/h{station}", os.O_RDONLY)
     try:
@@ -61,7 +61,7 @@ def _enter(network: int) -> None:
 
 
 def at(station: int, command: str, said: str = "") -> str:
-    """As `sh`, on a host."""
+    """Like `sh`, on a host."""
     with inside(station):
         return sh(command, said)
 
@@ -75,7 +75,7 @@ def ip(station: int) -> str:
 
 
 class Radios:
-    """`count` hosts h0, h1, … with one radio each; a context."""
+    """`count` hosts h0, h1, … with one radio each; a context manager."""
 
     def __init__(self, count: int, rate: str = "2", channels: dict[int, int] | None = None) -> None:
         self.count, self.rate, self.channels = count, rate, channels or {}
@@ -99,9 +99,10 @@ class Radios:
         return self
 
     def join(self) -> None:
-        """All join the IBSS; call when the medium is up, so that beacons pass through it.
+        """Join all radios to the IBSS. Call this when the medium is up, so that beacons pass through it.
 
-        Beacons are due at multiples of their interval by one clock: those of hidden stations would collide every time.
+        Beacons are due at multiples of their interval on one clock: beacons of hidden stations would collide every
+        time.
         """
         for station in range(self.count):
             channel = CHANNEL_MHZ[self.channels.get(station, 1)]
@@ -132,7 +133,9 @@ class Radios:
         warmup_s: float = 1.0,
         tos: tuple[int, ...] = (),
     ) -> list[float]:
-        """Each pair's sender keeps its queue full; payload bit/s that arrived. `tos`: IP's octet. Both per pair."""
+        """Each pair's sender keeps its queue full; returns the received payload in bit/s. `tos`: IP's octet. Both per
+        pair.
+        """
         senders, receivers = {}, {}
         for number, (source, sink) in enumerate(pairs):
             receiver = self.socket(sink)
@@ -174,7 +177,7 @@ def _is_integer(text: str) -> bool:
 
 
 class Medium:
-    """mediumd with a JSON configuration; a context."""
+    """mediumd with a JSON configuration; a context manager."""
 
     def __init__(self, radios: Radios, positions_m: list[tuple[float, float]], **radio: object) -> None:
         self.radios = radios
@@ -218,7 +221,7 @@ class Medium:
             raise RuntimeError(f"mediumd ended with {code}")
 
     def ask(self, method: str, **params: object) -> dict:
-        """A request on the JSON socket; events that come before the answer are left out."""
+        """Send a request on the JSON socket; events before the answer are skipped."""
         self.socket.sendall((json.dumps({"id": 1, "method": method, "params": params}) + "\n").encode())
         while "event" in (answer := json.loads(self.lines.readline())):
             pass

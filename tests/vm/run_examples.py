@@ -1,10 +1,10 @@
-"""Runs Mininet-WiFi's examples, unmodified, and asks each the same questions: vm/run vm/jobs/examples.sh SECONDS.
+"""Runs Mininet-WiFi's unmodified examples and asks each the same questions: vm/run vm/jobs/examples.sh SECONDS.
 
     run_examples.py FOLDER [NAME ...]        results go to FOLDER/stock.jsonl and FOLDER/ours.jsonl
 
-Each example is started headless with `-p` (most take it for: no plot). Once its command line is there, example_probe.py
-asks in its process: is a wmediumd running, and what do a ping and a UDP stream of 1 Mbit/s from its first to its second
-station meet? What FOLDER has is not run again, so that a second call goes on.
+Each example is started headless with `-p` (for most examples: no plot). When its command line is ready,
+example_probe.py asks in its process whether a wmediumd is running, and for the results of a ping and a UDP stream of 1
+Mbit/s from its first to its second station. Results in FOLDER are not repeated, so a second call continues.
 Environment: STOCK_WMEDIUMD names the stock program; EXAMPLES a folder, else those that Mininet-WiFi was installed with.
 """
 
@@ -22,22 +22,22 @@ from pathlib import Path
 
 PYTHON = shutil.which("mininet-wifi-python") or sys.exit("mininet-wifi-python: not on the PATH")
 OURS = Path(__file__).resolve().parents[2] / "medium/target/release/mediumd"
-# Without it Mininet-WiFi starts none. (The one of 802.15.4 is another program, wmediumd_802154.)
+# Without this option Mininet-WiFi starts no wmediumd. (That of 802.15.4 is another program, wmediumd_802154.)
 ASKS = re.compile(r"link=wmediumd\b")
 START_S, PROBE_S = 300, 180
-# Programs that run beside a network of somebody's; and one that is a drawing board.
+# Programs that run beside another network, and one drawing tool.
 NO_NETWORKS = {"socket_client.py": "a client of a network that runs", "miniedit.py": "a drawing board: needs a display"}
 
 PROBE = Path(__file__).with_name("example_probe.py")
 
 
 def run(example: Path, tree: Path, environment: dict[str, str]) -> dict[str, object]:
-    """What one example did."""
+    """The result of one example."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         result, output = home / "result.json", home / "output"
         call = f"py __import__('runpy').run_path('{PROBE}')['probe'](net, '{result}')"
-        # From a file: what comes down a pipe, the command line hands on to the program at the node.
+        # From a file: the command line passes input from a pipe on to the program at the node.
         (home / "commands").write_text(f"sh touch {home}/began\n{call}\nsh touch {home}/done\n")
         began = time.monotonic()
         with output.open("w") as out:
@@ -76,7 +76,7 @@ def run(example: Path, tree: Path, environment: dict[str, str]) -> dict[str, obj
 
 
 def clean() -> None:
-    """Nothing of an example is left: the next one finds the machine as the first did."""
+    """Remove all remains of an example, so that the next one finds a clean machine."""
     for program in ("wmediumd", "hostapd", "wpa_supplicant", "controller"):
         quietly("pkill", "-x", program)
     quietly("pkill", "-f", "mininet:")  # the nodes' shells
@@ -94,12 +94,12 @@ def clean() -> None:
 
 
 def quietly(*command: str) -> str:
-    """What a command prints; that it fails, for nothing is there, does not matter."""
+    """The output of a command. Its failure, for example because there is nothing to remove, does not matter."""
     return subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
 
 
 def main() -> None:
-    """Runs what is missing: each example on the one, then on the other."""
+    """Run the missing examples, each with the stock program and then with ours."""
     folder, names = Path(sys.argv[1]), sys.argv[2:]
     programs = {"stock": Path(os.environ["STOCK_WMEDIUMD"]), "ours": OURS}
     subprocess.run(["systemctl", "start", "openvswitch-switch"], check=False)  # access points are switches
@@ -112,7 +112,7 @@ def main() -> None:
             name, asks = str(example.relative_to(tree / "examples")), bool(ASKS.search(text))
             if "Mininet_wifi(" not in text or (names and name not in names):
                 continue
-            # Where no medium comes into it, once is enough.
+            # Without a medium, one run is enough.
             for medium in list(programs)[: 2 if asks else 1]:
                 if name in done[medium]:
                     continue
@@ -135,12 +135,12 @@ def main() -> None:
 
 
 def finished(path: Path) -> set[str]:
-    """Examples that the file has."""
+    """Examples in the file."""
     return {json.loads(line)["example"] for line in path.read_text().splitlines()} if path.exists() else set()
 
 
 def examples_folder() -> str:
-    """Told, or of the Mininet-WiFi that is installed."""
+    """The given folder, or that of the installed Mininet-WiFi."""
     command = [PYTHON, "-c", "import mn_wifi; print(*mn_wifi.__path__)"]
     installed = subprocess.run(command, capture_output=True, text=True).stdout.strip()
     return os.environ.get("EXAMPLES", f"{installed}/examples")

@@ -1,4 +1,6 @@
-"""What run_examples.py found, into docs/mininet-wifi.md and hwsim-examples.csv: tabulate_examples.py STOCK OURS."""
+"""Writes the results of run_examples.py to docs/mininet-wifi.md and hwsim-examples.csv: tabulate_examples.py STOCK
+OURS.
+"""
 
 import csv
 import json
@@ -19,7 +21,7 @@ def read(path: Path) -> dict[str, dict[str, object]]:
 
 
 def seen(row: dict[str, object] | None) -> str:
-    """What the probe saw, in a cell."""
+    """The probe's results as a cell."""
     if row is None:
         return "not run"
     if not row["starts"]:
@@ -36,7 +38,7 @@ def seen(row: dict[str, object] | None) -> str:
 
 
 def main() -> None:
-    """Writes both."""
+    """Write both files."""
     stock, ours = (read(Path(path)) for path in sys.argv[1:3])
     names = sorted(stock | ours, key=lambda name: (not (stock.get(name) or ours[name])["asks"], name))
     with (DOCS / "hwsim-examples.csv").open("w", newline="") as out:

@@ -1,4 +1,4 @@
-"""How PaceLab gets into the virtual machine: laid out from the shared folder (vm-job), or as wheels (pacelab.sh)."""
+"""How PaceLab gets into the virtual machine: linked from the shared folder (vm-job), or as wheels (pacelab.sh)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ print(json.dumps({"points": points, "origins": {name: find_spec(name).origin for
 
 
 def project(member: str) -> dict[str, Any]:
-    """What a distribution's pyproject.toml says."""
+    """The content of a distribution's pyproject.toml."""
     return tomllib.loads((ROOT / member / "pyproject.toml").read_text("utf-8"))
 
 
@@ -38,7 +38,7 @@ def test_this_file_names_every_distribution() -> None:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    """The Python of an environment after vm-job has laid PaceLab out in it twice."""
+    """The Python of an environment in which vm-job has installed PaceLab twice."""
     home = tmp_path / "pacelab"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
     job = (ROOT / "vm/image/usr/local/sbin/vm-job").read_text("utf-8")
@@ -70,7 +70,7 @@ def test_a_job_finds_every_package_and_entry_point(machine: Path, tmp_path: Path
 
 
 def test_wheels_replace_all_that_a_job_laid_out(machine: Path) -> None:
-    """An installer removes the files of RECORD; a path that stayed would be a second PaceLab in the packed machine."""
+    """An installer removes the files of RECORD. A remaining path would be a second PaceLab in the packed machine."""
     (packages,) = machine.parents[1].glob("lib/python3*/site-packages")
     listed = {
         line.partition(",")[0]
@@ -82,7 +82,9 @@ def test_wheels_replace_all_that_a_job_laid_out(machine: Path) -> None:
 
 
 def test_the_machine_builds_from_all_that_a_wheel_is_made_of() -> None:
-    """pacelab.sh copies parts of the source tree and builds there. Those parts hold all that the build reads."""
+    """pacelab.sh copies parts of the source tree and builds there. These parts contain all files that the
+    build reads.
+    """
     script = (ROOT / "vm/provision/pacelab.sh").read_text("utf-8")
     (lines,) = re.findall(r"^( +parts=.*?\n +done\n)", script, re.DOTALL | re.MULTILINE)
     ran = subprocess.run(["sh", "-euc", f'{lines}echo "$parts"'], capture_output=True, text=True, check=True)

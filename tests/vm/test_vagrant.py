@@ -1,4 +1,4 @@
-"""What Vagrant runs, as far as a machine without VirtualBox or libvirt can tell."""
+"""Vagrant's files, as far as a machine without VirtualBox or libvirt can check them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-# The Vagrantfile, as far as a machine without VirtualBox or libvirt can tell.
+# The Vagrantfile, as far as a machine without VirtualBox or libvirt can check it.
 
 ROOT = Path(__file__).resolve().parents[2]
 VAGRANTFILE = ROOT / "Vagrantfile"
@@ -22,7 +22,7 @@ needs_vagrant = pytest.mark.skipif(not shutil.which("vagrant"), reason="no vagra
 def validate(vagrantfile: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """`vagrant validate`, which writes only into `folder`."""
     text = vagrantfile.read_text()
-    if "config.vm.box = " not in text:  # a packed one's name is `vagrant init`'s to give
+    if "config.vm.box = " not in text:  # `vagrant init` sets the name of a packed box
         text = text.replace("|config|\n", '|config|\n  config.vm.box = "pacelab"\n', 1)
     (folder / "Vagrantfile").write_text(text)
     (folder / "vm").symlink_to(ROOT / "vm")
@@ -65,7 +65,7 @@ def test_its_scripts_exist() -> None:
         *re.findall(r"provision/([a-z-]+)\.sh", text),
     ]
     assert names[:2] == ["system", "environment"]
-    assert listed[1].split()[-1] == "mininet-wifi"  # without it all else works
+    assert listed[1].split()[-1] == "mininet-wifi"  # everything else works without it
     assert [name for name in names if not (ROOT / f"vm/provision/{name}.sh").is_file()] == []
 
 
@@ -75,11 +75,11 @@ def test_every_forwarded_port_is_the_hosts_own() -> None:
     assert all('host_ip: "127.0.0.1"' in line for line in ports)
 
 
-# vm/host: what Vagrant runs on the student's computer, with Vagrant itself and its machine stood in for.
+# vm/host: the code that Vagrant runs on the student's computer, with Vagrant and its machine replaced by mocks.
 
 needs_ruby = pytest.mark.skipif(not shutil.which("ruby"), reason="no ruby here: apt install ruby")
 
-# The few calls that vm/host makes of Vagrant. The real one calls it in `make vagrant-test`.
+# The few calls that vm/host makes to Vagrant. The real Vagrant runs it in `make vagrant-test`.
 STAND_IN = """
 require "pathname"
 module Vagrant
@@ -129,7 +129,7 @@ def test_an_old_vagrant_is_refused_but_for_libvirt(tmp_path: Path) -> None:
 
 
 @needs_ruby
-def test_no_virtualization_is_said_before_anything_is_made(tmp_path: Path) -> None:
+def test_no_virtualization_is_reported_before_anything_is_made(tmp_path: Path) -> None:
     lacking = 'def File.exist?(path) = path != "/dev/kvm"\n'
     assert "failure: PaceLab: this computer has no /dev/kvm" in ruby(lacking + CHECK, tmp_path, driver="kvm")
     assert "failure" not in ruby(lacking + CHECK, tmp_path, driver="qemu")
@@ -144,7 +144,7 @@ def test_little_room_is_warned_of(free: int | str, warned: bool, tmp_path: Path)
 
 @pytest.fixture
 def taken() -> int:
-    """A port that another program holds, the first of those that may be chosen."""
+    """A port that another program uses, the first of those that may be chosen."""
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -152,7 +152,7 @@ def taken() -> int:
 
 
 @needs_ruby
-def test_a_taken_port_is_said_and_the_next_free_one_kept(taken: int, tmp_path: Path) -> None:
+def test_a_taken_port_is_reported_and_the_next_free_one_kept(taken: int, tmp_path: Path) -> None:
     shifted = f"PaceLab::NotebookPort.send(:remove_const, :LAST); PaceLab::NotebookPort::LAST = {taken + 50}\n"
     (tmp_path / "notebook_port").write_text(str(taken))
     said = ruby(f"{shifted}{CHOOSE}", tmp_path).splitlines()
@@ -160,7 +160,7 @@ def test_a_taken_port_is_said_and_the_next_free_one_kept(taken: int, tmp_path: P
     assert chosen != taken
     assert said[-2].startswith(f"warn: PaceLab: port {taken} of this computer is taken")
     assert (tmp_path / "notebook_port").read_text() == str(chosen)
-    assert ruby(f"{shifted}{CHOOSE}", tmp_path).splitlines() == [str(chosen)]  # the next time without a word
+    assert ruby(f"{shifted}{CHOOSE}", tmp_path).splitlines() == [str(chosen)]  # the next time without a message
 
 
 @needs_ruby
@@ -175,12 +175,12 @@ def test_a_spoilt_note_of_the_port_is_as_none(tmp_path: Path) -> None:
     assert int(ruby(CHOOSE, tmp_path).splitlines()[-1]) >= 8888
 
 
-# vm/provision/step.sh: what a student is told when a step of `vagrant up` fails.
+# vm/provision/step.sh: the messages for a student if a step of `vagrant up` fails.
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> object:
-    """Runs a step whose script is `body`, with programs of these names replaced by shell scripts."""
+    """Run a step whose script is `body`, with programs of these names replaced by shell scripts."""
     shutil.copy(ROOT / "vm/provision/step.sh", tmp_path)
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -197,7 +197,7 @@ def run(tmp_path: Path) -> object:
     return call
 
 
-SILENT = "exit 124"  # `timeout`: nobody answers
+SILENT = "exit 124"  # `timeout`: no answer
 ANSWERING = "exit 0"
 ROOMY = "echo Avail; echo 9000000"
 
@@ -225,7 +225,7 @@ def test_a_full_disk_is_named_before_any_host(run) -> None:
     assert "pypi.org" not in done.stderr
 
 
-def test_where_all_answers_the_reason_is_the_steps_own(run) -> None:
+def test_if_every_server_answers_the_error_is_the_steps_own(run) -> None:
     done = run("pacelab", "echo no compiler >&2; exit 7", timeout=ANSWERING, df=ROOMY)
     assert done.returncode == 7
     assert done.stderr.splitlines()[0] == "no compiler"
@@ -239,7 +239,7 @@ def test_mininet_wifis_failure_costs_nothing_else(run) -> None:
     assert "the lab works without Mininet-WiFi" in done.stderr
 
 
-def test_a_step_that_is_none_is_refused(run) -> None:
+def test_an_unknown_step_is_refused(run) -> None:
     done = run("notebook", "")
     assert done.returncode == 2
     assert "no step notebook" in done.stderr

@@ -1,15 +1,15 @@
-"""`vagrant up` in a fresh clone, and a student's first hour through that door: make vagrant-test
+"""`vagrant up` in a new clone, then a student's first hour in that machine: make vagrant-test
 
     python tests/vm/vagrant_up.py bare|bare-wheel|prepared
 
-With libvirt: KVM where it starts a stock kernel, else emulation. The box is made of Debian packages (vm/box/make) and
-added, in a Vagrant home of its own, under the name that the Vagrantfile asks for. As root, since libvirt's own daemon
-is started where there is none. The output, line by line with its second, is in build/vagrant/log-KIND/; at the
-end all is destroyed. With `bare` nothing is prepared: Debian's packages, Python's and the crates come over the network,
-and the machine compiles PaceLab. `bare-wheel` has wheels in dist/, `prepared` also the packages in the box.
+It uses libvirt with KVM if KVM starts a stock kernel, else with emulation. The box is made from Debian packages
+(vm/box/make) and added to a separate Vagrant home, under the name in the Vagrantfile. Run it as root, since it starts
+libvirt's daemon if none runs. The output, with the second of each line, is in build/vagrant/log-KIND/. At the end
+everything is destroyed. With `bare` nothing is prepared: Debian's packages, Python's and the crates come over the
+network, and the machine compiles PaceLab. `bare-wheel` has wheels in dist/, `prepared` also the packages in the box.
 
-MININET_WIFI_SOURCES names a folder with the archives of vm/mininet-wifi.txt, for where GitHub is out of reach; then
-half a download comes first, which must cost nothing but Mininet-WiFi.
+MININET_WIFI_SOURCES names a folder with the archives of vm/mininet-wifi.txt, for use without GitHub. Then an incomplete
+download comes first, which must affect only Mininet-WiFi.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CHANGED = (
 
 
 class Scenario:
-    """One machine, from nothing to nothing."""
+    """One machine, from its creation to its removal."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -69,7 +69,7 @@ class Scenario:
         print(f"   {self.times[-1][1]:.0f} s", flush=True)
 
     def call(self, *command: str | Path, limit_s: float = 3600) -> str:
-        """Output of a command in the clone, each line with its second in a log; a failure shows the last lines."""
+        """The output of a command in the clone, logged with the second of each line; a failure shows the last lines."""
         began = time.monotonic()
         lines: list[str] = []
         words = re.sub(r"[^a-z]+", "-", " ".join(map(str, command[1:])).lower())
@@ -89,7 +89,7 @@ class Scenario:
             limit.start()
             assert process.stdout
             for line in process.stdout:
-                if "Progress:" in line:  # of a bar, hundreds of them
+                if "Progress:" in line:  # lines of a progress bar, hundreds of them
                     continue
                 log.write(f"{time.monotonic() - began:7.1f} {line}")
                 log.flush()
@@ -103,7 +103,7 @@ class Scenario:
     def ssh(self, command: str) -> str:
         return self.call("vagrant", "ssh", "-c", command)
 
-    # What happens
+    # Steps.
 
     def run(self) -> None:
         shutil.rmtree(self.log, ignore_errors=True)
@@ -160,7 +160,7 @@ class Scenario:
             self.environment["MININET_WIFI_SOURCES"] = str(half)
 
     def up_beside_another(self) -> None:
-        """Another program has the port: a message says so, and the next one is used."""
+        """Another program uses the port: a message reports that, and the next port is used."""
         with socket.socket() as other:
             other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             other.bind(("127.0.0.1", 8888))
@@ -173,7 +173,7 @@ class Scenario:
         if self.sources:
             assert "PaceLab: Mininet-WiFi: failed" in self.said
             assert "Mininet-WiFi is not installed" in self.said
-        assert self.machine in self.said  # a name of this clone's own
+        assert self.machine in self.said  # the name belongs to this clone only
         assert "cloud" not in self.ssh("uname -r")
 
     def link_answers(self, said: str) -> None:
@@ -216,7 +216,7 @@ class Scenario:
         before = self.ssh("sudo touch /run/provisioned; cat /proc/sys/kernel/random/boot_id")
         self.call("vagrant", "provision")
         assert self.ssh("cat /proc/sys/kernel/random/boot_id") == before
-        # Without Mininet-WiFi each provisioning tries for it again.
+        # Without Mininet-WiFi each provisioning tries to install it again.
         retried = "" if self.sources or reachable("github.com") else " ! -path '/opt/mininet-wifi/*'"
         changed = self.ssh(CHANGED + retried)
         assert changed.strip() == "", changed
@@ -230,7 +230,7 @@ class Scenario:
             self.step("destroy", lambda: self.call("vagrant", "destroy", "-f"))
 
     def leftovers(self) -> set[str]:
-        """What libvirt has that it had not before; the box's copy is taken away."""
+        """New objects in libvirt; the box's copy is removed."""
         found = volumes() - self.before
         for box in {volume for volume in found if "vagrant_box_image" in volume}:
             subprocess.run(["virsh", "-q", "vol-delete", "--pool", "default", box], check=True)
@@ -246,7 +246,7 @@ class Scenario:
 
 
 def start_libvirt() -> None:
-    """libvirt's daemon, where none answers."""
+    """libvirt's daemon, if none answers."""
     if subprocess.run(["virsh", "-q", "uri"], capture_output=True, check=False).returncode == 0:
         return
     for daemon in ("virtlogd", "libvirtd"):

@@ -63,7 +63,7 @@ class Took:
 
 
 def main() -> int:
-    """Make it; returns the exit code."""
+    """Build the site; return the exit code."""
     parser = argparse.ArgumentParser(description="make the site under build/site")
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, help="number of parallel steps (default: cores)"

@@ -135,7 +135,7 @@ LIMIT_S = 600
 MOVED = "<p>In the notebook (<code>make notebooks</code>) this figure has controls.</p>"
 UNSOLVED = "*This cell is yours to solve. The outputs below come from a run with a solution.*"
 FOLD_HERE = generate.FOLD.replace("<details>", '<details markdown="1">')
-"""MkDocs reads Markdown within HTML only where it is told so."""
+"""MkDocs parses Markdown within HTML only with this attribute."""
 WITHOUT_CONTROLS = "import sys; sys.modules['ipywidgets'] = None"
 """A page has no kernel for sliders: figures show their initial state."""
 

@@ -1,6 +1,7 @@
-"""A YAML document that knows its lines, checked by a pydantic model. Errors are `file:line: key: what is wrong`.
+"""A YAML document with line numbers, checked by a pydantic model. Errors have the form `file:line: key: what is wrong`.
 
-YAML 1.2 (so `off` is a text). Every problem of a document is found at once; the first one is reported, with the count.
+The version is YAML 1.2, in which `off` is a text. All errors of a document are found at once. The message has the first
+one and their number.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """What some key measures: its units, each with its factor to the house's unit, and the limits of its value.
+    """The meaning of a key: its units, each with its factor to the base unit, and the limits of its value.
 
-    In a file it is a number with a unit: "40 ms", "10 Mbit/s", "200 m", "1 MB". SI prefixes are powers of 1000 (kbit/s,
-    MB), KiB and MiB of 1024. The space before the unit may be left out.
+    In a file the value is a number with a unit: "40 ms", "10 Mbit/s", "200 m", "1 MB". SI prefixes are powers of 1000
+    (kbit/s, MB); KiB and MiB are powers of 1024. The space before the unit is optional.
     """
 
     example: str
@@ -36,7 +37,7 @@ class Quantity:
     most: float | None = None
     positive: bool = False
     whole: bool = False
-    """Of the house's unit, hence at least one of it."""
+    """The value is a whole number of base units, at least 1."""
 
     @property
     def allowed(self) -> str:
@@ -45,14 +46,14 @@ class Quantity:
             limit = "a number"
         else:
             limit = "a number above 0" if self.positive else f"a number of at least {self.least:g}"
-        unit = next(iter(self.units))  # the house's
+        unit = next(iter(self.units))  # the base unit
         bounds = [f"at least 1 {unit}"] if self.whole else []
         bounds += [] if self.most is None else [f"at most {self.most:.15g} {unit}"]
         units = f"{limit} with one of the units {', '.join(self.units)}, for example {self.example!r}"
         return ", ".join([units, *bounds])
 
     def parse(self, value: Any) -> float:
-        """The value in the base unit, which is the first of `units`. ValueError says what is valid."""
+        """The value in the base unit, which is the first of `units`. Raises ValueError that says what is valid."""
         match = _NUMBER.fullmatch(str(value)) if isinstance(value, str | int | float) else None
         if isinstance(value, bool) or match is None:
             raise ValueError(f"must be {self.allowed}, not {value!r}")
@@ -89,7 +90,7 @@ Place = Sequence[str | int]
 
 
 class Part(BaseModel):
-    """A mapping of a document; unknown keys are refused."""
+    """A mapping in a document. Unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -112,12 +113,12 @@ Model = TypeVar("Model", bound=Part)
 
 MOST_CHARACTERS = 4_000_000
 MOST_VALUES = 500_000
-"""Of a document, aliases counted as what they stand for: 10,000 nodes with their links have a tenth of it."""
+"""Maximum number of values in a document, with aliases expanded. 10,000 nodes with their links have a tenth of it."""
 DEEPEST = 20
 
 
 class Document:
-    """A parsed YAML file. `name` is how errors call it."""
+    """A parsed YAML file. `name` is its name in errors."""
 
     def __init__(self, text: str, *, name: str) -> None:
         self.name = name
@@ -126,7 +127,7 @@ class Document:
         try:
             _measure(text, name=name)
             self._tree: Any = YAML(typ="rt").load(text)
-        except MarkedYAMLError as error:  # duplicate keys, too
+        except MarkedYAMLError as error:  # also for duplicate keys
             mark = error.problem_mark or error.context_mark
             line = 1 if mark is None else mark.line + 1
             what = " ".join(str(error.problem or error.context).split())
@@ -137,12 +138,12 @@ class Document:
             raise ValueError(f"{name}:1: the file must be a mapping at the top level: write lines of `key: value`")
 
     def parse(self, model: type[Model]) -> Model:
-        """The document as `model`. ValueError names file, line, key, and what is valid."""
+        """The document as `model`. Raises ValueError that names file, line, key, and what is valid."""
         try:
             return model.model_validate(_plain(self._tree))
         except ValidationError as error:
             found = error.errors(include_url=False)
-            # a key that is misspelt is both unknown and missing: the first says more
+            # A misspelt key is both unknown and missing. The message about the unknown key is clearer.
             first = min(found, key=lambda problem: (self.line(problem["loc"]), problem["type"] != "extra_forbidden"))
             others = len(found) - 1
             more = f" (and {others} more error{'s' * (others > 1)})" if others else ""
@@ -155,7 +156,7 @@ class Document:
         return ValueError(f"{self.name}:{self.line(place)}: {key}: {what}")
 
     def line(self, place: Place) -> int:
-        """Line of the value at `place`, counted from 1; of its nearest parent where it is missing."""
+        """Line of the value at `place`, counted from 1. If the value is missing, the line of its nearest parent."""
         here, line = self._tree, 1
         for step in place:
             try:
@@ -172,7 +173,9 @@ class Document:
 
 
 def _measure(text: str, *, name: str) -> None:
-    """ValueError where a document is nested too deeply or stands for too much, before it is built in memory."""
+    """Raise ValueError if a document is nested too deeply or expands to too many values, before it is built
+    in memory.
+    """
     sizes: dict[str, int] = {}
     open_: list[tuple[str | None, int]] = []  # anchor, values seen before it
     count = 0
@@ -196,7 +199,7 @@ def _measure(text: str, *, name: str) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """The tree without ruamel's types, which pydantic's strict mode does not take."""
+    """The tree without ruamel's types, which pydantic's strict mode refuses."""
     if isinstance(value, CommentedMap | dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, CommentedSeq | list):

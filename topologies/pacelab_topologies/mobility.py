@@ -1,7 +1,7 @@
-"""The part `mobility` of a topology file, and the walks that it says: waypoints, a trace, or drawn by seed.
+"""The key `mobility` of a topology file, and the walks that it describes: waypoints, a trace, or random walks by seed.
 
-Random waypoint and Gauss-Markov: each node has a stream of its own. Positions are rounded to millimetres, and each leg
-begins at the rounded one, so that the last bit of a machine's cosine reaches no result.
+Random waypoint and Gauss-Markov: each node has its own random stream. Positions are rounded to millimetres, and each
+leg starts at the rounded position, so results do not depend on the last bit of a machine's cosine.
 
 Source: [camp] T. Camp, J. Boleng, V. Davies, "A survey of mobility models for ad hoc network research", WCMC 2(5),
 2002, Sec. 2.2 and 2.5
@@ -22,24 +22,24 @@ from pacelab_topologies.document import Place as Key
 from pacelab_topologies.traces import READERS, Area, Place, Walk, distance_m, read_replays, simplified
 
 EDGE = 0.1
-"""Gauss-Markov: nearer to an edge than this share of the area a node's mean direction is to the middle."""
+"""Gauss-Markov: a node's mean direction is to the middle if it is nearer to an edge than this share of the area."""
 DIRECTION_SD = math.pi / 4
 """Gauss-Markov: standard deviation of the direction. [camp] gives none."""
 SPEED_SD = 0.25
-"""Gauss-Markov: of the speed, as a share of its mean. [camp] gives none."""
+"""Gauss-Markov: standard deviation of the speed, as a share of its mean. [camp] gives none."""
 
 
 def random_waypoint(
     area: Area, starts: tuple[Place, ...], *, slowest: float, fastest: float, pause_s: float, until_s: float, seed: int
 ) -> tuple[Walk, ...]:
-    """Each node walks to a place drawn at random at a speed drawn between the two (m/s, above 0), pauses, walks on.
+    """Each node walks to a random position at a random speed between the two (m/s, above 0), pauses, and walks again.
 
     Deviates: a node starts where the network has it, so the first minutes are not the stationary state. Speeds above 0
     keep the mean from falling for ever.
     """
     walks = []
     for node, start in enumerate(starts):
-        random = Random(f"random-waypoint {seed} {node}")  # only its random(), whose sequence Python guarantees
+        random = Random(f"random-waypoint {seed} {node}")  # only random(), whose sequence Python guarantees
         now_s, here = 0.0, start
         points: list[tuple[float, Place]] = []
         while now_s < until_s:
@@ -60,11 +60,11 @@ def random_waypoint(
 def gauss_markov(
     area: Area, starts: tuple[Place, ...], *, speed: float, memory: float, step_s: float, until_s: float, seed: int
 ) -> tuple[Walk, ...]:
-    """Speed and direction are `memory` (0..1) of what they were `step_s` before, the rest of their means and chance.
+    """Speed s follows the equation below, in which a is `memory` (0..1) and s_n is the value in step n of `step_s`.
 
-        s_n = a s + (1 - a) s_mean + sqrt(1 - a^2) s_x          and so the direction
+        s_n = a s + (1 - a) s_mean + sqrt(1 - a^2) s_x          and the same for the direction
 
-    Near an edge the mean direction is to the middle; who would step out of the area stays at its edge.
+    Near an edge the mean direction is to the middle. A node that would leave the area stays at its edge.
     """
     walks = []
     normal, chance = NormalDist(), math.sqrt(1 - memory * memory)
@@ -77,7 +77,7 @@ def gauss_markov(
         while now_s < until_s:
             if _near_edge(here, area):
                 middle = math.atan2(area.height_m / 2 - here[1], area.width_m / 2 - here[0])
-                middle += 2 * math.pi * round((direction - middle) / (2 * math.pi))  # the short way round
+                middle += 2 * math.pi * round((direction - middle) / (2 * math.pi))  # the shorter way around
             draws = [normal.inv_cdf((int(random.random() * 2**52) + 0.5) / 2**52) for _ in range(2)]
             pace = memory * pace + (1 - memory) * speed + chance * SPEED_SD * speed * draws[0]
             direction = memory * direction + (1 - memory) * middle + chance * DIRECTION_SD * draws[1]
@@ -100,7 +100,7 @@ def _mm(x: float, y: float) -> Place:
 
 
 class MovePart(Part):
-    """The node is at `to` at the time `at`, and on straight lines in between."""
+    """The node is at `to` at the time `at`, and moves in straight lines in between."""
 
     node: str
     at: Time
@@ -108,7 +108,7 @@ class MovePart(Part):
 
 
 class RandomWaypointPart(Part):
-    """See `random_waypoint`."""
+    """Parameters of `random_waypoint`."""
 
     speed: list[Speed] = Field(min_length=2, max_length=2)
     pause: Time = 0.0
@@ -117,7 +117,7 @@ class RandomWaypointPart(Part):
 
 
 class GaussMarkovPart(Part):
-    """See `gauss_markov`."""
+    """Parameters of `gauss_markov`."""
 
     speed: Speed
     memory: float = Field(default=0.75, ge=0, le=1)
@@ -134,7 +134,7 @@ class ReplayPart(Part):
 
 
 class MobilityPart(Part):
-    """How radios walk within an area from (0, 0) on: by waypoints, a trace beside the file, or a model. One of them."""
+    """How radios move within an area from (0, 0) on: by waypoints, a trace file, or a model. Exactly one of them."""
 
     area: list[Reach] = Field(min_length=2, max_length=2)
     waypoints: list[MovePart] | None = None
@@ -153,7 +153,7 @@ class MobilityPart(Part):
 
     @property
     def ways(self) -> dict[str, bool]:
-        """Ways to walk, and whether each is given."""
+        """The ways to move, and whether each is given."""
         return {
             "waypoints": self.waypoints is not None,
             "setdest": self.setdest is not None,
@@ -167,7 +167,7 @@ class MobilityPart(Part):
 
 
 class MobilityReader:
-    """Makes walks of the part. `folder` is where a trace is looked for; None: nowhere."""
+    """Makes the walks of `mobility`. `folder`: the folder of trace files; None: there is none."""
 
     def __init__(self, document: Document, part: MobilityPart, folder: Path | None) -> None:
         self._document, self._part, self._folder = document, part, folder
@@ -182,7 +182,7 @@ class MobilityReader:
         """The trace as it was read."""
 
     def walks(self, starts: Mapping[int, Place]) -> tuple[Walk, ...]:
-        """A walk for each radio; `starts` are their numbers and where the file has them."""
+        """A walk for each radio. `starts`: the radios' numbers and their positions in the file."""
         part, area, places = self._part, self._area, tuple(starts.values())
         if self._way in READERS:
             return self._read(part.trace, places)
@@ -207,7 +207,7 @@ class MobilityReader:
         return gauss_markov(area, places, speed=steps.speed, memory=steps.memory, **times, seed=steps.seed)
 
     def check_within(self, key: Key, place: Place) -> None:
-        """Refuse a place of the file that is beyond the area."""
+        """Refuse a position of the file that is outside the area."""
         try:
             self._area.check(0, *place)
         except ValueError as error:

@@ -1,13 +1,13 @@
 """The data model of a network.
 
 Invariants, checked on construction
-1. Numbers are finite; distances, rates and queues are positive, delays and times not negative. What counts (numbers of
-   nodes, packets, link rates) is an int.
+1. Numbers are finite. Distances, rates and queues are positive; delays and times are not negative. Counts (node
+   numbers, packets, link rates) are ints.
 2. No two wireless nodes share a position.
 3. Every flow has two different ends. Unless nodes move, a path of decodable links and wires connects them.
-4. A call has two flows, there and back.
+4. A call has two flows, one per direction.
 5. Names are texts without control characters.
-6. Moves of a node are in the order of time; a flow stops after it starts.
+6. Moves of a node are ordered by time; a flow stops after it starts.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from typing import Any
 from pacelab_topologies.domain import plain
 
 LONGEST_S, LONGEST_DELAY_S = 1e9, 3600.0
-"""Of flows, and of wires: the engine counts nanoseconds, which must fit."""
+"""Limits of flows and of wires: the engine counts nanoseconds, which must not overflow."""
 MOST_SHADOWING_DB = 20.0
 MOST_QUEUE_PKTS = 10_000
 MOST_NODES = 4_000
-"""All of them near each other take the engine 2 GB."""
+"""With all of them near each other, the engine needs 2 GB."""
 
 
 class _Part:
-    """Holds Python's own numbers, whatever they came as: numpy's are no int, and its arrays no places."""
+    """Converts numbers to Python's own: NumPy's integers are not ints, and its arrays are not positions."""
 
     __slots__ = ()
 
@@ -67,7 +67,7 @@ class WiredLink(_Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow(_Part):
-    """Where one flow starts and ends (node numbers), and when; what it carries is the experiment's business."""
+    """The ends of one flow (node numbers) and its times. The experiment decides what it carries."""
 
     src: int
     dst: int
@@ -75,12 +75,12 @@ class Flow(_Part):
     stop_s: float | None = None
     """None: at the end of the run."""
     call: int | None = None
-    """The voice call that this is one direction of; None: whatever the experiment's traffic says."""
+    """The voice call that this flow is one direction of; None: the experiment's traffic."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move(_Part):
-    """The node is at `position_m` at `at_s` seconds, and on straight lines between its moves."""
+    """The node is at `position_m` at `at_s` seconds. Between its moves it follows straight lines."""
 
     node: int
     at_s: float
@@ -89,7 +89,7 @@ class Move(_Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkRate(_Part):
-    """Data rate from node `a` to node `b` (that direction) from `at_s` seconds on, in place of the experiment's."""
+    """Data rate from node `a` to node `b` (only that direction) from `at_s` seconds on, replacing the experiment's."""
 
     a: int
     b: int
@@ -99,7 +99,7 @@ class LinkRate(_Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathLoss(_Part):
-    """Log-distance loss in the place of two-ray ground: 10 `exponent` dB a decade of distance.
+    """Log-distance loss instead of two-ray ground: 10 `exponent` dB per decade of distance.
 
     Each pair of nodes deviates by a normal draw of `shadowing_db` standard deviation that belongs to the run's seed, so
     that the topology's ranges hold on average only.
@@ -111,7 +111,7 @@ class PathLoss(_Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
-    """A network and the places of its flows. Nodes are numbered by their place in `nodes`.
+    """A network and the ends of its flows. Nodes are numbered by their index in `nodes`.
 
     Two wireless nodes decode each other up to `decode_m` metres apart and sense each other up to `sense_m`.
     """
@@ -125,17 +125,17 @@ class Topology:
     wired: tuple[WiredLink, ...] = ()
     moves: tuple[Move, ...] = ()
     mobility: str = ""
-    """What the moves are of, where nodes walk for the sake of it ("random-waypoint, seed 3"): static routes are refused
-    then. "": they are a part of the network's story, as a handover is."""
+    """The mobility model of the moves ("random-waypoint, seed 3"). Static routes are refused with it. "": the moves
+    belong to the scenario, such as a handover, and static routes are valid."""
     area_m: tuple[float, float] | None = None
-    """Where nodes may walk, from (0, 0) to here; None without `mobility`."""
+    """The far corner of the area in which nodes move, which starts at (0, 0); None without `mobility`."""
     link_rates: tuple[LinkRate, ...] = ()
     path_loss: PathLoss | None = None
     source: str = ""
     """Paper and figure."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Settings that belong to this network, for example `{"phy": "802.11a", "rts": False}`: fields of an experiment and
-    their values. They hold unless the experiment says otherwise."""
+    their values. The experiment can override them."""
     _near: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
     """Neighbours of each node, in the order of their numbers."""
 
@@ -165,7 +165,7 @@ class Topology:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What a scheme may ask of a topology: "gateway", "multi-hop", "single-hop" (wireless hops of the flows)."""
+        """Features that a scheme may require: "gateway", "multi-hop", "single-hop" (wireless hops of the flows)."""
         hops = [self.wireless_hops(flow) for flow in self.flows]
         found = ["gateway"] if self.gateways else []
         if any(count > 1 for count in hops):
@@ -183,7 +183,7 @@ class Topology:
         return math.dist(self.nodes[a].position_m, self.nodes[b].position_m)
 
     def path(self, flow: Flow) -> tuple[int, ...]:
-        """Node numbers of a path with the fewest hops, ties to the lower node number; empty when there is none."""
+        """Node numbers of a path with the fewest hops, ties to the lower node number; empty if there is no path."""
         before = {flow.src: flow.src}
         frontier = deque([flow.src])
         while frontier and flow.dst not in before:
@@ -200,11 +200,11 @@ class Topology:
         return tuple(reversed(path))
 
     def neighbours(self, node: int) -> tuple[int, ...]:
-        """Nodes one decodable link or one wire away, in the order of their numbers."""
+        """Nodes at the distance of one decodable link or one wire, in the order of their numbers."""
         return self._near[node]
 
     def reached(self, node: int) -> set[int]:
-        """All nodes that some path connects with `node`, itself included."""
+        """All nodes that a path connects with `node`, including itself."""
         found, frontier = {node}, [node]
         while frontier:
             new = [there for there in self._near[frontier.pop()] if there not in found]
@@ -218,7 +218,7 @@ class Topology:
         return sum(self.nodes[a].wireless and self.nodes[b].wireless for a, b in pairwise(path))
 
     def wired_delay_s(self, flow: Flow) -> float:
-        """Seconds that the wires on the flow's path take, one way."""
+        """Seconds that the wires on the flow's path take in one direction."""
         delays = {frozenset((link.a, link.b)): link.delay_s for link in self.wired}
         return sum(delays.get(frozenset(hop), 0.0) for hop in pairwise(self.path(flow)))
 
@@ -230,11 +230,11 @@ _PARTS: Mapping[str, type[Any]] = {
     "moves": Move,
     "link_rates": LinkRate,
 }
-"""Field of a topology -> what it holds."""
+"""Field of a topology -> the type of its items."""
 
 
 def _parts(topology: Topology, name: str, kind: type[Any]) -> tuple[Any, ...]:
-    """What the topology was given there, as a list or whatever goes through it; their numbers are some, or None."""
+    """The items of a field, as a list. Raises ValueError if it is not iterable or has items of another type."""
     given: object = getattr(topology, name)
     found = tuple(given) if isinstance(given, Iterable) else (given,)
     where = f"topology {topology.name!r}: {name}: "
@@ -259,7 +259,7 @@ def _rebuild(fields: dict[str, Any]) -> Topology:
 
 
 def check_name(name: object) -> str:
-    """The name of a network or a node; ValueError when it is none, or would break a line."""
+    """Check the name of a network or a node. Raises ValueError if it is not a text, or would break a line."""
     control = isinstance(name, str) and {"Cc", "Cs", "Zl", "Zp"} & {unicodedata.category(sign) for sign in name}
     if not isinstance(name, str) or not name or control:
         raise ValueError(f"name must be a text without control characters, not {name!r:.60}")
@@ -275,7 +275,9 @@ def _is_count(number: object) -> bool:
 
 
 def _neighbours(topology: Topology) -> tuple[tuple[int, ...], ...]:
-    """Of each node. Only nodes in squares beside its own can be in reach: they are wider than the decode range."""
+    """Neighbours of each node. Squares are wider than the decode range, so only nodes in adjacent squares
+    are in reach.
+    """
     side_m = 1.001 * topology.decode_m
     places = [tuple(math.floor(x / side_m) for x in node.position_m) for node in topology.nodes]
     squares: dict[tuple[int, ...], list[int]] = {}

@@ -1,6 +1,6 @@
-"""A user's own topology: a YAML file, or a Python file that defines `topology(**options)`. See docs/own-code.md.
+"""A user's topology: a YAML file, or a Python file that defines `topology(**options)`. See docs/own-code.md.
 
-Errors are `file:line: key: what is wrong; what to write`.
+Errors have the form `file:line: key: what is wrong; what to write`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from pacelab_topologies.model import (
 FILE_VERSION = 1
 DIRECTIONS = ("up", "down", "mixed")
 LARGEST = 10**9
-"""Bound of the numbers that a Python file's options may take."""
+"""Bound on numbers in the options of a Python file."""
 
 
 class Ranges(Part):
@@ -54,7 +54,7 @@ class Ranges(Part):
     shadowing: Level = 0.0
 
     def path_loss(self) -> PathLoss | None:
-        """The loss, where the file asks for another than two-ray ground."""
+        """The path loss, if the file requests another model than two-ray ground."""
         return None if self.exponent is None else PathLoss(exponent=self.exponent, shadowing_db=self.shadowing)
 
 
@@ -62,7 +62,7 @@ Name = Annotated[str, Field(min_length=1), AfterValidator(check_name)]
 
 
 class NodePart(Part):
-    """A radio with its place, or a wired host, whose place is for drawings only."""
+    """A radio with its position, or a wired host, whose position is for drawings only."""
 
     name: Name
     at: list[Length] = Field(min_length=2, max_length=2)
@@ -110,11 +110,11 @@ class TopologyFile(Part):
     mobility: MobilityPart | None = None
     rates: list[RatePart] = Field(default_factory=list)
     defaults: dict[str, str | int | float | bool] = Field(default_factory=dict)
-    """Options as on the command line, without their dashes."""
+    """Options of the command line, without their dashes."""
 
 
 MOST_LOADED = 64
-"""So many files are kept as they were read: one that is edited live is another with each change."""
+"""Number of parsed files that are kept. A file that is edited live is another file after each change."""
 _loaded: dict[tuple[str, str], Kind] = {}
 
 
@@ -137,13 +137,15 @@ def load_kind(path: str) -> Kind:
         load = _python_kind if file.suffix == ".py" else _yaml_kind
         kind = load(path, text, digest)
         if kind.digest != digest:
-            return kind  # it is made of a trace, too, which may change
+            return kind  # do not cache: it also depends on a trace, which may change
         _loaded[key] = kind
     return _loaded[key]
 
 
 def read_yaml(text: str, name: str) -> Topology:
-    """The topology that a YAML file's text says; ValueError, where `name` stands for the file's. No other file."""
+    """The topology in a YAML file's text. Raises ValueError, in which `name` is the file's name. Reads no
+    other file.
+    """
     document = Document(text, name=name)
     return _Builder(document, document.parse(TopologyFile), None).build()
 
@@ -173,7 +175,7 @@ def _yaml_kind(path: str, text: str, digest: str) -> Kind:
 
 
 class _Builder:
-    """Turns names into numbers, and says at which line one is wrong."""
+    """Converts names to numbers, and reports the line of an invalid one."""
 
     def __init__(self, document: Document, file: TopologyFile, folder: Path | None) -> None:
         self.document, self.file, self.folder = document, file, folder
@@ -234,7 +236,7 @@ class _Builder:
         )
 
     def _topology(self, **fields: Any) -> Topology:
-        """What the model refuses, and no part's check before it, is an error of the file."""
+        """Report errors of the model that no earlier check found as errors of the file."""
         try:
             return Topology(**fields)
         except ValueError as error:
@@ -293,7 +295,7 @@ class _Builder:
         return Flow(src=src, dst=dst, start_s=part.start, stop_s=part.stop)
 
     def _mobility(self, part: MobilityPart, nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Move, ...], str]:
-        """The nodes where they start, their moves, and what these are."""
+        """The nodes at their start, their moves, and the name of the mobility model."""
         if self.file.moves:
             raise self.document.error(("moves",), "a file cannot have both moves and mobility; remove one")
         reader = MobilityReader(self.document, part, self.folder)
@@ -336,12 +338,12 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
     own = {path: path} | {str(file.absolute()): str(file) for name in beside.found for file in beside.files(name)}
 
     def run(code: CodeType | Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Run the user's code; what it raises becomes one line with its place."""
+        """Run the user's code. An exception becomes one line with its place."""
         try:
-            with shared_draws(0, text=text):  # a file is one network, in each process
+            with shared_draws(0, text=text):  # a file defines the same network in each process
                 if isinstance(code, CodeType):
                     with waiting_for(f"loading {path!r}"):
-                        return exec(code, *arguments)  # unbounded: it may import what takes much
+                        return exec(code, *arguments)  # without a memory limit: it may import large modules
                 with waiting_for(f"topology() of {path!r}"), bounded():
                     return code(*arguments, **options)
         except (Exception, SystemExit) as error:
@@ -355,7 +357,7 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
 
     try:
         code = compile(text, path, "exec")
-    except (SyntaxError, ValueError) as error:  # ValueError: older Pythons say so of a null character
+    except (SyntaxError, ValueError) as error:  # older Pythons raise ValueError for a null character
         line, what = getattr(error, "lineno", None) or 1, getattr(error, "msg", error)
         raise ValueError(f"{path}:{line}: not valid Python: {what}; correct the file") from None
     names: dict[str, Any] = {"__name__": "own_topology", "__file__": path}
@@ -387,7 +389,7 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
 
 
 def _option(path: str, name: str, parameter: inspect.Parameter) -> TopologyOption:
-    """An option of a Python file; its domain follows from the type of its default."""
+    """An option of a Python file. The type of its default determines its domain."""
     domains: Mapping[type, Domain] = {
         bool: ON_OFF,
         int: Whole(-LARGEST, LARGEST),
@@ -399,7 +401,7 @@ def _option(path: str, name: str, parameter: inspect.Parameter) -> TopologyOptio
             f"{path}:1: topology: parameter {name!r} must have a default that is a bool, int, float, or str"
         )
     domain = domains[type(parameter.default)]
-    if not isinstance(parameter.default, str):  # an empty text cannot be given, yet be the default
+    if not isinstance(parameter.default, str):  # an empty text cannot be given, but can be the default
         try:
             domain.check(parameter.default)
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""Every kind of topology by name, with its options: the one place that `--help`, checks and builders share."""
+"""Every kind of topology by name, with its options. `--help`, checks and builders share this registry."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS
 """Name -> kind of topology."""
 
 FILES = (".yaml", ".yml", ".py")
-"""Endings of a file that defines a topology."""
+"""Suffixes of files that define a topology."""
 KEPT = 64
-"""How many built topologies are kept for the next request."""
+"""Number of built topologies that are cached."""
 
 
 def find_kind(name: str | PathLike[str]) -> Kind:
-    """The kind called `name`, or the one that the file of this path defines; ValueError names the known ones."""
+    """The kind called `name`, or the kind in the file of this path. Raises ValueError that names the known kinds."""
     name = plain(name)
     if not isinstance(name, str):
         raise ValueError(f"topology must be a name or the path of a .yaml or .py file, not {name!r:.60}")
@@ -43,7 +43,7 @@ def find_kind(name: str | PathLike[str]) -> Kind:
 
 
 def load_topology(name: str | PathLike[str], *, direction: str | None = None, **options: Any) -> Topology:
-    """Build the topology called `name`, or the one of a file; see `pacelab.load_topology`, which says errors as ours.
+    """Build the topology called `name`, or that of a file. `pacelab.load_topology` converts the errors.
 
     Raises ValueError for an unknown name, option or value.
     """
@@ -52,12 +52,12 @@ def load_topology(name: str | PathLike[str], *, direction: str | None = None, **
     direction = direction or kind.default_direction(options)
     kind.check(direction, options)
     values = {option.name: option.default for option in kind.options} | options
-    if kind.digest is not None:  # a file's code may make another one each time
+    if kind.digest is not None:  # do not cache: the file's code may build another topology each time
         return kind.build(direction=direction, **values)
     return _built(kind.name, direction, **values)
 
 
 @lru_cache(maxsize=KEPT, typed=True)
 def _built(name: str, direction: str, /, **values: Any) -> Topology:
-    """One of ours: many runs of a comparison are on the same one."""
+    """Build one of our kinds. Cached, since many runs of a comparison use the same topology."""
     return KINDS[name].build(direction=direction, **values)

@@ -9,28 +9,28 @@ from dataclasses import dataclass
 from io import BytesIO
 from xml.etree import ElementTree
 
-# Where nodes walk: their places in time, and how traces of other simulators tell them.
+# Moving nodes: their positions over time, and the trace formats of other simulators.
 #
-# A walk is a node's places in time, straight lines between them. Nodes are those with a radio, in the order of the
-# network, from 0 on; places are metres within an area from (0, 0) to its far corner. Errors are ValueErrors "line N:
-# what is wrong; what to write".
+# A walk has a node's positions over time, with straight lines between them. Nodes are those with a radio, in the order
+# of the network, from 0 on. Positions are metres within an area from (0, 0) to its far corner. Errors are ValueErrors
+# "line N: what is wrong; what to write".
 
 Place = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Where nodes may be: from (0, 0) to here, m."""
+    """The far corner, in m, of the area in which nodes may be. The area starts at (0, 0)."""
 
     width_m: float
     height_m: float
 
     def has(self, place: Place) -> bool:
-        """Whether the place is within."""
+        """Whether the position is within the area."""
         return 0 <= place[0] <= self.width_m and 0 <= place[1] <= self.height_m
 
     def check(self, line: int, x: float, y: float) -> Place:
-        """The place, if it is within; ValueError names the line of a trace that it is from."""
+        """Return the position if it is within the area. Raises ValueError that names the line of the trace."""
         if not self.has((x, y)):
             raise ValueError(
                 f"line {line}: the position must be within 0 to {self.width_m:g} m and 0 to {self.height_m:g} m, "
@@ -39,7 +39,9 @@ class Area:
         return x, y
 
     def check_all(self, places: Sequence[tuple[int, Place]]) -> None:
-        """Refuse a trace with a place beyond; `places` have their lines. ValueError also names the trace's extent."""
+        """Refuse a trace with a position outside the area; `places` contain the lines. The error names the trace's
+        extent.
+        """
         try:
             for line, place in places:
                 self.check(line, *place)
@@ -51,7 +53,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A node's places: `points` are (at_s, place), in the order of time. It starts at `start`, at 0 s."""
+    """A node's positions: `points` are (at_s, position), ordered by time. The node starts at `start` at 0 s."""
 
     start: Place
     points: tuple[tuple[float, Place], ...]
@@ -69,19 +71,19 @@ def number(line: int, text: str) -> float:
 
 
 def distance_m(a: Place, b: Place) -> float:
-    """By what IEEE 754 rounds exactly, so the same on every machine."""
+    """Computed only with operations that IEEE 754 rounds exactly, so equal on every machine."""
     dx, dy = b[0] - a[0], b[1] - a[1]
     return math.sqrt(dx * dx + dy * dy)
 
 
 def check_node(line: int, node: int, count: int) -> None:
-    """Refuse a node of a trace that the network has not."""
+    """Refuse a node of a trace that the network does not have."""
     if not 0 <= node < count:
         raise ValueError(f"line {line}: the node must be a radio, 0 to {count - 1}, not {node}")
 
 
 def simplified(points: Iterable[tuple[float, Place]], start: Place) -> tuple[tuple[float, Place], ...]:
-    """Without points that say nothing new: a node that stays where it has always been does not move."""
+    """Remove redundant points: a node that stays at its start does not move."""
     found = tuple(points)
     return found if any(place != start for _, place in found) else ()
 
@@ -94,21 +96,21 @@ _AT = re.compile(r'\$\w+\s+at\s+(\S+)\s+"([^"]*)"')
 _COMMAND = re.compile(rf"\s*{_NODE}\s+(\S+)\s*(.*?)\s*;?\s*")
 _MEANT = re.compile(r"\bset\s+[XYZ]_|\bsetdest\b")
 _NO_WALKS = ("on", "off", "reset", "start", "stop", "color", "label", "label-color", "label-at", "add-mark", "shape")
-"""Commands of ns-2 to a node at a time that do not move it."""
+"""Commands of ns-2 to a node at a time that do not move the node."""
 _GRAMMAR = 'must be `$node_(0) set X_ 1.5` or `$ns_ at 2.0 "$node_(0) setdest 10 20 3"` with numbers'
 
 
 def read_setdest(text: str, area: Area, starts: tuple[Place, ...]) -> tuple[Walk, ...]:
-    """A walk for each node; those without X_ and Y_ start where `starts` has them.
+    """A walk for each node. Nodes without X_ and Y_ start at their position in `starts`.
 
-    ns-2's movement files, as its `setdest` writes them, and BonnMotion's NSFile, and whole scripts of ns-2:
+    Reads the movement files of ns-2's `setdest`, BonnMotion's NSFile, and whole ns-2 scripts:
 
-        $node_(0) set X_ 83.3                                  where it is at first; Z_ is read past
-        $ns_ at 2.0 "$node_(0) setdest 369.4 170.5 3.4"        from 2 s on it walks there at 3.4 m/s
+        $node_(0) set X_ 83.3                                  the first position; Z_ is ignored
+        $ns_ at 2.0 "$node_(0) setdest 369.4 170.5 3.4"        from 2 s on the node walks there at 3.4 m/s
 
-    A node that is told to walk elsewhere before it arrives turns where it is then; at a speed of 0 it stops. Times may
-    be in any order. The rest of a script is read past, and so are comments, `on` and `off`. Nothing is computed: a
-    place with a variable is refused, and so is an unknown command to a node at a time.
+    A node that gets a new destination before it arrives turns at its present position. At a speed of 0 it stops. Times
+    may be in any order. The rest of a script is ignored, also comments, `on` and `off`. Expressions are not evaluated:
+    a position with a variable is refused, and so is an unknown command to a node at a time.
 
     Source: The ns Manual, "Mobile Networking in ns", "Generating traffic-connection and node-movement files";
     mobilenode.cc
@@ -151,13 +153,13 @@ def read_setdest(text: str, area: Area, starts: tuple[Place, ...]) -> tuple[Walk
 
 
 class _Nodes:
-    """The numbers of a script's nodes, which have one name, as node_ of $node_(0), or n of $n0."""
+    """The numbers of a script's nodes, whose name is node_ in $node_(0), or n in $n0."""
 
     def __init__(self, count: int) -> None:
         self._count, self._name = count, ""
 
     def number(self, line: int, found: re.Match[str]) -> int:
-        """The node of a match of _NODE."""
+        """The node number in a match of _NODE."""
         name, node = found[1], int(found[2] or found[3])
         if self._name and name != self._name:
             raise ValueError(f"line {line}: the nodes must have one name, ${self._name}, not also ${name}")
@@ -167,7 +169,7 @@ class _Nodes:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Tcl's statements, each with its line: lines, cut at semicolons outside quotes, without comments."""
+    """Tcl's statements with their lines: lines split at semicolons outside quotes, without comments."""
     for line, said in enumerate(text.splitlines(), start=1):
         for part in re.findall(r'(?:"[^"]*"|[^;"]|")+', said):
             statement = part.strip()
@@ -179,12 +181,12 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 
 def _walk(start: Place, orders: list[tuple[float, Place, float]]) -> Walk:
     points: list[tuple[float, Place]] = []
-    here, to, since, until = start, start, 0.0, 0.0  # on the way from `here` to `to`, from `since` to `until`
+    here, to, since, until = start, start, 0.0, 0.0  # the leg from `here` to `to`, during `since` .. `until`
     for at_s, goal, speed in orders:
         if at_s < until:
             share = (at_s - since) / (until - since)
             here = (here[0] + (to[0] - here[0]) * share, here[1] + (to[1] - here[1]) * share)
-            points.pop()  # it never arrives
+            points.pop()  # the node never arrives
         else:
             here = to
         if points and points[-1][0] == at_s:
@@ -199,9 +201,9 @@ def _walk(start: Place, orders: list[tuple[float, Place, float]]) -> Walk:
 
 
 def read_bonnmotion(text: str, area: Area, starts: tuple[Place, ...]) -> tuple[Walk, ...]:
-    """A walk for each node; nodes beyond the trace's last line stay where `starts` has them.
+    """A walk for each node. Nodes beyond the trace's last line stay at their position in `starts`.
 
-    BonnMotion's own format: a line for each node, "time x y" again and again, s and m, straight lines in between.
+    BonnMotion's own format: one line per node with repeated "time x y" in s and m, and straight lines in between.
 
     Source: BonnMotion's documentation, "Native format".
     Deviates: two dimensions only.
@@ -222,9 +224,10 @@ def read_bonnmotion(text: str, area: Area, starts: tuple[Place, ...]) -> tuple[W
 
 
 def read_replay(text: str, line_s: float) -> list[tuple[int, float, Place]]:
-    """Line, time, and place of each line of one node's file for Mininet-WiFi's ReplayingMobility.
+    """Line, time, and position of each line of one node's file for Mininet-WiFi's ReplayingMobility.
 
-    `x y` or `x,y,z` a line, m; a line each `line_s`. Mininet-WiFi sets a node there at once; here it walks.
+    Each line is `x y` or `x,y,z` in m, and lines are `line_s` apart. Mininet-WiFi moves a node there at once; here the
+    node walks.
     """
     found: list[tuple[int, float, Place]] = []
     for line, said in enumerate(text.splitlines(), start=1):
@@ -242,8 +245,8 @@ def read_replay(text: str, line_s: float) -> list[tuple[int, float, Place]]:
 def read_fcd(text: str, area: Area, starts: tuple[Place, ...]) -> tuple[Walk, ...]:
     """A walk for each node from SUMO's floating car data (`sumo --fcd-output FILE`).
 
-    The n-th vehicle or person to appear is node n. It is at its first place before that, and at its last place after it
-    has left. Nodes beyond the last vehicle stay where `starts` has them.
+    The n-th vehicle or person to appear is node n. The node is at its first position before that, and at its last
+    position after it has left. Nodes beyond the last vehicle stay at their position in `starts`.
 
     Source: SUMO's documentation, "FCDOutput".
     Deviates: a vehicle that has left stays on the air.
@@ -273,7 +276,7 @@ _COURSE = re.compile(r"now=\+?(\S+?)(ns|s)?\s+node=(\d+)\s+pos=([^:\s]+):([^:\s]
 def read_ns3(text: str, area: Area, starts: tuple[Place, ...]) -> tuple[Walk, ...]:
     """A walk for each node from ns-3's course changes (`MobilityHelper::EnableAscii`, files named .mob).
 
-        now=+2000000000ns node=0 pos=10:20:0 vel=1.5:0:0        there at 2 s, and from then on at this velocity
+        now=+2000000000ns node=0 pos=10:20:0 vel=1.5:0:0        at this position at 2 s, then at this velocity
 
     A node keeps its last velocity until the last time of the trace.
 
@@ -303,7 +306,7 @@ def read_ns3(text: str, area: Area, starts: tuple[Place, ...]) -> tuple[Walk, ..
 
 
 class _Trace:
-    """Places of nodes in time, as a trace has them one by one."""
+    """Positions of nodes over time, in the order of a trace."""
 
     def __init__(self, area: Area, starts: tuple[Place, ...]) -> None:
         self._area, self._starts = area, starts
@@ -311,7 +314,7 @@ class _Trace:
         self._seen: list[tuple[int, Place]] = []
 
     def add(self, line: int, node: int, at_s: float, place: Place) -> None:
-        """The node is there then."""
+        """Add a position of a node at a time."""
         points = self._points[node]
         before_s, before = points[-1] if points else (0.0, place)
         if at_s < before_s or at_s < 0:
@@ -324,7 +327,7 @@ class _Trace:
         points.append((at_s, place))
 
     def last(self, node: int, at_s: float) -> Place | None:
-        """The node's place, if it is known for that time."""
+        """The node's position, if it is known for that time."""
         points = self._points[node]
         return points[-1][1] if points and points[-1][0] == at_s else None
 
@@ -338,13 +341,13 @@ class _Trace:
 
 
 READERS = {"setdest": read_setdest, "bonnmotion": read_bonnmotion, "sumo-fcd": read_fcd, "ns-3": read_ns3}
-"""Key of a trace -> what reads it."""
+"""Key of a trace -> the function that reads it."""
 
 
 def read_replays(
     texts: Sequence[tuple[str, str]], line_s: float, area: Area, starts: tuple[Place, ...]
 ) -> tuple[Walk, ...]:
-    """A walk for each node from Mininet-WiFi's files, one for each of the first nodes: their names and texts."""
+    """A walk for each node from Mininet-WiFi's files, one for each of the first nodes, given by name and text."""
     if len(texts) > len(starts):
         raise ValueError(f"must be at most {len(starts)} files, one for each radio, not {len(texts)}")
     trace = _Trace(area, starts)

@@ -35,12 +35,12 @@ Address = Annotated[str, Field(pattern=ADDRESS, examples=["10.77.0.3"])]
 MAX_ROWS = 256
 
 
-def _whole(value: Any) -> Any:
+def _integral_as_int(value: Any) -> Any:
     """JSON has one kind of number, so 15.0 is an integer."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Port = Annotated[int, Field(ge=0, le=65_535), BeforeValidator(_whole)]
+Port = Annotated[int, Field(ge=0, le=65_535), BeforeValidator(_integral_as_int)]
 Limit = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 
 
@@ -74,7 +74,7 @@ class FlowReport(_Strict):
 
     src: Address
     dst: Address
-    protocol: Annotated[int, Field(ge=0, le=255), BeforeValidator(_whole)]
+    protocol: Annotated[int, Field(ge=0, le=255), BeforeValidator(_integral_as_int)]
     sport: Port
     dport: Port
     rtt_s: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] | None = None

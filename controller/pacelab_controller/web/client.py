@@ -131,12 +131,12 @@ class Subscriber:
     def _listen(self) -> None:
         while True:
             try:
-                self._follow()
+                self._receive_events()
             except (OSError, ValueError) as error:
                 self._say(False, f"no controller ({error}); the agent continues without it")
             time.sleep(RETRY_S)
 
-    def _follow(self) -> None:
+    def _receive_events(self) -> None:
         events = self._client.events()
         status, found = self._client.ask("PUT", f"/v1/gateways/{self._name}", self._hello)
         if status != 200:

@@ -73,7 +73,7 @@ pub struct Config {
 pub struct Capture {
     /// Bytes kept of each frame, including its radiotap header; 0: all.
     pub snap_bytes: u32,
-    /// Also frames that a node could not decode because others fell into them.
+    /// Also frames that a node could not decode because of a collision.
     pub garbled: bool,
 }
 
@@ -93,7 +93,7 @@ pub enum Headers {
 pub enum Routing {
     Static,
     Aodv,
-    /// As in ns-2.1b8a of 2001.
+    /// AODV of ns-2.1b8a of 2001.
     #[serde(rename = "aodv-2001")]
     AodvOf2001,
 }
@@ -102,7 +102,7 @@ pub enum Routing {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Qdisc {
-    /// Which one.
+    /// Its kind.
     pub kind: QdiscKind,
     /// Packets that wait in the MAC of a radio, below the discipline, as in the ring of a driver.
     #[serde(default)]

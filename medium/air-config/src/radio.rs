@@ -14,20 +14,20 @@ pub struct Radio {
     /// Physical layer.
     #[serde(default)]
     pub phy: PhyKind,
-    /// Of 802.11n: guard interval and aggregation. None: the defaults.
+    /// For 802.11n: guard interval and aggregation. None: the defaults.
     #[serde(default)]
     pub ht: Option<HighThroughput>,
     /// Four access categories instead of one.
     #[serde(default)]
     pub edca: bool,
-    /// One queue a station in which packets of the category voice go before all others (EDCA has a queue for them).
+    /// One queue per station in which packets of the category voice go first (with EDCA they have their own queue).
     #[serde(default)]
     pub voice_first: bool,
     /// RTS, CTS, broadcasts (and ACKs, see `mac_ack_rate`), bit/s.
     pub basic_rate_bps: u32,
     /// Data rate of stations without their own rate, bit/s.
     pub data_rate_bps: u32,
-    /// Frames of at least this size, MAC header included, are protected by RTS/CTS.
+    /// Frames of at least this size, MAC header included, use RTS/CTS.
     pub rts_threshold_bytes: u32,
     /// Attempts for an RTS, and for data sent without one.
     pub short_retry_limit: u32,
@@ -64,9 +64,9 @@ pub enum MacAckRate {
     Basic,
     /// The rate of the frame that is acknowledged; RTS and CTS use the basic rate.
     Data,
-    /// ACKs, and RTS and CTS too: the highest mandatory rate not above the data rate.
+    /// ACKs, RTS and CTS use the highest mandatory rate not above the data rate.
     Mandatory,
-    /// ACKs and Block Acks alone: the highest mandatory rate not above the data rate. RTS and CTS use the basic rate.
+    /// Only ACKs and Block Acks use the highest mandatory rate not above the data rate. RTS and CTS use the basic rate.
     #[serde(rename = "mandatory-ack")]
     MandatoryAck,
 }

@@ -3,8 +3,8 @@
 //!
 //! An aggregate is put together when its station wins the medium, before an RTS. After a missing Block Ack the station
 //! contends again and sends a Block Ack Request, as ns-3 does: the answer says which MPDUs were received. An MPDU is
-//! given up after as many data frames as a packet alone would be (the short retry limit, or the long one after RTS), or
-//! if no Block Ack comes for half a second.
+//! given up after as many data frames as a single packet (the short retry limit, or the long one after RTS), or if no
+//! Block Ack comes for half a second.
 //!
 //! Source: IEEE 802.11-2016 Sec. 10.13 (A-MPDU), 10.24.7 (HT-immediate Block Ack).
 

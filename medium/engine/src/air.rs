@@ -441,7 +441,7 @@ impl Air {
         self.await_next(id, backoff_ends);
     }
 
-    /// The same, if it is known when the first backoff ends.
+    /// Adds an event for the next time at which the station must be evaluated. The end of the first backoff is given.
     #[inline(always)]
     pub(crate) fn await_next(&mut self, id: StationId, backoff_ends: Ns) {
         let due = self.stations[id].due_at(backoff_ends);
@@ -491,7 +491,7 @@ impl Air {
         }
         if idle && self.rules.defer_timer {
             if station.response.is_none() {
-                station.defer_at = now + self.rules.phy.difs_ns(); // otherwise after the response
+                station.defer_at = now + self.rules.phy.difs_ns(); // otherwise it starts after the response
             }
         } else if idle {
             station.set_backoff(index, Some(Backoff { slots: 0, started: 0 }));

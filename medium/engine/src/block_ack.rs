@@ -41,7 +41,7 @@ pub(crate) struct Mpdu {
     pub since: Ns,
 }
 
-/// What an originator knows of one receiver.
+/// An originator's information about one receiver.
 #[derive(Clone, Debug)]
 struct Agreement {
     to: StationId,
@@ -218,7 +218,7 @@ pub(crate) struct Recipient {
 }
 
 impl Recipient {
-    /// Of the agreement to which an MPDU with this number belongs.
+    /// The recipient's end of the agreement to which an MPDU with this number belongs.
     pub fn new(from: StationId, number: u32) -> Self {
         Recipient { from, next: number >> CATEGORY_BIT << CATEGORY_BIT, held: Vec::new() }
     }
@@ -278,7 +278,7 @@ impl Recipient {
 pub(crate) struct Subframe {
     pub packet: PacketId,
     pub number: u32,
-    /// First byte of the MPDU in the PSDU, after its delimiter.
+    /// Offset of the MPDU's first byte in the PSDU, after its delimiter.
     pub offset: u32,
     pub bytes: u32,
 }

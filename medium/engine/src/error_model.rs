@@ -10,7 +10,7 @@ use pacelab_air_config::DSSS_RATES_BPS;
 use crate::phy::{DSSS_BANDWIDTH_HZ, Modulation, Phy};
 use crate::rules::{Overlap, Rules};
 
-/// Probability that a frame is decoded that meets no other frame.
+/// Probability that a frame without interference is decoded.
 pub(crate) fn success_alone(rules: &Rules, rate_bps: u32, power_w: f64, bytes: u32) -> f64 {
     if rules.overlap != Overlap::ErrorModel {
         return 1.0;
@@ -71,7 +71,7 @@ const THREE_QUARTERS: (u32, u32, &[f64]) = (
     &[42.0, 201.0, 1_492.0, 10_469.0, 62_935.0, 379_644.0, 2_253_373.0, 13_073_811.0, 75_152_755.0, 428_005_675.0],
 );
 
-/// Of code rate 5/6, which only HT has: as ns-3's NIST model has it.
+/// For code rate 5/6, which only HT has: the values of ns-3's NIST model.
 const FIVE_SIXTHS: (u32, u32, &[f64]) = (
     4,
     1,
@@ -155,7 +155,7 @@ mod tests {
         assert!((error / 1.394_7e-10 - 1.0).abs() < 1e-3, "{error}");
     }
 
-    /// ns-3's fits by Pei and Henderson (2009), evaluated apart from this code with all printed digits.
+    /// ns-3's fits by Pei and Henderson (2009), evaluated independently of this code with all printed digits.
     #[test]
     fn bit_errors_are_those_of_the_published_curves() {
         let table = [

@@ -179,8 +179,8 @@ impl Calendar {
         if self.is_within(key) { self.note(key) } else { self.beyond.push(Reverse(key)) }
     }
 
-    /// Moves the smallest keys into `row`, in order, until it is full. Returns how many. No present or future key has a
-    /// time before `now_ns`.
+    /// Moves the smallest keys into `row`, in order, until it is full. Returns their number. No present or future key
+    /// has a time before `now_ns`.
     pub fn take(&mut self, now_ns: u64, row: &mut [u128]) -> usize {
         self.today = self.today.max(now_ns >> DAY_BITS);
         while let Some(&Reverse(key)) = self.beyond.peek().filter(|&&Reverse(key)| self.is_within(key)) {
@@ -287,7 +287,7 @@ mod tests {
         expected.sort_unstable();
         let first: Vec<_> = (0..150).filter_map(|_| event_queue.pop()).collect();
         assert_eq!(first, expected[..150]);
-        // between what is near, before all, and after all
+        // before, between and after the others
         event_queue.push(60, 1000);
         event_queue.push(50, 1001);
         event_queue.push(1000, 1002);
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn events_added_between_removals_leave_in_order() {
-        // from within a day to far behind the calendar's last; 2,000 are there at a time
+        // times within a day and far beyond the calendar's last day; 2,000 at a time
         let mut random = Stream::new(1, 0);
         let mut event_queue = EventQueue::default();
         let mut expected = BTreeSet::new();

@@ -124,10 +124,10 @@ impl Arrival {
     }
 }
 
-/// The frames under way to a station, by start.
+/// The frames on their way to a station, ordered by start.
 ///
-/// Usually there is one, which is stored inside the station, so that adding a frame at hundreds of stations touches
-/// little memory.
+/// Usually there is only one, which is stored inside the station, so that adding a frame at hundreds of stations
+/// touches little memory.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Pending {

@@ -1,4 +1,4 @@
-//! Numbers of stations and packets as types of their own, so that one cannot be taken for the other.
+//! Types for the numbers of stations and packets, so that they cannot be confused.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -78,12 +78,12 @@ impl<I: Id, T> IdVec<I, T> {
         vec![item; count].into()
     }
 
-    /// How many elements there are.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether there is no element.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -105,7 +105,7 @@ impl<I: Id, T> IdVec<I, T> {
         self.items.get(id.index())
     }
 
-    /// The same, for a change.
+    /// The element with this id for a change, or None.
     #[inline]
     pub fn get_mut(&mut self, id: I) -> Option<&mut T> {
         self.items.get_mut(id.index())
@@ -117,7 +117,7 @@ impl<I: Id, T> IdVec<I, T> {
         self.items.iter()
     }
 
-    /// The same, for changes.
+    /// All elements for changes, by id.
     #[inline]
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.items.iter_mut()

@@ -203,7 +203,7 @@ impl Phy {
         self.rates_bps().contains(&rate_bps) || (matches!(self.modulation, Modulation::Ht(_)) && is_ht_basic(rate_bps))
     }
 
-    /// The lowest rate of a broadcast, and of the control frames in EIFS.
+    /// The rate of broadcasts, and of the control frames in EIFS.
     pub const fn lowest_basic_bps(&self) -> u32 {
         match self.modulation {
             Modulation::Ht(_) => HT_BASIC_RATES_BPS[0],

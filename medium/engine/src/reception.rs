@@ -1,5 +1,4 @@
-//! Reception: which frame a station locks on, what collides, what is captured, and what the end of a frame means for
-//! NAV and EIFS.
+//! Reception: which frame a station locks on to, collisions, capture, and the effect of a frame's end on NAV and EIFS.
 
 use crate::air::{Air, MacEvent};
 use crate::error_model::log_success;
@@ -68,7 +67,7 @@ impl Air {
         }
     }
 
-    /// Applies the first pending frame. An `Arrival` is a cache line long, so it is copied only where that is needed.
+    /// Applies the first pending frame. An `Arrival` has the size of a cache line, so it is copied only if necessary.
     fn arrive_pairwise(&mut self, id: StationId) {
         let station = &mut self.stations[id];
         let Some(arrival) = station.pending.first() else { return };
@@ -152,7 +151,7 @@ impl Air {
     fn end_lock(&mut self, id: StationId) {
         let station = &mut self.stations[id];
         let by_model = self.rules.overlap == Overlap::ErrorModel;
-        let sums = self.rules.overlap != Overlap::PairwiseFirstLock; // of presets that have 802.11n
+        let sums = self.rules.overlap != Overlap::PairwiseFirstLock; // only presets with 802.11n
         if sums && station.lock.as_ref().is_some_and(Lock::is_aggregate) {
             self.end_aggregate(id);
             return;

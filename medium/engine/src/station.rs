@@ -7,11 +7,9 @@
 //!
 //! Invariants
 //! 1. Everything that must happen at a station at a certain time (its timers, the end of a frame for it) has an entry
-//!    in
-//!    the event queue at or before that time. Nothing else can happen between two evaluations.
+//!    in the event queue at or before that time. Nothing else can happen between two evaluations.
 //! 2. A backoff counts down from `max(idle_since, nav) + DIFS` while the medium is idle. Its remaining slots are
-//!    updated
-//!    (`freeze`) at each transition from idle to busy, and at no other time.
+//!    updated (`freeze`) at each transition from idle to busy, and at no other time.
 //! 3. An event at a station at time t sees the frames that arrived before t, not those that arrive at t. If the
 //!    countdowns of two stations end before either can hear the other, both send.
 
@@ -124,7 +122,7 @@ pub(crate) struct Station {
     pub send_end: Ns,
     /// EIFS, rounded as a NAV. Needed at every frame that the station cannot decode.
     pub eifs_nav_ns: Ns,
-    /// Some category has a backoff. A copy of what `categories` know, stored here for the hearers.
+    /// Some category has a backoff. A copy of the information in `categories`, stored here for the hearers.
     contends: bool,
     pub lock: Option<Lock>,
     /// Latest end of a sensed signal; cumulative presets only.
@@ -143,7 +141,7 @@ pub(crate) struct Station {
     pub garbled_at: Ns,
     pub categories: AccessCategories,
     pub send_start: Ns,
-    /// The category whose exchange is under way, or was last.
+    /// The category whose exchange is in progress, or was last.
     pub serving: usize,
     // what is rarely needed
     /// EIFS of its physical layer.
@@ -362,12 +360,12 @@ impl Station {
         if self.categories.len() == 1 { 0 } else { category as usize }
     }
 
-    /// The category whose exchange is under way, or was last.
+    /// The category whose exchange is in progress, or was last.
     pub fn category(&mut self) -> &mut AccessCategory {
         &mut self.categories[self.serving]
     }
 
-    /// The packet whose exchange is under way.
+    /// The packet whose exchange is in progress.
     pub fn frame_in_service(&self) -> Option<FrameInService> {
         self.categories[self.serving].in_service
     }

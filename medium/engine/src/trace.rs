@@ -7,7 +7,7 @@ use crate::event_queue::Ns;
 use crate::frame::{Header, Kind};
 use crate::ids::{PacketId, StationId};
 
-/// What happened at a station.
+/// Events at a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TraceEvent {
     /// Began to send an RTS; value: its airtime in ns.
@@ -59,11 +59,11 @@ pub enum TraceEvent {
 /// One record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceRecord {
-    /// When.
+    /// Time.
     pub at: Ns,
-    /// Where.
+    /// The station.
     pub station: StationId,
-    /// What.
+    /// The event.
     pub what: TraceEvent,
     /// The other station, if any.
     pub peer: Option<StationId>,
@@ -80,9 +80,9 @@ pub struct SentFrame {
     pub station: StationId,
     /// The receiver; None: all.
     pub to: Option<StationId>,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// How long it lasts.
+    /// Its duration.
     pub airtime_ns: Ns,
     /// Its duration field: the rest of the exchange after this frame.
     pub duration_ns: Ns,
@@ -127,7 +127,7 @@ impl Tracer {
         }
     }
 
-    /// Records a frame at its start. `bitmap`: of a Block Ack.
+    /// Records a frame at its start. `bitmap` belongs to a Block Ack.
     #[inline]
     pub fn sent(&mut self, at: Ns, airtime_ns: Ns, header: &Header, bitmap: u64) {
         if self.on {

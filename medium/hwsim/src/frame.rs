@@ -73,7 +73,7 @@ pub fn announced_rates(frame: &[u8]) -> Option<Rates> {
     let fixed_bytes = match frame.first()? {
         0x80 => 12, // beacon: timestamp, interval, capabilities
         0x00 => 4,  // association request: capabilities, listen interval
-        0x20 => 10, // reassociation request: the access point before, too
+        0x20 => 10, // reassociation request: also the previous access point
         _ => return None,
     };
     let mut elements = frame.get(HEADER_BYTES + fixed_bytes..)?;

@@ -3,15 +3,12 @@
 //! Source: wmediumd (branch mininet-wifi), config.c, for the laws. Deviates:
 //! 1. Powers are computed in floating point. wmediumd truncates them to whole dB.
 //! 2. two_ray_ground: beyond the crossover wmediumd uses the received power as the loss. Here the loss is that of the
-//!    model,
-//!    40 lg d - 20 lg(ht hr). Antennas are 1 m high unless message 19 sets their heights.
+//!    model, 40 lg d - 20 lg(ht hr). Antennas are 1 m high unless message 19 sets their heights.
 //! 3. The carrier is that of the frame. wmediumd uses the carrier of the last frame that the station had sent when
-//!    powers
-//!    were computed (at the start and after each move), or channel 1 (with itu in Hz, which is 120 dB too much).
+//!    powers were computed (at the start and after each move), or channel 1 (with itu in Hz, which is 120 dB too much).
 //! 4. A fading coefficient is the standard deviation of a normal distribution, drawn for each transmission (attempts
-//!    and
-//!    ACKs) and receiver, without rounding. wmediumd draws once per frame from a sum of twelve uniform numbers, truncated to
-//!    whole dB.
+//!    and ACKs) and receiver, without rounding. wmediumd draws once per frame from a sum of twelve uniform numbers,
+//!    truncated to whole dB.
 //! 5. An integer among the tx_powers of the file is that power. In wmediumd it is 0 dBm until the socket sets another
 //!    value.
 
@@ -68,7 +65,7 @@ pub struct Mesh {
     interfaces: Vec<Option<Interface>>,
     rule: Rule,
     fading_db: f64,
-    /// Of the file's interfaces, see `step`.
+    /// For the interfaces of the file, see `step`.
     steps_m: Vec<[f64; 2]>,
 }
 
@@ -427,7 +424,7 @@ mod tests {
     fn error_probability_is_a_loss_and_one_is_silence() {
         let mesh = mesh(Model::ErrorProbability { links: vec![(0, 1, 0.25)], otherwise: 1.0 });
         let quality = mesh.quality(0, 1, 2412).unwrap();
-        assert_eq!((quality.loss, quality.fading_db), (0.25, 0.0)); // the probability says all
+        assert_eq!((quality.loss, quality.fading_db), (0.25, 0.0)); // the probability determines everything
         assert_eq!(mesh.quality(0, 0, 2412), None);
     }
 

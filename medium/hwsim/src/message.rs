@@ -89,7 +89,7 @@ pub enum Message {
         receiver: Mac,
         /// The 802.11 frame without FCS.
         frame: Vec<u8>,
-        /// Place in the band's rates.
+        /// Index in the band's rates.
         rate_index: u32,
         /// Received signal strength in dBm.
         signal_dbm: i32,

@@ -59,15 +59,16 @@ pub struct Config {
 pub enum Model {
     /// From positions.
     PathLoss {
-        /// In m, of each interface.
+        /// Position of each interface in m.
         positions_m: Vec<[f64; 3]>,
-        /// Of each interface, x and y in m for every `MOVE_INTERVAL_S`. Empty: interfaces do not move by themselves.
+        /// Movement of each interface in x and y, in m per `MOVE_INTERVAL_S`. Empty: interfaces do not move by
+        /// themselves.
         steps_m: Vec<[f64; 2]>,
-        /// In dBm, of each interface.
+        /// Transmit power of each interface in dBm.
         tx_powers_dbm: Vec<f64>,
-        /// Interfaces of access points: links with one use its transmit power both ways.
+        /// Interfaces of access points: a link with an access point uses its transmit power in both directions.
         access_points: Vec<bool>,
-        /// In dBm.
+        /// Noise in dBm.
         noise_dbm: f64,
         /// The law.
         law: Law,
@@ -92,11 +93,11 @@ pub enum Law {
         /// Factor, 1 for none.
         system_loss: f64,
     },
-    /// Free space over the first metre, then an exponent; `xg_db` on top.
+    /// Free space over the first metre, then an exponent; plus `xg_db`.
     LogDistance {
         /// Exponent.
         exponent: f64,
-        /// Loss on top in dB.
+        /// Additional loss in dB.
         xg_db: f64,
     },
     /// Log-distance less a random gain that the socket sets (message 21).
@@ -108,11 +109,11 @@ pub enum Law {
     TwoRayGround,
     /// ITU indoor.
     Itu {
-        /// Floors between.
+        /// Number of floors in between.
         floors: f64,
         /// Loss of a floor in dB.
         floor_loss_db: f64,
-        /// Power loss coefficient; 0: 28, beyond 16 m 38.
+        /// Power loss coefficient; 0: 28, or 38 beyond 16 m.
         coefficient: f64,
     },
 }

@@ -8,9 +8,8 @@
 //! ```
 //!
 //! `frames`, `socket::request`, `options`, `wmediumd_network` and `air::lateness` do no I/O. The drivers that do I/O
-//! are
-//! `air::pump` with its two kinds of hosts (`tap_hosts`, `radio_hosts`) and the servers in `socket`. `syscalls` has the
-//! unsafe code.
+//! are `air::pump` with its two kinds of hosts (`tap_hosts`, `radio_hosts`) and the servers in `socket`. `syscalls` has
+//! the unsafe code.
 
 #[cfg(target_os = "linux")]
 mod air;

@@ -1,7 +1,7 @@
 //! Finds the radios that have a monitor interface, in all network namespaces.
 //!
-//! The kernel tells its medium nothing of monitor interfaces. A copy of each frame for each radio would cost more than
-//! the frames themselves, so only radios with such an interface get copies of the frames for others.
+//! The kernel does not report monitor interfaces to its medium. A copy of each frame for each radio would cost more
+//! than the frames themselves, so only radios with such an interface get copies of the frames for others.
 
 use std::io;
 use std::thread;

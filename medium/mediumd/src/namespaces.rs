@@ -48,8 +48,8 @@ pub fn processes() -> Vec<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// One path to each network namespace that a process or a name in /run/netns keeps. Only those that this process may
-/// look at; the present one is the path None.
+/// One path to each network namespace that a process or a name in /run/netns keeps, as far as this process may read
+/// them. The present namespace is the path None.
 pub fn all() -> Vec<Option<PathBuf>> {
     let names = fs::read_dir("/run/netns").into_iter().flatten().flatten().map(|entry| entry.path());
     let places = processes().into_iter().map(|pid| PathBuf::from(format!("/proc/{pid}/ns/net"))).chain(names);

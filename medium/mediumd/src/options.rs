@@ -84,8 +84,8 @@ pub enum WmediumdCommand {
 }
 
 /// Parses wmediumd's arguments after the program's name like getopt("hVc:l:x:sdp:"). Also accepts `--help`,
-/// `--version`, `--check FILE` and `--status [--json]`. The other options of
-/// Copeland's wmediumd are refused with the reason.
+/// `--version`, `--check FILE` and `--status [--json]`. The other options of Copeland's wmediumd are refused with the
+/// reason.
 ///
 /// # Errors
 /// One line that names the argument.

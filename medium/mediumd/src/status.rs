@@ -1,8 +1,8 @@
 //! `wmediumd --status`: which programs of the name wmediumd run here, and whether their results are valid.
 //!
 //! A running wmediumd of PaceLab listens on an abstract Unix socket of its network namespace and answers each
-//! connection with one line of JSON. The stock wmediumd has no such socket; its process and its file tell which
-//! program it is and how many stations it has.
+//! connection with one line of JSON. The stock wmediumd has no such socket; its process and its file show which program
+//! it is and how many stations it has.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,7 +25,7 @@ use crate::wmediumd_network::WmediumdNetwork;
 
 /// The abstract name, before the process number.
 const SOCKET_PREFIX: &str = "pacelab-wmediumd-";
-/// The process name of all of them: Mininet-WiFi ends them by it.
+/// The process name of all these programs. Mininet-WiFi ends them by this name.
 const PROCESS: &str = "wmediumd";
 /// A running program answers at once. A stopped one does not answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -107,7 +107,7 @@ fn ask(name: &str) -> io::Result<(i32, Value)> {
     let mut text = String::new();
     stream.read_to_string(&mut text)?;
     let mut status: Value = serde_json::from_str(&text)?;
-    status["pid"] = json!(pid); // its own number, if it is in another PID namespace, means nothing here
+    status["pid"] = json!(pid); // its own number has no meaning here if it is in another PID namespace
     Ok((pid, status))
 }
 

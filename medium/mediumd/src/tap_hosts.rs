@@ -162,7 +162,7 @@ impl Hosts for TapHosts {
 /// Frames that the kernel holds until they are read. Large enough for a burst while the daemon sleeps, so that frames
 /// are dropped in the engine's interface queue.
 const RING_FRAMES: u32 = 256;
-/// The same where frames wait in the host's own queue: a frame in the ring has left that queue.
+/// The same if frames wait in the host's own queue: a frame in the ring has left that queue.
 const SHORT_RING_FRAMES: u32 = 1;
 
 /// The TAP device of one station. It exists as long as this value and the process.

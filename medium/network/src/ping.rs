@@ -1,4 +1,4 @@
-//! What is measured of pings.
+//! The measurements of pings.
 
 use pacelab_engine::Ns;
 
@@ -26,7 +26,7 @@ impl Pinger {
         Pinger { src, dst, number: 0, first: 0, sent: 0, rtts_ns: Vec::new() }
     }
 
-    /// Forgets what was measured, and the answers to requests that are under way.
+    /// Resets the measurements. Answers to requests that are still open no longer count.
     pub fn reset(&mut self) {
         self.first = self.number;
         self.sent = 0;

@@ -8,8 +8,7 @@
 //!
 //! Invariants
 //! 1. A packet that was sent is played, late, lost, or not yet due. It is due at its playout time by the last
-//!    alignment, or
-//!    when it arrives.
+//!    alignment, or when it arrives.
 //! 2. A packet counts in the interval in which it was sent. A packet that arrives twice counts once.
 
 use pacelab_engine::Ns;

@@ -22,7 +22,7 @@ pub struct Wire {
     queue_pkts: usize,
     /// When the transmitter has sent all it holds.
     free_at: Ns,
-    /// Packets not yet arrived: (transmission begins, arrives, packet). First in, first out.
+    /// Packets in transit: (transmission begins, arrives, packet). First in, first out.
     under_way: VecDeque<(Ns, Ns, PacketId)>,
 }
 
@@ -40,7 +40,7 @@ impl Wire {
         }
     }
 
-    /// Takes a packet; returns when it arrives, or None when the queue is full.
+    /// Takes a packet; returns when it arrives, or None if the queue is full.
     pub fn send(&mut self, now: Ns, packet: PacketId, bytes: u32) -> Option<Ns> {
         let waiting = self.under_way.iter().rev().take_while(|&&(begins, _, _)| begins > now).count();
         if waiting >= self.queue_pkts {

@@ -14,7 +14,7 @@ const QUEUES: usize = 4;
 
 /// Data frames that a station remembers to recognise a repetition: two windows of a Block Ack agreement.
 const RECENT_NUMBERS: usize = 128;
-/// How far back the last ended frame of a station may be: an aggregate under way is up to 64 MPDUs.
+/// How far back a station's last ended frame can be: an aggregate in progress has up to 64 MPDUs.
 const RECENT_FRAMES: usize = 3 * 64;
 
 /// One station's view of one frame.
@@ -23,7 +23,7 @@ pub struct Observation {
     /// When the first bit was sent or arrived.
     pub at: Ns,
     pub station: StationId,
-    /// Place in the log's frames.
+    /// Index in the log's frames.
     pub frame: usize,
     pub kind: ObservationKind,
     pub comment: String,
@@ -48,7 +48,7 @@ pub struct Annotation {
     notes: Vec<String>,
     /// Its receiver decoded it.
     arrived: bool,
-    /// Why its receiver did not.
+    /// Why its receiver did not decode it.
     lost: Option<String>,
 }
 
@@ -286,7 +286,7 @@ impl Annotator<'_> {
         }
     }
 
-    /// Notes why the frame of `peer` under way at `record.at` was lost, if it was for that station.
+    /// Records why the frame of `peer` in progress at `record.at` was lost, if it was for that station.
     fn lose(&mut self, record: &TraceRecord, peer: StationId, why: String) {
         let Some(place) = self.begun_before(peer, record.at) else { return };
         for place in self.transmission(place) {

@@ -1,7 +1,7 @@
-//! Bytes of 802.11 frames (IEEE 802.11-2016 Sec. 9.3): RTS, CTS, data, ACK, check sequence included; and of the packets
-//! inside: IPv4, TCP, UDP and AODV headers. Payloads are zeros and are not kept.
+//! Bytes of 802.11 frames (IEEE 802.11-2016 Sec. 9.3): RTS, CTS, data, ACK, check sequence included; bytes of the
+//! packets inside: IPv4, TCP, UDP and AODV headers. Payloads are zeros and are not kept.
 //!
-//! Packets bear no identification: they are never fragmented (RFC 6864 Sec. 4.1).
+//! The identification field is zero, because packets are never fragmented (RFC 6864 Sec. 4.1).
 
 use pacelab_engine::{Kind, Ns, SentFrame};
 use pacelab_network::aodv::Message;
@@ -36,7 +36,7 @@ pub struct IpPacket {
     pub zeros: usize,
 }
 
-/// The bytes of a packet; `broadcast` when it goes to all neighbours.
+/// The bytes of a packet. `broadcast`: it goes to all neighbours.
 pub fn encode(packet: &Packet, broadcast: bool) -> IpPacket {
     let (protocol, mut transport, zeros) = match &packet.body {
         Body::Tcp { header, forward } => (PROTOCOL_TCP, tcp(packet, header, *forward), header.payload_bytes as usize),
@@ -87,7 +87,7 @@ pub fn encode(packet: &Packet, broadcast: bool) -> IpPacket {
     let (place, sum) = match (protocol, sum) {
         (PROTOCOL_TCP, sum) => (16, sum),
         (PROTOCOL_ICMP, sum) => (2, sum),
-        (_, 0) => (6, 0xffff), // RFC 768: 0 would mean none
+        (_, 0) => (6, 0xffff), // RFC 768: 0 would mean no checksum
         (_, sum) => (6, sum),
     };
     transport[place..place + 2].copy_from_slice(&sum.to_be_bytes());
@@ -229,7 +229,7 @@ const TYPE_DATA: u8 = 0x08;
 const TYPE_QOS_DATA: u8 = 0x88;
 /// Best effort, and an ACK or an implicit Block Ack.
 const QOS_CONTROL: [u8; 2] = [0, 0];
-/// Of a Block Ack and its request: a compressed bitmap, TID 0.
+/// Control field of a Block Ack and its request: a compressed bitmap, TID 0.
 const BLOCK_ACK_CONTROL: [u8; 2] = [0x04, 0];
 const FLAG_RETRY: u8 = 0x08;
 /// LLC and SNAP headers in front of IPv4.

@@ -11,8 +11,7 @@
 //! 1. The bytes are a pure function of the log and the options.
 //! 2. Times are those of a frame's first bit: at its sender, and a propagation delay later at its receivers.
 //! 3. Frames follow the standard, including the frame check sequence, also if a preset counts other sizes on the air
-//!    (`ns2`
-//!    adds 34 bytes to a packet instead of 36, and has no UDP header).
+//!    (`ns2` adds 34 bytes to a packet instead of 36, and has no UDP header).
 
 mod annotate;
 mod frame;
@@ -43,7 +42,7 @@ const CRC_ERROR: u32 = 1 << 24;
 mod radiotap {
     /// Present: TSFT, flags, rate, channel.
     pub const RECEIVED: u32 = 0b1111;
-    /// And TX flags.
+    /// The same and TX flags.
     pub const SENT: u32 = RECEIVED | 1 << 15;
     pub const FCS_AT_END: u8 = 0x10;
     pub const BAD_FCS: u8 = 0x40;
@@ -78,7 +77,7 @@ pub fn pcapng(log: &AirLog, options: Capture) -> Vec<u8> {
         options: vec![SectionHeaderOption::UserApplication("PaceLab".into())],
         ..SectionHeaderBlock::default()
     };
-    // A Vec takes all that is written to it: the results need no looking at.
+    // Writing to a Vec cannot fail, so the results are ignored.
     let Ok(mut writer) = PcapNgWriter::with_section_header(Vec::new(), section) else { return Vec::new() };
     for &node in &log.node_of {
         let _ = writer.write_pcapng_block(interface(node, &log.names[node], snap_bytes));

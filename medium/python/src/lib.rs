@@ -127,7 +127,7 @@ pub struct PythonControl {
 }
 
 impl PythonControl {
-    /// Takes an object that has just been made.
+    /// Wraps a new object.
     pub fn new(contract: &Rc<Contract>, object: Bound<'_, PyAny>) -> PyResult<Self> {
         let name: String = object.getattr("recovery")?.extract()?;
         let recovery = match name.as_str() {

@@ -20,7 +20,7 @@ use pacelab_network::Network;
 use pacelab_network::network::motion;
 use serde_json::json;
 
-/// Places of a node that a page is given, at most.
+/// Maximum number of positions per node for a page.
 const MOST_PLACES: u64 = 1000;
 
 /// Runs an air configuration without hooks, because schemes need Python.

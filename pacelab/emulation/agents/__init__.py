@@ -1,1 +1,1 @@
-"""The agents' command line and what people see of them; the agents themselves are `pacelab_pacer.linux`."""
+"""The agents' command line and displays. `pacelab_pacer.linux` holds the agents themselves."""

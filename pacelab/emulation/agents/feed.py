@@ -1,6 +1,7 @@
-"""Pipes from an agent to processes beside it: they never block, and drop what finds no room. And the one that shows it.
+"""Non-blocking pipes from an agent to its helper processes, and the process that displays an agent's status.
 
-The display is a process of its own: it reads the agent's documents from stdin, one JSON object a line, until it ends.
+A pipe drops a document if the previous one is still being written. The display process reads the agent's documents from
+stdin, one JSON object per line, until the agent ends.
 """
 
 from __future__ import annotations
@@ -22,27 +23,27 @@ from pacelab.emulation.processes import Fork
 if TYPE_CHECKING:
     from pacelab_pacer.linux.status import Line
 
-_PATIENCE_S = 3.0
+_TIMEOUT_S = 3.0
 
 
 class LinePipe:
-    """Documents into a process's stdin, one JSON object a line."""
+    """Writes documents to a process's stdin, one JSON object per line."""
 
     def __init__(self, pipe: int) -> None:
-        """`pipe`: the end to write to."""
+        """`pipe`: the write end of the pipe."""
         self._pipe = pipe
         os.set_blocking(self._pipe, False)
         self._rest = b""
 
-    def send(self, document: Mapping[str, Any], *, patience_s: float = 0.0) -> None:
-        """Send a document, or drop it while an earlier one is still under way."""
-        if self._drain(patience_s):
+    def send(self, document: Mapping[str, Any], *, timeout_s: float = 0.0) -> None:
+        """Send a document, or drop it if the previous document is still being written."""
+        if self._drain(timeout_s):
             self._rest = json.dumps(document, separators=(",", ":")).encode() + b"\n"
-            self._drain(patience_s)
+            self._drain(timeout_s)
 
-    def _drain(self, patience_s: float) -> bool:
-        """Write what is left; whether nothing is."""
-        end_s = time.monotonic() + patience_s
+    def _drain(self, timeout_s: float) -> bool:
+        """Write the remaining bytes. Return whether all bytes are written."""
+        end_s = time.monotonic() + timeout_s
         while self._rest:
             try:
                 self._rest = self._rest[os.write(self._pipe, self._rest) :]
@@ -50,15 +51,15 @@ class LinePipe:
                 if not select.select([], [self._pipe], [], max(0.0, end_s - time.monotonic()))[1]:
                     return False
             except OSError:
-                self._rest = b""  # nobody reads any more
+                self._rest = b""  # the reader is gone
         return True
 
 
 class Feed:
-    """Starts the display and sends it documents.
+    """Starts the display process and sends documents to it.
 
-    A terminal that was stopped, or a reader that has gone, must not hold up packets: so the display is a process of its
-    own, and the agent's end of the pipe does not block.
+    A stopped terminal or a closed reader must not delay packets. So the display is a separate process, and the agent's
+    end of the pipe does not block.
     """
 
     def __init__(self, *, mode: str, metrics: socket.socket | None = None, token: str = "") -> None:
@@ -75,33 +76,35 @@ class Feed:
         self._pipe = LinePipe(self._ours)
 
     def send(self, document: Line) -> None:
-        """Show a document, or drop it while an earlier one is still under way; the last one is waited for a while."""
-        self._pipe.send(document, patience_s=_PATIENCE_S if document["event"] == "end" else 0.0)
+        """Show a document, or drop it if the previous one is still being written. Wait briefly until the last one is
+        written.
+        """
+        self._pipe.send(document, timeout_s=_TIMEOUT_S if document["event"] == "end" else 0.0)
 
     def close(self) -> None:
         """Wait for the display to finish."""
         os.close(self._ours)
         try:
-            self._child.wait(_PATIENCE_S)
+            self._child.wait(_TIMEOUT_S)
         except TimeoutExpired:
             self._child.kill()
             self._child.wait()
 
 
-# The display's side.
+# The display process.
 
 
 def documents() -> Iterator[Line]:
-    """What the agent says."""
+    """The agent's documents."""
     for line in sys.stdin:
         with contextlib.suppress(ValueError):
             yield json.loads(line)
 
 
 def run(mode: str, metrics: socket.socket | None, token: str) -> int:
-    """Run until the agent ends; the exit code. `mode`, `metrics`, `token`: see `Feed`."""
+    """Run until the agent ends; return the exit code. `Feed` describes `mode`, `metrics` and `token`."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # told to the whole group, as by systemd; the agent's end ends us
+        signal.signal(number, signal.SIG_IGN)  # systemd signals the whole group; this process ends when the agent does
     latest: dict[str, Any] = {}
     if metrics is not None:
         from pacelab.emulation.agents.views import serve

@@ -1,6 +1,6 @@
-"""The four agents, the hook point that each one runs, and `--path-rates`: what the way over the air is made of.
+"""The four agents, the hook point that each one runs, and `--path-rates`: the rates of the wireless hops on a path.
 
-Light: the command line asks for it before anybody has called an agent.
+This module imports little: the command line loads it even if no agent runs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EVERYWHERE = IPv4Network("0.0.0.0/0")
 
 
 def read_path_rates(texts: Sequence[str]) -> dict[IPv4Network, tuple[int, ...]]:
-    """Rates by network of some `--path-rates`; ConfigError names the one that is wrong."""
+    """Parse the values of `--path-rates` into rates by network. Raises ConfigError that names the invalid value."""
     found: dict[IPv4Network, tuple[int, ...]] = {}
     for text in texts:
         address, equals, rates_text = text.rpartition("=")
@@ -39,12 +39,12 @@ def read_path_rates(texts: Sequence[str]) -> dict[IPv4Network, tuple[int, ...]]:
 
 
 def check_path_known(agent: AgentName, name: str, rates_bps: Mapping[IPv4Network, tuple[int, ...]]) -> None:
-    """ConfigError when the scheme goes by the path at this agent's place and nobody said what the path is made of."""
+    """Raise ConfigError if the scheme's hook at this agent needs the path and `--path-rates` is missing."""
     scheme = find_scheme(name)
     if scheme.by_path and getattr(scheme, POINT_OF[agent]) is not None and not rates_bps:
         raise ConfigError(f"--scheme {name!r} needs --path-rates to compute its pace; give {VALID_PATH_RATES}")
 
 
 def path_table(rates_bps: Mapping[IPv4Network, tuple[int, ...]]) -> PathTable:
-    """The same, to be looked up."""
+    """The path rates as a table for look-ups by address."""
     return PathTable(by_network=tuple(rates_bps.items()))

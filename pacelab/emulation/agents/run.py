@@ -1,4 +1,4 @@
-"""One agent: a scheme's hook on the packets of this host, until it is told to end. A gateway may have a controller."""
+"""One agent: runs a scheme's hook on the packets of this host until it is stopped. A gateway may have a controller."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ TOKEN = "PACELAB_METRICS_TOKEN"
 
 
 def main() -> int:
-    """Run the agent that the JSON document on standard input says."""
-    sys.stdout = sys.stderr  # of one's own scheme; the agent's documents have the descriptor for themselves
+    """Run the agent that the JSON document on standard input describes."""
+    sys.stdout = sys.stderr  # a user's scheme may print; stdout carries only the agent's documents
     perform(read_document(Task, sys.stdin.buffer.read(MOST_BYTES), "task"))
     return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lead:
-    """The controller that leads a gateway's agent."""
+class ControllerConfig:
+    """The controller of a gateway's agent."""
 
     url: str
     name: str
@@ -50,20 +50,22 @@ class Lead:
     path_rates: dict[IPv4Network, tuple[int, ...]]
 
     def make(self, scheme: str, limits: Mapping[str, Any]) -> Hook:
-        """A hook for an order."""
+        """Make the hook for an order."""
         if scheme not in offered():
             raise ConfigError(f"scheme must be one of {', '.join(offered())}, not {scheme!r}")
         check_path_known("gateway", scheme, self.path_rates)
-        return make_hook("gateway", scheme, replace(self.settings, **limits), idle_too=True)
+        return make_hook("gateway", scheme, replace(self.settings, **limits), idle_baseline=True)
 
 
 def perform(task: Task) -> None:
-    """Run the agent until it is told to end, or its time is over."""
-    hook = make_hook(task.agent, task.scheme, task.settings, idle_too=task.controller is not None)
-    lead = None
+    """Run the agent until it is stopped or its time is over."""
+    hook = make_hook(task.agent, task.scheme, task.settings, idle_baseline=task.controller is not None)
+    controller = None
     if task.controller is not None:
         name = own_name(task.name)
-        lead = Lead(url=task.controller, name=name, settings=task.settings, path_rates=task.path_rates)
+        controller = ControllerConfig(
+            url=task.controller, name=name, settings=task.settings, path_rates=task.path_rates
+        )
     _check_platform(task.agent)
     from pacelab_pacer.linux.agent import ROLES, AgentConfig
 
@@ -81,24 +83,24 @@ def perform(task: Task) -> None:
         realtime=task.realtime,
         seconds=task.seconds,
     )
-    _serve(task, config, hook, lead)
+    _serve(task, config, hook, controller)
 
 
-def make_hook(agent: AgentName, name: str, settings: HookSettings, *, idle_too: bool = False) -> Hook:
-    """The scheme's hook for this agent; ConfigError when it has none there, or lacks a setting.
+def make_hook(agent: AgentName, name: str, settings: HookSettings, *, idle_baseline: bool = False) -> Hook:
+    """The scheme's hook for this agent. Raises ConfigError if the scheme has no hook there or lacks a setting.
 
-    `idle_too`: the baseline has a hook, too, which does nothing.
+    `idle_baseline`: for the baseline, return a hook that does nothing.
     """
     scheme = find_scheme(name)
     factory = getattr(scheme, POINT_OF[agent])
     if factory is None and agent == "station" and scheme.implied_options.get("ack") in ACK_SCHEDULES:
         return _delayed_acks(scheme.implied_options["ack"])
-    if factory is None and idle_too and is_baseline(scheme):
+    if factory is None and idle_baseline and is_baseline(scheme):
         from pacelab_pacer.core.null import NullHook
 
         return NullHook()
     if factory is None:
-        raise ConfigError(f"--scheme {name!r} does nothing at a {agent}; use {_able(agent)}")
+        raise ConfigError(f"--scheme {name!r} does nothing at a {agent}; use {_agents_schemes(agent)}")
     for field in scheme.settings:
         if getattr(settings, field) is None:
             raise ConfigError(f"--scheme {name!r} needs {BY_FIELD[field].flag}; give {BY_FIELD[field].domain.allowed}")
@@ -107,13 +109,13 @@ def make_hook(agent: AgentName, name: str, settings: HookSettings, *, idle_too: 
 
 
 def _delayed_acks(policy: str) -> Hook:
-    """The simulator's TCP has the policy itself; a host's TCP has a hook in front of it."""
+    """The simulator's TCP delays ACKs itself. On a host, a hook in front of the TCP does so."""
     from pacelab_pacer.core.tcp_ap.hooks import DelayedAckConfig, DelayedAckStation
 
     return DelayedAckStation(DelayedAckConfig(schedule=tuple(ACK_SCHEDULES[policy])))
 
 
-def _able(agent: AgentName) -> str:
+def _agents_schemes(agent: AgentName) -> str:
     def can(scheme: Scheme) -> bool:
         if agent == "station" and scheme.implied_options.get("ack") in ACK_SCHEDULES:
             return True
@@ -127,7 +129,7 @@ def _check_platform(agent: str) -> None:
         raise HostError(f"pacelab {agent}: it works on the packets of a Linux host; this is {sys.platform}")
 
 
-def _serve(task: Task, config: AgentConfig, hook: Hook, lead: Lead | None) -> None:
+def _serve(task: Task, config: AgentConfig, hook: Hook, controller: ControllerConfig | None) -> None:
     from pacelab_pacer.linux.agent import Agent
     from pacelab_pacer.linux.host import AgentError
 
@@ -138,18 +140,18 @@ def _serve(task: Task, config: AgentConfig, hook: Hook, lead: Lead | None) -> No
         kind = TcAgent
     listening = None if task.metrics is None else _listen(task.metrics)
     token = os.environ.get(TOKEN) or secrets.token_urlsafe(16)
-    table = not task.quiet and sys.stdout is not None and sys.stdout.isatty()  # None: it is closed
+    table = not task.quiet and sys.stdout is not None and sys.stdout.isatty()  # stdout is None if it is closed
     feed = Feed(mode="json" if task.as_json else "table" if table else "none", metrics=listening, token=token)
     if listening is not None:
-        listening.close()  # the feed's process has it
+        listening.close()  # the feed's process has its own copy
         log(f"metrics at http://127.0.0.1:{task.metrics}/metrics, Authorization: Bearer {token}")
     orders: ControllerLink | None = None
     say = (lambda _line: None) if task.quiet else log
     try:
-        if lead is None:
+        if controller is None:
             kind(config, hook, say=say, on_status=feed.send).run()
         else:
-            orders = _follow(lead, config)
+            orders = _connect(controller, config)
             Agent(config, hook, say=say, on_status=_both(feed.send, orders.report), controller=orders).run()
     except AgentError as error:
         raise HostError(f"pacelab {config.role.name}: {error}") from None
@@ -159,11 +161,13 @@ def _serve(task: Task, config: AgentConfig, hook: Hook, lead: Lead | None) -> No
         feed.close()
 
 
-def _follow(lead: Lead, config: AgentConfig) -> ControllerLink:
+def _connect(controller: ControllerConfig, config: AgentConfig) -> ControllerLink:
     from pacelab_pacer.linux.host import address_of
 
     own = config.wired if config.wired is not None and not config.wired.endswith("+") else config.air
-    return ControllerLink(url=lead.url, name=lead.name, address=address_of(own), scheme=config.scheme, make=lead.make)
+    return ControllerLink(
+        url=controller.url, name=controller.name, address=address_of(own), scheme=config.scheme, make=controller.make
+    )
 
 
 def _both(*heard: Callable[[Line], None]) -> Callable[[Line], None]:
@@ -181,29 +185,29 @@ def _listen(port: int) -> socket.socket:
         raise HostError(f"--metrics {port}: {error.strerror}; choose another port") from None
 
 
-# A gateway that a controller leads: what it is told to do, and what it tells.
+# A gateway's agent with a controller: the controller's orders, and the agent's reports.
 
 LIMITS = ("pace_rate_bps", "gateway_window_pkts")
-"""Settings of schemes at a gateway that a controller may set."""
+"""Settings of a gateway's scheme that a controller may set."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
 _SUBSCRIBER = "pacelab_controller.web.client"
 _PROTOCOL = {"tcp": 6, "udp": 17}
 _FLOW = re.compile(r"(\S+):(\d+) > (\S+):(\d+)")
-_PATIENCE_S = 3.0
+_TIMEOUT_S = 3.0
 
 
 def offered() -> list[str]:
-    """Schemes that a gateway can change to while it runs: those with a hook there, and the baseline."""
+    """Schemes that a gateway can switch to while it runs: the baseline, and all schemes with a hook at the gateway."""
     return [name for name, scheme in SCHEMES.items() if scheme.gateway is not None or is_baseline(scheme)]
 
 
 def is_baseline(scheme: Scheme) -> bool:
-    """Whether it has no hook at all, and nothing else that a scheme may bring."""
+    """Whether the scheme has no hook and implies no options."""
     return not any((scheme.gateway, scheme.sender, scheme.station, scheme.link, scheme.implied_options))
 
 
 def read_limits(limits: dict[str, float]) -> dict[str, Any]:
-    """The checked values of limits. ConfigError names an invalid one."""
+    """Parse and check limits. Raises ConfigError that names the invalid one."""
     found: dict[str, Any] = {}
     for name, value in limits.items():
         if name not in LIMITS:
@@ -214,16 +218,16 @@ def read_limits(limits: dict[str, float]) -> dict[str, Any]:
 
 
 class ControllerLink:
-    """The controller's orders, as hooks; the agent's reports, as the controller takes them.
+    """Turns the controller's orders into hooks, and sends the agent's reports to the controller.
 
-    The talking is a process of its own (pacelab_controller.web.client): whatever the network does, packets do not wait.
-    Without the controller, the agent keeps its present scheme.
+    A separate process (pacelab_controller.web.client) talks to the controller, so packets never wait for the network.
+    If the controller is gone, the agent keeps its present scheme.
     """
 
     def __init__(
         self, *, url: str, name: str, address: str, scheme: str, make: Callable[[str, dict[str, Any]], Hook]
     ) -> None:
-        """`make`: a hook from a scheme's name and limits; raises ConfigError. `scheme`: the one at work."""
+        """`make` makes a hook from a scheme's name and limits, or raises ConfigError. `scheme`: the active scheme."""
         self._make, self._scheme = make, scheme
         self._limits: dict[str, Any] = {}
         self._refused: str | None = None
@@ -238,14 +242,14 @@ class ControllerLink:
         self._pipe = LinePipe(self._process.stdin.fileno())
         self.closed = False
         hello = {"address": address, "schemes": offered(), "limits": list(LIMITS), "scheme": scheme}
-        self._pipe.send(hello, patience_s=_PATIENCE_S)
+        self._pipe.send(hello, timeout_s=_TIMEOUT_S)
 
     def fileno(self) -> int:
-        """Readable when there is an order."""
+        """The descriptor is readable if there is an order."""
         return self._answers
 
     def receive(self) -> list[tuple[str, Hook]]:
-        """Schemes to change to, with their hooks. What cannot be is told to the controller."""
+        """The schemes to switch to, with their hooks. Invalid orders are refused."""
         try:
             while part := os.read(self._answers, 65_536):
                 self._text += part
@@ -268,26 +272,26 @@ class ControllerLink:
         return found
 
     def accepted(self, scheme: str) -> None:
-        """It is at work."""
+        """Tell the controller that the ordered scheme is active."""
         self._scheme, self._refused = scheme, None
 
     def refuse(self, reason: str) -> None:
-        """It is not, and why."""
+        """Tell the controller that the order failed, and why."""
         self._refused = reason[:300]
 
     def report(self, status: Line) -> None:
-        """Tell the controller what the agent does and sees."""
+        """Send the agent's status to the controller."""
         if status["event"] == "status":
             flows = [row for one in status["flows"] if (row := flow_report(one)) is not None]
             self._pipe.send({"scheme": self._scheme, "refused": self._refused, "flows": flows})
 
     def close(self) -> None:
-        """End the talking."""
+        """End the process that talks to the controller."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
             self._process.stdin.close()
-            self._process.wait(_PATIENCE_S)
+            self._process.wait(_TIMEOUT_S)
         except (OSError, subprocess.TimeoutExpired):
             self._process.kill()
             self._process.wait()
@@ -295,7 +299,7 @@ class ControllerLink:
 
 
 def flow_report(row: FlowStatus) -> dict[str, Any] | None:
-    """A row of the agent's status as the controller takes it; None when it says nothing that switches do not know."""
+    """A row of the agent's status in the controller's format; None if the switches count all of it themselves."""
     found = _FLOW.fullmatch(row["flow"])
     if found is None or (row["rtt_s"] is None and row["mos"] is None):
         return None
@@ -305,7 +309,7 @@ def flow_report(row: FlowStatus) -> dict[str, Any] | None:
 
 
 def own_name(given: str | None) -> str:
-    """The gateway's name at the controller; ConfigError when it cannot be one."""
+    """The gateway's name at the controller. Raises ConfigError if the name is invalid."""
     name = given or socket.gethostname()
     if not NAME.fullmatch(name):
         raise ConfigError(

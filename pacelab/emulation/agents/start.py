@@ -1,4 +1,4 @@
-"""A scheme between real hosts: an agent at each hook point."""
+"""Starts a scheme on real hosts: one agent at each hook point."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pacelab.emulation.agents.task import Task
 from pacelab.emulation.network import addresses
 from pacelab.emulation.network.medium import SOCKET
 from pacelab.emulation.network.switched import SwitchedWires
-from pacelab.emulation.plan import OWN_CODE, Hook, Plan
+from pacelab.emulation.plan import USER_CODE, Hook, Plan
 from pacelab.emulation.processes import Child, documents
 from pacelab.errors import HostError
 from pacelab.schemes import find_scheme
@@ -22,7 +22,7 @@ from pacelab.schemes import find_scheme
 AGENT = {point: agent for agent, point in POINT_OF.items()}
 """Hook point -> the agent that serves it."""
 IDLE = "newreno"
-"""The scheme of a gateway's agent that does nothing until it is told to."""
+"""The scheme of a gateway's agent that does nothing until its controller switches it."""
 QUANTILES = ("p50", "p99")
 US_PER_S = 1_000_000
 
@@ -31,7 +31,7 @@ class Agents:
     """The running agents of a scheme."""
 
     def __init__(self, hooks: list[tuple[Hook, Child]], idle: list[Child]) -> None:
-        """`idle`: gateways' agents that wait for the controller's word."""
+        """`idle`: agents of gateways that wait for orders of the controller."""
         self._hooks, self._idle = hooks, idle
         self.lateness_s: dict[str, float] = {}
         """Of packets that were held, once all have ended: the worst agent's quantiles."""
@@ -41,20 +41,20 @@ class Agents:
         """What spoilt the run, once all have ended: agents that stood still."""
 
     def check_alive(self) -> None:
-        """Raise HostError when one has ended."""
+        """Raise HostError if an agent has ended."""
         for child in (*self._idle, *(child for _hook, child in self._hooks)):
             if not child.alive():
                 raise HostError(f"{child.name} ended in the middle of a run: {child.how_it_ended()}")
 
     def mark(self) -> None:
-        """Measuring begins."""
+        """Start the measured part."""
         from pacelab_pacer.linux.agent import BEGIN
 
         for _hook, child in self._hooks:
             child.process.send_signal(BEGIN)
 
     def end(self) -> list[dict[str, Any]]:
-        """End them; each one's report, as `hooks` of the engine's result has it."""
+        """End the agents. Return each agent's report in the form of `hooks` in the engine's result."""
         for child in (*self._idle, *(child for _hook, child in self._hooks)):
             if child.alive():
                 child.process.terminate()
@@ -71,7 +71,7 @@ class Agents:
         return [_report(hook, status) for hook, status in last]
 
     def _last_of(self, child: Child) -> dict[str, Any]:
-        """The last status of an agent that is told to end."""
+        """The last status of an agent that is being stopped."""
         told: list[dict[str, Any]] = [{}, *documents(child.finish())]
         last: dict[str, Any] = next(document for document in reversed(told) if document.get("event") != "released")
         released = sum(document.get("event") == "released" for document in told)
@@ -85,13 +85,14 @@ class Agents:
 
 
 def start_agents(plan: Plan, switched: SwitchedWires | None = None) -> Agents:
-    """Start the agents of the plan's scheme, and wait until they are up. A controller leads those of gateways, which
-    has one at each gateway.
+    """Start the agents of the plan's scheme and wait until they are ready.
+
+    If a gateway has a controller, the controller directs its agent.
     """
     busy = {hook.host for hook in plan.scheme.hooks if hook.point == "gateway"}
     free = [] if switched is None else [host for host in plan.gateways if host not in busy]
     if plan.scheme.hooks or free:
-        import_module("pacelab_pacer.linux.agent")  # here, once for all of them
+        import_module("pacelab_pacer.linux.agent")  # imported once here; all forked agents share it
     started = [(hook, _start(plan, hook, switched)) for hook in plan.scheme.hooks]
     idle = [_start(plan, Hook(point="gateway", host=host), switched, scheme=IDLE) for host in free]
     for child in (*idle, *(child for _hook, child in started)):
@@ -115,8 +116,8 @@ def _start(plan: Plan, hook: Hook, switched: SwitchedWires | None, *, scheme: st
 
 
 def task_of(plan: Plan, hook: Hook, *, scheme: str | None = None, controller: str | None = None) -> Task:
-    """What the agent at one hook is to do; `scheme`: in the place of the plan's; `controller`: URL of who leads it."""
-    planned = f"{OWN_CODE}:SCHEME" if plan.scheme.own else plan.scheme.name
+    """The task of the agent at one hook. `scheme` replaces the plan's scheme. `controller`: the controller's URL."""
+    planned = f"{USER_CODE}:SCHEME" if plan.scheme.own else plan.scheme.name
     by_kernel = plan.radios == "hwsim" and hook.point == "link" and find_scheme(planned).needs_only_retry_counts
     name = plan.nodes[hook.host].name
     known = {host: rates for host in range(len(plan.nodes)) if (rates := path_rates(plan, hook.host, host))}
@@ -125,7 +126,7 @@ def task_of(plan: Plan, hook: Hook, *, scheme: str | None = None, controller: st
         scheme=planned if scheme is None else scheme,
         settings=replace(plan.scheme.settings, node=hook.host),
         air=addresses.AIR,
-        wired=f"{addresses.WIRE}+" if hook.point == "gateway" else None,  # a gateway may have several
+        wired=f"{addresses.WIRE}+" if hook.point == "gateway" else None,  # a gateway may have several wires
         path_rates={IPv4Network(addresses.address(host)): rates for host, rates in known.items()},
         datapath="nfqueue",
         link="nl80211" if by_kernel else "mediumd",
@@ -144,7 +145,7 @@ def task_of(plan: Plan, hook: Hook, *, scheme: str | None = None, controller: st
 
 
 def path_rates(plan: Plan, here: int, there: int) -> tuple[int, ...]:
-    """Rates of the wireless hops on the way, nearest first."""
+    """Rates of the wireless hops on the path, nearest first."""
     special = {(link.a, link.b): link.rate_bps for link in plan.link_rates if link.at_s == 0}
     return tuple(
         special.get((a, b), plan.radio.data_rate_bps)

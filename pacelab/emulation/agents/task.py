@@ -1,6 +1,6 @@
-"""What one agent is to do, as data: from the flags of `pacelab gateway`, ..., or whole on standard input.
+"""The task of one agent, as data: from the flags of `pacelab gateway` and others, or as a document on standard input.
 
-People give flags. A run hands each of its agents a document, so that nothing of a scheme's settings is lost on the way.
+People give flags. A run passes each of its agents a document, which contains all settings of the scheme.
 """
 
 from __future__ import annotations
@@ -19,52 +19,52 @@ from pacelab.schemes import SCHEMES, find_scheme
 DATAPATHS = ("nfqueue", "tc")
 LINKS = ("mediumd", "nl80211")
 MOST_BYTES = 1_000_000
-"""Size of a task as JSON; one with the ways to 96 hosts is about 10 kB."""
+"""Maximum size of a task as JSON. A task with the paths to 96 hosts has about 10 kB."""
 
 RateBps = Annotated[int, Field(ge=1_000, le=1_000_000_000)]
 _URL = re.compile(r"http://(?:127\.0\.0\.1|localhost):(\d{1,5})/?|unix:.+")
 
 
 class Task(Document):
-    """One agent's, whole. ConfigError names what does not go together."""
+    """All settings of one agent. Raises ConfigError that names settings that contradict each other."""
 
     agent: AgentName
     scheme: str
     settings: WholeHookSettings
-    """`node` is this host's number in the run: its random streams are its own."""
+    """`node` is this host's number in the run. Each node has its own random streams."""
     air: str
-    """Interface to the air."""
+    """The wireless interface."""
     wired: str | None
-    """Of a gateway: interface to the wired side; `wire+` is all whose name begins so."""
+    """A gateway's wired interface. `wire+` means all interfaces whose names begin with `wire`."""
     path_rates: dict[IPv4Network, tuple[RateBps, ...]]
-    """Rates of the wireless hops on the way to these addresses, nearest first."""
+    """Rates of the wireless hops on the path to these addresses, nearest first."""
     datapath: str
-    """`nfqueue`: packets through Python; `tc`: paced by the kernel."""
+    """`nfqueue`: packets pass through Python. `tc`: the kernel paces them."""
     link: str
-    """Of a relay, who counts retries: `mediumd`, or the kernel by `nl80211`."""
+    """For a relay, the source of its retry counts: `mediumd`, or the kernel through `nl80211`."""
     clamp_mss: bool
     mediumd: str | None
-    """Path of its socket."""
+    """Path of mediumd's socket."""
     station: str | None
-    """This node's name there."""
+    """This node's name at mediumd."""
     queue: int | None
-    """First NFQUEUE number; None: by role."""
+    """First NFQUEUE number; None: the default of the role."""
     seconds: float | None
-    """End after so long; None: never."""
+    """End after this time; None: never."""
     metrics: int | None
     """Port for Prometheus."""
     realtime: bool
     controller: str | None
-    """URL of the controller that leads a gateway's agent."""
+    """URL of the controller of a gateway's agent."""
     name: str | None
-    """This gateway's, there; None: the host's."""
+    """This gateway's name at the controller; None: the host's name."""
     as_json: bool
-    """A JSON document a line: ready, status each second, end."""
+    """Print one JSON document per line: ready, the status each second, end."""
     quiet: bool
-    """No live view, no notes."""
+    """No live view and no notes."""
 
     @model_validator(mode="after")
-    def _goes_together(self) -> Task:
+    def _check(self) -> Task:
         if self.datapath not in DATAPATHS:
             raise ConfigError(f"--datapath must be one of {', '.join(DATAPATHS)}, not {self.datapath!r}")
         if self.datapath == "tc" and (self.clamp_mss or self.queue is not None):
@@ -96,6 +96,6 @@ class Task(Document):
 
 
 def _reachable(url: str) -> bool:
-    """Whether a controller can be there: on this host's loopback or a Unix socket."""
+    """Whether the URL is on this host: on the loopback interface or at a Unix socket."""
     found = _URL.fullmatch(url)
     return found is not None and (found[1] is None or 0 < int(found[1]) < 65_536)

@@ -1,7 +1,7 @@
-"""What is seen of an agent at work: its live view in a terminal, and its figures for Prometheus.
+"""How a running agent shows its state: a live view in a terminal, and metrics for Prometheus.
 
-Both report flows, the actions of the algorithm, and bypassed packets. Figures are on loopback only, with a token, for a
-plain GET from this host.
+Both report flows, the actions of the algorithm, and bypassed packets. The metrics are served on loopback only, with a
+token, and only for plain GET requests from this host.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RELEASED = "STOPPED? The agent does not answer: packets pass by it until it does
 
 
 def show(documents: Iterable[Line]) -> Iterator[Line]:
-    """Redraw with every document, and pass it on; a last picture stays."""
+    """Redraw with every document and pass it on. The last picture remains on the terminal."""
     console = Console(highlight=False)
     with Live(Text("starting"), console=console, auto_refresh=False, transient=False) as live:
         for document in documents:
@@ -42,7 +42,7 @@ def show(documents: Iterable[Line]) -> Iterator[Line]:
 
 
 def picture(status: Status) -> RenderableType:
-    """One status document, drawn."""
+    """One status document as a picture."""
     late = status["release_lateness_us"]["p50"]
     seen = status["packets"].get("seen", 0)
     head = f"{status['agent']} {status['scheme']}, {status['uptime_s']:.0f} s: {seen} packets"
@@ -88,7 +88,7 @@ class AgentCollector(Collector):
         self._latest = latest
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics of this moment; none before the first status."""
+        """The current metrics; none before the first status."""
         status = dict(self._latest)
         if "packets" not in status:
             return
@@ -129,7 +129,7 @@ class AgentCollector(Collector):
 
 
 def serve(listening: socket.socket, token: str, latest: Mapping[str, Any]) -> ThreadingHTTPServer:
-    """Answer GET /metrics on this socket, in a thread, with what `latest` holds."""
+    """Answer GET /metrics on this socket, in a thread, with the document that `latest` holds."""
     port = listening.getsockname()[1]
     hosts, wanted = (f"{LOOPBACK}:{port}", f"localhost:{port}"), f"Bearer {token}".encode()
     registry = CollectorRegistry(auto_describe=False)
@@ -152,7 +152,7 @@ def serve(listening: socket.socket, token: str, latest: Mapping[str, Any]) -> Th
                 self.wfile.write(text)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Nothing: stderr is for people."""
+            """Print nothing: stderr is for messages to the user."""
 
     server = ThreadingHTTPServer((LOOPBACK, port), Handler, bind_and_activate=False)
     server.socket.close()

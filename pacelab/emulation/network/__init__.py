@@ -1,1 +1,1 @@
-"""The network of real hosts: namespaces, addresses, wires, radios, the medium, what is counted there."""
+"""The network of real hosts: namespaces, addresses, wires, radios, the medium, and their counters."""

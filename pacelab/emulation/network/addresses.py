@@ -1,6 +1,6 @@
-"""Who has which address, and which way packets go. Pure functions of a plan.
+"""Addresses and routes of hosts. Pure functions of a plan.
 
-Every host has one IPv4 address on all its interfaces; routes are host routes over shortest paths, as in the simulator.
+Every host has one IPv4 address on all its interfaces. Routes are host routes over shortest paths, as in the simulator.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from pacelab.emulation.plan import Plan
 from pacelab.experiment.backends import BRIDGING
 
 AIR = "air0"
-"""Name of the wireless interface at every wireless host: the one that has the address."""
+"""Name of the wireless interface of every wireless host. It has the host's address."""
 RADIO = "radio0"
-"""Name of the radio where `AIR` is something above it (see `radio_name`)."""
+"""Name of the radio if `AIR` is an interface on top of it (see `radio_name`)."""
 WIRE = "wire"
-"""What the names of wired interfaces begin with."""
+"""Prefix of the names of wired interfaces."""
 TO_SWITCH = "wires"
-"""Name of a host's interface to a switch of its own (see `switched`)."""
+"""Name of a host's interface to its own switch (see `has_switch`)."""
 BASE = (10, 77)
-"""10.77.0.1 is the first host."""
+"""The first two bytes of all addresses: 10.77.0.1 is the first host."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """One interface of a host, and which host is at its other end (None: the air)."""
+    """One interface of a host, and the host at its other end (None: the air)."""
 
     name: str
     mac: str
@@ -34,13 +34,13 @@ class Interface:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """To the host `dst` by its neighbour `via` (the same host, if it is one), out of the interface `name`."""
+    """A route to the host `dst` through its neighbour `via` (possibly `dst` itself), out of the interface `name`."""
 
     dst: int
     via: int
     name: str
     by_arp: bool = False
-    """The host that `name` leads to is asked for: switches bring packets there, wherever it is."""
+    """The host resolves `dst` by ARP on `name`: switches deliver packets to it, wherever it is."""
 
 
 def address(host: int) -> str:
@@ -50,7 +50,7 @@ def address(host: int) -> str:
 
 
 def interfaces(plan: Plan, host: int) -> list[Interface]:
-    """Interfaces of a host: the air, then its wires in the plan's order."""
+    """Interfaces of a host: the wireless one, then its wires in the plan's order."""
     found = [Interface(AIR, air_mac(host), None)] if plan.nodes[host].wireless else []
     if has_switch(plan, host):
         return [*found, Interface(TO_SWITCH, _mac(3, host), host)]
@@ -62,7 +62,9 @@ def interfaces(plan: Plan, host: int) -> list[Interface]:
 
 
 def has_switch(plan: Plan, host: int) -> bool:
-    """Whether the host has a switch of its own: with a controller, all wired ones but those at the end of one wire."""
+    """Whether the host has its own switch. With a controller, all wired hosts have one, except hosts with a single
+    wire.
+    """
     wires = sum(host in (wire.a, wire.b) for wire in plan.wires)
     return plan.controller is not None and wires > 0 and (wires > 1 or plan.nodes[host].wireless)
 
@@ -73,29 +75,31 @@ def wired_port(plan: Plan, host: int) -> Interface | None:
 
 
 def air_mac(host: int) -> str:
-    """MAC of a host's wireless interface: locally administered, with the bit by which mac80211_hwsim tells a radio's
-    address from its interface's, so that both are the same.
+    """MAC address of a host's wireless interface.
+
+    It is locally administered and has the bit by which mac80211_hwsim distinguishes a radio's address from its
+    interface's, so that both are the same.
     """
     return f"42{_mac(0, host)[2:]}"
 
 
 def mesh_mac(plan: Plan, host: int) -> str:
-    """MAC of the interface `AIR`: the radio's, but where that is something above it."""
+    """MAC address of the interface `AIR`: the radio's, unless `AIR` is an interface on top of it."""
     return air_mac(host) if radio_name(plan) == AIR else _mac(4, host)
 
 
 def radio_name(plan: Plan) -> str:
-    """Name of a wireless host's radio: with batman-adv, `AIR` is what is above it."""
+    """Name of a wireless host's radio. With batman-adv, `AIR` is the interface on top of it."""
     return RADIO if plan.routing == "batman-adv" else AIR
 
 
 def wire_name(number: int) -> str:
-    """Name of both ends of a wire."""
+    """Name of the interfaces at both ends of a wire."""
     return f"{WIRE}{number}"
 
 
 def neighbour_mac(plan: Plan, host: int, neighbour: int) -> str:
-    """MAC by which `host` reaches its neighbour."""
+    """MAC address by which `host` reaches its neighbour."""
     out = interface_towards(plan, host, neighbour)
     if out == AIR:
         return mesh_mac(plan, neighbour)
@@ -103,7 +107,7 @@ def neighbour_mac(plan: Plan, host: int, neighbour: int) -> str:
 
 
 def interface_towards(plan: Plan, host: int, neighbour: int) -> str:
-    """Interface of `host` to its neighbour; a wire goes before the air."""
+    """Interface of `host` to its neighbour. A wire takes precedence over the air."""
     if any({host, neighbour} == {wire.a, wire.b} for wire in plan.wires):
         ports = interfaces(plan, host)
         return next(port.name for port in ports if port.peer in (neighbour, host))
@@ -120,9 +124,9 @@ def edges(plan: Plan) -> list[list[int]]:
 
 
 def routes(plan: Plan) -> list[list[Route]]:
-    """Routes of each host to every other one it can reach: fewest hops, ties to the lower host number.
+    """Routes of each host to every host that it can reach: fewest hops, ties to the lower host number.
 
-    With a routing below IP all stations are one hop apart.
+    With a routing protocol below IP, all stations are one hop apart.
     """
     near = edges(plan)
     if plan.routing in BRIDGING:
@@ -141,7 +145,7 @@ def routes(plan: Plan) -> list[list[Route]]:
 
 
 def path(plan: Plan, src: int, dst: int) -> list[int]:
-    """Hosts on the way from `src` to `dst`, both included; empty when there is none."""
+    """Hosts on the path from `src` to `dst`, both included; empty if there is no path."""
     near = edges(plan)
     hops = _hops(near, dst)
     if src not in hops:

@@ -1,4 +1,4 @@
-"""What a run needs of the network that its hosts form, whoever builds the hosts (`--builder`)."""
+"""What a run needs from the network of its hosts, whichever builder made the hosts (`--builder`)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pacelab.emulation.plan import Plan
 
 
 class MediumControl(Protocol):
-    """The running medium: mediumd, or a stock wmediumd behind the kernel's counters."""
+    """The running medium: mediumd, or a stock wmediumd read through the kernel's counters."""
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Ask the medium. Raises HostError when it is gone, ProtocolError when it refuses."""
+        """Send a request to the medium. Raises HostError if it is gone, ProtocolError if it refuses."""
 
 
 class HostNetwork(Protocol):
-    """Running hosts: namespaces called as the plan's nodes, with radios, wires, addresses and routes.
+    """Running hosts: namespaces with the names of the plan's nodes, and with radios, wires, addresses and routes.
 
     The network ends with the process that made it.
     """
@@ -40,13 +40,13 @@ class HostNetwork(Protocol):
         """Raise HostError if the medium, the wires or the controller have ended."""
 
     def faults(self) -> list[str]:
-        """Sentences on what spoilt the run, such as a medium that was stopped."""
+        """Sentences on faults that spoilt the run, such as a medium that was stopped."""
 
     def mark_wires(self) -> None:
-        """Start counting the drops of wires: the measured part of the run begins."""
+        """Start the measured part: count the drops of wires from now on."""
 
     def wire_report(self) -> dict[str, Any]:
-        """End the wires' relay; the drops since `mark_wires` and the relay's lateness, empty without wires."""
+        """End the wires' relay. Return the drops since `mark_wires` and the relay's lateness; empty without wires."""
 
     def set_route(self, host: int, route: Route) -> None:
         """Replace a host's route to the route's destination."""

@@ -1,4 +1,4 @@
-"""The TCP sockets of iperf3's processes, reached from outside."""
+"""Access to the TCP sockets of iperf3 processes from outside."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TCP_INFO_BYTES = 256
 _DATA_SEGS_IN, _TOTAL_RTO = 152, 240
 """Offsets in struct tcp_info (linux/tcp.h); total_rto since Linux 6.7."""
 _MOST_DESCRIPTORS = 32
-"""Of an iperf3 of one stream; it has ten."""
+"""Maximum number of descriptors of an iperf3 process with one stream; it has ten."""
 _STATE, _INODE = 3, 9
 _ESTABLISHED, _LISTENING = "01", "0A"
 """Columns of /proc/net/tcp, and states."""
@@ -30,20 +30,20 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """Of one connection, since it began."""
+    """TCP_INFO of one connection since it began."""
 
     data_segments_in: int
     data_segments_out: int
     timeouts: int | None
-    """None where the kernel does not say."""
+    """None if the kernel does not report them."""
 
 
 class FlowSockets:
-    """Both ends of a flow's data connection, while it lasts: what iperf3 has no option for, and does not tell.
+    """Both ends of a flow's data connection while it lasts, for settings and counters that iperf3 does not offer.
 
-    The kernel forgets a route's window once it sees the first packet (tcp_measure_rcv_mss sets the clamp again from the
-    buffer), so the receiver's window has to be clamped again on the socket itself. TCP_INFO has each connection's
-    timeouts and the segments that arrived, repeats included; iperf3's report has neither.
+    The kernel forgets a route's window once it receives the first packet (tcp_measure_rcv_mss sets the clamp again from
+    the buffer), so the receiver's window has to be clamped again on the socket itself. TCP_INFO has each connection's
+    timeouts and the arrived segments, duplicates included; iperf3's report has neither.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class FlowSockets:
         """What `ss -i` says of the sender when measuring ends; None where there was no connection."""
 
     def find(self, *, server: int, client: int) -> None:
-        """Take hold of the sockets of these processes, if they have them by now."""
+        """Open the sockets of these processes, if they exist by now."""
         self._server = self._server or data_socket(server, but=self.listens_at)
         self._client = self._client or data_socket(client, but=None)
 
@@ -74,17 +74,17 @@ class FlowSockets:
             clamp_window(self._server, window_bytes)
 
     def mark(self) -> None:
-        """Measuring begins."""
+        """Start the measured part."""
         self._marked = self._read()
         self.rtts_s = []
 
-    def look(self) -> None:
-        """Note the round trip of this moment."""
+    def sample(self) -> None:
+        """Record the current round-trip time."""
         if self._client is not None and (said := read_sender(self._client)) is not None and said["rtt_s"]:
             self.rtts_s.append(said["rtt_s"])
 
     def close(self) -> None:
-        """Measuring ends, before iperf3 does."""
+        """End the measured part, before iperf3 ends."""
         server, client = self._read()
         if self._client is not None:
             self.sender = read_sender(self._client)
@@ -107,19 +107,19 @@ class FlowSockets:
 
 
 def listening_descriptor(pid: int) -> int | None:
-    """Number of the descriptor at which a process listens. To be asked while it waits for its first client."""
-    with contextlib.suppress(OSError):  # it ended meanwhile
+    """Number of the descriptor on which a process listens. Call this while the process waits for its first client."""
+    with contextlib.suppress(OSError):  # the process has ended
         listening = _sockets(pid, _LISTENING)
         return next((number for number in range(_MOST_DESCRIPTORS) if _name(pid, number) in listening), None)
     return None
 
 
 def data_socket(pid: int, *, but: int | None) -> socket.socket | None:
-    """The data connection of an iperf3 process, or None while it has none: the later of its two connections.
+    """The data connection of an iperf3 process: the later of its two connections. None before it exists.
 
-    `but` is where it listens, and is not even looked at: iperf3 closes that socket and binds its port again when a test
-    begins, which fails while anybody holds it, if only to read what it is called; a listing of all descriptors holds
-    also for a moment each. The new one takes the same number.
+    `but` is the number of the listening descriptor, which this function does not open. iperf3 closes that socket and
+    binds its port again when a test begins, which fails while another process holds the socket, even for a moment. The
+    new socket takes the same number.
     """
     try:
         handle = os.pidfd_open(pid)
@@ -128,14 +128,14 @@ def data_socket(pid: int, *, but: int | None) -> socket.socket | None:
     connected: list[socket.socket] = []
     try:
         established = _sockets(pid, _ESTABLISHED)
-        if len(established) < 2:  # the first one alone: to look through its descriptors hundreds of times costs much
+        if len(established) < 2:  # only the first exists: searching its descriptors hundreds of times costs much
             return None
         for number in range(_MOST_DESCRIPTORS):
             if number != but and _name(pid, number) in established:
                 fd = _libc.syscall(_PIDFD_GETFD, handle, number, 0)
                 if fd >= 0:
                     connected.append(socket.socket(fileno=fd))
-    except OSError:  # it ended meanwhile
+    except OSError:  # the process has ended
         pass
     finally:
         os.close(handle)
@@ -146,13 +146,13 @@ def data_socket(pid: int, *, but: int | None) -> socket.socket | None:
 
 
 def clamp_window(connection: socket.socket, window_bytes: int) -> None:
-    """Advertise no more than this from now on."""
+    """Advertise at most this window from now on."""
     with contextlib.suppress(OSError):
         connection.setsockopt(socket.IPPROTO_TCP, _TCP_WINDOW_CLAMP, window_bytes)
 
 
 def read_info(connection: socket.socket) -> Info | None:
-    """What the kernel says of a connection; None when it is gone."""
+    """Read TCP_INFO of a connection; None if it is gone."""
     try:
         text = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
     except OSError:
@@ -182,14 +182,14 @@ _SENDER: Mapping[str, tuple[int, str, float]] = MappingProxyType(
         "needless_retransmissions_pkts": (216, "I", 1),
     }
 )
-"""Name -> offset in struct tcp_info, its type, and the factor to the unit of the name."""
+"""Name -> offset in struct tcp_info, type, and factor to the unit of the name."""
 _SENDER_BYTES = 220
 
 
 def read_sender(connection: socket.socket) -> dict[str, float | int] | None:
-    """What the kernel says of a sender, as `ss -i` prints it; None when the connection is gone.
+    """Read the state of a sender, as `ss -i` prints it; None if the connection is gone.
 
-    ssthresh is 2147483647 until a loss. Without a pace, the pacing rate is what the kernel would use.
+    ssthresh is 2147483647 until a loss. Without a pacing bound, the pacing rate is the rate that the kernel would use.
     """
     try:
         text = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
@@ -210,6 +210,6 @@ def _name(pid: int, number: int) -> str | None:
 
 
 def _sockets(pid: int, state: str) -> set[str]:
-    """TCP sockets over IPv4 in the process's network namespace, as /proc calls descriptors of them."""
+    """TCP sockets over IPv4 in the process's network namespace, in the form of /proc's links of descriptors."""
     rows = [line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
     return {f"socket:[{row[_INODE]}]" for row in rows if row[_STATE] == state}

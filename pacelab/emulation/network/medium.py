@@ -1,4 +1,4 @@
-"""mediumd, seen from here: its program, its configuration, its socket (medium/mediumd/PROTOCOL.md)."""
+"""mediumd's program, configuration and socket (medium/mediumd/PROTOCOL.md)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pacelab.errors import HostError, ProtocolError
 
 PROTOCOL_VERSION = 1
 SOCKET = "/run/pacelab/mediumd.sock"
-"""In the run's own mount namespace."""
+"""A path in the run's own mount namespace."""
 ANSWER_S = 5.0
 
 
 def configuration(plan: Plan) -> dict[str, Any]:
-    """What mediumd is started with."""
+    """The configuration that mediumd starts with."""
     place = {host: number for number, host in enumerate(plan.stations)}
     rates = [[place[link.a], place[link.b], link.rate_bps] for link in plan.link_rates if link.at_s == 0]
     return {
@@ -49,7 +49,7 @@ def _radio(plan: Plan, host: int) -> dict[str, Any]:
 
 
 class Medium:
-    """A connection to a running mediumd. Raises HostError when it is gone, ProtocolError when it refuses."""
+    """A connection to a running mediumd. Raises HostError if mediumd is gone, ProtocolError if it refuses a request."""
 
     def __init__(self, path: str = SOCKET) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -64,7 +64,7 @@ class Medium:
         self.call("hello", version=PROTOCOL_VERSION)
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Answer of one request. Events in between are passed over."""
+        """Send a request and return its answer. Events in between are skipped."""
         self._number += 1
         request = {"id": self._number, "method": method, "params": params}
         try:
@@ -84,7 +84,9 @@ class Medium:
         return result
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """The subscription's events as they come; HostError when mediumd ends. Nothing else may be asked meanwhile."""
+        """Yield the subscription's events. Raises HostError when mediumd ends. Meanwhile no other request
+        is possible.
+        """
         for line in self._lines:
             event = json.loads(line)
             if "event" in event:

@@ -1,11 +1,11 @@
-"""`--routing` of Linux's own among the radios of a run, and the wait until flows' ends reach each other.
+"""`--routing` with Linux's own mesh protocols among the radios of a run, and the wait until routes exist.
 
-    802.11s     mac80211's mesh: ways on demand by HWMP, below IP (see `radios`)
+    802.11s     mac80211's mesh: routes on demand by HWMP, below IP (see `radios`)
     batman-adv  the kernel's module over an IBSS, below IP (see `radios`)
-    olsr        olsrd, a program, at each station of an IBSS, or with a TAP device
+    olsr        olsrd, a program at each station of an IBSS or with a TAP device
 
-olsrd keeps its routes in a table of its own; what it finds is copied into the main one with TCP's settings, which
-belong to routes (`tcp`).
+olsrd keeps its routes in its own table. They are copied to the main table together with TCP's settings, which Linux
+keeps per route (`tcp`).
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from pacelab.errors import HostError
 
 OLSRD = "olsrd"
 TABLE = 77
-"""Where olsrd keeps its routes."""
+"""Number of olsrd's routing table."""
 REACHED_S = 90.0
-"""olsrd says hello every 2 s and tells its topology every 5 s; over six hops it took 20 s."""
+"""olsrd sends a HELLO every 2 s and a topology message every 5 s; over six hops it took 20 s to find routes."""
 PORT, ARRIVES_S = 7070, 0.5
 _ROUTE_CHANGES = 0x40
 """RTMGRP_IPV4_ROUTE (linux/rtnetlink.h)."""
 
 
 def finds(plan: Plan, route: Route) -> bool:
-    """Whether a route of the plan is for olsrd to find."""
+    """Whether olsrd has to find a route of the plan."""
     return plan.routing == "olsr" and route.name == AIR
 
 
 def start(plan: Plan) -> list[Child]:
-    """The programs that find the ways; returns when each flow's ends reach each other. Raises HostError."""
+    """Start the routing programs; return when both ends of each flow reach each other. Raises HostError."""
     children = _start_olsrd(plan) if plan.routing == "olsr" else []
     missing = {(flow.src, flow.dst) for flow in plan.flows} | {(flow.dst, flow.src) for flow in plan.flows}
     until = time.monotonic() + REACHED_S
@@ -61,9 +61,9 @@ def start(plan: Plan) -> list[Child]:
 
 
 def configuration(plan: Plan, host: int) -> str:
-    """Olsrd's file for a station: a gateway announces the hosts that it reaches by wire.
+    """Configuration of olsrd for a station: a gateway announces the hosts that it reaches by wire.
 
-    Source: olsrd 0.9.8, files/olsrd.conf.default; intervals are RFC 3626's.
+    Source: olsrd 0.9.8, files/olsrd.conf.default. The intervals are those of RFC 3626.
     """
     wired = [
         f"{addresses.address(route.dst)} 255.255.255.255"
@@ -97,14 +97,14 @@ def _start_olsrd(plan: Plan) -> list[Child]:
         file = Path(SOCKET).with_name(f"{OLSRD}-{name}.conf")
         file.write_text(configuration(plan, host))
         listens = threading.Event()
-        threading.Thread(target=_follow, args=(plan, host, listens), daemon=True).start()
+        threading.Thread(target=_copy_routes, args=(plan, host, listens), daemon=True).start()
         listens.wait()
         children.append(Child(f"{OLSRD} at {name}", [program, "-f", str(file), "-nofork"], netns=name))
     return children
 
 
-def _follow(plan: Plan, host: int, listens: threading.Event) -> None:
-    """Keep the main table as olsrd's, for ever; the host knows its possible neighbours when this `listens`."""
+def _copy_routes(plan: Plan, host: int, listens: threading.Event) -> None:
+    """Copy olsrd's routes to the main table, for ever. If this `listens`, the host knows its possible neighbours."""
     with inside(plan.nodes[host].name):
         tables, changes = IPRoute(), IPRoute()
     changes.bind(groups=_ROUTE_CHANGES)
@@ -123,17 +123,17 @@ def _follow(plan: Plan, host: int, listens: threading.Event) -> None:
             if change["event"] == "RTM_NEWROUTE":
                 ways[dst] = via
                 put_route(tables, plan, host, Route(dst, via, AIR))
-            elif ways.get(dst) == via:  # and not one that has been replaced
+            elif ways.get(dst) == via:  # and not a route that has been replaced
                 del ways[dst]
-                with contextlib.suppress(NetlinkError):  # its interface has gone, and it with it
+                with contextlib.suppress(NetlinkError):  # the route has disappeared with its interface
                     remove_route(tables, dst)
 
 
 def _reaches(plan: Plan, src: int, dst: int) -> bool:
-    """Whether a datagram that goes now arrives within a moment."""
+    """Whether a datagram that is sent now arrives soon."""
     with _socket(plan, dst) as receiver, _socket(plan, src) as sender:
         receiver.bind((addresses.address(dst), PORT))
-        with contextlib.suppress(OSError):  # no route yet
+        with contextlib.suppress(OSError):  # no route exists yet
             sender.sendto(b"?", (addresses.address(dst), PORT))
         return bool(select.select([receiver], [], [], ARRIVES_S)[0])
 
@@ -143,7 +143,7 @@ def _socket(plan: Plan, host: int) -> socket.socket:
         return socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 
 
-# A host's routes and neighbours in its kernel. Routes carry TCP's settings (`tcp`).
+# A host's routes and neighbours in its kernel. Routes have TCP's settings (`tcp`).
 
 _PERMANENT = 0x80
 _ONLINK = 4
@@ -151,9 +151,9 @@ _SCOPE_LINK = 253
 
 
 def put_route(netlink: IPRoute, plan: Plan, host: int, route: addresses.Route) -> None:
-    """Give a host a route, in the place of the one that it has to there.
+    """Give a host a route, or replace its route to the same destination.
 
-    `netlink` is in the host's namespace. A neighbour on the way is known already, by its route or `put_neighbour`.
+    `netlink` is in the host's namespace. The neighbour on the path is known already, by its route or `put_neighbour`.
     """
     index = index_of(netlink, plan.nodes[host].name, route.name)
     common = {
@@ -171,7 +171,7 @@ def put_route(netlink: IPRoute, plan: Plan, host: int, route: addresses.Route) -
 
 
 def put_neighbour(netlink: IPRoute, plan: Plan, host: int, neighbour: int) -> None:
-    """Tell a host its neighbour's MAC, so that it never asks."""
+    """Tell a host its neighbour's MAC address, so that it sends no ARP request."""
     name = addresses.interface_towards(plan, host, neighbour)
     netlink.neigh(
         "replace",
@@ -183,12 +183,12 @@ def put_neighbour(netlink: IPRoute, plan: Plan, host: int, neighbour: int) -> No
 
 
 def remove_route(netlink: IPRoute, dst: int) -> None:
-    """Take a host's route to there from it."""
+    """Remove a host's route to this destination."""
     netlink.route("del", dst=f"{addresses.address(dst)}/32")
 
 
 def index_of(netlink: IPRoute, host: str, name: str) -> int:
-    """Number of an interface. Raises HostError when the host has none of this name."""
+    """Index of an interface. Raises HostError if the host has no interface of this name."""
     found = netlink.link_lookup(ifname=name)
     if not found:
         raise HostError(f"host {host}: no interface {name}; is mediumd of this version?")

@@ -1,8 +1,8 @@
 """`--builder mininet-wifi`: the hosts of a plan are stations and hosts of a Mininet-WiFi network.
 
-Mininet-WiFi makes the namespaces, the radios and their ad hoc interfaces, and moves who walks, in a Python environment
-of its own (`mininet_wifi_network`). Air, rate, wires, addresses, routes and all that runs at the hosts are as with
-`plain`.
+Mininet-WiFi runs in its own Python environment (`mininet_wifi_network`). It makes the namespaces, the radios and their
+ad hoc interfaces, and moves stations. The air, rates, wires, addresses, routes and all programs at the hosts are the
+same as with `plain`.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from pacelab.errors import HostError
 
 MODES = {"802.11b": "b", "802.11g": "g", "802.11a": "a"}
 BUILD_S = 100.0
-"""Three stations took 40 s in an emulated machine on a host with load 25, most of it to load Mininet-WiFi."""
+"""Three stations took 40 s in an emulated machine on a host with load 25, mostly to load Mininet-WiFi."""
 
 
 class MininetWifiNetwork(PlainNetwork):
     """A HostNetwork whose hosts Mininet-WiFi makes."""
 
     def __init__(self, plan: Plan, page_fd: int | None = None, *, at_terminal: bool = False) -> None:
-        """`at_terminal`: its command line is to have the terminal (`command_line`)."""
+        """`at_terminal`: its command line gets the terminal (`command_line`)."""
         self._at_terminal = at_terminal
         super().__init__(plan, page_fd)
 
     def command_line(self) -> None:
-        """Mininet-WiFi's, at the terminal, until it is left; who walks sets off."""
+        """Run Mininet-WiFi's command line at the terminal until the user leaves it. Moving stations start now."""
         ports = {
             node.name: [
                 {"name": port.name, "mac": port.mac, "ip": addresses.address(host)}
@@ -48,14 +48,14 @@ class MininetWifiNetwork(PlainNetwork):
             ]
             for host, node in enumerate(self.plan.nodes)
         }
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the command line's to hear
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command line
         if self.start_walking is not None:
             self.start_walking(0.0)
         self._link.sendall(json.dumps({"cli": ports}).encode() + b"\n")
         self.network.process.wait()
 
     def check_alive(self) -> None:
-        """Raise HostError when the air, the wires or Mininet-WiFi have ended."""
+        """Raise HostError if the air, the wires or Mininet-WiFi have ended."""
         super().check_alive()
         if not self._at_terminal and not self.network.alive():
             raise HostError(f"Mininet-WiFi ended in the middle of a run: {self.network.how_it_ended()}")
@@ -100,7 +100,7 @@ class MininetWifiNetwork(PlainNetwork):
 
 
 def description(plan: Plan) -> dict[str, Any]:
-    """What the network's process is told."""
+    """The configuration that the network's process gets."""
     return {
         "medium": SOCKET,
         "air": {

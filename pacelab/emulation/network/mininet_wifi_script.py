@@ -1,10 +1,10 @@
-"""A Mininet-WiFi network of a plan's hosts. Run by Mininet-WiFi's own Python, so nothing of ours is imported:
+"""Makes a Mininet-WiFi network of a plan's hosts. It runs in Mininet-WiFi's own Python, so it imports nothing of ours:
 
     mininet-wifi-python -P mininet_wifi_script.py FD
 
 reads one line of JSON from the socket FD (`mininet_wifi.description`), makes the network and answers with one line,
-{"hosts": {name: process of its namespace}}. Stations have ad hoc links; who hears whom is up to the medium of the
-radios, which is mediumd. A line {"walk": T} then has stations walk, whose time 0 is T by the monotonic clock; a line
+{"hosts": {name: process of its namespace}}. Stations have ad hoc links. mediumd, the medium of the radios, decides what
+each station hears. A line {"walk": T} starts the stations' walks, whose time 0 is T by the monotonic clock. A line
 {"cli": {...}} opens Mininet-WiFi's command line at this terminal.
 """
 
@@ -24,13 +24,13 @@ Place = tuple[float, float]
 
 PHYS = Path("/sys/kernel/debug/ieee80211")
 STEP_S = 0.1
-"""A station that walks gets a new place so often, as on the other back ends."""
+"""The interval at which a moving station gets a new position, as on the other back ends."""
 GONE_S = 10.0
-"""A radio's name is free again by then: the kernel deletes it some time after its network has ended."""
+"""A radio's name is free again after this time: the kernel deletes a radio some time after its network has ended."""
 
 
 def main() -> int:
-    """The exit code."""
+    """Run the script; return the exit code."""
     link = socket.socket(fileno=int(sys.argv[1]))
     link.set_inheritable(False)
     lines = link.makefile("rwb")
@@ -50,11 +50,13 @@ def main() -> int:
 
 
 def wait_for_names() -> None:
-    """Mininet-WiFi calls its radios after its process, whose number another network may have had, or have."""
+    """Wait until the names are free: Mininet-WiFi names its radios after its process number, which an earlier network
+    may have had.
+    """
     until = time.monotonic() + GONE_S
     while any(PHYS.glob(f"mn{os.getpid():05d}p*")):
         if time.monotonic() > until:
-            if os.fork() == 0:  # a process with another number
+            if os.fork() == 0:  # go on in a process with another number
                 return wait_for_names()
             os._exit(os.waitstatus_to_exitcode(os.wait()[1]))
         time.sleep(0.1)
@@ -71,21 +73,21 @@ def build(plan: dict[str, Any]) -> Any:
 
     medium = Medium(plan["medium"])
 
-    class Placed(Station):  # type: ignore[misc]
-        """A station whose place the medium is told; nothing else depends on it."""
+    class StationOnMedium(Station):  # type: ignore[misc]
+        """A station that sends its position to the medium; nothing else depends on the position."""
 
         def configLinks(self) -> None:  # noqa: N802 - Mininet-WiFi's
-            """Nothing: it would put netem on top of the medium."""
+            """Do nothing: Mininet-WiFi would put netem on top of the medium."""
 
         def setPosition(self, pos: str) -> None:  # noqa: N802 - Mininet-WiFi's
             super().setPosition(pos)
-            medium.tell_position(self.name, self.position)
+            medium.send_position(self.name, self.position)
 
     if any(host["walk"] for host in plan["hosts"]):
-        import mn_wifi.replaying  # noqa: F401 - the plots that it loads take seconds: not at the start of the walk
+        import mn_wifi.replaying  # noqa: F401 - load the plots now, since that takes seconds
     setLogLevel("warning")
-    Mininet.inited = True  # else it sets limits of the whole machine
-    network = Mininet_wifi(station=Placed, autoAssociation=False, allAutoAssociation=False)
+    Mininet.inited = True  # otherwise it changes limits of the whole machine
+    network = Mininet_wifi(station=StationOnMedium, autoAssociation=False, allAutoAssociation=False)
     air = plan["air"]
     for host in plan["hosts"]:
         if not host["wireless"]:
@@ -93,7 +95,7 @@ def build(plan: dict[str, Any]) -> Any:
             continue
         x, y = host["position_m"]
         station = network.addStation(host["name"], mac=host["mac"], ip=host["ip"], position=f"{x},{y},0")
-        station.params["wlan"] = [air["interface"]]  # one name for it in all of the lab
+        station.params["wlan"] = [air["interface"]]  # the name of the interface everywhere in pacelab
     network.configureNodes()
     for station in network.stations:
         network.addLink(
@@ -106,11 +108,11 @@ def build(plan: dict[str, Any]) -> Any:
 
 
 def start_walking(network: Any, hosts: list[dict[str, Any]], start_s: float) -> None:
-    """Who walks does so by Mininet-WiFi's replay of traces; `start_s`: the walks' time 0, by the monotonic clock."""
+    """Move stations by Mininet-WiFi's replay of traces; `start_s`: time 0 of the walks, by the monotonic clock."""
     from mn_wifi.replaying import ReplayingMobility
 
     class Replay(ReplayingMobility):  # type: ignore[misc]
-        """One whose medium is told by the stations themselves."""
+        """A replay in which the stations themselves send their positions to the medium."""
 
         def set_pos(self, node: Any, pos: Place) -> None:
             node.setPosition(f"{pos[0]},{pos[1]},0")
@@ -124,7 +126,7 @@ def start_walking(network: Any, hosts: list[dict[str, Any]], start_s: float) -> 
 
 
 def trace(start_m: Sequence[float], walk: Sequence[Sequence[float]]) -> list[tuple[float, Place]]:
-    """When a station is where: each step of its way, and each turn. `walk`: (s, m, m), straight lines in between."""
+    """The positions of a station: each step of its path and each turn. `walk`: (s, m, m), straight lines in between."""
     found: list[tuple[float, Place]] = [(0.0, (start_m[0], start_m[1]))]
     for (then_s, x, y), (at_s, next_x, next_y) in pairwise([(0.0, *start_m), *walk]):
         if (x, y) == (next_x, next_y):
@@ -139,7 +141,7 @@ def trace(start_m: Sequence[float], walk: Sequence[Sequence[float]]) -> list[tup
 
 
 def command_line(network: Any, ports: dict[str, list[dict[str, str]]]) -> None:
-    """Mininet-WiFi's, with the wires that the hosts have been given since."""
+    """Run Mininet-WiFi's command line, with the wires that the hosts got after Mininet-WiFi made them."""
     from mininet.link import Intf
     from mininet.log import setLogLevel
     from mn_wifi.cli import CLI
@@ -154,19 +156,19 @@ def command_line(network: Any, ports: dict[str, list[dict[str, str]]]) -> None:
 
 
 class Medium:
-    """mediumd's socket (medium/mediumd/PROTOCOL.md), sought when first needed: mediumd starts after the network."""
+    """mediumd's socket (medium/mediumd/PROTOCOL.md), opened at first use: mediumd starts after the network."""
 
     def __init__(self, path: str) -> None:
         self._path, self._asking = path, threading.Lock()
         self._lines: BinaryIO | None = None
 
-    def tell_position(self, name: str, position: list[float]) -> None:
-        """Tell where a station is."""
+    def send_position(self, name: str, position: list[float]) -> None:
+        """Send a station's position."""
         with self._asking:
             if self._lines is None:
                 with socket.socket(socket.AF_UNIX) as link:
                     link.connect(self._path)
-                    self._lines = cast(BinaryIO, link.makefile("rwb"))  # which keeps it open
+                    self._lines = cast(BinaryIO, link.makefile("rwb"))  # makefile keeps the socket open
                 self._ask("hello", version=1)
             self._ask("set_position", station=name, position_m=list(position[:2]))
 

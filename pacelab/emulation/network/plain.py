@@ -1,4 +1,6 @@
-"""The hosts of a plan: namespaces, air, wires, addresses, routes; inside the run's own namespaces (see `session`)."""
+"""The hosts of a plan: namespaces, air, wires, addresses and routes, inside the run's own namespaces (see
+`session`).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from pacelab.emulation.network import addresses, mesh, stock, tcp, wire_relay
 from pacelab.emulation.network.host_network import MediumControl
 from pacelab.emulation.network.medium import SOCKET, Medium, configuration
 from pacelab.emulation.network.mesh import index_of, put_route
-from pacelab.emulation.network.radio_queues import RadioQueues, hold_back
+from pacelab.emulation.network.radio_queues import RadioQueues, enable_backpressure
 from pacelab.emulation.network.radios import Radios
 from pacelab.emulation.network.switched import SwitchedWires
 from pacelab.emulation.network.wire_relay import ETHERNET_HEADER_BYTES
@@ -31,7 +33,7 @@ US_PER_S = 1_000_000
 
 
 class PlainNetwork:
-    """A HostNetwork of plain namespaces."""
+    """A HostNetwork of plain network namespaces."""
 
     def __init__(self, plan: Plan, page_fd: int | None = None) -> None:
         """Build everything, or raise HostError. `page_fd`: a listening socket for a controller's page."""
@@ -48,11 +50,11 @@ class PlainNetwork:
             with inside(node.name):
                 missing = set_sysctls(tcp.sysctls(plan.tcp))
                 self._netlink.append(IPRoute())
-            self.missing_sysctls = missing  # the same kernel everywhere
+            self.missing_sysctls = missing  # all hosts have the same kernel
         if "no-hystart" in plan.tcp.switches:
             Path(tcp.HYSTART).write_text("0")
         if plan.qdisc != "pfifo":
-            hold_back(plan)
+            enable_backpressure(plan)
         self.radios = self._make_radios()
         self.air = stock.start(plan) if plan.medium == "stock" else self._start_mediumd()
         self.switched = SwitchedWires(plan, page_fd=page_fd) if plan.controller is not None else None
@@ -70,7 +72,7 @@ class PlainNetwork:
         self.medium: MediumControl = stock.StockMedium(plan) if plan.medium == "stock" else Medium()
 
     def check_alive(self) -> None:
-        """Raise HostError when the air or the wires have ended."""
+        """Raise HostError if the air or the wires have ended."""
         controller = None if self.switched is None else self.switched.process
         for child in (self.air, self.relay, controller, *self.routing):
             if child is not None and not child.alive():
@@ -82,19 +84,19 @@ class PlainNetwork:
             self._air_stopped_s += self._looked_s - before_s
 
     def faults(self) -> list[str]:
-        """What spoilt the run: an air that stood still."""
+        """Faults that spoilt the run: a medium that was stopped."""
         if not self._air_stopped_s:
             return []
         return [f"{self.air.name} was stopped for about {self._air_stopped_s:.1f} s: no frame was carried meanwhile"]
 
     def mark_wires(self) -> None:
-        """Measuring begins: drops of wires count from now on."""
+        """Start the measured part: count drops of wires from now on."""
         if self.relay is not None:
             self.relay.process.send_signal(wire_relay.BEGIN)
         self._dropped_before = self._netem_drops()
 
     def wire_report(self) -> dict[str, Any]:
-        """Ends the relay of the wires; counters since the mark, and a relay's lateness; nothing when there are none."""
+        """End the relay of the wires. Return counters since the mark and the relay's lateness; empty without wires."""
         if self.relay is None:
             drops = self._netem_drops() - self._dropped_before
             return {"counters": {"wired-queue": drops}} if self.wires == "netem" else {}
@@ -105,12 +107,12 @@ class PlainNetwork:
         return report
 
     def _make_hosts(self) -> None:
-        """Namespaces called as the nodes."""
+        """Make namespaces with the names of the nodes."""
         for node in self.plan.nodes:
             create(node.name)
 
     def _make_radios(self) -> Radios | None:
-        """The hosts' wireless interfaces, where mediumd does not bring them."""
+        """Make the hosts' wireless interfaces, unless mediumd makes them."""
         return Radios(self.plan) if self.plan.radios == "hwsim" else None
 
     def _start_mediumd(self) -> Child:
@@ -123,7 +125,7 @@ class PlainNetwork:
         return child
 
     def _wire_up(self) -> str:
-        """Put the wires in; returns how."""
+        """Make the wires; return how they are carried."""
         if self.switched is None and _has_netem(self.plan.nodes[0].name):
             for number, wire in enumerate(self.plan.wires):
                 self._veth(number, wire)
@@ -147,9 +149,9 @@ class PlainNetwork:
         return "relay"
 
     def _veth(self, number: int, wire: Wire) -> None:
-        """A pair of interfaces, each of whose ends queues, delays and limits what leaves it.
+        """Make a pair of interfaces. Each end queues, delays and limits the packets that it sends.
 
-        netem counts packets under way into its limit, so the queue is as long as asked for only on a busy wire.
+        netem counts packets in flight toward its limit, so the queue has the requested length only on a busy wire.
         """
         name = addresses.wire_name(number)
         fd = os.open(FOLDER / self.plan.nodes[wire.b].name, os.O_RDONLY)
@@ -159,14 +161,14 @@ class PlainNetwork:
             os.close(fd)
         under_way = wire.rate_bps * wire.delay_s / BITS_PER_BYTE / tcp.mtu_bytes(self.plan)
         delay = ["delay", f"{round(wire.delay_s * US_PER_S)}us"]
-        # A wire's rate is of IP packets, as in the simulator: netem is to take Ethernet's header off.
+        # A wire's rate counts IP packets, as in the simulator. So netem has to subtract the Ethernet header.
         rate = ["rate", f"{wire.rate_bps}bit", str(-ETHERNET_HEADER_BYTES)]
         limit = ["limit", str(wire.queue_pkts + round(under_way))]
         for host in (wire.a, wire.b):
             _add_netem(self.plan.nodes[host].name, name, [*delay, *rate, *limit])
 
     def _netem_drops(self) -> int:
-        """Packets that wires of the kernel's have had no room for, since they were put in."""
+        """Packets dropped at full queues of the kernel's wires, since the wires were made."""
         if self.wires != "netem":
             return 0
         drops = 0
@@ -184,7 +186,7 @@ class PlainNetwork:
         netlink.link("set", index=self._index(host, "lo"), state="up")
         for port in ports:
             index = self._index(host, port.name)
-            if port.peer is not None:  # radios have their addresses, and mediumd's TAPs their MTU
+            if port.peer is not None:  # radios have their addresses already, and mediumd's TAPs their MTU
                 netlink.link("set", index=index, address=port.mac)
             if port.peer is not None or self.radios is not None:
                 netlink.link("set", index=index, mtu=mtu)
@@ -200,7 +202,7 @@ class PlainNetwork:
             self.set_route(host, route)
 
     def set_route(self, host: int, route: addresses.Route) -> None:
-        """Give a host a route, in the place of the one that it has to there."""
+        """Give a host a route, or replace its route to the same destination."""
         put_route(self._netlink[host], self.plan, host, route)
 
     def _index(self, host: int, name: str) -> int:
@@ -208,7 +210,7 @@ class PlainNetwork:
 
 
 def _has_netem(host: str) -> bool:
-    """Whether the kernel has netem: tried on the loopback interface of a host."""
+    """Whether the kernel has netem, tried on the loopback interface of a host."""
     try:
         _add_netem(host, "lo", ["delay", "1ms"])
     except HostError:
@@ -222,7 +224,7 @@ def _add_netem(host: str, interface: str, options: list[str]) -> None:
 
 
 def _tc(host: str, action: str, interface: str, *options: str) -> None:
-    # The program, not pyroute2: that one's netem refuses a rate.
+    # Use the program tc, because pyroute2's netem refuses a rate.
     command = command_in(host, ["tc", "qdisc", action, "dev", interface, "root", *options])
     done = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
     if done.returncode != 0:

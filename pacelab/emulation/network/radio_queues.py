@@ -29,8 +29,8 @@ HELD_FRAMES = 2
 _BACKLOG = Path("/sys/module/mac80211_hwsim/parameters/backlog")
 
 
-def hold_back(plan: Plan) -> None:
-    """Let radios stop their queues. Raises HostError when this kernel cannot."""
+def enable_backpressure(plan: Plan) -> None:
+    """Let radios stop their queues. Raises HostError if this kernel cannot."""
     if not _BACKLOG.exists():
         raise HostError(
             f"--qdisc {plan.qdisc}: the kernel of the guest is older than this pacelab and does not hold packets back; "
@@ -42,14 +42,14 @@ def hold_back(plan: Plan) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueCounts:
-    """Of one discipline, since it was put in, or between two readings."""
+    """Counters of one discipline, since it was installed or between two readings."""
 
     waiting: int
-    """Packets at this moment."""
+    """Packets in the queue now."""
     sent: int
     dropped: int
     full: int
-    """Those of the dropped packets for which the queue had no room."""
+    """Packets dropped because the queue was full."""
     marked: int
 
     def __sub__(self, other: QueueCounts) -> QueueCounts:
@@ -61,12 +61,12 @@ class QueueCounts:
 
 @dataclass(slots=True)
 class QueueLengths:
-    """Of one queue, seen now and then, in packets."""
+    """Sampled lengths of one queue, in packets."""
 
     seen: list[int] = field(default_factory=list)
 
     def gauges(self) -> dict[str, float]:
-        """As mediumd reports its own queues."""
+        """The form in which mediumd reports its own queues."""
         if not self.seen:
             return {"queue_max_pkts": 0, "queue_mean_pkts": 0.0, "queue_sd_pkts": 0.0}
         mean = math.fsum(self.seen) / len(self.seen)
@@ -75,10 +75,10 @@ class QueueLengths:
 
 
 class RadioQueues:
-    """The disciplines of a plan's radios; nothing with `--qdisc pfifo`, whose queues are mediumd's."""
+    """The disciplines of a plan's radios; empty with `--qdisc pfifo`, whose queues are mediumd's."""
 
     def __init__(self, plan: Plan, netlink: Sequence[IPRoute]) -> None:
-        """Put them in. Raises HostError when the kernel lacks the discipline. `netlink`: by host."""
+        """Install the disciplines. Raises HostError if the kernel lacks one. `netlink`: by host."""
         self._plan = plan
         self._hosts = [] if plan.qdisc == "pfifo" else plan.stations
         name = radio_name(plan)
@@ -90,19 +90,19 @@ class RadioQueues:
             _tc(plan.nodes[host].name, ["qdisc", "add", "dev", name, "root", *arguments(plan)])
 
     def mark(self) -> None:
-        """Measuring begins."""
+        """Start the measured part."""
         self._lengths = {host: QueueLengths() for host in self._hosts}
         self._marked = {host: self._read(host) for host in self._hosts}
 
-    def look(self) -> None:
-        """Note the lengths of this moment. Before the mark they do not count."""
+    def sample(self) -> None:
+        """Record the current lengths. Lengths before the mark do not count."""
         for host, lengths in self._lengths.items():
             lengths.seen.append(self._read(host).waiting)
 
     def add_to(self, statistics: dict[str, Any]) -> None:
-        """Put what the disciplines did since the mark into mediumd's statistics, whose own queues were short.
+        """Add the disciplines' counters since the mark to mediumd's statistics, whose own queues were short.
 
-        Each station gets `qdisc`, as the simulator has it, but for the times that packets waited.
+        Each station gets `qdisc` in the simulator's form, except the waiting times of packets.
         """
         stations = {station["name"]: station for station in statistics["stations"]}
         for host, lengths in self._lengths.items():
@@ -121,7 +121,7 @@ class RadioQueues:
             }
 
     def statistics(self) -> dict[str, Any]:
-        """Name of a host -> what `tc -s qdisc` says of its radio, since the hosts were made."""
+        """Name of a host -> the output of `tc -s qdisc` for its radio, since the hosts were made."""
         found = {}
         for host in self._hosts:
             name = self._plan.nodes[host].name
@@ -143,7 +143,7 @@ class RadioQueues:
 
 
 def arguments(plan: Plan) -> list[str]:
-    """The discipline in tc's words. Targets and intervals are Linux's: 5 and 100 ms."""
+    """Arguments of tc for the discipline. Targets and intervals are Linux's defaults: 5 and 100 ms."""
     marking = [("ecn" if plan.marks else "noecn")] if plan.qdisc in MARKING_QDISCS else []
     return [plan.qdisc, "limit", str(plan.radio.queue_pkts), *marking]
 

@@ -1,14 +1,14 @@
-"""The radios of back end `hwsim`: made, moved to their hosts, joined to one IBSS or mesh, their rates set.
+"""The radios of back end `hwsim`: makes them, moves them to their hosts, joins them to one IBSS or mesh, sets rates.
 
-Between the hosts' TCP/IP and the air is Linux's own Wi-Fi stack: mac80211 frames, its rate control, its counters
-(`iw station dump`), nl80211. What the radios hear of each other mediumd decides, as the medium of the radios of the
-run's own network namespace: neither the host's radios nor its medium are touched.
+Between the hosts' TCP/IP and the air is Linux's own Wi-Fi stack: mac80211 frames, its rate control, its counters (`iw
+station dump`), nl80211. mediumd decides what the radios hear of each other. It is the medium only of the radios in the
+run's own network namespace: the host's radios and medium are not touched.
 
 Invariants
-1. Radios are made in the run's network namespace and live in the hosts': the kernel deletes them with these, however
-   the run ends.
-2. All radios are in one IBSS on one channel. All send data at one rate, the experiment's; under `--rate auto` Linux's
-   rate control chooses the rate of each frame among the rates of the PHY.
+1. Radios are made in the run's network namespace and live in the hosts' namespaces. The kernel deletes them with these
+   namespaces, however the run ends.
+2. All radios are in one IBSS on one channel. All send data at the experiment's rate. With `--rate auto`, Linux's rate
+   control chooses the rate of each frame among the rates of the PHY.
 """
 
 from __future__ import annotations
@@ -42,16 +42,17 @@ CHANNEL_MHZ = {"802.11b": 2412, "802.11g": 2412, "802.11a": 5180}
 SSID = "pacelab"
 BSSID = "02:50:4c:ff:ff:ff"
 BEACON_INTERVAL_TU, BEACON_STEP_TU = 1000, 7
-"""About a second: a beacon takes 1 ms at 1 Mbit/s, so that a station's take 0.1 % of the air. Beacons are due at the
-multiples of the interval by a clock that all radios share. With one interval for all, those of stations hidden from
-each other would collide every time, where both could be heard; so each station's is a step longer than the last one's.
+"""About a second: a beacon takes 1 ms at 1 Mbit/s, so a station's beacons take 0.1 % of the air. Beacons are due at
+multiples of the interval on a clock that all radios share. If all stations had the same interval, the beacons of
+mutually hidden stations would collide every time at a station that hears both. So each station's interval is a step
+longer than the previous station's.
 """
 KNOWN_S = 30.0
-"""Each station has heard its neighbours' beacons within two intervals, or, where beacons collide, within a few more."""
+"""Each station has received its neighbours' beacons within two intervals, or a few more if beacons collide."""
 _LOOK_S = 0.1
 _ADHOC, _MESH_POINT = 1, 7
 BATMAN_HEADER_BYTES = 32
-"""What batman-adv puts before an Ethernet frame at most, that frame's header included."""
+"""Maximum size of the header that batman-adv adds, including the Ethernet header of the carried frame."""
 _BAND = {"802.11b": 0, "802.11g": 0, "802.11a": 1}
 """NL80211_BAND_2GHZ, _5GHZ."""
 _LEGACY = 1
@@ -59,24 +60,24 @@ _DUMP = 0x301
 
 
 class Radios:
-    """The radios of the wireless hosts. They end with the hosts' namespaces; nothing needs to be undone."""
+    """The radios of the wireless hosts. They end with the hosts' namespaces, so nothing has to be undone."""
 
     def __init__(self, plan: Plan, *, made: bool = False) -> None:
-        """Make them and give each to its host, down, as its interface `AIR` or below that; or raise HostError.
+        """Make the radios and give each to its host, down, as the interface `AIR` or below it. Raises HostError.
 
-        `made`: the hosts have them already, in an IBSS, which they leave.
+        `made`: the hosts have radios in an IBSS already. They leave this IBSS.
         """
         self._plan = plan
         self._name = radio_name(plan)
         if made:
-            self._take_out()
+            self._leave_ibss()
         else:
             self._make()
         for host in plan.stations:
-            self._adopt(host)
+            self._configure_interface(host)
 
     def join(self) -> None:
-        """All join the IBSS or mesh, over the air that must be up by now; returns when neighbours know each other."""
+        """Join all radios to the IBSS or mesh, over a running air; return when neighbours know each other."""
         phy, plan = self._plan.radio.phy, self._plan
         data_bps = plan.radio.data_rate_bps
         known_bps = plan.radio.basic_rate_bps if plan.rate_control else data_bps
@@ -105,8 +106,8 @@ class Radios:
                 finally:
                     os.close(fd)
 
-    def _take_out(self) -> None:
-        """Of the IBSS that they are in, as if they had just been made."""
+    def _leave_ibss(self) -> None:
+        """Leave the present IBSS, so that the radio is as if it were new."""
         for host in self._plan.stations:
             with inside(self._plan.nodes[host].name), open_nl80211() as radio, IPRoute() as links:
                 (found,) = _interfaces(radio)
@@ -114,15 +115,15 @@ class Radios:
                 links.flush_addr(index=found["index"])
                 links.link("set", index=found["index"], state="down")
 
-    def _adopt(self, host: int) -> None:
-        """Name the interface that has come with the radio, make it one of an IBSS or mesh, and put `AIR` above it."""
+    def _configure_interface(self, host: int) -> None:
+        """Rename the radio's interface, set its type to IBSS or mesh, and put `AIR` on top of it."""
         with inside(self._plan.nodes[host].name), open_nl80211() as radio, IPRoute() as links:
             (found,) = _interfaces(radio)
             links.link("set", index=found["index"], ifname=self._name)
             kind = _MESH_POINT if self._plan.routing == "802.11s" else _ADHOC
             _ask(radio, "SET_INTERFACE", IFINDEX=found["index"], IFTYPE=kind)
             if self._name != AIR:
-                _lay_batman_over(links, found["index"], mesh_mac(self._plan, host))
+                _add_batman(links, found["index"], mesh_mac(self._plan, host))
 
     def _wait_known(self) -> None:
         missing = {*self._plan.neighbours, *((b, a) for a, b in self._plan.neighbours)}
@@ -143,7 +144,7 @@ class Radios:
 
 
 def join_ibss(radio: NL80211, index: int, *, phy: str, rate_bps: int, beacon_interval_tu: int) -> None:
-    """Join, or begin, the IBSS. All its stations have this rate, and broadcasts are sent at it."""
+    """Join or start the IBSS. All its stations have this rate, and broadcasts are sent at it."""
     _ask(
         radio,
         "JOIN_IBSS",
@@ -172,8 +173,8 @@ def join_mesh(radio: NL80211, index: int, *, phy: str, rate_bps: int, beacon_int
     )
 
 
-def _lay_batman_over(links: IPRoute, radio: int, mac: str) -> None:
-    """`AIR` is batman-adv's interface over the radio. Raises HostError when the kernel has none."""
+def _add_batman(links: IPRoute, radio: int, mac: str) -> None:
+    """Make `AIR` batman-adv's interface on top of the radio. Raises HostError if the kernel lacks batman-adv."""
     try:
         links.link("add", ifname=AIR, kind="batadv", address=mac)
     except NetlinkError as error:
@@ -184,7 +185,7 @@ def _lay_batman_over(links: IPRoute, radio: int, mac: str) -> None:
 
 
 def limit_rates(radio: NL80211, index: int, *, phy: str, rates_bps: Sequence[int]) -> None:
-    """All unicast frames go at one of these rates, as `iw set bitrates legacy-2.4` has it."""
+    """Send all unicast frames at one of these rates, like `iw set bitrates legacy-2.4`."""
     legacy = _attribute(_LEGACY, bytes(rate_bps // 500_000 for rate_bps in rates_bps))
     _ask(radio, "SET_TX_BITRATE_MASK", IFINDEX=index, TX_RATES=_attribute(_BAND[phy], legacy))
 
@@ -225,21 +226,23 @@ _ERROR, _CONTROL = 2, 16
 _GET_FAMILY, _FAMILY_ID, _FAMILY_NAME = 3, 1, 2
 _NEW_RADIO, _CUSTOM_REG, _PERM_ADDR = 4, 12, 22
 _FREE_CHANNELS = struct.pack("=I", 0)
-"""The module's first set of rules: an IBSS may begin at 2.4 GHz and at 5.2 GHz, whatever country the host is in."""
+"""The module's first set of regulatory rules: an IBSS may start at 2.4 GHz and 5.2 GHz, whatever the host's
+country is.
+"""
 _BUFFER_BYTES = 65_536
 
 
 class Hwsim:
-    """The generic netlink family MAC80211_HWSIM, as far as making radios goes.
+    """The generic netlink family MAC80211_HWSIM, as far as needed to make radios.
 
-    By the standard library: the answer to a new radio is its number in the place of an error code, which pyroute2 takes
-    for an error. Source: linux/drivers/net/wireless/mac80211_hwsim.h.
+    We use the standard library: the answer to a new radio has the radio's number in the error code's field, which
+    pyroute2 takes for an error. Source: linux/drivers/net/wireless/mac80211_hwsim.h.
 
-    A socket to the module, in the network namespace of the calling thread. Radios made by it belong there.
+    The socket to the module is in the network namespace of the calling thread. Radios made by it belong there.
     """
 
     def __init__(self) -> None:
-        """Loads the module where that is allowed. Raises HostError."""
+        """Load the module if that is permitted. Raises HostError."""
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, 16)
         family = self._find_family()
         if family is None:
@@ -254,13 +257,13 @@ class Hwsim:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._socket.close()  # the radios stay
+        self._socket.close()  # the radios remain
 
     def new_radio(self, mac: str) -> None:
-        """Make a radio with this permanent address, and an interface of that address. Raises HostError."""
+        """Make a radio with this permanent address, and an interface with that address. Raises HostError."""
         address = bytes.fromhex(mac.replace(":", ""))
         code, _ = self._ask(self._family, _NEW_RADIO, [(_PERM_ADDR, address), (_CUSTOM_REG, _FREE_CHANNELS)])
-        if code < 0:  # else it is the radio's number
+        if code < 0:  # a positive code is the radio's number
             remedy = f"run as root: {as_root()}" if code == -errno.EPERM else "see the kernel's log: sudo dmesg"
             raise HostError(f"back end hwsim: making radio {mac}: {os.strerror(-code)}; {remedy}")
 
@@ -270,7 +273,7 @@ class Hwsim:
         return None if found is None else int(struct.unpack("=H", found)[0])
 
     def _ask(self, family: int, command: int, attributes: list[tuple[int, bytes]]) -> tuple[int, bytes]:
-        """Code of the answer, and its attributes where it is not just a code."""
+        """The code of the answer, and its attributes if there are any."""
         body = _GENERIC.pack(command, 1, 0)
         for kind, value in attributes:
             body += _ATTRIBUTE.pack(_ATTRIBUTE.size + len(value), kind) + value + bytes(-len(value) % 4)
@@ -285,10 +288,10 @@ class Hwsim:
 
 
 def load_module() -> None:
-    """Load it without radios of its own, if the kernel has it and we may."""
+    """Load the module without radios of its own, if the kernel has it and we are permitted to."""
     try:
         subprocess.run(["modprobe", "--quiet", MODULE, "radios=0"], env=environment(), capture_output=True, check=False)
-    except OSError:  # no modprobe here
+    except OSError:  # modprobe is not installed
         return
 
 

@@ -14,14 +14,16 @@ from pacelab_pacer.linux.link_layer import Station, Stations
 
 @dataclass(slots=True)
 class MeanRate:
-    """Of the packets to one neighbour. The packets between two looks count with the rate of the last of them."""
+    """Mean rate of the packets to one neighbour. Packets between two readings count with the rate of the
+    later reading.
+    """
 
     seen_pkts: int
     packets: int = 0
     rate_sum_bps: int = 0
 
     def see(self, station: Station) -> None:
-        """Another look."""
+        """Add a reading."""
         new = station.packets - self.seen_pkts
         self.seen_pkts = station.packets
         if new > 0 and station.rate_bps:
@@ -30,7 +32,7 @@ class MeanRate:
 
 
 class SentRates:
-    """The mean rate from each radio to each neighbour; nothing with a fixed rate."""
+    """The mean rate from each radio to each neighbour; empty with a fixed rate."""
 
     def __init__(self, plan: Plan) -> None:
         """Open a socket at each radio."""
@@ -42,11 +44,11 @@ class SentRates:
                 self._radios[plan.nodes[host].name] = Stations(radio_name(plan))
 
     def mark(self) -> None:
-        """Measuring begins."""
+        """Start the measured part."""
         self._means = {pair: MeanRate(station.packets) for pair, station in self._read()}
 
-    def look(self) -> None:
-        """Read all counters. Before the mark they do not count."""
+    def sample(self) -> None:
+        """Read all counters. Readings before the mark do not count."""
         if self._means is None:
             return
         for pair, station in self._read():

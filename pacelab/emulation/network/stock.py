@@ -1,8 +1,8 @@
-"""`--medium stock`: the wmediumd of the machine as the air, to be compared with ours.
+"""`--medium stock`: the machine's own wmediumd as the air, for comparison with mediumd.
 
-It sends one frame after the other, whoever its sender is: no carrier sense, no collisions, no RTS, no interface queue
-that fills. Who hears whom is all that it takes from the plan. What happened on its air only the kernel tells, by
-nl80211: retries are of bad links, never of collisions.
+It sends one frame after the other, whoever the sender is: no carrier sense, no collisions, no RTS, and no interface
+queue that fills. From the plan it uses only the pairs of stations that hear each other. Only the kernel reports what
+happened on its air, through nl80211: retries come from bad links, never from collisions.
 
 Source: wmediumd, branch mininet-wifi (config.c: ifaces.ids, model.type "snr"; wmediumd.c: queue_frame).
 """
@@ -30,17 +30,17 @@ NOTE = (
     "and interface queues; of the air's counters only those are there that the kernel has"
 )
 HEARD_DB, UNHEARD_DB = 30, -30
-"""Over its noise of -91 dBm: its own default, received at every rate, and one below all that it delivers."""
+"""Signal over its noise of -91 dBm: its own default, received at every rate, and a value below all that it delivers."""
 QUIET = "3"
-"""Only what it calls errors goes to its log."""
+"""Log level: only errors."""
 OURS = "(PaceLab mediumd "
-"""What mediumd under this name says of itself."""
+"""Start of mediumd's answer if it is installed under this name."""
 UP_S = 1.0
-"""It does not say when it is registered; Mininet-WiFi waits as long."""
+"""wmediumd does not report when it is registered; Mininet-WiFi waits as long."""
 
 
 def start(plan: Plan) -> Child:
-    """Start it as the medium of the radios of this network namespace. Raises HostError."""
+    """Start wmediumd as the medium of the radios of this network namespace. Raises HostError."""
     program = find_program()
     file = Path(SOCKET).with_name(f"{NAME}.cfg")  # in the run's own /run
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def start(plan: Plan) -> Child:
 
 
 def find_program() -> Path:
-    """The stock program, where root looks for programs; ours under that name is none."""
+    """The stock program where root looks for programs. PaceLab's mediumd under the same name does not count."""
     found = shutil.which(NAME, path=SAFE_PATH)
     remedy = f"install {NAME} (Mininet-WiFi's util/install.sh -l), or --medium pacelab"
     if found is None:
@@ -65,7 +65,7 @@ def find_program() -> Path:
 
 
 def configuration(plan: Plan) -> str:
-    """Its file: stations, and each pair's signal."""
+    """The configuration of wmediumd: the stations, and the signal of each pair."""
     stations = plan.stations
     heard = {frozenset(pair) for pair in plan.neighbours}
     ids = ", ".join(f'"{air_mac(host)}"' for host in stations)
@@ -79,18 +79,18 @@ def configuration(plan: Plan) -> str:
 
 
 class StockMedium:
-    """What stands in for a connection to mediumd: its statistics, from the kernel's counters."""
+    """Replaces a connection to mediumd: its statistics come from the kernel's counters."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
 
     def call(self, method: str, **_: Any) -> dict[str, Any]:
-        """The answer of mediumd's method; there is `stats` alone."""
+        """Answer mediumd's method `stats`, the only one."""
         if method != "stats":
             raise HostError(f"--medium stock: {NAME} cannot do {method!r}; use --medium pacelab")
         rows = [self._station(host) for host in self._plan.stations]
         return {
-            "fidelity": "valid",  # it does not say; the rest of the machine is judged
+            "fidelity": "valid",  # wmediumd reports none; the rest of the machine is judged
             "fidelity_since_start": "valid",
             "lost": 0,
             "lateness": None,

@@ -5,9 +5,10 @@
       switch of R    w0 w1 w2 | wires(R)  and is a host at it; a host at the end of one wire has that wire
       ...
 
-A host has one wired interface, and to everything behind it a route without a next hop: it asks by ARP, the controller
-answers, and switches bring the packet where the address is now. So a station keeps its address when it changes
-gateways. answer ARP for the stations behind them (proxy ARP), which is how the controller learns where these are.
+A host has one wired interface. Its routes to everything behind this interface have no next hop: the host sends an ARP
+request, the controller answers, and switches deliver the packet to the present place of the address. So a station keeps
+its address when it changes gateways. Gateways answer ARP requests for the stations behind them (proxy ARP), from which
+the controller learns where the stations are.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ from pacelab.emulation.processes import Child, python
 from pacelab.errors import HostError
 
 NAMESPACE = ".switches"
-"""No host's name: these begin with a letter."""
+"""Names of hosts begin with a letter, so no host has this name."""
 PLACE = Path("/run/pacelab")
 SOCKET = str(PLACE / "controller.sock")
-"""In the run's own mount namespace."""
+"""A path in the run's own mount namespace."""
 FOUND_S = 20.0
 SETTLED_S = 1.5
-"""After its last link was found the controller takes a port without one for a host's."""
+"""After the controller has found its last link, it takes a port without a link for a host's port."""
 GROUP = "pacelab.controllers"
 
 
 def find_controller(name: str) -> Any:
-    """What has been installed under this name. Raises HostError."""
+    """Find the installed controller. Raises HostError."""
     for offered in entry_points(group=GROUP, name=name):
         return offered.load()
     raise HostError(
@@ -50,7 +51,7 @@ def find_controller(name: str) -> Any:
 
 
 def missing(name: str) -> str | None:
-    """What the controller lacks here, and the command that installs it."""
+    """What the controller needs and this machine lacks, with the command that installs it."""
     lacks: str | None = find_controller(name).missing()
     return lacks
 
@@ -78,21 +79,21 @@ class SwitchedWires:
 
     @property
     def url(self) -> str:
-        """Where the controller is asked."""
+        """URL of the controller."""
         return f"unix:{SOCKET}"
 
     @property
     def variables(self) -> dict[str, str]:
-        """What its clients need in their environment."""
+        """Environment variables for the controller's clients."""
         return {self._kit.token_variable: self.token}
 
     @property
     def hosts(self) -> list[int]:
-        """Those with a switch."""
+        """Hosts with a switch."""
         return [host for host in range(len(self._plan.nodes)) if addresses.has_switch(self._plan, host)]
 
     def ends(self, number: int) -> list[tuple[str, str]]:
-        """Namespace and name of a wire's two ends."""
+        """Namespace and interface name of a wire's two ends."""
         wire = self._plan.wires[number]
         found = []
         for host, letter in ((wire.a, "a"), (wire.b, "b")):
@@ -105,7 +106,7 @@ class SwitchedWires:
         return found
 
     def attach(self, netlink: Sequence[IPRoute]) -> None:
-        """Join hosts with their switches; `netlink`: of each host. The wires' ends are there."""
+        """Connect hosts with their switches; `netlink`: by host. The ends of wires exist already."""
         for host in self.hosts:
             device = f"h{host}"
             fd = os.open(FOLDER / NAMESPACE, os.O_RDONLY)
@@ -132,7 +133,7 @@ class SwitchedWires:
                 switch_offloads_off(device)
 
     def start(self) -> None:
-        """Start switches and controller; returns when it knows the network."""
+        """Start the switches and the controller; return when the controller knows the network."""
         try:
             self._switches = self._kit(PLACE / "switches", prefix=command_in(NAMESPACE, []))
             names = self._start_switches()
@@ -141,16 +142,16 @@ class SwitchedWires:
             raise HostError(f"--controller {self._plan.controller}: {error}") from None
 
     def ended(self) -> tuple[str, str] | None:
-        """A program of the switches that runs no more, and how it ended."""
+        """A program of the switches that has ended, and how it ended."""
         found: tuple[str, str] | None = self._switches.ended()
         return found
 
     def describe(self) -> dict[str, Any]:
-        """For host.json."""
+        """The description for host.json."""
         return {"name": self._plan.controller, "datapath": self._switches.datapath, "switches": len(self.hosts)}
 
     def _start_switches(self) -> dict[str, str]:
-        """Names of switches and addresses."""
+        """Return the names of switches and addresses."""
         nodes = self._plan.nodes
         names = {addresses.address(host): node.name for host, node in enumerate(nodes)}
         for host in self.hosts:
@@ -188,7 +189,7 @@ class SwitchedWires:
 
 
 def picture(plan: Plan) -> dict[str, Any]:
-    """The network for the controller's page: nodes with their places, wires."""
+    """The network for the controller's page: nodes with their positions, and wires."""
     return {
         "nodes": [
             {

@@ -1,6 +1,6 @@
-"""Linux's TCP at the hosts: its settings, as near to the papers' NewReno as its switches allow.
+"""Settings of Linux's TCP at the hosts, as near to the papers' NewReno as the kernel's switches allow.
 
-docs/real-hosts.md lists the differences without a switch, with their measured effects.
+docs/real-hosts.md lists the differences that no switch removes, with their measured effects.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pacelab.emulation.plan import Plan, Tcp
 from pacelab.errors import HostError
 
 HEADERS_BYTES = 40
-"""IP and TCP without options."""
+"""Size of IP and TCP headers without options."""
 
 QUIET: dict[str, str | int] = {
     "net.ipv6.conf.default.disable_ipv6": 1,
@@ -28,27 +28,29 @@ QUIET: dict[str, str | int] = {
     "net.ipv4.icmp_ratelimit": 0,
     "net.ipv4.ping_group_range": "0 2147483647",
 }
-"""A host that forwards, and says nothing of its own on the air. Set before it has an interface; else see `quiet`."""
+"""A host that forwards and sends no messages of its own. Set before the host has an interface; otherwise
+see `quiet`.
+"""
 
 LARGEST_BUFFER_BYTES = 4_194_304
 
 
-TURNED: dict[str, dict[str, str | int]] = {
+SYSCTLS_OF_SWITCHES: dict[str, dict[str, str | int]] = {
     "sack": {"net.ipv4.tcp_sack": 1, "net.ipv4.tcp_dsack": 1},
     "rack": {"net.ipv4.tcp_recovery": 1},
     "tlp": {"net.ipv4.tcp_early_retrans": 3},
     "frto": {"net.ipv4.tcp_frto": 2},
     "timestamps": {"net.ipv4.tcp_timestamps": 1},
 }
-"""Switch of a plan -> the kernel's default of what it turns. RACK and TLP do nothing without SACK."""
+"""Switch of a plan -> the kernel's default of its sysctl. RACK and TLP do nothing without SACK."""
 NO_PRR = 0x80
-"""Of tcp_recovery, in our guest's kernel (uml/guest.patch)."""
+"""Bit of tcp_recovery in our guest's kernel (uml/guest.patch)."""
 HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
 def check_control(plan: Plan) -> None:
-    """HostError when some flow needs a congestion control that this kernel neither has nor can load."""
+    """Raise HostError if a flow needs a congestion control that this kernel neither has nor can load."""
     if all(flow.kind != "tcp" for flow in plan.flows):
         return
     control = plan.tcp.control
@@ -64,7 +66,7 @@ def check_control(plan: Plan) -> None:
 
 
 def quiet(interface: str) -> dict[str, str | int]:
-    """Sysctls of an interface that was there before `QUIET` was set."""
+    """Sysctls of an interface that existed before `QUIET` was set."""
     return {name.replace(".default.", f".{interface}."): value for name, value in QUIET.items() if ".default." in name}
 
 
@@ -93,17 +95,17 @@ def sysctls(tcp: Tcp) -> dict[str, str | int]:
         "net.ipv4.tcp_wmem": buffer,
     }
     for switch in tcp.switches:
-        settings |= TURNED.get(switch, {})
+        settings |= SYSCTLS_OF_SWITCHES.get(switch, {})
     if "no-prr" in tcp.switches:
         settings["net.ipv4.tcp_recovery"] = int(settings["net.ipv4.tcp_recovery"]) | NO_PRR
     return settings
 
 
 def route_metrics(tcp: Tcp) -> dict[str, int]:
-    """TCP's settings that belong to a route.
+    """TCP's settings that Linux keeps per route.
 
-    The papers' window is a bound on the packets in flight: both what a receiver advertises and what a sender's
-    congestion window may reach.
+    The papers' window bounds the packets in flight. So it limits both the receiver's advertised window and the sender's
+    congestion window.
     """
     metrics = {
         "window": tcp.window_pkts * tcp.segment_bytes,
@@ -118,11 +120,11 @@ def route_metrics(tcp: Tcp) -> dict[str, int]:
 
 
 _RTAX_CWND, _RTAX_RTO_MIN = 7, 13
-"""A sender obeys `cwnd` only when it is locked (linux/rtnetlink.h)."""
+"""A sender obeys `cwnd` only if it is locked (linux/rtnetlink.h)."""
 
 
 def mtu_bytes(plan: Plan) -> int:
-    """MTU of all interfaces: Ethernet's, or more where packets are larger."""
+    """MTU of all interfaces: Ethernet's, or more if packets are larger."""
     largest = max((flow.payload_bytes + _headers(flow.kind) for flow in plan.flows), default=0)
     return max(1500, plan.tcp.segment_bytes + HEADERS_BYTES, largest)
 
@@ -132,5 +134,5 @@ def _headers(kind: str) -> int:
 
 
 def describe(tcp: Tcp) -> dict[str, Any]:
-    """What host.json says of it."""
+    """The description for host.json."""
     return {"sysctls": {k: v for k, v in sysctls(tcp).items() if "tcp" in k}, "route": route_metrics(tcp)}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counters:
-    """Since the namespace was made, or between two readings."""
+    """Counters since the namespace was made, or between two readings."""
 
     timeouts: int
     """Retransmission timeouts of all connections (TCPTimeouts)."""
@@ -21,7 +21,7 @@ class Counters:
 
 
 def read_counters(folder: Path = Path("/proc/thread-self/net")) -> Counters:
-    """Of the namespace that this thread is in."""
+    """Read the counters of this thread's namespace."""
     tcp = _table(folder / "snmp")["Tcp"]
     extended = _table(folder / "netstat")["TcpExt"]
     return Counters(timeouts=extended["TCPTimeouts"], retransmitted=tcp["RetransSegs"])

@@ -1,8 +1,9 @@
-"""Wired links without netem: a TAP device at each end, and this process between them, which delays.
+"""Wired links without netem: a TAP device at each end, and this process between them, which delays packets.
 
-`main` reads a configuration, one JSON line on stdin, prints `{"ready": true}` when both ends of every link are up, and
-after SIGTERM one line of counters, since the signal `BEGIN`. Lateness is the clock at the hand-over less the planned
-arrival; it never accumulates: arrivals follow from when a packet was read. Measured in docs/real-hosts.md.
+`main` reads a configuration, one JSON line on stdin, and prints `{"ready": true}` when both ends of every link are up.
+After SIGTERM it prints one line of counters since the signal `BEGIN`. Lateness is the time of the hand-over less the
+planned arrival. Lateness never accumulates, because arrivals follow from the time when a packet was read.
+docs/real-hosts.md has measurements.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ from pacelab_pacer.linux.waiter import Waiter
 ETHERNET_HEADER_BYTES = 14
 _TUNSETIFF, _IFF_TAP, _IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
 BEGIN = signal.SIGUSR1
-"""Measuring begins."""
+"""Starts the measured part."""
 _LARGEST_FRAME_BYTES = 65_536
 _BURST = 32
-"""Frames read at once from one device before the others have their turn."""
+"""Maximum number of frames that are read from one device before the others have their turn."""
 _KEPT = 100_000
-"""Latenesses remembered."""
+"""Maximum number of stored latenesses."""
 
 
 class _End:
-    """One TAP device: what is read from it goes along `path` to the device `far`."""
+    """One TAP device. Packets read from it travel along `path` to the device `far`."""
 
     def __init__(self, netns: str, name: str, path: WirePath) -> None:
         with inside(netns):
@@ -64,7 +65,7 @@ class Relay:
         self.counters = dict.fromkeys(self.counters, 0)
 
     def run(self, stop: list[bool]) -> None:
-        """Relay until `stop` is no longer empty."""
+        """Relay until `stop` is not empty."""
         waiter = Waiter(list(self._ends))
         while not stop:
             for fd in waiter.wait(self._due[0][0] if self._due else None):
@@ -119,9 +120,9 @@ def main() -> int:
 
 
 class WirePath:
-    """One direction of a wired link: a drop-tail queue, a rate, a delay. The simulator's rules (network/src/wire.rs).
+    """One direction of a wired link: drop-tail queue, rate and delay, by the simulator's rules (network/src/wire.rs).
 
-    Says when a packet arrives at the far end, or that the queue is full.
+    Reports when a packet arrives at the far end, or that the queue is full.
     """
 
     def __init__(self, *, rate_bps: int, delay_ns: int, queue_pkts: int) -> None:
@@ -131,7 +132,7 @@ class WirePath:
         """When the transmission of each queued packet begins."""
 
     def take(self, now_ns: int, packet_bytes: int) -> int | None:
-        """When a packet of so many bytes (IP, without Ethernet's header) arrives; None: dropped."""
+        """Arrival time of a packet of this size (IP, without the Ethernet header); None: dropped."""
         while self._waiting and self._waiting[0] <= now_ns:
             self._waiting.popleft()
         if len(self._waiting) >= self._queue_pkts:

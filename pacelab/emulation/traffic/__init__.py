@@ -1,1 +1,1 @@
-"""What real hosts send: iperf3, datagrams, voice."""
+"""Traffic of real hosts: iperf3, datagrams, voice."""

@@ -1,10 +1,10 @@
-"""Senders and receivers of datagrams and voice: one process with sockets in each host's namespace.
+"""Sends and receives datagrams and voice: one process with sockets in each host's namespace.
 
 `main` reads a configuration, one JSON line on stdin, prints `{"ready": true}` once all sockets are open, and at the end
-one line with what each flow did. One process, so that all share one clock and one place in the scheduler's queue; a
-schedule of planned moments keeps mean rates exact.
+one line with each flow's report. All flows share one process, so that they share one clock and one place in the
+scheduler's queue. A schedule of planned send times keeps mean rates exact.
 
-A datagram is "PLu1", the flow's number (32 bits), its sequence number (32 bits), the moment of sending (64 bits, ns of
+A datagram is "PLu1", the flow's number (32 bits), its sequence number (32 bits), the time of sending (64 bits, ns of
 CLOCK_MONOTONIC), big-endian, and zeros up to the payload's size. Voice is RTP (`pacelab_pacer.linux.packet`).
 """
 
@@ -39,29 +39,29 @@ _ECHO_DATA = bytes(56)
 _RECEIVE_BUFFER_BYTES = 4_194_304
 
 Receiver = Callable[[int, bytes], None]
-"""Told when a datagram arrived, and its payload."""
+"""Called with the arrival time and payload of a datagram."""
 
 
 class Sender(Protocol):
-    """What sends on schedule."""
+    """Sends on a schedule."""
 
     number: int
     next_ns: int
     stop_ns: int
 
     def send(self, now_ns: int) -> None:
-        """Send what is due, and move `next_ns` on."""
+        """Send what is due and advance `next_ns`."""
 
 
 class Endpoints:
-    """Bound sockets by host and port, with who receives there. A call's two directions share theirs."""
+    """Bound sockets by host and port, with their receivers. The two directions of a call share their sockets."""
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, int], socket.socket] = {}
         self._receivers: dict[int, Receiver] = {}
 
     def bind(self, host: str, address: str, port: int, tos: int) -> socket.socket:
-        """The socket of a host at a port."""
+        """The socket of a host at a port. It is bound at the first call."""
         if (host, port) not in self._open:
             with inside(host):
                 made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -73,7 +73,9 @@ class Endpoints:
         return self._open[host, port]
 
     def echo(self, host: str) -> socket.socket:
-        """A new socket of a host for echo requests. Its replies are told apart by the kernel's identifier."""
+        """A new socket of a host for echo requests. The kernel's identifier separates its replies from
+        those of others.
+        """
         with inside(host):
             made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)
             made.setblocking(False)
@@ -81,11 +83,11 @@ class Endpoints:
         return made
 
     def deliver(self, where: socket.socket, receiver: Receiver) -> None:
-        """What arrives there is this receiver's."""
+        """Pass datagrams that arrive at this socket to a receiver."""
         self._receivers[where.fileno()] = receiver
 
     def receivers(self) -> dict[int, tuple[socket.socket, Receiver]]:
-        """By descriptor; nobody's datagrams are read and forgotten."""
+        """Receivers by descriptor. Datagrams without a receiver are read and dropped."""
         return {
             where.fileno(): (where, self._receivers.get(where.fileno(), lambda _now_ns, _packet: None))
             for where in self._open.values()
@@ -93,7 +95,7 @@ class Endpoints:
 
 
 class Source:
-    """A flow of datagrams at a constant rate, in bursts; its source and its sink."""
+    """A flow of datagrams at a constant rate, in bursts: its source and its sink."""
 
     def __init__(self, flow: dict[str, Any], window: Window, phase: float, endpoints: Endpoints) -> None:
         self.number: int = flow["number"]
@@ -109,21 +111,21 @@ class Source:
         endpoints.deliver(endpoints.bind(flow["dst"], *self._to, flow["tos"]), self._receive)
 
     def send(self, now_ns: int) -> None:
-        """See `Sender`."""
+        """Send the datagrams that are due (see `Sender`)."""
         taken = 0
         for _ in range(self._burst):
             packet = HEADER.pack(MAGIC, self.number, self._sequence, now_ns) + self._padding
             self._sequence += 1
             try:
                 self._socket.sendto(packet, self._to)
-            except OSError:  # no room: a saturated interface
+            except OSError:  # no room: the interface is saturated
                 continue
             taken += 1
         self.next_ns += self._gap_ns
         self._meter.sent(now_ns, taken)
 
     def report(self) -> dict[str, Any]:
-        """See `Meter.report`."""
+        """The report of the flow's meter (`Meter.report`)."""
         return self._meter.report()
 
     def _receive(self, now_ns: int, packet: bytes) -> None:
@@ -137,7 +139,7 @@ class Source:
 class VoiceFlow:
     """One direction of a voice call: a codec's packets, and the receiver that plays them.
 
-    RTP from `port` to `port`; reports about it come back to `port` + 1.
+    RTP goes from `port` to `port`; the receiver's reports go back to `port` + 1.
     """
 
     def __init__(self, flow: dict[str, Any], window: Window, phase: float, endpoints: Endpoints) -> None:
@@ -155,7 +157,7 @@ class VoiceFlow:
         endpoints.deliver(reports, self._receive_report)
 
     def send(self, now_ns: int) -> None:
-        """See `Sender`."""
+        """Send the packets that are due (see `Sender`)."""
         packet = voice_packet(
             sequence=self._sequence, sent_ns=now_ns, stream=self.number, payload_bytes=self._flow["payload_bytes"]
         )
@@ -165,7 +167,7 @@ class VoiceFlow:
         self._sent += self._window.measured_ns <= now_ns < self._window.end_ns
         try:
             self._socket.sendto(packet, self._to)
-        except OSError:  # lost at home
+        except OSError:  # lost at the sending host
             return
 
     def report(self) -> dict[str, Any]:
@@ -199,7 +201,7 @@ class VoiceFlow:
 
 
 class Ping:
-    """Echo requests of 64 bytes at constant intervals, which the other host's kernel answers."""
+    """Echo requests of 64 bytes at constant intervals. The other host's kernel answers them."""
 
     def __init__(self, ping: dict[str, Any], window: Window, phase: float, endpoints: Endpoints) -> None:
         self.number: int = ping["number"]
@@ -216,7 +218,7 @@ class Ping:
         endpoints.deliver(self._socket, self._receive)
 
     def send(self, now_ns: int) -> None:
-        """See `Sender`."""
+        """Send the requests that are due (see `Sender`)."""
         self._sequence = (self._sequence + 1) % 2**16
         self.next_ns += self._interval_ns
         counts = self._window.measured_ns <= now_ns < self._window.end_ns
@@ -225,11 +227,11 @@ class Ping:
             self._sent_ns[self._sequence] = now_ns
         try:
             self._socket.sendto(ECHO.pack(_ECHO_REQUEST, 0, 0, 0, self._sequence) + _ECHO_DATA, self._to)
-        except OSError:  # lost at home
+        except OSError:  # lost at the sending host
             return
 
     def report(self) -> dict[str, Any]:
-        """As `PingResult` has it."""
+        """The report in the form of `PingResult`."""
         rtts_s = sorted(rtt_ns / NS_PER_S for rtt_ns in self._rtts_ns)
         quantiles_s = rtt_quantiles_s(rtts_s)
         return self._ends | {
@@ -250,7 +252,7 @@ class Ping:
 
 
 _BURST = 64
-"""Datagrams read or sent at once before the others have their turn."""
+"""Maximum number of datagrams read or sent before the others have their turn."""
 _KEPT = 100_000
 
 
@@ -263,7 +265,7 @@ class Traffic:
         self._endpoints = Endpoints()
         self._flows: list[Source | VoiceFlow] = []
         for place, flow in enumerate(config["flows"]):
-            phase = place / len(config["flows"])  # senders of one rate do not stay in step
+            phase = place / len(config["flows"])  # senders of the same rate must not stay in step
             kind = VoiceFlow if flow["kind"] == "voice" else Source
             self._flows.append(kind(flow, window, phase, self._endpoints))
         self._pings = [
@@ -273,7 +275,7 @@ class Traffic:
         self.lateness_ns: list[int] = []
 
     def run(self, stop: list[bool]) -> None:
-        """Send and receive until the end, or until `stop` is no longer empty."""
+        """Send and receive until the end, or until `stop` is not empty."""
         receivers = self._endpoints.receivers()
         senders: list[Sender] = [*self._flows, *self._pings]
         due = [(sender.next_ns, place, sender) for place, sender in enumerate(senders)]
@@ -294,7 +296,7 @@ class Traffic:
                     heapq.heappush(due, (sender.next_ns, place, sender))
 
     def report(self) -> dict[str, Any]:
-        """What each flow did, and how late its packets were sent."""
+        """The report of each flow, and the lateness of its packets."""
         lateness_s = {name: value / NS_PER_S for name, value in quantiles(self.lateness_ns).items()}
         flows = [{"number": flow.number, **flow.report()} for flow in self._flows]
         return {"flows": flows, "pings": [ping.report() for ping in self._pings], "lateness_s": lateness_s}

@@ -1,7 +1,7 @@
-"""What receivers make of what arrives. Pure.
+"""Evaluation of arriving packets at receivers. Pure.
 
-`Meter` counts a flow of datagrams over the measured window, and has its series over the whole run; `Playout` judges
-voice as one hears it.
+`Meter` counts a flow of datagrams over the measured window and keeps its series over the whole run. `Playout` decides
+which voice packets are played.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pacelab.units import BITS_PER_BYTE, NS_PER_S
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Moments of a run: its start, the start of the measured part, its end, and the width of the series."""
+    """Times of a run: its start, the start of the measured part, its end, and the interval of the series."""
 
     start_ns: int
     measured_ns: int
@@ -26,7 +26,7 @@ class Window:
 
     @property
     def intervals(self) -> int:
-        """How many the series has; the last one may be cut short."""
+        """Number of intervals in the series. The last one may be shorter."""
         return -(-(self.end_ns - self.start_ns) // self.interval_ns)
 
     @property
@@ -36,7 +36,7 @@ class Window:
 
 
 class Meter:
-    """Of one flow. A datagram counts when it arrives within the window, once."""
+    """Counts one flow. A datagram counts once, if it arrives within the window."""
 
     def __init__(self, window: Window) -> None:
         self._window = window
@@ -46,12 +46,12 @@ class Meter:
         self._seen: set[int] = set()
 
     def sent(self, now_ns: int, count: int) -> None:
-        """So many datagrams were handed to the host."""
+        """Count datagrams that were handed to the host."""
         if self._measured(now_ns):
             self._sent += count
 
     def arrived(self, now_ns: int, *, sequence: int, sent_ns: int, payload_bytes: int) -> None:
-        """A datagram reached its receiver."""
+        """Count a datagram that reached its receiver."""
         if not self._window.start_ns <= now_ns < self._window.end_ns:
             return
         if sequence in self._seen:
@@ -103,7 +103,7 @@ SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(slots=True)
 class Sent:
-    """One packet: when it was sent, and once it has arrived its network delay and whether that was in time."""
+    """One packet: when it was sent and, after its arrival, its network delay and whether it was in time."""
 
     sent_ns: int
     delay_ns: int | None = None
@@ -112,21 +112,21 @@ class Sent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What became of the packets that were sent in a stretch of time."""
+    """Counts of the packets that were sent in an interval of time, by their fate."""
 
     due: int
     lost: int
     late: int
     delays_ns: list[int] = field(default_factory=list)
-    """Of those that arrived, in the order of sending."""
+    """Delays of the packets that arrived, in the order of sending."""
 
     @property
     def delay_mean_s(self) -> float | None:
-        """None when none arrived."""
+        """None if no packet arrived."""
         return sum(self.delays_ns) / len(self.delays_ns) / NS_PER_S if self.delays_ns else None
 
     def delay_quantiles_s(self, shares: Sequence[float] = SHARES) -> list[float] | None:
-        """By the nearest rank; None when none arrived."""
+        """By the nearest rank; None if no packet arrived."""
         if not self.delays_ns:
             return None
         ranked = sorted(self.delays_ns)
@@ -136,13 +136,14 @@ class Counts:
 class Playout:
     """The receiver of one direction of a voice call, and the log of its packets: which are played, late or lost.
 
-    The simulator's rule (medium/network/src/voice.rs): a packet is played at `sent + aligned delay + playout buffer`,
-    one that arrives later is late. The receiver aligns itself to the delay of its first packet, and from then on, with
-    the first arrival a talk spurt after the last alignment, to the mean delay of the packets that arrived since.
+    The rule is the simulator's (medium/network/src/voice.rs): a packet is played at `sent + aligned delay + playout
+    buffer`. A packet that arrives later is late. The receiver first aligns itself to the delay of its first packet. It
+    aligns again at the first arrival at least one talk spurt after the last alignment, then to the mean delay of the
+    packets that arrived since.
 
     Invariants
-    1. A packet that was sent is played, late, lost, or not yet due. It is due once its playout moment has come by the
-       last alignment, or once it has arrived.
+    1. A packet that was sent is played, late, lost, or not yet due. It is due once its playout time by the last
+       alignment has passed, or once it has arrived.
     2. A packet counts in the interval in which it was sent; what arrives twice counts once.
     """
 
@@ -154,13 +155,15 @@ class Playout:
         self._since = (0, 0)
 
     def expect(self, sent_ns: int) -> None:
-        """A packet leaves the codec; no two do at the same moment."""
+        """A packet leaves the codec. No two packets leave at the same time."""
         packet = Sent(sent_ns)
         self._packets.append(packet)
         self._by_moment[sent_ns] = packet
 
     def arrive(self, now_ns: int, sent_ns: int) -> bool:
-        """The packet that was sent then arrives; True when it is in time and has not arrived before."""
+        """The packet that was sent at this time arrives. Return whether it is in time and arrives for the
+        first time.
+        """
         packet = self._by_moment.pop(sent_ns, None)
         if packet is None:
             return False
@@ -179,7 +182,7 @@ class Playout:
         return packet.in_time
 
     def counts(self, start_ns: int, end_ns: int, now_ns: int) -> Counts:
-        """Of the packets sent in [start_ns, end_ns), as known at `now_ns`."""
+        """Counts of the packets sent in [start_ns, end_ns), as known at `now_ns`."""
         wait_ns = self._playout_ns + (self._aligned[1] if self._aligned else 0)
         lost = late = 0
         delays_ns = []
@@ -197,7 +200,7 @@ class Playout:
 def report(
     playout: Playout, *, edges_ns: Sequence[int], measured_ns: int, payload_bytes: int, playout_s: float
 ) -> dict[str, Any]:
-    """What a flow's `voice` is in the engine's result, and its series between `edges_ns`; the last one is the end."""
+    """A flow's `voice` in the engine's result, and its series between `edges_ns`. The last edge is the end."""
     end_ns = edges_ns[-1]
     whole = playout.counts(measured_ns, end_ns, end_ns)
     parts = [playout.counts(*edges, end_ns) for edges in pairwise(edges_ns)]

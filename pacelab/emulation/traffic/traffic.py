@@ -1,4 +1,4 @@
-"""The traffic of a plan between running hosts: started together, ended together, told apart by flow."""
+"""The traffic of a plan between running hosts: all flows start together, end together, and are counted separately."""
 
 from __future__ import annotations
 
@@ -22,24 +22,28 @@ from pacelab.errors import HostError
 from pacelab.units import BITS_PER_BYTE, NS_PER_S, ns_from_s
 
 LEAD_S = 0.3
-"""From the moment when all is ready to the start of the run."""
+"""Time from the moment when all processes are ready to the start of the run."""
 DATAGRAM_PORT = 6000
 VOICE_PORT = 16_384
-"""As in the simulator (network/src/voice.rs)."""
+"""The simulator's value (network/src/voice.rs)."""
 HANDOVER_REPORT_S = 0.1
-"""Where stations may change gateways, so that a short silence shows. iperf3's least."""
+"""Interval of iperf3's reports if stations may change gateways, so that a short silence is visible;
+iperf3's minimum.
+"""
 _LISTEN_S = 5.0
 _LISTENING = "0A"
 _STEP_S, _IDLE_STEP_S = 0.05, 0.5
 _YOUNG_NS, _YOUNG_STEP_S = NS_PER_S, 0.005
 
 TOS = {None: 0x00, "best-effort": 0x00, "background": 0x20, "video": 0xA0, "voice": 0xC0}
-"""EDCA's category -> IP's TOS byte, whose upper three bits decide (802.11's mapping of precedence)."""
+"""EDCA's access category -> IP's TOS byte. Its upper three bits select the category (802.11's mapping of
+precedence).
+"""
 
 
 @dataclass(slots=True)
 class TcpRun:
-    """One TCP flow under way, and what both sides said of it."""
+    """One TCP flow in progress, and the reports of both sides."""
 
     number: int
     flow: Flow
@@ -50,21 +54,21 @@ class TcpRun:
     ended_ns: int = 0
     received: list[Interval] = field(default_factory=list)
     sent: list[Interval] = field(default_factory=list)
-    complaint: str = ""
+    error: str = ""
     killed: bool = False
     """One of its sides printed no report: the flow was not measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What the traffic gave."""
+    """The measurements of the traffic."""
 
     window: Window
     tcp: list[TcpRun]
     datagrams: dict[int, dict[str, Any]]
     datagram_lateness_s: dict[str, float]
     pings: list[dict[str, Any]]
-    """As in run.json; empty without `--ping`."""
+    """The rows of run.json; empty without `--ping`."""
     counters: list[Counters]
     """TCP's counters of each host over the measured part."""
 
@@ -85,7 +89,9 @@ class Traffic:
             self._wait_listening(run)
 
     def run(self, tick: Callable[[float], None], at_warmup: Callable[[], None]) -> Measured:
-        """Let it happen. `tick` hears the fraction done and may raise; `at_warmup` is called when measuring begins."""
+        """Run the traffic. `tick` gets the completed fraction and may raise; `at_warmup` is called at the measured
+        part's start.
+        """
         start_ns = time.monotonic_ns() + ns_from_s(LEAD_S)
         window = Window(
             start_ns=start_ns,
@@ -104,7 +110,7 @@ class Traffic:
                 at_warmup()
             while waiting and now_ns >= start_ns + ns_from_s(waiting[0].flow.start_s):
                 self._call(waiting.pop(0))
-            self._look_after(now_ns)
+            self._clamp_windows(now_ns)
             self._stop_due(now_ns, window)
             tick((now_ns - start_ns) / (window.end_ns - start_ns))
             awaited = [window.end_ns, *([] if before else [window.measured_ns])]
@@ -139,7 +145,7 @@ class Traffic:
         return Child(f"iperf3 of flow {number}", command, netns=self._plan.nodes[flow.dst].name, variables=IN_MEMORY)
 
     def _wait_listening(self, run: TcpRun) -> None:
-        """A client that comes before its server has failed for good."""
+        """Wait until the server listens: a client that starts before its server fails."""
         port, until = f":{FIRST_PORT + run.number:04X}", time.monotonic() + _LISTEN_S
         while time.monotonic() < until and run.server.alive():
             with inside(self._plan.nodes[run.flow.dst].name), open("/proc/thread-self/net/tcp") as table:
@@ -163,16 +169,16 @@ class Traffic:
         run.called_ns = time.monotonic_ns()
         run.client = Child(run.server.name, command, netns=self._plan.nodes[flow.src].name, variables=IN_MEMORY)
 
-    def _look_after(self, now_ns: int) -> None:
-        """Keep the receivers' windows where they belong."""
+    def _clamp_windows(self, now_ns: int) -> None:
+        """Keep the receivers' window clamps in force."""
         for run in self._tcp:
             if run.client is not None and not run.ended_ns:
                 run.sockets.find(server=run.server.process.pid, client=run.client.process.pid)
                 run.sockets.clamp(self._plan.tcp.window_pkts * self._plan.tcp.segment_bytes)
-                run.sockets.look()
+                run.sockets.sample()
 
     def _step_s(self, now_ns: int) -> float:
-        """Look more often while a flow is young: its window's clamp falls off with the first packet."""
+        """The interval of checks, short for a young flow: the first packet removes the clamp of its window."""
         air_changes = self._plan.link_rates or self._plan.moves
         if not air_changes and all(run.ended_ns or run.client is None for run in self._tcp):
             return _IDLE_STEP_S
@@ -180,7 +186,7 @@ class Traffic:
         return _YOUNG_STEP_S if young else _STEP_S
 
     def _stop_due(self, now_ns: int, window: Window) -> None:
-        """End the flows whose time has come, and note those that have ended by themselves."""
+        """End the flows whose time is over, and note those that have ended by themselves."""
         due = []
         for run in self._tcp:
             if run.ended_ns or run.client is None:
@@ -221,7 +227,7 @@ class Traffic:
         return child
 
     def _pings(self, window: Window) -> list[dict[str, Any]]:
-        """One row for each pair of hosts between which flows other than calls go."""
+        """One row for each pair of hosts with a flow other than a call."""
         interval_s, names = self._plan.ping_interval_s, [node.name for node in self._plan.nodes]
         if interval_s is None:
             return []
@@ -269,44 +275,45 @@ class Traffic:
 
 
 def _collect(run: TcpRun) -> None:
-    """Read what both sides of an ended flow have printed."""
+    """Read the output of both sides of an ended flow."""
     received = run.server.finish()
-    run.received, run.complaint = read_report(received, ended_ns=run.ended_ns)
+    run.received, run.error = read_report(received, ended_ns=run.ended_ns)
     if run.client is not None:
-        run.sent, complaint = read_report(run.client.finish(), ended_ns=run.ended_ns)
-        run.killed = NO_REPORT in (run.complaint, complaint)
-        run.complaint = run.complaint or complaint
+        run.sent, error = read_report(run.client.finish(), ended_ns=run.ended_ns)
+        run.killed = NO_REPORT in (run.error, error)
+        run.error = run.error or error
 
 
 # TCP traffic by iperf3: its command lines, and what its JSON says.
 #
-# A flow is ended from here, by a signal to both sides: iperf3's own end needs its control connection, which shares the
-# air with the data, where it may take long to be heard. Both sides then print what they have measured. Goodput is what
-# the server counted; windows, round-trip times and retransmissions are the client's view of its socket (TCP_INFO).
+# The supervisor ends a flow by a signal to both sides. iperf3's own end needs its control connection, which shares the
+# air with the data, so its messages can be much delayed. Both sides then print their measurements. Goodput is what the
+# server counted; windows, round-trip times and retransmissions are the client's view of its socket (TCP_INFO).
 
 FIRST_PORT = 5201
 SLACK_S = 3600
-"""How much longer than planned a client would go on: its end is ours."""
+"""How much longer than planned a client would run: we end it earlier."""
 PACED_UP_TO = "1G"
-"""A bound on the pace has the kernel pace; this one is above all radios' rates (tcp(7), SO_MAX_PACING_RATE)."""
+"""With a bound on the pacing rate, the kernel paces. This bound is above all radios' rates (tcp(7),
+SO_MAX_PACING_RATE).
+"""
 NO_REPORT = "it printed no report"
 IN_MEMORY = {"TMPDIR": "/run"}
-"""In the environment: what it sends it keeps in a file, for which a full disk has no room. A run's /run is a tmpfs."""
+"""Environment variable: iperf3 keeps its send buffer in a file, which fails on a full disk. A run's /run is a tmpfs."""
 LONGEST_S = 86_400
-"""iperf3's own limit of -t."""
+"""iperf3's upper limit of -t."""
 
 
 def server_command(*, port: int, address: str, interval_s: float) -> list[str]:
-    """Serve one test, then print."""
+    """Serve one test, then print the report."""
     return ["iperf3", "-4", "-s", "-1", "-J", "-p", str(port), "-B", address, "-i", f"{interval_s:g}"]
 
 
 def client_command(*, port: int, src: str, dst: str, interval_s: float, seconds: float, tcp: Tcp) -> list[str]:
-    """Send for so long. The switch "pacing": by the kernel, from window and round trip.
+    """Send for this many seconds. With the switch "pacing", the kernel paces by window and round-trip time.
 
-    Written are single segments, which the receiver counts as they come; or two at a time, where ACKs are to be delayed:
-    the last segment of what was written is marked as pushed, and Linux (seen in 6.1.192 and 6.18) acknowledges such a
-    one at once.
+    iperf3 writes single segments, which the receiver counts on arrival, or two segments at a time for delayed ACKs: the
+    last segment of a write has the PSH flag, and Linux (seen in 6.1.192 and 6.18) acknowledges such a segment at once.
     """
     amount = ["-t", str(min(LONGEST_S, math.ceil(seconds) + SLACK_S))]
     line = ["iperf3", "-4", "-c", dst, "-B", src, "-p", str(port), "-J", "-i", f"{interval_s:g}"]
@@ -325,36 +332,36 @@ def client_command(*, port: int, src: str, dst: str, interval_s: float, seconds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """One report of one side. Times are CLOCK_MONOTONIC; None is what that side does not know."""
+    """One report of one side. Times are CLOCK_MONOTONIC. None: this side does not know the value."""
 
     start_ns: int
     end_ns: int
     payload_bytes: int
     retransmits: int | None = None
     window_bytes: int | None = None
-    """In use: the congestion window, or what the receiver advertises where that is less. Linux lets the former grow on,
-    up to twice the latter.
+    """The window in use: the smaller of the congestion window and the receiver's advertised window. Linux lets the
+    former grow further, up to twice the latter.
     """
     rtt_s: float | None = None
 
 
 def read_report(text: bytes, *, ended_ns: int) -> tuple[list[Interval], str]:
-    """Intervals of what one side printed, and its complaint or "".
+    """Parse the output of one side into its intervals, and its error or "".
 
-    `ended_ns`: when it was told to stop, or stopped; its last interval ended then.
+    `ended_ns`: when the side was told to stop, or stopped. Its last interval ended then.
     """
     try:
         document: dict[str, Any] = json.loads(text)
     except ValueError:
         return [], NO_REPORT
-    complaint = document.get("error", "")
+    error = document.get("error", "")
     streams = [interval["streams"][0] for interval in document.get("intervals", ()) if interval.get("streams")]
     if not streams:
-        return [], complaint
+        return [], error
     if len(streams) > 1 and streams[-1]["start"] == streams[-2]["start"]:
-        streams.pop()  # a side that hears of the other's end reports its last interval twice
+        streams.pop()  # a side that learns of the other's end reports its last interval twice
     origin_ns = ended_ns - round(streams[-1]["end"] * NS_PER_S)
-    return [_interval(stream, origin_ns) for stream in streams], "" if "terminated" in complaint else complaint
+    return [_interval(stream, origin_ns) for stream in streams], "" if "terminated" in error else error
 
 
 def _interval(stream: dict[str, Any], origin_ns: int) -> Interval:
@@ -371,12 +378,12 @@ def _interval(stream: dict[str, Any], origin_ns: int) -> Interval:
 
 
 def bytes_between(intervals: Sequence[Interval], start_ns: int, end_ns: int) -> float:
-    """Payload in a stretch of time; an interval that only partly lies in it counts for its part."""
+    """Payload in a window of time. An interval that is partly in the window counts in proportion."""
     return math.fsum(part.payload_bytes * _share(part, start_ns, end_ns) for part in intervals)
 
 
 def resample(intervals: Sequence[Interval], window: Window) -> dict[str, list[Any]]:
-    """The run's series of what one side reported: rate, window in use in bytes, round-trip time."""
+    """The run's series from one side's report: rate, window in use in bytes, round-trip time."""
     rates: list[float] = []
     windows: list[float | None] = []
     rtts: list[float | None] = []
@@ -384,7 +391,7 @@ def resample(intervals: Sequence[Interval], window: Window) -> dict[str, list[An
         start_ns = window.start_ns + place * window.interval_ns
         end_ns = min(window.end_ns, start_ns + window.interval_ns)
         rates.append(bytes_between(intervals, start_ns, end_ns) * BITS_PER_BYTE * NS_PER_S / (end_ns - start_ns))
-        # What a report says of the socket is of its end; the one that ends last in here is the newest.
+        # A report's socket values are those at its end; the latest interval that ends in this window is the newest.
         here = [part for part in intervals if start_ns < part.end_ns <= end_ns + window.interval_ns // 2]
         windows.append(here[-1].window_bytes if here else None)
         rtts.append(here[-1].rtt_s if here else None)

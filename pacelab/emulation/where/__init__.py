@@ -1,10 +1,11 @@
-"""Where the kernel of a run between real hosts is: `--where here|vm|uml`. It adds no topology code.
+"""Where the kernel of a run on real hosts is: `--where here|vm|uml`.
 
-    here   this machine's
-    vm     a virtual machine's (`make vm`): a stock Debian kernel, in real time
-    uml    User-Mode Linux (`make uml-kernel`): a kernel as a process of yours, whose clock moves only when it is idle,
-           so that a run is a function of its configuration and seed, whatever the machine's speed or load
+    here   this machine's kernel
+    vm     a virtual machine's kernel (`make vm`): stock Debian, in real time
+    uml    User-Mode Linux (`make uml-kernel`): the kernel is a user process whose clock advances only while it is idle,
+           so a run depends only on its configuration and seed, not on the machine's speed or load
 
-Both of the last two do one thing: a back end's plan goes into a folder that a guest shares, the same pacelab in the
-guest runs it with `--where here`, and its result comes back through the folder. They differ in how a guest is booted.
+`vm` and `uml` work the same way: the host writes a plan into a folder that it shares with the guest, the same pacelab
+in the guest runs the plan with `--where here`, and the result returns through the folder. They differ only in how the
+guest boots.
 """

@@ -1,4 +1,4 @@
-"""What a guest's kernel may do on the host: it runs on one core, as nobody, without privileges, and ends with us."""
+"""Confines a guest's kernel on the host: one core, an unprivileged user, and it ends when we do."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def confine(core: int, closed: Mapping[Path, Path]) -> None:
-    """In the kernel's process before it starts: dies with us, on one core, nobody special, at fixed addresses.
+    """Run in the kernel's process before it starts: dies with us, one core, unprivileged user, fixed addresses.
 
-    `closed`: link -> its folder, which nobody may reach (see `closed_to_nobody`). It stands in the link's place then.
+    `closed`: link -> its folder, which an unprivileged user cannot reach (see `closed_to_nobody`). The folder is
+    mounted in place of the link.
     """
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     os.sched_setaffinity(0, {core})
@@ -36,7 +37,7 @@ def confine(core: int, closed: Mapping[Path, Path]) -> None:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a change of user has taken it back
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a change of user resets this flag
     _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     header, data = (ctypes.c_uint32 * 2)(*_CAPSET_HEADER), (ctypes.c_uint32 * 6)()
     _libc.syscall(_SYS_CAPSET, header, data)
@@ -50,13 +51,13 @@ def _must(returned: int) -> None:
 
 
 def closed_to_nobody(folder: Path) -> bool:
-    """Whether somewhere on the way only its owner may go on, as into a root account's home (mode 700)."""
+    """Whether a folder on the path is open only to its owner, such as a root account's home (mode 700)."""
     place = folder.resolve()
     return any(not way.stat().st_mode & stat.S_IXOTH for way in (place, *place.parents))
 
 
 def may_be_nobody() -> bool:
-    """Root, but not that of a user namespace which knows no such user."""
+    """Whether we are root and can change to user nobody. Root of a user namespace without that user cannot."""
     return os.geteuid() == 0 and all(_maps_nobody(Path(f"/proc/self/{ids}_map")) for ids in ("uid", "gid"))
 
 

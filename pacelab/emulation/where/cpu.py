@@ -1,4 +1,4 @@
-"""The core that a guest runs on, and the CPU time that it has used."""
+"""The core that a guest runs on, and the CPU time that the guest has used."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 
 class Core:
-    """A core that no other guest on this machine has, or any of ours when all are taken.
+    """A core that no other guest on this machine uses, or any of ours if all are in use.
 
-    The claim is a name in the kernel's abstract socket space: it ends with the process, and leaves no file behind.
+    The claim is a name in the kernel's abstract socket space. It ends with the process and leaves no file behind.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Core:
 
 
 def cpu_seconds(group: int) -> float:
-    """CPU time of a process group, including its processes that have ended."""
+    """CPU time of a process group, including processes that have ended."""
     ticks = 0
     for path in Path("/proc").iterdir():
         if path.name.isdigit():

@@ -1,4 +1,4 @@
-"""What this machine has of what guests need; no guest is started to find out."""
+"""Whether this machine has what guests need. The checks start no guest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TRACE_ME = "import ctypes, sys; sys.exit(ctypes.CDLL(None).ptrace(0, 0, 0, 0) !
 
 
 def missing_for_uml() -> Iterator[tuple[str, str]]:
-    """What `--where uml` lacks here, and the command that installs it."""
+    """What `--where uml` needs and this machine lacks, and the command that installs it."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         yield "x86-64 Linux", "use another machine, or --where vm"
         return

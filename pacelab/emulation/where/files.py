@@ -1,4 +1,4 @@
-"""What a User-Mode Linux guest is made of: kernel and root tree (`make uml-kernel`), and this pacelab, compiled for it.
+"""The files of a User-Mode Linux guest: kernel and root tree (`make uml-kernel`), and this pacelab, compiled for it.
 
     build/uml/guest.json     what is current: kernel, tree, their SHA-256 and versions
     build/uml/linux-KEY      the kernel, with its configuration beside it
@@ -28,32 +28,32 @@ from pacelab.packages import CORE, folder_of, source_tree
 REMEDY = "run `make uml-kernel` in the source tree"
 FOLDER = "PACELAB_UML"
 _ELSEWHERE = f", then export {FOLDER}=TREE/build/uml"
-"""Of an installation that is no source tree, and does not look into one."""
+"""Advice for an installation that is not a source tree. It does not search in one."""
 VERSION = 1
 _OLD_S = 86_400.0
-"""Compiled code that no run has made for so long is of another day's source."""
+"""Compiled code that no run has built for this long belongs to older sources."""
 _MEDIUMD = "medium/target/release/mediumd"
-"""Where a source tree has it, and `find_mediumd` looks."""
+"""mediumd's path in a source tree, where `find_mediumd` looks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuestFiles:
-    """A kernel and a root tree that belong together."""
+    """A kernel and the root tree for it."""
 
     kernel: Path
     tree: Path
     kernel_sha256: str
     tree_sha256: str
     source: str
-    """Debian's source package of the kernel, and its version."""
+    """Debian's source package of the kernel, with its version."""
 
     def identity(self) -> dict[str, str]:
-        """What run.json says of them: results depend on these."""
+        """The entry in run.json: results depend on these files."""
         return {"kernel": self.source, "kernel_sha256": self.kernel_sha256, "tree_sha256": self.tree_sha256}
 
 
 def find_files() -> GuestFiles:
-    """The guest's files; HostError says how to get them."""
+    """Find the guest's files. Raises HostError that says how to make them."""
     place = _folder()
     try:
         said = json.loads((place / "guest.json").read_text())
@@ -81,7 +81,7 @@ def find_files() -> GuestFiles:
 
 
 def code_for(files: GuestFiles) -> Path:
-    """A folder with this pacelab in it, compiled by the guest's Python. Made when it is not there."""
+    """A folder with this pacelab, compiled by the guest's Python. It is made if it does not exist."""
     parts = dict(_parts())
     digest = hashlib.sha256(files.tree.name.encode())
     for name, path in sorted(parts.items()):
@@ -112,7 +112,7 @@ def code_for(files: GuestFiles) -> Path:
         try:
             made.rename(place)
         except OSError:
-            if not place.is_dir():  # else another run was faster
+            if not place.is_dir():  # otherwise another run made it first
                 raise
     return place
 
@@ -126,14 +126,14 @@ def _own_cache() -> Path:
 
 
 def _tidy(cache: Path) -> None:
-    """Remove the code of older sources, and what an interrupted run has left."""
+    """Remove the code of older sources and the remains of interrupted runs."""
     for path in (*cache.glob("code-*"), *cache.glob("making.*")):
         if path.stat().st_mtime < time.time() - _OLD_S:
             shutil.rmtree(path, ignore_errors=True)
 
 
 def _parts() -> Iterator[tuple[str, Path]]:
-    """Name in the guest -> file here."""
+    """Name in the guest -> file on the host."""
     for package in CORE:
         root = folder_of(package)
         for folder, folders, files in os.walk(root):
@@ -146,7 +146,9 @@ def _parts() -> Iterator[tuple[str, Path]]:
 
 
 def _compile(tree: Path, code: Path) -> None:
-    """By the guest's own Python, run here with the guest's libraries: another one's bytecode is another one's."""
+    """Compile with the guest's own Python, run here with the guest's libraries: bytecode depends on the
+    Python version.
+    """
     python = [
         str(tree / "lib64/ld-linux-x86-64.so.2"),
         *("--library-path", str(tree / "lib/x86_64-linux-gnu"), str(tree / "usr/bin/python3.11")),

@@ -1,4 +1,4 @@
-"""The guest's side of a run: reads a job, runs its plan on this kernel, and writes what came of it.
+"""The guest's side of a run: reads a job, runs its plan on this kernel, and writes the result.
 
 python -m pacelab.emulation.where.guest FOLDER    in a virtual machine, as root; User-Mode Linux's PID 1 calls `run_job`
 """
@@ -15,7 +15,7 @@ from pacelab.errors import ConfigError, PaceLabError
 
 
 def run_job(folder: str) -> None:
-    """Run the job of a folder; whatever happens, the folder says it."""
+    """Run the job of a folder. Its result or its error is written to the folder in every case."""
     place = Path(folder)
     sink = Sink(place)
     try:

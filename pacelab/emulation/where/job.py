@@ -1,9 +1,9 @@
-"""The folder that a guest shares with its host: the plan of one run goes in, lines of JSON come out.
+"""The folder that a guest shares with its host: it takes the plan of one run and returns lines of JSON.
 
-own.py      the code of a scheme of one's own, where the plan has one, and what it imports beside it
+own.py      the code of a user's scheme, if the plan has one, and the files that it imports
 job.json    version, and the plan (pacelab.emulation.plan)
 messages    as a supervisor's: {"progress": 0.5} now and then, at last {"result": ...} or {"error": ...}
-NODE.pcap   where the plan asks for captures: what tcpdump heard at a radio; the host joins them
+NODE.pcap   the packets that tcpdump captured at a radio, if the plan asks for captures
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ JOB, MESSAGES, OWN = "job.json", "messages", "own.py"
 
 
 def write_job(folder: Path, plan: Plan, own: Mapping[str, bytes] = MappingProxyType({})) -> None:
-    """Lay a job down. `own`: files of a scheme of one's own, by their place in the folder."""
+    """Write a job. `own`: files of a user's scheme, by their path in the folder."""
     (folder / JOB).write_text(json.dumps({"version": VERSION, "plan": dump_plan(plan).decode()}))
     for name, content in own.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,9 @@ def write_job(folder: Path, plan: Plan, own: Mapping[str, bytes] = MappingProxyT
 
 
 def read_job(folder: Path) -> Plan:
-    """The job's plan. Raises ConfigError when it is none, ProtocolError when it is of another pacelab."""
+    """Read the job's plan. Raises ConfigError if it is invalid, ProtocolError if it belongs to another version of
+    pacelab.
+    """
     job = json.loads((folder / JOB).read_text())
     if job["version"] != VERSION:
         raise ProtocolError(f"job of version {job['version']}: guest and host have pacelab of different versions")
@@ -39,7 +41,7 @@ def read_job(folder: Path) -> Plan:
 
 
 class Sink:
-    """Where the guest's side says how it goes: takes what a supervisor would send through a socket."""
+    """The guest's reports: takes the messages that a supervisor would send through a socket."""
 
     def __init__(self, folder: Path) -> None:
         self._file = (folder / MESSAGES).open("ab", buffering=0)
@@ -49,23 +51,23 @@ class Sink:
         self._file.write(line)
 
     def close(self) -> None:
-        """No more of it."""
+        """Close the file."""
         self._file.close()
 
 
 class Source:
-    """The host's end: whole lines, as they come."""
+    """The host's end: returns complete lines."""
 
     def __init__(self, folder: Path) -> None:
         self._file = (folder / MESSAGES).open("rb")
         self._rest = b""
 
     def read(self) -> Iterator[dict[str, Any]]:
-        """The messages that have come since the last call."""
+        """The messages since the last call."""
         *lines, self._rest = (self._rest + self._file.read()).split(b"\n")
         for line in lines:
             yield json.loads(line)
 
     def close(self) -> None:
-        """No more of it."""
+        """Close the file."""
         self._file.close()

@@ -1,4 +1,4 @@
-"""How much memory a guest has, and the folder that holds the guest's memory."""
+"""The size of a guest's memory, and the folder for the file that holds it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ import tempfile
 from pacelab.errors import HostError
 
 MEMORY_BYTES = 512 << 20
-"""A guest's. Taken from the host as it is used: 20 hosts with agents take it all, caches of files with it."""
+"""A guest's memory. The host allocates it on use: 20 hosts with agents use all of it, including the page cache."""
 _HOSTS, _HOST_BYTES = 20, 24 << 20
-"""A guest of more hosts than these has so much more for each of them. Without it Linux killed an agent of 25."""
+"""A guest with more hosts gets this much more per further host. Without it, Linux killed one of 25 agents."""
 
 
 def memory_bytes(hosts: int) -> int:
-    """What a guest of so many hosts is given, each of which may have an agent."""
+    """The memory of a guest with this many hosts, each of which may have an agent."""
     return MEMORY_BYTES + max(0, hosts - _HOSTS) * _HOST_BYTES
 
 
 def exec_folder(wanted_bytes: int = MEMORY_BYTES) -> str:
-    """A folder for so much of the guest's memory, on a mount that programs may run from.
+    """A folder for this much guest memory, on a mount that permits the execution of programs.
 
-    In memory if it has the room there, which a container's 64 MB are not; else the first that has it, or the most.
+    A folder in memory if it is large enough, unlike a container's 64 MB. Otherwise the first folder that is large
+    enough, or the largest.
     """
     places = list(filter(_may_run_from, ("/dev/shm", tempfile.gettempdir(), "/var/tmp")))
     if not places:

@@ -1,13 +1,13 @@
 """`--where uml`: a run under User-Mode Linux in virtual time.
 
-The kernel is a process of the user's. Its clock stands still while anything in it computes and jumps when all of it
-waits, so neither the speed of the host nor its load is in the result (arch/um/kernel/time.c, time-travel=inf-cpu).
+The kernel is a process of the user. Its clock stops while anything in it computes and jumps when everything in it
+waits. So neither the speed of the host nor its load affects the result (arch/um/kernel/time.c, time-travel=inf-cpu).
 
 Invariants
-1. The kernel's command line is of the seed and the number of hosts: it is hashed into the kernel's random numbers.
-   The host's folders are reached through links in the kernel's working folder.
-2. The kernel runs as an unprivileged user without any capability, on one core, which it has for itself among ours.
-3. It ends: what it may use of the processor is limited, since a program that computes for ever stops the guest's clock.
+1. The kernel's command line depends only on the seed and the number of hosts, because the kernel hashes it into its
+   random numbers. The host's folders are reached through links in the kernel's working folder.
+2. The kernel runs as an unprivileged user without any capability, on one core that no other guest of ours uses.
+3. The kernel ends: its processor time is limited, since a program that computes for ever stops the guest's clock.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from pacelab.results.results import Progress
 
 EPOCH_NS = 1_600_000_000 * 10**9
-"""What the guest's clock says at its start."""
+"""The guest's clock at its start."""
 START_CPU_S, CPU_S_PER_S = 120.0, 6.0
-"""A run may use so much of a processor, and so much more per second of its own. A saturated 54 Mbit/s takes 1.4."""
+"""A run may use this much processor time, and this much more per simulated second. A saturated 54 Mbit/s takes 1.4."""
 IDLE_S = 120.0
-"""A guest that neither ends nor uses the processor for so long waits for what never comes."""
+"""A guest that neither ends nor uses the processor for this long waits for an event that never happens."""
 LIMIT = "PACELAB_GUEST_LIMIT_S"
-"""In the environment: another limit in place of the two above, for graders, s of processor time."""
+"""Environment variable for graders: another limit in place of the two above, in seconds of processor time."""
 _LINKS = ("root", "code")
-"""In the kernel's working folder, to what it has in common with others."""
+"""Links in the kernel's working folder to folders that it shares with others."""
 _ELSEWHERE = "TMPDIR names another folder"
 _NO_ROOM = "Kernel mode signal 7"
 """The panic at a page of its memory for which the folder has no room: SIGBUS."""
@@ -59,12 +59,14 @@ _LOOK_S, _WEIGH_S = 0.05, 2.0
 def run_plan(
     plan: Plan, on_progress: Progress, own: Mapping[str, bytes] = MappingProxyType({}), pcap: PcapFile | None = None
 ) -> dict[str, Any]:
-    """Run a plan; what the guest's supervisor found, and `guest`: what it ran on. `own`: see `write_job`."""
+    """Run a plan. Return what the guest's supervisor found, and `guest`: the files it ran on. `own`: see
+    `write_job`.
+    """
     files = find_files()
     ours = code_for(files)
     with work_folder() as work:
         try:
-            place = _lay_out(work, files, ours, plan, own)
+            place = _fill_folder(work, files, ours, plan, own)
         except OSError as error:
             raise HostError(f"--where uml: laying out a guest in {work}: {error.strerror}; {_ELSEWHERE}") from error
         with Core() as core:
@@ -78,13 +80,13 @@ def run_plan(
 
 
 def command_line(plan: Plan) -> list[str]:
-    """The kernel's."""
+    """The kernel's command line."""
     return [
         *("root=/dev/root", "rootfstype=hostfs", "rootflags=/proc/self/cwd/root/.", "ro", "init=/usr/sbin/init"),
         *(f"mem={memory_bytes(len(plan.nodes)) >> 20}M", "con=null", "con0=null,fd:1", "quiet", "norandmaps"),
         "mac80211_hwsim.radios=0",
         *("time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"),
-        "random.trust_cpu=on",  # what the seed gives is all there is: to gather more took 1 s of processor time
+        "random.trust_cpu=on",  # use only the seed; to gather more entropy took 1 s of processor time
         *(f"um_seed={plan.seed}", f"PYTHONHASHSEED={plan.seed % 2**32}"),
     ]
 
@@ -125,13 +127,13 @@ class _Guest:
                 raise HostError(f"--where uml: no program may run from {place}: {why} {_ELSEWHERE}") from error
 
     def run(self, on_progress: Progress) -> dict[str, Any]:
-        """Until it has said how it went."""
+        """Run until the guest has sent its result or its error."""
         found = None
         used_s, moved = 0.0, time.monotonic()
         weighed = moved
         try:
             while found is None:
-                ended = self._has_ended()  # before reading: what it said last is there then
+                ended = self._has_ended()  # checked before reading, so that the last message is not missed
                 found = self._listen(on_progress)
                 if found is None and ended:
                     raise HostError(self._early_end())
@@ -151,7 +153,9 @@ class _Guest:
             self._end()
 
     def _has_ended(self) -> bool:
-        """It stays in the process table until `_end`, and with it what it has used of the processor."""
+        """Whether the guest has ended. It stays in the process table until `_end`, so its processor time can still be
+        read.
+        """
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def _listen(self, on_progress: Progress) -> dict[str, Any] | None:
@@ -188,15 +192,16 @@ class _Guest:
 
     def _end(self) -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)  # its processes end with it
+            os.killpg(self._process.pid, signal.SIGKILL)  # its child processes end with it
         self._process.wait()
 
 
-def _lay_out(work: Path, files: GuestFiles, ours: Path, plan: Plan, own: Mapping[str, bytes]) -> Path:
-    """The kernel's working folder."""
+def _fill_folder(work: Path, files: GuestFiles, ours: Path, plan: Plan, own: Mapping[str, bytes]) -> Path:
+    """Fill the kernel's working folder."""
     for name, target in zip(_LINKS, (files.tree, ours), strict=True):
         (work / name).symlink_to(target)
-    shutil.copyfile(files.kernel, work / KERNEL)  # an exec mount of ours, whatever the checkout's is
+    # Our folder is on a mount that permits execution; the checkout's mount may not.
+    shutil.copyfile(files.kernel, work / KERNEL)
     (work / KERNEL).chmod(0o755)
     job = work / "job"
     job.mkdir()

@@ -1,7 +1,7 @@
 """`--where vm`: a run in the project's virtual machine (`make vm`, docs/vm.md), in real time.
 
-Its kernel is Debian's own. Where KVM does not work the processor is emulated: then keep to rates of 1 to 12 Mbit/s, and
-believe a run no further than its `fidelity`.
+Its kernel is Debian's own. Without KVM the processor is emulated: then use rates of 1 to 12 Mbit/s only, and trust a
+run only as far as its `fidelity`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from pacelab.results.results import Progress
 
 SHARED = "/lab"
-"""Where the machine sees the project's folder."""
+"""The project's folder as the machine sees it."""
 _PYTHON = "/opt/pacelab/bin/python"
 START_S, SECONDS_PER_S = 300, 3
-"""What an emulated machine may take to boot and build the hosts, and for each second of a run."""
+"""Time limits for an emulated machine: to boot and build the hosts, and for each second of a run."""
 REMEDY = "run `sudo make vm` (docs/vm.md)"
 _LOOK_S = 0.1
 
 
 def run_plan(plan: Plan, on_progress: Progress) -> dict[str, Any]:
-    """Run a plan; what the machine's supervisor found."""
+    """Run a plan. Return what the machine's supervisor found."""
     project = project_folder()
     with tempfile.TemporaryDirectory(prefix="where-", dir=project / "build" / "vm") as work:
         job = Path(work)
@@ -55,7 +55,7 @@ def run_plan(plan: Plan, on_progress: Progress) -> dict[str, Any]:
                     elif "error" in message:
                         raise error_of(message["error"])
                     else:
-                        machine.wait()  # it switches itself off
+                        machine.wait()  # the machine powers off by itself
                         result: dict[str, Any] = message["result"]
                         return result
                 if ended:
@@ -68,7 +68,7 @@ def run_plan(plan: Plan, on_progress: Progress) -> dict[str, Any]:
 
 
 def project_folder() -> Path:
-    """The source tree that this is; HostError without one, or without a machine's image in it."""
+    """The source tree of this package. Raises HostError if there is none, or if it has no machine image."""
     project = source_tree()
     if not os.access(project / "vm/run", os.X_OK):
         raise HostError("--where vm: it needs PaceLab's source tree, and its virtual machine: git clone, then make vm")

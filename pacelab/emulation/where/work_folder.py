@@ -1,8 +1,8 @@
-"""The folder that a guest's kernel works in.
+"""The working folder of a guest's kernel.
 
-A process that is killed leaves its folder behind, with a copy of the kernel in it. A run holds a lock on its folder,
-and the lock ends with the process, however the process ends. A folder that can be locked belongs to no run, and the
-next run, or `pacelab cleanup`, removes it.
+A killed process leaves its folder behind, with a copy of the kernel in it. A run holds a lock on its folder, and the
+lock ends with the process, however the process ends. A folder that can be locked belongs to no run, and the next run,
+or `pacelab cleanup`, removes it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 
 PREFIX = "pacelab-guest-"
 KERNEL = "linux"
-"""Name of the kernel's copy: it is put in after the folder was locked, so that one without is young or empty."""
+"""Name of the kernel's copy. It is written after the folder is locked, so a folder without it is new or empty."""
 
 
 @contextlib.contextmanager
 def work_folder() -> Iterator[Path]:
-    """A folder of this run's own, gone at its end."""
+    """A new folder for this run, removed at the run's end."""
     remove_left()
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as work, _opened(Path(work)) as folder:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -30,7 +30,7 @@ def work_folder() -> Iterator[Path]:
 
 
 def remove_left() -> list[str]:
-    """Remove the folders of runs that are no more, as far as this user may; what was removed."""
+    """Remove folders of runs that have ended, as far as this user may. Return what was removed."""
     removed = []
     for place in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError), _opened(place) as folder:

@@ -5,12 +5,12 @@ NFQUEUE agent) reports what happened and when, drains the algorithm's actions, a
 
     handle(now_ns, event)      something happened
     poll_action()              drain until None, after every handle and handle_timeout
-    deadline()                 (at_ns, reason) when the algorithm next wants the clock, or None
+    deadline()                 (at_ns, reason) of the algorithm's next wake-up, or None
     handle_timeout(now_ns)     the clock has reached the deadline
 
 A hook may offer all of this in one call, which a driver that serves many packets then uses instead of the others:
 
-    react(now_ns, event)       handle, or for None handle_timeout; then all actions, and when the clock is wanted
+    react(now_ns, event)       handle, or for None handle_timeout; then all actions, and the time of the next wake-up
 
 Invariants
 1. The driver holds every segment of a `SegmentSeen` event until the algorithm names its handle in `Forward` or `Drop`.

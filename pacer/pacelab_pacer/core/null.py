@@ -25,7 +25,7 @@ class NullHook:
         return self._actions.popleft() if self._actions else None
 
     def deadline(self) -> tuple[int, str] | None:
-        """Never wants the clock."""
+        """Needs no wake-up."""
         return None
 
     def handle_timeout(self, now_ns: int) -> None:

@@ -45,7 +45,7 @@ from pacelab_pacer.linux.write import RawSender
 TICK_NS = NS_PER_S
 NEVER_NS = 1 << 63
 BEGIN = signal.SIGUSR1
-"""The measured part of a run begins: the algorithm's drops count from now on."""
+"""The measured part of a run starts: the algorithm's drops count from now on."""
 LEFT_BEHIND = "removed what a killed agent left behind: {}"
 _COLLECT_TICKS = 30
 _LATENESS_KEPT = 4096
@@ -62,8 +62,8 @@ class Role:
     taps: tuple[tuple[Point, str], ...]
     """Points with their netfilter hooks, one queue each."""
     paces: bool = False
-    """Its algorithms hold packets back to protect the air: a packet that the kernel's queue has no room for is dropped.
-    Other roles let it pass unseen."""
+    """Its algorithms delay packets to protect the air: a packet is dropped if the kernel's queue is full. With other
+    roles, such a packet passes without the algorithm."""
 
 
 ROLES = {
@@ -107,7 +107,7 @@ class AgentConfig:
     first_queue: int | None = None
     paths: PathTable = field(default_factory=PathTable)
     mediumd: str | None = None
-    """Path of mediumd's socket, for hooks that want transmit results or set a backoff, unless `kernel_counts`."""
+    """Path of mediumd's socket, for hooks that need transmit results or set a backoff, unless `kernel_counts`."""
     station: str | None = None
     """This node's name in mediumd."""
     kernel_counts: bool = False
@@ -125,16 +125,16 @@ class ControllerLink(Protocol):
     """No more orders will arrive."""
 
     def fileno(self) -> int:
-        """Readable when there is an order."""
+        """The descriptor is readable if there is an order."""
 
     def receive(self) -> list[tuple[str, Hook]]:
         """Names of schemes, for status reports, and their hooks."""
 
     def accepted(self, scheme: str) -> None:
-        """Report that the scheme runs."""
+        """Report that the scheme is active."""
 
     def refuse(self, reason: str) -> None:
-        """Report that the scheme does not run, and why."""
+        """Report that the scheme is not active, and why."""
 
 
 class Agent:
@@ -149,7 +149,7 @@ class Agent:
         on_status: Callable[[Line], None],
         controller: ControllerLink | None = None,
     ) -> None:
-        """`say` gets lines for people, `on_status` a JSON document when ready, each second and at the end."""
+        """`say` takes lines for the user, `on_status` a JSON document when ready, each second and at the end."""
         self._config = config
         self._scheme = config.scheme
         self._controller = controller
@@ -163,7 +163,7 @@ class Agent:
         self._started_ns = time.monotonic_ns()
         self._backoff_lost = 0
 
-    # What the driver needs of the kernel.
+    # What the driver needs from the kernel.
 
     def accept(self, packet: Queued, changed: bytes | bytearray | None = None) -> None:
         """Let a packet pass."""
@@ -345,7 +345,7 @@ class Agent:
             self._once("the agent hung for a while, and packets passed unseen meanwhile")
         if self._watchdog.taken:
             self._once(f"somebody removed the firewall rules ({self._watchdog.taken} times): they are installed again")
-        self._traffic.look(now_ns, seen=driver.done["seen"], unseen=driver.unseen, two_way=len(self._points) > 1)
+        self._traffic.check(now_ns, seen=driver.done["seen"], unseen=driver.unseen, two_way=len(self._points) > 1)
         self._traffic.look_at_interfaces()
         if ticks % _COLLECT_TICKS == 0 and not driver.held:
             gc.collect(1)

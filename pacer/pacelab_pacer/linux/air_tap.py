@@ -1,8 +1,8 @@
-"""The headers of what the air interface sends and receives, with the kernel's times; a sample of them under load.
+"""The headers of packets that the air interface sends and receives, with the kernel's times; under load a sample.
 
-Packets that leave are seen behind the queueing discipline: their time is that of the release. The sample is taken by
+Outgoing packets are seen behind the queue discipline: their time is that of the release. The sample is taken by
 sequence number, in the kernel: data that starts in the first 2 KiB of every 2^k octets, and the ACKs that may be the
-first to cover it. Both ends of a round trip are in the sample or neither is, unless the receiver skips 8 KiB of ACKs.
+first to cover it. Either both ends of a round trip are in the sample or none, unless the receiver skips 8 KiB of ACKs.
 
 Source: packet(7), socket(7), linux/filter.h.
 """
@@ -39,7 +39,7 @@ class Tapped(NamedTuple):
     """The headers of a packet."""
 
     at_ns: int
-    """By CLOCK_MONOTONIC."""
+    """Time by CLOCK_MONOTONIC."""
     outgoing: bool
     headers: bytes
 

@@ -1,7 +1,7 @@
-"""Why an agent may run without effect. Each reason is reported once, because it may be intended; none stops an agent.
+"""Reasons why an agent may run without effect. Each is reported once, because it may be intended; none stops an agent.
 
-Only packets show whether the interfaces are the right ones: there may be none, none back, or some to an address without
-a known path.
+Only packets show whether the interfaces are right: there may be no packets, none in one direction, or some to an
+address without a known path.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pacelab_pacer.linux.host import is_up
 
 QUIET_NS = 10 * NS_PER_S
 MANY = 20
-"""So many TCP packets one way without one back are no accident."""
+"""This many TCP packets in one direction without one in the other are no accident."""
 _FORWARDING = "/proc/sys/net/ipv4/conf/{}/forwarding"
 
 
@@ -43,7 +43,7 @@ class TrafficWatch:
     def __init__(
         self, air: str, wired: str | None, *, paths_known: bool, say: Callable[[str], None], sees: str = "packet"
     ) -> None:
-        """`paths_known`: rates of paths were given, so each address should have some. `sees`: the packets watched."""
+        """`paths_known`: rates of paths were given, so each address should have rates. `sees`: the observed packets."""
         self._air, self._wired, self._sees = air, wired, sees
         self._paths_known = paths_known
         self._say = say
@@ -67,8 +67,9 @@ class TrafficWatch:
             address = IPv4Address(far)
             self._say(f"no --path-rates for {address}: schemes whose pace depends on the path do not pace its flows")
 
-    def look(self, now_ns: int, *, seen: int, unseen: Counter[str], two_way: bool) -> None:
-        """Call this each second. `seen`: packets of any kind so far; `unseen`: those that bypass the scheme, by reason;
+    def check(self, now_ns: int, *, seen: int, unseen: Counter[str], two_way: bool) -> None:
+        """Call this each second. `seen`: number of packets so far. `unseen`: those that bypass the scheme, by reason.
+
         `two_way`: packets of both directions pass here.
         """
         if self._since_ns is None:

@@ -53,7 +53,7 @@ MAX_REPORTABLE = 4096
 
 
 class Port(Protocol):
-    """What a driver needs of the kernel."""
+    """What a driver needs from the kernel."""
 
     def accept(self, packet: Queued, changed: bytes | bytearray | None = None) -> None:
         """Let a packet pass, with other bytes if given."""
@@ -62,10 +62,10 @@ class Port(Protocol):
         """Discard a packet."""
 
     def send(self, data: bytes | bytearray) -> bool:
-        """Send a new packet; whether that was possible."""
+        """Send a new packet; return whether that was possible."""
 
     def set_extra_backoff(self, slots: int, wall_clock: bool) -> bool:
-        """Set the link layer's extra backoff; whether there is a link layer that can do so."""
+        """Set the link layer's extra backoff; return whether there is a link layer that can do so."""
 
 
 class FrameName(NamedTuple):
@@ -174,7 +174,7 @@ class HookDriver:
         self._run(now_ns, result)
 
     def deadline_ns(self) -> int | None:
-        """When `timeout` is wanted."""
+        """The time at which `timeout` must be called."""
         if self.failure is not None:
             return None
         try:
@@ -185,7 +185,7 @@ class HookDriver:
             return None
 
     def fit(self, mtu_bytes: int) -> None:
-        """The air's MTU, which may change."""
+        """Set the air's MTU, which may change."""
         self._mtu = self.reader.largest_bytes = mtu_bytes
         room = mtu_bytes - IP_HEADER_BYTES - TCP_HEADER_BYTES - OPTION_BYTES
         self._clamp_bytes = room if self._clamp else None

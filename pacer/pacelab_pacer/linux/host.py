@@ -1,4 +1,4 @@
-"""What this host has and permits: capabilities and network interfaces; and the error if something is missing."""
+"""What this host has and permits (capabilities and network interfaces), and the error if something is missing."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from pathlib import Path
 
 
 class AgentError(Exception):
-    """One line: what was attempted: what happened; what to do. The command line ends with exit code 3."""
+    """One line: what was attempted: what happened; what to do. The command line then ends with exit code 3."""
 
 
-# Capabilities (linux/capability.h): what root may do, but not in a container that was not given it.
+# Capabilities (linux/capability.h). Root has them, except in a container that did not get them.
 
 _BITS = {"CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13, "CAP_SYS_ADMIN": 21}
 
 
 def lacking(*names: str) -> str:
-    """The capabilities among these that this process lacks; empty if it has all."""
+    """Those of these capabilities that this process lacks; empty if it has all."""
     lines = Path("/proc/self/status").read_text().splitlines()
     held = next(int(line.split()[1], 16) for line in lines if line.startswith("CapEff:"))
     return " and ".join(name for name in names if not held >> _BITS[name] & 1)
 
 
 def check_permitted() -> None:
-    """AgentError if this process may not receive packets of this host, or send its own."""
+    """Raise AgentError if this process may not receive packets of this host, or send its own."""
     if lacks := lacking("CAP_NET_ADMIN", "CAP_NET_RAW"):
         raise AgentError(f"not permitted without {lacks}; run as root, in a container with {in_container(lacks)}")
 
@@ -45,7 +45,7 @@ _UP = 0x1
 
 
 def mtu_of(interface: str) -> int:
-    """MTU in bytes; AgentError if there is no such interface."""
+    """MTU in bytes. Raises AgentError if there is no such interface."""
     if not 0 < len(interface.encode()) <= _NAME_BYTES:
         raise AgentError(f"interface {interface!r}: no such interface; {_present()}")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
@@ -57,7 +57,9 @@ def mtu_of(interface: str) -> int:
 
 
 def check_wired(interface: str | None) -> None:
-    """AgentError if there is no such interface; `wire+` is iptables' form for all names that begin with `wire`."""
+    """Raise AgentError if there is no such interface. `wire+` is iptables' form for all names that begin
+    with `wire`.
+    """
     if interface is not None and not interface.endswith("+"):
         mtu_of(interface)
 
@@ -73,7 +75,7 @@ def is_up(interface: str) -> bool | None:
 
 
 def address_of(interface: str) -> str:
-    """An interface's IPv4 address; AgentError if it has none, or there is no such interface."""
+    """An interface's IPv4 address. Raises AgentError if it has none, or if there is no such interface."""
     mtu_of(interface)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         try:

@@ -110,7 +110,7 @@ class KernelPacing:
             self._change_map(f"add element ip {self._table} flows {{ {', '.join(elements)} }}")
 
     def forget(self, flow: FlowKey) -> None:
-        """A flow has ended: what is left of it passes unpaced."""
+        """A flow has ended: its remaining packets pass unpaced."""
         minor = self._classes.pop(flow, None)
         if minor is None:
             return
@@ -119,7 +119,7 @@ class KernelPacing:
             del self._sharing[flow]
             return
         self._free.insert(0, minor)
-        with suppress(Exception):  # what waits in it goes with it
+        with suppress(Exception):  # its waiting packets are lost
             self._ip.tc("del-class", "htb", self._index, handle=_ROOT << 16 | minor, parent=_ROOT << 16)
 
     def check(self) -> None:
@@ -200,7 +200,7 @@ class KernelPacing:
 
 
 def remove_stale() -> list[str]:
-    """Remove the pacing of agents that have ended; names of their tables. Does nothing without nftables."""
+    """Remove the pacing of agents that have ended; return the names of their tables. Does nothing without nftables."""
     with suppress(AgentError), closing(Nftables()) as tables:
         if any(not alive for _name, _index, alive in _listed(tables)):
             from pyroute2 import IPRoute
@@ -259,7 +259,7 @@ class Nftables:
             getattr(self._library, name).restype = ctypes.c_char_p
 
     def run(self, commands: str) -> str:
-        """Run commands as one transaction; what they printed."""
+        """Run commands as one transaction; return their output."""
         failed = self._library.nft_run_cmd_from_buffer(self._context, commands.encode())
         printed: bytes = self._library.nft_ctx_get_output_buffer(self._context)
         said: bytes = self._library.nft_ctx_get_error_buffer(self._context)

@@ -1,8 +1,8 @@
-"""What happened to frames in the air: mediumd's reports for one station, or the kernel's counts for each neighbour.
+"""The fates of frames in the air: mediumd's reports for one station, or the kernel's counts for each neighbour.
 
 mediumd     every transmit result, and extra backoff can be asked for. Source: medium/mediumd/PROTOCOL.md, version 1
-the kernel  `iw station dump`, by nl80211: how many attempts packets took, not which packet took which. Enough for
-            what judges by averages (LRED), not for what follows single frames.
+the kernel  `iw station dump`, by nl80211: how many attempts packets took, not which packet took which. This suffices
+            for algorithms that use averages (LRED), but not for those that follow single frames.
             Source: linux/nl80211.h, enum nl80211_sta_info; mac80211 counts a packet when it is queued, retries and
             failures when its transmission is over.
 """
@@ -24,7 +24,7 @@ from pacelab_pacer.linux.driver import FrameName
 from pacelab_pacer.linux.host import AgentError
 
 VERSION = 1
-_PATIENCE_S = 5.0
+_TIMEOUT_S = 5.0
 _CHUNK = 1 << 16
 
 
@@ -50,7 +50,7 @@ class MediumdLink:
         self.closed = False
         try:
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-            self._socket.settimeout(_PATIENCE_S)
+            self._socket.settimeout(_TIMEOUT_S)
             self._socket.connect(path)
         except OSError as error:
             raise AgentError(f"{self._attempt}: {error.strerror or error}; is it running?") from None
@@ -69,7 +69,7 @@ class MediumdLink:
         self._socket.setblocking(False)
 
     def fileno(self) -> int:
-        """For select."""
+        """The descriptor for select."""
         return self._socket.fileno()
 
     def receive(self) -> list[LinkReport]:
@@ -142,7 +142,7 @@ class MediumdLink:
     def _report(self, message: dict[str, Any]) -> LinkReport | None:
         frame = message["frame"]
         if not frame.get("ip") or not frame.get("ports"):
-            return None  # not IPv4 with ports: nothing that a hook was shown
+            return None  # not IPv4 with ports: the hook never saw this packet
         ip = frame["ip"]
         tcp = frame.get("tcp") or {"seq": 0, "ack": 0, "flags": 0, "window": 0}
         source, destination = (int.from_bytes(socket.inet_aton(ip[end]), "big") for end in ("src", "dst"))
@@ -174,7 +174,7 @@ class Station(NamedTuple):
     failed: int
     """Packets given up."""
     rate_bps: int = 0
-    """Of the last packet; 0: not known."""
+    """Rate of the last packet; 0: not known."""
 
 
 class Stations:
@@ -214,7 +214,7 @@ class Stations:
 def open_nl80211() -> NL80211:
     """A socket in the network namespace of the calling thread; OSError if the kernel has no Wi-Fi."""
     opened = NL80211()
-    opened.asyncore.module_err_level = "debug"  # else it prints lines of its own
+    opened.asyncore.module_err_level = "debug"  # otherwise it prints lines of its own
     try:
         opened.bind()
     except NetlinkError as error:

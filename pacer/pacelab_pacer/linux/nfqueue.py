@@ -54,9 +54,9 @@ MAX_WAITING = 16_384
 """Packets that wait for a verdict: twice as many as a pacer's own queues hold."""
 _FLUSH_BYTES = 60_000
 _BURST = 64
-"""Packets read before anything else is done."""
+"""Packets that are read before other work is done."""
 _COPY_BYTES = 0xFFFF
-_BUSY_PATIENCE_S = 2.0
+_BUSY_TIMEOUT_S = 2.0
 _TABLE = "/proc/self/net/netfilter/nfnetlink_queue"
 _WAITING, _LATEST = 2, 7
 """Columns there: packets that wait for a verdict, and the number of the last one."""
@@ -69,7 +69,7 @@ class Queued(NamedTuple):
 
     queue: int
     number: int
-    """The kernel's, within the queue."""
+    """The kernel's number of the packet within the queue."""
     data: bytes
 
 
@@ -104,7 +104,7 @@ class NfQueue:
         self._socket.setblocking(False)
 
     def fileno(self) -> int:
-        """For select."""
+        """The descriptor for select."""
         return self._socket.fileno()
 
     def receive(self) -> list[Queued]:
@@ -205,7 +205,7 @@ class NfQueue:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
 
     def _set_up(self, queue: int) -> None:
-        patience = time.monotonic() + _BUSY_PATIENCE_S
+        patience = time.monotonic() + _BUSY_TIMEOUT_S
         while True:
             try:
                 self._configure(queue, _CFG_CMD, pack("!BxH", _BIND, socket.AF_INET))
@@ -243,7 +243,7 @@ class NfQueue:
 def accept_waiting(process: int, descriptor: int, queues: Iterable[int]) -> None:
     """Accept all packets that wait in the queues of another process, through a copy of that process's socket.
 
-    The kernel takes verdicts through no other socket. Nothing happens if the process has ended or may not be traced.
+    The kernel takes verdicts through no other socket. This does nothing if the process has ended or may not be traced.
     """
     rows = _table()
     verdicts = [

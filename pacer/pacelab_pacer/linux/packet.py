@@ -1,14 +1,14 @@
-"""Turns the bytes of an IP packet into the core's `Segment`, or into the reason why they are none.
+"""Turns the bytes of an IP packet into the core's `Segment`, or into the reason why that is impossible.
 
 Invariants
 1. No bytes raise an exception, and none are changed here.
-2. What is not understood to the last header field is shown to no algorithm: it gets a `Reason`, and passes.
+2. A packet with any header field that is not understood is not shown to an algorithm: it gets a `Reason`, and passes.
 
 Voice packets and reports, at the end, are read and written here.
 
-`WindowScales` is what a reader learns on the way, and `words_sum` the Internet checksum, fast enough for a packet at a
-time in Python: the one's complement sum of 16-bit words is the number that the bytes write, modulo 65535: 2^16 = 1
-there. Python does that division in C: 1.5 us for 1500 bytes, where a loop takes 60.
+`WindowScales` stores what a reader learns from SYNs. `words_sum` is the Internet checksum, fast enough in Python for
+single packets: since 2^16 = 1 modulo 65535, the one's complement sum of 16-bit words is the bytes' big-endian number
+modulo 65535. Python does that division in C: 1.5 us for 1500 bytes, where a loop takes 60.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Options:
 
 
 class PacketReader:
-    """Reads packets; learns window scales on the way."""
+    """Reads packets; learns window scales from them."""
 
     def __init__(self, *, largest_bytes: int = LARGEST_PACKET_BYTES, whole: bool = True) -> None:
         """`whole`: packets arrive with all their bytes; otherwise with headers only, and checksums are not verified."""
@@ -211,10 +211,10 @@ class WindowScales:
 
     Invariants
     1. A scale counts only when both SYNs offered one (RFC 7323 Sec. 2.2), and never in a SYN itself.
-    2. A connection whose SYNs were not seen (this process started in the middle of it) gets the smallest scale under
-       which its sender has kept to the window so far: a lower bound of the window, and never less than what is under
-       way. Such a scale is good for reading, not for writing.
-    3. At most `MAX_FLOWS` directions are remembered; the one not heard of for longest goes first.
+    2. A connection whose SYNs were not seen (this process started later) gets the smallest scale under which its sender
+       has kept to the window so far: a lower bound of the window, and never less than the data in flight. Such a scale
+       is good for reading, not for writing.
+    3. At most `MAX_FLOWS` directions are remembered; the most silent one is forgotten first.
     """
 
     def __init__(self, max_flows: int = MAX_FLOWS) -> None:
@@ -313,8 +313,8 @@ def updated(old: int, old_sum: int, new_sum: int) -> int:
 #     type 254 (not assigned), 0, length 8 | SSRC | expected, lost, late (32 bits each) |
 #     window, mean delay (64 bits, ns)
 #
-# That block itself tells loss in 1/256 and delay in ms: too coarse for a window of five packets. Bytes that are not of
-# this form are no error: they are somebody else's, and pass as plain UDP.
+# The standard block reports loss in 1/256 and delay in ms, which is too coarse for a window of five packets. Bytes that
+# do not have this form are no error: they belong to other programs, and pass as plain UDP.
 
 G729_PAYLOAD_TYPE = 18
 FRAME_BYTES = 20

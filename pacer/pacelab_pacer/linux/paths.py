@@ -8,9 +8,9 @@ from ipaddress import IPv4Network
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathTable:
-    """Link rates of the wireless hops to an address, nearest first, in bit/s; the longest prefix decides.
+    """Link rates of the wireless hops to an address, nearest first, in bit/s; the longest matching prefix is used.
 
-    Linux has no place where such a thing could be looked up: whoever built the network says it.
+    Linux stores no such information. The user who built the network has to give it.
     """
 
     default_bps: tuple[int, ...] = ()
@@ -19,11 +19,11 @@ class PathTable:
     _cache: dict[int, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     def __bool__(self) -> bool:
-        """Whether anything is known."""
+        """Whether any rates are known."""
         return bool(self.default_bps or self.by_network)
 
     def rates_bps(self, address: int) -> tuple[int, ...]:
-        """Rates on the way to (and from) an IPv4 address."""
+        """Rates on the path to (and from) an IPv4 address."""
         found = self._cache.get(address)
         if found is None:
             if len(self._cache) >= _MAX_CACHED:

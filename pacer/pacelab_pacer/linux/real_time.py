@@ -12,13 +12,13 @@ FIFO_PRIORITY = 10
 
 
 def be_punctual() -> bool:
-    """Make this process wake on time, as far as the host allows it; whether SCHED_FIFO was allowed.
+    """Make this process wake up on time, as far as the host allows it; return whether SCHED_FIFO was allowed.
 
     Timers get nanosecond slack, memory stays resident, and the garbage collector no longer runs by itself.
     """
     library = ctypes.CDLL(None, use_errno=True)
     library.prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-    # A reclaimed page would cost a wait. Without the privilege the call fails, and the process runs as well.
+    # A reclaimed page would cost a wait. Without the privilege the call fails, which does no harm.
     library.mlockall(_MCL_CURRENT | _MCL_FUTURE | _MCL_ONFAULT)
     gc.collect()
     gc.freeze()
@@ -31,7 +31,9 @@ def be_punctual() -> bool:
 
 
 def become_real_time(*, priority: int) -> bool:
-    """The same without locked memory, for processes that generate traffic; whether SCHED_FIFO was allowed."""
+    """Like `be_punctual` without locked memory, for processes that generate traffic; return whether SCHED_FIFO was
+    allowed.
+    """
     ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
     gc.freeze()
     gc.disable()

@@ -64,7 +64,7 @@ class Rules:
         return [capture.queue for capture in self._captures]
 
     def install(self) -> list[str]:
-        """Install the rules, after removing those of dead agents; the chains removed."""
+        """Install the rules after removing those of dead agents; return the removed chains."""
         listings = _listings()
         removed = remove_stale(listings)
         self._check_free(listings[_COMMANDS[0]])
@@ -73,7 +73,7 @@ class Rules:
             if problem is not None and command == _COMMANDS[0]:
                 self.remove()
                 raise AgentError(f"firewall rules: {problem}")
-            # No IPv6 in this kernel: then there is none to count either.
+            # This kernel has no IPv6, so there is none to count.
         return removed
 
     def remove(self) -> None:
@@ -85,7 +85,9 @@ class Rules:
                 _restore(command, _removing(present, listing))
 
     def are_in(self) -> bool:
-        """False if somebody has removed the rules, as by reloading the firewall. True if that cannot be found out."""
+        """False if another program has removed the rules, for example by reloading the firewall. True if that is
+        unknown.
+        """
         try:
             done = subprocess.run(
                 [f"{_COMMANDS[0]}-save", "-t", "mangle"], capture_output=True, text=True, check=True, timeout=_LISTED_S
@@ -98,7 +100,9 @@ class Rules:
         return jumps.issubset(lines) and full == self._chains
 
     def _check_free(self, listing: str) -> None:
-        """Refuse packets that a living agent has: they end in its queue, and none would reach this one."""
+        """Refuse packets that another living agent takes: they would end in its queue, and none would reach
+        this one.
+        """
         living = {chain: pid for chain, pid, start in _CHAIN.findall(listing) if is_alive(int(pid), start)}
         wanted = {capture.jump: capture.hook for capture in self._captures}
         for line in listing.splitlines():
@@ -127,7 +131,7 @@ def own_name(prefix: str) -> str:
 
 
 def is_alive(pid: int, start: str) -> bool:
-    """Whether the process that such a name identifies still runs."""
+    """Whether the process that such a name identifies is running."""
     return _start_of(pid) == start
 
 
@@ -137,7 +141,7 @@ def _listings() -> dict[str, str]:
 
 
 def remove_stale(listings: Mapping[str, str] | None = None) -> list[str]:
-    """Remove the chains of agents that have ended; their names, those of IPv4 and IPv6 once."""
+    """Remove the chains of agents that have ended; return their names, those of IPv4 and IPv6 once."""
     removed: list[str] = []
     for command, listing in (listings or _listings()).items():
         dead = [chain for chain, pid, start in _CHAIN.findall(listing) if not is_alive(int(pid), start)]
@@ -159,7 +163,7 @@ def _removing(chains: list[str], listing: str) -> list[str]:
 def _start_of(pid: int) -> str:
     """When a process started, in clock ticks since boot, base 36; empty if there is no such process."""
     try:
-        # The name, in parentheses, may hold anything.
+        # The process's name, in parentheses, may contain any character.
         ticks = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
     except (OSError, ValueError, IndexError):
         return ""
@@ -178,7 +182,7 @@ def _save(command: str) -> str:
 
 
 def _restore(command: str, lines: list[str]) -> str | None:
-    """Apply lines as one; None, or what went wrong."""
+    """Apply lines as one transaction; return None or the error."""
     program = f"{command}-restore"
     if shutil.which(program) is None:
         return f"{program} not found; install iptables"

@@ -31,7 +31,7 @@ class Head(TypedDict):
 
 
 class Ready(Head):
-    """The agent is in place; packets reach it from now on."""
+    """The agent is in place: packets reach it from now on."""
 
     event: Literal["ready"]
     pid: int
@@ -89,7 +89,7 @@ class Status(Head):
     event: Literal["status", "end"]
     uptime_s: float
     packets: dict[str, int]
-    """Packets by what happened to them."""
+    """Packets by their fate."""
     held_pkts: int
     kept_pkts: int
     """Copies for local retransmission."""
@@ -108,7 +108,7 @@ class Status(Head):
     queue: NotRequired[Queue]
     datapath: NotRequired[Literal["tc"]]
     sampled_octets: NotRequired[int]
-    """`--datapath tc`: one packet in so many octets is examined; 0: all packets."""
+    """`--datapath tc`: one packet per this many octets is examined; 0: all packets."""
     not_carried_out: NotRequired[dict[str, int]]
     """`--datapath tc`: actions that this data path cannot carry out."""
 

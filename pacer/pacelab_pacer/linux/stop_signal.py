@@ -26,7 +26,7 @@ class StopSignal:
         self._old_fd = signal.set_wakeup_fd(self._sender.fileno())
 
     def fileno(self) -> int:
-        """For select."""
+        """The descriptor for select."""
         return self._receiver.fileno()
 
     def drain(self) -> None:

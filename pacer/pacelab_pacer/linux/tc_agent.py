@@ -44,16 +44,18 @@ BUSY_PPS, IDLE_PPS = 600, 120
 LOAD_NS = 100 * NS_PER_MS
 """How often the load is checked."""
 YOUNG_NS = 20 * NS_PER_MS
-"""For so long after a packet of a flow without a pace each packet is processed at once, since the flow is unpaced."""
+"""For this long after a packet of a flow without a pace, packets are processed at once, since the flow is unpaced."""
 SETTLED = 0.02
-"""A rate is set again if it has changed by this share,"""
+"""A rate is set again if it has changed by at least this share,"""
 SETTLED_NS = 20 * NS_PER_MS
-"""and at the earliest so long after the last change."""
+"""and at the earliest this long after the last change."""
 IDLE_NS = 120 * NS_PER_S
 HALF_OPEN_NS = 5 * NS_PER_S
 """A flow without data keeps its class this long."""
 MAX_FLOWS = 16_384
-"""Flows that are paced, as many as the hooks' tables hold; for a further one the most silent is forgotten."""
+"""Number of flows that are paced, as many as the hooks' tables hold; for a further one, the most silent is
+forgotten.
+"""
 _LARGEST_SUPER_PACKET = 0xFFFF
 
 
@@ -169,7 +171,7 @@ class TcAgent:
                 self._kernel.check()
                 self._mtu_bytes = mtu_of(self._config.air)
                 self._forget_idle(now_ns)
-                self._traffic.look(now_ns, seen=self._count["seen"], unseen=self._unseen, two_way=True)
+                self._traffic.check(now_ns, seen=self._count["seen"], unseen=self._unseen, two_way=True)
                 self._traffic.look_at_interfaces()
                 self._on_status(self._status(now_ns, "status"))
                 if end_ns is not None and now_ns >= end_ns:

@@ -1,12 +1,12 @@
-"""A watchdog process beside an agent: packets pass when the agent does not run.
+"""A watchdog process beside an agent: packets pass while the agent does not run.
 
-An agent that has died holds up nothing: its rules let all packets pass. An agent that was stopped, that hangs in a hook
-or that gets no CPU still owns its queues, and every packet would wait for it. So the agent sends a beat each BEAT_NS.
-After SILENCE_S without one the watchdog removes the rules and accepts what waits in the queues. It has to accept these
-packets, since a host does not retransmit a segment while a copy of it still waits in a local queue.
+A dead agent delays no packets: its rules let all of them pass. But an agent that was stopped, hangs in a hook or gets
+no CPU still owns its queues, and every packet would wait for it. So the agent sends a heartbeat each BEAT_NS. After
+SILENCE_S without a heartbeat the watchdog removes the rules and accepts the packets in the queues. It has to accept
+these packets, since a host does not retransmit a segment while a copy of it still waits in a local queue.
 
-When the agent runs again, it learns of this and installs the rules again. The same happens when somebody else has
-removed the rules: the watchdog looks each LOOK_S, because the agent itself would only see that no packets arrive.
+When the agent runs again, it learns of this and installs the rules again. The same happens if another program has
+removed the rules: the watchdog checks each LOOK_S, because the agent itself would only see that no packets arrive.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from pacelab_pacer.linux.rules import Rules
 
 BEAT_NS = NS_PER_S // 5
 SILENCE_S = 0.8
-"""Together with a beat: a stopped agent is noticed within a second."""
+"""Plus one heartbeat interval: a stopped agent is noticed within a second."""
 ASLEEP_S = 0.3
-"""A watchdog that wakes this much too late was not running either."""
+"""A watchdog that wakes up this much too late was not running either."""
 LOOK_S = 5.0
 _BEAT_BYTES = 16
 _RELEASED, _TAKEN = b"r", b"t"
 
 
 class Watchdog:
-    """The agent's end of it. Make it before the agent opens any socket; it watches from the first beat on.
+    """The agent's end of the watchdog. Make it before the agent opens any socket. It watches from the first heartbeat
+    on.
 
     Invariants
     1. The watchdog keeps none of the agent's sockets: when the agent is killed, the kernel closes its queues at once.
-    2. The watchdog has a session of its own, so that Ctrl-Z at the terminal stops the agent alone. It ends with the
-       agent.
+    2. The watchdog has its own session, so that Ctrl-Z at the terminal stops only the agent. It ends with the agent.
     3. A watchdog that was asleep itself (a suspended machine) gives the agent its full time again.
     4. An agent ends when its watchdog has ended.
     """
@@ -71,7 +71,7 @@ class Watchdog:
         watchdog.close()
 
     def beat(self, now_ns: int, queues: int) -> int:
-        """Report that the agent runs and owns its queues by this descriptor; when the next report is due.
+        """Report that the agent runs and owns its queues by this descriptor; return when the next report is due.
 
         Installs the rules again if they were removed. Raises AgentError if the watchdog has ended.
         """
@@ -79,7 +79,7 @@ class Watchdog:
             return self._due_ns
         word = self._word()
         if word is not None:
-            self._rules.remove()  # somebody may have left a part of them
+            self._rules.remove()  # another program may have left some of them
             self._rules.install()
         if word == _RELEASED:
             self.released += 1
@@ -96,7 +96,7 @@ class Watchdog:
             word = self._agent.recv(1)
         except BlockingIOError:
             return None
-        except ConnectionResetError:  # the watchdog has ended with beats unread
+        except ConnectionResetError:  # the watchdog has ended without reading all heartbeats
             word = b""
         if not word:
             raise AgentError("the watchdog was killed; if the agent hung, packets would wait: start the agent again")

@@ -56,7 +56,7 @@ def mark_congestion(packet: bytearray) -> None:
 def set_rtt_wired(packet: bytearray, rtt_wired_ns: int, *, largest_bytes: int) -> bool:
     """Write TCP-GAP's option, over an older one or as a new one; False if there is no room for it.
 
-    A new one goes in front of the others: behind an End of Option List nobody would read it.
+    A new option is written before the others: after an End of Option List, receivers would ignore it.
     """
     at = _ip_header(packet)
     header = 4 * (packet[at + _OFFSET] >> 4)
@@ -157,12 +157,13 @@ def _ip(segment: Segment, protocol: int, content: bytes) -> bytes:
 
 
 class RawSender:
-    """Sends whole IPv4 packets, whoever they are from: local retransmissions, generated ACKs, reports.
+    """Sends whole IPv4 packets with any source address: local retransmissions, generated ACKs, reports.
 
-    Raises AgentError when it may not.
+    Raises AgentError if that is not permitted.
 
-    They leave through the host's own output, by its routes: hooks on forwarded packets never see them. The mark keeps
-    them out of the queues of the agent that sent them. A packet to an address of this host goes to its own transport.
+    The packets leave through the host's own output, by its routes, so hooks on forwarded packets never see them. The
+    mark keeps the packets out of the queues of the agent that sent them. A packet to an address of this host goes to
+    its own transport.
     """
 
     def __init__(self, mark: int) -> None:
@@ -174,7 +175,7 @@ class RawSender:
         self._socket.setblocking(False)
 
     def send(self, packet: bytes | bytearray) -> bool:
-        """Whether the kernel took the packet (it may have no route, no room, or rules against it)."""
+        """Send a packet; return whether the kernel took it (it may have no route, no room, or rules against it)."""
         destination = socket.inet_ntoa(bytes(packet[16:20]))
         try:
             self._socket.sendto(packet, (destination, 0))

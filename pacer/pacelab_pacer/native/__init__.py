@@ -1,4 +1,5 @@
-"""The algorithms compiled: what mypyc has made of `pacelab_pacer.core` is in this folder, and this module finds it.
+"""The compiled algorithms: this folder has the modules that mypyc made from `pacelab_pacer.core`, and this module finds
+them.
 
 `make build` compiles where it can (`tools/native`). A process uses the compiled modules if all of this holds. Otherwise
 it uses the .py files, with the same results, only slower:
@@ -8,8 +9,8 @@ it uses the .py files, with the same results, only slower:
 3. No .py file of the core has changed since: a compiled module never shadows an edited file. All modules are used or
    none, since compiled modules call each other directly.
 
-`made.txt` has the ending of the files' names, then a line per source file: its hash, its path below the folder of its
-package, and `compiled` if it is.
+`made.txt` has the suffix of the file names, then one line per source file: its hash, its path below its package's
+folder, and `compiled` if it is.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ VARIABLE = "PACELAB_INTERPRETED"
 HERE = os.path.dirname(__file__)
 CORE = "pacelab_pacer.core"
 LIBRARY = "core__mypyc"
-"""Has all code; each module has a small file of its own as well."""
+"""Contains all code; each module also has a small file of its own."""
 
 
 class Finder:
@@ -37,7 +38,7 @@ class Finder:
     def find_spec(
         self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """See `importlib.abc.MetaPathFinder`; None leaves the module to its .py file."""
+        """Find a compiled module (see `importlib.abc.MetaPathFinder`); None leaves the module to its .py file."""
         if not name.startswith(CORE + "."):
             return None
         path = self.found.get(name)

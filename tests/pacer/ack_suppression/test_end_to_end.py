@@ -1,4 +1,4 @@
-"""ACK suppression, gateway and station joined, and the paper's closed form: nothing acknowledged is ever lost."""
+"""ACK suppression with gateway and station joined, and the paper's closed form: no acknowledged data is ever lost."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ def test_gain_hardly_depends_on_what_the_paper_leaves_open(cts: int, mac_ack: in
     assert model.gain(1460, over_acks_per_segment=1) == pytest.approx(gain, abs=0.0005)
 
 
-# ACK suppression, gateway and station joined: nothing acknowledged is ever lost, whatever the links do.
+# ACK suppression with gateway and station joined: no acknowledged data is ever lost, whatever the links do.
 
 SEGMENTS = 30
 START = 2**32 - 7 * MSS
-"""The sequence space wraps early on."""
+"""The sequence space wraps early."""
 
 
 class Node(LinkDriver):
-    """A hook whose sent and injected segments wait to be fetched."""
+    """A hook whose sent and injected segments are fetched later."""
 
     def __init__(self, hook: AckSuppressionGateway | AckSuppressionStation) -> None:
         super().__init__(hook)
         self.out: deque[Segment] = deque()
 
     def fetch(self) -> list[Segment]:
-        """What left since last asked: forwarded, sent again, injected."""
+        """Segments since the last call: forwarded, sent again, or injected."""
         self.out.extend(sent.segment for sent in self.sent)
         self.out.extend(self.injected)
         self.sent.clear()
@@ -94,7 +94,9 @@ class Receiver:
 
 
 class World:
-    """A sender, two hooks, a receiver; the air and the wired network are queues whose fate the test decides."""
+    """A sender, two hooks and a receiver. The air and the wired network are queues whose packets' fate the test
+    decides.
+    """
 
     def __init__(self, *, down: bool, throttle: Throttle = Throttle.ZERO_WINDOW) -> None:
         link = LinkConfig(rounds=3)
@@ -126,7 +128,7 @@ class World:
             node.see(answer, control(back, SYN | ACK, seq=499, ack=START, window=WINDOW))
             assert len(node.fetch()) == 2
 
-    # What the ends do.
+    # Behaviour of the ends.
 
     def send(self, *, again: bool) -> None:
         seq = self.acked if again else self.next
@@ -157,10 +159,10 @@ class World:
         else:
             self.wire.append((False, answer))
 
-    # Where segments go.
+    # Paths of segments.
 
     def settle(self) -> None:
-        """Put what the hooks let go where it belongs."""
+        """Deliver the segments that the hooks released."""
         moved = True
         while moved:
             moved = False
@@ -195,8 +197,10 @@ class World:
         self.settle()
 
     def transmit(self, fate: str) -> None:
-        """The link layer is done with its oldest frame: "ok", "fail", "unheard" (came, but its ACK did not), "lost"
-        (in the interface queue, without a report)."""
+        """The link layer has finished its oldest frame.
+
+        The outcome is "ok", "fail", "unheard" (it arrived, but its ACK did not), or "lost" (in the interface queue,
+        without a report)."""
         if not self.air:
             return
         node, segment = self.air.popleft()
@@ -216,7 +220,7 @@ class World:
         self.settle()
 
     def finish(self) -> None:
-        """From here on all goes well."""
+        """From here on nothing fails."""
         for _ in range(SEGMENTS * 8):
             if self.receiver.next == self.acked == (START + SEGMENTS * MSS) % 2**32 and not (self.air or self.wire):
                 break
@@ -240,7 +244,7 @@ STEPS = st.lists(
 @pytest.mark.parametrize("down", [True, False])
 @CALM
 @given(STEPS)
-def test_what_was_acknowledged_arrives(down: bool, throttle: Throttle, steps: list[tuple[str, str]]) -> None:
+def test_acknowledged_data_arrives(down: bool, throttle: Throttle, steps: list[tuple[str, str]]) -> None:
     world = World(down=down, throttle=throttle)
     for step, fate in steps:
         match step:
@@ -273,7 +277,7 @@ def test_transfers_end_complete_and_no_ack_was_sent_by_air(direction: str) -> No
     assert result["totals"]["finished_flows"] == 3
     assert result["totals"]["goodput_bps"] == 3 * 1_000_000 * 8 / 10
     assert all(point["errors"] == 0 and point["failed"] is None for point in result["hooks"]["points"])
-    # by air: 685 segments of data, the handshake's and the FIN's; ACKs would be 2055 more
+    # on the air: 685 segments of data, the handshake and the FIN; ACKs would be 2055 more
     repeats = result["totals"]["retransmitted_pkts"]
     assert 3 * 685 <= result["totals"]["link_offered_pkts"] <= 3 * (685 + 6) + repeats
 

@@ -1,4 +1,4 @@
-"""ACK suppression, hook by hook: exact scenarios. Numbers start at 1000 (wired host) and 500 (station)."""
+"""ACK suppression, hook by hook: exact scenarios. Sequence numbers start at 1000 (wired host) and 500 (station)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_delivery_makes_the_acknowledgement_that_the_station_would_send() -> Non
     assert driver.hook.counters()["acks_generated"] == 1
 
 
-def test_link_failure_is_mended_here_and_never_told() -> None:
+def test_link_failure_is_repaired_here_and_never_reported() -> None:
     driver = opened_gateway()
     first, second = down(0), down(1)
     driver.see(Point.WIRED_TO_AIR, first)
@@ -71,7 +71,7 @@ def test_link_failure_is_mended_here_and_never_told() -> None:
     driver.report(first, delivered=False)
     assert [(s.segment.seq, s.again) for s in driver.sent] == [(1000, False), (2460, False), (1000, True)]
     driver.report(second)
-    assert driver.acks() == []  # the hole is here
+    assert driver.acks() == []  # the missing segment is at the gateway
     driver.report(first)
     assert driver.acks() == [3920]
 
@@ -90,7 +90,7 @@ def test_hole_of_the_wired_network_is_told_once_per_segment_behind_it() -> None:
     assert driver.hook.counters()["duplicate_acks_generated"] == 2
 
 
-def test_hole_behind_a_link_failure_is_told_when_the_failure_is_mended() -> None:
+def test_hole_behind_a_link_failure_is_reported_after_the_repair() -> None:
     driver = opened_gateway()
     first, third = down(0), down(2)
     driver.see(Point.WIRED_TO_AIR, first)
@@ -152,7 +152,7 @@ def test_segment_is_given_up_after_its_rounds_and_left_to_its_source() -> None:
     driver.report(second)
     assert driver.acks() == []
     driver.report(first, delivered=False)
-    assert driver.acks() == [1000]  # now only the source has it
+    assert driver.acks() == [1000]  # now only the source has the segment
     assert driver.kept == {}
     driver.see(Point.WIRED_TO_AIR, again := down(0))
     driver.report(again)
@@ -194,7 +194,7 @@ def test_fin_is_not_acknowledged_here_and_the_peers_answer_passes() -> None:
     assert driver.hook.deadline() is None
 
 
-def test_what_a_station_lets_through_sets_the_window_of_generated_acks() -> None:
+def test_acks_that_a_station_passes_set_the_window_of_generated_acks() -> None:
     driver = opened_gateway()
     driver.see(Point.WIRED_TO_AIR, first := down(0))
     driver.see(Point.AIR_TO_WIRED, pure_ack(DOWN, 1000, window=9000))
@@ -224,7 +224,7 @@ def test_connection_beyond_the_table_may_not_start() -> None:
     driver = opened_gateway(AckSuppressionGatewayConfig(link=LinkConfig(max_connections=1)))
     driver.see(Point.WIRED_TO_AIR, control(DOWN._replace(sport=9), SYN, seq=3))
     assert driver.reasons() == ["no room for a connection"]
-    driver.see(Point.WIRED_TO_AIR, control(DOWN, SYN, seq=999))  # again: no new one
+    driver.see(Point.WIRED_TO_AIR, control(DOWN, SYN, seq=999))  # a repetition is not a new connection
     assert driver.hook.counters()["connections"] == 1
     driver = LinkDriver(AckSuppressionStation(AckSuppressionStationConfig(link=LinkConfig(max_connections=1))))
     for port in (1, 2):
@@ -328,7 +328,7 @@ def test_station_is_stopped_and_started_where_the_wired_network_is_slower() -> N
     driver.report(stop, delivered=False)
     assert len(driver.injected) == 2
     assert driver.hook.deadline() == (S, "retransmission")
-    driver.run_until(2 * S)  # silently lost: told again
+    driver.run_until(2 * S)  # lost without a report: sent again
     assert len(driver.injected) == 3
     driver.report(stop)
     driver.report(stop)
@@ -337,7 +337,7 @@ def test_station_is_stopped_and_started_where_the_wired_network_is_slower() -> N
         driver.see(Point.WIRED_TO_AIR, from_host(ack, window=20_000))
     (go,) = driver.injected
     assert (go.ack, go.window_bytes) == (4880, WINDOW)
-    driver.report(stop)  # of an older signal
+    driver.report(stop)  # about an older signal
     driver.report(go)
     assert driver.hook.counters()["stop_signals"] == 4
 
@@ -450,16 +450,18 @@ def test_early_drops_add_up_to_the_probability() -> None:
     driver, _ = filled(Throttle.DROP)
     for place in range(21, 80):
         driver.see(Point.LOCAL_OUT, up(place))
-    # p grows by 0.1 / 20 a segment from 21 on: 1/200 + 2/200 + ... passes 1 at the 20th, from 40 outstanding on all go
+    # p grows by 0.1 / 20 per segment from 21 on: 1/200 + 2/200 + ... exceeds 1 at the 20th; from 40 outstanding on all
+    # are dropped
     dropped = [segment.seq for segment, reason in driver.dropped if reason == "early drop"]
     assert dropped == [500 + place * MSS for place in range(40, 80)]
 
 
-def test_early_drop_starts_anew_after_each() -> None:
+def test_early_drop_starts_again_after_each() -> None:
     driver = opened_station(AckSuppressionStationConfig(throttle=Throttle.DROP, drop_max_p=1.0))
     for place in range(30):
         driver.see(Point.LOCAL_OUT, up(place))
-    # p grows by 1/20 a segment: 0.05 x (1 + .. + 6) = 1.05 at 26 outstanding, then 0.05 + 0.3 + 0.35 + 0.4 = 1.1 at 28
+    # p grows by 1/20 per segment: 0.05 x (1 + .. + 6) = 1.05 at 26 outstanding, then 0.05 + 0.3 + 0.35 + 0.4 = 1.1 at
+    # 28
     assert [(segment.seq - 500) // MSS for segment, _ in driver.dropped] == [26, 29]
 
 
@@ -470,7 +472,7 @@ def test_no_throttle_never_closes_the_window() -> None:
     assert {ack.window_bytes for ack in driver.injected} == {WINDOW}
 
 
-def test_gateways_word_stops_and_starts_the_station_and_does_not_reach_its_tcp() -> None:
+def test_gateways_signal_stops_and_starts_the_station_and_does_not_reach_its_tcp() -> None:
     driver = opened_station()
     first, second = up(0), up(1)
     driver.see(Point.LOCAL_OUT, first)
@@ -517,7 +519,7 @@ def test_a_report_of_one_flow_says_nothing_of_anothers_packets() -> None:
     assert driver.acks() == [2460]
 
 
-def test_what_was_delivered_ahead_counts_once_and_may_lie_within_what_closes_the_hole() -> None:
+def test_segments_delivered_ahead_count_once_even_inside_the_one_that_closes_the_hole() -> None:
     half = LinkHalf(1000)
     ahead = data(DOWN, 1500, 100)
     assert [half.deliver(ahead), half.deliver(ahead)] == [0, 0]

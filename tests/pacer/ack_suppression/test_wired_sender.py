@@ -1,4 +1,4 @@
-"""The gateway's own congestion control, by hand (RFC 5681, RFC 6582, RFC 6298). Segments of 1000 bytes from 0 on."""
+"""The gateway's congestion control, by hand (RFC 5681, RFC 6582, RFC 6298). Segments of 1000 bytes from 0 on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.pacer.hook_driver import MS, UP, S, data, pure_ack
 
 
 class Rig:
-    """A sender, and what it did by sequence number."""
+    """A sender, and its actions by sequence number."""
 
     def __init__(self, *, segments: int = 0, window: int = 100_000) -> None:
         self.actions: deque[Action] = deque()
@@ -34,7 +34,7 @@ class Rig:
         self.sender.acknowledge(now_ns, pure_ack(UP, ack, window=self.window if window is None else window))
 
     def did(self) -> list[tuple[str, int]]:
-        """Actions since last asked: ("Forward", 3000) and so on, releases left out."""
+        """Actions since the last call: ("Forward", 3000) and so on, without releases."""
         done = [
             (type(action).__name__, self.seq_of[action.handle])
             for action in self.actions
@@ -66,11 +66,11 @@ def test_fast_recovery_fills_every_hole_and_ends_at_half() -> None:
     rig = grown()
     for _ in range(3):
         rig.ack(80 * MS, 6000)
-    assert rig.did() == again(6)  # ssthresh 4, window 4 + 3 = 7 below what is in flight
+    assert rig.did() == again(6)  # ssthresh 4, window 4 + 3 = 7, below the data in flight
     for _ in range(3):
         rig.ack(80 * MS, 6000)
     assert rig.did() == new(14, 15)  # inflated to 10
-    rig.ack(120 * MS, 9000)  # partial: 3 off, 1 on: 8, and the next hole
+    rig.ack(120 * MS, 9000)  # partial: minus 3, plus 1: 8, and the next hole
     assert rig.did() == [*again(9), *new(16)]
     rig.ack(160 * MS, 14_000)
     assert rig.sender.cwnd_bytes == 4000
@@ -108,7 +108,7 @@ def test_timeout_sends_all_again_by_slow_start_and_skips_what_had_arrived() -> N
     assert (rig.sender.timeouts, rig.sender.cwnd_bytes) == (1, 4000)
     for _ in range(3):
         rig.ack(330 * MS, 13_000)
-    assert rig.did() == []  # duplicates of what was sent twice: no second reduction (RFC 6582 Sec. 4)
+    assert rig.did() == []  # duplicates caused by retransmissions: no second reduction (RFC 6582 Sec. 4)
 
 
 def test_round_trip_of_what_was_sent_twice_is_no_sample() -> None:

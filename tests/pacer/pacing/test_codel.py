@@ -9,7 +9,7 @@ from tests.pacer.hook_driver import MS
 
 
 def drop_times_ms(law: CodelLaw, *, packets: int, every_ms: int) -> list[int]:
-    """When the law drops, of so many packets that all wait from 0 on, with one release each `every_ms`."""
+    """Drop times for this many packets that all wait from 0 on, with one release per `every_ms`."""
     times, waiting, now_ms = [], packets, 0
     while waiting:
         now_ms += every_ms

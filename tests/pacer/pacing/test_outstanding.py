@@ -1,4 +1,4 @@
-"""What the pacers keep: packets under way, flows, and when to wake."""
+"""State of the pacers: packets in flight, flows, and wake-ups."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_eviction_takes_the_oldest() -> None:
     assert sent.kept_bytes == 200
 
 
-# What an ACK says.
+# The meaning of an ACK.
 
 
 @pytest.mark.parametrize("start", [0, 1000, SPACE - 150, SPACE // 2 - 150, SPACE // 2])
@@ -170,8 +170,8 @@ def test_ack_is_progress_a_duplicate_or_nothing(start: int) -> None:
     sent = Outstanding()
     assert ack(0) == NOTHING  # nothing was seen yet
     sent.begin(start)
-    sent.begin(start + 700)  # it has begun already
-    assert ack(100) == NOTHING  # nothing has left yet
+    sent.begin(start + 700)  # it has started already
+    assert ack(100) == NOTHING  # no data has left yet
     for octets in (0, 100, 200):
         sent.released(0, data(DOWN, (start + octets) % SPACE, 100))
     assert ack(200) == 200
@@ -196,7 +196,7 @@ KEYS = [FlowKey(1, 2, port, 80) for port in range(4)]
 
 @given(st.lists(st.tuples(st.sampled_from(["heard", "over", "asked"]), st.sampled_from(KEYS)), max_size=60))
 def test_the_most_silent_goes_first_whatever_came_before(steps: list[tuple[str, FlowKey]]) -> None:
-    """Against a plain dict of when each flow was heard of last, each in a moment of its own."""
+    """Compared with a plain dict of the times at which each flow was last seen, all different."""
     table: FlowTable[PacedFlow] = FlowTable(FlowTableConfig(idle_timeout_ns=TIMEOUT_NS))
     heard_ns: dict[FlowKey, int] = {}
     for now_ns, (step, key) in enumerate(steps):

@@ -10,7 +10,7 @@ from tests.pacer.hook_driver import CALM
 
 
 def fill(store: PacketStore, payload_bytes: int, flow: list[int]) -> None:
-    """Let a flow queue as much as it may; `flow` is its packets."""
+    """Let a flow queue as much as possible; `flow` has the size of its packets."""
     while store.admits(payload_bytes, flow_bytes=sum(flow), flow_pkts=len(flow)):
         flow.append(payload_bytes)
         store.queue(payload_bytes)

@@ -1,4 +1,4 @@
-"""One flow's pace, and one rate for all, in fair turns."""
+"""One flow's pace, and one rate for all flows in fair turns."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_control_follows_the_data_before_it() -> None:
 def test_lowest_sequence_number_leaves_first() -> None:
     pacer = paced(1000)
     pacer.schedule.admits(0)
-    for seq in (2920, 4380, 0, 1460):  # two of new data, then the source goes back
+    for seq in (2920, 4380, 0, 1460):  # two segments of new data, then the source goes back
         pacer.push(data(DOWN, seq))
     assert [pacer.pop(i * 1000).seq for i in range(1, 5)] == [0, 1460, 2920, 4380]
 
@@ -152,7 +152,7 @@ def test_copy_in_the_queue_is_recognised() -> None:
     assert not pacer.holds_copy(data(DOWN, 100, 100, flags=ACK | FIN))  # the FIN is not in the queue
 
 
-# One rate for all, in fair turns.
+# One rate for all flows in fair turns.
 
 OUT = Point.WIRED_TO_AIR
 OTHER = DOWN._replace(dport=6000)
@@ -164,7 +164,7 @@ def shaper_with(rate_bps: float, *dports: int) -> tuple[RateShaper[PacedFlow], l
 
 
 def serve(shaper: RateShaper[PacedFlow], sizes: dict[int, int], rounds: int) -> list[tuple[int, int]]:
-    """Time in ns and flow of each release, all flows always waiting."""
+    """Time in ns and flow of each release while all flows always have packets."""
     served = []
     for _ in range(rounds):
         at_ns = shaper.next_ns()
@@ -193,9 +193,9 @@ def test_turns_are_fair_by_octets() -> None:
     for flow in flows:
         shaper.set(flow, 0)
     served = serve(shaper, {1: 1500, 2: 500}, 41)
-    # every 1500 of the one stand beside three times 500 of the other
+    # each packet of 1500 alternates with three packets of 500
     assert [flow for _, flow in served].count(1) in (10, 11)
-    assert served[1][0] == 10 * MS  # after 1500 octets, whoever is next
+    assert served[1][0] == 10 * MS  # after 1500 octets, whichever flow is next
 
 
 def test_newcomer_gets_its_share_and_no_arrears() -> None:
@@ -234,7 +234,7 @@ def test_new_rate_holds_for_the_wait_that_runs() -> None:
     shaper.set_rate(5 * MS, 600_000)
     assert (shaper.rate_bps, shaper.next_ns()) == (600_000, 20 * MS)
     shaper.set_rate(6 * MS, 12_000_000)
-    assert shaper.next_ns() == 6 * MS  # 1 ms would have been over: now
+    assert shaper.next_ns() == 6 * MS  # the 1 ms would have passed: now
     assert shaper.pop_due(5 * MS) is None
 
 
@@ -254,7 +254,7 @@ def test_data_pacing_keeps_its_distance_when_a_newcomer_meets_a_release_that_is_
     driver = Driver(DataPacing(DataPacingConfig(rate_bps=1_200_000)))
     driver.see(OUT, data(DOWN, 0))
     driver.see(OUT, data(DOWN, 1460))
-    driver.skip_to(10 * MS)  # due now, but the clock has not called yet
+    driver.skip_to(10 * MS)  # due now, but the driver has not called back yet
     driver.see(OUT, data(OTHER, 0))
     driver.run_until(S)
     assert driver.times(OTHER) == [10 * MS]  # it had nothing yet

@@ -1,8 +1,8 @@
-"""CoDel on the pacing queue: forty segments that come at once, 51.68 ms apart after one RTT_wireless of 80 ms.
+"""CoDel on the pacing queue: forty segments arrive at once and leave 51.68 ms apart after one RTT_wireless of 80 ms.
 
 The target is 1.5 T = 77.52 ms, the interval 172.52 ms. The k-th release after 80 ms is at 80 ms + k T, and its head has
-waited for k T. So the queue stands from k = 2 (183.36 ms) on, and the first drop is at the first release from 355.88 ms
-on: k = 6. The next ones are due 172.52 and 121.99 ms later, at 562.60 and 684.59 ms: k = 10 and 12.
+waited for k T. So the queue is standing from k = 2 (183.36 ms) on, and the first drop is at the first release after
+355.88 ms: k = 6. The next ones are due 172.52 and 121.99 ms later, at 562.60 and 684.59 ms: k = 10 and 12.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def test_packets_of_an_ecn_capable_flow_are_marked_instead() -> None:
     driver.run_until(80 * MS + 12 * T)
     assert driver.dropped == []
     marked = [s.segment.seq // 1460 for s in driver.sent if s.segment.handle in driver.rewritten]
-    assert marked == [7, 11, 13]  # k = 6, 10 and 12, with nobody lost before
+    assert marked == [7, 11, 13]  # k = 6, 10 and 12, without earlier losses
     assert all(rewrite.congestion_experienced for rewrite in driver.rewritten.values())
     assert driver.hook.counters()["codel_marks"] == 3
 

@@ -21,7 +21,7 @@ def gateway(**config: object) -> Driver:
 
 
 def sampled(**config: object) -> Driver:
-    """A gateway at 80 ms whose flow DOWN has sent octets 0..1460 at 0 and got their ACK."""
+    """A gateway with a sample of 80 ms. Flow DOWN has sent octets 0..1460 at 0 and got their ACK."""
     driver = gateway(**config)
     driver.see(WIRED, data(DOWN, 0))
     driver.run_until(80 * MS)
@@ -30,7 +30,7 @@ def sampled(**config: object) -> Driver:
 
 
 def with_hole(**config: object) -> Driver:
-    """`sampled`, and octets 1460..5840 in the air, the last of them since 80 ms + 2 T."""
+    """`sampled`, plus octets 1460..5840 in the air, the last of them since 80 ms + 2 T."""
     driver = sampled(**config)
     for i in range(1, 4):
         driver.see(WIRED, data(DOWN, i * 1460))
@@ -212,7 +212,7 @@ def test_duplicate_for_a_segment_not_held_goes_to_the_source() -> None:
 
 
 @pytest.mark.parametrize("kind", ["window", "data", "old", "future"])
-def test_what_is_no_duplicate_ack_is_forwarded(kind: str) -> None:
+def test_acks_other_than_duplicates_are_forwarded(kind: str) -> None:
     driver = with_hole()
     segment = {
         "window": pure_ack(DOWN, 1460, window=9999),
@@ -236,7 +236,7 @@ def test_karn_ack_of_a_local_retransmission_is_no_sample() -> None:
     assert driver.hook.counters()["rtt_samples"] == 2
 
 
-def test_acknowledged_segments_are_let_go() -> None:
+def test_acknowledged_segments_are_released() -> None:
     driver = with_hole()
     assert sorted(s.seq for s in driver.kept.values()) == [1460, 2920, 4380]
     driver.see(AIR, pure_ack(DOWN, 4380))
@@ -273,7 +273,7 @@ def test_every_flow_is_paced_and_a_full_buffer_refuses() -> None:
     for flow in flows:
         for i in range(6):
             driver.see(WIRED, data(flow, i * 1460))
-    # The first of each leaves at once. Of those behind it 4 may wait while 4 of 7 are free, 2 of 3, and the last one.
+    # The first of each leaves at once. Of those behind it, 4 may wait while 4 of 7 are free, 2 of 3, and the last one.
     assert [len(driver.times(flow)) for flow in flows] == [1, 1, 1]
     assert [sum(held.flow == flow for held in driver.held.values()) for flow in flows] == [4, 2, 1]
     counters = driver.hook.counters()
@@ -326,7 +326,7 @@ def test_copies_give_way_to_the_packets_of_other_flows() -> None:
     assert len(driver.kept) == 4
     for i in range(3):
         driver.see(WIRED, data(other, i * 1460))
-    # The first of the other flow left without a copy; the second and third wait in the place of the oldest copies.
+    # The first of the other flow left without a copy. The second and third replace the oldest copies.
     assert len(driver.held) == 2
     assert sorted(s.seq for s in driver.kept.values()) == [2920, 4380]
     assert driver.hook.counters()["copies_evicted"] == 2
@@ -430,7 +430,7 @@ def test_gateway_started_in_mid_flow_rebuilds_its_state() -> None:
 
 
 class Rivals:
-    """DOWN, always backlogged, acknowledged 40 to 80 ms after each release; UP, a segment per so many ms."""
+    """DOWN, always backlogged, acknowledged 40 to 80 ms after each release; UP, one segment per given number of ms."""
 
     def __init__(self, **config: object) -> None:
         self.driver = gateway(**config)
@@ -471,7 +471,7 @@ def test_fast_flow_is_throttled_to_the_mean_and_freed_when_that_helps_nobody() -
     assert rivals.down_rate(5000, 10_000) == pytest.approx((free + 2.5) / 2, rel=0.06)
     rivals.run_until(15_000, up_every_ms=400)
     assert rivals.count("throttles_cancelled") == 1
-    # Free again: at the pace that the RTT now gives, which the model's ACKs let vary between 40 and 80 ms.
+    # Free again: at the pace of the present RTT, which varies between 40 and 80 ms in the model.
     assert 1.3 * (free + 2.5) / 2 < rivals.down_rate(10_500, 15_000) <= free
 
 

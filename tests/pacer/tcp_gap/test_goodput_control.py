@@ -11,7 +11,7 @@ MBPS_BYTES = 625_000
 
 
 def credit(now_ns: int, meter: GoodputMeter, acked_bytes: int) -> None:
-    """What the gateway does with an ACK."""
+    """The gateway's reaction to an ACK."""
     meter.last_active_ns = now_ns
     meter.delivered_bytes += acked_bytes
 
@@ -119,7 +119,7 @@ def test_renewed_throttle_keeps_the_first_baseline() -> None:
     pair = Pair()
     pair.interval(1.6, 0.4)
     pair.interval(1.2, 0.8)  # renewed
-    pair.interval(1.0, 0.8)  # no gain over the last interval, twice what it was before the episode
+    pair.interval(1.0, 0.8)  # no gain over the last interval, but twice the value before the episode
     assert pair.control.cancellations == 0
 
 
@@ -142,7 +142,7 @@ def test_next_probe_waits_out_the_pause(pause: int, ticks_free: int) -> None:
     assert free == ticks_free
 
 
-def test_start_of_a_flow_cancels_and_the_interval_goes_on() -> None:
+def test_start_of_a_flow_cancels_and_the_interval_continues() -> None:
     pair = Pair()
     pair.interval(1.6, 0.4)
     credit(6 * S, pair.fast, MBPS_BYTES)
@@ -212,7 +212,7 @@ def test_long_silent_flow_leaves_the_mean() -> None:
         credit(second * S, third, MBPS_BYTES)
         changed = pair.control.tick(second * S)
         if second == 5:
-            assert set(changed) == {pair.fast, third}  # the silent third flow is taken for starved: mean 0.67
+            assert set(changed) == {pair.fast, third}  # the silent third flow counts as starved: mean 0.67
     assert pair.control.tick(25 * S) == []
     credit(30 * S, pair.fast, MBPS_BYTES)
     credit(30 * S, third, MBPS_BYTES)

@@ -41,11 +41,11 @@ def test_delay_of_equal_links(links: int, rtt_ms: float, hops: int, limit: bool,
 
 
 def test_delay_of_links_with_different_rates() -> None:
-    # 1, 2, 4, 4, 8 us per byte: 19 us both ways for 1100 bytes is 20.9 ms; the other 50 ms are ten waits of 5 ms.
-    # Ahead: four waits, 20 ms, and 1000 bytes over the first four links, 11 ms.
+    # 1, 2, 4, 4, 8 us per byte: 19 us per byte for 1100 bytes in both directions is 20.9 ms; the other 50 ms are ten
+    # waits of 5 ms. Ahead: four waits, 20 ms, and 1000 bytes over the first four links, 11 ms.
     rates = (8_000_000, 4_000_000, 2_000_000, 2_000_000, 1_000_000)
     assert delay_ms(rates, 70.9, data=1000, ack=100) == pytest.approx(31.0, rel=1e-12)
-    # The order of the links matters: seen from the far end the first four cost 18 ms.
+    # The order of the links matters: from the far end the first four cost 18 ms.
     assert delay_ms(rates[::-1], 70.9, data=1000, ack=100) == pytest.approx(38.0, rel=1e-12)
 
 
@@ -246,7 +246,7 @@ def test_config_names_what_is_wrong(field: str, value: float) -> None:
 
 
 def after(*rtts_ms: int) -> RoundTripTimeout:
-    """Fed with round trips that end a second apart, from 1 s on."""
+    """An estimator with round trips that end a second apart, from 1 s on."""
     timeout = RoundTripTimeout(200 * MS)
     for number, rtt_ms in enumerate(rtts_ms, start=1):
         assert not timeout.is_late(number * S, rtt_ms * MS)

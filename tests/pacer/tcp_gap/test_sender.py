@@ -204,7 +204,7 @@ def test_copy_of_a_queued_segment_is_absorbed() -> None:
 
 
 def gone_back() -> Driver:
-    """`sampled`, then octets 1460..5840 sent until 80 ms + 2 T, and queued again by a source that went back."""
+    """`sampled`, then octets 1460..5840 sent until 80 ms + 2 T, and queued again because the source went back."""
     driver = sampled()
     for _ in range(2):
         for i in range(1, 4):
@@ -281,7 +281,7 @@ def test_a_full_table_forgets_the_most_silent_flow_that_holds_nothing() -> None:
     assert driver.hook.counters()["unpaced_segments"] == 0
 
 
-def test_where_every_flow_holds_packets_a_new_one_is_refused_not_let_past() -> None:
+def test_a_new_flow_is_refused_if_every_flow_holds_packets() -> None:
     driver = sender(table=FlowTableConfig(max_flows=1))
     for i in range(2):
         driver.see(OUT, data(UP, i * 1460))

@@ -95,7 +95,7 @@ def test_nothing_arriving_is_an_alert() -> None:
 
 @pytest.mark.parametrize(("alert_by", "period_ms"), [(AlertBy.MEAN, 100), (AlertBy.LONGEST, 20)])
 def test_alert_by_the_mean_or_by_the_longest_delay(alert_by: AlertBy, period_ms: int) -> None:
-    # Data goes one way: 180 ms that way and 20 ms the other have a mean of 100.
+    # Data flows in one direction: 180 ms in that direction and 20 ms in the other have a mean of 100.
     made = controller(alert_by=alert_by)
     made.adjust(VoiceState(3.5, 100 * MS, 180 * MS), used=True)
     assert made.period_ns == period_ms * MS
@@ -119,7 +119,7 @@ def test_half_of_the_best_rate_comes_back_after_five_good_periods() -> None:
     assert made.rate_bps == pytest.approx(420_000 * 1.05**5)
 
 
-def test_best_rate_is_no_more_than_what_the_calls_did_not_bear() -> None:
+def test_best_rate_is_no_more_than_what_the_calls_did_not_permit() -> None:
     made = controller(rate_bps=800_000)
     made.adjust(state(4.0), used=True)
     made.adjust(state(3.65), used=True)  # 756,000
@@ -198,13 +198,13 @@ BUDGET = 0.0304
 
 
 def heard_state(*losses: float, packets: int = 1000, delay_ms: int = 20) -> VoiceState:
-    """What a round learned of that many calls."""
+    """The results of a round with this many calls."""
     counts = [VoiceCounts(packets, round(packets * loss), 0, delay_ms * MS) for loss in losses]
     return VoiceState(4.0, 20 * MS, 20 * MS, tuple(zip(CALLS, counts, strict=False)))
 
 
 def our_controller(rate_bps: float = 100_000, **settings: float) -> ExpectController:
-    """One that grows from its start no faster than later; what it does at the start has tests of its own."""
+    """A controller that grows at the start no faster than later. Its start has separate tests."""
     growth = settings.get("growth", ExpectConfig().growth)
     made = ExpectConfig(**{"first_growth": growth, **settings}).controller()  # type: ignore[arg-type]
     made.start(rate_bps)
@@ -239,8 +239,8 @@ def test_budget_is_the_loss_of_a_mos() -> None:
         loss_for(4.5, network_delay_ns=0)
 
 
-def test_rate_is_what_the_worst_direction_bears() -> None:
-    # 2 % beside 100 kbit/s: the budget is 1.52 times as much, its fourth root 1.1103. The other's 1 % would bear 132.
+def test_rate_is_what_the_worst_direction_permits() -> None:
+    # 2 % beside 100 kbit/s: the budget is 1.52 times as much, its fourth root 1.1103. The other's 1 % would permit 132.
     made = our_controller(target_mos=3.6, trust_pkts=1e-9, haste=100, growth=0.5)
     made.adjust(heard_state(0.01, 0.02), used=True, sent_bps=100_000)
     assert made.rate_bps == pytest.approx(111_030, rel=0.001)
@@ -254,7 +254,7 @@ def test_no_faster_than_the_growth_nor_below_the_half() -> None:
 
 
 def test_a_few_losses_of_one_direction_are_no_loss_of_its_own() -> None:
-    # 30 of 3000 in all: the one with 20 of 1000, drawn by ten more of a thousand, has 30 of 2000.
+    # 30 of 3000 in total: the direction with 20 of 1000, plus ten more of a thousand, has 30 of 2000.
     made = our_controller(300_000, target_mos=3.6, trust_pkts=10, haste=100)
     made.adjust(heard_state(0.02, 0.01, 0.0), used=True, sent_bps=200_000)
     assert made.rate_bps == pytest.approx(200_000 * (BUDGET / 0.015) ** 0.25, rel=0.001)
@@ -290,7 +290,7 @@ def test_second_memory_without_losses_has_no_say() -> None:
     assert made.rate_bps == pytest.approx(100_000 * (BUDGET / (0.02 * 0.94 / 1.94)) ** 0.25, rel=0.001)
 
 
-def test_a_delay_that_no_loss_could_mend_halves_the_rate() -> None:
+def test_a_delay_that_no_loss_could_explain_halves_the_rate() -> None:
     made = our_controller()
     made.adjust(heard_state(0.01, delay_ms=300), used=True, sent_bps=100_000)
     assert made.rate_bps == pytest.approx(50_000)
@@ -316,7 +316,7 @@ def test_call_that_is_over_is_forgotten() -> None:
     assert not made.is_frozen
 
 
-def test_fixed_rate_is_deaf() -> None:
+def test_fixed_rate_ignores_all_input() -> None:
     made = FixedConfig(rate_bps=250_000).controller()
     made.start(1e6)
     made.adjust(heard_state(0.9), used=True, sent_bps=1e6)

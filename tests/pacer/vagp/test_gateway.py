@@ -20,7 +20,7 @@ OUT, IN = Point.WIRED_TO_AIR, Point.AIR_TO_WIRED
 OTHER = DOWN._replace(dport=6000)
 CALL = FlowKey(src=100, dst=1, sport=16_384, dport=16_384)
 STEADY = BandwidthConfig(good_gain=0, fair_gain=0)
-"""R changes by cuts alone."""
+"""R changes only by cuts."""
 
 
 def gateway(**settings: object) -> Driver:
@@ -42,7 +42,7 @@ def send(driver: Driver, packets: int, flow: FlowKey = DOWN, first: int = 0) -> 
 
 
 def window_of(driver: Driver, ack: int, **fields: int) -> int | None:
-    """Window that an ACK is forwarded with, None if it is left alone."""
+    """The window in a forwarded ACK; None if it is unchanged."""
     segment = pure_ack(DOWN, ack, **fields)
     driver.see(IN, segment)
     change = driver.rewritten.get(segment.handle)
@@ -151,7 +151,7 @@ def test_voice_and_the_rest_pass_at_once() -> None:
 
 
 def lost_second(driver: Driver, window: int = 65_535) -> None:
-    """Four packets released by 60 ms, an RTT of 20 ms measured, the second one lost."""
+    """Four packets released by 60 ms, an RTT of 20 ms measured, and the second packet lost."""
     send(driver, 4)
     driver.run_until(20 * MS)
     driver.see(IN, pure_ack(DOWN, 1460, window=window))  # R = 0.6 Mbit/s: 20, 40, 60 ms
@@ -165,12 +165,12 @@ def test_duplicate_ack_fills_the_hole_once_and_ends_here() -> None:
     for _ in range(3):
         driver.see(IN, pure_ack(DOWN, 1460))
     driver.run_until(79 * MS)
-    assert not any(s.again for s in driver.sent)  # it waits for its turn: 20 ms after the packet of 60 ms
+    assert not any(s.again for s in driver.sent)  # it waits for its turn, 20 ms after the packet of 60 ms
     driver.run_until(80 * MS)
     assert [(s.at_ns, s.segment.seq) for s in driver.sent if s.again] == [(80 * MS, 1460)]
     assert [reason for _, reason in driver.dropped] == ["duplicate ACK absorbed"] * 3
     driver.run_until(99 * MS)
-    driver.see(IN, pure_ack(DOWN, 1460))  # less than an RTT after it left
+    driver.see(IN, pure_ack(DOWN, 1460))  # less than an RTT after the copy left
     driver.run_until(100 * MS)
     driver.see(IN, pure_ack(DOWN, 1460))
     driver.run_until(150 * MS)
@@ -241,7 +241,7 @@ def test_full_buffer_costs_copies_first() -> None:
     driver.run_until(S)
     send(driver, 6, first=1)
     counters = hook(driver).counters()
-    # Two leave at once or within a second; of the others two fit into half of the buffer.
+    # Two leave at once or within a second. Of the others, two fit into half of the buffer.
     assert (counters["copies_evicted"], counters["overflows"], len(driver.held)) == (0, 3, 2)
     send(driver, 1, OTHER)
     assert (hook(driver).counters()["copies_evicted"], len(driver.held)) == (1, 3)
@@ -340,7 +340,7 @@ def test_window_of_algorithm_3(queued: int, frozen: bool, target: int) -> None:
 
 
 def opened(driver: Driver, wired_ms: int = 0) -> int | None:
-    """A handshake; the window that the SYN-ACK leaves with. Data starts at 100."""
+    """A handshake; returns the window in the forwarded SYN-ACK. Data starts at 100."""
     driver.see(OUT, data(DOWN, 99, 0, flags=SYN))
     driver.run_until(driver.now_ns + 5 * MS)
     window = window_of(driver, 100, flags=SYN | ACK)
@@ -359,7 +359,7 @@ def test_windows_follow_queue_and_air() -> None:
     driver.run_until(driver.now_ns + 450 * MS)
     assert driver.sent_seqs(DOWN) == [100, 1560, 3020, 4480, 5940]  # one waits, three are in the air
     assert window_of(driver, 3020) == (6 + 3) * 1460
-    assert hook(driver).counters()["windows_narrowed"] == 2  # the SYN-ACK is no flow's that is shaped yet
+    assert hook(driver).counters()["windows_narrowed"] == 2  # the SYN-ACK's flow is not shaped yet
 
 
 def test_wired_round_trip_widens_the_window_by_what_it_holds() -> None:
@@ -382,12 +382,12 @@ def test_repeated_handshake_is_not_timed() -> None:
 def test_connection_that_came_from_another_gateway_is_timed_by_its_windows() -> None:
     driver = gateway()
     send(driver, 1)
-    assert window_of(driver, 1460, window=3 * 1460) is None  # has been promised by the other gateway
+    assert window_of(driver, 1460, window=3 * 1460) is None  # the other gateway promised this window
     send(driver, 3, first=1)
     driver.run_until(500 * MS)
-    assert window_of(driver, 4 * 1460, window=20 * 1460) == 6 * 1460  # as if the source were next door
+    assert window_of(driver, 4 * 1460, window=20 * 1460) == 6 * 1460  # as if the source were adjacent
     driver.run_until(driver.now_ns + 250 * MS)
-    send(driver, 1, first=4)  # the first octet beyond what had been promised
+    send(driver, 1, first=4)  # the first octet beyond the promised window
     driver.run_until(driver.now_ns + 5 * MS)
     held = -int(-rate_bps(driver) * 250 * MS // (1460 * 8 * S))
     assert held > 1
@@ -449,10 +449,10 @@ def test_connection_from_the_wireless_side_starts_small() -> None:
     assert driver.rewritten[syn.handle].window_bytes == 6 * 1460
     driver.see(OUT, data(DOWN, 50, 0, flags=SYN | ACK, ack=100))
     assert window_of(driver, 51) == 6 * 1460
-    assert hook(driver).counters()["windows_narrowed"] == 0  # nothing is shaped yet
+    assert hook(driver).counters()["windows_narrowed"] == 0  # no flow is shaped yet
 
 
-# Life.
+# Life of a flow.
 
 
 def test_unshaped_flows_keep_their_windows_and_pass() -> None:
@@ -533,7 +533,7 @@ def test_config_names_what_is_wrong(make: type, name: str, value: int) -> None:
         make(**{name: value})
 
 
-# Against a receiver that reassembles, over an air that loses.
+# A receiver that reassembles, over a lossy air.
 
 
 @CALM
@@ -544,7 +544,7 @@ def test_config_names_what_is_wrong(make: type, name: str, value: int) -> None:
 def test_application_gets_each_octet_once_in_order_and_the_source_no_deadlock(
     air: list[tuple[bool, int]], burst: int
 ) -> None:
-    """A source that keeps within the windows it sees and goes back after a timeout, and a lossy air."""
+    """The source respects its windows and goes back after a timeout; the air is lossy."""
     driver = gateway(bandwidth=BandwidthConfig())
     start = 2**32 - 20_000
     source_una = source_next = start

@@ -21,7 +21,7 @@ from pacelab_pacer.core.vagp.quality_evaluator import (
 )
 from tests.pacer.hook_driver import CALM, DOWN, FOUR_HOPS, MS, Driver, S, data, voice, voice_report
 
-# MOS against values worked out by hand.
+# MOS against hand-computed values.
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_negative_delay_is_refused() -> None:
         r_factor(-1, 0.0)
 
 
-# One direction of a call, packet by packet: one each 20 ms, 10 ms under way, a playout buffer of 60 ms.
+# One direction of a call, packet by packet: one each 20 ms, 10 ms in transit, a playout buffer of 60 ms.
 
 WINDOW = 500 * MS
 SILENCE = 100 * MS
 
 
 def arrive(meter: VoiceMeter, number: int, delay_ms: int = 10) -> int:
-    """Hands packet `number` over; when it came, in ns."""
+    """Pass packet `number` to the meter; return its arrival time in ns."""
     now_ns = (20 * number + delay_ms) * MS
     meter.arrived(now_ns, Rtp(number % 2**16, 20 * number * MS))
     return now_ns
@@ -127,7 +127,8 @@ def test_packet_is_late_beyond_the_first_ones_delay_and_the_buffer() -> None:
 
 
 def test_receiver_aligns_itself_to_the_mean_of_the_last_spurt() -> None:
-    # as medium/network/src/voice.rs has it: packets 1 to 44 of 110 ms are late; 45 comes 1000 ms after the first one
+    # the case of medium/network/src/voice.rs: packets 1 to 44 with 110 ms are late; 45 arrives 1000 ms after the first
+    # one
     meter = heard([0])
     for number in range(1, 45):
         arrive(meter, number, 110)
@@ -139,7 +140,7 @@ def test_receiver_aligns_itself_to_the_mean_of_the_last_spurt() -> None:
     assert counts(meter, 1108, 100)[:3] == (3, 0, 1)
 
 
-def test_what_arrives_twice_counts_once() -> None:
+def test_duplicates_count_once() -> None:
     meter = heard([0, 1, 1, 0, 2])
     assert counts(meter, 50) == (3, 0, 0, 10 * MS)
 
@@ -152,7 +153,7 @@ def test_silence_is_loss_at_each_moment_of_playout_while_the_call_lives() -> Non
     assert counts(meter, 169)[:2] == (5, 2)
     assert counts(meter, 390)[:2] == (17, 14)
     meter.alive(300 * MS)
-    assert counts(meter, 600, 1000)[:2] == (17, 14)  # silent both ways since 300: over at 400
+    assert counts(meter, 600, 1000)[:2] == (17, 14)  # silence in both directions since 300: over at 400
     assert not meter.is_over(399 * MS, SILENCE)
     assert meter.is_over(400 * MS, SILENCE)
 
@@ -198,7 +199,7 @@ def test_clock_of_the_other_end_ahead_of_ours_is_no_negative_delay() -> None:
 @CALM
 @given(st.lists(st.tuples(st.integers(0, 2**16 - 1), st.integers(0, 400), st.integers(0, 300)), max_size=200))
 def test_any_packets_give_counts_that_can_be_true(packets: list[tuple[int, int, int]]) -> None:
-    """Hostile numbers and times: memory bounded, nothing below zero, no share above 1."""
+    """Hostile numbers and times: memory is bounded, no value is negative, no share exceeds 1."""
     meter = VoiceMeter(60 * MS)
     now_ns = 0
     for number, delay_ms, gap_ms in packets:
@@ -288,7 +289,7 @@ def test_old_report_says_nothing_and_a_new_one_replaces_it() -> None:
 
 
 def test_report_is_judged_once_if_so_set() -> None:
-    # 100 ms heard well here each round; there 1 of 5 lost, in a report of 0 ms. Mean loss 10 %, then none.
+    # Here each round has 100 ms without loss; there 1 of 5 is lost, in a report at 0 ms. Mean loss 10 %, then none.
     evaluator = QualityEvaluator(QualityConfig(report_once=True))
     upstream(evaluator, list(range(20)))
     report(evaluator, 200 * MS, 5, 1, 0, 10 * MS)
@@ -373,7 +374,7 @@ def test_station_reports_what_it_hears_every_period() -> None:
     hear(driver, [n for n in range(60) if n not in (40, 41)])
     assert [at_ns for at_ns, _ in driver.injected] == [510 * MS, 1010 * MS]  # from the first packet on
     first, second = (segment for _, segment in driver.injected)
-    # known after 10 ms and up to 510: packets 1 to 24 (the one of 510 ms comes after the report)
+    # known after 10 ms and up to 510: packets 1 to 24 (the one at 510 ms arrives after the report)
     assert first.quality == VoiceQuality(DOWN_CALL, 500 * MS, 24, 0, 0, 10 * MS)
     assert second.quality == VoiceQuality(DOWN_CALL, 500 * MS, 24, 2, 0, 10 * MS)  # 26 to 49
     assert first.flow == FlowKey(src=1, dst=100, sport=16_385, dport=16_385)
@@ -390,7 +391,8 @@ def test_station_reports_its_calls_together() -> None:
         driver.see(Point.LOCAL_IN, voice(DOWN_CALL, number, number * 20 * MS))
         if number not in (12, 13):
             driver.see(Point.LOCAL_IN, voice(other, number, (number * 20 - 20) * MS))
-    # from 10 ms on each 100 ms: the packets of 10 to 90, 110 to 190, ... (that of the moment itself comes after)
+    # from 10 ms on each 100 ms: the packets of 10 to 90, 110 to 190, ... (the packet at that time arrives after the
+    # report)
     assert [at_ns // MS for at_ns, _ in driver.injected] == [110, 210, 310]
     reports = [segment.quality for _, segment in driver.injected]
     assert {report.call for report in reports if report} == {DOWN_CALL}
@@ -402,7 +404,7 @@ def test_station_reports_its_calls_together() -> None:
     ]
 
 
-def test_station_goes_on_when_the_call_that_named_the_report_is_over() -> None:
+def test_station_continues_when_the_call_that_named_the_report_is_over() -> None:
     other = DOWN_CALL._replace(sport=16_386, dport=16_386)
     driver = station(station_report=True, window_ns=100 * MS, report_period_ns=100 * MS)
     for number in range(40):

@@ -1,1 +1,1 @@
-"""The kinds of topology: those of one paper, or of one idea, in a module each."""
+"""The kinds of topology. Each module has those of one paper or one idea."""

@@ -1,4 +1,6 @@
-"""All within reach of one node: a cell of saturated senders, and an access point with stations and a wired host."""
+"""All nodes within reach of one node: a cell of saturated senders, and an access point with stations and a
+wired host.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from pacelab_topologies.model import Flow, Node, Topology
 
 STEP_M = 10.0
 MOST_STATIONS = 25
-"""The 25th sender stands at 250 m, the last place from which the receiver decodes it."""
+"""The 25th sender is at 250 m, the last position at which the receiver decodes it."""
 
 
 def cell(*, direction: str, stations: int) -> Topology:
@@ -18,7 +20,7 @@ def cell(*, direction: str, stations: int) -> Topology:
 
         n0 <- n1, n2, ... nn        receiver at x = 0, senders at 10, 20, ... 10 n metres
 
-    The setting of Bianchi's model of the DCF. Ranges: decode 250 m, sense 550 m.
+    This is the setting of Bianchi's model of the DCF. Ranges: decode 250 m, sense 550 m.
 
     Cell of `stations` senders; `direction` is always "up", towards the receiver.
     """
@@ -56,12 +58,12 @@ def access_point(*, direction: str, stations: int, radius: float) -> Topology:
              s5
 
     Source: [le] Fig. 5 and Sec. 4 (802.11b, 11 Mbit/s, stations equidistant, uplink of 100 Mbit/s and 20 ms).
-    Deviates: the distance is not given; 50 m, so that every station decodes every other.
+    Deviates: the paper gives no distance. Ours is 50 m, so that all stations decode each other.
 
-    `stations` stations, `radius` metres from the access point, a flow each; "mixed": every second one downstream.
+    `stations` stations with one flow each, `radius` metres from the access point; "mixed": every second one downstream.
     """
     turns = [2 * math.pi * i / stations for i in range(stations)]
-    # whole millimetres, so that the last bit of sine and cosine does not matter
+    # Whole millimetres, so that the last bit of sine and cosine does not matter.
     around = [(round(radius * math.cos(turn), 3), round(radius * math.sin(turn), 3)) for turn in turns]
     down = {"up": [False] * stations, "down": [True] * stations, "mixed": [i % 2 == 1 for i in range(stations)]}
     return Topology(

@@ -1,11 +1,11 @@
-"""The papers' chain: nodes in a line, 200 m apart, each decoding its neighbours only.
+"""The papers' chain: nodes in a line, 200 m apart. Each node decodes only its neighbours.
 
     n0 --- n1 --- n2 --- ... --- nh === RT1 === RT2 === host        === 10 Mbit/s, 40 ms
 
-With its wired part the last wireless node is the gateway; `--wired-hops` says how many links there are behind it. Nodes
-up to two places apart sense each other (550 m), so of a packet's hops every fourth can be busy at once: the reason for
-TCP-GAP's four-hop delay.
-With `--voice` or `--tcp` it is VAGP's string (`vagp`): another PHY, the gateway at its head, flows that run down.
+With a wired part, the last wireless node is the gateway. `--wired-hops` sets the number of links behind it. Nodes up to
+two hops apart sense each other (550 m), so every fourth hop of a path can be busy at the same time. This is the reason
+for TCP-GAP's four-hop delay. With `--voice` or `--tcp` the chain is VAGP's string (`vagp`): another PHY, the gateway at
+its head, downward flows.
 Source: [tcp-gap] Sec. 5.1 (200 m, 250/550 m, 10 Mbit/s, 40 ms a link), Sec. 5.3 (three wired nodes,
 "consistent with the previous scenario").
 """

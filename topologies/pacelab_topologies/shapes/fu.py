@@ -1,4 +1,4 @@
-"""The topologies of [fu] beside the chain: a cross of two chains, a grid, and nodes at random (of [tcp-gap], too)."""
+"""The topologies of [fu] beside the chain: a cross of two chains, a grid, and random nodes (also of [tcp-gap])."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def cross(*, direction: str, hops: int, spacing: float) -> Topology:
                      12
 
     Flows 0 -> 6 and 7 -> 12 share node 3. Source: [fu] Fig. 3a and Sec. 4.2.
-    Deviates: the paper numbers the nodes in its figure only; node 3 as the centre is what 13 nodes and its flows leave.
+    Deviates: the paper numbers the nodes in its figure only. With 13 nodes and its flows, only node 3 can be the
+    centre.
 
     Cross of two chains of `hops` hops (an even number); `direction` is always "up", 0 to 6 and 7 to 12.
     """
@@ -86,7 +87,7 @@ def grid(*, direction: str, side: int, flows: int, spacing: float) -> Topology:
         n0  ..  n12
 
     Source: [fu] Fig. 3b and Sec. 4.2 (13 x 13; 4, 8 and 12 flows, half horizontal, half vertical, spaced evenly).
-    Deviates: which rows they are is in the lost figure; here k rows divide the grid into k + 1 strips, rounded.
+    Deviates: only the lost figure shows which rows they are. Here k rows divide the grid into k + 1 strips, rounded.
 
     Grid of `side` x `side` nodes with `flows` flows (even); `direction` is always "up".
     """
@@ -107,7 +108,7 @@ def grid(*, direction: str, side: int, flows: int, spacing: float) -> Topology:
 
 
 def evenly(count: int, side: int) -> list[int]:
-    """`count` of the lines 0 .. side - 1 that divide them evenly, rounded half up."""
+    """Choose `count` of the lines 0 .. side - 1 that divide them evenly, rounded half up."""
     return [((2 * (i + 1) * (side + 1) + count + 1) // (2 * (count + 1))) - 1 for i in range(count)]
 
 
@@ -126,9 +127,9 @@ GRID = Kind(
 
 RANDOM_LAYOUT_SOURCE = "[fu] Sec. 4.2, [tcp-gap] Sec. 5.5"
 MOST_DRAWS = 500
-"""Layouts drawn before giving up."""
+"""Maximum number of layouts that are drawn."""
 PER_M = 1000
-"""Places are whole millimetres."""
+"""Positions are whole millimetres."""
 
 
 def random_layout(
@@ -142,10 +143,10 @@ def random_layout(
     wired_hops: int,
     layout_seed: int,
 ) -> Topology:
-    """Nodes scattered uniformly over a rectangle, every one of them connected with every other at 250 m.
+    """Nodes distributed uniformly over a rectangle, all connected with each other at a range of 250 m.
 
-    `layout_seed` decides places, gateway and flows, and nothing else does: the seed of the run is another. A layout
-    that is not connected is drawn again from the same stream; the description says how many were.
+    Only `layout_seed` decides positions, gateway and flows. The seed of the run is another one. A layout that is not
+    connected is drawn again from the same stream; the description reports how often.
 
         Fu, Sec. 4.2:       random                                                   200 nodes, 1000 x 2500 m, 20 flows
         TCP-GAP, Sec. 5.5:  random --nodes 120 --width 2500 --height 1000 --flows 8 --gateway --direction mixed
@@ -154,15 +155,15 @@ def random_layout(
     drawn at random and B; "mixed" sends the first half down and the other half up. Without one, both ends of a flow are
     wireless and drawn at random.
     Source: [fu] Sec. 4.2; [tcp-gap] Sec. 5.5.
-    Deviates: the papers' own layouts are not known, nor whether Fu's were connected; ours are others of the same kind.
+    Deviates: the papers' own layouts are not known, nor whether Fu's were connected. Ours are similar.
 
-    Random layout; ValueError when none of `MOST_DRAWS` is connected.
+    Raises ValueError if none of `MOST_DRAWS` layouts is connected.
     """
     if direction != "up" and not gateway:
         raise ValueError(f"--direction must be up for topology 'random' without --gateway, not {direction}")
     if wired_hops != THREE_WIRES and not gateway:
         raise ValueError(f"--wired-hops {wired_hops} has no effect without --gateway; add --gateway")
-    random = Random(layout_seed)  # only its random(), whose sequence Python guarantees
+    random = Random(layout_seed)  # only random(), whose sequence Python guarantees
     scattered, draws = _draw(random, nodes, width, height)
     redrawn = f", drawn {draws} times until connected" if draws > 1 else ""
     about = f"{nodes} nodes at random on {width:g} x {height:g} m (layout seed {layout_seed}{redrawn})"
@@ -185,7 +186,7 @@ def random_layout(
 
 
 def _draw(random: Random, nodes: int, width: float, height: float) -> tuple[tuple[Node, ...], int]:
-    """A connected layout, and how many were drawn for it."""
+    """A connected layout, and the number of layouts drawn for it."""
     for draws in range(1, MOST_DRAWS + 1):
         places = [(_scatter(random, width), _scatter(random, height)) for _ in range(nodes)]
         scattered = tuple(radio(f"n{i}", x, y) for i, (x, y) in enumerate(places))

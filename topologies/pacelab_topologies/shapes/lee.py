@@ -1,7 +1,7 @@
 """The topologies of Lee's testbed: asymmetric chains, indoor chains, and a stand-in for the mesh on one floor.
 
 They share 802.11a, RTS off, no MAC retries.
-Source: [lee] Sec. 4.1. The limits count attempts, the first one included: 1 is "MAC-layer retries set to zero".
+Source: [lee] Sec. 4.1. The limits count attempts, including the first one: 1 is "MAC-layer retries set to zero".
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def asymmetric(*, direction: str, variant: str) -> Topology:
 
     mesh2 -> mesh1 -> mesh14 has two hops in both; mesh4's flow has four hops to mesh11, or one to mesh1.
     Defaults: 802.11a at 12 Mbit/s, RTS off, no MAC retries. Source: [lee] Fig. 4.3, Sec. 4.1 and 4.1.3.
-    Deviates: the thesis states neither distances nor ranges of its two floors. Neighbours stand 200 m apart with ns-2's
-    ranges, so that hops and who senses whom are as in the other papers; that mesh1 is the middle of the long path is
-    ours.
+    Deviates: the thesis states neither distances nor ranges of its two floors. Neighbours are 200 m apart with ns-2's
+    ranges, so that hops and carrier sensing are as in the other papers. That mesh1 is the middle of the long path is
+    our choice.
 
     The long or the short asymmetric chains; `direction` is always "up", away from mesh4 and mesh2.
     """
@@ -91,8 +91,8 @@ def indoor(*, direction: str, hops: int, spacing: float, flows: int) -> Topology
         mesh6 -- relay1 -- relay2 -- ... -- mesh2        9 hops; the last node is mesh11 with 4 hops, mesh3 with 1
 
     Defaults: 802.11a at 24 Mbit/s, RTS off, no MAC retries. Source: [lee] Fig. 4.1, Sec. 4.1 and 4.1.1.
-    Deviates: the thesis states neither distances nor ranges. Neighbours stand 200 m apart with ns-2's ranges (see
-    `asymmetric`); the transfers of 1 MB are `--traffic file`, a backlogged flow is the default.
+    Deviates: the thesis states neither distances nor ranges. Neighbours are 200 m apart with ns-2's ranges (see
+    `asymmetric`). The transfers of 1 MB are `--traffic file`; the default is a backlogged flow.
 
     Chain of `hops` hops with `flows` flows, all from mesh6 to the end; `direction` is always "up".
     """
@@ -130,9 +130,9 @@ def full_mesh(*, direction: str, flows: int, layout_seed: int) -> Topology:
          \   /  \   /  \   /  \   /          200 m apart in a row,
           m5 --- m6 --- m7 --- m8             the rows 150 m apart, each shifted by half a step
 
-    What is kept: a connected mesh of a dozen or so nodes on one floor, sources and sinks drawn at random
+    Kept from the thesis: a connected mesh of about a dozen nodes on one floor, random sources and sinks
     (`layout_seed`), all flows starting together, shortest paths, 802.11a at 12 Mbit/s, RTS off, no MAC retries.
-    Source: [lee] Fig. 4.4, Sec. 4.1.4 and 5.7.1. Deviates: number, places and links of the nodes are ours.
+    Source: [lee] Fig. 4.4, Sec. 4.1.4 and 5.7.1. Deviates: number, positions and links of the nodes are ours.
 
     The stand-in mesh with `flows` random flows; `direction` is always "up".
     """

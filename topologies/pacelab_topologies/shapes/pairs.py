@@ -1,4 +1,4 @@
-"""Two senders and who hears whom: pairs at a distance to choose, and the hidden, the exposed, the far pair by name."""
+"""Two senders that hear each other or not: pairs at a chosen distance, and named hidden, exposed and distant pairs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LAYOUTS = ("shared", "back-to-back", "facing", "in-line")
 
 
 def pairs(*, direction: str, layout: str, apart: float, link: float, shift: float, sense: float) -> Topology:
-    """Two senders at a distance to choose, and where their receivers stand: hidden, exposed and far pairs in one.
+    """Two senders at a chosen distance, and the positions of their receivers: hidden, exposed and distant pairs.
 
         shared        n0 ----> n1 <---- n2                    n1 between the senders, `shift` metres nearer to n0
         back-to-back  n1 <---- n0    n2 ----> n3
@@ -81,8 +81,8 @@ def hidden(*, direction: str) -> Topology:
 
         n0 --200 m--> n1 <--200 m-- n2
 
-    The senders are 400 m apart. This topology has its own ranges: sense = decode = 250 m, so that neither sender hears
-    anything of the other and only the receiver's CTS keeps them apart.
+    The senders are 400 m apart. This topology has its own ranges: sense = decode = 250 m. So neither sender hears the
+    other, and only the receiver's CTS prevents collisions.
 
     The hidden pair; `direction` is always "up", towards the receiver.
     """
@@ -136,13 +136,13 @@ PLACES_M = (0.0, 200.0, 1200.0, 1400.0)
 
 
 def reuse(*, direction: str) -> Topology:
-    """Two pairs too far apart to disturb each other: spatial reuse.
+    """Two pairs too far apart for interference: spatial reuse.
 
         n0 --200 m--> n1            1000 m            n2 --200 m--> n3
 
-    Each pair must reach what a lone sender reaches. Ranges: decode 250 m, sense 550 m.
+    Each pair must reach the goodput of a single pair. Ranges: decode 250 m, sense 550 m.
 
-    The two far pairs; `direction` is always "up", towards the receivers.
+    The two distant pairs; `direction` is always "up", towards the receivers.
     """
     return Topology(
         name="reuse",

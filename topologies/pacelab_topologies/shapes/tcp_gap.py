@@ -35,8 +35,8 @@ def parallel(*, direction: str, hops: int, spacing: float, separation: float, wi
     Chains are 400 m apart: out of decoding (250 m), within sensing range (550 m). Distances along a chain are not to
     scale above: the gateway is at (0, 0), RL4 at (0, 200), RL3 at (200, 200), and so on outwards.
     Source: [tcp-gap] Fig. 4, Sec. 4.4, 5.1 and 5.3 (10 Mbit/s and 40 ms on each of the three wired links).
-    Deviates: the figure's exact places are lost. With these the text's hops and distances hold, but RL3 and RL8 are 447
-    m apart and sense each other, which the paper's argument in Sec. 4.4 does not expect. For "mixed" Sec. 5.3's two
+    Deviates: the figure's exact positions are lost. With ours, the text's hops and distances hold, but RL3 and RL8 are
+    447 m apart and sense each other, which the paper's argument in Sec. 4.4 does not expect. For "mixed" Sec. 5.3's two
     sentences contradict each other; here FTP 1 runs down and FTP 2 up, as in Sec. 4.4, Table 2 and the text on Fig. 11.
 
     Two chains of `hops` wireless hops to the gateway each, `separation` metres apart.
@@ -93,10 +93,11 @@ def cross_gateway(*, direction: str, hops: int, spacing: float) -> Topology:
                      A3                            \\
                                                     B4
 
-    IG is one node; the wired tree beside it hangs on IG. Arm i ends at A_i, whose peer is B_i, three wired links away.
+    IG is one node, drawn twice; the wired tree starts at it. Arm i ends at A_i, whose peer is B_i, three wired links
+    away.
     Source: [tcp-gap] Fig. 14 and Sec. 5.4 (seven wired hosts, flows A1-B1 .. A4-B4).
     Deviates: the figure is lost. Seven wired nodes with paths as long as those of Fig. 4 (three links) make this tree;
-    the text gives no length of the arms: 4 hops, the shortest with a hidden terminal on the way.
+    the text gives no length of the arms. Ours have 4 hops, the shortest path with a hidden terminal.
 
     Four arms of `hops` wireless hops; "mixed" sends A1 and A3 up, B2 and B4 down.
     """
@@ -137,7 +138,7 @@ CROSS_GATEWAY = Kind(
 
 TWO_GATEWAYS_SOURCE = "[tcp-gap] Sec. 4.5"
 STILL_S = 10.0
-"""The station stands still so long before and after its walk."""
+"""The station stands still for this long before and after its walk."""
 ASIDE_M = 20.0
 """The station passes the gateways at this distance."""
 

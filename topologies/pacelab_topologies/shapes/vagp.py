@@ -1,11 +1,11 @@
-"""The topologies of [vagp], a string and a tree: exchange and server behind the gateway, calls and TCP flows to leaves.
+"""The topologies of [vagp], a string and a tree: exchange and server behind the gateway; calls and TCP flows to leaves.
 
 Source: [vagp] Fig. 1, Fig. 8 (Internet delay 30 ms), Sec. IV-E (802.11a, 12 Mbit/s; calls between the PSTN and each
 leaf through an IP-PBX, TCP from a server on the Internet; "a worse case interference scenario when hidden terminal
 relationships predominate both in the tree and the string").
-Deviates: distances, ranges, RTS and the wired rates are not given. 200 m between neighbours, RTS off; "hidden" senses
-as far as it decodes, 250 m, so that nodes two hops apart are hidden from each other. Of the presets and ranges tried
-these give what the paper measured for each traffic alone (docs/vagp.md). The exchange is 1 ms away.
+Deviates: distances, ranges, RTS and the wired rates are not given. 200 m between neighbours, RTS off. With "hidden",
+the sense range is the decode range, 250 m, so that nodes two hops apart are hidden from each other. Of the presets and
+ranges tried these give what the paper measured for each traffic alone (docs/vagp.md). The exchange is 1 ms away.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ VOICE, TCP = Whole(0, 100), Whole(0, 50)
 
 
 def voice_option(default: int | None = 0) -> TopologyOption:
-    """Number of calls."""
+    """The option for the number of calls."""
     return TopologyOption(name="voice", domain=VOICE, default=default, help="voice calls per leaf or destination")
 
 
 def tcp_option(default: int | None = 3) -> TopologyOption:
-    """Number of TCP flows."""
+    """The option for the number of TCP flows."""
     return TopologyOption(name="tcp", domain=TCP, default=default, help="TCP flows per leaf or destination")
 
 
 class Calls(TypedDict):
-    """What `OPTIONS` are, by their names."""
+    """The values of `OPTIONS` by name."""
 
     voice: int
     tcp: int
@@ -67,7 +67,8 @@ OPTIONS = (
 def flows_to(
     leaves: Sequence[int], *, server: int, exchange: int, voice: int, tcp: int, direction: str
 ) -> tuple[Flow, ...]:
-    """`tcp` flows per leaf between it and the server, then `voice` calls per leaf between it and the exchange.
+    """`tcp` flows per leaf between the leaf and the server, then `voice` calls per leaf between the leaf and the
+    exchange.
 
     `direction` is that of the TCP flows; "mixed": every second one runs up.
     """
@@ -105,11 +106,11 @@ def string(
                    G --- MAP3 --- MP6 --- MP7 --- MAP8       === 100 Mbit/s
            pbx ===`
 
-    Calls and TCP flows end at the last node, or at each. With `varying` the link MP6-MP7 is at 9 Mbit/s from 40 s, 12
-    from 70 s, 6 from 100 s and 12 from 130 s on.
-    Source: [vagp] Fig. 1, Fig. 8, Fig. 10, Fig. 11; see the module for what they leave open.
-    Deviates: the order of the nodes is not given; in this one MP6 and MP7 are neighbours (Fig. 11), and flows to MP6,
-    MAP3, MP7 and MAP8 end at every node of the string (Fig. 10).
+    Calls and TCP flows end at the last node, or at each. With `varying`, the link MP6-MP7 has 9 Mbit/s from 40 s on, 12
+    from 70 s, 6 from 100 s and 12 from 130 s.
+    Source: [vagp] Fig. 1, Fig. 8, Fig. 10, Fig. 11; the module's docstring lists what they leave open.
+    Deviates: the order of the nodes is not given; in ours MP6 and MP7 are neighbours (Fig. 11), and flows to MP6, MAP3,
+    MP7 and MAP8 end at every node of the string (Fig. 10).
 
     String of `hops` wireless hops.
     """
@@ -168,7 +169,7 @@ STRING = Kind(
 
 TREE_SOURCE = "[vagp] Fig. 9"
 OUT_M, SIDE_M = 120.0, 160.0
-"""Leaves stand so far out and to the side of their parent: 200 m from it, 320 m from each other."""
+"""Leaves are this far outside and to the side of their parent: 200 m from it, 320 m from each other."""
 
 
 def tree(*, direction: str, voice: int, tcp: int, internet: float, interference: str) -> Topology:
@@ -182,8 +183,8 @@ def tree(*, direction: str, voice: int, tcp: int, internet: float, interference:
 
     Flows run down, from the wired server to each leaf, `--tcp` of them per leaf; `--voice` calls per leaf lead to an
     exchange. The two branches are hidden from each other, or sense each other's inner nodes.
-    Source: [vagp] Fig. 9 and Sec. IV-E (seven nodes, two hops deep, G at the root); see the module for what they leave
-    open.
+    Source: [vagp] Fig. 9 and Sec. IV-E (seven nodes, two hops deep, G at the root); the module's docstring lists what
+    they leave open.
 
     Tree of seven wireless nodes with `tcp` flows and `voice` calls per leaf.
     """

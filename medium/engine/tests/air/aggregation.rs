@@ -31,7 +31,7 @@ fn pair() -> Vec<(u32, u32, f64)> {
     both_ways(&[(0, 1, STRONG)])
 }
 
-/// Stations 0 and 2 hear station 1 alone.
+/// Stations 0 and 2 hear only station 1.
 fn hidden() -> Vec<(u32, u32, f64)> {
     both_ways(&[(0, 1, STRONG), (2, 1, STRONG)])
 }
@@ -56,7 +56,7 @@ fn delivered(rig: &Rig, station: u32) -> Vec<(u32, u32)> {
     found
 }
 
-/// The rig takes packets of the same time in the reverse order of their plan.
+/// The test network takes packets of the same time in the reverse order of their plan.
 fn three_at(rig: &mut Rig, at: Ns) {
     (0..3).rev().for_each(|id| rig.arrive_at(at, 0, unicast(id, 1, 1500)));
 }

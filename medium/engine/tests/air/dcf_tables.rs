@@ -18,7 +18,7 @@ const STANDARD: Preset = Preset::Standard;
 const SINR: Preset = Preset::Sinr;
 const PRESETS: [Preset; 4] = [NS2, NS2_2001, STANDARD, SINR];
 
-/// RTS before each data frame, or before none.
+/// RTS thresholds: RTS before each data frame, or before none.
 const RTS: u32 = 0;
 
 const PAIR: [(u32, u32, f64); 1] = [(0, 1, STRONG)];
@@ -164,7 +164,7 @@ fn the_window_is_reset_when_a_packet_is_given_up_and_by_a_broadcast() {
     }
 }
 
-/// (attempts, why given up) of each packet.
+/// (attempts, reason for giving up) of each packet.
 type Ends = &'static [(u32, Option<Failure>)];
 
 const RTS_LIMIT: Option<Failure> = Some(Failure::Rts);

@@ -9,7 +9,8 @@ fn receiver_of(preset: Preset, powers_w: &[f64]) -> Rig {
     Rig::new(plain(preset, &links))
 }
 
-/// Packets that station 0 receives if station k sends at `starts[k - 1]` a broadcast of so many bytes, numbered k.
+/// Packets that station 0 receives if each station k sends a broadcast with the number k, of the given size, at the
+/// given time.
 fn received(preset: Preset, frames: &[(f64, Ns, u32)]) -> Vec<u32> {
     let mut rig = receiver_of(preset, &frames.iter().map(|&(power_w, _, _)| power_w).collect::<Vec<_>>());
     for (&(_, at, bytes), station) in frames.iter().zip(1..) {

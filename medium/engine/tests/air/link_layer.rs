@@ -174,7 +174,7 @@ fn an_extra_backoff_follows_a_delivered_frame_and_no_other() {
             rig.run(2_000 * MS);
             rig.times(0, TraceEvent::SendData)
         };
-        // Delivered: the second frame starts 100 slots of 20 us later, the first when it would anyway.
+        // Delivered: the second frame starts 100 slots of 20 us later, the first one at the usual time.
         let heard = both_ways(&[(0, 1, STRONG)]);
         let (plainly, longer) = (starts(&heard, 0), starts(&heard, 100));
         assert_eq!(longer, [plainly[0], plainly[1] + 2 * MS]);
@@ -212,7 +212,7 @@ fn an_extra_backoff_by_the_clock_passes_on_a_busy_medium_too() {
 
 #[test]
 fn a_packet_that_finds_the_medium_idle_for_difs_leaves_at_once() {
-    // Idle since 0: at 20 us the remaining 30 us of DIFS are waited for.
+    // Idle since 0: at 20 us the remaining 30 us of DIFS pass first.
     for (arrives, leaves) in [(20 * US, 50 * US), (50 * US, 50 * US), (5 * MS, 5 * MS)] {
         let mut rig = Rig::new(plain(Preset::Standard, &[(0, 1, STRONG)]));
         rig.arrive_at(arrives, 0, broadcast(1, 100));

@@ -22,7 +22,7 @@ use pacelab_engine::{
     Air, AirConfig, Failure, IdVec, MacEvent, NEVER, Ns, Packet, PacketId, StationId, Stream, TraceEvent, TraceRecord,
 };
 
-// The rig: a few stations, frames that start at given times, and the records of the trace and the MAC events.
+// The test network: a few stations, frames that start at given times, and the records of the trace and the MAC events.
 
 pub(crate) const US: Ns = 1_000;
 pub(crate) const MS: Ns = 1_000_000;
@@ -64,12 +64,12 @@ pub(crate) fn plain(preset: Preset, links: &[(u32, u32, f64)]) -> AirConfig {
     }
 }
 
-/// These powers alone.
+/// Only these powers.
 pub(crate) fn matrix(links: &[(u32, u32, f64)]) -> Propagation {
     Propagation::Matrix { capture_db: 10.0, links: links.to_vec() }
 }
 
-/// The same with another radio.
+/// The same configuration with another radio.
 pub(crate) fn tuned(mut config: AirConfig, tune: impl FnOnce(&mut Radio)) -> AirConfig {
     tune(&mut config.radio);
     config
@@ -129,7 +129,7 @@ impl Rig {
         self.run_with(end, |_, _| {});
     }
 
-    /// The same, and calls `each` after every step.
+    /// Runs all events until `end`, and calls `each` after every step.
     pub fn run_with(&mut self, end: Ns, mut each: impl FnMut(&mut Air, Ns)) {
         let mut plan = std::mem::take(&mut self.plan);
         plan.sort_by_key(|&(at, _, _)| std::cmp::Reverse(at));

@@ -83,11 +83,11 @@ fn outlooks(scene: &Scene, end: Ns) -> Vec<(Ns, Ns)> {
 struct Outcome {
     records: Vec<TraceRecord>,
     mac_events: Vec<MacEvent>,
-    /// When each of them occurred.
+    /// When each MAC event occurred.
     told_at: Vec<Ns>,
     steps: u64,
     refused: Vec<PacketId>,
-    /// Packets that wait in queues; whether each station serves one cannot be seen from outside.
+    /// Packets that wait in queues. Whether a station also serves one is not visible from outside.
     waiting: usize,
 }
 
@@ -146,7 +146,7 @@ proptest! {
         prop_assert_eq!(first.mac_events, again.mac_events);
     }
 
-    /// Without a tap, frames that met no other are locked on and ended at once.
+    /// Without a tracer, the engine applies a frame that meets no other in one step.
     #[test]
     fn without_a_tap_all_goes_the_same_way(scene in scenes()) {
         let mut untraced = scene.clone();

@@ -1,5 +1,5 @@
-//! Features for simulated radios: a rate for each attempt, links with losses and fading of their own, channels, all
-//! rates of 802.11b and g, a physical layer a station.
+//! Features for simulated radios: a rate for each attempt, links with losses and fading, channels, all rates of 802.11b
+//! and g, a physical layer for each station.
 
 use pacelab_air_config::{MacAckRate, PhyKind, Preset, Radio};
 use pacelab_engine::{AirConfig, Fading, Link, MacEvent, Packet, RateChain, StationId, TraceEvent};
@@ -71,7 +71,7 @@ fn channels_do_not_hear_each_other_and_who_has_none_hears_all() {
 
 #[test]
 fn rates_of_b_and_g_live_on_one_air() {
-    // 54 Mbit/s: 16 + 4288 + 6 bits are 20 symbols of 216; the silence after it included
+    // 54 Mbit/s: 16 + 4288 + 6 bits are 20 symbols of 216; includes the silence after it
     for (rate_bps, airtime_us) in [(2 * M1, 192 + 536 * 4), (54 * M1, 26 + 80)] {
         let links = both_ways(&[(0, 1, STRONG)]);
         let mut rig = Rig::new(tuned(plain(Preset::Sinr, &links), |radio| radio.phy = PhyKind::Bg));

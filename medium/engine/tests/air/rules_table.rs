@@ -25,7 +25,7 @@ const PRESETS: [Preset; 4] = [Preset::Ns2, Preset::Ns2Of2001, Preset::Standard, 
 /// Airtime of a packet of 100 bytes, us.
 const DATA_US: [Ns; 4] = [1264, 1216, 1280, 1280];
 
-/// Each preset with its place in the tables.
+/// Runs `check` with each preset and its place in the tables.
 fn each(mut check: impl FnMut(usize, Preset)) {
     PRESETS.into_iter().enumerate().for_each(|(place, preset)| check(place, preset));
 }
@@ -259,9 +259,9 @@ fn data_is_given_up_after_4_attempts_with_rts_and_7_without_and_one_more_in_2001
     });
 }
 
-// What each kind of reception leaves behind. Station 0 has a broadcast to send. It comes while 0 hears the frame, so
-// that 0 draws a backoff. `countdown_starts` is what is left once the slots of this backoff are taken from the start of
-// the broadcast.
+// The effect of each kind of reception on the countdown. Station 0 has a broadcast to send. The broadcast arrives while
+// 0 hears the frame, so 0 draws a backoff. `countdown_starts` is the start of the broadcast minus the slots of this
+// backoff.
 
 fn countdown_starts(rig: &Rig) -> Ns {
     let slots = rig.seen(0, TraceEvent::Backoff)[0].1;

@@ -1,7 +1,7 @@
-//! The lateness of the daemon, and what it means for a measurement.
+//! The lateness of the daemon, and its effect on a measurement.
 //!
-//! Limits: a delivery that is 100 us late is a fifth of the shortest data exchange (60 B at 11 Mbit/s); 1 ms is a
-//! tenth of the longest (1500 B at 2 Mbit/s with RTS). TCP over such an air waits tens of ms for an acknowledgement.
+//! Limits: a delivery that is 100 us late is a fifth of the shortest data exchange (60 B at 11 Mbit/s); 1 ms is a tenth
+//! of the longest (1500 B at 2 Mbit/s with RTS). TCP over such an air waits tens of ms for an acknowledgement.
 
 use std::collections::VecDeque;
 
@@ -51,7 +51,7 @@ impl Fidelity {
     }
 }
 
-/// Deliveries of one second.
+/// The deliveries of one second.
 #[derive(Clone, Debug, Default)]
 struct Second {
     deliveries: Histogram,
@@ -170,10 +170,10 @@ impl Lateness {
     }
 }
 
-/// Steps an octave, as a power of two.
+/// Steps per octave, as a power of two.
 const STEP_BITS: u32 = 4;
 const STEPS: usize = 1 << STEP_BITS;
-/// Up to 2^36 ns, a minute; longer ones count as that.
+/// Up to 2^36 ns, about a minute; longer durations count as that.
 const OCTAVES: usize = 33;
 const BUCKETS: usize = STEPS * (OCTAVES + 1);
 
@@ -209,7 +209,7 @@ impl Histogram {
         (self.total > 0).then_some(self.max_ns)
     }
 
-    /// The middle of the step that holds the quantile `share` of 0..=1; None without any.
+    /// The middle of the step that holds the quantile `share` of 0..=1; None if there are no durations.
     pub fn quantile_ns(&self, share: f64) -> Option<u64> {
         let rank = ((self.total as f64 * share).ceil() as u64).max(1);
         let mut seen = 0;

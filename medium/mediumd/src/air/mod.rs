@@ -56,7 +56,7 @@ pub enum Change {
         slots: u32,
         wall_clock: bool,
     },
-    /// Only requested through wmediumd's socket.
+    /// Requested only through wmediumd's socket.
     Mesh(Mesh),
     /// The radios that have a monitor interface.
     Monitors(Vec<Monitor>),
@@ -158,7 +158,7 @@ impl EventSender {
 const FIFO_PRIORITY: i32 = 20;
 const TIMER_SLACK_NS: u64 = 1;
 
-/// Real-time settings that the thread obtained.
+/// Real-time settings that are in force for the thread.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct Realtime {

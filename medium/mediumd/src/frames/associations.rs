@@ -168,7 +168,7 @@ mod tests {
     const STATION: StationId = StationId(1);
 
     /// A request of the station at `at` and its answer, each 1 ms on the air; the answer reaches the station after
-    /// `took_ns`, of which the answer was `answer_air_ns` on the air.
+    /// `took_ns`, which includes `answer_air_ns` on the air.
     fn exchange(seen: &mut Associations, at: Ns, request: u8, answer: u8, took_ns: Ns, answer_air_ns: Ns) {
         seen.sent(STATION, &[request << 4], at);
         let transit = Transit { sent_at: at, due: at + MS, late: 0 };

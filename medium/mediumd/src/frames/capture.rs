@@ -24,7 +24,7 @@ use crate::config::Mac;
 
 /// Longer than any frame lasts: packets that began before that are complete.
 const SETTLED_NS: Ns = 50_000_000;
-/// Frames are kept as long for receptions that are recorded late.
+/// Frames are kept this long for receptions that are recorded late.
 const KEPT_NS: Ns = 1_000_000_000;
 const TIMES_IN_NS: u8 = 9;
 const INBOUND: u32 = 1;
@@ -52,7 +52,7 @@ const CCK_BPS: [u32; 4] = [1_000_000, 2_000_000, 5_500_000, 11_000_000];
 #[derive(Debug)]
 struct Sent {
     frame: SentFrame,
-    /// With the check sequence.
+    /// Includes the frame check sequence.
     bytes: Arc<[u8]>,
     frequency_mhz: u32,
 }
@@ -154,7 +154,7 @@ impl Capture {
         self.sent.push_back(sent);
     }
 
-    /// Notes what happened at the stations, in order of time.
+    /// Reads the trace records of all stations, in order of time.
     pub fn read(&mut self, records: &[TraceRecord], name: impl Fn(StationId) -> String) {
         for record in records {
             let overlaps = self.overlaps.entry(record.station).or_default();

@@ -11,8 +11,7 @@
 //! 2. A late `advance` changes nothing on the air: each event happens at its own time, and `deliver` receives that
 //!    time.
 //! 3. A slot of the pool is in use exactly while its frame waits, is being sent, or may still arrive. The interface
-//!    queues
-//!    therefore limit the size of the pool.
+//!    queues therefore limit the size of the pool.
 
 use std::collections::VecDeque;
 
@@ -63,8 +62,7 @@ impl<W: FrameFormat> Carrier<W> {
     }
 
     /// When to call `advance` next, or `NEVER`: when a frame may have to be delivered. Other events wait for that, but
-    /// at most
-    /// `MAX_LATENESS_NS`.
+    /// at most `MAX_LATENESS_NS`.
     pub fn wanted_at(&self) -> Ns {
         self.air.no_reception_before().min(self.air.next_at().saturating_add(MAX_LATENESS_NS))
     }
@@ -81,7 +79,7 @@ impl<W: FrameFormat> Carrier<W> {
                     MacEvent::Overheard { station, from, packet, power_w } => {
                         self.overheard(station, from, packet, power_w, handler);
                     }
-                    // The frames of one's hosts are not aggregated (see `config`).
+                    // Hosts' frames are not aggregated (see `config`).
                     MacEvent::Held { .. } | MacEvent::Released { .. } => {}
                     MacEvent::Done { station, packet, attempts, failure } => {
                         self.done(station, packet, attempts, failure, handler);
@@ -100,8 +98,8 @@ impl<W: FrameFormat> Carrier<W> {
         self.capture = Some(capture);
     }
 
-    /// Passes to the capture what has happened. Slots that were given back still have their bytes. A capture that
-    /// cannot be written ends.
+    /// Passes new records to the capture. Slots that were given back still have their bytes. A capture that cannot be
+    /// written ends.
     pub fn capture(&mut self, now: Ns, ends: bool) {
         let Some(mut capture) = self.capture.take() else { return };
         for frame in self.air.take_frames() {
@@ -388,7 +386,7 @@ mod tests {
     const MS: Ns = 1_000_000;
     const EVERYONE: [u8; 6] = [0xff; 6];
 
-    /// Hosts that write down what they get.
+    /// Hosts that record the frames they receive.
     #[derive(Default)]
     struct Hosts {
         got: Vec<(u32, Ns, Vec<u8>)>,

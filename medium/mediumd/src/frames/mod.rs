@@ -73,19 +73,19 @@ impl DropCause {
 /// Something that happened to one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When, in modelled time.
+    /// Time, by the model.
     pub at: Ns,
     /// The transmitter, also for `DropCause::Host`.
     pub station: StationId,
     /// The receiver; None: all, or no station.
     pub to: Option<StationId>,
-    /// What.
+    /// The event.
     pub what: FrameEvent,
     /// The frame.
     pub head: FrameHead,
 }
 
-/// What happened.
+/// The kinds of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameEvent {
     /// The link layer is done with the frame.
@@ -163,9 +163,9 @@ pub enum TxStatus {
 /// A frame that has reached its receiver.
 #[derive(Debug)]
 pub struct Delivery<'a, T> {
-    /// When.
+    /// When it arrived.
     pub due: Ns,
-    /// As it was sent.
+    /// The frame as it was sent.
     pub frame: &'a [u8],
     /// The data that accompanies it.
     pub tag: &'a T,

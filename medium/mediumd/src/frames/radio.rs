@@ -551,7 +551,7 @@ mod tests {
             |stages| radios().rates(StationId(0), &Tag { frequency_mhz: 2412, chain: chain(stages), ..Tag::default() });
         assert_eq!(rates(&[(11, 1)]).map(|chain| chain.stages[0]), Some((11_000_000, 1))); // 54
         assert_eq!(rates(&[(4, 1)]).map(|chain| chain.stages[0]), Some((5_500_000, 1))); // 6
-        assert_eq!(rates(&[(77, 1)]).map(|chain| chain.stages[0]), Some((1_000_000, 1))); // no place of a legacy rate
+        assert_eq!(rates(&[(77, 1)]).map(|chain| chain.stages[0]), Some((1_000_000, 1))); // no index of a legacy rate
         assert_eq!(rates(&[]), None);
     }
 

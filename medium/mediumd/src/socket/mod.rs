@@ -33,7 +33,7 @@ use crate::socket::connection::{Connection, Incoming};
 use crate::socket::report::Reporter;
 use crate::socket::request::{Refusal, Request, Subscription, refusal};
 
-/// Most connections: one agent at each of 64 stations, and 16 others.
+/// Maximum number of connections: one agent at each of 64 stations, and 16 others.
 const CONNECTIONS_MAX: usize = 80;
 /// Events forwarded in a row before clients, signals and the clock are handled.
 const EVENTS_IN_A_ROW: usize = 1_000;

@@ -459,7 +459,7 @@ impl Aodv {
         }
     }
 
-    /// Extends the lifetime of a route that is used.
+    /// Extends the lifetime of a route in use.
     fn touch(&mut self, now: Ns, target: NodeId) -> Option<NodeId> {
         let route = self.routes.get_mut(&target)?;
         route.expires_at = now + self.rules.route_lifetime_ns;
@@ -551,6 +551,6 @@ pub struct Transit {
     pub target: NodeId,
     /// Wireless hops it has taken.
     pub forwards: u8,
-    /// The neighbour that it came from; None: it enters the air here.
+    /// The neighbour from which it came; None: it enters the air here.
     pub from: Option<NodeId>,
 }

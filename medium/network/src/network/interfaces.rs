@@ -76,7 +76,7 @@ impl Network {
         }
     }
 
-    /// Takes back the packets that wait at `node` for `next_hop`.
+    /// Removes the packets that wait at `node` for `next_hop`, and returns them.
     pub(super) fn take_back_for(&mut self, node: NodeId, next_hop: NodeId) -> Vec<PacketId> {
         let now = self.now;
         let interface = self.station_of[node].and_then(|station| self.interfaces.get_mut(station));
@@ -84,7 +84,7 @@ impl Network {
         taken.into_iter().flatten().map(|item| item.id).collect()
     }
 
-    /// Forgets what was measured of all queues.
+    /// Resets the measurements of all queues.
     pub(super) fn reset_interfaces(&mut self) {
         let now = self.now;
         self.interfaces.iter_mut().for_each(|interface| interface.reset(now));
@@ -104,7 +104,7 @@ impl Network {
         Item { id, bytes: packet.bytes, flow, ecn_capable: self.is_ecn_capable(packet), next_hop, at: self.now }
     }
 
-    /// Handles what a queue at `node` dropped and marked.
+    /// Handles the packets that a queue at `node` dropped or marked.
     fn apply_changes(&mut self, node: NodeId, station: Option<StationId>, wire: Option<WireId>) {
         let interface = match (station, wire) {
             (Some(station), _) => Some(&mut self.interfaces[station]),

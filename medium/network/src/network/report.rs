@@ -68,7 +68,7 @@ impl Network {
         })
     }
 
-    /// Adds what was measured of the queue disciplines of radios.
+    /// Adds the measurements of the queue disciplines of radios.
     fn report_queues(&mut self, nodes: &mut [Value], measured_s: f64) {
         let now = self.now;
         for (node, interface) in nodes.iter_mut().zip(self.interfaces.iter_mut()) {
@@ -279,7 +279,7 @@ impl Network {
     }
 }
 
-/// What was measured of one queue.
+/// The measurements of one queue.
 fn report_interface(interface: &mut Interface, now: Ns, measured_s: f64) -> Value {
     interface.note_length(now);
     let meter = &interface.meter;

@@ -146,7 +146,7 @@ mod tests {
             let at = packet * 1_000_000_000;
             sum += host_delays.departure(UP, at) - at;
         }
-        // 1 ms each, standard deviation of the mean 0.01 ms: five of them either way
+        // 1 ms each; the standard deviation of the mean is 0.01 ms: five of them in either direction
         assert!((9_500_000_000..10_500_000_000).contains(&sum), "{sum}");
         for packet in 0..1000 {
             let at = host_delays.departure(DOWN, packet);

@@ -55,7 +55,7 @@ impl CodelQueue {
         self.items.push_back(item);
     }
 
-    /// Removes the oldest packet, whatever CoDel says.
+    /// Removes the oldest packet, without CoDel's decision.
     pub fn pop_oldest(&mut self) -> Option<Item> {
         let item = self.items.pop_front()?;
         self.bytes -= u64::from(item.bytes);
@@ -117,7 +117,7 @@ impl CodelQueue {
         next
     }
 
-    /// Enters the dropping state. Shortly after the last one it continues at the rate at which that one ended.
+    /// Enters the dropping state. Shortly after the last one, it continues at the rate at which that one ended.
     fn begin_dropping(&mut self, now: Ns) {
         let law = &mut self.law;
         let delta = law.count.saturating_sub(law.last_count);

@@ -1,4 +1,4 @@
-//! A queue discipline, the packets in it, and what it does to them.
+//! A queue discipline, its packets, and the changes that it makes to them.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -32,7 +32,7 @@ pub struct Item {
 /// Why a discipline dropped a packet, as in the result: `full`, `flow-full` or `codel`.
 pub type Reason = &'static str;
 
-/// What a discipline did to a packet besides passing it on.
+/// A change that a discipline makes to a packet besides passing it on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Dropped.
@@ -57,7 +57,7 @@ pub trait Discipline: Debug {
         self.len() == 0
     }
 
-    /// Takes back the packets for which `wanted` is true, in order, without counting them as dropped.
+    /// Removes the packets for which `wanted` is true, and returns them in order, without counting them as dropped.
     fn take_back(&mut self, wanted: &dyn Fn(&Item) -> bool) -> Vec<Item>;
 }
 

@@ -29,7 +29,7 @@ struct Flow<Q> {
     idle_since: Ns,
 }
 
-/// All flows, and those that take turns.
+/// All flows, and the two lists of active ones.
 #[derive(Clone, Debug)]
 pub(super) struct Flows<Q> {
     flows: Vec<Flow<Q>>,

@@ -1,4 +1,4 @@
-//! The queue of one interface in a network: its disciplines, and what is measured of them.
+//! The queue of one interface in a network: its disciplines and their measurements.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ impl Interface {
         self.disciplines.iter_mut().flat_map(|discipline| discipline.take_back(wanted)).collect()
     }
 
-    /// Forgets all measurements.
+    /// Resets all measurements.
     pub fn reset(&mut self, now: Ns) {
         self.meter = Meter { changed_at: now, ..Meter::default() };
     }

@@ -175,9 +175,7 @@ class AckSuppressionGateway(AckSuppressionHook[GatewayConnection]):
         if not sender.has(segment):
             sender.offer(now_ns, segment)
         elif segment.flags & FIN and seq_diff(segment.end_seq, sender.una) <= 0:
-            self._forward(
-                segment
-            )  # its acknowledgement got lost on the way to the station: only the peer can repeat it
+            self._forward(segment)  # the station missed the acknowledgement: only the peer can repeat it
         else:
             self._absorb_copy(segment)
         self._steer_station(now_ns, connection, sender)
@@ -221,11 +219,11 @@ class AckSuppressionGateway(AckSuppressionHook[GatewayConnection]):
         if connection is None or connection.stop_signal_ns is None or not result.segment.is_pure_ack:
             return
         if (result.segment.window_bytes == 0) != connection.stopped:
-            return  # the result of an older signal
+            return  # the report belongs to an older signal
         if result.delivered:
             connection.stop_signal_ns = None
         else:
-            assert connection.sender is not None  # it is the sender's backlog that made the signal
+            assert connection.sender is not None  # the sender's backlog caused the signal
             self._signal(now_ns, connection, connection.sender)
         self._set_wake(connection)
 
@@ -249,7 +247,7 @@ class AckSuppressionGateway(AckSuppressionHook[GatewayConnection]):
     def _own_timeout(self, now_ns: int) -> None:
         while (connection := self._wakes.pop_due(now_ns)) is not None:
             sender = connection.sender
-            assert sender is not None  # only connections with one have wakes
+            assert sender is not None  # only connections with a sender have wake-ups
             sender.handle_timeout(now_ns)
             told_ns = connection.stop_signal_ns
             if told_ns is not None and told_ns + self._link.report_timeout_ns <= now_ns:

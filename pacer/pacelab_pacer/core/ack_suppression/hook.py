@@ -42,7 +42,7 @@ from pacelab_pacer.core.pacing.teardown import Teardown
 from pacelab_pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment, seq_diff
 
 HEADER_BYTES = 40
-"""A generated ACK: IPv4 and TCP headers without options."""
+"""Size of a generated ACK: IPv4 and TCP headers without options."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class LinkConfig:
     """How often a segment is given to the link layer before it is given up; then its source's own recovery acts.
     The paper sets no limit, but a station out of reach would block the others for ever."""
     report_timeout_ns: int = 2 * NS_PER_S
-    """A segment without a report for so long was lost in the interface queue, and is sent again."""
+    """A segment without a report after this time was lost in the interface queue, and is sent again."""
     max_connections: int = 16_384
     """A further SYN is dropped: a connection that only one of the two nodes serves would stall."""
     idle_timeout_ns: int = 7440 * NS_PER_S
@@ -142,7 +142,7 @@ class AckSuppressionHook(Generic[C]):
         return self._actions.popleft() if self._actions else None
 
     def deadline(self) -> tuple[int, str] | None:
-        """When the clock is wanted next: "report", "idle", or the subclass's own reason."""
+        """The time of the next wake-up, and the reason: "report", "idle", or the subclass's own."""
         best = self._own_deadline()
         for entry in self._passed.values():
             assert entry.passed_ns is not None
@@ -187,10 +187,10 @@ class AckSuppressionHook(Generic[C]):
         raise NotImplementedError
 
     def _after_report(self, now_ns: int, connection: C) -> None:
-        """The link layer has finished a segment of this connection."""
+        """Called when the link layer has finished a segment of this connection."""
 
     def _other_report(self, now_ns: int, result: TransmitResult) -> None:
-        """The link layer has finished a packet that is not among the served data."""
+        """Called when the link layer has finished a packet that is not among the served data."""
 
     def _own_deadline(self) -> tuple[int, str] | None:
         return None
@@ -239,7 +239,7 @@ class AckSuppressionHook(Generic[C]):
         return connection
 
     def _refuses(self, connection: C | None, segment: Segment) -> bool:
-        """A SYN for which there is no room: the connection may not start, see `max_connections`."""
+        """Whether this is a SYN without room for its connection, which must not start then (see `max_connections`)."""
         return connection is None and segment.flags & (SYN | ACK) == SYN
 
     def _refuse(self, segment: Segment) -> None:
@@ -266,7 +266,7 @@ class AckSuppressionHook(Generic[C]):
     # Data over the link.
 
     def _take(self, now_ns: int, connection: C, link: LinkHalf, segment: Segment) -> Entry | None:
-        """An entry for new data or a FIN; None if it was a copy, which is absorbed."""
+        """Make an entry for new data or a FIN; return None for a copy, which is absorbed."""
         if link.has_delivered(segment):
             # The source has not received the ACK, so it gets the ACK again, as from its receiver.
             self._absorb_copy(segment)

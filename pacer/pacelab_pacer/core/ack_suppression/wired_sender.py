@@ -43,7 +43,7 @@ class WiredSenderConfig:
 
 
 class RetransmissionTimer:
-    """RTO of one flow. Source: RFC 6298 Sec. 2, 5.5; doubling ends with the next sample."""
+    """RTO of one flow. Source: RFC 6298 Sec. 2, 5.5. The doubling ends with the next sample."""
 
     __slots__ = ("_backoff", "_config", "_srtt_ns", "_variance_ns")
 
@@ -54,7 +54,7 @@ class RetransmissionTimer:
         self._backoff = 1
 
     def sample(self, rtt_ns: int) -> None:
-        """A round trip of a segment that was sent once."""
+        """Take the round-trip time of a segment that was sent once."""
         self._backoff = 1
         if self._srtt_ns is None:
             self._srtt_ns, self._variance_ns = rtt_ns, rtt_ns // 2
@@ -84,7 +84,7 @@ class _Sent:
 
 
 class WiredSender:
-    """Sends one upstream flow's segments on; puts its actions into the hook's queue."""
+    """Forwards one upstream flow's segments; puts its actions into the hook's queue."""
 
     __slots__ = (
         *("_actions", "_config", "_credit_bytes", "_cwnd_bytes", "_duplicates", "_in_recovery", "_mss_bytes"),
@@ -129,7 +129,7 @@ class WiredSender:
         return self._cwnd_bytes
 
     def deadline_ns(self) -> int | None:
-        """When `handle_timeout` is wanted."""
+        """The time at which `handle_timeout` must be called."""
         return self._timer_ns
 
     def has(self, segment: Segment) -> bool:
@@ -150,7 +150,7 @@ class WiredSender:
         self._pump(now_ns)
 
     def acknowledge(self, now_ns: int, segment: Segment) -> int:
-        """Digest an acknowledgement from the wired host; octets newly acknowledged."""
+        """Process an acknowledgement from the wired host; return the number of newly acknowledged octets."""
         ack = segment.ack
         advance = seq_diff(ack, self.una)
         if seq_diff(ack, self.next_seq) > 0 or advance < 0:
@@ -165,13 +165,13 @@ class WiredSender:
         return advance
 
     def congestion_echoed(self) -> None:
-        """The wired host echoes a congestion mark: as a loss, once a window (RFC 3168 Sec. 6.1.2)."""
+        """React to the wired host's congestion echo as to a loss, once per window (RFC 3168 Sec. 6.1.2)."""
         if not self._in_recovery and seq_diff(self.una, self._recover) >= 0:
             self._recover = self.next_seq
             self._cwnd_bytes = self._halve()
 
     def handle_timeout(self, now_ns: int) -> None:
-        """The timer may have expired."""
+        """Check whether the timer has expired."""
         if self._timer_ns is None or now_ns < self._timer_ns:
             return
         self._rto.back_off()
@@ -184,7 +184,7 @@ class WiredSender:
             self._repeat = 1
             self._send_again(now_ns, 0)
         else:
-            probe = self._next()  # of a closed window
+            probe = self._next()  # a probe of the closed window
             assert probe is not None  # nothing else arms the timer
             self._send_new(now_ns, probe)
         self._timer_ns = now_ns + self._rto.rto_ns
@@ -254,7 +254,7 @@ class WiredSender:
     # Sending.
 
     def _pump(self, now_ns: int) -> None:
-        """Send what the windows allow: first what a timeout made doubtful, then what is new."""
+        """Send what the windows allow: first segments that a timeout made doubtful, then new ones."""
         allowed = min(self._cwnd_bytes, self._window_bytes)
         if self._repeat is not None and not self._send_doubtful(now_ns, allowed):
             return
@@ -266,7 +266,7 @@ class WiredSender:
             self._timer_ns = now_ns + self._rto.rto_ns
 
     def _send_doubtful(self, now_ns: int, allowed: int) -> bool:
-        """Send again what a timeout made doubtful; whether that is all."""
+        """Send segments again that a timeout made doubtful; return whether none remain."""
         assert self._repeat is not None
         while self._repeat < len(self._sent):
             if seq_diff(self._sent[self._repeat].segment.end_seq, self.una) > allowed:
@@ -283,7 +283,7 @@ class WiredSender:
         segment = self._waiting.get(self.next_seq)
         if segment is not None:
             return segment
-        # Cut differently by its source than before: the first that covers the place.
+        # The source may cut retransmissions differently: take the first segment that covers the sequence number.
         for first, candidate in list(self._waiting.items()):
             if seq_diff(candidate.end_seq, self.next_seq) <= 0:
                 del self._waiting[first]

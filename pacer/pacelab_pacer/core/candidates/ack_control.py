@@ -21,7 +21,7 @@ class AckPacingConfig:
     """Settings of the ACK pacer. Raises ValueError on a value out of range."""
 
     rate_bps: float = RATE_BPS
-    """R: of the data of all flows together, counted over whole IP packets."""
+    """R: rate of the data of all flows together, counted over whole IP packets."""
     table: FlowTableConfig = field(default_factory=FlowTableConfig)
     queue_limit_pkts: int = 1024
     """ACKs held per flow. All flows together hold at most half as many as the table holds flows."""
@@ -116,7 +116,7 @@ class AckPacing:
         return self._actions.popleft() if self._actions else None
 
     def deadline(self) -> tuple[int, str] | None:
-        """When the clock is wanted next, and the reason: "pace" or "idle"."""
+        """The time of the next wake-up, and the reason: "pace" or "idle"."""
         pace_ns, idle_ns = self._shaper.next_ns(), self._flows.idle_at_ns()
         if pace_ns is not None and (idle_ns is None or pace_ns <= idle_ns):
             return pace_ns, "pace"
@@ -203,7 +203,9 @@ class AckPacing:
             self._forget(flow)
 
     def _has_place(self, now_ns: int) -> bool:
-        """Whether the table takes one flow more; in a full one the most silent flow without ACKs gives way."""
+        """Whether the table has room for one more flow. In a full table, the most silent flow without ACKs
+        is removed.
+        """
         if not self._flows.is_full():
             return True
         silent = self._flows.replaceable(now_ns)
@@ -263,7 +265,7 @@ class WindowControl:
         self._config = config
         self._actions: deque[Action] = deque()
         self._flows: FlowTable[WindowedFlow] = FlowTable(config.table)
-        # No segment passes unlimited any more; the counter stays so that stored results keep their bytes.
+        # Segments no longer pass without a limit. The counter remains so that stored results keep their bytes.
         names = ("windows_narrowed", "unlimited_segments", "flows_ended", "flows_expired")
         self._count = dict.fromkeys(names, 0)
         self._replaced = 0
@@ -284,7 +286,7 @@ class WindowControl:
         return self._actions.popleft() if self._actions else None
 
     def deadline(self) -> tuple[int, str] | None:
-        """When a flow will have been idle for too long."""
+        """The time at which a flow will have been idle for too long."""
         idle_ns = self._flows.idle_at_ns()
         return None if idle_ns is None else (idle_ns, "idle")
 

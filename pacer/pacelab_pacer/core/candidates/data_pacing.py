@@ -94,7 +94,7 @@ class FixedRatePacer(OutwardPacing[PacedFlow]):
 
 
 RATE_BPS = 300_000.0
-"""What four hops at 12 Mbit/s carry beside seven calls, which are 70 % of the calls that fit alone (docs/vagp.md)."""
+"""What four hops at 12 Mbit/s carry beside seven calls, 70 % of the calls that fit without data (docs/vagp.md)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ class DataPacingConfig:
     """Settings of the data pacer. Raises ValueError on a value out of range."""
 
     rate_bps: float = RATE_BPS
-    """R: of all flows together, counted over whole IP packets."""
+    """R: rate of all flows together, counted over whole IP packets."""
     table: FlowTableConfig = field(default_factory=FlowTableConfig)
     queue_limit_bytes: int = 1 << 20
     """Payload queued per flow."""

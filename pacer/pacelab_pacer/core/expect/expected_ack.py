@@ -116,7 +116,7 @@ class ExpectedAck:
         return self._drops.popleft() if self._drops else self._behind.poll_action()
 
     def deadline(self) -> tuple[int, str] | None:
-        """The earlier of: a held ACK's next segment is overdue, the hook behind wants the clock."""
+        """The earlier of two times: a held ACK's next segment is overdue, or the hook behind needs a wake-up."""
         behind = self._behind.deadline()
         at_ns = self._wakes.next_ns()
         if at_ns is None or (behind is not None and behind[0] < at_ns):

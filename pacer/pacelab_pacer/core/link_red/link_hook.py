@@ -1,4 +1,4 @@
-"""The base of the hooks at the link: their actions wait in a list, and they never want the clock."""
+"""The base of the hooks at the link: their actions wait in a list, and they need no wake-ups."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LinkHook(ABC):
 
     @final
     def deadline(self) -> tuple[int, str] | None:
-        """Never wants the clock."""
+        """Needs no wake-up."""
         return None
 
     @final  # noqa: B027  # empty, and not abstract

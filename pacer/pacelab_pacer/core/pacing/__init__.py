@@ -1,4 +1,4 @@
-"""The parts that pacers share: base classes of hooks, queues and schedules, and what a pacer reads off TCP.
+"""The parts that pacers share: base classes of hooks, queues and schedules, and what a pacer learns from TCP headers.
 
 hooks        pacing_hook (flows at their pace), gateway_hook (connections through a gateway, and copies of their data)
 queues       paced_flow (a flow's schedule, queue and soft state; the table of flows), packet_store (how much may

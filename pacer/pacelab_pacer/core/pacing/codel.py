@@ -21,7 +21,7 @@ from pacelab.units import NS_PER_MS
 from pacelab_pacer.core.checks import require
 
 RECENT_INTERVALS = 16
-"""A standing queue that comes back within so many intervals is met at the rate at which the last one ended."""
+"""A standing queue that returns within this many intervals starts at the drop rate at which the last one ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +57,15 @@ class CodelLaw:
         self._last_count = 0
 
     def set_pace(self, packet_ns: int) -> None:
-        """So much time lies between two packets from now on."""
+        """Set the time between two packets from now on."""
         config = self._config
         self.target_ns = max(config.target_ns, packet_ns * 3 // 2)
         self.interval_ns = max(config.interval_ns + self.target_ns - config.target_ns, 2 * self.target_ns)
 
     def drops(self, now_ns: int, waited_ns: int, *, pkts_behind: int) -> bool:
-        """Whether to drop the head, which has waited for so long, with so many packets behind it (counted up to 2)."""
+        """Whether to drop the head, which has waited for this time, with this many packets behind it
+        (counted up to 2).
+        """
         if not self._stands(now_ns, waited_ns, pkts_behind):
             self._dropping = self._has_dropped = False
             return False

@@ -158,7 +158,7 @@ class GatewayHook(PacingHook[G]):
         return flow
 
     def _paces_flow(self, flow: G) -> bool:
-        """Whether the data of a flow that is not paced yet is paced from now on, as all is unless pacing is off."""
+        """Whether to start pacing the data of an unpaced flow: always, unless pacing is off."""
         if self._limits.buffer_bytes:
             flow.is_paced = True
             flow.queue_limit_bytes = flow.window_bytes or self._limits.assumed_window_bytes

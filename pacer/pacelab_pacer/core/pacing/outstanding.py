@@ -1,6 +1,6 @@
-"""What of a flow's data has left and is not acknowledged: round trips, duplicate ACKs, and copies to send again.
+"""A flow's data that was sent and is not acknowledged: round trips, duplicate ACKs, and copies to send again.
 
-Sequence numbers are compared in place, once or more per packet: (a - b) % 2**32 < 2**31 says that a is not before b.
+Sequence numbers are compared in place, once or more per packet: (a - b) % 2**32 < 2**31 means that a is not before b.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pacelab_pacer.core.segment import FIN, HALF_SPACE, SEQUENCE_SPACE, Segment
 DEFAULT_LIMIT = 1024
 """Segments remembered per flow: sixteen times the papers' window of 64."""
 _GONE: Final = 64
-"""Entries of what is acknowledged that may lie before the others, regardless of how many these are."""
+"""Number of acknowledged entries that may remain before the others, however many the others are."""
 NOTHING: Final = -1
 """Neither progress nor a duplicate: an old ACK, a window update, or an ACK of data that was never seen."""
 

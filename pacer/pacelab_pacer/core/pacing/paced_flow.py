@@ -11,10 +11,10 @@ from pacelab_pacer.core.checks import require
 from pacelab_pacer.core.segment import FlowKey, Segment, seq_diff
 
 MAX_BEHIND: Final = 4
-"""So many late releases are caught up: enough for a timer's jitter. The time of a longer stall is lost."""
+"""Number of late releases that are caught up: enough for a timer's jitter. The time of a longer stall is lost."""
 
 _NEVER_NS = -(1 << 62)
-"""Before any clock, so that the first packet does not wait."""
+"""Earlier than any clock, so that the first packet does not wait."""
 
 
 class ReleaseSchedule:
@@ -104,17 +104,17 @@ class FlowPacer:
         return segment
 
     def discard_head(self) -> None:
-        """Take the head out without a release: the packet behind it takes its turn."""
+        """Remove the head without a release: the packet behind it takes its turn."""
         self.queued_bytes -= self.waiting.popleft().payload_bytes
 
     def pop_control(self) -> Segment | None:
-        """Take the head out if it is control."""
+        """Remove and return the head if it is control."""
         if self.waiting and self.waiting[0].payload_bytes == 0:
             return self.waiting.popleft()
         return None
 
     def pop_acknowledged(self, ack: int) -> Segment | None:
-        """Take the head out if it is data that a cumulative ACK covers completely."""
+        """Remove and return the head if it is data that a cumulative ACK covers completely."""
         waiting = self.waiting
         if waiting and waiting[0].payload_bytes and seq_diff(ack, waiting[0].end_seq) >= 0:
             self.queued_bytes -= waiting[0].payload_bytes
@@ -129,7 +129,7 @@ class FlowPacer:
         return any(held.seq == segment.seq and seq_diff(held.end_seq, segment.end_seq) >= 0 for held in waiting)
 
     def drain(self) -> list[Segment]:
-        """Take everything out, in order."""
+        """Remove all packets, in order."""
         segments = list(self.waiting)
         self.waiting.clear()
         self.queued_bytes = 0

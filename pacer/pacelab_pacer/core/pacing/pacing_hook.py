@@ -60,7 +60,7 @@ class PacingHook(ABC, Generic[F]):
         return Forward(action) if isinstance(action, int) else action
 
     def deadline(self) -> tuple[int, str] | None:
-        """When the clock is wanted next, and the reason: "pace", "idle", or the subclass's own."""
+        """The time of the next wake-up, and the reason: "pace", "idle", or the subclass's own."""
         own, idle_ns, pace_ns = self._own_deadline(), self._flows.idle_at_ns(), self._wakes.next_ns()
         if pace_ns is not None and (own is None or pace_ns <= own[0]) and (idle_ns is None or pace_ns <= idle_ns):
             return pace_ns, "pace"
@@ -104,7 +104,7 @@ class PacingHook(ABC, Generic[F]):
         return not isinstance(self._wakes, WakeHeap)
 
     def leave_pacing_to_driver(self) -> None:
-        """From now on data goes at once: something behind this hook keeps it to the pace that `pace_ns` gives."""
+        """Forward data at once from now on: something behind this hook enforces the pace that `pace_ns` returns."""
         self._paces = False
 
     def pace_ns(self, key: FlowKey) -> int | None:
@@ -178,7 +178,9 @@ class PacingHook(ABC, Generic[F]):
         self._actions.append(Drop(segment.handle, "pacing queue full"))
 
     def _has_place(self, now_ns: int) -> bool:
-        """Whether the table takes one flow more; in a full one the most silent flow that holds nothing gives way."""
+        """Whether the table has room for one more flow. In a full table, the most silent flow that holds nothing is
+        removed.
+        """
         if not self._flows.is_full():
             return True
         silent = self._flows.replaceable(now_ns)

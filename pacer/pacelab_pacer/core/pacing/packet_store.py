@@ -1,4 +1,4 @@
-"""How much a pacer may hold: a bound on the packets that are here, not on those that could come.
+"""The amount of data that a pacer may hold: a bound on the packets it holds now, not on those that could arrive.
 
     queued   packets that wait for their turn, of all flows
     kept     copies of packets that are in the air

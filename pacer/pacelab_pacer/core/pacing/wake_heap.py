@@ -52,7 +52,7 @@ class _Wake(Generic[K]):
 
 
 class WakeHeap(Wakes[K]):
-    """When which flow next wants the clock: at most one pending wake per flow, ordered by (time, order of setting).
+    """The next wake-up of each flow: at most one pending wake per flow, ordered by (time, order of setting).
 
     A heap with lazy deletion: `set` and `pop_due` cost O(log n), `next_ns` O(1) amortised. A changed or cancelled wake
     leaves a stale entry behind. Stale entries are removed when they reach the top or outnumber the live ones, so that

@@ -271,7 +271,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
     def _repace(self, now_ns: int, meters: list[GoodputMeter]) -> None:
         for meter in meters:
             flow = self._flows.by_key.get(meter.key)
-            if flow is not None and flow.down is not None:  # pragma: no branch  # a flow that has ended has no meter
+            if flow is not None and flow.down is not None:  # pragma: no branch - a flow that has ended has no meter
                 self._apply_pace(now_ns, flow, flow.down)
 
     def _own_deadline(self) -> tuple[int, str] | None:

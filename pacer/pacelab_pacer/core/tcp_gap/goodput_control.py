@@ -124,7 +124,7 @@ class GoodputControl:
         return [other for other in self._forget() if other is not meter]
 
     def deadline_ns(self) -> int | None:
-        """When `tick` is wanted; None without flows."""
+        """The time at which `tick` must be called; None without flows."""
         return self._since_ns + self._interval_ns if self._meters else None
 
     def tick(self, now_ns: int) -> list[GoodputMeter]:

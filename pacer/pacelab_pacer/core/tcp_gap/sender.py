@@ -166,7 +166,7 @@ class TcpGapSender(PacingHook[SenderFlow]):
             self._schedule(flow)
 
     def _add(self, now_ns: int, key: FlowKey) -> SenderFlow | None:
-        """A new flow, if there is room for it."""
+        """Add a new flow, if there is room for it."""
         if not self._has_place(now_ns):
             return None
         flow = self._new_flow(now_ns, key)

@@ -23,9 +23,8 @@ class WiredClock:
     """The wired round trip of a connection through a gateway, measured in one of two ways.
 
         handshake    from the SYN-ACK that leaves for the wired side to its answer
-        windows      without a measured handshake (it was repeated, passed another gateway, or the wireless side
-        opened):
-                     from the ACK that first permits an octet to the arrival of that octet; the least so far
+        windows      without a measured handshake (it was repeated, passed another gateway, or the wireless side opened
+                     the connection): from the ACK that first permits an octet to that octet's arrival; the least so far
 
     Invariant: a time by windows is never too short, because nothing beyond a window arrives before the ACK that opens
     it has travelled all the way. It is exact once a window has held the source back, and only then does it matter.

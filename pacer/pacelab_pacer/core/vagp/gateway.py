@@ -1,4 +1,4 @@
-"""VAGP, the Voice Adaptive Gateway Pacer: TCP gets what the calls leave over.
+"""VAGP, the Voice Adaptive Gateway Pacer: TCP gets the capacity that the calls leave.
 
     RTP and voice reports   QE, the Quality Evaluator, reads them as they pass
     clock                   BC, the Bandwidth Controller, sets the rate R of all TCP data by the calls' MOS; a known

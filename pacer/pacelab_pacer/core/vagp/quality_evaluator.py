@@ -9,12 +9,10 @@ window of 100 ms holds five packets of a direction, so that the worst direction 
 
 What the paper leaves open is a setting with two readings:
 
-    a report     counts in every round for `report_validity_ns`, or (`report_once`) in the first round after its
-    arrival:
-                 0.5 s has five rounds, and each would cut the rate for the same loss
-    of a call    each call has its own, or (`station_report`) a station sends one with the counts of all its calls,
-    which
-                 may be frequent at little cost; then packets count alike instead of directions
+    a report     counts in every round for `report_validity_ns`, or (`report_once`) only in the first round after its
+                 arrival, since 0.5 s has five rounds, and each would cut the rate for the same loss
+    of a call    each call has its own report, or (`station_report`) a station sends one with the counts of all its
+                 calls, which may be frequent at little cost; then packets count alike instead of directions
 
 Invariants
 1. Without a call there is no verdict: `evaluate` gives None.
@@ -78,9 +76,8 @@ class VoiceMeter:
         lost    a number is missing: this is known when a later packet arrives (a path keeps the order) or, in silence,
                 at the playout time
         late    arrived after its playout time: sent + aligned delay + playout buffer
-        window  each packet counts for `window_ns` from the moment when its fate was known; a packet that counted as
-        lost
-                and arrives later counts as what it is from then on
+        window  each packet counts for `window_ns` from the time when its fate was known. A packet that counted as lost
+                and arrives later counts by its real fate from then on.
 
     The playout rule is the receiver's (medium/network/src/voice.rs). The receiver aligns itself to the delay of the
     first packet. At the first arrival a talk spurt after the last alignment it aligns itself to the mean delay of the
@@ -333,7 +330,7 @@ PACKET_BYTES = 28 + REPORT_BYTES
 
 
 class VoiceReporter:
-    """A station reports to its peers how well it hears them: the report path of the Quality Evaluator.
+    """A station reports to its peers the voice quality that it receives: the report path of the Quality Evaluator.
 
     A voice receiver measures each call that ends here (`VoiceMeter`). Every `report_period_ns` while the call lives it
     sends one datagram from its RTP port + 1 to its peer's: an RTCP XR packet with one VoIP metrics block, 44 octets, 72

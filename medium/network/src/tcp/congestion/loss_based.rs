@@ -27,7 +27,7 @@ struct Epoch {
     /// Seconds until the curve is back at the old maximum.
     k_s: f64,
     origin: f64,
-    /// What Reno would have (RFC 9438 Eq. (4)).
+    /// Reno's window (RFC 9438 Eq. (4)).
     reno: f64,
 }
 

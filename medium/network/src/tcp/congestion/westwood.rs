@@ -94,7 +94,8 @@ const TAU_NS: Ns = 500_000_000;
 /// Longest time between two samples, tau/m.
 const SILENCE_NS: Ns = TAU_NS / 2;
 
-/// The first TCP Westwood: a bandwidth sample with every ACK, duplicates too, through a filter of the second order.
+/// The first TCP Westwood: a bandwidth sample with every ACK, including duplicates, through a filter of the second
+/// order.
 ///
 /// Source: S. Mascolo, C. Casetti, M. Gerla, M. Sanadidi and R. Wang, ACM MobiCom 2001, Sec. 2: a sample is what an ACK
 /// reports over the time since the last, the filter is the bilinear one with cut-off 1/tau and a sample of zero after

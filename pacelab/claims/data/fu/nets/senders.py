@@ -1,7 +1,7 @@
 """Backlogged senders in a random network, each with a receiver in range: the setting of Fu's contention model.
 
-Senders are the first nodes of one random order of a connected layout, so more senders are the same ones and others.
-Source: [fu] Sec. 5.3.2. Deviates: receivers are the sender's nearest neighbour that is no sender itself.
+The senders are the first nodes in one random order of a connected layout, so a larger set contains the smaller ones.
+Source: [fu] Sec. 5.3.2. Deviates: a sender's receiver is its nearest neighbour that is not a sender.
 """
 
 from __future__ import annotations

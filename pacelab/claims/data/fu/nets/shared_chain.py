@@ -9,6 +9,6 @@ from pacelab_topologies.registry import load_topology
 
 
 def topology(*, hops: int = 8, flows: int = 20) -> Topology:
-    """Chain of `hops` hops, `flows` flows with the same ends."""
+    """Chain of `hops` hops, with `flows` flows between its two ends."""
     chain = load_topology("chain", hops=hops, wired=False)
     return replace(chain, flows=chain.flows * flows, description=f"{chain.description}, {flows} flows over all of it")

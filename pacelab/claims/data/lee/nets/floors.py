@@ -1,11 +1,11 @@
-"""Lee's parallel chains: a chain of four hops on each of two floors, which interfere at nodes above each other.
+"""Lee's parallel chains: one chain of four hops on each of two floors. Nodes above each other interfere.
 
     floor2   b0 --- b1 --- b2 --- b3 --- b4          y = 400 m: out of decoding, a node senses the one below it and
                                                      that one's neighbours
     floor1   a0 --- a1 --- a2 --- a3 --- a4          y = 0
 
-Source: [lee] Fig. 4.2, Sec. 4.1.2. Deviates: distances are those of the other papers' parallel chains; the floors of
-the testbed are known from the lost figure alone.
+Source: [lee] Fig. 4.2, Sec. 4.1.2. Deviates: distances are those of the other papers' parallel chains; only the lost
+figure showed the testbed's floors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HOPS = 4
 
 
 def topology() -> Topology:
-    """Two chains that share no node, a flow from end to end on each."""
+    """Two chains without common nodes, with one flow from end to end on each."""
     nodes = [radio(f"{name}{i}", i * STEP_M, y) for name, y in (("a", 0.0), ("b", FLOORS_M)) for i in range(HOPS + 1)]
     return Topology(
         name="floors",

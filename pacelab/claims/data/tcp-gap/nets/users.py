@@ -1,4 +1,4 @@
-"""TCP-GAP's chain with several users at its far end, who fetch pages from the wired host.
+"""TCP-GAP's chain with several users at its far end, which load pages from the wired host.
 
 Source: [tcp-gap] Sec. 1 (HTTP-like traffic). Deviates: the study is not in the paper; topology and users are ours.
 """

@@ -104,7 +104,7 @@ def name_pattern(text: str) -> re.Pattern[str]:
         raise ConfigError(f"--names {text!r} is not a regular expression ({error}); see Python's re") from None
     if "student" not in found.groupindex or not set(found.groupindex) <= set(GROUPS):
         raise ConfigError(
-            f"--names {text!r} has {_listed(found)}; use (?P<student>...), and optionally (?P<id>...), (?P<time>...), "
+            f"--names {text!r} has {_listed(found)}; give (?P<student>...), and optionally (?P<id>...), (?P<time>...), "
             "(?P<file>...)"
         )
     return found

@@ -23,6 +23,7 @@ from pacelab.running.runner import run
 from pacelab.schemes import HookSettings, Scheme
 from pacelab.units import NS_PER_S, s_from_ns
 from pacelab.user_code.bases import LinkLayer, Pacer, Sample
+from pacelab.user_code.loading import check_complete
 from pacelab.user_code.messages import misnamed
 from pacelab_pacer.core.contract import Action, Drop, Event, EventMask, Forward, SegmentSeen, TransmitResult
 from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
@@ -53,6 +54,7 @@ def run_pacer(
 
 def pacer_scheme(pacer: type[Pacer], *, goodput_control: bool = False, watched: bool = True) -> Scheme:
     """The scheme that has this pacer at gateways and wireless sources, for one run: a failure stays with it."""
+    check_complete(f"pacer {pacer.__name__}", pacer, "pacer")
     code = OwnCalls(f"pacer {pacer.__name__}", watched=watched)
     pace = _Pace(code, pacer)
     control = GoodputControlConfig() if goodput_control else None

@@ -36,6 +36,9 @@ def read_network(path: Path | None) -> NetworkFile:
         return _network(json.loads(path.read_text("utf-8")))
     except OSError as error:
         raise InputError(f"--network {path} cannot be read: {error.strerror}; give a JSON file") from None
+    except json.JSONDecodeError as error:
+        why = f"line {error.lineno}: {error.msg}"
+        raise InputError(f"--network {path}: the file must be JSON ({why}); {_EXAMPLE}") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"--network {path}: {error}; {_EXAMPLE}") from None
 

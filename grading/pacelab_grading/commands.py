@@ -34,6 +34,8 @@ def grade(**given: Any) -> None:
     text = options.assignment
     assignment = find_assignment(stamped_number(existing(places)) if text is None else number_of(text))
     if options.package is not None:
+        named = ", ".join(map(str, places))
+        require(not places, f"--package grades nothing; leave {named} out")
         _write_package(options, options.package, assignment.number)
         return
     if options.term is not None:

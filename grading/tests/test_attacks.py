@@ -463,9 +463,11 @@ def groups() -> dict[str, tuple[str, ...]]:
         "In returned values and exceptions": tuple(containment.RESULTS),
         "On the pipe": tuple(containment.STALLS),
         "On the reference that replaces a wrong part": tuple(_load("test_sandbox").TRICKS),
-        "On the fork server and on other processes, and properties that must hold": tried["fork_server"],
-        "On the walls of the sandbox, and properties that must hold": tried["walls"],
-        "In names and archives, and properties that must hold": tuple(
+        "Attacks on the fork server and on other processes, and tests of properties that must hold": tried[
+            "fork_server"
+        ],
+        "Attacks on the walls of the sandbox, and tests of properties that must hold": tried["walls"],
+        "Attacks by names and archives, and tests of properties that must hold": tuple(
             case for name in ("places", "texts", "receive", "platforms") for case in tried[name]
         ),
     }

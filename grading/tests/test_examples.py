@@ -93,8 +93,11 @@ def test_check_runs_the_public_checks(in_tmp: Path, capsys: pytest.CaptureFixtur
         ),
         (["grade", "x", "--assignment", "3", "--due", "soon"], "ISO 8601"),
         (["grade", "x", "--assignment", "3", "--late-per-day", "inf"], "must be a finite number of at least 0"),
-        (["grade", "empty", "--assignment", "3"], "the places that you named contain no submissions"),
-        (["grade", "empty", "empty.zip", "--assignment", "3"], "the places that you named contain no submissions"),
+        (
+            ["grade", "empty", "--assignment", "3"],
+            "no submissions in empty; name folders, zips, notebooks or .py files",
+        ),
+        (["grade", "empty", "empty.zip", "--assignment", "3"], "no submissions in empty, empty.zip; name folders"),
         (["grade", "a.py", "b.py", "--assignment", "3", "--gradescope", "g"], "takes one submission, and there are 2"),
         (["check", "nowhere.py"], "'nowhere.py' does not exist in '"),
         (["check", "empty"], "'empty' is a folder; give your file in it"),

@@ -253,6 +253,7 @@ def lost(result: RunResult) -> str:
     return "Packets lost: " + (", ".join(found) if found else "none")
 
 
+@checked(result=instance_of(Comparison))
 def comparison(result: Comparison, *points: Mapping[str, Any], y: str | None = None) -> Picture:
     """A comparison, one panel for each of `points` (values of the options that do not run along the x axis).
 

@@ -414,9 +414,12 @@ def _record(question: str, answer: str) -> None:
 def _answers(value: Any) -> dict[str, tuple[float, float]]:
     """Words, each with the range of numbers that it stands for."""
     try:
-        return {a_text(words): (number(low), number(high)) for words, (low, high) in value.items()}
+        found = {a_text(words): (number(low), number(high)) for words, (low, high) in value.items()}
     except (AttributeError, TypeError, ValueError):
-        raise ValueError("a range of numbers for each answer, as {'half of it': (0.4, 0.6)}") from None
+        found = {}
+    if not found or any(low >= high for low, high in found.values()):
+        raise ValueError("a range of numbers (from, below) for each answer, as {'half of it': (0.4, 0.6)}")
+    return found
 
 
 @checked(question=a_text, answers=_answers)

@@ -132,7 +132,7 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     "explore nothing": (lambda: lab.explore(None), "explore: draw must be a function, not None"),  # type: ignore[arg-type]
     "answers": (
         lambda: lab.predict("?", {"all": 1}),
-        "predict: answers must be a range of numbers for each answer, as {'half of it': (0.4, 0.6)}, not",
+        "predict: answers must be a range of numbers (from, below) for each answer, as {'half of it': (0.4, 0.6)}, not",
     ),  # type: ignore[dict-item]
     "against": (
         lambda: lab.predict("?", {"all": (0, 1)}).against(None),

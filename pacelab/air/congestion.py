@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, NoReturn
 from pacelab.errors import ConfigError
 from pacelab.schemes import Scheme
 from pacelab.units import s_from_ns
-from pacelab.user_code.loading import load_own, meant_instead
+from pacelab.user_code.loading import check_complete, load_own, meant_instead
 from pacelab.user_code.messages import UserCodeError, finished, own_traceback, place_of
 from pacelab.user_code.time_limit import NeverEnds, TimeLimit, run_limited, time_limit
 
@@ -70,8 +70,9 @@ def load_control(name: str) -> type[CongestionControl]:
         raise ConfigError(f"--cc {name!r} is not a congestion control; use --scheme {name}")
     if not (isinstance(found, type) and issubclass(found, CongestionControl)):
         instead = "" if hasattr(module, class_name) else meant_instead(module, class_name)
-        told = f"the file has no subclass of pacelab.CongestionControl called {class_name!r}{instead}"
-        raise ConfigError(f"--cc {name!r}: {told}")
+        told = f"the file has no subclass of pacelab.CongestionControl called {class_name!r}"
+        raise ConfigError(f"--cc {name!r}: {told}{instead or '; `pacelab new cc NAME` writes an example'}")
+    check_complete(f"--cc {name!r}: {class_name}", found, "cc")
     return found
 
 

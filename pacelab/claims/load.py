@@ -82,7 +82,8 @@ def find_claims(name: str) -> list[Claim]:
     try:
         text = Path(name).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise ConfigError(f"claim file {name!r}: {getattr(error, 'strerror', None) or error}") from None
+        why = getattr(error, "strerror", None) or error
+        raise ConfigError(f"cannot read claim file {name!r} ({why}); give the path of a .yaml file in UTF-8") from None
     found: dict[str, Claim] = {}
     taken = papers()  # the folders' names only: reading all claims would take a second
     for document in _documents(text, name):
@@ -120,7 +121,9 @@ def place_of(paper: str) -> str:
 def validate(tree: Any, place: str, kind: type[Content]) -> Content:
     """Validate a document of the file `place` as a `kind`."""
     if not isinstance(tree, Mapping):
-        raise ConfigError(f"claim file {place}, line 1: must be a mapping with the keys of pacelab/claims/model.py")
+        raise ConfigError(
+            f"claim file {place}, line 1: must be lines of `key: value`; `pacelab new claim NAME` writes an example"
+        )
     try:
         return kind.model_validate(_plain(tree))
     except ValidationError as error:
@@ -139,15 +142,14 @@ def _documents(text: str, place: str, *, fast: bool = False) -> Iterator[Any]:
         yield from (YAML(typ="safe") if fast else YAML(typ="rt", pure=True)).load_all(text)
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigError(
-            f"claim file {place}, line {line}: not valid YAML: {error.problem or error.context}"
-        ) from None
+        why = error.problem or error.context
+        raise ConfigError(f"claim file {place}, line {line}: not valid YAML: {why}; write YAML 1.2") from None
 
 
 def _explain(error: Any) -> str:
     texts = {
         "extra_forbidden": "unknown key; remove it or correct its name",
-        "missing": "the key is missing; add it",
+        "missing": "the key is missing; add it, as in the example that `pacelab new claim NAME` writes",
     }
     message: str = texts.get(error["type"]) or error["msg"].removeprefix("Value error, ")
     return message if error["type"] in texts else f"{message} (found {_short(error['input'])})"

@@ -13,7 +13,7 @@ from pacelab.cli.options import with_experiment_options, with_topology_options
 from pacelab.console import log, print_json, print_table, progress_bar, runs_bar
 from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.experiment.experiment import Experiment
-from pacelab.experiment.from_text import build_experiment, parse_one, place, split_axes
+from pacelab.experiment.from_text import build_experiment, parse_names, parse_one, place, split_axes
 from pacelab.experiment.stored import request_of
 from pacelab.options.limits import JOBS, SEEDS
 from pacelab.options.settings import BY_FIELD
@@ -119,7 +119,7 @@ def compare(  # noqa: PLR0913  the command line makes options of them
     single, axes = split_axes(topology, values)
     if full:
         _check_counted(single)
-    names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
+    names = parse_names("--schemes", schemes)
     if names == [BASELINE] and "cc" in axes:
         names = axes.pop("cc")  # side by side, with gains, as they are when they stand among the schemes
     count = None if seeds is None else parse_one("--seeds", seeds, SEEDS)
@@ -320,7 +320,7 @@ MADE_BY = ("pacelab", "python", "machine")
 
 
 def rerun(  # noqa: PLR0913  the command line makes options of them
-    folder: Annotated[Path, Argument(metavar="FOLDER", help="result folder of a run")],
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="the result folder of a run")],
     *,
     seed: Annotated[str | None, Option("--seed", metavar="N", help="use another seed than the stored run")] = None,
     topology: Annotated[str | None, Option("--topology", metavar="FILE", help=OWN)] = None,

@@ -16,6 +16,7 @@ from pacelab.demo.page import engine_bytes, export
 from pacelab.demo.problems import PROBLEMS
 from pacelab.demo.server import DemoServer
 from pacelab.errors import ConfigError
+from pacelab.experiment.from_text import parse_names
 from pacelab.parameters import Argument, Option
 from pacelab_topologies.domain import like_which
 from pacelab_topologies.registry import KINDS
@@ -52,7 +53,7 @@ def demo(
     given = {option: value for option, value in values.items() if value is not None}
     if name is None and (given or scheme is not None or export_to is not None):
         first = next(iter(given), "scheme" if scheme is not None else "export").replace("_", "-")
-        raise ConfigError(f"demo: the options need a network, such as --{first} with `pacelab demo chain`; {_known()}")
+        raise ConfigError(f"demo: --{first} needs a network; name one, as in `pacelab demo chain --{first} ...`")
     if live is not None:
         if name is not None:
             raise ConfigError(f"demo {name} --live {live}: give either a name or --live, not both")
@@ -70,7 +71,7 @@ def demo(
     else:
         _check_network(name)
         engine_bytes()
-        editor = open_editor(name, [part.strip() for part in (scheme or "newreno").split(",")], given)
+        editor = open_editor(name, parse_names("--scheme", scheme or "newreno"), given)
         if export_to is not None:
             _export_editor(editor, export_to)
             return

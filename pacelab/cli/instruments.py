@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pacelab.cli.options import with_experiment_options
 from pacelab.console import log, print_json, runs_bar, word
 from pacelab.errors import ConfigError
-from pacelab.experiment.from_text import find_option, parse_one, place, split_axes
+from pacelab.experiment.from_text import find_option, parse_names, parse_one, place, split_axes
 from pacelab.options.limits import JOBS, SEEDS
 from pacelab.parameters import Argument, Option
 from pacelab.results.folder import write_file
@@ -94,7 +94,7 @@ def sweep(  # noqa: PLR0913  the command line makes options of them
     from pacelab.running.workers import Workers
 
     single, axes = split_axes(topology, values)
-    names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
+    names = parse_names("--schemes", schemes)
     processes = None if jobs is None else parse_one("--jobs", jobs, JOBS)
     count = parse_one("--seeds", seeds, SEEDS)
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=scheme_of(names[0]))
@@ -124,7 +124,7 @@ def sweep(  # noqa: PLR0913  the command line makes options of them
 
 
 def plot(
-    folder: Annotated[Path, Argument(metavar="DIR", help="folder of a sweep, a comparison or a run")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="the folder of a sweep, a comparison or a run")],
     *,
     x: Annotated[str | None, Option("--x", metavar="NAME", help="an option that varies (default: the first)")] = None,
     y: Annotated[

@@ -218,10 +218,8 @@ class PlainCommand(click.Command):
             name = parameter.opts[-1] if parameter.param_type_name == "option" else parameter.human_readable_name
             value = given.get(parameter.name)
             if order.count(parameter) > 1 and not parameter.multiple and not parameter.is_flag:
-                ctx.fail(
-                    f"{name} is given {order.count(parameter)} times; give it once, with a list A,B if the option "
-                    "accepts lists"
-                )
+                form = "as NAME=VALUE,NAME=VALUE" if name == "--set" else "with a list A,B if the option accepts lists"
+                ctx.fail(f"{name} is given {order.count(parameter)} times; give it once, {form}")
             for path in _paths(parameter, value):
                 if path in ("", "-"):
                     hint = "write ./- for a file called -" if path else "perhaps a shell variable is unset"
@@ -393,6 +391,48 @@ def _is_about(text: str, word: str) -> bool:
     )
 
 
+def _closest(name: str, possibilities: Sequence[str]) -> Sequence[str]:
+    """The options that may be meant: if some of them begin with what was typed, only these."""
+    return [each for each in possibilities if each.startswith(name)] or possibilities
+
+
+def _to_add(parameter: click.Parameter) -> str:
+    """The end of the message about a missing parameter."""
+    if isinstance(parameter, click.Option):
+        return f"; add {parameter.opts[-1]} {parameter.make_metavar(click.Context(app))}"
+    if parameter.human_readable_name == "TOPOLOGY":
+        return "; give a name that `pacelab topologies` lists, or a file"
+    said = (getattr(parameter, "help", None) or "").partition(";")[0]
+    return f"; {'' if said.startswith('see ') else 'give '}{said}"
+
+
+def _range_line(option: click.Option, said: str) -> str:
+    """What a number must be. Empty if the error is about something else."""
+    value = re.match(r"('.*'|\S+) is not (?:in the range|a valid (?:integer|float))", said)
+    if value is None:
+        return ""
+    what = "a number" if option.type is click.FLOAT else "a whole number"
+    if isinstance(option.type, click.IntRange):
+        what += f" from {option.type.min} to {option.type.max}"
+    return f"{option.opts[-1]} must be {what}, not {value[1]}"
+
+
+def _form_of(text: str) -> str:
+    """A message of Click's in the form of ours: what is wrong; what to do."""
+    for pattern, form in CLICK_MESSAGES.items():
+        text = re.sub(pattern, form, text)
+    return text
+
+
+CLICK_MESSAGES: Mapping[str, str] = MappingProxyType(
+    {
+        r"^Got unexpected extra arguments? \((.*)\)$": r"Unexpected argument '\1'; remove it",
+        r"^Option '(.*)' requires an argument$": r"\1 needs a value; add it after \1",
+        r"^Option '(.*)' does not take a value$": r"\1 takes no value; write \1 alone",
+    }
+)
+
+
 def _usage_line(error: Exception, words: Sequence[str]) -> str:
     """The message of a usage error, and the command whose help lists the options. Click omits it for some errors."""
     format_message = getattr(error, "format_message", None)
@@ -400,13 +440,17 @@ def _usage_line(error: Exception, words: Sequence[str]) -> str:
     text = text.rstrip(".")
     if isinstance(error, click.NoSuchOption):
         text = f"No such option: {error.option_name}"
-        if error.possibilities:
-            text += f"; did you mean {' or '.join(error.possibilities)}?"
-    if text == "Missing argument 'TOPOLOGY'":
-        text += "; give a name that `pacelab topologies` lists, or a file"
-    if text.startswith("No such option") and any(word.endswith(".py") for word in words):
-        text += "; set an option of your own topology with --set NAME=VALUE"
-    elif one_dash := next((word for word in words if ONE_DASH.match(word) and _is_about(text, word)), None):
+        if meant := _closest(error.option_name, error.possibilities or ()):
+            text += f"; did you mean {' or '.join(meant)}?"
+        if any(word.endswith(".py") for word in words):
+            text += f"{'' if meant else ';'} use --set NAME=VALUE for an option of your own topology"
+    elif isinstance(error, click.MissingParameter) and error.param is not None:
+        text += _to_add(error.param)
+    elif isinstance(error, click.BadParameter) and isinstance(error.param, click.Option):
+        text = _range_line(error.param, error.message) or text
+    else:
+        text = _form_of(text)
+    if one_dash := next((word for word in words if ONE_DASH.match(word) and _is_about(text, word)), None):
         text += f"; did you mean --{one_dash.lstrip(DASHES)}?"
     context = getattr(error, "ctx", None)
     known = words[:1] if words[:1] and words[0] in (*COMMANDS, *OTHERS) else []

@@ -102,6 +102,10 @@ def parse_list(option: Option, text: str) -> list[Any]:
     values: dict[Any, None] = {}
     for item in text.split(","):
         low, dots, high = item.partition("..")
+        if not item.strip() and "," in text:
+            raise ConfigError(f"{option.flag} must be a list A,B without empty items, not {text!r}; remove a comma")
+        if dots and isinstance(option.domain, Whole) and not (low.strip() and high.strip()):
+            raise ConfigError(f"{option.flag} must be LOW..HIGH with two numbers, not {item!r}")
         if isinstance(option.domain, Whole) and (meant := RANGE_ELSEWHERE.fullmatch(item.strip())):
             asked = "..".join(meant.groups())
             raise ConfigError(f"{option.flag} must be {option.domain.allowed}, not {item!r}; did you mean {asked}?")
@@ -110,6 +114,14 @@ def parse_list(option: Option, text: str) -> list[Any]:
         else:
             values[option.parse(item.strip())] = None
     return list(values)
+
+
+def parse_names(flag: str, text: str) -> list[str]:
+    """The names of a list A,B, each once, in the order given."""
+    names = [name.strip() for name in text.split(",")]
+    if len(names) > 1 and "" in names:
+        raise ConfigError(f"{flag} must be a list A,B without empty items, not {text!r}; remove a comma")
+    return list(dict.fromkeys(names))
 
 
 def parse_one(flag: str, text: str, domain: Domain) -> Any:

@@ -23,9 +23,9 @@ def check_high_throughput(options: Options, given: Mapping[str, Any]) -> None:
         return
     asked = f"--phy {options.phy}"
     if options.backend != "sim":
-        raise ConfigError(f"{asked} needs --backend sim: mediumd sends no aggregates, not {options.backend}")
+        raise ConfigError(f"{asked} needs --backend sim, not {options.backend}: mediumd sends no aggregates")
     if options.radio not in ("standard", "sinr"):
-        raise ConfigError(f"{asked} needs --radio standard or sinr: ns-2 had no 802.11n, not {options.radio}")
+        raise ConfigError(f"{asked} needs --radio standard or sinr, not {options.radio}: ns-2 has no 802.11n")
     if options.mac_ack == "data":
         raise ConfigError(
             f"{asked} needs --mac-ack basic, mandatory, or mandatory-ack: its control frames have the format of 802.11a"

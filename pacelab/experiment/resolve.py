@@ -202,7 +202,7 @@ def _check_names(request: Request, kind: Kind) -> None:
     for name in sorted(request.keys() - _FIELDS):
         flag = f"--{name.replace('_', '-')}"
         if flag in BY_FLAG:
-            hint = f"in Python {flag} is called {BY_FLAG[flag].field}"
+            hint = f"use {BY_FLAG[flag].field}, as {flag} is called in Python"
         elif any(option.name == name for option in kind.options):
             hint = f"write topology_options={{{name!r}: ...}}, since it is an option of the topology"
         else:

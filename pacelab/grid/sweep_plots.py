@@ -63,9 +63,8 @@ def load_points(folder: Path | str, *, whole_runs: bool = False) -> Points:
             raise ConfigError(f"the sweep in {str(folder)!r} is not finished; repeat its command to continue") from None
         why = error.strerror if isinstance(error, OSError) else error
         if not folder.is_dir():
-            raise ConfigError(
-                f"no such folder: {str(folder)!r}; give the folder of a run, sweep or comparison"
-            ) from None
+            what = f"{str(folder)!r} is a file" if folder.exists() else f"no such folder: {str(folder)!r}"
+            raise ConfigError(f"{what}; give the folder of a run, sweep or comparison") from None
         raise ConfigError(
             f"folder {str(folder)!r} holds no finished sweep or comparison ({why}); give the folder of a run, sweep or "
             "comparison"

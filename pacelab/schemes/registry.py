@@ -64,8 +64,8 @@ def load_scheme(name: str) -> Scheme:
         other = getattr(found, "NO_SCHEME", None)
         if isinstance(found, type) and isinstance(other, str):
             raise ConfigError(f"--scheme {name!r}: it is {other} {name}")
-        told = f"the file has no pacelab.Scheme, Pacer or LinkLayer called {missing!r}{instead}"
-        raise ConfigError(f"--scheme {name!r}: {told}")
+        told = f"the file has no pacelab.Scheme, Pacer or LinkLayer called {missing!r}"
+        raise ConfigError(f"--scheme {name!r}: {told}{instead or '; `pacelab new scheme NAME` writes an example'}")
     return found
 
 

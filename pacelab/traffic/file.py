@@ -143,8 +143,10 @@ def _carried(document: Document, options: Options, i: int, line: Line) -> Carrie
         raise document.error(("flows", i, "kind"), f"must be one of {', '.join(KINDS)}, not {line.kind!r}")
     what = named(options, line.kind)
     if line.cc is not None and (line.kind not in TCP or line.cc not in SIMULATED):
-        valid = f"must be one of {', '.join(SIMULATED)}, for {', '.join(TCP)} flows only"
-        raise document.error(("flows", i, "cc"), f"{valid}, not {line.cc!r} for a {line.kind} flow")
+        if line.kind not in TCP:
+            told = f"only {', '.join(TCP)} flows have a congestion control, not {line.kind}; remove cc"
+            raise document.error(("flows", i, "cc"), told)
+        raise document.error(("flows", i, "cc"), f"must be one of {', '.join(SIMULATED)}, not {line.cc!r}")
     if line.kind == "file" and line.stop is not None:
         others = ", ".join(kind for kind in KINDS if kind != "file")
         raise document.error(

@@ -50,6 +50,12 @@ def meant_instead(module: ModuleType, name: str) -> str:
     return f"; did you mean {known[like[0]]!r}?" if like else ""
 
 
+def check_complete(what: str, made: type, kind: str) -> None:
+    """ConfigError if the class lacks a method that the user must define. `kind`: what `pacelab new` writes."""
+    if missing := sorted(getattr(made, "__abstractmethods__", ())):
+        raise ConfigError(f"{what} must define {', '.join(missing)}; `pacelab new {kind} NAME` writes an example")
+
+
 def digest_of(flag: str, path: str) -> str:
     """SHA-256 of a file with what it imports beside it; ConfigError when it cannot be read."""
     try:

@@ -295,7 +295,8 @@ def test_messages_about_nodes_use_the_labels() -> None:
     for place, told in (
         (
             (9000.0, 0.0),
-            "topology 'cross-gateway': no path connects flow A->G; add a wire, or nodes at most 250.0 m apart",
+            "topology 'cross-gateway': no path connects flow A->G; add a wire, or move nodes to at most 250 m from "
+            "each other",
         ),
         (begin.places[1], "nodes 'A' and 'RL1' are both"),
     ):

@@ -251,8 +251,8 @@ def test_a_new_network_has_two_radios_and_a_flow() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"scheme": "newreno"}, "demo: the options need a network, such as --scheme with `pacelab demo chain`"),
-        ({"hops": "3"}, "demo: the options need a network, such as --hops with `pacelab demo chain`"),
+        ({"scheme": "newreno"}, "demo: --scheme needs a network; name one, as in `pacelab demo chain --scheme ...`"),
+        ({"hops": "3"}, "demo: --hops needs a network; name one, as in `pacelab demo chain --hops ...`"),
         (
             {"name": "starvatoin"},
             ".yaml or .py file, not 'starvatoin'; did you mean 'starvation'?",

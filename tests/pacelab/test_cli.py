@@ -152,8 +152,8 @@ USAGE = [
     ("run chain --spacing 0", "--spacing must be a number from 1 to 10000, not '0'", "a number from 1"),
     (
         "run chain --spacing 251",
-        "topology 'chain': no path connects flow n0->host; add a wire, or nodes at most 250.0 m apart",
-        "nodes at most 250.0 m apart",
+        "topology 'chain': no path connects flow n0->host; add a wire, or move nodes to at most 250 m from each other",
+        "move nodes to at most 250 m from each other",
     ),
     ("run chain --traffic cbr --cbr-rate 1e-9", "--cbr-rate", "a number above 0, up to 100"),
     (
@@ -237,8 +237,8 @@ USAGE = [
     ),
     (
         "run chain --voice 1 --spacing 251",
-        "topology 'string': no path connects flow pbx->n7; add a wire, or nodes at most 250.0 m apart",
-        "nodes at most 250.0 m apart",
+        "topology 'string': no path connects flow pbx->n7; add a wire, or move nodes to at most 250 m from each other",
+        "move nodes to at most 250 m from each other",
     ),
     ("run cell --voice 1", "--voice", "topology 'cell' has no option --voice; its options are: --stations"),
     ("run chain --scheme edca", "--traffic tcp", "voice traffic only"),
@@ -281,8 +281,8 @@ USAGE = [
     ),
     (
         "compare chain --schemes newreno,",
-        "--schemes must be one of newreno, tcp-gap, tcp-gap-nogc, tcp-ap, tcp-gap-code, tcp-gap-eval,",
-        "newreno, tcp-gap",
+        "--schemes must be a list A,B without empty items, not 'newreno,'; remove a comma",
+        "remove a comma",
     ),
     (
         "compare chain --hops 5..2",

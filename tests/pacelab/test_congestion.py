@@ -70,7 +70,6 @@ def test_newreno_in_python_gives_newrenos_result(tmp_path: Path) -> None:
         ("    def acknowledged(self, *a): self.window = float('nan')\n    def lost(self, *a): pass\n", "window to nan"),
         ("    def acknowledged(self, *a): self.window = -1\n    def lost(self, *a): pass\n", "window to -1"),
         ("    def acknowledged(self, *a): self.window = 'x'\n    def lost(self, *a): pass\n", "window to 'x'"),
-        ("    def acknowledged(self, *a): pass\n", "abstract"),
         ("    def lost(self, *a:\n", "SyntaxError"),
         ("    def acknowledged(self, *a): raise SystemExit(3)\n    def lost(self, *a): pass\n", "SystemExit: 3"),
         ("    raise SystemExit(0)\n", "(?s)loading .*SystemExit: 0"),
@@ -97,13 +96,18 @@ def test_failures_stop_the_run_with_their_reason(tmp_path: Path, body: str, mess
             5,
             "takes 1 positional",
         ),
-        ("    def acknowledged(self, *a): pass\n", 3, "abstract"),
     ],
 )
 def test_failures_outside_of_own_lines_name_the_line(tmp_path: Path, body: str, line: int, message: str) -> None:
     with pytest.raises(congestion.UserCodeError, match=message) as caught:
         pacelab.run(experiment(own(tmp_path, body)))
     assert f'File "{tmp_path / "mine.py"}", line {line}, in ' in str(caught.value)
+
+
+def test_a_class_without_a_required_method_is_refused(tmp_path: Path) -> None:
+    path = own(tmp_path, "    def acknowledged(self, *a): pass\n")
+    with pytest.raises(pacelab.ConfigError, match=r"must define lost; `pacelab new cc NAME` writes an example$"):
+        pacelab.run(experiment(path))
 
 
 def test_a_call_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

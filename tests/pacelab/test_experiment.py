@@ -88,9 +88,9 @@ def test_config_is_the_same_for_1_and_1_0() -> None:
         ({"topology_options": {"hops": -3}}, "--hops must be a whole number from 1 to 200, not -3"),
         (
             {"topology_options": {"spacing": 300.0}},
-            r"no path connects flow n0->host; add a wire, or nodes at most 250\.0 m apart",
+            r"no path connects flow n0->host; add a wire, or move nodes to at most 250 m from each other",
         ),
-        ({"seconds": 30}, "Experiment has no option 'seconds'; in Python --seconds is called duration_s"),
+        ({"seconds": 30}, "Experiment has no option 'seconds'; use duration_s, as --seconds is called in Python"),
         (
             {"hops": 7},
             r"Experiment has no option 'hops'; write topology_options=\{'hops': \.\.\.\}, since it is an option of the",
@@ -360,7 +360,7 @@ def test_a_users_options_keep_their_names(in_tmp: Path, capsys: pytest.CaptureFi
         ("--hops 3", "topology 'star.py' has no option --hops; its options are: --set arms"),
         ("--set arms=x", "--set arms must be a whole number from -1000000000 to 1000000000, not 'x'"),
         ("--set arms=3,4", "--set arms must be one value here, not 3,4; `pacelab compare` accepts lists"),
-        ("--arms 3", "set an option of your own topology with --set NAME=VALUE"),
+        ("--arms 3", "use --set NAME=VALUE for an option of your own topology"),
     ):
         capsys.readouterr()
         assert main(["run", "star.py", *words.split()]) == 2

@@ -64,8 +64,8 @@ def test_the_engine_gets_the_limits_of_an_aggregate() -> None:
 @pytest.mark.parametrize(
     ("options", "refused"),
     [
-        ({"radio": "ns2"}, "--phy 802.11n needs --radio standard or sinr: ns-2 had no 802.11n, not ns2"),
-        ({"backend": "tap"}, "--phy 802.11n needs --backend sim: mediumd sends no aggregates, not tap"),
+        ({"radio": "ns2"}, "--phy 802.11n needs --radio standard or sinr, not ns2: ns-2 has no 802.11n"),
+        ({"backend": "tap"}, "--phy 802.11n needs --backend sim, not tap: mediumd sends no aggregates"),
         ({"mac_ack": "data"}, "--phy 802.11n needs --mac-ack basic, mandatory, or mandatory-ack"),
         ({"mcs": 8}, "--mcs must be a whole number from 0 to 7, not 8"),
         ({"ampdu_frames": 65}, "--ampdu must be a whole number from 1 to 64, not 65"),

@@ -19,7 +19,7 @@ from pacelab import Experiment, Scheme, Topology
 from pacelab.cli.main import main
 
 FORM = re.compile(
-    r"\b(must (be|have|name|join|start|not)|needs?|cannot|takes|names must differ)\b"
+    r"\b(must (be|define|have|name|join|start|not)|needs?|cannot|takes|names must differ)\b"
     r"|[;:.?] (use|give|add|remove|leave|set|write|choose|list|make|repeat|rename|run|did you mean|the options are|its "
     r"options are)\b"
 )
@@ -123,7 +123,7 @@ COMMANDS = [
     ("run chain --voice 0 --tcp 0", "--voice 0 with --tcp 0 gives no flow; set at least one of them above 0"),
     (
         "run chain --spacing 251",
-        "no path connects flow n0->host; add a wire, or nodes at most 250.0 m apart",
+        "no path connects flow n0->host; add a wire, or move nodes to at most 250 m from each other",
     ),
     ("run chain --speed 3", "--speed; its options are: --hops, --spacing, --wired, --wired-hops, --voice, --tcp"),
     ("run chain --set hops=3,x", "--hops must be a whole number from 1 to 200, not 'x'"),
@@ -135,7 +135,7 @@ COMMANDS = [
     ("run chain --pcap ''", "--pcap must be the path of a file or folder, not ''; perhaps a shell variable is unset"),
     ("run chain --out full", "--out must be a new or an empty folder;"),
     ("run chain --out a-file.txt", "--out must be a new or an empty folder; '"),
-    ("run hidden --hops 3", "topology 'hidden' has no option --hops; its options are: none"),
+    ("run hidden --hops 3", "topology 'hidden' has no option --hops; leave it out, since this topology has no options"),
     ("run cell --direction down", "--direction must be up for topology 'cell', not down"),
     ("run cell --stations 26", "--stations must be a whole number from 1 to 25, not 26"),
     ("run pairs --link 100 --layout shared", "--link 100 has no effect with --layout shared; use another layout"),
@@ -202,6 +202,36 @@ COMMANDS = [
     ),
     ("demo starvatoin", "or the path of a .yaml or .py file, not 'starvatoin'; did you mean 'starvation'?"),
     ("run chain -hops 3", "did you mean --hops?"),
+    ("run chain extra", "Unexpected argument 'extra'; remove it; `pacelab run --help` lists the options"),
+    ("run chain --wired maybe", "Unexpected argument 'maybe'; remove it;"),
+    ("run chain --hops", "--hops needs a value; add it after --hops; `pacelab run --help` lists the options"),
+    ("run chain --json=yes", "--json takes no value; write --json alone; `pacelab run --help` lists the options"),
+    ("run chain --window=", "--window must be a whole number from 1 to 10000, not ''"),
+    ("run chain --hops 1e1", "--hops must be a whole number from 1 to 200, not '1e1'"),
+    ("run chain --mcs 3", "--mcs needs --phy 802.11n, not 802.11b"),
+    ("run chain --phy 802.11n --rate 54", "--rate must be 65 Mbit/s with --mcs 7 and --gi long, not 54; leave --rate"),
+    ("run chain --qdisc fq-codel", "--qdisc must be one of pfifo, codel, fq_codel, fq, not 'fq-codel'; did you mean"),
+    ("run chain --ecn on", "--ecn on needs a queue that marks packets: --qdisc codel or fq_codel, not pfifo"),
+    ("run chain --routing olsr", "--routing must be one of static, aodv, aodv-2001 with --backend sim, not olsr"),
+    ("run chain --where uml", "--where must be here with --backend sim, not uml; sim runs no kernel"),
+    (
+        "run chain --host-delay exponential:x",
+        "a number of seconds from 0 to 1, or exponential:MEAN, not 'exponential:x'",
+    ),
+    ("run chain --size-bytes 10MB", "--size-bytes must be a whole number from 1 to 1000000000000, not '10MB'"),
+    ("run chain --pcap-garbled", "--pcap-snap and --pcap-garbled need --pcap FILE"),
+    ("run exposed --sense 550", "topology 'exposed' has no option --sense; leave it out, since this topology has no"),
+    ("compare chain --scheme newreno", "No such option: --scheme; did you mean --schemes? `pacelab compare --help`"),
+    ("compare chain --hops 1,,2", "--hops must be a list A,B without empty items, not '1,,2'; remove a comma"),
+    ("compare chain --hops 1..", "--hops must be LOW..HIGH with two numbers, not '1..'"),
+    ("compare chain --schemes newreno,,tcp-gap", "--schemes must be a list A,B without empty items, not 'newreno,,tcp"),
+    ("sweep chain", "Missing option '--out'; add --out DIR; `pacelab sweep --help` lists the options"),
+    ("plot", "Missing argument 'DIR'; give the folder of a sweep, a comparison or a run; `pacelab plot --help`"),
+    ("new cc", "Missing argument 'NAME'; give a name for your code; `pacelab new --help` lists the options"),
+    ("demo window --port 70000", "--port must be a whole number from 0 to 65535, not 70000;"),
+    ("demo window --port x", "--port must be a whole number from 0 to 65535, not 'x';"),
+    ("demo --export a.html", "demo: --export needs a network; name one, as in `pacelab demo chain --export ...`"),
+    ("controller --listen 70000", "--listen must be HOST:PORT, not '70000'; for example 127.0.0.1:6653"),
 ]
 
 CALLS: list[tuple[Callable[[], object], str]] = [
@@ -302,6 +332,26 @@ CALLS: list[tuple[Callable[[], object], str]] = [
         "has no form in JSON; use texts, finite numbers, lists, and mappings",
     ),
     (lambda: pacelab.plot_series("x"), "plot_series: result must be a pacelab.RunResult, not 'x'"),
+    (
+        lambda: Experiment(window=3),
+        "Experiment has no option 'window'; use window_pkts, as --window is called in Python",
+    ),
+    (lambda: Experiment(duration_s="10"), "--seconds must be a number from 0.001 to 1000000, not '10'"),
+    (lambda: Experiment(topology_options={"hops": True}), "--hops must be a whole number from 1 to 200, not True"),
+    (
+        lambda: pacelab.compare(Experiment(), schemes=["newreno"], axes={"hops": [1, 1]}),
+        "axis 'hops' must be a list that has each value once, not [1, 1]",
+    ),
+    (lambda: pacelab.load_topology(3), "topology must be a name or the path of a .yaml or .py file, not 3"),
+    (
+        lambda: pacelab.run_pacer(Experiment(), "tcp-gap"),
+        "run_pacer: the pacer must be a subclass of pacelab.Pacer (the class itself), not 'tcp-gap'",
+    ),
+    (
+        lambda: pacelab.run_pacer(Experiment(), pacelab.Pacer),
+        "pacer Pacer must define measured; `pacelab new pacer NAME` writes an example",
+    ),
+    (lambda: pacelab.run(Experiment(), pcap=3), "run: pcap must be a pacelab.PcapFile, not 3"),
 ]
 
 NETWORK = """version: 1

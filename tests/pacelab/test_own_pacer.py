@@ -454,7 +454,7 @@ def test_an_invalid_claim_file_is_refused(
 
 def test_a_claim_file_that_is_not_there_is_reported(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "mine.yaml"]) == 2
-    assert "claim file 'mine.yaml': No such file" in capsys.readouterr().err
+    assert "cannot read claim file 'mine.yaml' (No such file" in capsys.readouterr().err
     assert main(["reproduce", "mine.yaml", "--docs", "page.md"]) == 2
     assert (
         "--docs stores outcomes of the papers' claims, not of mine.yaml; leave --docs out"

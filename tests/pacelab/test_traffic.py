@@ -189,14 +189,14 @@ def test_flows_of_the_topology_keep_their_times(in_tmp: Path) -> None:
         (
             "kind: cbr",
             "kind: cbr, cc: reno",
-            "ftp.yaml:5: flows.2.cc: must be one of newreno, reno",
-            "for tcp, file, http flows only, not 'reno' for a cbr flow",
+            "ftp.yaml:5: flows.2.cc: only tcp, file, http flows have a congestion control, not cbr; remove cc",
+            "remove cc",
         ),
         (
             "start: 160 s",
             "start: 160 s, cc: bbr",
             "ftp.yaml:4: flows.1.cc: must be one of newreno, reno",
-            "not 'bbr' for a tcp flow",
+            "few, not 'bbr'",
         ),
         (
             "start: 160 s",

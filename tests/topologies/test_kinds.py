@@ -59,7 +59,7 @@ def test_chain_without_wire_runs_from_the_first_to_the_last_node() -> None:
 def test_chain_spacing_too_wide_is_not_connected() -> None:
     with pytest.raises(
         ValueError,
-        match=r"no path connects flow n0->host; add a wire, or nodes at most 250\.0 m apart",
+        match=r"no path connects flow n0->host; add a wire, or move nodes to at most 250 m from each other",
     ):
         load_topology("chain", hops=2, spacing=251.0)
 
@@ -133,7 +133,11 @@ def test_kind_describes_its_flows_and_ranges(kind: str) -> None:
     ("name", "options", "message"),
     [
         ("torus", {}, f"topology must be one of {', '.join(KINDS)}, or the path of a .yaml or .py file, not 'torus'"),
-        ("hidden", {"hops": 3}, "topology 'hidden' has no option --hops; its options are: none"),
+        (
+            "hidden",
+            {"hops": 3},
+            "topology 'hidden' has no option --hops; leave it out, since this topology has no options",
+        ),
         ("chain", {"hops": 0}, "--hops must be a whole number from 1 to 200, not 0"),
         ("chain", {"hops": 2.0}, "--hops must be a whole number from 1 to 200, not 2.0"),
         ("chain", {"hops": True}, "--hops must be a whole number from 1 to 200, not True"),

@@ -46,7 +46,7 @@ def test_topology_allows_a_wired_host_where_a_radio_stands() -> None:
 def test_topology_refuses_a_flow_whose_ends_are_not_connected() -> None:
     with pytest.raises(
         ValueError,
-        match=r"no path connects flow n0->n1; add a wire, or nodes at most 250\.0 m apart",
+        match=r"no path connects flow n0->n1; add a wire, or move nodes to at most 250 m from each other",
     ):
         line(0, 250.5)
 

@@ -88,9 +88,10 @@ class Kind:
         for option in self.options:
             if option.name == name:
                 return option
-        names = ", ".join(option.flag for option in self.options) or "none"
+        names = ", ".join(option.flag for option in self.options)
         flag = "--" + name.replace("_", "-")
-        raise ValueError(f"topology {self.name!r} has no option {flag}; its options are: {names}")
+        hint = f"its options are: {names}" if names else "leave it out, since this topology has no options"
+        raise ValueError(f"topology {self.name!r} has no option {flag}; {hint}")
 
 
 DECODE_M, SENSE_M = 250.0, 550.0

@@ -389,7 +389,7 @@ def _check_flow(topology: Topology, flow: Flow) -> None:
         src, dst = topology.nodes[flow.src].name, topology.nodes[flow.dst].name
         raise ValueError(
             f"topology {topology.name!r}: no path connects flow {src}->{dst}; "
-            f"add a wire, or nodes at most {topology.decode_m} m apart"
+            f"add a wire, or move nodes to at most {topology.decode_m:g} m from each other"
         )
 
 

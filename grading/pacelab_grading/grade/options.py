@@ -98,6 +98,7 @@ class GradeOptions:
     quiet: Quiet = False
 
     def __post_init__(self) -> None:
+        require(not self.out.is_file(), f"--out must be a folder; {str(self.out)!r} is a file")
         require(
             self.free_late_days is None or self.free_late_days >= 0,
             f"--free-late-days must be at least 0, not {self.free_late_days}",
@@ -110,7 +111,10 @@ class GradeOptions:
         require(
             0 < self.time_factor < math.inf, f"--patience must be a finite number above 0, not {self.time_factor:g}"
         )
-        require(self.jobs is None or 1 <= self.jobs <= 1024, f"--jobs must be 1 to 1024, not {self.jobs}")
+        require(
+            self.jobs is None or 1 <= self.jobs <= 1024,
+            f"--jobs must be a whole number from 1 to 1024, not {self.jobs}",
+        )
         require(
             self.maximum is None or 0 < self.maximum < math.inf,
             f"--maximum must be a finite number above 0, not {self.maximum}",

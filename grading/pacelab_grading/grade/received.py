@@ -67,7 +67,10 @@ def receive(options: GradeOptions, assignment: Assignment) -> Received:
     with JudgeProcess(options.time_factor) as process:
         collected = collect(places, assignment, known, read=process.read)
     count = len(collected.submissions)
-    require(count > 0 and any(map(_has_files, places)), "the places that you named contain no submissions")
+    require(
+        count > 0 and any(map(_has_files, places)),
+        f"no submissions in {', '.join(map(str, places))}; name folders, zips, notebooks or .py files",
+    )
     require(
         options.gradescope is None or count == 1, f"--gradescope takes one submission, and there are {count}; name one"
     )

@@ -91,6 +91,11 @@ class KnownNames:
     """Form of the top-level names, with the groups `student` and optionally `id`, `time`, `file`."""
 
 
+def _listed(pattern: re.Pattern[str]) -> str:
+    names = ", ".join(pattern.groupindex)
+    return f"the named groups {names}" if names else "no named group"
+
+
 def name_pattern(text: str) -> re.Pattern[str]:
     """The instructor's pattern. Raises ConfigError."""
     try:
@@ -99,8 +104,8 @@ def name_pattern(text: str) -> re.Pattern[str]:
         raise ConfigError(f"--names {text!r} is not a regular expression ({error}); see Python's re") from None
     if "student" not in found.groupindex or not set(found.groupindex) <= set(GROUPS):
         raise ConfigError(
-            f"--names {text!r} has the groups {', '.join(found.groupindex) or 'none'}; give (?P<student>...), and "
-            "optionally (?P<id>...), (?P<time>...), (?P<file>...)"
+            f"--names {text!r} has {_listed(found)}; give (?P<student>...), and optionally (?P<id>...), (?P<time>...), "
+            "(?P<file>...)"
         )
     return found
 

@@ -377,8 +377,9 @@ def stamped_number(places: Sequence[Path]) -> Number:
             number = stated_number(decoded(item.read(most_bytes(item.name)) or b"")[0]) if item.is_code else None
             found |= set() if number is None else {number}
     if len(found) != 1:
-        stamps = ", ".join(sorted(map(str, found))) or "none"
-        raise ConfigError(f"the files do not agree on an assignment (stamps found: {stamps}); give --assignment N")
+        stamps = ", ".join(sorted(map(str, found)))
+        told = f"the files state different assignments ({stamps})" if found else "no file states its assignment"
+        raise ConfigError(f"{told}; give --assignment N")
     return found.pop()
 
 

@@ -169,10 +169,12 @@ def _students(table: Table, path: Path) -> list[Student]:
         name = values["student"].casefold()
         if not name or "points possible" in name or (name in TEST_STUDENTS and CANVAS_ONLY & set(known)):
             continue  # an empty row, Canvas's row of maximum points, or its test student
-        extension = _days(values.pop("extension_days", ""))
+        given = values.pop("extension_days", "")
+        extension = _days(given)
         if extension is None:
             raise ConfigError(
-                f"{table.name}, line {line}: extension_days must be a number up to {MOST_EXTENSION_DAYS:,}"
+                f"{table.name}, line {line}: extension_days must be a number up to {MOST_EXTENSION_DAYS:,}, "
+                f"not {given!r}"
             )
         student = Student(**values, extension_days=extension, ids=_ids(row, known), line=place)
         person = (student.student, student.id, student.ids)

@@ -98,7 +98,7 @@ print(f"one pair alone, RTS/CTS off: {alone[False]:.0f} kbit/s of 2000")
 
 # %%
 hidden_guess = lab.predict(
-    "How much of the goodput of one sender alone do two hidden senders carry together, with RTS/CTS off?",
+    "RTS/CTS is off. Compare the goodput of two hidden senders together with the goodput of one sender alone:",
     {
         "about all of it, in turns": (0.8, 1.1),
         "about half: they collide now and then": (0.4, 0.8),
@@ -148,7 +148,9 @@ def price(rate_mbps):
 
 rows = [price(rate) for rate in (1, 2, 11)]
 lab.table(
-    ("rate (Mbit/s)", "RTS off (kbit/s)", "RTS on (kbit/s)", "cost (%)"), rows, "One pair alone, per pair."
+    ("rate (Mbit/s)", "RTS off (kbit/s)", "RTS on (kbit/s)", "cost (%)"),
+    rows,
+    "Goodput of one pair that sends alone.",
 )
 
 # %% [markdown] tags=["instructor"]
@@ -163,7 +165,7 @@ lab.table(
 
 # %%
 exposed_guess = lab.predict(
-    "How much of the goodput of a pair alone does one of two exposed senders get, with RTS/CTS off?",
+    "RTS/CTS is off. Compare the goodput of one of the two exposed pairs with the goodput of a pair alone:",
     {"all of it": (0.9, 1.1), "about half": (0.4, 0.6), "less than a fifth": (0.0, 0.2)},
 )
 exposed_guess
@@ -265,7 +267,7 @@ lab.fates(*(Experiment(**H_SENDS, rts=on, **UDP) for on in (False, True)), sende
 #
 # An RTS is short, and F is silent most of the time. So H's frame usually reaches F first, and F locks on to H's frame.
 # With the radio preset `ns2`, a receiver never switches to a later frame, even if the later frame is much stronger. F
-# decodes some of the RTSs, but F may answer less than a fifth of the RTSs that it decodes. F senses H (400 m) but
+# decodes some of the RTSs, but F is allowed to answer less than a fifth of them. F senses H (400 m) but
 # cannot decode H's frames. In ns-2 a station sends no CTS while the channel is busy, nor during the wait after an
 # undecodable frame (EIFS). The timeline below shows this as ∅C. Without RTS/CTS, F answers E's data frame only with an
 # ACK. A station sends an ACK without sensing the channel first, so F is not blocked.
@@ -310,10 +312,10 @@ lab.table(header, rows, "kbit/s; one pair alone gets 1681 without RTS/CTS and 15
 
 # %% [markdown]
 # ### Exercise: starve a link by RTS/CTS
-# Now put H where it does this harm. E sends to F over `link_m` metres, H sends to I over the same distance, all four in
-# line (E, F, H, I). Stations sense each other up to `sense_m` metres. Return the distance from E to H with which E→F
-# keeps its goodput without RTS/CTS and starves with RTS/CTS (preset `ns2`).
-# `pacelab demo solve-starve` opens the same problem in the browser, with nodes to drag.
+# Now put H where it does this harm. E sends to F over `link_m` metres, H sends to I over the same distance, all four
+# in line (E, F, H, I). Stations sense each other up to `sense_m` metres. Return a distance from E to H at which E→F
+# keeps its goodput without RTS/CTS, but starves with RTS/CTS (preset `ns2`). `pacelab demo solve-starve` opens the
+# same problem in the browser, with nodes to drag.
 
 
 # %%
@@ -338,7 +340,7 @@ lab.flow_bars({"two pairs 1 km apart": reuse}, reference=("alone, RTS off", alon
 # %% [markdown]
 # ### Exercise: two full rates, as close together as possible
 # Two pairs send without RTS/CTS, `back-to-back` (n1, n0, n2, n3: the senders n0 and n2 are in the middle) or `in-line`
-# (n0, n1, n2, n3). Return the smallest distance of the senders n0 and n2 with which both pairs have their full rate.
+# (n0, n1, n2, n3). Return the smallest distance of the senders n0 and n2 at which both pairs have their full rate.
 # The check accepts up to 50 m more than needed.
 
 
@@ -360,9 +362,9 @@ lab.check("lab1.reuse", nearest_m)
 #
 # ## Capture between hidden senders
 # Two hidden senders are 300 m apart. Move the receiver towards n0. At which distance does the goodput jump? Then try
-# the other radio presets. With `ns2` a receiver keeps an earlier frame that is 10 dB
-# stronger, but never switches to a later frame. `standard` compares the signal with the interference in every part of a
-# frame. `sinr` decodes a frame with an error probability.
+# the other radio presets. With `ns2` a receiver keeps an earlier frame that is 10 dB stronger, but never switches to
+# a later frame. `standard` compares the signal with the interference in every part of a frame. `sinr` decodes a frame
+# with an error probability.
 
 
 # %%
@@ -383,8 +385,9 @@ lab.explore(
 
 # %% [markdown]
 # ### Exercise: as little as possible
-# Two hidden senders are `apart_m` metres apart (preset `ns2`, RTS/CTS off). How much nearer to n0 must the receiver be
-# so that n0 has nine tenths of what a sender alone has? The check accepts up to 10 m more than needed.
+# Two hidden senders are `apart_m` metres apart (preset `ns2`, RTS/CTS off). Return how far the receiver must move
+# from the middle towards n0, so that n0 has nine tenths of the goodput of a sender alone. The check accepts up to 10
+# m more than needed.
 
 
 # %%
@@ -404,11 +407,11 @@ for shift in (40, 45):
     print(f"shift {shift} m: {near} m against {far} m, {advantage_db(near, far):.1f} dB")
 
 # %% [markdown]
-# Capture saves the near sender's frames, but the far sender starves. Fewer collisions alone do not give fairness.
-# Compare each sender's goodput without RTS/CTS with the goodput of one pair alone. With `ns2` and `standard`, the near
-# sender gets less than a fifth if the shift is 40 m or less, and more than nine tenths if the shift is 45 m or more.
-# The result is the same for a shift to the left and to the right. The far sender never gets a fifth, whatever the
-# preset.
+# Capture saves the near sender's frames, but the far sender starves. A scheme that only avoids collisions does not
+# make the shares fair. Compare each sender's goodput without RTS/CTS with the goodput of one pair alone. With `ns2`
+# and `standard`, the near sender gets less than a fifth if the shift is 40 m or less, and more than nine tenths if
+# the shift is 45 m or more. The result is the same for a shift to the left and to the right. The far sender never
+# gets a fifth, whatever the preset.
 #
 # ## Why stock wmediumd shows none of this
 # `wmediumd` is the medium that Mininet-WiFi usually uses. It delivers a frame at `max(now, last expiry) + send time`,

@@ -306,9 +306,9 @@ lab.table(("7 hops", "kbit/s", "packets lost"), rows, "2 Mbit/s, 40 s, seed 1.")
 
 # %% [markdown]
 # ### Exercise: the interval
-# Return an interval with which no window carries 3 % more, and with which the chain loses at most three quarters of the
-# packets that TCP with a window of 32 loses. The check runs chains of 6 and 7 hops at 1 and 2 Mbit/s, two seeds of 40 s
-# each. Experiment with `EachInterval` first.
+# Return an interval that reaches two goals. First, no TCP window carries 3 % more than your schedule. Second, the
+# chain loses at most three quarters of the packets that it loses with TCP and a window of 32. The check runs chains
+# of 6 and 7 hops at 1 and 2 Mbit/s, two seeds of 40 s each. Experiment with `EachInterval` first.
 
 
 # %%

@@ -34,7 +34,7 @@ def read_path_rates(texts: Sequence[str]) -> dict[IPv4Network, tuple[int, ...]]:
                 raise ValueError("two rates for the same addresses")
             found[network] = rates
         except ValueError as error:
-            raise ConfigError(f"--path-rates must be {VALID_PATH_RATES}, not {text!r}: {error}") from None
+            raise ConfigError(f"--path-rates must be {VALID_PATH_RATES}, not {text!r} ({error})") from None
     return found
 
 

@@ -65,10 +65,10 @@ def refusals() -> Iterator[str]:
             f" (changelog.d/README.md), then run .venv/bin/towncrier build --version {version}"
         )
     if fragments:
-        yield (
-            f"changelog.d has fragments that are not in CHANGELOG.md ({fragments[0]}):"
-            f" run .venv/bin/towncrier build --version {version}"
-        )
+        how = f"run .venv/bin/towncrier build --version {version}"
+        if changes is not None:  # towncrier would write a second section
+            how = f"move them into the section of {version}, or raise the version and run .venv/bin/towncrier build"
+        yield f"changelog.d has fragments that are not in CHANGELOG.md ({fragments[0]}): {how}"
     yield from misnamed(fragments)
 
 

@@ -92,6 +92,16 @@ def test_a_version_without_a_fragment_is_refused(section: str, tree: Path) -> No
     )
 
 
+def test_fragments_of_a_version_without_a_section_are_for_towncrier(tree: Path) -> None:
+    write(tree, "changelog.d/12.added.md", "New.\n")
+    write(tree, "CHANGELOG.md", "## 0.1.0 (2026-11-28)\nFirst.\n")
+    commit(tree)
+    assert check(tree).stderr == (
+        "release-check: changelog.d has fragments that are not in CHANGELOG.md (12.added.md):"
+        " run .venv/bin/towncrier build --version 0.2.0\n"
+    )
+
+
 def test_the_fragments_of_this_tree_have_valid_names() -> None:
     names = [path.name for path in (ROOT / "changelog.d").iterdir() if path.name != "README.md"]
     assert [*runpy.run_path(str(SCRIPT), run_name="release_check")["misnamed"](names)] == []
@@ -101,7 +111,10 @@ def test_fragments_that_nobody_moved_are_refused(tree: Path) -> None:
     write(tree, "changelog.d/12.feature.md", "New.\n")
     commit(tree)
     refused = check(tree).stderr
-    assert "changelog.d has fragments that are not in CHANGELOG.md (12.feature.md)" in refused
+    assert (
+        "changelog.d has fragments that are not in CHANGELOG.md (12.feature.md): move them into the section of 0.2.0,"
+        " or raise the version and run .venv/bin/towncrier build\n"
+    ) in refused
     assert (
         "changelog.d/12.feature.md must be NAME.KIND.md, KIND one of added, changed, removed, fixed, security"
         in refused

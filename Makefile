@@ -32,7 +32,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX UV_PROJECT_ENVIRONMENT
 export PIP_USER := 0
 
-.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test lite test-lite wmediumd release-check nightly bench bench-smoke format lint test-rust test-python test-thorough coverage lock clean
+.PHONY: help lab hello dev demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test lite test-lite wmediumd release-check nightly bench bench-smoke format lint test-rust test-python test-thorough coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
@@ -59,6 +59,8 @@ test: build $(VENV)/.tools  ## checks that need neither root nor a package manag
 	@tools/in-parallel "make lint test-rust" "$(MAKE) --no-print-directory lint test-rust" $(MAKE) --no-print-directory test-python
 
 build: $(VENV)/.built $(VENV)/.native demo  ## the local environment, with the extension built in release mode
+
+dev: build $(VENV)/.tools  ## build, and install pytest, the linters and towncrier: for changes of PaceLab itself
 
 # The compiled algorithms, if there is a compiler. A process ignores them if a source file has changed since.
 $(VENV)/.native: $(VENV)/.installed tools/native pacelab/units.py $(shell find pacer/pacelab_pacer/core -name '*.py')

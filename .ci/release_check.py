@@ -22,6 +22,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FRAGMENT_KINDS = ("added", "changed", "removed", "fixed", "security")
+NO_CHANGES = "No significant changes."
+"""What towncrier writes when there is no fragment."""
 WHEELHOUSE = ROOT / "build" / "wheelhouse"
 EMPTY = ROOT / "build" / "release-check"
 PRODUCTS = ("pacelab", "pacelab[figures]", "pacelab[labs]", "pacelab[controller]", "pacelab[grading]")
@@ -55,20 +57,23 @@ def refusals() -> Iterator[str]:
     for file in files:
         if (other := read_version(file)) != version:
             yield f"{file.relative_to(ROOT)} has version {other}, not {version}: use one version everywhere"
+    fragments = [path.name for path in sorted((ROOT / "changelog.d").glob("*")) if path.name != "README.md"]
     changes = section(version)
-    if changes is None:
-        yield f"CHANGELOG.md has no section of {version}: run .venv/bin/towncrier build --version {version}"
-    elif not changes:
+    if not fragments and (not changes or changes == NO_CHANGES):
         yield (
             f"CHANGELOG.md says nothing about {version}: write a fragment for each change that users see"
-            " (changelog.d/README.md)"
+            f" (changelog.d/README.md), then run .venv/bin/towncrier build --version {version}"
         )
-    fragments = [path.name for path in sorted((ROOT / "changelog.d").glob("*")) if path.name != "README.md"]
     if fragments:
-        yield (
-            f"changelog.d has fragments that are not in CHANGELOG.md ({fragments[0]}):"
-            f" run .venv/bin/towncrier build --version {version}"
-        )
+        how = f"run .venv/bin/towncrier build --version {version}"
+        if changes is not None:  # towncrier would write a second section
+            how = f"move them into the section of {version}, or raise the version and run .venv/bin/towncrier build"
+        yield f"changelog.d has fragments that are not in CHANGELOG.md ({fragments[0]}): {how}"
+    yield from misnamed(fragments)
+
+
+def misnamed(fragments: list[str]) -> Iterator[str]:
+    """Fragments whose names towncrier refuses, each with the valid form."""
     for name in fragments:
         if not re.fullmatch(rf".+\.({'|'.join(FRAGMENT_KINDS)})(\.\d+)?\.md", name):
             yield f"changelog.d/{name} must be NAME.KIND.md, KIND one of {', '.join(FRAGMENT_KINDS)}"

@@ -56,8 +56,9 @@ def draw_panel(ax: Axes, panel: Panel) -> Axes:
             named.add(mark.name)
         _DRAWN[type(mark)](ax, mark)
     # Marks must not move the limits, and a rule must not be cut at them.
-    ax.set_xlim(panel.x.low, panel.x.high)
-    ax.set_ylim(panel.y.low, panel.y.high)
+    # With equal scales they grow below: matplotlib warns of that unless `auto` says that they may.
+    ax.set_xlim(panel.x.low, panel.x.high, auto=panel.equal)
+    ax.set_ylim(panel.y.low, panel.y.high, auto=panel.equal)
     if panel.equal:
         ax.set_aspect("equal", adjustable="datalim")  # limits grow, and the layout keeps its space for the legend
     if panel.title:

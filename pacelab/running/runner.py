@@ -25,7 +25,7 @@ from pacelab.results.folder import PcapFile
 from pacelab.results.results import Backend, Progress, RunResult, assemble, join_series
 from pacelab.results.types import Host
 from pacelab.running.workers import ALL_CORES, Workers, each_finished, stop_is_wanted, usable_cores
-from pacelab.schemes import Scheme
+from pacelab.schemes import SCHEMES, Scheme
 from pacelab.version import __version__
 
 BACKENDS: dict[str, Backend] = {"sim": Sim(), "tap": RealHosts("tap"), "hwsim": RealHosts("hwsim")}
@@ -175,7 +175,10 @@ def _obey(_fraction: float) -> None:
 def _own(scheme: Scheme, experiment: Experiment) -> Scheme:
     """Check a scheme of the caller's as a registered scheme is checked."""
     if experiment.chosen_scheme.points:
-        raise ConfigError(f"a scheme of your own beside {experiment.scheme!r}: allowed beside it is the baseline alone")
+        valid = ", ".join(name for name, registered in SCHEMES.items() if not registered.points)
+        raise ConfigError(
+            f"scheme must be one of {valid} in an experiment that runs a scheme of your own, not {experiment.scheme!r}"
+        )
     if scheme.ecn or scheme.implied_options:
         raise ConfigError(
             f"scheme {scheme.name!r} sets ECN or implied_options, which only registered schemes may; remove them"

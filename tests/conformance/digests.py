@@ -2,8 +2,9 @@
 
     python tests/conformance/digests.py      rewrites tests/data/digests.csv
 
-Run this only when a change is meant to change results, and give the reason in the commit. A digest says that something
-changed. It does not show what is right. The tests with values from the standard, the papers and other simulators do.
+Run this when a scheme or a topology is new, or when a change is meant to change results: then give the reason in the
+commit message. A digest says that something changed. It does not say what is right: the tests with values from the
+standard, the papers, and other simulators do.
 
 The sentences of run.json (its notes and the topology's description) have a column of their own, so that a new wording
 does not look like a new result.
@@ -11,6 +12,7 @@ does not look like a new result.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import hashlib
 import json
@@ -95,6 +97,7 @@ def split_sentences(run: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, A
 def main() -> None:
     from concurrent.futures import ProcessPoolExecutor  # the browser's Python has no processes
 
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter).parse_args()
     todo = [case for case in cases() if accepted(case)]
     with ProcessPoolExecutor() as pool, RECORDED.open("w", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")

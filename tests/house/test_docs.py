@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from contextlib import redirect_stdout
 from functools import cache
 from io import StringIO
@@ -135,7 +136,8 @@ def test_every_file_that_a_page_names_is_there() -> None:
 
 WALK = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## A packet's way")[2].partition("\n## ")[0]
 NAMED = re.findall(r"`((?!tests/)[\w/]+/[\w.]+\.(?:py|rs))`", WALK)
-SIMULATED = WALK.partition("With `--backend tap`")[0]
+SIMULATED = WALK.partition("\nWith `--")[0]
+(COMMAND,) = re.findall(r"`pacelab (run chain [^`]*)`", WALK)
 TRACED = """
 import sys
 files = set()
@@ -143,7 +145,7 @@ def note(frame, what, _):
     files.add(frame.f_code.co_filename)
 from pacelab.cli.main import main
 sys.setprofile(note)
-main(["run", "chain", "--hops", "2", "--direction", "down", "--scheme", "tcp-gap", "--seconds", "3", *sys.argv[1:]])
+main(sys.argv[1:])
 sys.setprofile(None)
 print(*sorted(files), sep="\\n", file=sys.stderr)
 """
@@ -158,7 +160,7 @@ def test_each_file_is_there_and_named_once() -> None:
 @pytest.mark.usefixtures("engine")
 def test_a_run_passes_through_all_of_them(tmp_path: Path) -> None:
     ran = subprocess.run(
-        [sys.executable, "-c", TRACED, "--out", str(tmp_path / "run")],
+        [sys.executable, "-c", TRACED, *COMMAND.split(), "--seconds", "3", "--out", str(tmp_path / "run")],
         cwd=ROOT,
         env={**os.environ, "PACELAB_INTERPRETED": "1"},
         capture_output=True,
@@ -170,7 +172,28 @@ def test_a_run_passes_through_all_of_them(tmp_path: Path) -> None:
     assert [path for path in named if str((ROOT / path).resolve()) not in came_by] == []
 
 
-# The tables that a page quotes from a study equal those made from its stored runs.
+# CONTRIBUTING says where to add something, and which package may import which.
+
+
+def test_names_to_extend_are_in_their_files() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    named = re.findall(r"`(\w+)` (?:in|of|to) `([\w/]+\.py)`", page)
+    assert len(named) > 2
+    assert [place for place in named if not re.search(rf"\b{place[0]}\b", (ROOT / place[1]).read_text("utf-8"))] == []
+
+
+def test_the_layers_are_those_of_the_contract() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    (contract,) = [each for each in project["tool"]["importlinter"]["contracts"] if each["id"] == "core"]
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("(contract `core`")[2]
+    lines = re.findall(r"^    (\S.*?)(?:  .*)?$", page.partition("\n\n#")[0], re.MULTILINE)
+    assert len(lines) > 5
+    listed = [set(line.split(" · ")) for line in lines]
+    layers = [set(layer.split(" | ")) for layer in contract["layers"]]
+    assert listed == layers[1 : 1 + len(listed)]
+
+
+# What a page quotes of a study is what the study makes of its stored runs.
 
 
 def test_tables_of_the_ns2_code_are_those_of_its_runs() -> None:
@@ -189,6 +212,14 @@ def test_vagp_s_table_is_that_of_its_runs() -> None:
     made = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert made.count("\n") == 25
     assert made.strip() in (ROOT / "docs/vagp.md").read_text("utf-8")
+
+
+def test_every_study_and_its_rows_are_cited() -> None:
+    page = (ROOT / "studies/README.md").read_text("utf-8")
+    helpers = {"lopsided.py"}  # named in the text, not in the table
+    table = set(re.findall(r"`(\w+\.(?:py|csv|jsonl))`", "".join(re.findall(r"^\|.*$", page, re.MULTILINE))))
+    files = {path.name for path in (ROOT / "studies").iterdir() if path.suffix in (".py", ".csv", ".jsonl")}
+    assert files - helpers == table, "studies/README.md: a row for each study, with its answer and its rows"
 
 
 # Every page in docs/, and every lab, is named in the site's navigation: MkDocs refuses to build it otherwise.

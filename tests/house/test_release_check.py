@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import shutil
 import subprocess
 import sys
@@ -77,29 +78,43 @@ def test_two_versions_are_refused(tree: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changelog", "message"),
-    [
-        (
-            "## 0.1.0 (2026-11-28)\nFirst.\n",
-            "CHANGELOG.md has no section of 0.2.0: run .venv/bin/towncrier build --version 0.2.0",
-        ),
-        (
-            "## 0.2.0 (2027-01-01)\n\n## 0.1.0 (2026-11-28)\nFirst.\n",
-            "CHANGELOG.md says nothing about 0.2.0: write a fragment",
-        ),
-    ],
+    "section", ["", "## 0.2.0 (2027-01-01)\n\n", "## 0.2.0 (2027-01-01)\n\nNo significant changes.\n\n"]
 )
-def test_a_version_without_a_fragment_is_refused(changelog: str, message: str, tree: Path) -> None:
-    write(tree, "CHANGELOG.md", changelog)
+def test_a_version_without_a_fragment_is_refused(section: str, tree: Path) -> None:
+    """The last section is what towncrier writes without a fragment."""
+    write(tree, "CHANGELOG.md", f"{section}## 0.1.0 (2026-11-28)\nFirst.\n")
     commit(tree)
-    assert message in check(tree).stderr
+    refused = check(tree)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == (
+        "release-check: CHANGELOG.md says nothing about 0.2.0: write a fragment for each change that users see"
+        " (changelog.d/README.md), then run .venv/bin/towncrier build --version 0.2.0\n"
+    )
+
+
+def test_fragments_of_a_version_without_a_section_are_for_towncrier(tree: Path) -> None:
+    write(tree, "changelog.d/12.added.md", "New.\n")
+    write(tree, "CHANGELOG.md", "## 0.1.0 (2026-11-28)\nFirst.\n")
+    commit(tree)
+    assert check(tree).stderr == (
+        "release-check: changelog.d has fragments that are not in CHANGELOG.md (12.added.md):"
+        " run .venv/bin/towncrier build --version 0.2.0\n"
+    )
+
+
+def test_the_fragments_of_this_tree_have_valid_names() -> None:
+    names = [path.name for path in (ROOT / "changelog.d").iterdir() if path.name != "README.md"]
+    assert [*runpy.run_path(str(SCRIPT), run_name="release_check")["misnamed"](names)] == []
 
 
 def test_fragments_that_nobody_moved_are_refused(tree: Path) -> None:
     write(tree, "changelog.d/12.feature.md", "New.\n")
     commit(tree)
     refused = check(tree).stderr
-    assert "changelog.d has fragments that are not in CHANGELOG.md (12.feature.md)" in refused
+    assert (
+        "changelog.d has fragments that are not in CHANGELOG.md (12.feature.md): move them into the section of 0.2.0,"
+        " or raise the version and run .venv/bin/towncrier build\n"
+    ) in refused
     assert (
         "changelog.d/12.feature.md must be NAME.KIND.md, KIND one of added, changed, removed, fixed, security"
         in refused

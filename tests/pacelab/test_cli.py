@@ -497,6 +497,12 @@ def test_topologies_plot_draws_the_named_file(
     assert f"drawn into c.{form}" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("in_tmp")
+def test_topologies_plot_prints_nothing_of_matplotlib(caplog: pytest.LogCaptureFixture) -> None:
+    assert main(["topologies", "chain", "--plot"]) == 0
+    assert caplog.messages == []
+
+
 def test_topologies_plot_has_a_default_place_and_is_reproducible(in_tmp: Path) -> None:
     assert main(["topologies", "hidden", "--plot"]) == 0
     first = (in_tmp / "figures" / "hidden.svg").read_bytes()

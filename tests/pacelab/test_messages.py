@@ -17,6 +17,8 @@ import pytest
 import pacelab
 from pacelab import Experiment, Scheme, Topology
 from pacelab.cli.main import main
+from pacelab.results.quantities import SHORT_NAMES
+from pacelab_topologies.registry import KINDS
 
 FORM = re.compile(
     r"\b(must (be|define|have|name|join|start|not)|needs?|cannot|takes|names must differ)\b"
@@ -25,11 +27,12 @@ FORM = re.compile(
 )
 """Each message has one of these: what is valid, or what to do."""
 OLD = re.compile(r"\bcame\b|\bof your own:")  # tools/language has the rest
+TOPOLOGIES = f"one of {', '.join(KINDS)}, or the path of a .yaml or .py file"
 
 COMMANDS = [
     ("run", "Missing argument 'TOPOLOGY'; give a name that `pacelab topologies` lists, or a file"),
-    ("run chian", "access-point, or the path of a .yaml or .py file, not 'chian'; did you mean 'chain'?"),
-    ("run torus", "string, tree, access-point, or the path of a .yaml or .py file, not 'torus'"),
+    ("run chian", f"topology must be {TOPOLOGIES}, not 'chian'; did you mean 'chain'?"),
+    ("run torus", f"topology must be {TOPOLOGIES}, not 'torus'"),
     ("run missing.yaml", "(No such file or directory); give the path of a .yaml or .py file in UTF-8"),
     ("run missing.py", "(No such file or directory); give the path of a .yaml or .py file in UTF-8"),
     ("run chain --hops four", "--hops must be a whole number from 1 to 200, not 'four'"),
@@ -160,7 +163,7 @@ COMMANDS = [
     ("compare chain --y mos", "--y mos needs voice calls; add some, for example with --traffic voice"),
     (
         "compare chain --y godput",
-        "cwnd, retries, link-failures, loss, efficiency, airtime, not 'godput'; did you mean 'goodput'?",
+        f"--y must be one of {', '.join(SHORT_NAMES)}, not 'godput'; did you mean 'goodput'?",
     ),
     ("compare chain --jobs 0", "--jobs must be a whole number from 1 to 1024, not 0"),
     ("compare chain --seed 1,2", "--seed must be one value, the first seed, not 1,2; `--seeds N` runs N seeds"),
@@ -299,7 +302,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: pacelab.load_topology("chian"),
-        "access-point, or the path of a .yaml or .py file, not 'chian'; did you mean 'chain'?",
+        f"topology must be {TOPOLOGIES}, not 'chian'; did you mean 'chain'?",
     ),
     (lambda: pacelab.load_topology("chain", hops=0), "--hops must be a whole number from 1 to 200, not 0"),
     (lambda: pacelab.PcapFile(path=""), "PcapFile: path must be a path, as a text or a pathlib.Path, not ''"),

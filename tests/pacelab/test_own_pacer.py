@@ -180,7 +180,7 @@ def test_numpys_words_are_understood() -> None:
 def test_user_pacer_must_be_a_class_of_pacers() -> None:
     with pytest.raises(ConfigError, match="must be a subclass of pacelab"):
         run_pacer(DOWN, Steady())  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="a scheme of your own beside 'tcp-gap'"):
+    with pytest.raises(ConfigError, match="in an experiment that runs a scheme of your own, not 'tcp-gap'"):
         run_pacer(DOWN.vary(scheme="tcp-gap"), Steady)
 
 

@@ -36,7 +36,7 @@ from pacelab.figures.plots import (
 from pacelab.figures.tables import show_point
 from pacelab.grid.comparison import Comparison
 from pacelab.options import arguments
-from pacelab.options.arguments import checked, coerce, instance_of, values_by_name
+from pacelab.options.arguments import NUMBER, checked, coerce, instance_of, taken, values_by_name
 from pacelab.results.metrics import group_goodputs
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult
@@ -71,7 +71,7 @@ def _numbers_by_name(value: Any) -> dict[str, float]:
     """Finite numbers, each with its label."""
     if not isinstance(value, Mapping) or not value:
         raise ValueError("a number for each name, as {'newreno': 582.0}")
-    return {str(name): arguments.number(one) for name, one in value.items()}
+    return {str(name): taken(NUMBER, one) for name, one in value.items()}
 
 
 def _named_value(value: Any) -> tuple[str, float] | None:
@@ -80,7 +80,7 @@ def _named_value(value: Any) -> tuple[str, float] | None:
         return None
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         raise ValueError("a label and a number, as ('alone', 1681.0)")
-    return str(value[0]), arguments.number(value[1])
+    return str(value[0]), taken(NUMBER, value[1])
 
 
 @checked(values=_numbers_by_name, reference=_named_value)

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from pacelab.claims.model import Claim, SetUp, Strict
+from pacelab.domains import like_which
 from pacelab.errors import ConfigError
-from pacelab_topologies.domain import like_which
 
 DATA = files("pacelab.claims") / "data"
 CLAIMS = "claims.yaml"

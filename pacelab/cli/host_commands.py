@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pacelab.cli.options import Command, extend, hook_parameters, with_experiment_options
 from pacelab.console import log
+from pacelab.domains import Domain, Real, Whole
 from pacelab.emulation.agents.roles import VALID_PATH_RATES as PATH_RATES
 from pacelab.emulation.agents.roles import AgentName, check_path_known, read_path_rates
 from pacelab.errors import ConfigError, HostError
@@ -23,7 +24,6 @@ from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS
 from pacelab.parameters import Argument, Option
 from pacelab.schemes import SCHEMES, HookSettings
 from pacelab.schemes.scheme import MOST_NODES, MOST_SENSE_HOPS
-from pacelab_topologies.domain import Domain, Real, Whole
 
 if TYPE_CHECKING:
     from pacelab.emulation.agents.task import Task

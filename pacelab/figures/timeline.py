@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pacelab.air.backend import run_scheme
+from pacelab.domains import Real, plain
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
@@ -19,10 +20,9 @@ from pacelab.figures.airlog import Mark as Seen
 from pacelab.figures.chart import Block, Chart, Key, Mark, Panel, Rule, Scale, Text, linear
 from pacelab.figures.figures import LEAST_PT, short
 from pacelab.figures.in_matplotlib import draw_panel, new_axes
-from pacelab.options.arguments import above_zero, axes, checked, instance_of, optional
+from pacelab.options.arguments import axes, checked, instance_of, optional
 from pacelab.options.values import HIGH_THROUGHPUT
 from pacelab.units import BPS_PER_MBPS, NS_PER_MS
-from pacelab_topologies.domain import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,7 +108,7 @@ HATCHED_IN = 1 / 60
 """A narrower block is all edge; to hatch it is most of the time that a picture of a second of the air takes."""
 
 
-@checked(experiment=instance_of(Experiment), until_s=above_zero(1_000_000))
+@checked(experiment=instance_of(Experiment), until_s=Real(0, 1_000_000, above=True))
 def record_air(experiment: Experiment, *, until_s: float) -> list[Record]:
     """Run the first `until_s` seconds of an experiment; returns the engine's records."""
     air = compile_air(experiment) | {"tap": True, "duration_s": until_s, "warmup_s": 0.0}

@@ -16,7 +16,7 @@ from pacelab.figures.plots import axis_label, styles_of
 from pacelab.figures.tables import network, settings, show_name, show_value
 from pacelab.grid.grid import DOCUMENT, FLOWS, RUNS, SCHEMA_VERSION, holds_kept_runs
 from pacelab.options import arguments
-from pacelab.options.arguments import a_text, checked, instance_of, optional, path, switch, texts, values_by_name
+from pacelab.options.arguments import TEXT, checked, instance_of, optional, path, switch, texts, values_by_name
 from pacelab.options.settings import BY_FIELD
 from pacelab.results.metrics import LEVEL, estimate
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
@@ -108,8 +108,8 @@ def varying(points: Points, *, x: str | None, where: Mapping[str, Any], cdf: boo
 @checked(
     points=instance_of(Points, "what pacelab.load_points gives"),
     ax=optional(arguments.axes),
-    x=optional(a_text),
-    y=a_text,
+    x=optional(TEXT),
+    y=TEXT,
     by=texts,
     where=optional(values_by_name),
 )

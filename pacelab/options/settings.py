@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
+from pacelab.domains import ON_OFF, Choice, Domain, Real, Whole, Words
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import BUNDLES, SWITCHES
 from pacelab.options.names_or_files import ControlDomain, TrafficDomain
@@ -37,7 +38,6 @@ from pacelab.options.values import (
 )
 from pacelab.options.voice import CODECS
 from pacelab.units import BPS_PER_MBPS
-from pacelab_topologies.domain import ON_OFF, Choice, Domain, Real, Whole, Words
 
 LARGEST_PAYLOAD_BYTES = 2256
 """802.11's MSDU of 2304 B less 8 B LLC and 40 B TCP/IP headers."""

@@ -7,7 +7,7 @@ Source: PHYs IEEE Std 802.11-2020, Clauses 15 and 16 (b), 17 (a), 18 (g, OFDM), 
 tcl/lib/ns-default.tcl of ns-2.1b8a: minrto_ 1, windowInit_ 2; packetSize_ is its segment, and IP adds 20 bytes.
 """
 
-# ruff: noqa: D102 - `topologies.domain` documents the methods of `HostDelay`, as of all domains
+# ruff: noqa: D102 - `pacelab.domains` documents the methods of `HostDelay`, as of all domains
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
+from pacelab.domains import Choice
 from pacelab.units import BPS_PER_MBPS
-from pacelab_topologies.domain import Choice
 
 
 def _bps(*mbps: float) -> tuple[int, ...]:

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.console import word
+from pacelab.domains import Whole
 from pacelab.errors import ConfigError, HostError
 from pacelab.options import arguments
 from pacelab.options.arguments import checked
-from pacelab_topologies.domain import Whole
 from pacelab_topologies.model import Topology
 
 RUNS = Path("runs")

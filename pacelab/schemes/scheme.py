@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, fields, replace
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from pacelab.domains import plain
 from pacelab.errors import ConfigError
 from pacelab.options.arguments import coerce_fields, function, optional, some_of, texts
 from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS
 from pacelab.user_code.messages import UserCodeError, misnamed, own_traceback, place_of
 from pacelab.user_code.waiting import waiting_for
-from pacelab_topologies.domain import plain
 from pacelab_topologies.model import Topology, check_name
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
-from pacelab_topologies.domain import plain
+from pacelab.domains import plain
 
 LONGEST_S, LONGEST_DELAY_S = 1e9, 3600.0
 """Of flows, and of wires: the engine counts nanoseconds, which must fit."""

@@ -16,12 +16,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from pacelab.domains import ON_OFF, Domain, Real, Text, Whole
 from pacelab.user_code.imports import Beside
 from pacelab.user_code.memory import MOST_BYTES, bounded
 from pacelab.user_code.seeds import shared_draws
 from pacelab.user_code.waiting import waiting_for
 from pacelab_topologies.document import Delay, Document, Length, Level, Part, Rate, Reach, Time
-from pacelab_topologies.domain import ON_OFF, Domain, Real, Text, Whole
 from pacelab_topologies.kind import Kind, TopologyOption
 from pacelab_topologies.mobility import MobilityPart, MobilityReader, MovePart
 from pacelab_topologies.model import (

@@ -149,7 +149,9 @@ def _explain(error: Any) -> str:
         "missing": "the key is missing; add it",
     }
     message: str = texts.get(error["type"]) or error["msg"].removeprefix("Value error, ")
-    return message if error["type"] in texts else f"{message} (found {_short(error['input'])})"
+    if error["type"] in texts or message.startswith("must be "):  # a domain names the value
+        return message
+    return f"{message} (found {_short(error['input'])})"
 
 
 def _short(value: Any) -> str:

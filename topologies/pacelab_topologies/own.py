@@ -25,7 +25,8 @@ from pacelab_topologies.document import Delay, Document, Length, Level, Part, Ra
 from pacelab_topologies.kind import Kind, TopologyOption
 from pacelab_topologies.mobility import MobilityPart, MobilityReader, MovePart
 from pacelab_topologies.model import (
-    MOST_QUEUE_PKTS,
+    EXPONENT,
+    QUEUE_PKTS,
     Flow,
     LinkRate,
     Move,
@@ -50,7 +51,7 @@ class Ranges(Part):
 
     decode: Reach
     sense: Reach
-    exponent: float | None = Field(default=None, ge=1, le=8)
+    exponent: Annotated[float, EXPONENT] | None = None
     shadowing: Level = 0.0
 
     def path_loss(self) -> PathLoss | None:
@@ -75,7 +76,7 @@ class WirePart(Part):
     between: list[str] = Field(min_length=2, max_length=2)
     rate: Rate
     delay: Delay
-    queue: int = Field(default=50, ge=1, le=MOST_QUEUE_PKTS)
+    queue: Annotated[int, QUEUE_PKTS] = 50
 
 
 class FlowPart(Part):

@@ -400,7 +400,7 @@ def call_series(result: RunResult) -> Picture:
     for flow in calls:
         values = tuple(math.nan if mos is None else mos for mos in flow["mos"])
         marks.append(Line(x=times, y=values, color="#999999", width=0.7, name="each direction of a call"))
-    means = tuple(_mean([flow["mos"][i] for flow in calls if flow["mos"][i] is not None]) for i in range(len(times)))
+    means = tuple(_mean([mos for flow in calls if (mos := flow["mos"][i]) is not None]) for i in range(len(times)))
     marks.append(Line(x=times, y=means, color=COLOURS[0], marker="o", size=3, name="mean"))
     total = tuple(sum(flow["goodput_bps"][i] or 0 for flow in tcp) * KBPS for i in range(len(times)))
     above = Panel(

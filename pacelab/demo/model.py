@@ -11,6 +11,7 @@ from typing import Any
 from pacelab.domains import Whole
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
+from pacelab.experiment.air_types import AirConfig
 from pacelab.experiment.experiment import Experiment
 from pacelab.units import BPS_PER_MBPS
 from pacelab_topologies.model import Topology
@@ -225,7 +226,7 @@ class Demo:
         """The label of each node."""
         return self.labels or tuple(string.ascii_uppercase[: len(network.nodes)])
 
-    def air(self) -> dict[str, Any]:
+    def air(self) -> AirConfig:
         """The air configuration with the initial values (medium/README.md)."""
         return compile_air(self.experiment())
 

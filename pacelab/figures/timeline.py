@@ -14,6 +14,7 @@ from pacelab.air.backend import run_scheme
 from pacelab.domains import Real, plain
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
+from pacelab.experiment.air_types import AirConfig
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.airlog import FRAMES, AirLog, Frame, Hearing, Record, find_window, read_records
 from pacelab.figures.airlog import Mark as Seen
@@ -111,9 +112,8 @@ HATCHED_IN = 1 / 60
 @checked(experiment=instance_of(Experiment), until_s=Real(0, 1_000_000, above=True))
 def record_air(experiment: Experiment, *, until_s: float) -> list[Record]:
     """Run the first `until_s` seconds of an experiment; returns the engine's records."""
-    air = compile_air(experiment) | {"tap": True, "duration_s": until_s, "warmup_s": 0.0}
-    records: list[Record] = run_scheme(air, experiment, experiment.chosen_scheme).air["tap"]
-    return records
+    air: AirConfig = {**compile_air(experiment), "tap": True, "duration_s": until_s, "warmup_s": 0.0}
+    return run_scheme(air, experiment, experiment.chosen_scheme).air["tap"] or []
 
 
 def _window(value: Any) -> Window:

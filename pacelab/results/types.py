@@ -32,6 +32,22 @@ class Network(TypedDict):
     source: str
 
 
+class VoiceCounts(TypedDict):
+    """One direction of a call: packets whose playout moment came in the measured interval."""
+
+    call: int
+    playout_s: float
+    due_pkts: int
+    lost_pkts: int
+    late_pkts: int
+    delay_mean_s: float | None
+    delay_quantiles_s: list[float] | None
+    """5 %, 25 %, 50 %, 75 %, 95 %; None: no packet arrived."""
+    reports_sent: int | None
+    """Reports of hooks about this direction."""
+    reports_received: int
+
+
 class FlowResult(TypedDict):
     """One flow, over the measured interval."""
 
@@ -56,7 +72,7 @@ class FlowResult(TypedDict):
     rtt_quantiles_s: list[float] | None
     cwnd_share: dict[str, float] | None
     """Congestion window in packets -> share of the time."""
-    voice: dict[str, Any] | None
+    voice: VoiceCounts | None
     """Counts of one direction of a call."""
     group: int
     """The flow of the topology that this flow belongs to."""

@@ -259,9 +259,9 @@ def comparison(result: Comparison, *points: Mapping[str, Any], y: str | None = N
     Of goodput, or of the quantity `y`.
     """
     chosen = [coerce("comparison: point", arguments.values_by_name, point) for point in points] or [{}]
-    shown, draw, key, quantity = result, goodput_panel, "goodput_bps", find_quantity(y or "goodput")
+    shown, draw, quantity = result, goodput_panel, find_quantity(y or "goodput")
     if y is not None:
-        shown, draw, key = result.with_quantity(y), quantity_panel, "y"
+        shown, draw = result.with_quantity(y), quantity_panel
     for point in chosen:
         check_point(result, point)
     chart = Chart(
@@ -271,7 +271,11 @@ def comparison(result: Comparison, *points: Mapping[str, Any], y: str | None = N
         height=4.0,
         caption=caption(shown),
     )
-    lines = [f"{show_point(row['point'])} {row['scheme']}: {_told(row[key], quantity)}" for row in shown.rows]
+    estimates = [row["goodput_bps"] if y is None else row["y"] for row in shown.rows]
+    lines = [
+        f"{show_point(row['point'])} {row['scheme']}: {_told(found, quantity)}"
+        for row, found in zip(shown.rows, estimates, strict=True)
+    ]
     unit = f" in {quantity.unit}" if quantity.unit else ""
     return Picture(chart, f"{quantity.title[0].upper()}{quantity.title[1:]}{unit}. {'; '.join(lines)}")
 

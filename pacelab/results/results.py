@@ -261,7 +261,10 @@ def join_series(experiment: Experiment, series: Series) -> Series:
                 "goodput_bps": flow["goodput_bps"],
                 "cwnd_pkts": nothing,
                 "rtt_s": nothing,
-                **voice,
+                "due_pkts": voice["due_pkts"],
+                "lost_pkts": voice["lost_pkts"],
+                "late_pkts": voice["late_pkts"],
+                "delay_s": voice["delay_s"],
                 "mos": scores,
             }
         elif plan.carried.kind != "http":

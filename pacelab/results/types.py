@@ -5,9 +5,14 @@ None is written as null: nothing was measured, or this back end has no such thin
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
+
+from pacelab.documents import JsonObject
+
+Config: TypeAlias = dict[str, Any]
+"""Name of a setting -> its value as JSON (`Experiment.config`)."""
 
 
 class Place(TypedDict):
@@ -251,8 +256,8 @@ class Run(TypedDict):
     """run.json, schema version 3. On the back end sim it is a pure function of configuration and seed."""
 
     schema_version: Literal[3]
-    config: dict[str, Any]
-    """All settings, defaults included (`Experiment.config`)."""
+    config: Config
+    """All settings, defaults included."""
     topology: Network
     flows: list[FlowResult]
     calls: list[CallResult]
@@ -268,7 +273,7 @@ class Run(TypedDict):
     """Absent without `--ping`."""
     aodv: Aodv | None
     hooks: Hooks
-    guest: dict[str, Any] | None
+    guest: JsonObject | None
     """Kernel and files of a guest (`--where`)."""
     fidelity: Literal["valid", "degraded", "invalid"]
     notes: list[str]

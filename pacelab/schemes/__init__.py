@@ -1,6 +1,6 @@
 """Schemes: which algorithm sits at which hook point.
 
-A module per paper has its schemes with their hooks, needs and looks; `registry` finds them. An algorithm itself lives
+A module per paper has its schemes with their hooks, needs and looks; `registry` joins them. An algorithm itself lives
 in `pacelab_pacer.core` and is imported when a run needs it: the baseline and `--help` never do.
 
     gateway   between the wired and the air interface of every gateway

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import import_module
-from pkgutil import iter_modules
 from types import MappingProxyType
 
 from pacelab.domains import like_which
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import TABLE
+from pacelab.schemes import ack_suppression, candidates, expect, link_red, tcp_ap, tcp_gap, vagp
 from pacelab.schemes.scheme import Scheme, Style
 from pacelab.user_code.loading import digest_of, is_own, load_own, meant_instead
 
@@ -22,17 +21,8 @@ _NEWRENO = Scheme(
     style=Style("#000000", "o", "--"),
 )
 """What every scheme is compared with."""
-_WITHOUT_SCHEMES = {"failures", "registry", "scheme"}
-"""Modules of this package that define no scheme. Each other one has its own as `SCHEMES`."""
-
-
-def _defined() -> Iterator[Scheme]:
-    for found in iter_modules([os.path.dirname(__file__)]):
-        if found.name not in _WITHOUT_SCHEMES:
-            yield from import_module(f"pacelab.schemes.{found.name}").SCHEMES
-
-
-_JOINED = {scheme.name: scheme for scheme in (_NEWRENO, *_defined())}
+_PAPERS = (tcp_gap, tcp_ap, expect, ack_suppression, vagp, candidates, link_red)
+_JOINED = {scheme.name: scheme for scheme in (_NEWRENO, *(own for paper in _PAPERS for own in paper.SCHEMES))}
 _FIRST = (
     *("newreno", "tcp-gap", "tcp-gap-nogc", "tcp-ap", "tcp-gap-code", "tcp-gap-eval"),
     *("tcp-gap-eval-nogc", "tcp-gap+codel", "tcp-gap-eval+codel", "tcp-ap-oid", "delayed-ack"),

@@ -15,6 +15,7 @@ from collections import deque
 from typing import SupportsFloat
 
 from pacelab.air.own_hooks import OwnCalls
+from pacelab.domains import plain
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.arguments import checked, switch
@@ -29,7 +30,6 @@ from pacelab_pacer.core.contract import Action, Drop, Event, EventMask, Forward,
 from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab_pacer.core.tcp_gap.goodput_control import GoodputControlConfig
 from pacelab_pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
-from pacelab_topologies.domain import plain
 
 LONGEST_S = 1.0
 """A longer interval is taken for this one: a pacer that stops its flow learns nothing any more."""

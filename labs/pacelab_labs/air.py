@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pacelab.domains import Whole
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.chart import Arrow, Chart, Line, Mark, Panel, Scale, Text, around, linear
 from pacelab.figures.network_map import map_chart
 from pacelab.figures.timeline import choose_window, describe_window, record_air, timeline_chart
-from pacelab.options import arguments
-from pacelab.options.arguments import checked, coerce, instance_of, int_between, list_of, number, optional
+from pacelab.options.arguments import NUMBER, TEXT, checked, coerce, instance_of, list_of, optional, taken
 from pacelab.results.results import RunResult
 from pacelab_labs.figures import COLOURS, bars_panel, lost
 from pacelab_labs.picture import Picture, Table
 from pacelab_topologies.model import Topology
 
 
-@checked(experiments=list_of(Experiment, 1), from_ms=optional(number), to_ms=optional(number))
+@checked(experiments=list_of(Experiment, 1), from_ms=optional(NUMBER), to_ms=optional(NUMBER))
 def air(*experiments: Experiment, from_ms: float | None = None, to_ms: float | None = None) -> Picture:
     """Which node transmits when, one timeline per experiment. By default shows an interval with transmissions."""
     panels = []
@@ -36,7 +36,7 @@ def air(*experiments: Experiment, from_ms: float | None = None, to_ms: float | N
     return Picture(timeline_chart(panels), "\n".join(lines))
 
 
-@checked(topology=instance_of(Topology), text=arguments.a_text)
+@checked(topology=instance_of(Topology), text=TEXT)
 def network_map(topology: Topology, text: str) -> Picture:
     """Nodes, links, wires and flows of a network, with a text that says what the map shows."""
     return Picture(map_chart(topology), text)
@@ -47,7 +47,7 @@ def fates(*experiments: Experiment, sender: int, receiver: int) -> Table:
     """The fate of the first frames of each exchange from `sender` to `receiver`: RTSs with RTS/CTS, else data."""
     rows = []
     for experiment in experiments:
-        a_node = int_between(0, len(experiment.network.nodes) - 1)
+        a_node = Whole(0, len(experiment.network.nodes) - 1)
         sender, receiver = coerce("fates: sender", a_node, sender), coerce("fates: receiver", a_node, receiver)
         asks, answers = ("send-rts", "send-cts") if experiment.rts else ("send-data", "send-ack")
         sent = answered = refused = 0
@@ -114,7 +114,7 @@ def _draw_link(
 ) -> Picture:
     sender = coerce("the link's sender", _radio(topology), sender)
     receiver = coerce("the link's receiver", _radio(topology, sender), receiver)
-    reach_m = topology.sense_m if disturb_m is None else coerce("disturb_m", arguments.number, disturb_m)
+    reach_m = topology.sense_m if disturb_m is None else coerce("disturb_m", NUMBER, disturb_m)
     nodes = [i for i, node in enumerate(topology.nodes) if node.wireless]
     labels = {i: names[i] if i < len(names) else topology.nodes[i].name for i in nodes}
     ends = {sender: "sender", receiver: "receiver"}
@@ -142,7 +142,7 @@ def _radio(topology: Topology, but: int | None = None) -> Callable[[Any], int]:
     """The number of a node with a radio, other than `but`."""
 
     def take(value: Any) -> int:
-        found: int = int_between(0, len(topology.nodes) - 1)(value)
+        found: int = taken(Whole(0, len(topology.nodes) - 1), value)
         if found == but or not topology.nodes[found].wireless:
             raise ValueError("a wireless node" + ("" if but is None else f" other than {but}"))
         return found
@@ -157,7 +157,7 @@ def _two_pairs(value: Any) -> Topology:
     return value
 
 
-@checked(result=instance_of(RunResult), topology=_two_pairs, alone_kbps=arguments.number)
+@checked(result=instance_of(RunResult), topology=_two_pairs, alone_kbps=NUMBER)
 def pairs_picture(result: RunResult, topology: Topology, *, alone_kbps: float) -> Picture:
     """The nodes of a `pairs` run, which nodes sense each other, and each pair's goodput against a lone sender."""
     goodput = {f"{flow['src']}→{flow['dst']}": flow["goodput_bps"] / 1000 for flow in result.run["flows"]}

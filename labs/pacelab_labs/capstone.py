@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from pacelab import __version__
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.arguments import a_text, checked, instance_of, path
+from pacelab.options.arguments import TEXT, checked, instance_of, path
 from pacelab.results.folder import write_file
 from pacelab.results.results import RunResult
 from pacelab.user_code.bases import Pacer, Sample
@@ -76,7 +76,7 @@ class Score:
         return Table(header, rows, f"{self.name}: {self.points:.1f} points")
 
 
-@checked(word=a_text)
+@checked(word=TEXT)
 def networks(word: str = PRACTICE) -> list[tuple[str, Experiment]]:
     """The five networks of a word, with their names."""
     draw = Random(f"capstone/{word}")
@@ -104,7 +104,7 @@ def networks(word: str = PRACTICE) -> list[tuple[str, Experiment]]:
     ]
 
 
-@checked(word=a_text)
+@checked(word=TEXT)
 def score(pacer: type[Pacer], *, word: str = PRACTICE, name: str | None = None, watched: bool = True) -> Score:
     """Run a pacer on the networks of `word`. Raises UserCodeError if the pacer fails; `watched` as in `run_pacer`."""
     rows = []

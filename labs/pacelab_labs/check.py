@@ -17,6 +17,7 @@ from copy import deepcopy
 from types import MappingProxyType
 from typing import Any
 
+from pacelab.domains import plain
 from pacelab.errors import ConfigError
 from pacelab_labs.design import Design
 from pacelab_labs.errors import CheckFailed, Todo
@@ -43,7 +44,6 @@ from pacelab_labs.lab5 import LAB5
 from pacelab_labs.lab6 import LAB6
 from pacelab_labs.lab7 import LAB7
 from pacelab_labs.solutions import solution
-from pacelab_topologies.domain import plain
 
 EXERCISES: Mapping[str, Exercise] = MappingProxyType(LAB0 | LAB1 | LAB2 | LAB3 | LAB4 | LAB5 | LAB6 | LAB7)
 """Name, "labN.what" -> exercise. Expected values are by hand or from the papers, never from a formula in here."""

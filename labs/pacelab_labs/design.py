@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from pacelab.domains import Domain, Real, Whole
 from pacelab.errors import PaceLabError
 
 Case = Mapping[str, Any]
@@ -56,10 +57,10 @@ class Design:
 
 def between(low: float, high: float, what: str) -> Callable[[Any], float]:
     """Reads a number from `low` to `high`."""
+    domain = Real(low, high)
 
     def read(answer: Any) -> float:
-        if isinstance(answer, bool) or not isinstance(answer, int | float) or not low <= answer <= high:
-            raise ValueError(f"{what} must be a number from {low:g} to {high:g}")
+        _check(what, domain, answer)
         return float(answer)
 
     return read
@@ -67,15 +68,21 @@ def between(low: float, high: float, what: str) -> Callable[[Any], float]:
 
 def whole_between(low: int, high: int, what: str) -> Callable[[Any], int]:
     """Reads a whole number from `low` to `high`."""
+    domain = Whole(low, high)
 
     def read(answer: Any) -> int:
-        if isinstance(answer, bool) or not isinstance(answer, int | float):
-            raise ValueError(f"{what} must be a whole number from {low} to {high}")
-        if not low <= answer <= high or answer != int(answer):
-            raise ValueError(f"{what} must be a whole number from {low} to {high}")
-        return int(answer)
+        found = int(answer) if isinstance(answer, float) and answer.is_integer() else answer
+        _check(what, domain, found)
+        return int(found)
 
     return read
+
+
+def _check(what: str, domain: Domain, answer: Any) -> None:
+    try:
+        domain.check(answer)
+    except ValueError:
+        raise ValueError(f"{what} must be {domain.allowed}") from None
 
 
 def at_least(text: str, measured: float, least: float, unit: str) -> Goal:

@@ -36,7 +36,7 @@ from pacelab.figures.plots import (
 from pacelab.figures.tables import show_point
 from pacelab.grid.comparison import Comparison
 from pacelab.options import arguments
-from pacelab.options.arguments import checked, coerce, instance_of, values_by_name
+from pacelab.options.arguments import NUMBER, checked, coerce, instance_of, taken, values_by_name
 from pacelab.results.metrics import group_goodputs
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult
@@ -71,7 +71,7 @@ def _numbers_by_name(value: Any) -> dict[str, float]:
     """Finite numbers, each with its label."""
     if not isinstance(value, Mapping) or not value:
         raise ValueError("a number for each name, as {'newreno': 582.0}")
-    return {str(name): arguments.number(one) for name, one in value.items()}
+    return {str(name): taken(NUMBER, one) for name, one in value.items()}
 
 
 def _named_value(value: Any) -> tuple[str, float] | None:
@@ -80,7 +80,7 @@ def _named_value(value: Any) -> tuple[str, float] | None:
         return None
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         raise ValueError("a label and a number, as ('alone', 1681.0)")
-    return str(value[0]), arguments.number(value[1])
+    return str(value[0]), taken(NUMBER, value[1])
 
 
 @checked(values=_numbers_by_name, reference=_named_value)
@@ -260,9 +260,9 @@ def comparison(result: Comparison, *points: Mapping[str, Any], y: str | None = N
     Of goodput, or of the quantity `y`.
     """
     chosen = [coerce("comparison: point", arguments.values_by_name, point) for point in points] or [{}]
-    shown, draw, key, quantity = result, goodput_panel, "goodput_bps", find_quantity(y or "goodput")
+    shown, draw, quantity = result, goodput_panel, find_quantity(y or "goodput")
     if y is not None:
-        shown, draw, key = result.with_quantity(y), quantity_panel, "y"
+        shown, draw = result.with_quantity(y), quantity_panel
     for point in chosen:
         check_point(result, point)
     chart = Chart(
@@ -272,7 +272,11 @@ def comparison(result: Comparison, *points: Mapping[str, Any], y: str | None = N
         height=4.0,
         caption=caption(shown),
     )
-    lines = [f"{show_point(row['point'])} {row['scheme']}: {_told(row[key], quantity)}" for row in shown.rows]
+    estimates = [row["goodput_bps"] if y is None else row["y"] for row in shown.rows]
+    lines = [
+        f"{show_point(row['point'])} {row['scheme']}: {_told(found, quantity)}"
+        for row, found in zip(shown.rows, estimates, strict=True)
+    ]
     unit = f" in {quantity.unit}" if quantity.unit else ""
     return Picture(chart, f"{quantity.title[0].upper()}{quantity.title[1:]}{unit}. {'; '.join(lines)}")
 
@@ -401,7 +405,7 @@ def call_series(result: RunResult) -> Picture:
     for flow in calls:
         values = tuple(math.nan if mos is None else mos for mos in flow["mos"])
         marks.append(Line(x=times, y=values, color="#999999", width=0.7, name="each direction of a call"))
-    means = tuple(_mean([flow["mos"][i] for flow in calls if flow["mos"][i] is not None]) for i in range(len(times)))
+    means = tuple(_mean([mos for flow in calls if (mos := flow["mos"][i]) is not None]) for i in range(len(times)))
     marks.append(Line(x=times, y=means, color=COLOURS[0], marker="o", size=3, name="mean"))
     total = tuple(sum(flow["goodput_bps"][i] or 0 for flow in tcp) * KBPS for i in range(len(times)))
     above = Panel(

@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.console import Interrupted
+from pacelab.domains import Real
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.figures.figures import show_widget
 from pacelab.figures.page import module, script
 from pacelab.options import arguments
-from pacelab.options.arguments import a_text, checked, coerce, function, instance_of, number
+from pacelab.options.arguments import NUMBER, TEXT, checked, coerce, function, instance_of, taken
 from pacelab_labs.picture import Picture
 
 
@@ -111,11 +112,11 @@ class Control:
 
 
 @checked(
-    label=arguments.a_text,
-    low=arguments.number,
-    high=arguments.number,
-    step=arguments.above_zero(1_000_000_000),
-    start=arguments.number,
+    label=TEXT,
+    low=NUMBER,
+    high=NUMBER,
+    step=Real(0, 1_000_000_000, above=True),
+    start=NUMBER,
 )
 def slide(label: str, low: float, high: float, *, step: float = 1, start: float) -> Control:
     """A slider from `low` to `high` in steps of `step`; the label says the unit."""
@@ -139,7 +140,7 @@ def slide(label: str, low: float, high: float, *, step: float = 1, start: float)
     return Control(label, tuple(values), first, "slide")
 
 
-@checked(label=arguments.a_text, values=arguments.listed)
+@checked(label=TEXT, values=arguments.listed)
 def choice(label: str, values: Sequence[Any], *, start: Any = None) -> Control:
     """One of `values`, by name; by default the first one."""
     if start is not None and start not in values:
@@ -147,7 +148,7 @@ def choice(label: str, values: Sequence[Any], *, start: Any = None) -> Control:
     return Control(label, tuple(values), values[0] if start is None else start, "choice")
 
 
-@checked(label=arguments.a_text, start=arguments.switch)
+@checked(label=TEXT, start=arguments.switch)
 def switch(label: str, *, start: bool) -> Control:
     """On or off."""
     return Control(label, (True, False), start, "switch")
@@ -349,7 +350,7 @@ class Prediction:
         if self._buttons is not None:
             self._buttons.disabled = True
 
-    @checked(measured=number)
+    @checked(measured=NUMBER)
     def against(self, measured: float) -> Verdict:
         """The measured value beside the prediction. Raises ConfigError if no answer is chosen."""
         if self.chosen is None:
@@ -414,7 +415,7 @@ def _record(question: str, answer: str) -> None:
 def _answers(value: Any) -> dict[str, tuple[float, float]]:
     """Words, each with the range of numbers that it stands for."""
     try:
-        found = {a_text(words): (number(low), number(high)) for words, (low, high) in value.items()}
+        found = {taken(TEXT, words): (taken(NUMBER, low), taken(NUMBER, high)) for words, (low, high) in value.items()}
     except (AttributeError, TypeError, ValueError):
         found = {}
     if not found or any(low >= high for low, high in found.values()):
@@ -422,7 +423,7 @@ def _answers(value: Any) -> dict[str, tuple[float, float]]:
     return found
 
 
-@checked(question=a_text, answers=_answers)
+@checked(question=TEXT, answers=_answers)
 def predict(question: str, answers: Mapping[str, tuple[float, float]]) -> Prediction:
     """Ask before the run. `answers` maps each answer to the range (from, below) of the number it stands for."""
     return Prediction(question, answers)

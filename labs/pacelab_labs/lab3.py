@@ -7,10 +7,10 @@ from functools import partial
 from random import Random
 from typing import Any
 
+from pacelab.domains import plain
 from pacelab.user_code.bases import LinkLayer
 from pacelab_labs.errors import Todo
 from pacelab_labs.exercise import LIMIT_S, Exercise, call_limited, complain_about_number, show
-from pacelab_topologies.domain import plain
 
 _AVERAGES = (
     # attempts of the frames so far, average expected

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pacelab.figures.chart import Chart
 from pacelab.figures.figures import image
 from pacelab.figures.page import element, script
-from pacelab.options.arguments import a_text, checked, coerce, held, texts
+from pacelab.options.arguments import TEXT, checked, coerce, held, texts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,7 +84,7 @@ def _drawn(value: Any) -> Any:
     return value
 
 
-@checked(drawn=_drawn, text=a_text)
+@checked(drawn=_drawn, text=TEXT)
 def picture(drawn: Figure | Axes, text: str) -> Picture:
     """Show a figure (or the one that these axes belong to) with a text that says what it shows."""
     from matplotlib.figure import Figure

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.doctor import Feature, examine
+from pacelab.domains import Real
 from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.experiment.from_text import find_option
 from pacelab.figures.tables import show_name, show_value
-from pacelab.options.arguments import above_zero, checked, list_of, optional
+from pacelab.options.arguments import checked, list_of, optional
 from pacelab.options.settings import OMITTED_DEFAULTS
 from pacelab.results.folder import write_file
 from pacelab.results.results import RunResult
@@ -72,7 +73,7 @@ Row = tuple[Any, ...]
 Recording = dict[str, Any]
 
 
-@checked(experiments=list_of(Experiment, 1), seconds=optional(above_zero(1_000_000)))
+@checked(experiments=list_of(Experiment, 1), seconds=optional(Real(0, 1_000_000, above=True)))
 def on_real_hosts(name: str, *experiments: Experiment, seconds: float | None = None) -> Table:
     """The experiments on `sim`, on this host's real back end if it has one, and recording `name` of the others.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pacelab.air.own_hooks import forgetful_hooks, guard, misnamed_hooks
 from pacelab.engine import load_engine
@@ -24,7 +24,9 @@ from pacelab.user_code.messages import misnamed
 from pacelab.user_code.seeds import shared_draws
 
 if TYPE_CHECKING:
+    from pacelab.experiment.air_types import AirConfig
     from pacelab.experiment.experiment import Experiment
+    from pacelab.results.air_types import AirResult
     from pacelab.results.folder import PcapFile
     from pacelab.schemes import Scheme
 
@@ -51,7 +53,7 @@ class Sim:
 
 
 def run_scheme(
-    air: dict[str, Any],
+    air: AirConfig,
     experiment: Experiment,
     scheme: Scheme,
     on_progress: Progress = lambda _fraction: None,
@@ -90,12 +92,12 @@ def run_scheme(
 
 
 def run_air(
-    air: dict[str, Any],
+    air: AirConfig,
     attachments: Sequence[Attachment],
     on_progress: Progress,
     on_capture: Callable[[bytes], None] | None = None,
     make_control: Callable[[str, int, int], object] | None = None,
-) -> dict[str, Any]:
+) -> AirResult:
     """Run one air configuration with its hooks; return the engine's result, version 1.
 
     `on_capture` receives the capture file if the configuration asks for one. `make_control` makes the user's congestion
@@ -115,5 +117,5 @@ def run_air(
             text: str = medium.run(json.dumps(air, allow_nan=False), hooks, tell, on_capture, make_control)
     except ValueError as error:
         raise ConfigError(f"the air engine refused the configuration: {error}") from error
-    result: dict[str, Any] = json.loads(text)
+    result: AirResult = json.loads(text)
     return result

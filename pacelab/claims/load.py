@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from pacelab.claims.model import Claim, SetUp, Strict
+from pacelab.domains import like_which
 from pacelab.errors import ConfigError
-from pacelab_topologies.domain import like_which
 
 DATA = files("pacelab.claims") / "data"
 CLAIMS = "claims.yaml"
@@ -152,7 +152,9 @@ def _explain(error: Any) -> str:
         "missing": "the key is missing; add it, as in the example that `pacelab new claim NAME` writes",
     }
     message: str = texts.get(error["type"]) or error["msg"].removeprefix("Value error, ")
-    return message if error["type"] in texts else f"{message} (found {_short(error['input'])})"
+    if error["type"] in texts or message.startswith("must be "):  # a domain names the value
+        return message
+    return f"{message} (found {_short(error['input'])})"
 
 
 def _short(value: Any) -> str:

@@ -19,12 +19,14 @@ Options have the names and units of the command line (`rate: 2`, `min-rto: 1`, `
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from pacelab.claims.quantities import QUANTITIES
+from pacelab.domains import Real, Whole
 from pacelab.options.limits import SEEDS
+from pacelab.options.settings import BY_FIELD, SERIES_INTERVAL
 
 SCHEME = "scheme"
 """The axis that every scenario has."""
@@ -70,9 +72,9 @@ class Strict(BaseModel):
 class Effort(Strict):
     """How much to run: simulated seconds, the start of the measured part, seeds, and the values of axes to keep."""
 
-    seconds: float = Field(gt=0)
-    seeds: int = Field(ge=SEEDS.low, le=SEEDS.high)
-    warmup: float = Field(default=0.0, ge=0)
+    seconds: Annotated[float, BY_FIELD["duration_s"].domain]
+    seeds: Annotated[int, SEEDS]
+    warmup: Annotated[float, BY_FIELD["warmup_s"].domain] = 0.0
     axes: dict[str, list[Scalar]] = {}
 
 
@@ -85,7 +87,7 @@ class Scenario(Strict):
     schemes: list[str] = Field(default=["newreno"], min_length=1)
     full: Effort
     quick: Effort
-    series_s: float | None = Field(default=None, gt=0)
+    series_s: Annotated[float, SERIES_INTERVAL] | None = None
     """Interval of the time series, for checks and figures over time."""
 
     def grid(self, *, quick: bool) -> dict[str, list[Scalar]]:
@@ -116,7 +118,7 @@ class Reduction(Strict):
     high: float | None = None
     level: float | None = None
     """For `first_above`, the level to exceed; for `short_at`, the place to evaluate."""
-    number: int = Field(default=1, ge=1, le=2)
+    number: Annotated[int, Whole(1, 2)] = 1
     """For `knee`: the first or the second one."""
 
     @model_validator(mode="after")
@@ -191,7 +193,7 @@ class Variant(Strict):
 
     name: str
     options: dict[str, Scalar] = {}
-    seeds: int = Field(default=3, ge=SEEDS.low, le=SEEDS.high)
+    seeds: Annotated[int, SEEDS] = 3
 
 
 class Calibration(Strict):
@@ -252,7 +254,7 @@ class Claim(Strict):
     """Figure or table in the paper."""
     title: str
     quote: str = Field(max_length=400)
-    runs: float = Field(default=1.0, gt=0)
+    runs: Annotated[float, Real(0, above=True)] = 1.0
     """Number of our runs that a number of the paper averages: its repetitions, times its seconds over ours."""
     scenario: Scenario
     checks: list[Check] = Field(min_length=1)

@@ -18,6 +18,7 @@ from statistics import median
 from typing import Any
 
 from pacelab.options.voice import ACCEPTABLE_MOS
+from pacelab.results.air_types import FlowSeries
 from pacelab.results.metrics import jain, jain_per_hop, log_utility
 from pacelab.results.results import RunResult
 from pacelab.results.types import FlowResult
@@ -261,7 +262,7 @@ def _data(result: RunResult, aspect: Aspect) -> list[FlowResult]:
     return [flow for flow in flows_of(result, aspect) if flow["voice"] is None]
 
 
-def _voice_series(result: RunResult) -> list[dict[str, Any]]:
+def _voice_series(result: RunResult) -> list[FlowSeries]:
     return [flow for flow in result.series["flows"] if "mos" in flow]
 
 

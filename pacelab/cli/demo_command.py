@@ -15,10 +15,10 @@ from pacelab.demo.model import Demo
 from pacelab.demo.page import engine_bytes, export
 from pacelab.demo.problems import PROBLEMS
 from pacelab.demo.server import DemoServer
+from pacelab.domains import like_which
 from pacelab.errors import ConfigError
 from pacelab.experiment.from_text import parse_names
 from pacelab.parameters import Argument, Option
-from pacelab_topologies.domain import like_which
 from pacelab_topologies.registry import KINDS
 
 

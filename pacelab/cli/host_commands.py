@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pacelab.cli.options import Command, extend, hook_parameters, with_experiment_options
 from pacelab.console import log
+from pacelab.domains import Domain, Real, Whole
 from pacelab.emulation.agents.roles import VALID_PATH_RATES as PATH_RATES
 from pacelab.emulation.agents.roles import AgentName, check_path_known, read_path_rates
 from pacelab.errors import ConfigError, HostError
@@ -22,8 +23,7 @@ from pacelab.experiment.from_text import build_experiment, parse_one
 from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS
 from pacelab.parameters import Argument, Option
 from pacelab.schemes import SCHEMES, HookSettings
-from pacelab.schemes.scheme import MOST_NODES, MOST_SENSE_HOPS
-from pacelab_topologies.domain import Domain, Real, Whole
+from pacelab.schemes.scheme import NODE, SENSE_HOPS
 
 if TYPE_CHECKING:
     from pacelab.emulation.agents.task import Task
@@ -37,8 +37,8 @@ def _text(flag: str, metavar: str, text: str) -> Any:
 
 
 NUMBERS: dict[str, Domain] = {
-    "node": Whole(0, MOST_NODES),
-    "sense_hops": Whole(0, MOST_SENSE_HOPS),
+    "node": NODE,
+    "sense_hops": SENSE_HOPS,
     "queue": Whole(0, 65_000),
     "seconds": Real(0.001, 1_000_000),
     "metrics": Whole(1, 65_535),

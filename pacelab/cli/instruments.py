@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 from pacelab.cli.options import with_experiment_options
 from pacelab.console import log, print_json, runs_bar, word
+from pacelab.domains import Choice, Real
 from pacelab.errors import ConfigError
 from pacelab.experiment.from_text import find_option, parse_names, parse_one, place, split_axes
 from pacelab.options.limits import JOBS, SEEDS
 from pacelab.parameters import Argument, Option
 from pacelab.results.folder import write_file
 from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity
-from pacelab_topologies.domain import Choice, Real
 
 Scheme = Annotated[str, Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
 Json = Annotated[bool, Option("--json", help="one JSON document on stdout")]

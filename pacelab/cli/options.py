@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 from pacelab import parameters
+from pacelab.domains import ON_OFF
 from pacelab.experiment.backends import BACK_ENDS
 from pacelab.experiment.from_text import SET, topology_options
 from pacelab.options.settings import BY_FIELD, OPTIONS, Option
-from pacelab_topologies.domain import ON_OFF
 from pacelab_topologies.kind import Kind, TopologyOption
 from pacelab_topologies.registry import KINDS
 

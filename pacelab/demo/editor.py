@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pacelab.demo.model import MAX_SEED
+from pacelab.demo.model import SEED
 from pacelab.demo.page import data_page, engine_bytes, script, static
 from pacelab.demo.problems import PROBLEMS, Problem
 from pacelab.errors import ConfigError
@@ -22,6 +22,7 @@ from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
 from pacelab.experiment.from_text import build_experiment
 from pacelab.figures.timeline import record_air
+from pacelab.options.arguments import coerce
 from pacelab.options.settings import BACKEND_OPTIONS, BY_FIELD
 from pacelab.results.folder import write_file
 from pacelab.running.runner import find_backend
@@ -124,8 +125,7 @@ def run_change(session: EditorSession, message: Any) -> dict[str, Any]:
     text, seed = message["file"], message["seed"]
     if not isinstance(text, str):
         raise ConfigError("file must be the text of a topology file")
-    if type(seed) is not int or not 0 <= seed <= MAX_SEED:
-        raise ConfigError(f"seed must be a whole number from 0 to {MAX_SEED}, not {seed!r:.60}")
+    coerce("seed", SEED, seed)
     try:
         topology = read_yaml(text, "the network")
     except ValueError as error:

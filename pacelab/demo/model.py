@@ -8,8 +8,10 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from pacelab.domains import Whole
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
+from pacelab.experiment.air_types import AirConfig
 from pacelab.experiment.experiment import Experiment
 from pacelab.units import BPS_PER_MBPS
 from pacelab_topologies.model import Topology
@@ -18,7 +20,7 @@ MEASURE_S, WARMUP_S = 2.5, 0.5
 """Virtual time of a run. Goodput is measured after the warm-up."""
 WATCH_S = 0.06
 """Virtual time that the page shows in slow motion."""
-MAX_SEED = 1_000_000
+SEED = Whole(0, 1_000_000)
 
 Value = float | str
 
@@ -180,9 +182,10 @@ class Demo:
             raise ConfigError(f"demo {self.name}: --{control.what} must be {control.valid}, not {text!r}") from None
 
     def _seed(self, text: str) -> int:
-        if not text.isascii() or not text.isdigit() or int(text) > MAX_SEED:
-            raise ConfigError(f"demo {self.name}: --seed must be a whole number from 0 to {MAX_SEED}, not {text!r:.60}")
-        return int(text)
+        try:
+            return SEED.parse(text)
+        except ValueError as error:
+            raise ConfigError(f"demo {self.name}: --seed {error}") from None
 
     def experiment(self, values: Mapping[str, Value] | None = None, **changes: Any) -> Experiment:
         """The experiment with these values of the controls, the others being the initial ones."""
@@ -223,7 +226,7 @@ class Demo:
         """The label of each node."""
         return self.labels or tuple(string.ascii_uppercase[: len(network.nodes)])
 
-    def air(self) -> dict[str, Any]:
+    def air(self) -> AirConfig:
         """The air configuration with the initial values (medium/README.md)."""
         return compile_air(self.experiment())
 

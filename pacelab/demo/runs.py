@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pacelab.demo.model import MAX_SEED, Choice, Control, Demo, Value
+from pacelab.demo.model import SEED, Choice, Control, Demo, Value
 from pacelab.errors import ConfigError
+from pacelab.options.arguments import coerce
 from pacelab.options.voice import ACCEPTABLE_MOS
 from pacelab.results.results import assemble, join_series
 from pacelab.running.runner import find_backend
@@ -62,8 +63,7 @@ def read_change(demo: Demo, document: Any) -> Change:
     count = len(initial_change(demo).places)
     if not isinstance(places, list) or len(places) != count or not all(_is_place(place) for place in places):
         raise ConfigError(f"places must be {count} pairs of metres from {-MAX_COORDINATE_M:g} to {MAX_COORDINATE_M:g}")
-    if type(seed) is not int or not 0 <= seed <= MAX_SEED:
-        raise ConfigError(f"seed must be a whole number from 0 to {MAX_SEED}, not {seed!r:.60}")
+    coerce("seed", SEED, seed)
     return Change(values=values, places=tuple((float(x), float(y)) for x, y in places), seed=seed)
 
 

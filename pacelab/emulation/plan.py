@@ -24,6 +24,7 @@ from pydantic import (
     model_validator,
 )
 
+from pacelab.domains import Real, Whole
 from pacelab.errors import ConfigError
 from pacelab.experiment.backends import (
     BRIDGING,
@@ -34,7 +35,9 @@ from pacelab.experiment.backends import (
     SMALLEST_DATAGRAM_BYTES,
 )
 from pacelab.options.settings import BY_FIELD, OMITTED_DEFAULTS, without_defaults
+from pacelab.results.folder import SNAPS
 from pacelab.schemes import SCHEMES, HookSettings
+from pacelab_topologies.model import EXPONENT, QUEUE_PKTS
 
 # Documents from another process: strict models, and a one-line message about an invalid document.
 
@@ -94,7 +97,8 @@ def first_error(error: ValidationError, *, given: bool = False) -> str:
     """The first error: the field (if not the whole document) and the reason; with `given` also the value."""
     first = error.errors(include_url=False, include_context=False, include_input=given)[0]
     where = ".".join(map(str, first["loc"]))
-    shown = f"; given is {str(first['input'])[:60]}" if given and where else ""
+    named = first["type"] == "value_error"  # the check of a domain names the value
+    shown = f"; given is {str(first['input'])[:60]}" if given and where and not named else ""
     return f"{where}: {first['msg'].removeprefix('Value error, ')}{shown}".removeprefix(": ")
 
 
@@ -117,33 +121,32 @@ Switch = Literal["sack", "rack", "tlp", "frto", "timestamps", "pacing", "no-prr"
 
 Routing = Literal["static", "802.11s", "batman-adv", "olsr"]
 
-Metres = Annotated[float, Field(ge=-1e6, le=1e6)]
-Host = Annotated[int, Field(ge=0, lt=MOST_HOSTS)]
-RateBps = Annotated[int, Field(ge=1_000, le=1_000_000_000)]
-Seconds = Annotated[float, Field(ge=0, le=LONGEST_RUN_S)]
-Power = Annotated[float, Field(ge=0, le=1e3)]
+Metres = Annotated[float, Real(-1e6, 1e6)]
+Host = Annotated[int, Whole(0, MOST_HOSTS - 1)]
+RateBps = Annotated[int, Whole(1_000, 1_000_000_000)]
+Seconds = Annotated[float, Real(0, LONGEST_RUN_S)]
 
 
 class RangePropagation(Document):
     """Decoding and carrier sensing depend only on these distances."""
 
     kind: Literal["range"]
-    decode_m: Annotated[float, Field(gt=0, le=1e6)]
-    sense_m: Annotated[float, Field(gt=0, le=1e6)]
-    capture_db: Annotated[float, Field(ge=0, le=100)]
+    decode_m: Annotated[float, Real(0, 1e6, above=True)]
+    sense_m: Annotated[float, Real(0, 1e6, above=True)]
+    capture_db: Annotated[float, Real(0, 100)]
 
 
 class LogDistancePropagation(Document):
     """Path loss grows with the logarithm of the distance. No shadowing: routes are computed from mean ranges."""
 
     kind: Literal["log-distance"]
-    exponent: Annotated[float, Field(ge=1, le=8)]
-    reference_loss_db: Annotated[float, Field(ge=0, le=200)]
-    tx_power_dbm: Annotated[float, Field(ge=-100, le=100)]
-    shadowing_db: Annotated[float, Field(ge=0, le=0)]
-    decode_dbm: Annotated[float, Field(ge=-300, le=100)]
-    sense_dbm: Annotated[float, Field(ge=-300, le=100)]
-    capture_db: Annotated[float, Field(ge=0, le=100)]
+    exponent: Annotated[float, EXPONENT]
+    reference_loss_db: Annotated[float, Real(0, 200)]
+    tx_power_dbm: Annotated[float, Real(-100, 100)]
+    shadowing_db: Annotated[float, Real(0, 0)]
+    decode_dbm: Annotated[float, Real(-300, 100)]
+    sense_dbm: Annotated[float, Real(-300, 100)]
+    capture_db: Annotated[float, Real(0, 100)]
 
 
 class Radio(Document):
@@ -155,10 +158,10 @@ class Radio(Document):
     voice_first: bool
     basic_rate_bps: RateBps
     data_rate_bps: RateBps
-    rts_threshold_bytes: Annotated[int, Field(ge=0, le=2**32 - 1)]
-    short_retry_limit: Annotated[int, Field(ge=1, le=255)]
-    long_retry_limit: Annotated[int, Field(ge=1, le=255)]
-    queue_pkts: Annotated[int, Field(ge=1, le=10_000)]
+    rts_threshold_bytes: Annotated[int, Whole(0, 2**32 - 1)]
+    short_retry_limit: Annotated[int, BY_FIELD["retry_short"].domain]
+    long_retry_limit: Annotated[int, BY_FIELD["retry_long"].domain]
+    queue_pkts: Annotated[int, QUEUE_PKTS]
     mac_ack_rate: Literal["basic", "data", "mandatory"]
     propagation: Annotated[RangePropagation | LogDistancePropagation, Field(discriminator="kind")]
 
@@ -177,8 +180,8 @@ class Wire(Document):
     a: Host
     b: Host
     rate_bps: RateBps
-    delay_s: Annotated[float, Field(ge=0, le=10)]
-    queue_pkts: Annotated[int, Field(ge=1, le=10_000)]
+    delay_s: Annotated[float, Real(0, 10)]
+    queue_pkts: Annotated[int, QUEUE_PKTS]
 
 
 class Tcp(Document):
@@ -186,10 +189,10 @@ class Tcp(Document):
 
     control: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,14}$")]
     """The kernel's name of the congestion control. The run checks at its start whether the kernel has it."""
-    segment_bytes: Annotated[int, Field(ge=88, le=2_250)]
-    window_pkts: Annotated[int, Field(ge=1, le=10_000)]
-    initial_window_pkts: Annotated[int, Field(ge=1, le=100)]
-    min_rto_s: Annotated[float, Field(ge=0.001, le=60)]
+    segment_bytes: Annotated[int, Whole(88, 2_250)]
+    window_pkts: Annotated[int, BY_FIELD["window_pkts"].domain]
+    initial_window_pkts: Annotated[int, BY_FIELD["initial_window_pkts"].domain]
+    min_rto_s: Annotated[float, BY_FIELD["min_rto_s"].domain]
     ack_every_segment: bool
     ecn: bool
     switches: Annotated[tuple[Switch, ...], Field(max_length=len(get_args(Switch)))]
@@ -204,17 +207,17 @@ class Flow(Document):
     kind: Literal["tcp", "udp", "voice"]
     start_s: Seconds
     stop_s: Seconds
-    payload_bytes: Annotated[int, Field(ge=1, le=2_256)]
+    payload_bytes: Annotated[int, BY_FIELD["payload_bytes"].domain]
     """For tcp; None: as large as fits."""
     rate_bps: RateBps | None
     """For udp: offered payload."""
-    burst_pkts: Annotated[int, Field(ge=1, le=10_000)]
+    burst_pkts: Annotated[int, BY_FIELD["burst_pkts"].domain]
     category: Literal["background", "best-effort", "video", "voice"] | None
-    call: Annotated[int, Field(ge=0, lt=MOST_FLOWS)] | None
+    call: Annotated[int, Whole(0, MOST_FLOWS - 1)] | None
     """For voice: the call that this flow is one direction of."""
-    interval_s: Annotated[float, Field(ge=0.001, le=1)] | None
+    interval_s: Annotated[float, Real(0.001, 1)] | None
     """For voice: the time between two packets."""
-    playout_s: Annotated[float, Field(ge=0.001, le=10)] | None
+    playout_s: Annotated[float, BY_FIELD["playout_s"].domain] | None
     """For voice: the receiver's buffer."""
 
     @model_validator(mode="after")
@@ -293,10 +296,10 @@ class Plan(Document):
     """The discipline marks packets of ECN-capable transports instead of dropping them."""
     rate_control: bool
     """For hwsim: Linux chooses the rate of each frame. Otherwise all data is sent at the rate of `radio`."""
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
-    duration_s: Annotated[float, Field(gt=0, le=LONGEST_RUN_S)]
+    seed: Annotated[int, BY_FIELD["seed"].domain]
+    duration_s: Annotated[float, Real(0, LONGEST_RUN_S, above=True)]
     warmup_s: Seconds
-    series_interval_s: Annotated[float, Field(ge=0.1, le=60)]
+    series_interval_s: Annotated[float, Real(0.1, 60)]
     radio: Radio
     nodes: Annotated[tuple[Node, ...], Field(min_length=2, max_length=MOST_HOSTS)]
     wires: Annotated[tuple[Wire, ...], Field(max_length=MOST_HOSTS)]
@@ -307,9 +310,9 @@ class Plan(Document):
     tcp: Tcp
     flows: Annotated[tuple[Flow, ...], Field(max_length=MOST_FLOWS)]
     scheme: SchemePlan
-    capture_bytes: Annotated[int, Field(ge=0, le=262_144)] | None
+    capture_bytes: Annotated[int, SNAPS] | None
     """For a guest: the bytes of each packet that tcpdump stores at each radio. 0: all; None: no capture."""
-    ping_interval_s: Annotated[float, Field(ge=0.01, le=60)] | None
+    ping_interval_s: Annotated[float, BY_FIELD["ping_interval_s"].domain] | None
     """Interval between two pings from a flow's source to its destination, sent beside the flow; None: no pings."""
     controller: Literal["ryu"] | None
     """The controller of the switches on the wired side; None: there are no switches, and hosts have static routes."""

@@ -6,16 +6,27 @@ Keys with a default in the contract are written only where they differ from it.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Literal
 
+from pacelab.experiment.air_types import (
+    AirConfig,
+    ExponentialDelay,
+    FixedDelay,
+    FlowConfig,
+    FlowHead,
+    LogDistanceConfig,
+    RadioConfig,
+    RangeConfig,
+    TcpFlow,
+)
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.settings import BY_FIELD
-from pacelab.options.values import HIGH_THROUGHPUT, air_host_delay
+from pacelab.options.values import HIGH_THROUGHPUT, MEAN_OF, host_delay_s
 from pacelab.options.voice import CODECS, HEADER_BYTES
 from pacelab.traffic.flows import ENGINE_KIND, PlannedFlow
 from pacelab_topologies.model import Topology
 
-AIR_VERSION = 1
+AIR_VERSION: Literal[1] = 1
 RTS_ALWAYS, RTS_NEVER = 0, 2**32 - 1
 """RTS thresholds in bytes, MAC header and FCS included."""
 TX_POWER_DBM, REFERENCE_LOSS_DB = 24.5, 40.0
@@ -36,10 +47,10 @@ ACKs for the next threshold", so that nine tenths of a transfer of 1 MB have an 
 """
 
 
-def compile_air(experiment: Experiment) -> dict[str, Any]:
+def compile_air(experiment: Experiment) -> AirConfig:
     """The air configuration of one run."""
     topology = experiment.network
-    air: dict[str, Any] = {
+    air: AirConfig = {
         "version": AIR_VERSION,
         "seed": experiment.seed,
         "duration_s": float(experiment.duration_s),
@@ -63,18 +74,18 @@ def compile_air(experiment: Experiment) -> dict[str, Any]:
             for wire in topology.wired
         ],
         "routing": experiment.routing,
-        "flows": [
-            {"id": number, "src": flow.src, "dst": flow.dst, **_schedule(flow), **_traffic(experiment, flow)}
-            for number, flow in enumerate(experiment.flows)
-        ],
+        "flows": [_flow(experiment, number, flow) for number, flow in enumerate(experiment.flows)],
     }
-    rates = [[link.a, link.b, link.rate_bps] for link in topology.link_rates if link.at_s == 0]
+    rates: list[list[float]] = [[link.a, link.b, link.rate_bps] for link in topology.link_rates if link.at_s == 0]
     changes = sorted([link.at_s, link.a, link.b, link.rate_bps] for link in topology.link_rates if link.at_s > 0)
     moves = [[move.node, move.at_s, *move.position_m] for move in topology.moves]
-    for key, rows in (("link_rates_bps", rates), ("rate_changes", changes), ("moves", moves)):
-        if rows:
-            air[key] = rows
-    host_delay = air_host_delay(experiment.host_delay)
+    if rates:
+        air["link_rates_bps"] = rates
+    if changes:
+        air["rate_changes"] = changes
+    if moves:
+        air["moves"] = moves
+    host_delay = _host_delay(experiment.host_delay)
     if host_delay is not None:
         air["host_delay"] = host_delay
     if experiment.qdisc != BY_FIELD["qdisc"].default:
@@ -90,8 +101,8 @@ def compile_air(experiment: Experiment) -> dict[str, Any]:
     return air
 
 
-def _radio(experiment: Experiment, topology: Topology) -> dict[str, Any]:
-    radio: dict[str, Any] = {
+def _radio(experiment: Experiment, topology: Topology) -> RadioConfig:
+    radio: RadioConfig = {
         "preset": experiment.radio,
         "basic_rate_bps": experiment.basic_rate_bps,
         "data_rate_bps": experiment.data_rate_bps,
@@ -118,11 +129,15 @@ def _radio(experiment: Experiment, topology: Topology) -> dict[str, Any]:
     return radio
 
 
-def _propagation(topology: Topology) -> dict[str, Any]:
+def _propagation(topology: Topology) -> RangeConfig | LogDistanceConfig:
     loss = topology.path_loss
     if loss is None:
-        ranges = {"decode_m": topology.decode_m, "sense_m": topology.sense_m}
-        return {"kind": "range", **ranges, "capture_db": CAPTURE_DB}
+        return {
+            "kind": "range",
+            "decode_m": topology.decode_m,
+            "sense_m": topology.sense_m,
+            "capture_db": CAPTURE_DB,
+        }
 
     def mean_dbm(distance_m: float) -> float:
         # Rounded, and below by more than that: at just this distance every machine's logarithm gives the same verdict.
@@ -140,6 +155,16 @@ def _propagation(topology: Topology) -> dict[str, Any]:
     }
 
 
+def _host_delay(value: str) -> FixedDelay | ExponentialDelay | None:
+    """None of 0."""
+    seconds = host_delay_s(value)
+    if not seconds:
+        return None
+    if value.startswith(MEAN_OF):
+        return {"kind": "exponential", "mean_s": seconds}
+    return {"kind": "fixed", "s": seconds}
+
+
 def _backs_off(experiment: Experiment, src: int) -> bool:
     """Whether this sender doubles its timeout."""
     if experiment.rto_backoff == "wired":
@@ -147,50 +172,72 @@ def _backs_off(experiment: Experiment, src: int) -> bool:
     return experiment.rto_backoff == "all"
 
 
-def _schedule(flow: PlannedFlow) -> dict[str, Any]:
-    schedule: dict[str, Any] = {"start_s": float(flow.start_s)}
+def _flow(experiment: Experiment, number: int, flow: PlannedFlow) -> FlowConfig:
+    config = _traffic(
+        experiment,
+        flow,
+        {"id": number, "src": flow.src, "dst": flow.dst, "start_s": float(flow.start_s)},
+    )
     if flow.stop_s is not None:
-        schedule["stop_s"] = float(flow.stop_s)
+        config["stop_s"] = float(flow.stop_s)
     if flow.carried.category is not None:
-        schedule["category"] = flow.carried.category
-    return schedule
+        config["category"] = flow.carried.category
+    return config
 
 
-def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
+def _traffic(experiment: Experiment, flow: PlannedFlow, head: FlowHead) -> FlowConfig:
     what = flow.carried
     kind = ENGINE_KIND[what.kind]
     if kind == "tcp":
-        tcp: dict[str, Any] = {
-            "kind": kind,
-            "segment_bytes": what.payload_bytes,
-            "window_pkts": experiment.window_pkts,
-            "cc": what.cc or experiment.cc,
-            "initial_window": experiment.initial_window_pkts,
-            "min_rto_s": float(experiment.min_rto_s),
-            "ack_every": ACK_SCHEDULES[experiment.ack][0][1],
-        }
-        if not _backs_off(experiment, flow.src):
-            tcp["rto_backoff"] = False
-        if len(ACK_SCHEDULES[experiment.ack]) > 1:
-            tcp["ack_schedule"] = ACK_SCHEDULES[experiment.ack]
-        if experiment.tcp_defaults != BY_FIELD["tcp_defaults"].default:
-            tcp["defaults"] = experiment.tcp_defaults
-        if experiment.ecn or experiment.chosen_scheme.uses_ecn(experiment.throttle):
-            tcp["ecn"] = True
-        if tcp["cc"] == "few":
-            tcp["few"] = {"alpha": experiment.few_alpha, "min_window_pkts": experiment.few_min_window_pkts}
-        return tcp if flow.size_bytes is None else tcp | {"size_bytes": flow.size_bytes}
+        return _tcp(experiment, flow, head)
     if kind == "voice":
+        assert flow.call is not None
         codec = CODECS[experiment.codec]
         return {
-            "kind": kind,
+            **head,
+            "kind": "voice",
             "call": flow.call,
             "payload_bytes": codec.payload_bytes,
             "header_bytes": HEADER_BYTES,
             "interval_s": codec.interval_s,
             "playout_s": float(experiment.playout_s),
         }
-    saturated = {"kind": kind, "payload_bytes": what.payload_bytes}
     if kind == "udp-saturated":
-        return saturated
-    return saturated | {"rate_bps": what.rate_bps, "burst_pkts": what.burst_pkts}
+        return {**head, "kind": "udp-saturated", "payload_bytes": what.payload_bytes}
+    return {
+        **head,
+        "kind": "cbr",
+        "payload_bytes": what.payload_bytes,
+        "rate_bps": what.rate_bps,
+        "burst_pkts": what.burst_pkts,
+    }
+
+
+def _tcp(experiment: Experiment, flow: PlannedFlow, head: FlowHead) -> TcpFlow:
+    what = flow.carried
+    tcp: TcpFlow = {
+        "id": head["id"],
+        "src": head["src"],
+        "dst": head["dst"],
+        "start_s": head["start_s"],
+        "kind": "tcp",
+        "segment_bytes": what.payload_bytes,
+        "window_pkts": experiment.window_pkts,
+        "cc": what.cc or experiment.cc,
+        "initial_window": experiment.initial_window_pkts,
+        "min_rto_s": float(experiment.min_rto_s),
+        "ack_every": ACK_SCHEDULES[experiment.ack][0][1],
+    }
+    if not _backs_off(experiment, flow.src):
+        tcp["rto_backoff"] = False
+    if len(ACK_SCHEDULES[experiment.ack]) > 1:
+        tcp["ack_schedule"] = ACK_SCHEDULES[experiment.ack]
+    if experiment.tcp_defaults != BY_FIELD["tcp_defaults"].default:
+        tcp["defaults"] = experiment.tcp_defaults
+    if experiment.ecn or experiment.chosen_scheme.uses_ecn(experiment.throttle):
+        tcp["ecn"] = True
+    if tcp["cc"] == "few":
+        tcp["few"] = {"alpha": experiment.few_alpha, "min_window_pkts": experiment.few_min_window_pkts}
+    if flow.size_bytes is not None:
+        tcp["size_bytes"] = flow.size_bytes
+    return tcp

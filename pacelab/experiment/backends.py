@@ -22,7 +22,7 @@ from types import MappingProxyType
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import SIMULATED, TABLE, find_control, switches_of
 from pacelab.options.settings import BACKEND_OPTIONS, BY_FIELD, Options
-from pacelab.options.values import AUTO, HERE, PHYS, air_host_delay
+from pacelab.options.values import AUTO, HERE, PHYS, host_delay_s
 from pacelab.schemes import SCHEMES, HookSettings, Scheme
 from pacelab.traffic.flows import PlannedFlow
 from pacelab_pacer.core.contract import EventMask
@@ -117,7 +117,7 @@ def _tcp_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow,
         )
     if options.tcp_defaults != "rfc":
         found.append(f"--tcp-defaults must be rfc, since real hosts have Linux's TCP, not {options.tcp_defaults}")
-    if air_host_delay(options.host_delay) is not None:
+    if host_delay_s(options.host_delay):
         found.append(f"--host-delay must be 0, since real hosts have their own delay, not {options.host_delay}")
     if options.ack not in ("every", "delayed"):
         found.append(f"--ack must be every or delayed on Linux, not {options.ack} (also of a scheme)")

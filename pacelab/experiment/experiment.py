@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Never
 
+from pacelab.domains import plain
 from pacelab.errors import ConfigError
 from pacelab.experiment.backends import BACK_ENDS
 from pacelab.experiment.resolve import Resolved, resolve
 from pacelab.options.settings import OPTIONS, Options, Request, in_group
 from pacelab.schemes import HookSettings, Scheme
 from pacelab.traffic.flows import PlannedFlow
-from pacelab_topologies.domain import plain
 from pacelab_topologies.kind import Kind
 from pacelab_topologies.model import Topology
 

@@ -9,10 +9,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pacelab.domains import Domain, Whole
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.settings import BY_FIELD, Option
-from pacelab_topologies.domain import Domain, Whole
 from pacelab_topologies.kind import Kind, TopologyOption
 from pacelab_topologies.registry import KINDS, find_kind
 

@@ -42,7 +42,7 @@ from pacelab.options.values import (
     TCP_DEFAULTS,
 )
 from pacelab.schemes import HookSettings, Scheme, find_scheme
-from pacelab.schemes.scheme import MOST_SENSE_HOPS
+from pacelab.schemes.scheme import SENSE_HOPS
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
 from pacelab.units import BPS_PER_MBPS
 from pacelab.user_code.loading import digest_of, is_own
@@ -392,4 +392,4 @@ def _traffic_kind(carried: tuple[Carried, ...], scheme: Scheme) -> str:
 def _hook_settings(options: Options, topology: Topology) -> HookSettings:
     """The settings of the experiment that hooks see, and what they derive from the topology."""
     values = {item.name: getattr(options, item.name) for item in fields(HookSettings) if item.name in _FIELDS}
-    return HookSettings(sense_hops=min(int(topology.sense_m // topology.decode_m), MOST_SENSE_HOPS), **values)
+    return HookSettings(sense_hops=min(int(topology.sense_m // topology.decode_m), int(SENSE_HOPS.high)), **values)

@@ -19,6 +19,7 @@ from pacelab.figures.in_matplotlib import draw_panel, new_axes
 from pacelab.figures.tables import Compared, baseline_of, network, settings, show_point, show_value
 from pacelab.options.arguments import axes, checked, instance_of, optional, values_by_name
 from pacelab.options.voice import ACCEPTABLE_MOS
+from pacelab.results.grid_types import CompareRow, Estimated, Point
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, scheme_label
 from pacelab.results.types import Walked
@@ -136,7 +137,7 @@ def series_panel(result: RunResult, quantity: str) -> Panel:
 
 
 @checked(comparison=_compared, ax=optional(axes), point=optional(values_by_name))
-def plot_goodput(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
+def plot_goodput(comparison: Compared, ax: Axes | None = None, *, point: Point | None = None) -> Axes:
     """Plot mean goodput with its interval against the first numeric option that varies (hops, if it does).
 
     `point` selects values of the other varying options, for example `{"direction": "up"}`; the default is their first.
@@ -144,17 +145,17 @@ def plot_goodput(comparison: Compared, ax: Axes | None = None, *, point: dict[st
     return _plot(goodput_panel, comparison, ax, point)
 
 
-def plot_gain(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
+def plot_gain(comparison: Compared, ax: Axes | None = None, *, point: Point | None = None) -> Axes:
     """Plot the gain over the baseline in per cent, with its interval, in the form of `plot_goodput`."""
     return _plot(gain_panel, comparison, ax, point)
 
 
-def plot_quantity(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
+def plot_quantity(comparison: Compared, ax: Axes | None = None, *, point: Point | None = None) -> Axes:
     """Plot means of the quantity that the comparison was asked for (`Comparison.with_quantity`)."""
     return _plot(quantity_panel, comparison, ax, point)
 
 
-def plot_difference(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
+def plot_difference(comparison: Compared, ax: Axes | None = None, *, point: Point | None = None) -> Axes:
     """Plot that quantity of each scheme minus the first scheme's, seed by seed, with the interval of the difference."""
     return _plot(difference_panel, comparison, ax, point)
 
@@ -226,7 +227,7 @@ def _both_ways(found: Iterable[Estimate]) -> tuple[float, float]:
 
 def _line(
     comparison: Compared, scheme: str, place: tuple[int, int], point: Mapping[str, Any] | None
-) -> tuple[list[float], list[dict[str, Any]]]:
+) -> tuple[list[float], list[CompareRow]]:
     """A scheme's rows at this point, with their x values. `place`: the scheme's index and the number of schemes."""
     axis, fixed = x_axis(comparison), _fixed(comparison, point)
     rows = [row for row in comparison.rows if row["scheme"] == scheme and _matches(row["point"], fixed)]
@@ -240,7 +241,7 @@ def _line(
 def _panel(
     comparison: Compared,
     point: Mapping[str, Any] | None,
-    read: Callable[[dict[str, Any]], Estimate],
+    read: Callable[[CompareRow], Estimate],
     y: Scale,
     *,
     without: str | None = None,
@@ -313,16 +314,16 @@ def check_point(comparison: Compared, point: Mapping[str, Any]) -> None:
             raise ConfigError(f"point {name!r} must be one of {known}, not {value!r}")
 
 
-def _scaled(value: dict[str, Any] | None, scale: float) -> Estimate:
+def _scaled(value: Estimated | None, scale: float) -> Estimate:
     """Mean and half width of an estimate in the displayed unit; NaN without an estimate."""
     return (math.nan, 0.0) if value is None else (value["mean"] * scale, (value["half_width"] or 0.0) * scale)
 
 
-def _gain(row: dict[str, Any]) -> Estimate:
+def _gain(row: CompareRow) -> Estimate:
     return math.nan if row["gain"] is None else row["gain"] * 100, (row["gain_half_width"] or 0.0) * 100
 
 
-def _fixed(comparison: Compared, point: Mapping[str, Any] | None) -> dict[str, Any]:
+def _fixed(comparison: Compared, point: Mapping[str, Any] | None) -> Point:
     axis = x_axis(comparison)
     return {name: values[0] for name, values in comparison.axes.items() if name != axis} | dict(point or {})
 
@@ -390,7 +391,7 @@ def caption(comparison: Compared) -> str:
     return text + (f"; bars: {interval['level']:.0%} t intervals" if samples[-1] > 1 else "; no interval")
 
 
-def _matches(point: dict[str, Any], fixed: dict[str, Any]) -> bool:
+def _matches(point: Point, fixed: Point) -> bool:
     return all(point[name] == value for name, value in fixed.items())
 
 

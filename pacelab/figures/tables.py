@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pacelab.options.settings import BY_FIELD
 from pacelab.options.values import AUTO
 from pacelab.options.voice import ACCEPTABLE_MOS
+from pacelab.results.grid_types import Compare, CompareRow, Estimated, Point
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import scheme_label
+from pacelab.results.types import Config
 from pacelab.units import BPS_PER_MBPS
 from pacelab_topologies.registry import KINDS
 
@@ -35,7 +37,7 @@ COLUMNS = (
     "hook_actions",
     "gain_half_width",
 )
-CALL_COLUMNS = ("mos_mean", "mos_worst")
+CALL_COLUMNS: tuple[Literal["mos_mean", "mos_worst"], ...] = ("mos_mean", "mos_worst")
 """Columns of comparisons with calls."""
 ASKED_COLUMNS = ("y_half_width", "difference", "difference_half_width")
 """Columns after that of the requested quantity."""
@@ -50,7 +52,7 @@ class Compared(Protocol):
     """The part of a comparison that tables and figures use (`pacelab.grid.comparison.Comparison`)."""
 
     @property
-    def compare(self) -> dict[str, Any]:
+    def compare(self) -> Compare:
         """The content of compare.json."""
 
     @property
@@ -58,7 +60,7 @@ class Compared(Protocol):
         """The options that vary, with their values."""
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[CompareRow]:
         """One row per point and scheme."""
 
 
@@ -74,33 +76,43 @@ def show_name(name: str) -> str:
     return BY_FIELD[name].flag.lstrip("-") if name in BY_FIELD else name
 
 
-def show_point(point: dict[str, Any]) -> str:
+def show_point(point: Point) -> str:
     """A point of a comparison in words."""
     return ", ".join(f"{show_name(name)} {show_value(name, value)}" for name, value in point.items())
 
 
 def comparison_csv(comparison: Compared) -> str:
     """One line per point and scheme, all digits."""
-    columns = (*COLUMNS, *CALL_COLUMNS) if has_calls(comparison) else COLUMNS
+    columns: tuple[str, ...] = (*COLUMNS, *CALL_COLUMNS) if has_calls(comparison) else COLUMNS
     asked = comparison.compare.get("y")
     if asked:
         columns = (*(name for name in columns if name != asked), asked, *ASKED_COLUMNS)
     lines = [",".join([*map(show_name, comparison.axes), "scheme", *columns])]
     for row in comparison.rows:
-        values = {
+        values: dict[str, Any] = {
             **row,
             "goodput_bps": row["goodput_bps"]["mean"],
             "goodput_half_width_bps": row["goodput_bps"]["half_width"],
-            **{name: row[name]["mean"] if row[name] else None for name in ("jain", *CALL_COLUMNS)},
+            "jain": row["jain"] and row["jain"]["mean"],
         }
+        for column in CALL_COLUMNS:
+            score = row[column]
+            values[column] = score and score["mean"]
         if asked:
-            for name, key in ((asked, "y"), ("difference", "difference")):
-                found = row[key] or {"mean": None, "half_width": None}
-                values |= {name: found["mean"], f"{key}_half_width": found["half_width"]}
+            y, difference = row["y"], row["difference"]
+            values |= {asked: y and y["mean"], "y_half_width": y and y["half_width"]}
+            values |= {
+                "difference": difference and difference["mean"],
+                "difference_half_width": difference and difference["half_width"],
+            }
         cells = [show_value(name, row["point"][name]) for name in comparison.axes]
         cells += [row["scheme"], *("" if values[name] is None else repr(values[name]) for name in columns)]
         lines.append(",".join(cells))
     return "\n".join(lines) + "\n"
+
+
+def _score(value: Estimated | None) -> str:
+    return f"{value['mean']:.2f}" if value else "-"
 
 
 def has_calls(comparison: Compared) -> bool:
@@ -129,7 +141,7 @@ def comparison_table(comparison: Compared) -> Table:
         point = [show_value(name, row["point"][name]) for name in comparison.axes]
         half_bps = row["goodput_bps"]["half_width"]
         fairness = [f"{row['jain']['mean']:.3f}" if row["jain"] else "-"] if several else []
-        scores = [f"{row[name]['mean']:.2f}" if row[name] else "-" for name in CALL_COLUMNS] if calls else []
+        scores = [_score(row[name]) for name in CALL_COLUMNS] if calls else []
         table.add_row(
             *(point if point != before else [""] * len(point)),
             row["scheme"],
@@ -173,7 +185,7 @@ def quantity_table(comparison: Compared) -> Table:
     return table
 
 
-def _estimated(value: dict[str, Any] | None, quantity: Quantity, *, sign: str = "") -> list[str]:
+def _estimated(value: Estimated | None, quantity: Quantity, *, sign: str = "") -> list[str]:
     """Mean and half width in the displayed unit."""
     if value is None:
         return ["-", ""]
@@ -278,7 +290,7 @@ def _flow_row(flows: list[FlowResult]) -> list[str]:
     ]
 
 
-def settings(config: dict[str, Any], *, without: tuple[str, ...] = ()) -> str:
+def settings(config: Config, *, without: tuple[str, ...] = ()) -> str:
     """The settings that a reader of a table or figure must know, in brief."""
     words = {
         "phy": config.get("phy", "802.11b"),
@@ -295,7 +307,7 @@ def settings(config: dict[str, Any], *, without: tuple[str, ...] = ()) -> str:
     return ", ".join(text for name, text in words.items() if name not in without)
 
 
-def network(config: dict[str, Any], *, without: Sequence[str] = ()) -> str:
+def network(config: Config, *, without: Sequence[str] = ()) -> str:
     """The topology, with its hops and those of its options that are not at their default."""
     kind = KINDS.get(config["topology"])
     usual = {option.name: option.default for option in kind.options} if kind else {}

@@ -11,18 +11,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pacelab.air.backend import run_scheme
+from pacelab.domains import Real, plain
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
+from pacelab.experiment.air_types import AirConfig
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.airlog import FRAMES, AirLog, Frame, Hearing, Record, find_window, read_records
 from pacelab.figures.airlog import Mark as Seen
 from pacelab.figures.chart import Block, Chart, Key, Mark, Panel, Rule, Scale, Text, linear
 from pacelab.figures.figures import LEAST_PT, short
 from pacelab.figures.in_matplotlib import draw_panel, new_axes
-from pacelab.options.arguments import above_zero, axes, checked, instance_of, optional
+from pacelab.options.arguments import axes, checked, instance_of, optional
 from pacelab.options.values import HIGH_THROUGHPUT
 from pacelab.units import BPS_PER_MBPS, NS_PER_MS
-from pacelab_topologies.domain import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,12 +109,11 @@ HATCHED_IN = 1 / 60
 """A narrower block shows only its edge. Hatching such blocks takes most of the time of drawing a second of air."""
 
 
-@checked(experiment=instance_of(Experiment), until_s=above_zero(1_000_000))
+@checked(experiment=instance_of(Experiment), until_s=Real(0, 1_000_000, above=True))
 def record_air(experiment: Experiment, *, until_s: float) -> list[Record]:
     """Run the first `until_s` seconds of an experiment; return the engine's records."""
-    air = compile_air(experiment) | {"tap": True, "duration_s": until_s, "warmup_s": 0.0}
-    records: list[Record] = run_scheme(air, experiment, experiment.chosen_scheme).air["tap"]
-    return records
+    air: AirConfig = {**compile_air(experiment), "tap": True, "duration_s": until_s, "warmup_s": 0.0}
+    return run_scheme(air, experiment, experiment.chosen_scheme).air["tap"] or []
 
 
 def _window(value: Any) -> Window:

@@ -100,7 +100,7 @@ def draw(comparison: Comparison) -> Figure:
     _bars(right, comparison, "rtt_mean_s", 1.0)
     right.set_ylabel("mean round trip (s)")
     add_legend(left)
-    jain = ", ".join(f"{row['scheme']} {row['jain']['mean']:.2f}" for row in comparison.rows)
+    jain = ", ".join(f"{row['scheme']} {row['jain']['mean']:.2f}" for row in comparison.rows if row["jain"])
     figure.suptitle(
         f"{TITLE}\ncross-gateway, two flows up and two down, static routes; Jain's index: {jain}", fontsize="medium"
     )

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.console import waited_for
+from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.tables import baseline_of, comparison_csv, show_point
-from pacelab.grid.grid import ALL, Grid, Point, counted, describe_runs, names_of
+from pacelab.grid.grid import ALL, Grid, counted, describe_runs, names_of
 from pacelab.options.arguments import (
     checked,
     file_name,
     function,
-    in_domain,
     instance_of,
     names,
     optional,
@@ -34,6 +34,7 @@ from pacelab.options.arguments import (
 from pacelab.options.limits import SEEDS
 from pacelab.options.settings import Request
 from pacelab.results.folder import write_folder
+from pacelab.results.grid_types import Compare, CompareRow, Estimated, Point
 from pacelab.results.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
 from pacelab.results.notes import NO_EFFECT
 from pacelab.results.quantities import Quantity, find_quantity
@@ -61,8 +62,8 @@ POINTS_NAMED = 3
 class Comparison:
     """The result of a comparison: `compare` and `host` are the contents of compare.json and host.json."""
 
-    compare: dict[str, Any]
-    host: dict[str, Any]
+    compare: Compare
+    host: JsonObject
 
     def __repr__(self) -> str:
         """One line, as a notebook cell shows it."""
@@ -71,14 +72,12 @@ class Comparison:
     @property
     def axes(self) -> dict[str, list[Any]]:
         """The options that vary, with their values. Names are those of `Experiment` or of the topology's options."""
-        axes: dict[str, list[Any]] = self.compare["axes"]
-        return axes
+        return self.compare["axes"]
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[CompareRow]:
         """One row per point and scheme."""
-        rows: list[dict[str, Any]] = self.compare["rows"]
-        return rows
+        return self.compare["rows"]
 
     def with_quantity(self, y: str) -> Comparison:
         """The same comparison with the quantity `y` in its figure and table.
@@ -133,7 +132,7 @@ class Comparison:
     base=instance_of(Experiment),
     schemes=names,
     axes=optional(values_by_name),
-    seeds=optional(in_domain(SEEDS)),
+    seeds=optional(SEEDS),
     full=switch,
     store=optional(instance_of(RunStore)),
     on_done=optional(function),
@@ -172,7 +171,7 @@ def compare(
 
 
 def comparison_of(
-    grid: Grid, results: Sequence[RunResult], *, host: dict[str, Any], refused: Mapping[str, str] | None = None
+    grid: Grid, results: Sequence[RunResult], *, host: JsonObject, refused: Mapping[str, str] | None = None
 ) -> Comparison:
     """Compare the schemes of a grid by its `results`, which are in the order of `Grid.experiments`.
 
@@ -189,7 +188,7 @@ def comparison_of(
         row["notes"] = [grid.of_all(note) for note in row["notes"]]
     full = results[0].run["config"]["batch_pkts"] is not None
     add_gains(rows, paired=not full)
-    document = {
+    document: Compare = {
         "schema_version": SCHEMA_VERSION,
         "config": grid.place(
             *grid.cells[0], grid.seeds[0]
@@ -218,7 +217,7 @@ def _applicable(grid: Grid) -> tuple[Grid, dict[str, str]]:
     return replace(grid, schemes=tuple(scheme for scheme in SCHEMES if scheme not in refused)), refused
 
 
-def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> dict[str, Any]:
+def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> CompareRow:
     """Means over the runs of one cell of the grid."""
     runs = [result.run for result in results]
     rtts = [flow["rtt_mean_s"] for run in runs for flow in run["flows"] if flow["rtt_mean_s"] is not None]
@@ -261,7 +260,7 @@ def _goodput_samples(runs: Sequence[Run]) -> list[float]:
     return samples
 
 
-def add_gains(rows: list[dict[str, Any]], *, paired: bool) -> None:
+def add_gains(rows: list[CompareRow], *, paired: bool) -> None:
     """Add each mean goodput's relative gain over the baseline at the same point, unless the baseline is zero.
 
     Samples with the same seed are `paired`. For R = sum s_i / sum b_i, the interval is that of the mean of s_i - R b_i,
@@ -281,7 +280,7 @@ def add_gains(rows: list[dict[str, Any]], *, paired: bool) -> None:
             row["gain_half_width"] = None if left is None else left / base["mean"]
 
 
-def _notes(rows: list[dict[str, Any]]) -> list[str]:
+def _notes(rows: Sequence[CompareRow]) -> list[str]:
     """List every note once, with the schemes and points that it concerns unless it concerns all.
 
     Notes on options that only some of the schemes use are left out.
@@ -304,7 +303,7 @@ def _notes(rows: list[dict[str, Any]]) -> list[str]:
     return told
 
 
-def _lacking(found: dict[str, Any] | None, runs: int, quantity: Quantity) -> list[str]:
+def _lacking(found: Estimated | None, runs: int, quantity: Quantity) -> list[str]:
     """Say which quantities are missing in some runs, because a mean over the others may look too good."""
     known = len(found["samples"]) if found else 0
     return [f"no {quantity.title} in {runs - known} of {runs} runs"] if known < runs else []
@@ -320,13 +319,13 @@ def _minus(values: Sequence[float | None], others: Sequence[float | None]) -> li
     return [None if one is None or two is None else one - two for one, two in zip(values, others, strict=True)]
 
 
-def _estimate_known(values: Iterable[float | None]) -> dict[str, Any] | None:
+def _estimate_known(values: Iterable[float | None]) -> Estimated | None:
     """Estimate from the values that exist; None if there are none."""
     known = [value for value in values if value is not None]
     return _as_json(estimate(known)) if known else None
 
 
-def _as_json(value: Estimate) -> dict[str, Any]:
+def _as_json(value: Estimate) -> Estimated:
     return {"mean": value.mean, "half_width": value.half_width, "samples": list(value.samples)}
 
 

@@ -23,6 +23,7 @@ from typing import Any
 
 from pacelab.air.congestion import CongestionControl
 from pacelab.console import waited_for
+from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.tables import BASELINE, show_name, show_point, show_value
@@ -30,7 +31,6 @@ from pacelab.options.arguments import (
     checked,
     coerce,
     function,
-    in_domain,
     instance_of,
     listed,
     names,
@@ -42,6 +42,7 @@ from pacelab.options.congestion_controls import TABLE
 from pacelab.options.limits import SEEDS
 from pacelab.options.settings import Options, Request
 from pacelab.results.folder import check_writable, resolve, write_file
+from pacelab.results.grid_types import Point, RunRow, Swept
 from pacelab.results.notes import NO_EFFECT
 from pacelab.results.quantities import QUANTITIES, read_flows, read_quantities
 from pacelab.results.results import RunResult, dump
@@ -106,9 +107,6 @@ def _is_own_control(entry: str, _digest: str) -> bool:
     return isinstance(found, type) and issubclass(found, CongestionControl)
 
 
-Point = Mapping[str, Any]
-"""Option -> its value at this point. Names are those of `Experiment` or of the topology's options."""
-
 _SCHEMES = "schemes=['newreno', 'tcp-gap'] lists schemes"
 ELSEWHERE = {
     "scheme": _SCHEMES,
@@ -160,12 +158,12 @@ class Grid:
         )
 
     @property
-    def points(self) -> list[dict[str, Any]]:
+    def points(self) -> list[Point]:
         """Every combination of the axes' values."""
         return [dict(zip(self.axes, values, strict=True)) for values in product(*self.axes.values())]
 
     @property
-    def cells(self) -> list[tuple[dict[str, Any], str]]:
+    def cells(self) -> list[tuple[Point, str]]:
         """All pairs of point and scheme, in the order of `experiments`. Each pair has all seeds."""
         return [(point, scheme) for point in self.points for scheme in self.schemes]
 
@@ -210,7 +208,7 @@ class Grid:
                 return f"{flag} {','.join(show_value(name, value) for value in values)}{note[found:]}"
         return note
 
-    def rows(self, results: Sequence[RunResult]) -> list[dict[str, Any]]:
+    def rows(self, results: Sequence[RunResult]) -> list[RunRow]:
         """One tidy row per run: point, scheme, seed, quantities of the run, and quantities of its flows."""
         places = [(point, scheme, seed) for point, scheme in self.cells for seed in self.seeds]
         return [
@@ -256,7 +254,7 @@ def _refuse_unheard(axes: Mapping[str, list[Any]], fixed: Mapping[str, object]) 
         raise ConfigError(f"--{show_name(name)} must be {value} with --full, not {shown}")
 
 
-def describe_runs(results: Sequence[RunResult], *, started: float, wall: float) -> dict[str, Any]:
+def describe_runs(results: Sequence[RunResult], *, started: float, wall: float) -> JsonObject:
     """Contents of host.json for many runs. `started` is seconds since the epoch, `wall` is `time.perf_counter` at the
     start.
     """
@@ -285,18 +283,17 @@ DOCUMENT = "sweep.json"
 class Sweep:
     """The result of a sweep: `sweep` and `host` are the contents of sweep.json and host.json."""
 
-    sweep: dict[str, Any]
-    host: dict[str, Any]
+    sweep: Swept
+    host: JsonObject
 
     def __repr__(self) -> str:
         """One line, as a notebook cell shows it."""
         return f"Sweep({len(self.rows)} runs)"
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[RunRow]:
         """One row per run: point, scheme, seed, and quantities."""
-        rows: list[dict[str, Any]] = self.sweep["rows"]
-        return rows
+        return self.sweep["rows"]
 
 
 @checked(
@@ -304,7 +301,7 @@ class Sweep:
     schemes=names,
     out=path,
     axes=optional(values_by_name),
-    seeds=in_domain(SEEDS),
+    seeds=SEEDS,
     cache=optional(path),
     workers=instance_of(Workers),
     on_done=optional(function),
@@ -335,7 +332,7 @@ def run_sweep(
     started, wall = time.time(), time.perf_counter()
     with waited_for("sweep", on_done) as hear:
         results, fresh = run_cached(experiments, Path(cache or out / RUNS), workers=workers, on_done=hear)
-    document = {
+    document: Swept = {
         "schema_version": SCHEMA_VERSION,
         "config": base.config(),  # axes, schemes and seeds below vary it
         "axes": grid.axes,

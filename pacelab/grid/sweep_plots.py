@@ -16,11 +16,13 @@ from pacelab.figures.plots import axis_label, styles_of
 from pacelab.figures.tables import network, settings, show_name, show_value
 from pacelab.grid.grid import DOCUMENT, FLOWS, RUNS, SCHEMA_VERSION, holds_kept_runs
 from pacelab.options import arguments
-from pacelab.options.arguments import a_text, checked, instance_of, optional, path, switch, texts, values_by_name
+from pacelab.options.arguments import TEXT, checked, instance_of, optional, path, switch, texts, values_by_name
 from pacelab.options.settings import BY_FIELD
+from pacelab.results.grid_types import RunRow
 from pacelab.results.metrics import LEVEL, estimate
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import of_other_schema
+from pacelab.results.types import Config
 from pacelab.schemes.scheme import look_of
 
 if TYPE_CHECKING:
@@ -31,9 +33,9 @@ if TYPE_CHECKING:
 class Points:
     """The runs in the folder of a sweep or a comparison, and the options that vary between them."""
 
-    config: dict[str, Any]
+    config: Config
     axes: dict[str, list[Any]]
-    rows: list[dict[str, Any]]
+    rows: list[RunRow]
     """`point`, `scheme`, `seed`, and quantities of each run."""
     batches_of: tuple[int, ...] = ()
     """If rows are batches of packets: the seeds of the runs that the batches come from. If empty, rows are runs."""
@@ -71,7 +73,7 @@ def load_points(folder: Path | str, *, whole_runs: bool = False) -> Points:
         ) from None
 
 
-def _batches(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _batches(rows: Sequence[RunRow]) -> list[RunRow]:
     """Rows of a comparison in full mode: each batch of packets counts as a run, and only its goodput is known."""
     return [
         {"point": row["point"], "scheme": row["scheme"], "seed": place, "goodput_bps": sample}
@@ -107,8 +109,8 @@ def varying(points: Points, *, x: str | None, where: Mapping[str, Any], cdf: boo
 @checked(
     points=instance_of(Points, "what pacelab.load_points gives"),
     ax=optional(arguments.axes),
-    x=optional(a_text),
-    y=a_text,
+    x=optional(TEXT),
+    y=TEXT,
     by=texts,
     where=optional(values_by_name),
 )
@@ -150,7 +152,7 @@ def plot_points(
     return ax
 
 
-def _entitle(ax: Axes, points: Points, rows: Sequence[dict[str, Any]], picked: Sequence[str]) -> None:
+def _entitle(ax: Axes, points: Points, rows: Sequence[RunRow], picked: Sequence[str]) -> None:
     fixed = [_show(name, _value(rows[0], name)) for name in picked]
     ax.set_title(", ".join([network(points.config, without=tuple(points.axes)), *fixed]), loc="left", fontsize="medium")
 
@@ -203,7 +205,7 @@ def _are_numbers(values: Sequence[Any]) -> bool:
 
 
 def _draw_lines(
-    ax: Axes, rows: Sequence[dict[str, Any]], x: str, values: Sequence[Any], y: Quantity, lines: Sequence[str]
+    ax: Axes, rows: Sequence[RunRow], x: str, values: Sequence[Any], y: Quantity, lines: Sequence[str]
 ) -> set[int]:
     """Draw one line with intervals per combination of `lines`. Return the number of samples of each point."""
     numeric, scale = _are_numbers(values), y.scale
@@ -235,7 +237,7 @@ def _draw_lines(
     return counts
 
 
-def _pick(points: Points, where: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+def _pick(points: Points, where: Mapping[str, Any]) -> tuple[list[RunRow], list[str]]:
     """Return the rows that match, and the names of the options that selected them."""
     rows, picked = points.rows, []
     for given, value in where.items():
@@ -252,7 +254,7 @@ def _pick(points: Points, where: Mapping[str, Any]) -> tuple[list[dict[str, Any]
     return rows, picked
 
 
-def _known(rows: Sequence[dict[str, Any]], y: str) -> Quantity:
+def _known(rows: Sequence[RunRow], y: str) -> Quantity:
     """Find the quantity by its name. ConfigError if these runs do not have it."""
     quantity = find_quantity(y)
     if all(row.get(quantity.name) is None for row in rows):
@@ -261,7 +263,7 @@ def _known(rows: Sequence[dict[str, Any]], y: str) -> Quantity:
     return quantity
 
 
-def _check(points: Points, rows: Sequence[dict[str, Any]], used: set[str]) -> None:
+def _check(points: Points, rows: Sequence[RunRow], used: set[str]) -> None:
     for name in points.axes:
         varies = len({repr(_value(row, name)) for row in rows}) > 1
         if varies and name not in used:
@@ -291,7 +293,7 @@ def _show(name: str, value: Any) -> str:
     return short(str(value)) if name == "scheme" else f"{show_name(name)} {show_value(name, value)}"
 
 
-def _caption(points: Points, rows: Sequence[dict[str, Any]], counts: set[int]) -> str:
+def _caption(points: Points, rows: Sequence[RunRow], counts: set[int]) -> str:
     count = f"n = {'-'.join(map(str, sorted({min(counts), max(counts)})))}" if counts else "n = 0"
     seeds = sorted(points.batches_of or {row["seed"] for row in rows})
     count += " batches" if points.batches_of else ""

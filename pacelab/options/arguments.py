@@ -1,30 +1,33 @@
 """Checks of the arguments of the public Python functions.
 
-A taker converts a value, or raises ValueError with a description of the valid values. It converts a NumPy number to a
-Python number, and a text to a path.
+The valid values of a number or a text are a domain (`pacelab.domains`). Of an object, a list, or a path they are a
+taker: a function that converts a value, or raises ValueError with a description of the valid values. Both convert a
+NumPy number to a Python number.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-import math
-import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
+from pacelab.domains import Domain, Real, Text, plain
 from pacelab.errors import ConfigError
-from pacelab_topologies.domain import Whole, plain
 
 Given = ParamSpec("Given")
 Outcome = TypeVar("Outcome")
 Taker = Callable[[Any], Any]
+Valid: TypeAlias = Domain | Taker
+
+NUMBER = Real()
+TEXT = Text()
 
 
-def checked(**takers: Taker) -> Callable[[Callable[Given, Outcome]], Callable[Given, Outcome]]:
+def checked(**valid: Valid) -> Callable[[Callable[Given, Outcome]], Callable[Given, Outcome]]:
     """Convert and check the parameters of these names. ConfigError names the function, the parameter, and the value.
 
     A parameter that is not given keeps its default.
@@ -44,8 +47,8 @@ def checked(**takers: Taker) -> Callable[[Callable[Given, Outcome]], Callable[Gi
                 raise bad_call(function, *arguments, **named)
             bound.arguments = dict.fromkeys(starred, ()) | bound.arguments  # also where none was given
             for name, value in bound.arguments.items():
-                if name in takers:
-                    bound.arguments[name] = coerce(f"{function.__name__}: {name}", takers[name], value)
+                if name in valid:
+                    bound.arguments[name] = coerce(f"{function.__name__}: {name}", valid[name], value)
             return function(*bound.args, **bound.kwargs)
 
         return call
@@ -71,20 +74,32 @@ def bad_call(function: Callable[Given, Outcome], *arguments: Given.args, **named
     raise AssertionError(function)
 
 
-def coerce_fields(made: Any, **takers: Taker) -> None:
+def coerce_fields(made: Any, **valid: Valid) -> None:
     """Convert and check the fields of these names, in `__post_init__` of a frozen dataclass."""
     for item in fields(made):
-        if item.name in takers:
-            value = coerce(f"{type(made).__name__}: {item.name}", takers[item.name], getattr(made, item.name))
+        if item.name in valid:
+            value = coerce(f"{type(made).__name__}: {item.name}", valid[item.name], getattr(made, item.name))
             object.__setattr__(made, item.name, value)
 
 
-def coerce(what: str, taker: Taker, value: Any) -> Any:
-    """The value as `taker` converts it. ConfigError names `what` if the value is not valid."""
+def coerce(what: str, valid: Valid, value: Any) -> Any:
+    """The value as `valid` has it. ConfigError names `what` if the value is not valid."""
     try:
-        return taker(value)
+        return taken(valid, value)
     except ValueError as error:
         raise ConfigError(f"{what} must be {error}, not {value!r:.60}") from None
+
+
+def taken(valid: Valid, value: Any) -> Any:
+    """The value as `valid` has it. ValueError describes the valid values."""
+    if callable(valid):
+        return valid(value)
+    found = plain(value)
+    try:
+        valid.check(found)
+    except ValueError:
+        raise ValueError(valid.allowed) from None
+    return found
 
 
 def instance_of(kind: type, said: str = "") -> Taker:
@@ -112,49 +127,9 @@ def list_of(kind: type, least: int = 0) -> Taker:
     return take
 
 
-def optional(taker: Taker) -> Taker:
+def optional(valid: Valid) -> Taker:
     """The same, or None."""
-    return lambda value: None if value is None else taker(value)
-
-
-def in_domain(domain: Whole) -> Taker:
-    """A whole number of this domain, also a NumPy one; no bool."""
-    return int_between(domain.low, domain.high)
-
-
-def int_between(low: int, high: int) -> Taker:
-    """A whole number of Python or NumPy within these bounds. A bool is no number."""
-
-    def take(value: Any) -> int:
-        try:
-            found = operator.index(plain(value))
-        except TypeError:
-            found = low - 1
-        if isinstance(plain(value), bool) or not low <= found <= high:
-            raise ValueError(f"a whole number from {low} to {high}")
-        return found
-
-    return take
-
-
-def number(value: Any) -> float:
-    """A finite number of Python or NumPy. A bool is no number."""
-    found = plain(value)
-    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
-        raise ValueError("a finite number")
-    return found
-
-
-def above_zero(high: int) -> Taker:
-    """A finite number above 0, of Python or NumPy. A bool is no number."""
-
-    def take(value: Any) -> float:
-        found = plain(value)
-        if isinstance(found, bool) or not isinstance(found, int | float) or not 0 < found <= high:
-            raise ValueError(f"a number above 0, up to {high}")
-        return found
-
-    return take
+    return lambda value: None if value is None else taken(valid, value)
 
 
 def switch(value: Any) -> bool:
@@ -184,13 +159,6 @@ def path(value: Any) -> Path:
     if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str) or not os.fspath(value):
         raise ValueError("a path, as a text or a pathlib.Path")
     return Path(value)
-
-
-def a_text(value: Any) -> str:
-    """A text that is not empty."""
-    if not isinstance(value, str) or not value:
-        raise ValueError("a text")
-    return value
 
 
 def function(value: Any) -> Any:

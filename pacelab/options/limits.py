@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pacelab_topologies.domain import Whole
+from pacelab.domains import Whole
 
 JOBS = Whole(1, 1024)
 """Worker processes."""

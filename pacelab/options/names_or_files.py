@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pacelab.domains import like_which
 from pacelab.options.congestion_controls import LINUX_ONLY, SIMULATED, TABLE, find_control
-from pacelab_topologies.domain import like_which
 
 
 @dataclass(frozen=True, slots=True)

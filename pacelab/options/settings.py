@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
+from pacelab.domains import ON_OFF, Choice, Domain, Real, Whole, Words
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import BUNDLES, SWITCHES
 from pacelab.options.names_or_files import ControlDomain, TrafficDomain
@@ -37,7 +38,6 @@ from pacelab.options.values import (
 )
 from pacelab.options.voice import CODECS
 from pacelab.units import BPS_PER_MBPS
-from pacelab_topologies.domain import ON_OFF, Choice, Domain, Real, Whole, Words
 
 LARGEST_PAYLOAD_BYTES = 2256
 """802.11's MSDU of 2304 B less 8 B LLC and 40 B TCP/IP headers."""
@@ -47,6 +47,7 @@ SHORTEST_RUN_S = 0.001
 
 PLAYOUT = Real(max(codec.interval_s for codec in CODECS.values()), 10)
 """A buffer shorter than the time between two packets holds none."""
+SERIES_INTERVAL = Real(0.000_001, 1_000_000)
 _LOAD = Real(0, 100 * BPS_PER_MBPS, above=True, scale=BPS_PER_MBPS, whole=True)
 
 Request: TypeAlias = Mapping[str, Any]
@@ -348,9 +349,7 @@ class Options:
     duration_s: float = setting("--seconds", Real(SHORTEST_RUN_S, 1_000_000), "length of the run, s", default=60.0)
     warmup_s: float = setting("--warmup", Real(0, 1_000_000), "start of the measured interval, s", default=0.0)
     seed: int = setting("--seed", Whole(0, 2**63 - 1), "seed of all randomness", default=1)
-    series_interval_s: float = setting(
-        "", Real(0.000_001, 1_000_000), "width of the intervals of time series, s", default=1.0
-    )
+    series_interval_s: float = setting("", SERIES_INTERVAL, "width of the intervals of time series, s", default=1.0)
     stop_after_pkts: int | None = setting(
         "", Whole(1, 2**63 - 1), "end when each TCP flow has delivered so many segments"
     )

@@ -7,7 +7,7 @@ Source: PHYs IEEE Std 802.11-2020, Clauses 15 and 16 (b), 17 (a), 18 (g, OFDM), 
 tcl/lib/ns-default.tcl of ns-2.1b8a: minrto_ 1, windowInit_ 2; packetSize_ is its segment, and IP adds 20 bytes.
 """
 
-# ruff: noqa: D102 - `topologies.domain` documents the methods of `HostDelay`, as of all domains
+# ruff: noqa: D102 - `pacelab.domains` documents the methods of `HostDelay`, as of all domains
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
+from pacelab.domains import Choice
 from pacelab.units import BPS_PER_MBPS
-from pacelab_topologies.domain import Choice
 
 
 def _bps(*mbps: float) -> tuple[int, ...]:
@@ -98,7 +98,7 @@ RATES = Choice({**_NAMES, AUTO: AUTO}, unit=" Mbit/s", unitless=(AUTO,), unliste
 
 
 MOST_S = 1.0
-_MEAN_OF = "exponential:"
+MEAN_OF = "exponential:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class HostDelay:
 
     @property
     def allowed(self) -> str:
-        return f"a number of seconds from 0 to {MOST_S:g}, or {_MEAN_OF}MEAN"
+        return f"a number of seconds from 0 to {MOST_S:g}, or {MEAN_OF}MEAN"
 
     def parse(self, text: str) -> str:
         self.check(text)
@@ -118,7 +118,7 @@ class HostDelay:
 
     def check(self, value: Any) -> None:
         try:
-            seconds = float(value.removeprefix(_MEAN_OF)) if isinstance(value, str) else math.nan
+            seconds = float(value.removeprefix(MEAN_OF)) if isinstance(value, str) else math.nan
         except ValueError:
             seconds = math.nan
         if not 0 <= seconds <= MOST_S:
@@ -128,14 +128,9 @@ class HostDelay:
         return str(value)
 
 
-def air_host_delay(value: str) -> dict[str, Any] | None:
-    """In the words of the air configuration; None of 0."""
-    seconds = float(value.removeprefix(_MEAN_OF))
-    if not seconds:
-        return None
-    if value.startswith(_MEAN_OF):
-        return {"kind": "exponential", "mean_s": seconds}
-    return {"kind": "fixed", "s": seconds}
+def host_delay_s(value: str) -> float:
+    """The delay, or its mean."""
+    return float(value.removeprefix(MEAN_OF))
 
 
 NS2_OF_2001 = "ns2-2001"

@@ -62,7 +62,7 @@ def mos_of(voice: Mapping[str, Any] | None) -> float | None:
     )
 
 
-def mos_series(series: Mapping[str, Sequence[Any]], *, playout_s: float) -> list[float | None]:
+def mos_series(series: Mapping[str, Any], *, playout_s: float) -> list[float | None]:
     """MOS of each interval of a flow's series, of the packets sent in it."""
     columns = zip(*(series[name] for name in SERIES[:-1]), strict=True)
     return [

@@ -16,13 +16,13 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pacelab.console import word
+from pacelab.domains import Whole
 from pacelab.errors import ConfigError, HostError
+from pacelab.experiment.air_types import CaptureConfig
 from pacelab.options import arguments
 from pacelab.options.arguments import checked
-from pacelab_topologies.domain import Whole
 from pacelab_topologies.model import Topology
 
 RUNS = Path("runs")
@@ -253,7 +253,7 @@ class PcapFile:
         if not above.is_dir() or not os.access(above, os.W_OK):
             raise ConfigError(f"--pcap {str(self.path)!r}: cannot write there; use a writable folder")
 
-    def air_key(self) -> dict[str, Any]:
+    def air_key(self) -> CaptureConfig:
         """The entry for the air configuration."""
         return {"snap_bytes": self.snap_bytes, "garbled": self.garbled}
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from pacelab.domains import plain
 from pacelab.options.arguments import checked
 from pacelab.results.student_t import t_quantile
-from pacelab_topologies.domain import plain
 
 LEVEL = 0.95
 

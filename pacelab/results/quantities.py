@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, cast
 
+from pacelab.domains import like_which
 from pacelab.errors import ConfigError
-from pacelab.options.arguments import a_text, coerce
+from pacelab.options.arguments import TEXT, coerce
 from pacelab.results.metrics import group_goodputs
 from pacelab.results.types import FlowResult, Run
-from pacelab_topologies.domain import like_which
 
 Values = Sequence[float | None]
 
@@ -74,7 +74,7 @@ def find_quantity(given: str) -> Quantity:
     """Find a quantity by its short name, its column in files, or its name in time series. ConfigError suggests similar
     names.
     """
-    given = coerce("--y", a_text, given)
+    given = coerce("--y", TEXT, given)
     if given in _BY_NAME:
         return _BY_NAME[given]
     raise ConfigError(f"--y must be one of {', '.join(SHORT_NAMES)}, not {given!r}{like_which(given, _BY_NAME)}")

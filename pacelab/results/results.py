@@ -13,15 +13,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
+from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.arguments import checked, optional, path
 from pacelab.options.voice import SERIES as VOICE_SERIES
 from pacelab.options.voice import calls_of, mos_of, mos_series, totals_of
+from pacelab.results.air_types import AirResult, FlowReport, FlowSeries, HookReport, Series
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import jain, jain_per_hop, jain_times_hops, log_utility, ratio
 from pacelab.results.notes import notes_on
-from pacelab.results.types import REQUIRED, CallResult, FlowResult, HookResult, Hooks, Host, Network, Run, Totals
+from pacelab.results.types import (
+    REQUIRED,
+    CallResult,
+    FlowResult,
+    HookResult,
+    Hooks,
+    Host,
+    LinkResult,
+    Network,
+    Run,
+    Totals,
+)
 from pacelab.schemes import SCHEMES, Scheme
 from pacelab.traffic.flows import PlannedFlow, describe_flow
 from pacelab.units import BITS_PER_BYTE
@@ -39,7 +52,7 @@ Progress = Callable[[float], None]
 class Outcome:
     """What a back end returns for one run."""
 
-    air: dict[str, Any]
+    air: AirResult
     """The engine's result, version 1 (medium/README.md)."""
     points: tuple[str, ...] = ()
     """Hook point of each entry of `air["hooks"]`."""
@@ -47,9 +60,9 @@ class Outcome:
     """`valid`, `degraded`, or `invalid`: whether the air kept its times."""
     notes: tuple[str, ...] = ()
     """What a reader must know."""
-    guest: dict[str, Any] | None = None
+    guest: JsonObject | None = None
     """What the result depends on besides configuration and seed: kernel and files of a guest (`--where`)."""
-    host: dict[str, Any] = field(default_factory=dict)
+    host: JsonObject = field(default_factory=dict)
     """Fields of host.json beyond the usual ones."""
 
 
@@ -90,7 +103,7 @@ class RunResult:
 
     run: Run
     host: Host
-    series: dict[str, Any]
+    series: Series
 
     def __repr__(self) -> str:
         """One line, as a notebook cell shows it. All the content would be 10,000 characters."""
@@ -157,9 +170,10 @@ def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> Run:
     return run
 
 
-def _flow(report: dict[str, Any], planned: PlannedFlow) -> FlowResult:
+def _flow(report: FlowReport, planned: PlannedFlow) -> FlowResult:
     """One flow of run.json. `completion_s` is the duration of a transfer of fixed size, None if it did not finish."""
-    flow = {name: report[name] for name in FLOW_KEYS} | {name: report.get(name) for name in OPTIONAL_FLOW_KEYS}
+    given: Mapping[str, Any] = report
+    flow = {name: given[name] for name in FLOW_KEYS} | {name: given.get(name) for name in OPTIONAL_FLOW_KEYS}
     took_s = None if flow["finished_s"] is None else flow["finished_s"] - planned.start_s
     transfer = {
         "completion_s": took_s,
@@ -168,7 +182,7 @@ def _flow(report: dict[str, Any], planned: PlannedFlow) -> FlowResult:
     return cast("FlowResult", flow | describe_flow(planned) | transfer | {"mos": mos_of(flow["voice"])})
 
 
-def _totals(flows: list[FlowResult], planned: Sequence[PlannedFlow], air: dict[str, Any], measured_s: float) -> Totals:
+def _totals(flows: list[FlowResult], planned: Sequence[PlannedFlow], air: AirResult, measured_s: float) -> Totals:
     """Sums and figures of merit over the flows except calls. For fairness, all HTTP-like transfers of one user are one
     flow.
     """
@@ -210,13 +224,13 @@ def _totals(flows: list[FlowResult], planned: Sequence[PlannedFlow], air: dict[s
     return cast("Totals", found)
 
 
-def _handed_back(air: dict[str, Any]) -> int:
+def _handed_back(air: AirResult) -> int:
     """Data packets that the MAC gave up and returned to AODV. AODV counts those that it did not repair."""
-    links = [] if air["aodv"] is None else air["links"]
+    links = [] if air["aodv"] is None or air["links"] is None else air["links"]
     return sum(link["drops_rts"] + link["drops_data"] for link in links if link["class"] != "routing")
 
 
-def _link_totals(links: list[dict[str, Any]] | None, measured_s: float) -> dict[str, Any]:
+def _link_totals(links: list[LinkResult] | None, measured_s: float) -> dict[str, float | None]:
     """Packets offered to all wireless hops together, and dropped there at the retry limits."""
     if links is None:
         return dict.fromkeys(("link_offered_pkts", "link_offered_pps", "link_dropped_pkts", "link_drop_probability"))
@@ -230,29 +244,40 @@ def _link_totals(links: list[dict[str, Any]] | None, measured_s: float) -> dict[
     }
 
 
-def join_series(experiment: Experiment, series: dict[str, Any]) -> dict[str, Any]:
+def join_series(experiment: Experiment, series: Series) -> Series:
     """The engine's time series, with all HTTP-like transfers of one user joined under the id of the first flow.
 
     Their goodput is added. A window or round-trip time of many short flows has no meaning and is left out.
     """
-    joined: dict[int, dict[str, Any]] = {}
+    joined: dict[int, FlowSeries] = {}
     for flow, plan in zip(series["flows"], experiment.flows, strict=True):
         before = joined.get(plan.group)
         if plan.call is not None:
             voice = flow["voice"]
             scores = mos_series(voice, playout_s=experiment.playout_s)
-            nothing = [None] * len(scores)
-            own = {"id": flow["id"], "goodput_bps": flow["goodput_bps"], "cwnd_pkts": nothing, "rtt_s": nothing}
-            joined[-1 - flow["id"]] = own | voice | {"mos": scores}
+            nothing: list[float | None] = [None] * len(scores)
+            joined[-1 - flow["id"]] = {
+                "id": flow["id"],
+                "goodput_bps": flow["goodput_bps"],
+                "cwnd_pkts": nothing,
+                "rtt_s": nothing,
+                "due_pkts": voice["due_pkts"],
+                "lost_pkts": voice["lost_pkts"],
+                "late_pkts": voice["late_pkts"],
+                "delay_s": voice["delay_s"],
+                "mos": scores,
+            }
         elif plan.carried.kind != "http":
             joined[-1 - flow["id"]] = flow
         elif before is None:
-            silent = [None] * len(flow["goodput_bps"])
-            joined[plan.group] = flow | {"cwnd_pkts": silent, "rtt_s": silent}
+            silent: list[float | None] = [None] * len(flow["goodput_bps"])
+            summed = flow.copy()
+            summed["cwnd_pkts"] = summed["rtt_s"] = silent
+            joined[plan.group] = summed
         else:
             pairs = zip(before["goodput_bps"], flow["goodput_bps"], strict=True)
             before["goodput_bps"] = [one + other for one, other in pairs]
-    return series | {"flows": list(joined.values())}
+    return {**series, "flows": list(joined.values())}
 
 
 def series_ids(run: Run) -> list[int]:
@@ -285,7 +310,11 @@ def load_result(folder: Path | str) -> RunResult:
         t_s = tables[0][0] if tables else []
         if any(times != t_s for times, _ in tables):
             raise ValueError("its flows' series have other times")
-        series = {"interval_s": run["config"]["series_interval_s"], "t_s": t_s, "flows": [flow for _, flow in tables]}
+        series: Series = {
+            "interval_s": run["config"]["series_interval_s"],
+            "t_s": t_s,
+            "flows": [flow for _, flow in tables],
+        }
         float(run["totals"]["goodput_bps"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         why = f"{Path(error.filename or folder).name}: {error.strerror}" if isinstance(error, OSError) else error
@@ -325,7 +354,7 @@ def _topology(topology: Topology) -> Network:
     }
 
 
-def _hooks(where: Sequence[str], reports: list[dict[str, Any]], effect_counters: frozenset[str]) -> Hooks:
+def _hooks(where: Sequence[str], reports: list[HookReport], effect_counters: frozenset[str]) -> Hooks:
     points = cast(
         "list[HookResult]", [{"point": point, **report} for point, report in zip(where, reports, strict=True)]
     )
@@ -344,15 +373,15 @@ def _acts(counters: Mapping[str, int], effect_counters: frozenset[str]) -> int:
     return count if count or effect_counters else sum(counters.values())
 
 
-def _csv(t_s: list[float], flow: dict[str, Any]) -> bytes:
+def _csv(t_s: list[float], flow: FlowSeries) -> bytes:
     names = (*SERIES, *VOICE_SERIES) if "mos" in flow else SERIES
     lines = [",".join(("t_s", *names))]
-    columns = [flow[name] for name in names]
+    columns = [cast("Mapping[str, list[float | None]]", flow)[name] for name in names]
     lines += [",".join("" if cell is None else repr(cell) for cell in row) for row in zip(t_s, *columns, strict=True)]
     return ("\n".join(lines) + "\n").encode()
 
 
-def _read_csv(path: Path, flow_id: int) -> tuple[list[float], dict[str, Any]]:
+def _read_csv(path: Path, flow_id: int) -> tuple[list[float], FlowSeries]:
     """Read times and series as `_csv` wrote them. ValueError for anything else; a truncated file may end with a wrong
     number.
     """
@@ -370,4 +399,4 @@ def _read_csv(path: Path, flow_id: int) -> tuple[list[float], dict[str, Any]]:
                 column.append(None if cell == "" else float(cell))
         except ValueError:
             raise ValueError(f"{path.name}:{number}: {row!r:.60} is no line of {header}") from None
-    return t_s, {"id": flow_id, **columns}
+    return t_s, cast("FlowSeries", {"id": flow_id, **columns})

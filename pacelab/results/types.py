@@ -5,9 +5,14 @@ None is written as null: nothing was measured, or this back end has no such thin
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
+
+from pacelab.documents import JsonObject
+
+Config: TypeAlias = dict[str, Any]
+"""Name of a setting -> its value as JSON (`Experiment.config`)."""
 
 
 class Place(TypedDict):
@@ -30,6 +35,22 @@ class Network(TypedDict):
     sense_m: float
     features: list[str]
     source: str
+
+
+class VoiceCounts(TypedDict):
+    """One direction of a call: packets whose playout moment came in the measured interval."""
+
+    call: int
+    playout_s: float
+    due_pkts: int
+    lost_pkts: int
+    late_pkts: int
+    delay_mean_s: float | None
+    delay_quantiles_s: list[float] | None
+    """5 %, 25 %, 50 %, 75 %, 95 %; None: no packet arrived."""
+    reports_sent: int | None
+    """Reports of hooks about this direction."""
+    reports_received: int
 
 
 class FlowResult(TypedDict):
@@ -56,7 +77,7 @@ class FlowResult(TypedDict):
     rtt_quantiles_s: list[float] | None
     cwnd_share: dict[str, float] | None
     """Congestion window in packets -> share of the time."""
-    voice: dict[str, Any] | None
+    voice: VoiceCounts | None
     """Counts of one direction of a call."""
     group: int
     """The flow of the topology that this flow belongs to."""
@@ -235,8 +256,8 @@ class Run(TypedDict):
     """run.json, schema version 3. On the back end sim it is a pure function of configuration and seed."""
 
     schema_version: Literal[3]
-    config: dict[str, Any]
-    """All settings, defaults included (`Experiment.config`)."""
+    config: Config
+    """All settings, defaults included."""
     topology: Network
     flows: list[FlowResult]
     calls: list[CallResult]
@@ -252,7 +273,7 @@ class Run(TypedDict):
     """Absent without `--ping`."""
     aodv: Aodv | None
     hooks: Hooks
-    guest: dict[str, Any] | None
+    guest: JsonObject | None
     """Kernel and files of a guest (`--where`)."""
     fidelity: Literal["valid", "degraded", "invalid"]
     notes: list[str]

@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from pacelab.air.backend import Sim
 from pacelab.console import log, waited_for
+from pacelab.documents import JsonObject
 from pacelab.emulation.backend import RealHosts
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
@@ -150,7 +151,7 @@ def run_in_worker(experiment: Experiment) -> RunResult:
     return run(experiment, on_progress=_obey)
 
 
-def describe_host(*, started: float, wall_s: float, cpu_s: float, sim_s: float) -> dict[str, Any]:
+def describe_host(*, started: float, wall_s: float, cpu_s: float, sim_s: float) -> JsonObject:
     """Contents of host.json: versions, machine, and times. `started` is seconds since the epoch."""
     return {
         "pacelab": __version__,

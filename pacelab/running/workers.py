@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 from pacelab.console import install, log
 from pacelab.errors import ConfigError, HostError
 from pacelab.interrupts import deferred_interrupts
-from pacelab.options.arguments import a_text, coerce_fields, in_domain, optional
+from pacelab.options.arguments import TEXT, coerce_fields, optional
 from pacelab.options.limits import JOBS
 
 Item = TypeVar("Item")
@@ -55,7 +55,7 @@ class Workers:
     scheduler: str | None = None
 
     def __post_init__(self) -> None:
-        coerce_fields(self, jobs=optional(in_domain(JOBS)), scheduler=optional(a_text))
+        coerce_fields(self, jobs=optional(JOBS), scheduler=optional(TEXT))
         if self.scheduler is not None and self.jobs is not None:
             raise ConfigError(f"--jobs {self.jobs} and --scheduler {self.scheduler} cannot be combined; leave one out")
         # Dask's client takes 20 s to end after another one, with a traceback.

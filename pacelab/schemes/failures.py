@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pacelab.schemes.registry import SCHEMES
@@ -15,7 +15,7 @@ def is_user_scheme(scheme: Scheme) -> bool:
     return SCHEMES.get(scheme.name) is not scheme
 
 
-def raise_failed_hook(scheme: Scheme, points: Sequence[str], reports: Sequence[dict[str, Any]]) -> None:
+def raise_failed_hook(scheme: Scheme, points: Sequence[str], reports: Sequence[Mapping[str, Any]]) -> None:
     """Raise UserCodeError for the first hook of a user's scheme that a back end reports as failed.
 
     The hook may have failed in another process, or by an action that the back end could not read. `points` and

@@ -7,12 +7,12 @@ from functools import lru_cache
 from importlib import import_module
 from types import MappingProxyType
 
+from pacelab.domains import like_which
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import TABLE
 from pacelab.schemes import ack_suppression, candidates, expect, link_red, tcp_ap, tcp_gap, vagp
 from pacelab.schemes.scheme import Scheme, Style
 from pacelab.user_code.loading import digest_of, is_own, load_own, meant_instead
-from pacelab_topologies.domain import like_which
 
 _NEWRENO = Scheme(
     name="newreno",

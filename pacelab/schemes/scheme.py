@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, fields, replace
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from pacelab.domains import Whole, plain
 from pacelab.errors import ConfigError
-from pacelab.options.arguments import coerce_fields, function, optional, some_of, texts
+from pacelab.options.arguments import coerce, coerce_fields, function, optional, some_of, texts
 from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS
 from pacelab.user_code.messages import UserCodeError, misnamed, own_traceback, place_of
 from pacelab.user_code.waiting import waiting_for
-from pacelab_topologies.domain import plain
 from pacelab_topologies.model import Topology, check_name
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ GAP = PACING | {"rtt_wired_written", "local_retransmissions", "duplicates_absorb
 """Counters of packets that a hook changed, shared by hooks of several papers: pacing's and TCP-GAP's."""
 
 
-MOST_SENSE_HOPS = 100
-MOST_NODES = 100_000
+SENSE_HOPS = Whole(0, 100)
+NODE = Whole(0, 100_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,14 +100,12 @@ class HookSettings:
 
     def __post_init__(self) -> None:
         coerce_fields(self, **{item.name: plain for item in fields(self)})
+        for name, domain in (("sense_hops", SENSE_HOPS), ("node", NODE)):
+            coerce(name, domain, getattr(self, name))
         for item in fields(self):
             value = getattr(self, item.name)
             if item.name in BY_FIELD and value is not None:
                 BY_FIELD[item.name].check(value)
-        for name, most in (("sense_hops", MOST_SENSE_HOPS), ("node", MOST_NODES)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-                raise ConfigError(f"{name} must be a whole number from 0 to {most}, not {value!r}")
 
     def stream(self, name: str) -> Random:
         """An independent random stream for the part called `name` of this node's hook."""

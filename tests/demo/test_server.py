@@ -282,7 +282,7 @@ def test_a_new_network_has_two_radios_and_a_flow() -> None:
         ({"name": "window", "hops": "seven"}, "demo window: --hops must be a number from 2 to 8 in steps of 1"),
         ({"name": "window", "rate": "6"}, "demo window: --rate must be one of 1, 2, 5.5, 11, not '6'"),
         ({"name": "window", "routing": "ospf"}, "demo window: --routing must be one of static, aodv, not 'ospf'"),
-        ({"name": "window", "seed": "-1"}, "demo window: --seed must be a whole number from 0 to 1000000, not '-1'"),
+        ({"name": "window", "seed": "-1"}, "demo window: --seed must be a whole number from 0 to 1000000, not -1"),
         ({"name": "voice", "scheme": "tcp-gap"}, "demo voice: --scheme must be one of newreno, vagp, priority, edca"),
     ],
 )

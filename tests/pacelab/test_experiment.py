@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from pacelab.cli import options as cli_options
 from pacelab.cli.main import main
+from pacelab.domains import Choice, Domain, Real
 from pacelab.errors import ConfigError
 from pacelab.experiment import from_text
 from pacelab.experiment.air_config import compile_air
@@ -20,7 +21,6 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.experiment.from_text import build_experiment, find_option, parse_list, split_axes
 from pacelab.options.settings import BY_FIELD
 from pacelab_topologies import registry
-from pacelab_topologies.domain import Choice, Domain, Real
 from pacelab_topologies.kind import Kind, TopologyOption
 from pacelab_topologies.model import Topology
 from pacelab_topologies.registry import KINDS, load_topology

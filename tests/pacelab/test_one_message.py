@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from pacelab.cli.main import main
+from pacelab.domains import Real, Whole
 from pacelab.emulation.compile import compile_plan
 from pacelab.emulation.plan import dump_plan, read_plan
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.settings import SETTINGS, Option
 from pacelab.schemes import HookSettings
-from pacelab_topologies.domain import Real, Whole
 
 NETWORK = """
 version: 1

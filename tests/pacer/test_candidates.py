@@ -84,7 +84,7 @@ def test_pace_slower_than_the_idle_timeout_loses_nothing() -> None:
 
 @pytest.mark.parametrize("rate_bps", [0, -1.0])
 def test_fixed_rate_config_names_what_is_wrong(rate_bps: float) -> None:
-    with pytest.raises(ValueError, match=f"rate_bps must be a positive number of bit/s, not {rate_bps}"):
+    with pytest.raises(ValueError, match=f"rate_bps must be a number above 0, not {rate_bps}"):
         FixedRateConfig(rate_bps=rate_bps)
 
 
@@ -361,7 +361,7 @@ def test_flows_are_bounded_and_forgotten() -> None:
 
 @pytest.mark.parametrize("name", ["window_pkts", "assumed_segment_bytes"])
 def test_window_control_config_names_what_is_wrong(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name} must be an integer of at least 1, not 0"):
+    with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 1, not 0"):
         WindowControlConfig(**{"window_pkts": 1, name: 0})
 
 

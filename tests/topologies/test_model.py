@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pacelab.domains import ON_OFF, Choice, Real, Whole
 from pacelab_topologies.document import LENGTH, RATE, SIZE, TIME, Quantity
-from pacelab_topologies.domain import ON_OFF, Choice, Real, Whole
 from pacelab_topologies.model import Flow, LinkRate, Move, Node, PathLoss, Topology, WiredLink
 
 # Topologies: refusals, and values derived from their data.

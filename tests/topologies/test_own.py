@@ -112,7 +112,7 @@ BAD = [
         9,
         "wires.0.queue",
         "5000000000",
-        "net.yaml:9: wires.0.queue: must be at most 10000, not 5000000000",
+        "net.yaml:9: wires.0.queue: must be a whole number from 1 to 10000, not 5000000000",
     ),
     (
         "name: gw,",

@@ -16,6 +16,7 @@ from typing import get_args
 
 import pytest
 
+from pacelab.domains import Words
 from pacelab.emulation.agents.start import task_of
 from pacelab.emulation.backend import _own_files, _with_code
 from pacelab.emulation.compile import compile_plan
@@ -34,7 +35,6 @@ from pacelab.options.congestion_controls import SWITCHES, TODAY
 from pacelab.options.settings import BY_FIELD
 from pacelab.running.runner import in_real_time
 from pacelab.schemes import find_scheme
-from pacelab_topologies.domain import Words
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="guests are for Linux")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pacelab_topologies.domain import Domain, Real, Whole
+from pacelab.domains import Domain, Real, Whole
 from pacelab_topologies.model import Flow, Node, Topology, WiredLink
 
 

@@ -14,9 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 from statistics import NormalDist
+from typing import Annotated
 
 from pydantic import Field
 
+from pacelab.domains import Real, Whole
 from pacelab_topologies.document import Document, Length, Part, Reach, Speed, Time
 from pacelab_topologies.document import Place as Key
 from pacelab_topologies.traces import READERS, Area, Place, Walk, distance_m, read_replays, simplified
@@ -113,17 +115,17 @@ class RandomWaypointPart(Part):
     speed: list[Speed] = Field(min_length=2, max_length=2)
     pause: Time = 0.0
     until: Time
-    seed: int = Field(default=1, ge=0)
+    seed: Annotated[int, Whole(0)] = 1
 
 
 class GaussMarkovPart(Part):
     """Parameters of `gauss_markov`."""
 
     speed: Speed
-    memory: float = Field(default=0.75, ge=0, le=1)
+    memory: Annotated[float, Real(0, 1)] = 0.75
     step: Time = 1.0
     until: Time
-    seed: int = Field(default=1, ge=0)
+    seed: Annotated[int, Whole(0)] = 1
 
 
 class ReplayPart(Part):

@@ -21,12 +21,15 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
-from pacelab_topologies.domain import plain
+from pacelab.domains import Domain, Real, Whole, plain
 
 LONGEST_S, LONGEST_DELAY_S = 1e9, 3600.0
 """Limits of flows and of wires: the engine counts nanoseconds, which must not overflow."""
+EXPONENT = Real(1, 8)
+"""The exponent of log-distance loss."""
 MOST_SHADOWING_DB = 20.0
-MOST_QUEUE_PKTS = 10_000
+QUEUE_PKTS = Whole(1, 10_000)
+"""Of an interface."""
 MOST_NODES = 4_000
 """With all of them near each other, the engine needs 2 GB."""
 
@@ -274,6 +277,14 @@ def _is_count(number: object) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
 
+def _is_in(domain: Domain, value: object) -> bool:
+    try:
+        domain.check(value)
+    except ValueError:
+        return False
+    return True
+
+
 def _neighbours(topology: Topology) -> tuple[tuple[int, ...], ...]:
     """Neighbours of each node. Squares are wider than the decode range, so only nodes in adjacent squares
     are in reach.
@@ -307,9 +318,9 @@ def _check_ranges(topology: Topology) -> None:
     measures = () if loss is None else (loss.exponent, loss.shadowing_db)
     if not all(isinstance(number, int | float) for number in measures):
         raise ValueError(f"topology {topology.name!r}: the fields of path_loss must be numbers, not {loss}")
-    if loss is not None and not (1.0 <= loss.exponent <= 8.0 and 0.0 <= loss.shadowing_db <= MOST_SHADOWING_DB):
+    if loss is not None and not (_is_in(EXPONENT, loss.exponent) and 0.0 <= loss.shadowing_db <= MOST_SHADOWING_DB):
         raise ValueError(
-            f"topology {topology.name!r}: the loss exponent must be from 1 to 8 and shadowing from 0 to "
+            f"topology {topology.name!r}: the loss exponent must be {EXPONENT.allowed} and shadowing from 0 to "
             f"{MOST_SHADOWING_DB:g} dB, not {loss.exponent} and {loss.shadowing_db} dB"
         )
     if topology.sense_m < topology.decode_m:
@@ -362,13 +373,13 @@ def _check_wires(topology: Topology) -> None:
             raise ValueError(f"topology {topology.name!r} has two wires {link.a}-{link.b}; remove one")
         taken.add(ends)
         rate_ok = math.isfinite(link.rate_bps) and link.rate_bps >= 1
-        queue_ok = _is_count(link.queue_pkts) and 1 <= link.queue_pkts <= MOST_QUEUE_PKTS
+        queue_ok = _is_in(QUEUE_PKTS, link.queue_pkts)
         if not (rate_ok and 0 <= link.delay_s <= LONGEST_DELAY_S and queue_ok):
             raise ValueError(
                 f"topology {topology.name!r}: wire {link.a}-{link.b} of {link.rate_bps} bit/s, {link.delay_s} s, "
                 f"{link.queue_pkts} packets: the rate must be at least 1 bit/s, the delay from 0 to "
                 f"{LONGEST_DELAY_S:g} s, "
-                f"and the queue a whole number from 1 to {MOST_QUEUE_PKTS}"
+                f"and the queue {QUEUE_PKTS.allowed}"
             )
 
 

@@ -16,16 +16,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from pacelab.domains import ON_OFF, Domain, Real, Text, Whole
 from pacelab.user_code.imports import Beside
 from pacelab.user_code.memory import MOST_BYTES, bounded
 from pacelab.user_code.seeds import shared_draws
 from pacelab.user_code.waiting import waiting_for
 from pacelab_topologies.document import Delay, Document, Length, Level, Part, Rate, Reach, Time
-from pacelab_topologies.domain import ON_OFF, Domain, Real, Text, Whole
 from pacelab_topologies.kind import Kind, TopologyOption
 from pacelab_topologies.mobility import MobilityPart, MobilityReader, MovePart
 from pacelab_topologies.model import (
-    MOST_QUEUE_PKTS,
+    EXPONENT,
+    QUEUE_PKTS,
     Flow,
     LinkRate,
     Move,
@@ -50,7 +51,7 @@ class Ranges(Part):
 
     decode: Reach
     sense: Reach
-    exponent: float | None = Field(default=None, ge=1, le=8)
+    exponent: Annotated[float, EXPONENT] | None = None
     shadowing: Level = 0.0
 
     def path_loss(self) -> PathLoss | None:
@@ -75,7 +76,7 @@ class WirePart(Part):
     between: list[str] = Field(min_length=2, max_length=2)
     rate: Rate
     delay: Delay
-    queue: int = Field(default=50, ge=1, le=MOST_QUEUE_PKTS)
+    queue: Annotated[int, QUEUE_PKTS] = 50
 
 
 class FlowPart(Part):

@@ -8,7 +8,7 @@ from os import PathLike
 from types import MappingProxyType
 from typing import Any
 
-from pacelab_topologies.domain import like_which, plain
+from pacelab.domains import like_which, plain
 from pacelab_topologies.kind import Kind
 from pacelab_topologies.model import Topology
 from pacelab_topologies.shapes import cell, chain, fu, lee, pairs, tcp_gap, vagp

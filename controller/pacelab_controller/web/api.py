@@ -17,6 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from pacelab.domains import Real, Whole
 from pacelab.units import NS_PER_S
 from pacelab_controller.core.controller import Controller
 from pacelab_controller.core.frames import address_text, mac_text
@@ -40,8 +41,8 @@ def _integral_as_int(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Port = Annotated[int, Field(ge=0, le=65_535), BeforeValidator(_integral_as_int)]
-Limit = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
+Port = Annotated[int, Whole(0, 65_535), BeforeValidator(_integral_as_int)]
+Limit = Annotated[float, Real(0, 1e12)]
 
 
 class _Strict(BaseModel):
@@ -74,11 +75,11 @@ class FlowReport(_Strict):
 
     src: Address
     dst: Address
-    protocol: Annotated[int, Field(ge=0, le=255), BeforeValidator(_integral_as_int)]
+    protocol: Annotated[int, Whole(0, 255), BeforeValidator(_integral_as_int)]
     sport: Port
     dport: Port
-    rtt_s: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] | None = None
-    mos: Annotated[float, Field(ge=1, le=5, allow_inf_nan=False)] | None = None
+    rtt_s: Annotated[float, Real(0, 1e6)] | None = None
+    mos: Annotated[float, Real(1, 5)] | None = None
 
 
 class GatewayReport(_Strict):

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 from ipaddress import IPv4Network
-from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from pacelab.emulation.agents.roles import AgentName
-from pacelab.emulation.plan import Document, WholeHookSettings
+from pacelab.emulation.plan import Document, RateBps, WholeHookSettings
 from pacelab.errors import ConfigError
 from pacelab.schemes import SCHEMES, find_scheme
 
@@ -21,7 +20,6 @@ LINKS = ("mediumd", "nl80211")
 MOST_BYTES = 1_000_000
 """Maximum size of a task as JSON. A task with the paths to 96 hosts has about 10 kB."""
 
-RateBps = Annotated[int, Field(ge=1_000, le=1_000_000_000)]
 _URL = re.compile(r"http://(?:127\.0\.0\.1|localhost):(\d{1,5})/?|unix:.+")
 
 

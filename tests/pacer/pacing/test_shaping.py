@@ -299,9 +299,13 @@ def test_data_pacing_refuses_a_flow_only_if_all_flows_of_a_full_table_hold_packe
     assert (counters["overflows"], counters["flows_replaced"], counters["unpaced_segments"]) == (1, 1, 0)
 
 
-@pytest.mark.parametrize(("name", "value"), [("rate_bps", 0.0), ("queue_limit_bytes", 0)])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("rate_bps", 0.0), ("queue_limit_bytes", 0), ("rate_bps", float("inf")), ("queue_limit_bytes", 1.5)],
+)
 def test_config_names_what_is_wrong(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=f"{name} must be a positive number .*, not {value}"):
+    valid = {"rate_bps": "a number above 0", "queue_limit_bytes": "a whole number of at least 1"}[name]
+    with pytest.raises(ValueError, match=f"^{name} must be {valid}, not {value}$"):
         DataPacingConfig(**{"rate_bps": 1e6, name: value})  # type: ignore[arg-type]
 
 

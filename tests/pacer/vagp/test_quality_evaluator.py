@@ -64,7 +64,7 @@ def test_more_delay_or_loss_is_never_better(delay_ns: int, loss: float, more_ns:
 
 @pytest.mark.parametrize("loss", [-0.01, 1.01, float("nan"), float("inf")])
 def test_loss_out_of_range_is_refused(loss: float) -> None:
-    with pytest.raises(ValueError, match=r"loss must be from 0 to 1, not "):
+    with pytest.raises(ValueError, match=r"loss must be a number from 0 to 1, not "):
         r_factor(0, loss)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-from pacelab_topologies.domain import Real, Whole
+from pacelab.domains import Real, Whole
 from pacelab_topologies.kind import DECODE_M, SENSE_M, STATIONS, Kind, TopologyOption, directed, host, radio, wire
 from pacelab_topologies.model import Flow, Node, Topology
 

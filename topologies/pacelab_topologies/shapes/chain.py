@@ -12,7 +12,7 @@ Source: [tcp-gap] Sec. 5.1 (200 m, 250/550 m, 10 Mbit/s, 40 ms a link), Sec. 5.3
 
 from __future__ import annotations
 
-from pacelab_topologies.domain import ON_OFF
+from pacelab.domains import ON_OFF
 from pacelab_topologies.kind import (
     DECODE_M,
     SENSE_M,

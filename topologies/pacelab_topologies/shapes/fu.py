@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from random import Random
 
-from pacelab_topologies.domain import ON_OFF, Real, Whole
+from pacelab.domains import ON_OFF, Real, Whole
 from pacelab_topologies.kind import (
     DECODE_M,
     SENSE_M,

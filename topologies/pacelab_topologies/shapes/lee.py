@@ -9,7 +9,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from pacelab_topologies.domain import Choice, Whole
+from pacelab.domains import Choice, Whole
 from pacelab_topologies.kind import (
     DECODE_M,
     SENSE_M,

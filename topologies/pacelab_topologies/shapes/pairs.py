@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pacelab_topologies.domain import Choice, Real
+from pacelab.domains import Choice, Real
 from pacelab_topologies.kind import Kind, TopologyOption
 from pacelab_topologies.model import Flow, Node, Topology
 

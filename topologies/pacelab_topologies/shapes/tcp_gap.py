@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pacelab_topologies.domain import Real
+from pacelab.domains import Real
 from pacelab_topologies.kind import (
     DECODE_M,
     SENSE_M,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
-from pacelab_topologies.domain import ON_OFF, Choice, Real, Whole
+from pacelab.domains import ON_OFF, Choice, Real, Whole
 from pacelab_topologies.kind import DECODE_M, HOPS, SENSE_M, Kind, TopologyOption, directed, host, radio, wire
 from pacelab_topologies.model import Flow, LinkRate, Topology
 

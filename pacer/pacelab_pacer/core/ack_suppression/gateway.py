@@ -17,10 +17,11 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from pacelab.domains import Whole
 from pacelab_pacer.core.ack_suppression.hook import AckSuppressionHook, Connection, LinkConfig, is_tracked
 from pacelab_pacer.core.ack_suppression.link_half import Entry, LinkHalf
 from pacelab_pacer.core.ack_suppression.wired_sender import WiredSender, WiredSenderConfig
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import AT_LEAST_1, check_fields
 from pacelab_pacer.core.contract import Drop, Point, SegmentSeen, TransmitResult
 from pacelab_pacer.core.pacing.wake_heap import WakeHeap
 from pacelab_pacer.core.segment import ACK, ECE, FIN, SYN, FlowKey, Segment, seq_diff
@@ -44,10 +45,13 @@ class AckSuppressionGatewayConfig:
     station may continue."""
 
     def __post_init__(self) -> None:
-        require(self.buffer_pkts >= 1, "buffer_pkts", self.buffer_pkts, "an integer of at least 1")
-        require(self.in_link_layer_pkts >= 1, "in_link_layer_pkts", self.in_link_layer_pkts, "an integer of at least 1")
-        require(self.per_flow_pkts >= 1, "per_flow_pkts", self.per_flow_pkts, "an integer of at least 1")
-        require(self.upstream_stop_pkts >= 2, "upstream_stop_pkts", self.upstream_stop_pkts, "an integer of at least 2")
+        check_fields(
+            self,
+            buffer_pkts=AT_LEAST_1,
+            in_link_layer_pkts=AT_LEAST_1,
+            per_flow_pkts=AT_LEAST_1,
+            upstream_stop_pkts=Whole(2),
+        )
 
 
 class GatewayConnection(Connection):

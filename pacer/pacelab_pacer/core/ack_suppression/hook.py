@@ -25,7 +25,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from pacelab.units import NS_PER_S
 from pacelab_pacer.core.ack_suppression.link_half import Entry, EntryKey, LinkHalf
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import AT_LEAST_1, check_fields
 from pacelab_pacer.core.contract import (
     Action,
     Drop,
@@ -60,10 +60,13 @@ class LinkConfig:
     """A silent connection is forgotten after 2 h 4 min (RFC 5382 Sec. 5): too early would lose acknowledged data."""
 
     def __post_init__(self) -> None:
-        require(self.rounds >= 1, "rounds", self.rounds, "an integer of at least 1")
-        require(self.report_timeout_ns > 0, "report_timeout_ns", self.report_timeout_ns, "a positive number of ns")
-        require(self.max_connections >= 1, "max_connections", self.max_connections, "an integer of at least 1")
-        require(self.idle_timeout_ns > 0, "idle_timeout_ns", self.idle_timeout_ns, "a positive number of ns")
+        check_fields(
+            self,
+            rounds=AT_LEAST_1,
+            report_timeout_ns=AT_LEAST_1,
+            max_connections=AT_LEAST_1,
+            idle_timeout_ns=AT_LEAST_1,
+        )
 
 
 class Connection:

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
+from pacelab.domains import Whole
 from pacelab_pacer.core.ack_suppression.hook import AckSuppressionHook, Connection, LinkConfig, is_tracked
 from pacelab_pacer.core.ack_suppression.link_half import LinkHalf
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import SHARE_ABOVE_0, check_fields
 from pacelab_pacer.core.contract import Drop, Point, SegmentSeen
 from pacelab_pacer.core.segment import ACK, ECE, FIN, SYN, FlowKey, Segment, seq_diff
 
@@ -49,8 +50,11 @@ class AckSuppressionStationConfig:
     """Probability of a drop at twice the threshold (RED's max_p); 0 at the threshold; beyond twice, all is dropped."""
 
     def __post_init__(self) -> None:
-        require(self.threshold_pkts >= 2, "threshold_pkts", self.threshold_pkts, "an integer of at least 2")
-        require(0 < self.drop_max_p <= 1, "drop_max_p", self.drop_max_p, "above 0 and at most 1")
+        check_fields(
+            self,
+            threshold_pkts=Whole(2),
+            drop_max_p=SHARE_ABOVE_0,
+        )
 
 
 class StationConnection(Connection):

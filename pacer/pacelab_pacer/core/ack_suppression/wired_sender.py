@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
+from pacelab.domains import Whole
 from pacelab.units import NS_PER_S
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import AT_LEAST_1, check_fields, require
 from pacelab_pacer.core.contract import Action, Drop, Forward, Release, Resend
 from pacelab_pacer.core.segment import Segment, seq_diff
 
@@ -35,10 +36,12 @@ class WiredSenderConfig:
     """RFC 6298 (2.5)."""
 
     def __post_init__(self) -> None:
-        window = self.initial_window_pkts
-        require(1 <= window <= 10, "initial_window_pkts", window, "1 .. 10")
-        require(self.min_rto_ns > 0, "min_rto_ns", self.min_rto_ns, "a positive number of ns")
-        require(self.initial_rto_ns > 0, "initial_rto_ns", self.initial_rto_ns, "a positive number of ns")
+        check_fields(
+            self,
+            initial_window_pkts=Whole(1, 10),
+            min_rto_ns=AT_LEAST_1,
+            initial_rto_ns=AT_LEAST_1,
+        )
         require(self.max_rto_ns >= self.min_rto_ns, "max_rto_ns", self.max_rto_ns, "at least min_rto_ns")
 
 

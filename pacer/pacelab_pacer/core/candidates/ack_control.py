@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from pacelab_pacer.core.candidates.data_pacing import RATE_BPS
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import ABOVE_0, AT_LEAST_1, check_fields
 from pacelab_pacer.core.contract import Action, Drop, Event, EventMask, Forward, Point, Rewrite, SegmentSeen
 from pacelab_pacer.core.pacing.outstanding import Outstanding
 from pacelab_pacer.core.pacing.paced_flow import FlowTable, FlowTableConfig, PacedFlow, ReleaseSchedule
@@ -27,8 +27,11 @@ class AckPacingConfig:
     """ACKs held per flow. All flows together hold at most half as many as the table holds flows."""
 
     def __post_init__(self) -> None:
-        require(self.rate_bps > 0, "rate_bps", self.rate_bps, "a positive number of bit/s")
-        require(self.queue_limit_pkts >= 1, "queue_limit_pkts", self.queue_limit_pkts, "an integer of at least 1")
+        check_fields(
+            self,
+            rate_bps=ABOVE_0,
+            queue_limit_pkts=AT_LEAST_1,
+        )
 
 
 class AckedFlow(PacedFlow):
@@ -236,9 +239,11 @@ class WindowControlConfig:
     """Used before the first data: without a limit in SYN and SYN-ACK the edge would start too far out."""
 
     def __post_init__(self) -> None:
-        require(self.window_pkts >= 1, "window_pkts", self.window_pkts, "an integer of at least 1")
-        assumed_bytes = self.assumed_segment_bytes
-        require(assumed_bytes >= 1, "assumed_segment_bytes", assumed_bytes, "an integer of at least 1")
+        check_fields(
+            self,
+            window_pkts=AT_LEAST_1,
+            assumed_segment_bytes=AT_LEAST_1,
+        )
 
 
 class WindowedFlow(PacedFlow):

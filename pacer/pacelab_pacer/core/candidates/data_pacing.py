@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from pacelab.units import transmission_ns
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import ABOVE_0, AT_LEAST_1, check_fields
 from pacelab_pacer.core.contract import Event, Point, SegmentSeen
 from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig, PacedFlow
 from pacelab_pacer.core.pacing.pacing_hook import F, PacingHook
@@ -68,8 +68,11 @@ class FixedRateConfig:
     """Payload queued per flow."""
 
     def __post_init__(self) -> None:
-        require(self.rate_bps > 0, "rate_bps", self.rate_bps, "a positive number of bit/s")
-        require(self.queue_limit_bytes > 0, "queue_limit_bytes", self.queue_limit_bytes, "a positive number of bytes")
+        check_fields(
+            self,
+            rate_bps=ABOVE_0,
+            queue_limit_bytes=AT_LEAST_1,
+        )
 
 
 class FixedRatePacer(OutwardPacing[PacedFlow]):
@@ -108,8 +111,11 @@ class DataPacingConfig:
     """Payload queued per flow."""
 
     def __post_init__(self) -> None:
-        require(self.rate_bps > 0, "rate_bps", self.rate_bps, "a positive number of bit/s")
-        require(self.queue_limit_bytes > 0, "queue_limit_bytes", self.queue_limit_bytes, "a positive number of bytes")
+        check_fields(
+            self,
+            rate_bps=ABOVE_0,
+            queue_limit_bytes=AT_LEAST_1,
+        )
 
 
 class DataPacing(OutwardPacing[PacedFlow]):

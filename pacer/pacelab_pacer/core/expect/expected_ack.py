@@ -24,8 +24,9 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 
+from pacelab.domains import Real
 from pacelab.units import NS_PER_S
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import ABOVE_0, AT_LEAST_1, check_fields
 from pacelab_pacer.core.contract import Action, Drop, Event, EventMask, Hook, Point, SegmentSeen
 from pacelab_pacer.core.pacing.wake_heap import WakeHeap
 from pacelab_pacer.core.segment import RST, SYN, TCP, FlowKey, Segment, seq_diff
@@ -57,12 +58,15 @@ class ExpectedAckConfig:
     """The ACKs of further flows all pass."""
 
     def __post_init__(self) -> None:
-        require(self.most >= 1, "most", self.most, "an integer of at least 1")
-        require(self.settle >= 1, "settle", self.settle, "an integer of at least 1")
-        require(self.patience > 0, "patience", self.patience, "a positive number")
-        require(self.outlier > 1, "outlier", self.outlier, "a number above 1")
-        require(self.longest_ns > 0, "longest_ns", self.longest_ns, "a positive number of ns")
-        require(self.max_flows >= 1, "max_flows", self.max_flows, "an integer of at least 1")
+        check_fields(
+            self,
+            most=AT_LEAST_1,
+            settle=AT_LEAST_1,
+            patience=ABOVE_0,
+            outlier=Real(1, above=True),
+            longest_ns=AT_LEAST_1,
+            max_flows=AT_LEAST_1,
+        )
 
 
 class _Flow:

@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import NOT_NEGATIVE, SHARE_ABOVE_0, check_fields, require
 from pacelab_pacer.core.contract import Drop, Event, Rewrite, SegmentSeen
 from pacelab_pacer.core.link_red.equations import average_retries, drop_probability
 from pacelab_pacer.core.link_red.link_hook import LinkHook
@@ -56,9 +56,15 @@ class LinkRedConfig:
     """Mark ECN-capable packets instead of dropping them; see `LinkRed`."""
 
     def __post_init__(self) -> None:
-        require(self.min_retries >= 0, "min_retries", self.min_retries, "0 or more retransmissions per packet")
+        check_fields(
+            self,
+            min_retries=NOT_NEGATIVE,
+        )
         require(self.max_retries > self.min_retries, "max_retries", self.max_retries, "more than min_retries")
-        require(0 < self.max_probability <= 1, "max_probability", self.max_probability, "a share above 0, up to 1")
+        check_fields(
+            self,
+            max_probability=SHARE_ABOVE_0,
+        )
 
 
 MARKING = LinkRedConfig(min_retries=0.4, max_retries=2.0, max_probability=0.1, mark=True)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from pacelab.units import BITS_PER_BYTE, NS_PER_S, transmission_ns
 from pacelab.units import NS_PER_US as US
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import AT_LEAST_0, AT_LEAST_1, check_fields
 from pacelab_pacer.core.link_red.equations import extra_backoff_slots
 
 RTS_BYTES, CTS_BYTES, ACK_BYTES = 20, 14, 14
@@ -39,10 +39,15 @@ class LinkTiming:
     """RTS/CTS precede the data."""
 
     def __post_init__(self) -> None:
-        for name in ("slot_ns", "sifs_ns", "basic_rate_bps"):
-            require(getattr(self, name) > 0, name, getattr(self, name), "a positive number")
-        for name in ("preamble_ns", "longer_data_preamble_ns", "symbol_ns"):
-            require(getattr(self, name) >= 0, name, getattr(self, name), "0 or more ns")
+        check_fields(
+            self,
+            slot_ns=AT_LEAST_1,
+            sifs_ns=AT_LEAST_1,
+            basic_rate_bps=AT_LEAST_1,
+            preamble_ns=AT_LEAST_0,
+            longer_data_preamble_ns=AT_LEAST_0,
+            symbol_ns=AT_LEAST_0,
+        )
 
     def frame_ns(self, size_bytes: int, rate_bps: int) -> int:
         """Airtime of a frame of `size_bytes`, MAC header and FCS included."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 from pacelab.units import NS_PER_MS
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import AT_LEAST_1, check_fields
 
 RECENT_INTERVALS = 16
 """A standing queue that returns within this many intervals starts at the drop rate at which the last one ended."""
@@ -32,8 +32,11 @@ class CodelConfig:
     interval_ns: int = 100 * NS_PER_MS
 
     def __post_init__(self) -> None:
-        require(self.target_ns > 0, "target_ns", self.target_ns, "a positive number of ns")
-        require(self.interval_ns > 0, "interval_ns", self.interval_ns, "a positive number of ns")
+        check_fields(
+            self,
+            target_ns=AT_LEAST_1,
+            interval_ns=AT_LEAST_1,
+        )
 
 
 class CodelLaw:

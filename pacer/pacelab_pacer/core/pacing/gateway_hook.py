@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from pacelab.units import NS_PER_S
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import AT_LEAST_0, AT_LEAST_1, check_fields
 from pacelab_pacer.core.contract import Event, Forward, Point, Release, SegmentSeen
 from pacelab_pacer.core.pacing.outstanding import Outstanding
 from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig, PacedFlow, ReleaseSchedule
@@ -49,10 +49,12 @@ class GatewayConfig:
     """Round trip of the wireless part before the first sample (RFC 6298 (2.1))."""
 
     def __post_init__(self) -> None:
-        require(self.buffer_bytes >= 0, "buffer_bytes", self.buffer_bytes, "a number of bytes, 0 for no pacing")
-        window = self.assumed_window_bytes
-        require(window > 0, "assumed_window_bytes", window, "a positive number of bytes")
-        require(self.initial_rtt_ns > 0, "initial_rtt_ns", self.initial_rtt_ns, "a positive number of ns")
+        check_fields(
+            self,
+            buffer_bytes=AT_LEAST_0,
+            assumed_window_bytes=AT_LEAST_1,
+            initial_rtt_ns=AT_LEAST_1,
+        )
 
 
 class GatewayFlow(PacedFlow):

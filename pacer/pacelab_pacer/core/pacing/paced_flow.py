@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from pacelab.units import NS_PER_S
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import AT_LEAST_1, check_fields
 from pacelab_pacer.core.segment import FlowKey, Segment, seq_diff
 
 MAX_BEHIND: Final = 4
@@ -172,8 +172,11 @@ class FlowTableConfig:
     """For a further flow the most silent one is forgotten."""
 
     def __post_init__(self) -> None:
-        require(self.idle_timeout_ns > 0, "idle_timeout_ns", self.idle_timeout_ns, "a positive number of ns")
-        require(self.max_flows >= 1, "max_flows", self.max_flows, "an integer of at least 1")
+        check_fields(
+            self,
+            idle_timeout_ns=AT_LEAST_1,
+            max_flows=AT_LEAST_1,
+        )
 
 
 class FlowTable(Generic[F]):

@@ -6,7 +6,7 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass
 
 from pacelab.units import NS_PER_S
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import AT_LEAST_1, check_fields, require
 from pacelab_pacer.core.contract import Action, Drop, Event, EventMask, Forward, Point, SegmentSeen
 from pacelab_pacer.core.segment import SEQUENCE_SPACE, SYN, FlowKey, Segment, seq_diff
 from pacelab_pacer.core.tcp_gap.pace_estimator import PaceConfig
@@ -47,8 +47,11 @@ class DelayedAckConfig:
         starts = [octets for octets, _every in self.schedule]
         good = starts[:1] == [0] and starts == sorted(starts) and all(every >= 1 for _octets, every in self.schedule)
         require(good, "schedule", self.schedule, "pairs in ascending order from 0 octets, each with d of at least 1")
-        require(self.timeout_ns > 0, "timeout_ns", self.timeout_ns, "a positive number of ns")
-        require(self.max_flows >= 1, "max_flows", self.max_flows, "an integer of at least 1")
+        check_fields(
+            self,
+            timeout_ns=AT_LEAST_1,
+            max_flows=AT_LEAST_1,
+        )
 
 
 class _Flow:

@@ -30,8 +30,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pacelab.domains import Real
 from pacelab.units import BITS_PER_BYTE, NS_PER_S
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import AT_LEAST_1, NOT_NEGATIVE, SHARE, check_fields
 from pacelab_pacer.core.segment import FlowKey
 
 _LIFT_AT = 0.95
@@ -55,12 +56,15 @@ class GoodputControlConfig:
     """A flow silent for longer than this many intervals leaves the mean."""
 
     def __post_init__(self) -> None:
-        require(self.interval_ns > 0, "interval_ns", self.interval_ns, "a positive number of ns")
-        require(self.threshold >= 1, "threshold", self.threshold, "at least 1")
-        require(self.min_improvement >= 0, "min_improvement", self.min_improvement, "at least 0")
-        require(0 <= self.ageing <= 1, "ageing", self.ageing, "from 0 to 1")
-        require(self.pause_intervals >= 1, "pause_intervals", self.pause_intervals, "an integer of at least 1")
-        require(self.active_intervals >= 1, "active_intervals", self.active_intervals, "an integer of at least 1")
+        check_fields(
+            self,
+            interval_ns=AT_LEAST_1,
+            threshold=Real(1),
+            min_improvement=NOT_NEGATIVE,
+            ageing=SHARE,
+            pause_intervals=AT_LEAST_1,
+            active_intervals=AT_LEAST_1,
+        )
 
 
 class GoodputMeter:

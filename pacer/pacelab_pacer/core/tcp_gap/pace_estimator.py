@@ -13,8 +13,9 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Protocol
 
+from pacelab.domains import Whole
 from pacelab.units import NS_PER_S
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import AT_LEAST_0, AT_LEAST_1, NOT_NEGATIVE, SHARE_BELOW_1, check_fields
 from pacelab_pacer.core.tcp_gap import equations
 from pacelab_pacer.core.tcp_gap.equations import COV_WEIGHT, Path
 
@@ -88,13 +89,16 @@ class PaceConfig:
     then admit too few packets to learn that the path has recovered."""
 
     def __post_init__(self) -> None:
-        require(self.hops >= 1, "hops", self.hops, "an integer of at least 1")
-        require(self.one_hop_below >= 0, "one_hop_below", self.one_hop_below, "an integer of at least 0")
-        require(0 <= self.smoothing < 1, "smoothing", self.smoothing, "at least 0 and below 1")
-        require(self.cov_samples >= 2, "cov_samples", self.cov_samples, "an integer of at least 2")
-        require(self.cov_weight >= 0, "cov_weight", self.cov_weight, "a number of at least 0")
-        require(self.min_timeout_ns > 0, "min_timeout_ns", self.min_timeout_ns, "a positive number of ns")
-        require(self.max_interval_ns > 0, "max_interval_ns", self.max_interval_ns, "a positive number of ns")
+        check_fields(
+            self,
+            hops=AT_LEAST_1,
+            one_hop_below=AT_LEAST_0,
+            smoothing=SHARE_BELOW_1,
+            cov_samples=Whole(2),
+            cov_weight=NOT_NEGATIVE,
+            min_timeout_ns=AT_LEAST_1,
+            max_interval_ns=AT_LEAST_1,
+        )
 
     def estimator(self) -> PaceEstimator:
         """The estimator of a new flow."""

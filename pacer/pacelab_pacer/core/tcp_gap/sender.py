@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from pacelab.units import NS_PER_US
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import AT_LEAST_1, check_fields
 from pacelab_pacer.core.contract import Event, Point, SegmentSeen
 from pacelab_pacer.core.pacing.outstanding import Outstanding
 from pacelab_pacer.core.pacing.paced_flow import FlowTableConfig, PacedFlow, ReleaseSchedule
@@ -39,7 +39,10 @@ class TcpGapSenderConfig:
     """Payload queued per flow; only a transport that ignores its window has more waiting than a window."""
 
     def __post_init__(self) -> None:
-        require(self.queue_limit_bytes > 0, "queue_limit_bytes", self.queue_limit_bytes, "a positive number of bytes")
+        check_fields(
+            self,
+            queue_limit_bytes=AT_LEAST_1,
+        )
 
 
 class SenderFlow(PacedFlow):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from pacelab.units import NS_PER_MS
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import AT_LEAST_1, NOT_NEGATIVE, SHARE_BELOW_1, check_fields, require
 from pacelab_pacer.core.vagp.equations import Marks, Reading, Steps, rate_factor
 from pacelab_pacer.core.vagp.quality_evaluator import VoiceState
 
@@ -52,13 +52,17 @@ class BandwidthConfig:
     def __post_init__(self) -> None:
         mos = (self.choke_mos, self.poor_mos, self.fair_mos, self.good_mos)
         require(list(mos) == sorted(mos), "choke_mos, poor_mos, fair_mos, good_mos", mos, "in ascending order")
-        for name in ("poor_cut", "choke_cut"):
-            require(0 <= getattr(self, name) < 1, name, getattr(self, name), "at least 0 and below 1")
-        for name in ("good_gain", "fair_gain"):
-            require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
-        for name in ("normal_period_ns", "alert_period_ns", "alert_delay_ns"):
-            require(getattr(self, name) > 0, name, getattr(self, name), "a positive number of ns")
-        require(self.hold_periods >= 1, "hold_periods", self.hold_periods, "an integer of at least 1")
+        check_fields(
+            self,
+            poor_cut=SHARE_BELOW_1,
+            choke_cut=SHARE_BELOW_1,
+            good_gain=NOT_NEGATIVE,
+            fair_gain=NOT_NEGATIVE,
+            normal_period_ns=AT_LEAST_1,
+            alert_period_ns=AT_LEAST_1,
+            alert_delay_ns=AT_LEAST_1,
+            hold_periods=AT_LEAST_1,
+        )
         rates = (self.min_rate_bps, self.max_rate_bps)
         require(0 < rates[0] <= rates[1], "min_rate_bps, max_rate_bps", rates, "positive and in ascending order")
 

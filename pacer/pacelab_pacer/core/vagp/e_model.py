@@ -18,8 +18,9 @@ from __future__ import annotations
 from decimal import Context, Decimal
 from functools import cache
 
+from pacelab.domains import Real
 from pacelab.units import NS_PER_MS
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import AT_LEAST_0, SHARE, check
 
 CODEC_NS = 25 * NS_PER_MS
 """G.729a: 10 ms frames, two per packet, and 5 ms of look-ahead."""
@@ -27,6 +28,8 @@ PLAYOUT_NS = 60 * NS_PER_MS
 """Playout buffer of the paper."""
 MOS_MIN = 1.0
 MOS_MAX = 4.5
+TARGET_MOS = Real(MOS_MIN, MOS_MAX, above=True, below=True)
+"""A quality that some loss gives, and some does not."""
 
 _DOUBLE = Context(prec=17)
 """So many decimal digits distinguish any two doubles."""
@@ -44,8 +47,8 @@ def r_factor(mouth_to_ear_ns: int, loss: float) -> float:
 
     Source: Cole & Rosenbluth, Voice over IP performance monitoring, CCR 31 (2001), for G.729a; [vagp] Sec. III-A.
     """
-    require(mouth_to_ear_ns >= 0, "mouth_to_ear_ns", mouth_to_ear_ns, "a number of ns of at least 0")
-    require(0 <= loss <= 1, "loss", loss, "from 0 to 1")
+    check("mouth_to_ear_ns", mouth_to_ear_ns, AT_LEAST_0)
+    check("loss", loss, SHARE)
     delay_ms = mouth_to_ear_ns / NS_PER_MS
     delay_impairment = 0.024 * delay_ms + 0.11 * max(0.0, delay_ms - 177.3)
     loss_impairment = 11 + 40 * float(_DOUBLE.ln(Decimal(1 + 10 * loss)))
@@ -57,7 +60,7 @@ def loss_for(target_mos: float, *, network_delay_ns: int, playout_ns: int = PLAY
 
     The inverse of `mos` in its loss, to a billionth. `target_mos` is above 1 and below 4.5. Raises ValueError.
     """
-    require(MOS_MIN < target_mos < MOS_MAX, "target_mos", target_mos, f"above {MOS_MIN} and below {MOS_MAX}")
+    check("target_mos", target_mos, TARGET_MOS)
     room = r_factor(mouth_to_ear_ns(network_delay_ns, playout_ns=playout_ns), 0.0) - _r_from_mos(target_mos)
     if room <= 0:
         return 0.0

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 
+from pacelab.domains import Real
 from pacelab.units import NS_PER_MS
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import ABOVE_0, AT_LEAST_0, AT_LEAST_1, SHARE_BELOW_1, check_fields, require
 from pacelab_pacer.core.segment import FlowKey
-from pacelab_pacer.core.vagp.e_model import PLAYOUT_NS, loss_for
+from pacelab_pacer.core.vagp.e_model import PLAYOUT_NS, TARGET_MOS, loss_for
 from pacelab_pacer.core.vagp.quality_evaluator import VoiceCounts, VoiceState
 
 _FORGOTTEN_PKTS = 1.0
@@ -39,16 +40,23 @@ class ExpectConfig:
     playout_ns: int = PLAYOUT_NS
 
     def __post_init__(self) -> None:
-        require(1 < self.target_mos < 4.5, "target_mos", self.target_mos, "above 1 and below 4.5")
-        require(self.period_ns > 0, "period_ns", self.period_ns, "a positive number of ns")
-        for name in ("keep", "keep_of_all"):
-            require(0 <= getattr(self, name) < 1, name, getattr(self, name), "at least 0 and below 1")
-        require(self.haste >= 1, "haste", self.haste, "at least 1")
-        for name in ("trust_pkts", "growth", "first_growth"):
-            require(getattr(self, name) > 0, name, getattr(self, name), "a positive number")
+        check_fields(
+            self,
+            target_mos=TARGET_MOS,
+            period_ns=AT_LEAST_1,
+            keep=SHARE_BELOW_1,
+            keep_of_all=SHARE_BELOW_1,
+            haste=Real(1),
+            trust_pkts=ABOVE_0,
+            growth=ABOVE_0,
+            first_growth=ABOVE_0,
+        )
         rates = (self.min_rate_bps, self.max_rate_bps)
         require(0 < rates[0] <= rates[1], "min_rate_bps, max_rate_bps", rates, "positive and in ascending order")
-        require(self.playout_ns >= 0, "playout_ns", self.playout_ns, "a number of ns of at least 0")
+        check_fields(
+            self,
+            playout_ns=AT_LEAST_0,
+        )
 
     def controller(self) -> ExpectController:
         """The controller with these settings."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pacelab.units import NS_PER_MS
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import ABOVE_0, AT_LEAST_1, check_fields
 from pacelab_pacer.core.vagp.quality_evaluator import VoiceState
 
 
@@ -19,8 +19,11 @@ class FixedConfig:
     """Length of a round. Rounds are counted and change nothing."""
 
     def __post_init__(self) -> None:
-        require(self.rate_bps > 0, "rate_bps", self.rate_bps, "a positive number of bit/s")
-        require(self.period_ns > 0, "period_ns", self.period_ns, "a positive number of ns")
+        check_fields(
+            self,
+            rate_bps=ABOVE_0,
+            period_ns=AT_LEAST_1,
+        )
 
     def controller(self) -> FixedRate:
         """The controller with this rate."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import AT_LEAST_1, check_fields, require
 from pacelab_pacer.core.pacing.gateway_hook import GatewayFlow
 from pacelab_pacer.core.pacing.outstanding import Outstanding
 from pacelab_pacer.core.pacing.paced_flow import FlowPacer, ReleaseSchedule
@@ -166,7 +166,10 @@ class QueueConfig:
     max_pkts: int = 6
 
     def __post_init__(self) -> None:
-        require(self.min_pkts >= 1, "min_pkts", self.min_pkts, "an integer of at least 1")
+        check_fields(
+            self,
+            min_pkts=AT_LEAST_1,
+        )
         require(self.max_pkts > self.min_pkts, "max_pkts", self.max_pkts, f"more than min_pkts, {self.min_pkts}")
 
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pacelab.units import NS_PER_MS, NS_PER_S
-from pacelab_pacer.core.checks import require
+from pacelab_pacer.core.checks import AT_LEAST_0, AT_LEAST_1, check_fields
 from pacelab_pacer.core.contract import Action, Event, EventMask, Forward, Inject, Point, SegmentSeen
 from pacelab_pacer.core.pacing.wake_heap import WakeHeap
 from pacelab_pacer.core.segment import UDP, FlowKey, Rtp, Segment, VoiceQuality
@@ -212,10 +212,15 @@ class QualityConfig:
     """Directions measured. Packets of further calls are counted and do not change R; no air carries so many calls."""
 
     def __post_init__(self) -> None:
-        for name in ("window_ns", "report_period_ns", "report_validity_ns", "silence_ns"):
-            require(getattr(self, name) > 0, name, getattr(self, name), "a positive number of ns")
-        require(self.playout_ns >= 0, "playout_ns", self.playout_ns, "a number of ns of at least 0")
-        require(self.max_calls >= 1, "max_calls", self.max_calls, "an integer of at least 1")
+        check_fields(
+            self,
+            window_ns=AT_LEAST_1,
+            report_period_ns=AT_LEAST_1,
+            report_validity_ns=AT_LEAST_1,
+            silence_ns=AT_LEAST_1,
+            playout_ns=AT_LEAST_0,
+            max_calls=AT_LEAST_1,
+        )
 
 
 class VoiceState(NamedTuple):

@@ -1,6 +1,10 @@
 """Domains: sets of valid values. A domain parses text, checks a value, and describes its valid values.
 
-Topologies use domains for their options, and pacelab for the whole command line, so that all errors have one form.
+A limit is written once, as a domain, and whatever needs the limit uses that domain: options on the command line and
+in Python, options of topologies, the arguments of public functions (`pacelab.options.arguments`), the settings of the
+algorithms (`pacelab_pacer.core.checks`), and documents. A pydantic model has a domain in the annotation of a field,
+`Annotated[int, Whole(1, 255)]`. So all errors have one form.
+
 `parse` and `check` raise `ValueError` with the text "must be ..., not VALUE". The caller puts the name of the option in
 front. If the value nearly matches a valid name, the text ends with that name.
 """
@@ -14,7 +18,11 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:  # pydantic costs 70 ms at each start, and most commands do without
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
 
 
 class Domain(Protocol):
@@ -34,16 +42,46 @@ class Domain(Protocol):
         """The text of a value, as `parse` accepts it."""
 
 
+class _Annotation:
+    """Lets a domain stand in the annotation of a field of a pydantic model. The domain's check comes first."""
+
+    __slots__ = ()
+
+    def check(self, value: Any) -> None:
+        raise NotImplementedError
+
+    def limits(self) -> dict[str, float]:
+        """What JSON Schema calls the bounds."""
+        return {}
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        from pydantic_core.core_schema import no_info_before_validator_function
+
+        return no_info_before_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return handler(schema) | self.limits()
+
+    def _checked(self, value: Any) -> Any:
+        self.check(value)
+        return value
+
+
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """A whole number from `low` to `high`, both included."""
+class Whole(_Annotation):
+    """A whole number from `low` to `high`, both included. Without `high` there is no upper limit."""
 
     low: int
-    high: int
+    high: float = math.inf
 
     @property
     def allowed(self) -> str:
+        if self.high == math.inf:
+            return f"a whole number of at least {self.low}"
         return f"a whole number from {self.low} to {self.high}"
+
+    def limits(self) -> dict[str, float]:
+        return {"minimum": self.low} | ({} if self.high == math.inf else {"maximum": self.high})
 
     def parse(self, text: str) -> int:
         try:
@@ -62,12 +100,15 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class Real:
-    """A finite number from `low` (excluded when `above`) to `high`. Text times `scale` is the value."""
+class Real(_Annotation):
+    """A finite number from `low` (excluded when `above`) to `high` (excluded when `below`). Text times `scale` is the
+    value.
+    """
 
-    low: float
-    high: float
+    low: float = -math.inf
+    high: float = math.inf
     above: bool = False
+    below: bool = False
     scale: int = 1
     whole: bool = False
     """Round the scaled value to an integer (bit/s)."""
@@ -75,7 +116,17 @@ class Real:
     @property
     def allowed(self) -> str:
         low, high = self.show(self.low), self.show(self.high)
+        if self.high == math.inf:
+            if self.low == -math.inf:
+                return "a finite number"
+            return f"a number above {low}" if self.above else f"a number of at least {low}"
+        if self.below:
+            return f"a number {'above' if self.above else 'from'} {low}, below {high}"
         return f"a number above {low}, up to {high}" if self.above else f"a number from {low} to {high}"
+
+    def limits(self) -> dict[str, float]:
+        low, high = "exclusiveMinimum" if self.above else "minimum", "exclusiveMaximum" if self.below else "maximum"
+        return {name: limit for name, limit in ((low, self.low), (high, self.high)) if math.isfinite(limit)}
 
     def parse(self, text: str) -> float:
         try:
@@ -95,12 +146,13 @@ class Real:
 
     def _check_number(self, number: float, text: str) -> None:
         enough = number > self.low if self.above else number >= self.low
-        if not (math.isfinite(number) and enough and number <= self.high):
+        little = number < self.high if self.below else number <= self.high
+        if not (math.isfinite(number) and enough and little):
             raise _refusal(text, self.allowed)
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(_Annotation):
     """One of a few named values."""
 
     values: Mapping[str, Any]
@@ -146,7 +198,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Words(_Annotation):
     """One or more of a few names, each once, joined by `+`."""
 
     names: tuple[str, ...]
@@ -174,7 +226,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(_Annotation):
     """Any text that is not empty."""
 
     @property

@@ -11,6 +11,7 @@ from pacelab_grading import handout
 from pacelab_grading.assignments import find_assignment
 from pacelab_grading.handout import assignment_of
 from pacelab_grading.inside.worker import Worker
+from pacelab_grading.receive.statements import INSTEAD
 from pacelab_grading.receive.submission import Submission, read_submission, stamped_number
 from pacelab_grading.text.source_file import READER
 
@@ -124,7 +125,8 @@ def test_without_a_sandbox_unavailable_imports_are_reported(
 ) -> None:
     guarded = "try:\n    import scipy\nexcept ImportError:\n    pass\n"
     imports = "import json, beside_it, pacelab\nfrom pacelab import Forward, run\nimport pytest\n"
-    (tmp_path / FILE).write_text(f"{guarded}{imports}{TEMPLATE}")
+    inside = "\n\ndef mean(values):\n    import numpy\n    return numpy.mean(values)\n"
+    (tmp_path / FILE).write_text(f"{guarded}{imports}{TEMPLATE}{inside}")
     (tmp_path / "beside_it.py").touch()
     monkeypatch.setattr(handout.sys, "platform", "darwin")
     monkeypatch.syspath_prepend(tmp_path)
@@ -135,3 +137,4 @@ def test_without_a_sandbox_unavailable_imports_are_reported(
         f"{FILE}, line 6: pacelab.run",
         f"{FILE}, line 7: pytest",
     ]
+    assert problems[-1].endswith(": numpy is not available when it is graded: " + INSTEAD)

@@ -33,7 +33,7 @@ def report(options: GradeOptions, received: Received, judged: Judged, recorded: 
         print_notes(recorded.rows, judged.verdicts, options.out, due=options.due is not None)
     undecided = sum(request.state != DECIDED for request in received.requests)
     if undecided:
-        log(f"{undecided} regrade requests to decide: see {options.out / REQUESTS}")
+        log(f"regrade requests to decide: {undecided}; see {options.out / REQUESTS}")
     _print_some([f"not graded, of no student: {name} ({why})" for name, why in received.unclaimed], "summary.html")
 
 

@@ -259,9 +259,11 @@ def lateness(rows: Sequence[Row], submission: Submission) -> list[str]:
     ]
 
 
-def with_lateness(verdict: Verdict, rows: Sequence[Row], submission: Submission) -> Verdict:
-    """The verdict with its late penalty, as the report shows it."""
-    return replace(verdict, problems=(*lateness(rows, submission), *verdict.problems))
+def as_returned(verdict: Verdict, rows: Sequence[Row], submission: Submission) -> Verdict:
+    """The verdict with the late penalty and with the names of its students in the roster, as the report shows it."""
+    names = [row.student for row in rows if row.report == report_name(submission)]
+    shown = "; ".join(names) or verdict.student
+    return replace(verdict, student=shown, problems=(*lateness(rows, submission), *verdict.problems))
 
 
 def report_name(submission: Submission) -> str:

@@ -303,6 +303,11 @@ def _gradescope(person: tuple[str, str, str], students: Sequence[Student]) -> tu
     return _by_name(name, sid, students)
 
 
+def named(name: str, students: Sequence[Student]) -> list[int]:
+    """Position of the student with this name or id, as platforms and people write it; empty if two or none fit."""
+    return _by_name(name, "", students)[0]
+
+
 def _by_name(name: str, identity: str, students: Sequence[Student]) -> tuple[list[int], str]:
     """Match by your own id, then by the exact name, then by the name as platforms change it; nobody if two match.
 

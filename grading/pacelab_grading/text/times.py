@@ -28,7 +28,8 @@ def iso_time(text: str) -> str:
     text = " ".join(text.split())  # Moodle may put a narrow space before PM
     try:
         if match := DASHED.fullmatch(text):
-            return datetime(*map(int, match.groups())).isoformat()
+            year, month, day, hour, minute, second = map(int, match.groups())
+            return datetime(year, month, day, hour, minute, second).isoformat()
         if match := IN_WORDS.fullmatch(text):
             return _in_words(match).isoformat()
         return datetime.fromisoformat(text).isoformat() if ":" in text else ""

@@ -22,7 +22,11 @@ from pacelab_grading.assignments import find_assignment
 from pacelab_grading.assignments.a1_interference.wrong import WRONG
 
 KEY = "0123456789abcdef" * 4
-DUE = "2026-11-01T23:59:00+00:00"
+DUE = "2026-11-01T23:59:00"
+UTC_PLATFORMS = ("gradescope", "sakai")
+"""Their times have an offset. The others show local time."""
+WITHOUT_TIMES = ("canvas", "moodle")
+"""Moodle's worksheet has times that are read if it is in English."""
 ASSIGNMENT = find_assignment(1)
 MODEL = ASSIGNMENT.model
 SLIP = WRONG[0].apply(MODEL)
@@ -38,6 +42,8 @@ LAST = {
 }
 WORK = (MODEL, NOTEBOOK, SLIP, ASSIGNMENT.template, MODEL)
 """What the five hand in. The second is a notebook."""
+LATER = (*WORK[:3], MODEL, MODEL)
+"""What they have handed in after the fourth handed in again, ten hours late."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +71,11 @@ def table(path: Path, lines: Sequence[Sequence[object]]) -> Path:
     return path
 
 
-def canvas(folder: Path) -> Section:
+def canvas(folder: Path, work: Sequence[str] = WORK) -> Section:
     """The names are split in two columns, and the assignment has 20 points."""
     names = [re.sub(r"\W", "", f"{LAST['canvas']}{first}").lower() for first in FIRST]
-    late = ["", "", "_LATE", "", ""]
-    files = {f"{names[n]}{late[n]}_{500 + n}_{9000 + n}_{file_of(n)}": WORK[n] for n in range(5)}
+    late = ["", "", "_LATE", "", ""] if work is WORK else ["", "", "_LATE", "_LATE", ""]
+    files = {f"{names[n]}{late[n]}_{500 + n}_{9000 + n}_{file_of(n)}": work[n] for n in range(5)}
     head = ["LastName", "FirstName", "ID", "SIS User ID", "SIS Login ID", "Section"]
     lines = [[*head, "Essay (11)", "Assignment 1 (12)"], ["    Points Possible", "", "", "", "", "", "50", "20"]]
     lines += [["Smith", first, str(500 + n), f"s{n}", f"l{n}", "A", "", ""] for n, first in enumerate(FIRST)]
@@ -77,9 +83,9 @@ def canvas(folder: Path) -> Section:
     return Section(export=zipped(folder / "submissions.zip", files), roster=table(folder / "canvas.csv", lines))
 
 
-def moodle(folder: Path) -> Section:
+def moodle(folder: Path, work: Sequence[str] = WORK) -> Section:
     """A German Moodle, with folders as Moodle names them since version 4."""
-    files = {f"{first} Öz_{300 + n}_assignsubmission_file/{file_of(n)}": WORK[n] for n, first in enumerate(FIRST)}
+    files = {f"{first} Öz_{300 + n}_assignsubmission_file/{file_of(n)}": work[n] for n, first in enumerate(FIRST)}
     lines = [
         [
             *("ID", "Vollständiger Name", "E-Mail-Adresse", "Status", "Bewertung", "Bestwertung"),
@@ -104,14 +110,14 @@ def moodle(folder: Path) -> Section:
     return Section(export=zipped(folder / "kurs.zip", files), roster=table(folder / "bewertung.csv", lines))
 
 
-def gradescope(folder: Path, fourth: str = WORK[3]) -> Section:
-    """The fifth student handed in a day and an hour late. The fourth hands in again, ten hours late."""
+def gradescope(folder: Path, work: Sequence[str] = WORK) -> Section:
+    """The fifth student handed in a day and an hour late."""
     top, metadata = "assignment_42_export", ""
     files = {}
     for n, first in enumerate(FIRST):
-        files[f"{top}/submission_{800 + n}/{file_of(n)}"] = WORK[n] if n != 3 else fourth
+        files[f"{top}/submission_{800 + n}/{file_of(n)}"] = work[n]
         created = "2026-11-03 00:59:00.5 Z" if n == 4 else "2026-11-01 22:00:00.5 Z"
-        created = "2026-11-02 09:59:00.5 Z" if n == 3 and fourth != WORK[3] else created
+        created = "2026-11-02 09:59:00.5 Z" if n == 3 and work is LATER else created
         metadata += (
             f"submission_{800 + n}:\n  :submitters:\n  - :name: {first} O'Neil\n    :sid: '{60 + n}'\n"
             f"    :email: g{n}@x.org\n  :created_at: {created}\n"
@@ -122,12 +128,13 @@ def gradescope(folder: Path, fourth: str = WORK[3]) -> Section:
     return Section(export=zipped(folder / "export.zip", files), roster=table(folder / "roster.csv", lines))
 
 
-def blackboard(folder: Path) -> Section:
+def blackboard(folder: Path, work: Sequence[str] = WORK) -> Section:
     """The fifth student tried twice; the newest attempt counts."""
-    start = "Assignment 1_user{}_attempt_2026-11-01-2{}-58-00"
-    files = {f"{start.format(n, 3)}_{file_of(n)}": WORK[n] for n in range(5)}
-    files |= {f"{start.format(n, 3)}.txt": f"Name: {first} (user{n})" for n, first in enumerate(FIRST)}
-    files[f"{start.format(4, 1)}_interference.py"] = ASSIGNMENT.template
+    start = "Assignment 1_user{}_attempt_2026-11-0{}-58-00"
+    files = {f"{start.format(n, '1-23')}_{file_of(n)}": WORK[n] for n in range(5)}
+    files |= {f"{start.format(n, '1-23')}.txt": f"Name: {first} (user{n})" for n, first in enumerate(FIRST)}
+    files[f"{start.format(4, '1-21')}_interference.py"] = ASSIGNMENT.template
+    files |= {f"{start.format(3, '2-09')}_interference.py": work[3]} if work is LATER else {}
     graded = "Assignment 1 [Total Pts: 10 Score] |98765"
     head = ["Last Name", "First Name", "Username", "Student ID", "Last Access", "Availability"]
     lines = [[*head, "Weighted Total [Total Pts: up to 0 Percentage] |55", graded, "Feedback to Learner"]]
@@ -138,24 +145,28 @@ def blackboard(folder: Path) -> Section:
     return Section(export=zipped(folder / "gradebook.zip", files), roster=roster)
 
 
-def brightspace(folder: Path) -> Section:
+def brightspace(folder: Path, work: Sequence[str] = WORK) -> Section:
+    """Each attempt has a folder; the newest attempt counts."""
     files = {
         f"{700 + n}-12345{n} - {first} de la Cruz - Nov 1, 2026 1158 PM/{file_of(n)}": WORK[n]
         for n, first in enumerate(FIRST)
     }
     files["index.html"] = "<html></html>"
+    again = "703-199999 - Li de la Cruz - Nov 2, 2026 959 AM/interference.py"
+    files |= {again: work[3]} if work is LATER else {}
     title = "Assignment 1 Points Grade <Numeric MaxPoints:40 Weight:10>"
     lines = [["OrgDefinedId", "Username", "Last Name", "First Name", "Email", title, "End-of-Line Indicator"]]
     lines += [[f"#77{n}", f"#cruz{n}", "de la Cruz", first, f"c{n}@x.org", "", "#"] for n, first in enumerate(FIRST)]
     return Section(export=zipped(folder / "download.zip", files), roster=table(folder / "grades.csv", lines))
 
 
-def sakai(folder: Path) -> Section:
+def sakai(folder: Path, work: Sequence[str] = WORK) -> Section:
     top = "Who hears whom"
     files = {
-        f"{top}/Søren, {first}(sor{n})/Submission attachment(s)/{file_of(n)}": WORK[n] for n, first in enumerate(FIRST)
+        f"{top}/Søren, {first}(sor{n})/Submission attachment(s)/{file_of(n)}": work[n] for n, first in enumerate(FIRST)
     }
-    files |= {f"{top}/Søren, {first}(sor{n})/timestamp.txt": "20261101220000000" for n, first in enumerate(FIRST)}
+    times = {f"{top}/Søren, {first}(sor{n})/timestamp.txt": "2026-11-01T22:00:00.5Z" for n, first in enumerate(FIRST)}
+    files |= times | ({f"{top}/Søren, Li(sor3)/timestamp.txt": "2026-11-02T09:59:00Z"} if work is LATER else {})
     lines = [["Who hears whom", "SCORE_GRADE_TYPE"], [""], ["Display ID", "ID", "Last Name", "First Name", "grade"]]
     lines += [[f"d{n}", f"sor{n}", "Søren", first, ""] for n, first in enumerate(FIRST)]
     roster = table(folder / "grades.csv", lines)
@@ -165,7 +176,7 @@ def sakai(folder: Path) -> Section:
 
 def grade(section: Section, out: Path, *more: str) -> int:
     command = ["grade", str(section.export), "--assignment", "1", "--roster", str(section.roster), "--out", str(out)]
-    return main([*command, "--due", DUE, "--key", KEY, "--weak-walls", "--quiet", *more])
+    return main([*command, "--key", KEY, "--weak-walls", *more])
 
 
 def scores(out: Path) -> list[float]:
@@ -257,7 +268,7 @@ def sakai_accepts(out: Path) -> list[float]:
     return [float(line[4]) for line in lines]
 
 
-PLATFORMS: dict[str, tuple[Callable[[Path], Section], Callable[[Path], list[float]]]] = {
+PLATFORMS: dict[str, tuple[Callable[..., Section], Callable[[Path], list[float]]]] = {
     "canvas": (canvas, canvas_accepts),
     "moodle": (moodle, moodle_accepts),
     "gradescope": (gradescope, gradescope_accepts),
@@ -274,7 +285,8 @@ def test_a_section_is_graded_corrected_and_returned(
 ) -> None:
     make, accepts = PLATFORMS[platform]
     section, out = make(tmp_path), tmp_path / "grades"
-    assert grade(section, out) == 0, capsys.readouterr().err
+    due = ("--due", DUE + "+00:00" * (platform in UTC_PLATFORMS))
+    assert grade(section, out, *due) == 0, capsys.readouterr().err
     right, notebook, slip, template, last = scores(out)
     assert (right, notebook, template) == (100, 100, 0)
     assert 0 < slip < 100
@@ -287,20 +299,23 @@ def test_a_section_is_graded_corrected_and_returned(
     with (tmp_path / "adjust.csv").open("w", encoding="utf-8", newline="") as file:
         name = f"{FIRST[2]} {LAST[platform]}"
         csv.writer(file).writerows([["student", "check", "points", "reason"], [name, "", "90", "talked to him"]])
-    assert grade(section, out, "--adjust", str(tmp_path / "adjust.csv")) == 0, capsys.readouterr().err
+    assert grade(section, out, *due, "--adjust", str(tmp_path / "adjust.csv")) == 0, capsys.readouterr().err
     for _ in range(2):
         assert scores(out) == [right, notebook, 90, template, last]
         assert accepts(out) == pytest.approx([right, notebook, 90, template, last], abs=0.3)
         reports = "".join(path.read_text() for path in (out / "reports").glob("*.txt"))
         assert f"adjusted by the instructor: 90 points, not {slip:g}: talked to him" in reports
-        assert grade(section, out) == 0, capsys.readouterr().err
-    if platform != "gradescope":
-        return
+        assert grade(section, out, *due) == 0, capsys.readouterr().err
     # A late hand-in is graded; the verdicts about the others are kept.
     kept = {path.name: path.stat().st_mtime_ns for path in (out / "verdicts").iterdir()}
-    assert grade(gradescope(tmp_path, fourth=MODEL), out) == 0, capsys.readouterr().err
-    assert scores(out) == [right, notebook, 90, 90, last]
-    assert accepts(out) == [right, notebook, 90, 90, last]
+    capsys.readouterr()
+    assert grade(make(tmp_path, LATER), out, *due) == 0
+    fourth = 100 if platform in WITHOUT_TIMES else 90
+    assert scores(out) == [right, notebook, 90, fourth, last]
+    assert accepts(out) == pytest.approx([right, notebook, 90, fourth, last], abs=0.3)
     now = {path.name: path.stat().st_mtime_ns for path in (out / "verdicts").iterdir()}
     assert len(now) == len(kept) + 1
     assert kept.items() <= now.items()
+    told = capsys.readouterr().err
+    assert ("no late penalty for 5 hand-ins without a known time" in told) == (platform in WITHOUT_TIMES)
+    assert ("marked as late: José María Smith; Li Smith" in told) == (platform == "canvas")

@@ -23,6 +23,7 @@ from pacelab_grading.records.adjust import Adjustment, adjusted, checked, read_a
 from pacelab_grading.records.gradebook import (
     FROM_EARLIER_RUN,
     Row,
+    as_returned,
     csv_file,
     graded_before,
     lateness,
@@ -235,6 +236,18 @@ def test_report_and_remarks_show_the_late_penalty() -> None:
         assert lateness(found, handed) == [f"{name}: late (started days: 2): 20 points off" for name in told]
         assert found[0].remarks == "late (started days: 2): 20 points off; fix <this>"
     assert lateness(gradebook(made, [handed], people[:1], DUE), handed) == ["late (started days: 2): 20 points off"]
+
+
+def test_a_report_has_the_names_of_the_roster() -> None:
+    """Canvas's file names have no spaces, accents or commas."""
+    people = [
+        Student(student=name, group="g", ids=(("canvas", f"{n}"),)) for n, name in ((7, "Öz, Zoë"), (8, "Ray, Bo"))
+    ]
+    handed = Submission(student="ozzoe", name="ozzoe", source="", platform="canvas", identity="7")
+    of_pair = as_returned(verdict("ozzoe", 90), gradebook([verdict("ozzoe", 90)], [handed], people, DUE), handed)
+    assert "Öz, Zoë; Ray, Bo: 90 of 100 points" in text_report(of_pair)
+    unmatched = gradebook([verdict("ozzoe", 90)], [replace(handed, identity="9")], people, DUE)
+    assert as_returned(verdict("ozzoe", 90), unmatched, handed).student == "ozzoe"
 
 
 @pytest.fixture
@@ -635,7 +648,8 @@ def test_corrections_change_points_and_give_their_reason(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "called", ["leeann", "Lee, Ann", "LEE, ANN", "s12", "12", "ann@x.org", "team 1", "13", "Ray, Bo"]
+    "called",
+    ["leeann", "Lee, Ann", "LEE, ANN", "s12", "12", "ann@x.org", "team 1", "13", "Ray, Bo", "Bo Ray", "ray,bo"],
 )
 def test_a_correction_names_the_student_in_any_known_way(called: str) -> None:
     """It applies to the hand-in, and so to both students of the pair."""
@@ -654,7 +668,7 @@ def test_a_correction_names_the_student_in_any_known_way(called: str) -> None:
 
 def test_a_correction_for_a_student_without_a_hand_in_is_refused() -> None:
     students = [Student(student="Ann"), Student(student="Ray, Bo", ids=(("email", "bo@x.org"),))]
-    for called in ("ray, bo", "bo@x.org"):
+    for called in ("ray, bo", "bo@x.org", "Bo Ray"):
         found = [Adjustment(student=called, check="", points=80, reason="r", place="here")]
         with pytest.raises(ConfigError, match=f"here: '{called}' has no hand-in; to give points, add a file"):
             checked(found, [Submission(student="Ann", source="")], students, find_assignment(3))
@@ -679,7 +693,10 @@ def test_a_correction_that_may_mean_two_hand_ins_is_refused() -> None:
         ("student,points\nAnn,1\n", "has the columns student, points"),
         ("student,points,reason\nAnn,x,y\n", "line 2: points must be a number of at least 0, not 'x'"),
         ("student,points,reason\nAnn,1,\n", "line 2: student and reason must not be empty"),
-        ("student,points,reason\nAnn,1,y\nZoe,1,y\n", "line 3: no hand-in is called 'Zoe'"),
+        (
+            "student,points,reason\nAnn,1,y\nZoe,1,y\n",
+            "line 3: no hand-in is called 'Zoe'; give a name of the gradebook .Ann.$",
+        ),
         ("student,check,points,reason\nAnn,b,1,y\n", "line 2: Ann has no check 'b'; give one of reuse, bound"),
         ("student,check,points,reason\nAnn,bound,11,y\n", "line 2: points must be 0 to 10, not 11"),
         ("student,points,reason\nAnn,101,y\n", "line 2: points must be 0 to 100, not 101"),

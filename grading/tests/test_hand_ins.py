@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grading.tests.hand_ins import HAND_INS, UNREADABLE, HandIn
+from grading.tests.hand_ins import AIR, HAND_INS, UNREADABLE, HandIn, cells, changed, script
 from pacelab_grading.assignments import find_assignment
 from pacelab_grading.judging.judge import judge
 from pacelab_grading.judging.process import JudgeProcess
@@ -24,13 +24,13 @@ UNSIMULATED = replace(ASSIGNMENT)
 object.__setattr__(UNSIMULATED, "checks", tuple(check for check in ASSIGNMENT.checks if not check.simulates))
 
 
-def graded(hand_in: HandIn, folder: Path, process: JudgeProcess) -> Verdict:
+def graded(hand_in: HandIn, folder: Path, process: JudgeProcess, around: Walls = NO_WALLS) -> Verdict:
     place = folder / hand_in.name
     for name, content in hand_in.files.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes(content)
     (submission,) = collect([place], ASSIGNMENT, read=process.read).submissions
-    return judge(submission, UNSIMULATED, walls=NO_WALLS)
+    return judge(submission, UNSIMULATED, walls=around)
 
 
 def test_there_are_thirty_eight_that_can_be_read() -> None:
@@ -61,3 +61,26 @@ def test_an_unreadable_hand_in_has_a_status_with_the_reason(
         assert any(part in problem for problem in verdict.problems), verdict.problems
         assert part in text_report(verdict)
     assert "Remarks" in html_report(verdict)
+
+
+NUMPY_AIR = (AIR, "return int(np.ceil(hops / REUSE_HOPS))")
+INSIDE = (AIR, f"import numpy as np\n    {NUMPY_AIR[1]}")
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [(changed(NUMPY_AIR, head="import numpy as np\n"), True), (changed(INSIDE), False)],
+    ids=["at-the-top", "in-the-function"],
+)
+@pytest.mark.parametrize("notebook_", [False, True], ids=["script", "notebook"])
+def test_numpy_that_is_used_costs_the_checks_that_use_it_and_the_report_says_why(
+    source: str, told: bool, notebook_: bool, tmp_path: Path, judge_process: JudgeProcess, best: Walls
+) -> None:
+    hand_in = cells("numpy", source) if notebook_ else script("numpy", source)
+    verdict = graded(hand_in, tmp_path, judge_process, best)
+    lost = {result.id: result for result in verdict.results if result.earned < result.points}
+    assert set(lost) == {"reuse"}, text_report(verdict)
+    assert "only Python's standard library and your own files are available: use these" in lost["reuse"].got
+    if told:
+        assert any("numpy" in problem and "is not available when" in problem for problem in verdict.problems)

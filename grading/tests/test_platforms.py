@@ -732,7 +732,7 @@ OTHER_PLATFORMS = {
     },
     "sakai": {
         "Smith, Jane(jsmith)/Submission attachment(s)/window.py": numbered(1),
-        "Smith, Jane(jsmith)/timestamp.txt": "2026",
+        "Smith, Jane(jsmith)/timestamp.txt": "2026-11-01T22:58:00.123Z",
         "Ray, Bob(bob)/Submission attachment(s)/window.py": numbered(2),
     },
 }
@@ -752,11 +752,68 @@ def test_exports_of_other_platforms_are_recognized(platform: str, tmp_path: Path
     assert {item.platform for item in collected.submissions} == {platform}
 
 
+TIMES = {
+    "blackboard": ["2026-11-01T23:58:00", "2026-11-01T20:00:00"],
+    "brightspace": ["2026-11-01T23:58:00", "2026-11-02T09:00:00"],
+    "sakai": ["2026-11-01T22:58:00.123000+00:00", ""],
+}
+"""Of Jane and Bob."""
+
+
+@pytest.mark.parametrize("platform", sorted(OTHER_PLATFORMS))
+def test_times_of_other_platforms_count(platform: str, tmp_path: Path) -> None:
+    students = [Student(student="Jane Smith", id="jsmith"), Student(student="Bob Ray", id="bob")]
+    collected = received([zipped(tmp_path / "all.zip", OTHER_PLATFORMS[platform])], students)
+    of_whom = {place: item for item in collected.submissions for place in claimed_by(item, students)}
+    assert [of_whom[place].submitted for place in (0, 1)] == TIMES[platform]
+    rule = LateRule(due=parse_time("2026-11-01T21:00" + ("+00:00" if platform == "sakai" else "")))
+    rows = gradebook([graded(item, 50) for item in collected.submissions], collected.submissions, students, rule)
+    expected = {"blackboard": [1, 0], "brightspace": [1, 1], "sakai": [1, None]}
+    assert [row.late_days for row in rows] == expected[platform]
+
+
+def test_the_newest_attempt_in_brightspace_counts(tmp_path: Path) -> None:
+    """In the order of times, not of texts. Feedback goes into its folder."""
+    times = ("Nov 1, 2026 900 AM", "Nov 1, 2026 1158 PM", "Oct 31, 2026 110 PM", "Nov 1, 2026 1215 AM")
+    names = [f"1-{77 + number} - Jane Smith - {time}" for number, time in enumerate(times)]
+    files = {f"{name}/window.py": numbered(number) for number, name in enumerate(names)}
+    (found,) = received([zipped(tmp_path / "all.zip", files)]).submissions
+    assert (found.source, found.submitted) == (numbered(1), "2026-11-01T23:58:00")
+    assert found.returned_as == f"{names[1]}/"
+    assert sum(line.startswith("window.py (attempt ") for line in found.received) == 3
+
+
+def test_sakais_own_files_are_no_hand_in(tmp_path: Path) -> None:
+    """The download may contain a folder for a student who handed in nothing. A name may lack a part."""
+    own = ("comments.txt", "feedbackText.html", "Ray, Bob(bob)_submissionText.html")
+    files = {f"Essay/Ray, Bob(bob)/{name}": "" for name in own}
+    files |= {"Essay/Cher,(cher)/timestamp.txt": "2026-11-01T21:00:00Z", "Essay/grades.csv": "Essay,SCORE_GRADE_TYPE"}
+    files["Essay/Cher,(cher)/Cher,(cher)_submissionText.html"] = "def packets_in_the_air"
+    files["Essay/Ely, Al (Jr)(al)/timestamp.txt"] = "2026-11-01T21:00:00Z"
+    files["Essay/Ely, Al (Jr)(al)/Submission attachment(s)/window.py"] = numbered(5)
+    files["Essay/Ely, Al (Jr)(al)/Submission attachment(s)/timestamp.txt"] = "2020-01-01T00:00:00Z"
+    collected = received([zipped(tmp_path / "bulk_download.zip", files)])
+    assert [(item.identity, item.source, item.submitted) for item in collected.submissions] == [
+        ("cher", None, "2026-11-01T21:00:00+00:00"),
+        ("al", numbered(5), "2026-11-01T21:00:00+00:00"),
+    ]
+    assert collected.unclaimed == []
+
+
+def test_moodles_worksheet_in_english_has_times(tmp_path: Path) -> None:
+    head = ["Identifier", "Full name", "Status", "Grade", "Last modified (submission)", "Last modified (grade)"]
+    cells = ("Sunday, 1 November 2026, 10:00 PM", "-", "Sonntag, 1. November 2026, 22:00")
+    lines = [[f"Participant {n}", f"P {n}", "Submitted", "", cell, "-"] for n, cell in enumerate(cells)]
+    students = read_roster(table(tmp_path / "worksheet.csv", [head, *lines]))
+    assert [student.submitted for student in students] == ["2026-11-01T22:00:00", "", ""]
+
+
 def test_a_pattern_describes_names_of_another_form(tmp_path: Path) -> None:
-    files = {"hw2=jane=7.py": numbered(1), "hw2=bob=8.py": numbered(2), "notes.txt": "x"}
-    pattern = name_pattern(r"hw2=(?P<student>\w+)=(?P<id>\d+)\.py")
+    files = {"hw2=jane=7=2026-11-01-20-00-00.py": numbered(1), "hw2=bob=8.py": numbered(2), "notes.txt": "x"}
+    pattern = name_pattern(r"hw2=(?P<student>\w+)=(?P<id>\d+)(=(?P<time>[\d-]+))?\.py")
     collected = collect([zipped(tmp_path / "all.zip", files)], ASSIGNMENT, KnownNames(pattern=pattern))
-    assert [(item.name, item.identity) for item in collected.submissions] == [("bob", "8"), ("jane", "7")]
+    found = [(item.name, item.identity, item.submitted) for item in collected.submissions]
+    assert found == [("bob", "8", ""), ("jane", "7", "2026-11-01T20:00:00")]
     assert [name for name, _ in collected.unclaimed] == ["all.zip/notes.txt"]
 
 

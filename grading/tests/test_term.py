@@ -223,7 +223,7 @@ def test_a_term_from_the_command_line(in_tmp: Path, capsys: pytest.CaptureFixtur
     assert grade(1, "--zero-unreadable") == 0
     Path("asked.csv").write_text("student,check,request\nann,ranges,I tried\n")
     assert grade(2, "--requests", "asked.csv") == UNREADABLE
-    assert "1 regrade requests to decide: see fall/assignment2/requests.csv" in capsys.readouterr().err
+    assert "regrade requests to decide: 1; see fall/assignment2/requests.csv" in capsys.readouterr().err
     Path("adjust.csv").write_text("student,check,points,reason\nbob,,40,a talk\nann,,50,a talk\n")
     assert grade(2, "--adjust", "adjust.csv") == 0
     Path("adjust.csv").unlink()

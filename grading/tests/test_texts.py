@@ -11,8 +11,10 @@ from pacelab_grading import handout
 from pacelab_grading.assignments import find_assignment
 from pacelab_grading.handout import assignment_of
 from pacelab_grading.inside.worker import Worker
+from pacelab_grading.receive.statements import INSTEAD
 from pacelab_grading.receive.submission import Submission, read_submission, stamped_number
 from pacelab_grading.text.source_file import READER
+from pacelab_grading.text.times import iso_time
 
 ASSIGNMENT = find_assignment(3)
 TEMPLATE = ASSIGNMENT.template
@@ -124,7 +126,8 @@ def test_without_a_sandbox_unavailable_imports_are_reported(
 ) -> None:
     guarded = "try:\n    import scipy\nexcept ImportError:\n    pass\n"
     imports = "import json, beside_it, pacelab\nfrom pacelab import Forward, run\nimport pytest\n"
-    (tmp_path / FILE).write_text(f"{guarded}{imports}{TEMPLATE}")
+    inside = "\n\ndef mean(values):\n    import numpy\n    return numpy.mean(values)\n"
+    (tmp_path / FILE).write_text(f"{guarded}{imports}{TEMPLATE}{inside}")
     (tmp_path / "beside_it.py").touch()
     monkeypatch.setattr(handout.sys, "platform", "darwin")
     monkeypatch.syspath_prepend(tmp_path)
@@ -135,3 +138,29 @@ def test_without_a_sandbox_unavailable_imports_are_reported(
         f"{FILE}, line 6: pacelab.run",
         f"{FILE}, line 7: pytest",
     ]
+    assert problems[-1].endswith(": numpy is not available when it is graded: " + INSTEAD)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-11-01-23-58-07", "2026-11-01T23:58:07"),
+        ("Nov 1, 2026 1158 PM", "2026-11-01T23:58:00"),
+        ("Nov 1, 2026 110 AM", "2026-11-01T01:10:00"),
+        ("September 30, 2026 1205 AM", "2026-09-30T00:05:00"),
+        ("Sunday, 1 November 2026, 12:00 PM", "2026-11-01T12:00:00"),
+        ("Sunday, November 1, 2026, 9:05\u202fPM", "2026-11-01T21:05:00"),
+        ("Sunday, 1 November 2026, 22:00", "2026-11-01T22:00:00"),
+        ("2026-11-01T22:58:00.123456789Z", "2026-11-01T22:58:00.123456+00:00"),
+        *(
+            (text, "")
+            for text in ("", "-", "2026-11-01", "2026-13-01-00-00-00", "Ju 1, 2026 900 AM", "31 June 2026 9:00")
+        ),
+        *(
+            (text, "")
+            for text in ("Nov 1, 2026 1358 PM", "Nov 1, 2026 0058 AM", "Moon 1, 2026 900 AM", "1 Mai 2026, 22:00")
+        ),
+    ],
+)
+def test_times_as_platforms_write_them(text: str, expected: str) -> None:
+    assert iso_time(text) == expected

@@ -11,7 +11,7 @@ from pacelab_grading.grade.judged import Judged
 from pacelab_grading.grade.options import GradeOptions
 from pacelab_grading.grade.received import REQUESTS, Received
 from pacelab_grading.grade.recorded import Recorded
-from pacelab_grading.records.gradebook import Row, unmatched_rows
+from pacelab_grading.records.gradebook import Row, late_without_time, unmatched_rows
 from pacelab_grading.records.requests import DECIDED
 from pacelab_grading.rubric.verdict import NOT_GRADED, Verdict, to_json
 
@@ -33,7 +33,7 @@ def report(options: GradeOptions, received: Received, judged: Judged, recorded: 
         print_notes(recorded.rows, judged.verdicts, options.out, due=options.due is not None)
     undecided = sum(request.state != DECIDED for request in received.requests)
     if undecided:
-        log(f"{undecided} regrade requests to decide: see {options.out / REQUESTS}")
+        log(f"regrade requests to decide: {undecided}; see {options.out / REQUESTS}")
     _print_some([f"not graded, of no student: {name} ({why})" for name, why in received.unclaimed], "summary.html")
 
 
@@ -68,7 +68,11 @@ def print_notes(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path, *, 
     _print_reruns(rows, verdicts)
     undated = sum(row.late_days is None and row.status != "missing" for row in rows)
     if due and undated:
-        log(f"no late penalty for {undated} hand-ins without a known time; add `submitted` to the roster")
+        late = _shortened([row.student for row in late_without_time(rows)], "; ", SHOWN)
+        log(
+            f"no late penalty for {undated} hand-ins without a known time; add `submitted` to the roster"
+            + (f"; marked as late: {late}" if late else "")
+        )
     log(f"reports, gradebook.csv and summary.html are in {out}")
 
 

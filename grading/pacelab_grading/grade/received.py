@@ -80,7 +80,7 @@ def receive(options: GradeOptions, assignment: Assignment) -> Received:
     if options.adjust is not None:
         write_file(options.out / ADJUST, options.adjust.read_bytes())
     if corrections is not None:
-        log(f"{len(adjustments)} corrections by hand from {corrections}")
+        log(f"corrections by hand from {corrections}: {len(adjustments)}")
     return Received(
         assignment=assignment,
         rule=rule,

@@ -14,6 +14,7 @@ from pacelab_grading.grade.received import REQUESTS, Received
 from pacelab_grading.records.gradebook import (
     GRADEBOOK,
     Row,
+    as_returned,
     csv_file,
     free_days,
     gradebook,
@@ -23,7 +24,6 @@ from pacelab_grading.records.gradebook import (
     read_gradebook,
     timed_before,
     unmatched_rows,
-    with_lateness,
 )
 from pacelab_grading.records.gradescope import results
 from pacelab_grading.records.lms_export import Wanted, build_files, files_of_earlier_runs, write_files
@@ -111,7 +111,7 @@ def _write_reports(out: Path, received: Received, judged: Judged, rows: list[Row
     """Write a page and a text for each hand-in; returns their names."""
     names = []
     for submission, verdict in zip(received.submissions, judged.verdicts, strict=True):
-        shown = with_lateness(verdict, rows, submission)
+        shown = as_returned(verdict, rows, submission)
         for suffix, made in (("html", html_report), ("txt", text_report)):
             names.append(f"reports/{file_stem(submission.student)}.{suffix}")
             write_file(out / names[-1], made(shown).encode())

@@ -9,15 +9,18 @@
     GitHub       a folder for each student, ASSIGNMENT-USERNAME; the roster has the usernames (for group work, the
                  teams)
     Blackboard   flat: ASSIGNMENT_USERNAME_attempt_DATE_FILE, and ASSIGNMENT_USERNAME_attempt_DATE.txt about it
-    Brightspace  a folder for each student: USER-ATTEMPT - FULL NAME - DATE
-    Sakai        a folder for each student: LAST, FIRST(USERNAME)/, with the files in "Submission attachment(s)"
+    Brightspace  a folder for each attempt of a student: USER-ATTEMPT - FULL NAME - DATE
+    Sakai        a folder for each student: LAST, FIRST(USERNAME)/, with the files in "Submission attachment(s)", the
+                 time in timestamp.txt, and files of Sakai's own; also for students who handed in nothing
 
 An instructor may give a pattern for other names (`KnownNames.pattern`). Only top-level names of a place count, and only
 if nearly all of them have the platform's form: a single one is a slip.
 
+Of several attempts of one student, the newest counts.
+
 Source: Canvas, lib/content_zipper.rb; Moodle, mod/assign (downloader, locallib); Gradescope's exports as otter-grader
-and others read them; GitHub's docs, "Using GitHub Classroom with GitHub CLI"; the names of Blackboard, Brightspace and
-Sakai as nbgrader's and CodeGrade's importers read them.
+and others read them; GitHub's docs, "Using GitHub Classroom with GitHub CLI"; the names of Blackboard and Brightspace
+as nbgrader's and CodeGrade's importers read them; Sakai, AssignmentServiceImpl.zipSubmissions.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from typing import Any
 from pacelab import ConfigError
 from pacelab_grading.receive.places import Item, items_in_folder, name_of_duplicate, top_level_entries
 from pacelab_grading.text.printable import printable
+from pacelab_grading.text.times import iso_time
 
 CANVAS = re.compile(
     r"^(?:(?P<student>[^/]+?)(?P<late>_LATE)?_(?P<id>\d+)|(?P<anonlate>LATE_)?anon_(?P<code>\w+?))"
@@ -49,8 +53,13 @@ BLACKBOARD = re.compile(
     r"^(?P<work>.+?)_(?P<student>[^_/]+)_attempt_(?P<time>\d{4}-\d\d-\d\d-\d\d-\d\d-\d\d)(?:_(?P<file>[^/]+)|\.txt)$"
 )
 BRIGHTSPACE = re.compile(r"^(?P<id>\d+)-\d+ - (?P<student>.+?) - (?P<time>[A-Z][a-z]+ \d{1,2}, \d{4} .+)$")
-SAKAI = re.compile(r"^(?P<student>[^/()]+, [^/()]+)\((?P<id>[^/()]+)\)$")
+SAKAI = re.compile(r"^(?P<student>[^/,]+,[^/]*)\((?P<id>[^/()]+)\)$")
+BRIGHTSPACE_INDEX, GRADES_CSV = "index.html", "grades.csv"
 SAKAI_FILES = "Submission attachment(s)/"
+SAKAI_TIME, SAKAI_TEXT = "timestamp.txt", "_submissionText.html"
+SAKAI_OWN = (SAKAI_TIME, "comments.txt", "feedbackText.html")
+"""Files in a student's folder that Sakai writes, besides the text that the student typed."""
+MAX_TIME_BYTES = 100
 GROUPS = ("student", "id", "time", "file")
 """Groups of an instructor's pattern; only `student` is required."""
 MIN_RATIO = 3
@@ -159,7 +168,19 @@ def without_outer_folder(items: Sequence[Item]) -> list[Item]:
 
 def _unclaimed(items: Sequence[Item], found: Sequence[HandIn]) -> list[Item]:
     claimed = {id(item.read) for hand_in in found for item in hand_in.items}
-    return [item for item in items if id(item.read) not in claimed and item.name != METADATA]
+    platform = found[0].platform if found else ""
+    return [item for item in items if id(item.read) not in claimed and not _is_platforms_own(item, platform)]
+
+
+def _is_platforms_own(item: Item, platform: str) -> bool:
+    """Whether the platform wrote this file about the export."""
+    if platform == "sakai":
+        return item.name == GRADES_CSV or (
+            SAKAI.fullmatch(item.parts[0]) is not None
+            and len(item.parts) == 2
+            and (item.parts[1] in SAKAI_OWN or item.parts[1].endswith(SAKAI_TEXT))
+        )
+    return item.name == (BRIGHTSPACE_INDEX if platform == "brightspace" else METADATA)
 
 
 def _canvas(items: Sequence[Item]) -> list[HandIn]:
@@ -281,20 +302,24 @@ def _sakai(items: Sequence[Item]) -> list[HandIn]:
     inside = [item for item in items if len(item.parts) > 1]
     found = _by_pattern(inside, SAKAI, "sakai", feedback="Feedback Attachment(s)/")
     for hand_in in found:
-        hand_in.items = [replace(item, name=item.name.removeprefix(SAKAI_FILES)) for item in hand_in.items]
-    return found
+        times = [item.read(MAX_TIME_BYTES) for item in hand_in.items if item.name == SAKAI_TIME]
+        hand_in.submitted = iso_time((times[0] or b"").decode("utf-8", "replace")) if times else ""
+        own = SAKAI_OWN if times else (*SAKAI_OWN, f"{hand_in.name}({hand_in.identity}){SAKAI_TEXT}")
+        kept = [item for item in hand_in.items if item.name not in own]
+        hand_in.items = [replace(item, name=item.name.removeprefix(SAKAI_FILES)) for item in kept]
+    return [hand_in for hand_in in found if hand_in.items or hand_in.submitted]
 
 
 def _by_pattern(
     items: Sequence[Item], pattern: re.Pattern[str], platform: str, *, feedback: str | None = None
 ) -> list[HandIn]:
-    """Hand-ins whose top-level name matches. Blackboard's older attempts of a student get other file names.
+    """Hand-ins whose top-level name matches. Files of a student's older attempts get other names.
 
     `feedback`: the folder below that of the hand-in into which the platform takes feedback; None if it takes none.
     """
     found: dict[tuple[str, str], HandIn] = {}
     newest: dict[tuple[str, str], str] = {}
-    for item in sorted(items, key=lambda item: _time_in_name(item, pattern), reverse=platform == "blackboard"):
+    for item in sorted(items, key=lambda item: _time_in_name(item, pattern), reverse=True):
         match = pattern.fullmatch(item.parts[0])
         if match is None:
             continue
@@ -305,14 +330,17 @@ def _by_pattern(
         mine = found.setdefault(key, HandIn(platform=platform, name=student, identity=identity))
         name = "/".join(item.parts[1:]) or groups.get("file") or item.name
         time = groups.get("time", "")
-        if platform == "blackboard" and time != newest.setdefault(key, time):
+        if time != newest.setdefault(key, time):
             name = name_of_duplicate(name, f"attempt {time}")
+        else:
+            mine.submitted = iso_time(time)
+            mine.returned_as = "" if feedback is None else f"{item.parts[0]}/{feedback}"
         mine.items.append(replace(item, name=name))
-        if feedback is not None:
-            mine.returned_as = f"{item.parts[0]}/{feedback}"
     return list(found.values())
 
 
 def _time_in_name(item: Item, pattern: re.Pattern[str]) -> str:
+    """The time in a name, so that texts are in the order of times."""
     match = pattern.fullmatch(item.parts[0])
-    return (match.groupdict().get("time") or "") if match else ""
+    time = (match.groupdict().get("time") or "") if match else ""
+    return iso_time(time) or time

@@ -337,15 +337,19 @@ def imported(source: str, beside: Mapping[str, str], problems: list[str]) -> dic
 
 
 def lacking(source: str, local: Collection[str]) -> tuple[str, ...]:
-    """Top-level imports, outside `try`, that are not available when the file is graded."""
+    """Imports, outside `try`, that are not available when the file is graded; also those within functions."""
     found: dict[str, int] = {}
-    for node in ast.parse(source).body:
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
             gone = [alias.name for alias in node.names if alias not in available_aliases(node, local)]
-            found |= dict.fromkeys(
-                gone if isinstance(node, ast.Import) else [f"{node.module}.{name}" for name in gone], node.lineno
-            )
-    return tuple(f"line {line}: {name} is not available when it is graded: {INSTEAD}" for name, line in found.items())
+            for name in gone if isinstance(node, ast.Import) else [f"{node.module}.{name}" for name in gone]:
+                found[name] = min(node.lineno, found.get(name, node.lineno))
+        elif not isinstance(node, ast.Try):
+            waiting += ast.iter_child_nodes(node)
+    in_order = sorted(found.items(), key=lambda item: item[1])
+    return tuple(f"line {line}: {name} is not available when it is graded: {INSTEAD}" for name, line in in_order)
 
 
 def with_available_imports(source: str, local: Collection[str]) -> tuple[str, tuple[str, ...]]:

@@ -1,6 +1,7 @@
 """Corrections by hand: a CSV that `pacelab grade` applies in each run.
 
-student   name of the hand-in, or name, id or e-mail address of its student in the roster (required)
+student   name of the hand-in, or name (in any usual spelling), id or e-mail address of its student in the roster
+          (required)
 check     id of a check; empty: the whole hand-in
 points    points for that check, or for the whole hand-in, before any late penalty (required)
 reason    shown in the report and in the gradebook (required)
@@ -18,7 +19,7 @@ from pathlib import Path
 from pacelab import ConfigError
 from pacelab_grading.receive.submission import Submission
 from pacelab_grading.records.gradebook import without_apostrophe
-from pacelab_grading.records.roster import Student, claimed_by
+from pacelab_grading.records.roster import Student, claimed_by, named
 from pacelab_grading.records.tables import read_columns
 from pacelab_grading.rubric.assignment import TOTAL_POINTS, Assignment
 from pacelab_grading.rubric.verdict import FAILED, NOT_GRADED, PARTIAL, PASSED, Result, Verdict
@@ -27,6 +28,8 @@ from pacelab_grading.text.printable import casefolded, printable
 COLUMNS = ("student", "check", "points", "reason")
 REQUIRED = ("student", "points", "reason")
 MAX_REASON = 500
+SHOWN = 10
+"""Names in a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,11 +80,11 @@ def checked(
     assignment: Assignment,
 ) -> list[Adjustment]:
     """The corrections, each with the name of its hand-in. Raises ConfigError for one that cannot be applied."""
-    named = hand_in_finder(submissions, students)
+    find = hand_in_finder(submissions, students)
     seen: dict[tuple[str, str], str] = {}
     found = []
     for item in adjustments:
-        submission = named(item.student, item.place)
+        submission = find(item.student, item.place)
         checks = assignment.checks_for(submission.version or assignment.version)
         points = {check.id: check.points for check in checks}
         if item.check and item.check not in points:
@@ -124,17 +127,21 @@ def hand_in_finder(submissions: Sequence[Submission], students: Sequence[Student
         if name in exact:
             return exact[name]
         found = by_name.get(casefolded(name), [])
+        spelled = [] if found else [students[number] for number in named(name, students)]
+        if spelled:
+            found = by_name.get(casefolded(spelled[0].student), [])
         if len(found) == 1:
             return found[0]
         if found:
             names = ", ".join(repr(submission.student) for submission in found)
             raise ConfigError(f"{place}: {name!r} may mean {names}; give one of these names")
-        if any(casefolded(name) in map(casefolded, _names(student)) for student in students):
+        if spelled or any(casefolded(name) in map(casefolded, _names(student)) for student in students):
             raise ConfigError(
                 f"{place}: {name!r} has no hand-in; to give points, add a file of this name to the hand-ins"
             )
-        known = ", ".join(sorted(exact)[:10]) or "none"
-        raise ConfigError(f"{place}: no hand-in is called {name!r}; give a name of the gradebook ({known})")
+        known = sorted({student.student for student in having} or exact)
+        shown = "; ".join(known[:SHOWN]) + "; ..." * (len(known) > SHOWN)
+        raise ConfigError(f"{place}: no hand-in is called {name!r}; give a name of the gradebook ({shown or 'none'})")
 
     return find
 

@@ -24,6 +24,7 @@ COLUMNS = (
 
 FROM_EARLIER_RUN = "no hand-in in this run, but graded by an earlier run"
 UNREADABLE = "no check ran: look at the report"
+LATE_UNKNOWN = "late, but the time is unknown: add `submitted` to the roster"
 
 Graded = tuple[Verdict, Submission]
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -148,6 +149,11 @@ def unmatched_rows(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.place < 0] if any(row.place >= 0 for row in rows) else []
 
 
+def late_without_time(rows: Sequence[Row]) -> list[Row]:
+    """Hand-ins that the platform marks as late, without a time, and so without a late penalty."""
+    return [row for row in rows if LATE_UNKNOWN in row.remarks]
+
+
 def _of_group(
     place: int, students: Sequence[Student], mine: Mapping[int, list[Graded]], rule: LateRule
 ) -> list[Graded]:
@@ -185,7 +191,7 @@ def _late(submission: Submission, student: Student, rule: LateRule) -> tuple[int
     except ConfigError as error:
         days, remarks = None, [str(error)]
     if days is None and submission.late:
-        remarks.append("late, but the time is unknown: add `submitted` to the roster")
+        remarks.append(LATE_UNKNOWN)
     return days, remarks
 
 
@@ -253,9 +259,11 @@ def lateness(rows: Sequence[Row], submission: Submission) -> list[str]:
     ]
 
 
-def with_lateness(verdict: Verdict, rows: Sequence[Row], submission: Submission) -> Verdict:
-    """The verdict with its late penalty, as the report shows it."""
-    return replace(verdict, problems=(*lateness(rows, submission), *verdict.problems))
+def as_returned(verdict: Verdict, rows: Sequence[Row], submission: Submission) -> Verdict:
+    """The verdict with the late penalty and with the names of its students in the roster, as the report shows it."""
+    names = [row.student for row in rows if row.report == report_name(submission)]
+    shown = "; ".join(names) or verdict.student
+    return replace(verdict, student=shown, problems=(*lateness(rows, submission), *verdict.problems))
 
 
 def report_name(submission: Submission) -> str:

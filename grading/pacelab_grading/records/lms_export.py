@@ -30,9 +30,9 @@ from pacelab_grading.receive.submission import Submission
 from pacelab_grading.records.gradebook import (
     FROM_EARLIER_RUN,
     Row,
+    as_returned,
     report_name,
     unmatched_rows,
-    with_lateness,
 )
 from pacelab_grading.records.gradescope import results
 from pacelab_grading.records.lms_tables import (
@@ -108,7 +108,7 @@ def build_files(
             title = sakai_title(export) or name
             grades_csv = sakai_csv(export, ours, maximum(None, wanted.maximum)).encode()
     reports = {
-        submission: html_report(with_lateness(verdict, rows, submission)).encode()
+        submission: html_report(as_returned(verdict, rows, submission)).encode()
         for verdict, submission in graded
         if verdict.status in REPORTED
     }
@@ -180,7 +180,7 @@ def _gradescope_files(
     for verdict, submission in graded:
         certain = verdict.status == "graded" and (wanted.zero_unreadable or not verdict.unreadable)
         if submission.platform == "gradescope" and certain:
-            document = results(with_lateness(verdict, rows, submission), hidden=wanted.hidden)
+            document = results(as_returned(verdict, rows, submission), hidden=wanted.hidden)
             scores = [row.score for row in rows if row.report == report_name(submission)]
             document["score"] = max(scores, default=verdict.points)  # a team has one score in Gradescope
             found[f"gradescope/{submission.identity}/results.json"] = json.dumps(document, indent=1).encode()

@@ -32,12 +32,14 @@ from pacelab_grading.receive.submission import Submission
 from pacelab_grading.records.moodle_worksheet import english_titles
 from pacelab_grading.records.tables import END_OF_LINE, Table
 from pacelab_grading.text.printable import printable
+from pacelab_grading.text.times import iso_time
 
+MOODLE_TIME = "last modified (submission)"
 HEADERS = {
     "student": ("student", "full name", "student name", "name"),
     "id": ("id", "sid", "student id", "orgdefinedid", "sis user id", "identity"),
     "group": ("group", "pair", "team"),
-    "submitted": ("submitted", "submitted_at", "submission time"),
+    "submitted": ("submitted", "submitted_at", "submission time", MOODLE_TIME),
     "extension_days": ("extension_days", "extension"),
 }
 IDS = {
@@ -166,6 +168,8 @@ def _students(table: Table, path: Path) -> list[Student]:
     for place, (line, row) in enumerate(rows):
         values: dict[str, Any] = {name: printable(row[column].strip(), 200) for name, column in columns.items()}
         values["student"] = values.get("student") or _name(row, known)
+        if columns.get("submitted", "").strip().casefold() == MOODLE_TIME:
+            values["submitted"] = iso_time(values["submitted"])  # unknown in other languages than English
         name = values["student"].casefold()
         if not name or "points possible" in name or (name in TEST_STUDENTS and CANVAS_ONLY & set(known)):
             continue  # an empty row, Canvas's row of maximum points, or its test student
@@ -299,6 +303,11 @@ def _gradescope(person: tuple[str, str, str], students: Sequence[Student]) -> tu
     if any(student.known_by("email") for student in students) and email:
         return [], NOT_IN_ROSTER
     return _by_name(name, sid, students)
+
+
+def named(name: str, students: Sequence[Student]) -> list[int]:
+    """Position of the student with this name or id, as platforms and people write it; empty if two or none fit."""
+    return _by_name(name, "", students)[0]
 
 
 def _by_name(name: str, identity: str, students: Sequence[Student]) -> tuple[list[int], str]:

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from html import escape
 
-from pacelab_grading.records.gradebook import Row
+from pacelab_grading.records.gradebook import Row, late_without_time, unmatched_rows
 from pacelab_grading.records.report import headline, style
 from pacelab_grading.records.requests import DECIDED, Request
 from pacelab_grading.rubric.figures import histogram
@@ -31,7 +31,7 @@ def summary(
     total = max((row.of for row in rows), default=0.0) or 1.0
     middle = f"median {statistics.median(scores):g}, mean {statistics.fmean(scores):.1f}" if scores else "no submission"
     first = _list(
-        "Look at these first", [f"{_linked(row)}: {row.status}; {escape(row.remarks)}" for row in _uncertain(rows)]
+        "Look at these first", [f"{_linked(row)}: {row.status}; {escape(row.remarks)}" for row in _to_look_at(rows)]
     )
     undecided = [request for request in requests if request.state != DECIDED]
     first += _list(
@@ -54,8 +54,11 @@ def summary(
     )
 
 
-def _uncertain(rows: Sequence[Row]) -> list[Row]:
-    return [row for status in LOOK_AT for row in rows if row.status == status]
+def _to_look_at(rows: Sequence[Row]) -> list[Row]:
+    """Rows with an uncertain grade, then hand-ins of no student, then late ones without a penalty."""
+    found = [row for status in LOOK_AT for row in rows if row.status == status]
+    found += unmatched_rows(rows) + late_without_time(rows)
+    return list(dict.fromkeys(found))
 
 
 def _checks(verdicts: Sequence[Verdict]) -> str:

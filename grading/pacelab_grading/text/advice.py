@@ -13,11 +13,10 @@ COMPUTE_ONLY = (
     + MAIN
 )
 SMALL_PACELAB = f"the sandbox has only the parts of pacelab that the templates import: {MAIN}"
+STANDARD_LIBRARY = "only Python's standard library and your own files are available: use these"
 ADVICE = (
-    (
-        r"ModuleNotFoundError: No module named '(?!pacelab)",
-        "only Python's standard library and your own files are available: use these",
-    ),
+    (r"ModuleNotFoundError: No module named '(?!pacelab)", STANDARD_LIBRARY),
+    (r"NameError: name '(np|numpy|pd|pandas|plt|matplotlib|scipy)'", STANDARD_LIBRARY),
     (r"(ModuleNotFound|Import|Attribute)Error: .*'pacelab[.']", SMALL_PACELAB),
     (r"ImportError: cannot import name|AttributeError: module '[\w.]+' has no attribute", f"is it newer? {READER}"),
     (r"PermissionError: |RuntimeError: can't start new thread|FileNotFoundError: .*No usable temporary", COMPUTE_ONLY),

@@ -2,6 +2,7 @@
 
 Two radios decode each other up to 250 m apart and sense each other up to 550 m. Power falls with the fourth power of
 the distance. Replace each `raise NotImplementedError`. `pacelab check interference.py` runs the public checks.
+You may use Python's standard library, but not NumPy.
 
 A position is (x, y) in metres, a link (sender's position, receiver's position). "Up to" includes the distance itself.
 """

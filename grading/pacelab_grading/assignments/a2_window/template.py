@@ -2,7 +2,7 @@
 
 On a chain of h wireless hops, only every fourth node can send at the same time. A window larger than the chain can
 carry only fills queues and adds contention. Replace each `raise NotImplementedError`. `pacelab check window.py` runs
-the public checks.
+the public checks. You may use Python's standard library, but not NumPy.
 """
 
 from math import ceil

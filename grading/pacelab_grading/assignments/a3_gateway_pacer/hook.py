@@ -102,12 +102,15 @@ def _ack(driver: HookDriver, number: int, taken: Taken, *, flow: FlowKey = DOWN)
 
 
 def spacing(context: CheckContext) -> None:
-    """The segments of a burst leave exactly T apart."""
+    """The segments of a burst leave exactly T apart, large or small."""
     driver = context.drive(PACER, allowed=ALLOWED)
-    pace_ns = _primed(driver, taken=Taken(context.random("spacing").randrange(20, 90) / 10))
+    draw = context.random("spacing")
+    pace_ns = _primed(driver, taken=Taken(draw.randrange(20, 90) / 10))
     driver.run_until(1 * S)
-    for index in range(6):
-        driver.see(Point.WIRED_TO_AIR, driver.data(DOWN, 2920 + 1460 * index), EQUAL)
+    seq = 2920
+    for payload in (1460, *draw.sample((100, 536, 1200, 1460, 1460), 5)):
+        driver.see(Point.WIRED_TO_AIR, driver.data(DOWN, seq, payload), EQUAL)
+        seq += payload
     driver.run_until(3 * S)
     times = driver.times()[2:]
     wanted = [1 * S + index * pace_ns for index in range(6)]

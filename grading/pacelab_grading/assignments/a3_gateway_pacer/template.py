@@ -3,7 +3,8 @@
 Replace each `raise NotImplementedError`. `pacelab check gateway_pacer.py` runs the public checks.
 
 Units: time in ns, sizes in bytes (of IP packets), rates in bit/s. Times for the simulator are whole numbers.
-You may use Python's standard library. There is no clock, no file and no network: the events contain all you need.
+You may use Python's standard library, but not NumPy. There is no clock, no file and no network: the events contain all
+you need.
 """
 
 from collections import deque

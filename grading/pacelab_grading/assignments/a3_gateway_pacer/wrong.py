@@ -90,6 +90,17 @@ WRONG = (
         loses=("others-pass",),
     ),
     PlantedMistake(
+        name="paces-bytes",
+        misconception="a small packet needs less time until the next one",
+        changes=(
+            (
+                "now_ns + self.estimator.interval_ns()",
+                "now_ns + self.estimator.interval_ns() * segment.packet_bytes // 1500",
+            ),
+        ),
+        loses=("spacing",),
+    ),
+    PlantedMistake(
         name="from-arrival",
         misconception="the round trip starts when the segment arrives at the gateway",
         changes=(

@@ -2,7 +2,7 @@
 
 The link layer of a multihop network drops too few packets to show TCP that its window is too large. Link RED drops more
 packets, and earlier, when frames need many retransmissions. Replace each `raise NotImplementedError`.
-`pacelab check link_red.py` runs the public checks.
+`pacelab check link_red.py` runs the public checks. You may use Python's standard library, but not NumPy.
 """
 
 from collections import deque

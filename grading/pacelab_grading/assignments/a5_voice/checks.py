@@ -134,7 +134,7 @@ def window(context: CheckContext) -> None:
 
 
 def calls(context: CheckContext) -> None:
-    """Sequence numbers belong to their call; the losses of all calls are added up."""
+    """Sequence numbers belong to their call, also equal ones; the losses of all calls are added up."""
     evaluator = context.new("QualityEvaluator")
     _feed(evaluator, [5, 6, 7, 8, 9], call="a")
     _feed(evaluator, [905, 907, 908, 909], call="b")
@@ -142,8 +142,9 @@ def calls(context: CheckContext) -> None:
     draw = context.random("calls")
     mixed = context.new("QualityEvaluator")
     delays_ms, lost, expected = [], 0, 0
+    first = draw.randrange(0, 900)
     for call in ("3:5004", "3:5006", "4:5004"):  # each call with its own number of packets and delay
-        first, count, delay_ms = draw.randrange(0, 900), draw.randrange(4, 12), draw.randrange(10, 150)
+        count, delay_ms = draw.randrange(4, 12), draw.randrange(10, 150)
         gap = draw.randrange(1, count - 1)
         _feed(mixed, [first + index for index in range(count) if index != gap], call=call, delay_ms=delay_ms)
         delays_ms += [delay_ms] * (count - 1)

@@ -2,6 +2,7 @@
 
 A gateway measures the quality of calls and limits TCP to a rate that leaves enough capacity for them. Replace each
 `raise NotImplementedError`. `pacelab check voice.py` runs the public checks. Names ending in _ns are times in ns.
+You may use Python's standard library, but not NumPy.
 """
 
 from collections import deque

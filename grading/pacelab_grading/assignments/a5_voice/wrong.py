@@ -56,6 +56,12 @@ WRONG = (
         loses=("calls",),
     ),
     PlantedMistake(
+        name="one-number-once",
+        misconception="a sequence number that another call uses as well is a packet that arrives twice",
+        changes=(("(call, sequence) != kept[1:3]", "sequence != kept[2]"),),
+        loses=("calls",),
+    ),
+    PlantedMistake(
         name="silence-is-bad",
         misconception="no packet means the worst quality",
         changes=(("            return None\n", "            return 1.0\n"),),

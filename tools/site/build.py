@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from pacelab import lab
@@ -33,6 +34,8 @@ ROOT = HERE.parents[1]
 PAGES = ROOT / "build" / "site-pages"
 SITE = ROOT / "build" / "site"
 PACELAB = Path(sys.executable).with_name("pacelab")
+LITE = ROOT / "build" / "lite"
+"""The labs in the reader's browser, if `make lite` has made them."""
 
 WRITTEN = (
     "README.md",
@@ -49,6 +52,8 @@ WRITTEN = (
 """Pages that are copied from the repository."""
 MASTERS = Path("labs/pacelab_labs/masters")
 """The folder of the labs in the repository, and of their pages in the site."""
+HOME = re.compile(r"## Try it in your browser\n.*?(?=^## )", re.DOTALL | re.MULTILINE)
+"""The section of README.md in whose place the site's home page has the demonstration and the labs."""
 EQUATIONS = re.compile(r"\]\(\.\./pacer/(pacelab_pacer/core/\w+/\w+)\.py\)")
 """Links to a paper's equations, which are a page of the reference on the site."""
 
@@ -72,6 +77,7 @@ def main() -> int:
     begun = time.monotonic()
     shutil.rmtree(PAGES, ignore_errors=True)
     copy_pages()
+    write_home(PAGES / "README.md")
     write_figures_script()
     write_reference(PAGES)
     failed: list[str] = []
@@ -80,11 +86,13 @@ def main() -> int:
         for step in pool.map(lambda step: run(*step), made()):
             (took if isinstance(step, Took) else failed).append(step)  # type: ignore[arg-type]
     if not failed:
-        lighten(PAGES / "claims.md", PAGES / "book")
+        lighten(PAGES / "claims", PAGES / "book")
         mkdocs = ["-m", "mkdocs", "build", "--quiet", "--strict", "--clean", "--config-file", str(HERE / "mkdocs.yml")]
         step = run("pages", [sys.executable, *mkdocs])
         (took if isinstance(step, Took) else failed).append(step)  # type: ignore[arg-type]
         (SITE / "404.html").unlink(missing_ok=True)  # its links start at the root of a server
+        if LITE.is_dir():
+            shutil.copytree(LITE, SITE / "lite", dirs_exist_ok=True)
     for one in took:
         print(f"  {one.name:24} {one.cpu_s:6.1f} s of processor time, {one.wall_s:6.1f} s elapsed")
     total = Took("site", sum(one.cpu_s for one in took), time.monotonic() - begun)
@@ -114,6 +122,28 @@ def copy_pages() -> None:
     glossary.write_text(text, "utf-8")
 
 
+def write_home(readme: Path) -> None:
+    """Make README.md the home page: a demonstration that runs in the page, the labs, then what README.md says."""
+    home = Template((HERE / "home.md").read_text("utf-8")).substitute(
+        about="Python runs in your browser. Nothing is installed, and nothing is sent to a server. Your browser stores your work."
+        if LITE.is_dir()
+        else "Each page shows a lab with its results.",
+        labs="\n".join(map(lab_link, sorted((ROOT / MASTERS).glob("lab[0-9]*.py")))),
+    )
+    text, replaced = HOME.subn(lambda _: f"{home}\n", readme.read_text("utf-8"))
+    if replaced != 1:
+        raise SystemExit("build.py: README.md must have one section 'Try it in your browser'")
+    readme.write_text(f"---\nhide: [navigation, toc]\n---\n{text}", "utf-8")
+
+
+def lab_link(master: Path) -> str:
+    """A line of the home page: a lab's page, and its notebook in the browser."""
+    title = master.read_text("utf-8").splitlines()[1].lstrip("# ")
+    notebook = f'<a href="lite/notebooks/index.html?path={master.stem}.ipynb">Open in your browser</a>'
+    page = f"[{title}]({MASTERS.as_posix()}/{master.stem}.md)"
+    return f"- {page}" + (f" · {notebook}" if LITE.is_dir() else "")
+
+
 def write_figures_script() -> None:
     """Write the script that draws the figures of the labs."""
     script = PAGES / "assets" / "figures.js"
@@ -123,8 +153,8 @@ def write_figures_script() -> None:
 
 def lighten(claims: Path, book: Path) -> None:
     """Load figures when the reader scrolls to them. Inside the page, they would all load before it is shown."""
-    text = claims.read_text("utf-8")
-    claims.write_text(re.sub(r"(?m)^(!\[.*\]\(claims/.*\))$", r"\1{ loading=lazy }", text), "utf-8")
+    for page in claims.glob("*.md"):
+        page.write_text(re.sub(r"(?m)^(!\[.*\]\(.*\))$", r"\1{ loading=lazy }", page.read_text("utf-8")), "utf-8")
     report = book / "report.html"
     numbers = itertools.count(1)
 
@@ -145,7 +175,7 @@ def made() -> Iterator[tuple[str, list[str]]]:
         yield master.stem, [python, str(HERE / "pages.py"), "lab", str(master), str(target)]
     yield "who wins", [python, str(ROOT / "studies" / "who_wins.py"), "--tables", str(PAGES / "who-wins.md")]
     yield "gallery", [python, str(HERE / "pages.py"), "drawn", str(PAGES)]
-    yield "claims", [str(PACELAB), "claims", "--docs", str(PAGES / "claims.md")]
+    yield "claims", [python, str(HERE / "pages.py"), "claims", str(PAGES)]
     yield "book", [str(PACELAB), "report", "--out", str(PAGES / "book")]
     yield "live", [python, str(HERE / "pages.py"), "live", str(PAGES)]
 
@@ -169,7 +199,7 @@ API = {
     "running": (
         "Experiments and runs",
         "Experiments and how to run them: one at a time or many in parallel, with progress.",
-        ("experiment", "running", "errors", "console"),
+        ("experiment", "parameters", "running", "errors", "console"),
     ),
     "results": (
         "Results and figures",

@@ -2,17 +2,17 @@
 // The script is also the worker with which it finds out whether the browser allows workers.
 
 const LEAST_FREE = 5e6; // bytes
-const PATIENCE_MS = 4000;
+const CHECK_MS = 10000; // as often as JupyterLab saves (tools/lite)
 const BAR_PX = 40;
 const STORED = "Your work is stored in this browser, on this computer.";
 const REFUSED =
   "This browser may delete your work at any time, for example when you close a private window. Download your notebook before you close this page.";
 const FULL =
-  "The storage of this browser is full, so nothing more can be saved. Download everything, then clear the data of other sites.";
+  "Download everything and then clear the data of other sites, because the storage of this browser is full and saves nothing more.";
 const OLD =
-  "This browser cannot run Python in a page, because it has no WebAssembly exceptions. Use a current Firefox, Chrome, Edge or Safari.";
+  "Use a current Firefox, Chrome, Edge or Safari, because this browser has no WebAssembly exceptions and cannot run Python.";
 const BLOCKED =
-  "This browser blocks web workers, in which Python runs. Allow the scripts of this site, or use another browser.";
+  "Allow the scripts of this site or use another browser, because this browser blocks the web workers in which Python runs.";
 
 // A module whose only function is try ... catch_all.
 const EXCEPTIONS = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 8, 1, 6, 0, 6, 64, 25, 11, 11];
@@ -33,10 +33,14 @@ function workersAreAllowed() {
   });
 }
 
-// What is wrong, or an empty text.
-export async function problem() {
+// Why Python cannot run, or an empty text.
+async function pythonProblem() {
   if (!WebAssembly.validate(new Uint8Array(EXCEPTIONS))) return OLD;
-  if (!(await workersAreAllowed())) return BLOCKED;
+  return (await workersAreAllowed()) ? "" : BLOCKED;
+}
+
+// What may happen to the work, or an empty text.
+async function storageProblem() {
   const { quota, usage } = (await navigator.storage?.estimate?.()) ?? {};
   if (quota !== undefined && quota - usage < LEAST_FREE) return FULL;
   const kept = (await navigator.storage?.persisted?.()) || (await navigator.storage?.persist?.());
@@ -112,6 +116,14 @@ function bytesOf({ content, format, type }) {
   return new TextEncoder().encode(typeof content === "string" ? content : JSON.stringify(content, null, 1));
 }
 
+// The path and bytes of the open file as the page shows it, also if it could not be stored.
+function openFile(app) {
+  const { path, model } = app.shell.currentWidget?.context ?? {};
+  if (!path) return null;
+  if (path.endsWith(".ipynb")) return [path, bytesOf({ content: model.toJSON(), type: "notebook" })];
+  return [path, new TextEncoder().encode(model.toString())];
+}
+
 async function everything(contents, folder = "") {
   const { content } = await contents.get(folder, { content: true });
   const found = [];
@@ -130,20 +142,17 @@ function download(blob, name) {
   URL.revokeObjectURL(link.href);
 }
 
-async function downloadNotebook(app, told) {
-  const path = app.shell.currentWidget?.context?.path;
-  if (!path) {
-    told.textContent = "Open a notebook first.";
-    return;
-  }
-  await app.commands.execute("docmanager:save");
-  const file = await app.serviceManager.contents.get(path, { content: true });
-  download(new Blob([bytesOf(file)]), path.split("/").at(-1));
+function downloadNotebook(app, told) {
+  const [path, bytes] = openFile(app) ?? [];
+  if (path) download(new Blob([bytes]), path.split("/").at(-1));
+  else told.textContent = "Open a notebook first.";
 }
 
 async function downloadEverything(app) {
-  if (app.shell.currentWidget?.context?.path) await app.commands.execute("docmanager:save");
-  download(zip(await everything(app.serviceManager.contents)), "pacelab.zip");
+  const stored = new Map(await everything(app.serviceManager.contents));
+  const open = openFile(app);
+  if (open) stored.set(...open);
+  download(zip([...stored]), "pacelab.zip");
 }
 
 // The bar.
@@ -191,16 +200,17 @@ async function application() {
 
 async function main() {
   const [bar, told] = addBar();
+  const unable = await pythonProblem();
   const warn = async () => {
-    const found = await problem();
+    const found = unable || (await storageProblem());
     bar.toggleAttribute("data-warn", Boolean(found));
-    told.textContent = found || STORED;
+    if (told.textContent !== (found || STORED)) told.textContent = found || STORED;
   };
   await warn();
+  setInterval(warn, CHECK_MS);
   const app = await application();
   addButton(bar, "Download my notebook", () => downloadNotebook(app, told));
   addButton(bar, "Download everything", () => downloadEverything(app));
-  app.serviceManager.contents.fileChanged.connect(() => setTimeout(warn, PATIENCE_MS));
   dispatchEvent(new Event("resize"));
 }
 

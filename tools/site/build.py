@@ -54,6 +54,10 @@ MASTERS = Path("labs/pacelab_labs/masters")
 """The folder of the labs in the repository, and of their pages in the site."""
 HOME = re.compile(r"## Try it in your browser\n.*?(?=^## )", re.DOTALL | re.MULTILINE)
 """The section of README.md in whose place the site's home page has the demonstration and the labs."""
+IN_BROWSER = (
+    "Python runs in your browser. Nothing is installed, and nothing is sent to a server. Your browser stores your "
+    "work, and a bar below each notebook downloads it."
+)
 EQUATIONS = re.compile(r"\]\(\.\./pacer/(pacelab_pacer/core/\w+/\w+)\.py\)")
 """Links to a paper's equations, which are a page of the reference on the site."""
 
@@ -125,9 +129,7 @@ def copy_pages() -> None:
 def write_home(readme: Path) -> None:
     """Make README.md the home page: a demonstration that runs in the page, the labs, then what README.md says."""
     home = Template((HERE / "home.md").read_text("utf-8")).substitute(
-        about="Python runs in your browser. Nothing is installed, and nothing is sent to a server. Your browser stores your work."
-        if LITE.is_dir()
-        else "Each page shows a lab with its results.",
+        about=IN_BROWSER if LITE.is_dir() else "Each page shows a lab with its results.",
         labs="\n".join(map(lab_link, sorted((ROOT / MASTERS).glob("lab[0-9]*.py")))),
     )
     text, replaced = HOME.subn(lambda _: f"{home}\n", readme.read_text("utf-8"))
@@ -235,7 +237,8 @@ def write_reference(pages: Path) -> None:
         "lists the symbols and their names.",
         [_equations(path) for path in equations],
     )
-    names = [f"::: {getattr(lab, name).__module__}.{name}" for name in sorted(lab.__all__) if _documented(name)]
+    shown = [getattr(lab, name) for name in sorted(lab.__all__) if hasattr(getattr(lab, name), "__module__")]
+    names = [f"::: {each.__module__}.{each.__qualname__}" for each in shown]
     _write(pages / "api" / "lab.md", "What notebooks use", "`from pacelab import lab`", names)
     for name, title in (("run", "run.json"), ("host", "host.json")):
         schema = json.loads((ROOT / "docs" / f"{name}.schema.json").read_text("utf-8"))
@@ -258,10 +261,6 @@ def _part(module: str) -> str:
 
 def _last(path: str) -> str:
     return path.rpartition(".")[2].lower()
-
-
-def _documented(name: str) -> bool:
-    return hasattr(getattr(lab, name), "__module__")
 
 
 def _write(file: Path, title: str, about: str, parts: list[str]) -> None:

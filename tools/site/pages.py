@@ -110,7 +110,7 @@ def figure(figures: Path, about: str, commands: tuple[str, ...]) -> str:
 
 
 LIVE = ("chain", "newreno,tcp-gap")
-"""A network for the editor, and its schemes. TCP-GAP has hooks in Python, which the page runs if the site has Pyodide."""
+"""A network for the editor, and its schemes. TCP-GAP has hooks in Python, for which the page needs Pyodide."""
 WITHOUT_PYTHON = "newreno,delayed-ack"
 """The schemes of the editor otherwise, so that the whole page is live."""
 
@@ -122,8 +122,8 @@ def live(pages: Path) -> None:
     pyodide = "../lite/static/pyodide/" if LITE.is_file() else ""
     export_editor(open_editor(topology, schemes.split(",")), pages / "live" / "editor.html", pyodide=pyodide)
     rows = [
-        "## A network of your own\n\nDraw nodes, wires and flows, compare two schemes, and save the network as a file "
-        "for `pacelab run`.\n\n[Open the editor](live/editor.html): the engine runs in the page"
+        "## A network of your own\n\nDraw nodes, wires and flows, compare two schemes, and save the network as a "
+        "file for `pacelab run`.\n\n[Open the editor](live/editor.html): the engine runs in the page"
         f"{', and so does TCP-GAP, in Python' if pyodide else ''}. "
         "[More](docs/demos.md#any-network).\n\n"
         f"    pacelab demo {topology} --scheme {schemes} --export editor.html\n"
@@ -189,11 +189,16 @@ MOVED = "<p>In the notebook this figure has controls.</p>"
 UNSOLVED = "*This cell is yours to solve. The outputs below come from a run with a solution.*"
 FOLD_HERE = generate.FOLD.replace("<details>", '<details markdown="1">')
 """MkDocs reads Markdown within HTML only where it is told so."""
-WITHOUT_KERNEL = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import explored; explored.install()"
+WITHOUT_KERNEL = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import explored
+explored.install()
+"""
 """A page has no kernel: it holds the drawings of a figure with controls at every setting."""
 IN_BROWSER = (
-    '<p><a class="md-button md-button--primary" href="../../../lite/notebooks/index.html?path={name}.ipynb">Open this lab '
-    "in your browser</a></p>"
+    '<p><a class="md-button md-button--primary" href="../../../lite/notebooks/index.html?path={name}.ipynb">'
+    "Open this lab in your browser</a></p>"
 )
 """MkDocs takes HTML as it is: it does not know the notebooks, which are beside its pages."""
 
@@ -259,4 +264,6 @@ def lists_apart(text: str) -> str:
 
 
 if __name__ == "__main__":
-    {"drawn": drawn, "live": live, "claims": claims, "lab": lab}[sys.argv[1]](*(Path(path).resolve() for path in sys.argv[2:]))
+    {"drawn": drawn, "live": live, "claims": claims, "lab": lab}[sys.argv[1]](
+        *(Path(path).resolve() for path in sys.argv[2:])
+    )

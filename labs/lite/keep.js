@@ -1,8 +1,7 @@
 // The bar below the notebooks of `make lite`: where the work is stored, downloads, and what is wrong with this browser.
 // The script is also the worker with which it finds out whether the browser allows workers.
 
-const LEAST_FREE = 5e6; // bytes
-const CHECK_MS = 10000; // as often as JupyterLab saves (tools/lite)
+const LEAST_ROOM = 2e6; // bytes
 const BAR_PX = 40;
 const STORED = "Your work is stored in this browser, on this computer.";
 const REFUSED =
@@ -39,12 +38,49 @@ async function pythonProblem() {
   return (await workersAreAllowed()) ? "" : BLOCKED;
 }
 
-// What may happen to the work, or an empty text.
-async function storageProblem() {
-  const { quota, usage } = (await navigator.storage?.estimate?.()) ?? {};
-  if (quota !== undefined && quota - usage < LEAST_FREE) return FULL;
-  const kept = (await navigator.storage?.persisted?.()) || (await navigator.storage?.persist?.());
-  return kept ? "" : REFUSED;
+// Whether the browser stores some more bytes. Browsers no longer say how much room there is, so this tries.
+function hasRoom() {
+  const name = "pacelab-room";
+  return new Promise((resolve) => {
+    const answer = (room) => {
+      indexedDB.deleteDatabase(name);
+      resolve(room);
+    };
+    const asked = indexedDB.open(name);
+    asked.onupgradeneeded = () => asked.result.createObjectStore(name);
+    asked.onerror = () => answer(asked.error.name !== "QuotaExceededError");
+    asked.onsuccess = () => {
+      const database = asked.result;
+      const transaction = database.transaction(name, "readwrite");
+      const end = (room) => {
+        database.close();
+        answer(room);
+      };
+      transaction.oncomplete = () => end(true);
+      transaction.onabort = () => end(transaction.error?.name !== "QuotaExceededError");
+      transaction.objectStore(name).put(new Uint8Array(LEAST_ROOM), 0);
+    };
+  });
+}
+
+// Calls `told` with whether there was no room, after each file that JupyterLite stores.
+function watchSaves(contents, told) {
+  const save = contents.save.bind(contents);
+  contents.save = async (...given) => {
+    try {
+      const saved = await save(...given);
+      told(false);
+      return saved;
+    } catch (error) {
+      if (error.name === "QuotaExceededError") told(true);
+      throw error;
+    }
+  };
+}
+
+// Whether the browser promises to keep the work.
+async function isKept() {
+  return (await navigator.storage?.persisted?.()) || (await navigator.storage?.persist?.());
 }
 
 // A zip archive of stored files: name -> bytes.
@@ -200,15 +236,16 @@ async function application() {
 
 async function main() {
   const [bar, told] = addBar();
-  const unable = await pythonProblem();
-  const warn = async () => {
-    const found = unable || (await storageProblem());
+  const warn = (found) => {
     bar.toggleAttribute("data-warn", Boolean(found));
-    if (told.textContent !== (found || STORED)) told.textContent = found || STORED;
+    told.textContent = found || STORED;
   };
-  await warn();
-  setInterval(warn, CHECK_MS);
+  const unable = await pythonProblem();
+  const refused = (await isKept()) ? "" : REFUSED;
+  const warnOfRoom = (full) => warn(unable || (full ? FULL : refused));
+  warnOfRoom(!(await hasRoom()));
   const app = await application();
+  watchSaves(app.serviceManager.contents, warnOfRoom);
   addButton(bar, "Download my notebook", () => downloadNotebook(app, told));
   addButton(bar, "Download everything", () => downloadEverything(app));
   dispatchEvent(new Event("resize"));

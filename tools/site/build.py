@@ -81,7 +81,7 @@ def main() -> int:
     begun = time.monotonic()
     shutil.rmtree(PAGES, ignore_errors=True)
     copy_pages()
-    write_home(PAGES / "README.md")
+    write_home(PAGES)
     write_figures_script()
     write_reference(PAGES)
     failed: list[str] = []
@@ -126,23 +126,30 @@ def copy_pages() -> None:
     glossary.write_text(text, "utf-8")
 
 
-def write_home(readme: Path) -> None:
+def write_home(pages: Path) -> None:
     """Make README.md the home page: a demonstration that runs in the page, the labs, then what README.md says."""
+    masters = sorted((ROOT / MASTERS).glob("lab[0-9]*.py"))
     home = Template((HERE / "home.md").read_text("utf-8")).substitute(
         about=IN_BROWSER if LITE.is_dir() else "Each page shows a lab with its results.",
-        labs="\n".join(map(lab_link, sorted((ROOT / MASTERS).glob("lab[0-9]*.py")))),
+        labs="\n".join(lab_link(master, "") for master in masters),
     )
-    text, replaced = HOME.subn(lambda _: f"{home}\n", readme.read_text("utf-8"))
-    if replaced != 1:
-        raise SystemExit("build.py: README.md must have one section 'Try it in your browser'")
-    readme.write_text(f"---\nhide: [navigation, toc]\n---\n{text}", "utf-8")
+    readme = pages / "README.md"
+    text, replaced = HOME.subn("", readme.read_text("utf-8"))
+    if replaced != 1 or not text.startswith("# PaceLab\n"):
+        raise SystemExit("build.py: README.md must begin with '# PaceLab' and have one section 'Try it in your browser'")
+    readme.write_text(home + text.removeprefix("# PaceLab\n"), "utf-8")
+    if LITE.is_dir():
+        labs = pages / "labs" / "README.md"
+        title, _, rest = labs.read_text("utf-8").partition("\n")
+        links = "\n".join(lab_link(master, "../") for master in masters)
+        labs.write_text(f"{title}\n\n{IN_BROWSER}\n\n{links}\n\n## On your computer\n{rest}", "utf-8")
 
 
-def lab_link(master: Path) -> str:
-    """A line of the home page: a lab's page, and its notebook in the browser."""
+def lab_link(master: Path, root: str) -> str:
+    """A list item: a lab's page, and its notebook in the browser. `root` is the way to the site's first folder."""
     title = master.read_text("utf-8").splitlines()[1].lstrip("# ")
-    notebook = f'<a href="lite/notebooks/index.html?path={master.stem}.ipynb">Open in your browser</a>'
-    page = f"[{title}]({MASTERS.as_posix()}/{master.stem}.md)"
+    notebook = f'<a href="{root}lite/notebooks/index.html?path={master.stem}.ipynb">Open in your browser</a>'
+    page = f"[{title}]({root}{MASTERS.as_posix()}/{master.stem}.md)"
     return f"- {page}" + (f" · {notebook}" if LITE.is_dir() else "")
 
 

@@ -157,7 +157,7 @@ def claims(pages: Path) -> None:
                 image = render_png(pictures[claim.id], figure_title(claim, found[claim.id]))
                 (images / f"{claim.id}.png").write_bytes(image)
         text = claims_page(of_paper, found, name, pictures, title=f"Claims of {heading(name)}")
-        images.with_suffix(".md").write_text(text, "utf-8")
+        images.with_suffix(".md").write_text(f"---\nhide: [navigation]\n---\n{text}", "utf-8")  # the tables are wide
     lines = [
         "# Claims of the papers",
         "",

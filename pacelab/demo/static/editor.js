@@ -212,12 +212,15 @@ export function editorBackend(page) {
 
 /** Python in a Web Worker (python_worker.js), with the same network and schemes as this page. */
 const pythonLink = ({ pyodide: { address, opened, worker } }) =>
-  new WorkerLink(worker, { start: { address: new URL(address, location.href).href, opened } });
+  new WorkerLink(worker, { start: { address: new URL(address, location.href).href, opened } }, "module");
 
-/** A Web Worker that starts with the first request and answers each request. `first` is its first message. */
+/**
+ * A Web Worker that starts with the first request and answers each request. `first` is its first message. A browser starts
+ * no worker of the type "module" in a page that was opened as a file. Pyodide starts in no other type.
+ */
 class WorkerLink {
-  constructor(source, first) {
-    Object.assign(this, { source, first });
+  constructor(source, first, type = "classic") {
+    Object.assign(this, { source, first, type });
     this.pending = new Map();
     this.lastId = 0;
     this.answered = false;
@@ -233,7 +236,9 @@ class WorkerLink {
   }
 
   start() {
-    const worker = new Worker(URL.createObjectURL(new Blob([this.source], { type: "text/javascript" })));
+    const worker = new Worker(URL.createObjectURL(new Blob([this.source], { type: "text/javascript" })), {
+      type: this.type,
+    });
     worker.onmessage = ({ data: { id, error, ...answer } }) => {
       this.answered = true;
       const { resolve, reject } = this.pending.get(id);

@@ -98,7 +98,9 @@ docs: build  ## pages made of stored results, under build/docs: the papers' clai
 	$(PY) studies/who_wins.py --tables build/docs/who-wins.md
 
 # This target runs the labs and draws the figures. It does not run a paper's experiments.
-site: build $(VENV)/.site  ## the web site, under build/site: it works from that folder and on any server
+site: build $(VENV)/.site  ## the web site, under build/site: on any server, and without the labs in the browser from that folder
+	@if $(CAN_LITE); then $(MAKE) --no-print-directory lite; else rm -rf build/lite; \
+	echo "the site has no labs in the browser: make lite needs Node.js with npm, and Rust of rustup"; fi
 	NO_MKDOCS_2_WARNING=1 $(PY) tools/site/build.py
 
 test-site: site $(VENV)/.tools  ## the site's links, accessibility, search and network requests, in Chromium if it is installed
@@ -131,9 +133,10 @@ lite: $(VENV)/.notebooks demo  ## the labs in the reader's browser, as a static 
 	$(NAMELESS) $(PY) tools/browser-python
 	$(PY) tools/lite $(WHO)
 
+CAN_LITE := command -v node >/dev/null && command -v npm >/dev/null && command -v rustup >/dev/null
 # PACELAB_ALL_CASES=1: all recorded results instead of a sample.
 test-lite: $(VENV)/.built $(VENV)/.tools  ## a browser's Python (Pyodide): the same bytes as here; the notebooks of make lite in Chromium
-	@if command -v node >/dev/null && command -v npm >/dev/null && command -v rustup >/dev/null; then set -ex; \
+	@if $(CAN_LITE); then set -ex; \
 	$(MAKE) --no-print-directory lite; tools/sync --group pages; $(PY) -m pytest -rs tests/lite/run_lite.py tests/lite/run_labs.py tests/lite/run_figures.py tests/lite/run_page.py tests/lite/run_lab_pages.py; \
 	else echo "skipped test-lite: it needs Node.js with npm, and Rust of rustup"; fi
 

@@ -1,18 +1,17 @@
 // The bar below the notebooks of `make lite`: where the work is stored, downloads, and what is wrong with this browser.
 // The script is also the worker with which it finds out whether the browser allows workers.
 
-const LEAST_FREE = 5e6; // bytes
-const PATIENCE_MS = 4000;
+const LEAST_ROOM = 2e6; // bytes
 const BAR_PX = 40;
 const STORED = "Your work is stored in this browser, on this computer.";
 const REFUSED =
   "This browser may delete your work at any time, for example when you close a private window. Download your notebook before you close this page.";
 const FULL =
-  "The storage of this browser is full, so nothing more can be saved. Download everything, then clear the data of other sites.";
+  "Download everything and then clear the data of other sites, because the storage of this browser is full and saves nothing more.";
 const OLD =
-  "This browser cannot run Python in a page, because it has no WebAssembly exceptions. Use a current Firefox, Chrome, Edge or Safari.";
+  "Use a current Firefox, Chrome, Edge or Safari, because this browser has no WebAssembly exceptions and cannot run Python.";
 const BLOCKED =
-  "This browser blocks web workers, in which Python runs. Allow the scripts of this site, or use another browser.";
+  "Allow the scripts of this site or use another browser, because this browser blocks the web workers in which Python runs.";
 
 // A module whose only function is try ... catch_all.
 const EXCEPTIONS = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 8, 1, 6, 0, 6, 64, 25, 11, 11];
@@ -33,14 +32,55 @@ function workersAreAllowed() {
   });
 }
 
-// What is wrong, or an empty text.
-export async function problem() {
+// Why Python cannot run, or an empty text.
+async function pythonProblem() {
   if (!WebAssembly.validate(new Uint8Array(EXCEPTIONS))) return OLD;
-  if (!(await workersAreAllowed())) return BLOCKED;
-  const { quota, usage } = (await navigator.storage?.estimate?.()) ?? {};
-  if (quota !== undefined && quota - usage < LEAST_FREE) return FULL;
-  const kept = (await navigator.storage?.persisted?.()) || (await navigator.storage?.persist?.());
-  return kept ? "" : REFUSED;
+  return (await workersAreAllowed()) ? "" : BLOCKED;
+}
+
+// Whether the browser stores some more bytes. Browsers no longer say how much room there is, so this tries.
+function hasRoom() {
+  const name = "pacelab-room";
+  return new Promise((resolve) => {
+    const answer = (room) => {
+      indexedDB.deleteDatabase(name);
+      resolve(room);
+    };
+    const asked = indexedDB.open(name);
+    asked.onupgradeneeded = () => asked.result.createObjectStore(name);
+    asked.onerror = () => answer(asked.error.name !== "QuotaExceededError");
+    asked.onsuccess = () => {
+      const database = asked.result;
+      const transaction = database.transaction(name, "readwrite");
+      const end = (room) => {
+        database.close();
+        answer(room);
+      };
+      transaction.oncomplete = () => end(true);
+      transaction.onabort = () => end(transaction.error?.name !== "QuotaExceededError");
+      transaction.objectStore(name).put(new Uint8Array(LEAST_ROOM), 0);
+    };
+  });
+}
+
+// Calls `told` with whether there was no room, after each file that JupyterLite stores.
+function watchSaves(contents, told) {
+  const save = contents.save.bind(contents);
+  contents.save = async (...given) => {
+    try {
+      const saved = await save(...given);
+      told(false);
+      return saved;
+    } catch (error) {
+      if (error.name === "QuotaExceededError") told(true);
+      throw error;
+    }
+  };
+}
+
+// Whether the browser promises to keep the work.
+async function isKept() {
+  return (await navigator.storage?.persisted?.()) || (await navigator.storage?.persist?.());
 }
 
 // A zip archive of stored files: name -> bytes.
@@ -112,6 +152,14 @@ function bytesOf({ content, format, type }) {
   return new TextEncoder().encode(typeof content === "string" ? content : JSON.stringify(content, null, 1));
 }
 
+// The path and bytes of the open file as the page shows it, also if it could not be stored.
+function openFile(app) {
+  const { path, model } = app.shell.currentWidget?.context ?? {};
+  if (!path) return null;
+  if (path.endsWith(".ipynb")) return [path, bytesOf({ content: model.toJSON(), type: "notebook" })];
+  return [path, new TextEncoder().encode(model.toString())];
+}
+
 async function everything(contents, folder = "") {
   const { content } = await contents.get(folder, { content: true });
   const found = [];
@@ -130,20 +178,17 @@ function download(blob, name) {
   URL.revokeObjectURL(link.href);
 }
 
-async function downloadNotebook(app, told) {
-  const path = app.shell.currentWidget?.context?.path;
-  if (!path) {
-    told.textContent = "Open a notebook first.";
-    return;
-  }
-  await app.commands.execute("docmanager:save");
-  const file = await app.serviceManager.contents.get(path, { content: true });
-  download(new Blob([bytesOf(file)]), path.split("/").at(-1));
+function downloadNotebook(app, told) {
+  const [path, bytes] = openFile(app) ?? [];
+  if (path) download(new Blob([bytes]), path.split("/").at(-1));
+  else told.textContent = "Open a notebook first.";
 }
 
 async function downloadEverything(app) {
-  if (app.shell.currentWidget?.context?.path) await app.commands.execute("docmanager:save");
-  download(zip(await everything(app.serviceManager.contents)), "pacelab.zip");
+  const stored = new Map(await everything(app.serviceManager.contents));
+  const open = openFile(app);
+  if (open) stored.set(...open);
+  download(zip([...stored]), "pacelab.zip");
 }
 
 // The bar.
@@ -191,16 +236,18 @@ async function application() {
 
 async function main() {
   const [bar, told] = addBar();
-  const warn = async () => {
-    const found = await problem();
+  const warn = (found) => {
     bar.toggleAttribute("data-warn", Boolean(found));
     told.textContent = found || STORED;
   };
-  await warn();
+  const unable = await pythonProblem();
+  const refused = (await isKept()) ? "" : REFUSED;
+  const warnOfRoom = (full) => warn(unable || (full ? FULL : refused));
+  warnOfRoom(!(await hasRoom()));
   const app = await application();
+  watchSaves(app.serviceManager.contents, warnOfRoom);
   addButton(bar, "Download my notebook", () => downloadNotebook(app, told));
   addButton(bar, "Download everything", () => downloadEverything(app));
-  app.serviceManager.contents.fileChanged.connect(() => setTimeout(warn, PATIENCE_MS));
   dispatchEvent(new Event("resize"));
 }
 

@@ -120,14 +120,19 @@ def figure_title(claim: Claim, outcome: Outcome) -> str:
 
 
 def claims_page(
-    claims: Sequence[Claim], outcomes: Mapping[str, Outcome], images: str = "", drawn: Container[str] = ()
+    claims: Sequence[Claim],
+    outcomes: Mapping[str, Outcome],
+    images: str = "",
+    drawn: Container[str] = (),
+    *,
+    title: str = "Claims of the papers",
 ) -> str:
-    """The Markdown page of all claims, from the claim files and the stored full runs, judged now.
+    """The Markdown page of these claims, from the claim files and the stored full runs, judged now.
 
     The folder `images` beside the page has ID.png for each claim in `drawn`.
     """
     lines = [
-        "# Claims of the papers",
+        f"# {title}",
         "",
         "Made by `pacelab claims --docs` from the claim files and the stored numbers of full runs;",
         "`pacelab reproduce all --docs` runs them again. docs/verdicts.md has the rules, written before the runs: the",

@@ -8,9 +8,10 @@ that the page started with. Only RTS/CTS and the routes can be switched.
 from __future__ import annotations
 
 import base64
+import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ SWITCHES = ("--rts", "--routing")
 """Options that the page switches, so that a topology file may have them as it likes."""
 MODULES = ("air.js", "scene.js", "timeline.js", "curves.js", "editor.js", "start_editor.js")
 WORKER_MODULES = ("engine.js", "worker.js")
+PYTHON_WORKER = "python_worker.js"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class EditorSession:
     experiments: tuple[Experiment, ...]
     problem: Problem | None = None
     """The design problem of the page."""
+    opened: Mapping[str, Any] = field(default_factory=dict)
+    """The arguments of `open_editor` that made this session."""
 
     @property
     def topology(self) -> Topology:
@@ -78,6 +82,7 @@ def open_editor(topology: str, schemes: Sequence[str], options: Mapping[str, Any
     unknown or does not fit this network, or if the network has voice calls or short transfers, which a topology file
     cannot describe.
     """
+    opened = {"topology": topology, "schemes": list(schemes), "options": dict(options or {})}
     options = dict(options or {})
     for name in NOT_IN_PAGE:
         if options.get(name) is not None:
@@ -101,7 +106,7 @@ def open_editor(topology: str, schemes: Sequence[str], options: Mapping[str, Any
     if "duration_s" not in options and not _sets_duration(first.network):
         options["duration_s"] = f"{DURATION_S:g}"
     experiments = tuple(build_experiment(topology, options, scheme=name) for name in dict.fromkeys(schemes))
-    session = EditorSession(experiments, problem)
+    session = EditorSession(experiments, problem, opened)
     for experiment in session.experiments:
         if "traffic" in experiment.own_files:
             raise ConfigError(
@@ -144,8 +149,20 @@ def run_change(session: EditorSession, message: Any) -> dict[str, Any]:
         return _run(Experiment(topology=str(file), scheme=experiment.scheme, seed=seed))
 
 
-def editor_page(session: EditorSession, *, recorded: bool = False) -> str:
-    """The page. With `recorded`, it holds runs of the Python schemes, and needs no server."""
+def answer_change(session: EditorSession, text: str) -> str:
+    """`run_change` for a page that runs Python itself, from JSON to JSON: `{"error": ...}` if a value is not valid."""
+    try:
+        outcome = run_change(session, json.loads(text))
+    except ConfigError as error:
+        outcome = {"error": str(error)}
+    return json.dumps(outcome, allow_nan=False)
+
+
+def editor_page(session: EditorSession, *, recorded: bool = False, pyodide: str = "") -> str:
+    """The page. With `recorded`, it holds runs of the Python schemes, and needs no server.
+
+    With `pyodide`, the address of a folder of `make lite`, the page itself runs the Python schemes.
+    """
     topology = session.topology
     loss = topology.path_loss
     ranges = {"decode_m": topology.decode_m, "sense_m": topology.sense_m}
@@ -185,12 +202,14 @@ def editor_page(session: EditorSession, *, recorded: bool = False) -> str:
             for experiment in session.experiments
             if _has_hooks(experiment)
         }
+    if pyodide:
+        page["pyodide"] = {"address": pyodide, "opened": session.opened, "worker": static(PYTHON_WORKER)}
     return data_page(f"PaceLab: {topology.name}", page, script(*MODULES))
 
 
-def export_editor(session: EditorSession, path: Path) -> None:
-    """Write the page as one file that works offline."""
-    write_file(path, editor_page(session, recorded=True).encode())
+def export_editor(session: EditorSession, path: Path, *, pyodide: str = "") -> None:
+    """Write the page as one file that works offline. `pyodide`: see `editor_page`."""
+    write_file(path, editor_page(session, recorded=True, pyodide=pyodide).encode())
 
 
 def _chains(experiment: Experiment) -> dict[str, dict[str, Any]]:

@@ -24,13 +24,19 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="session")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the site."""
+def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that is served. It has the site at PLACE."""
     assert (SITE / "index.html").is_file(), "make lite makes the site"
     root = tmp_path_factory.mktemp("web")
     (root / PLACE).parent.mkdir(parents=True)
     (root / PLACE).symlink_to(SITE)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(root)))
+    return root
+
+
+@pytest.fixture(scope="session")
+def address(web: Path) -> Iterator[str]:
+    """The address of the site."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(web)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/{PLACE}"
     server.shutdown()

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +94,16 @@ def test_user_code_that_does_not_return_is_ended_without_threads() -> None:
     assert found["error"].endswith("(it had not returned after 1 s)")
     assert found["check"] == "it did not return within 0.5 s. Is there an endless loop?"
     assert found["took_s"] < 5  # one call of at most 1 s, and the simulation before that call
+
+
+def test_long_runs_take_at_most_three_times_as_long_as_natively() -> None:
+    """200 s over a chain with TCP-GAP, against the interpreted algorithms: compiled ones do not exist in a browser."""
+    file = Path(__file__).with_name("in_browser_speed.py")
+    interpreted = {**os.environ, "PACELAB_INTERPRETED": "1"}
+    ended = subprocess.run([sys.executable, str(file)], env=interpreted, capture_output=True, text=True, check=True)
+    native = json.loads(ended.stdout)
+    (found,) = in_browser(file.name)
+    assert found["goodput_bps"] == native["goodput_bps"]
+    ratio = min(found["took_s"][1:]) / min(native["took_s"][1:])
+    print(f"\n200 s of simulation: {ratio:.2f} times the processor time of the native engine", end="")
+    assert ratio <= 3

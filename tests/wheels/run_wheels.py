@@ -428,6 +428,26 @@ def test_core_alone_has_no_command_of_a_product(native: Pacelab, tmp_path: Path)
     assert [name for name in ("check", "controller", "grade") if f" {name} " in commands] == []
 
 
+MOST_CORE_BYTES = 60e6
+INSTALLERS = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
+"""Packages that a new environment has before anything is installed."""
+
+
+def test_the_core_is_small_and_runs_without_matplotlib(tmp_path: Path) -> None:
+    programs = installed(tmp_path / "core", "pacelab")
+    (packages,) = (tmp_path / "core" / "lib").glob("python*/site-packages")
+    total = sum(
+        file.stat().st_size
+        for folder in packages.iterdir()
+        if not folder.name.startswith(INSTALLERS)
+        for file in (folder.rglob("*") if folder.is_dir() else [folder])
+        if file.is_file()
+    )
+    assert total <= MOST_CORE_BYTES
+    assert not (packages / "matplotlib").exists()
+    run([programs / "pacelab", "run", "chain", "--seconds", "2"], tmp_path, PATH=str(programs))
+
+
 def test_grading_and_labs_are_found_beside_the_core(student: Path, tmp_path: Path) -> None:
     helped = run([student / "pacelab", "check", "--help"], tmp_path, PATH=str(student))
     assert "pacelab check" in helped.stdout

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from pacelab import lab
@@ -33,6 +34,8 @@ ROOT = HERE.parents[1]
 PAGES = ROOT / "build" / "site-pages"
 SITE = ROOT / "build" / "site"
 PACELAB = Path(sys.executable).with_name("pacelab")
+LITE = ROOT / "build" / "lite"
+"""The labs in the reader's browser, if `make lite` has made them."""
 
 WRITTEN = (
     "README.md",
@@ -49,6 +52,12 @@ WRITTEN = (
 """Pages that are copied from the repository."""
 MASTERS = Path("labs/pacelab_labs/masters")
 """The folder of the labs in the repository, and of their pages in the site."""
+HOME = re.compile(r"## Try it in your browser\n.*?(?=^## )", re.DOTALL | re.MULTILINE)
+"""The section of README.md in whose place the site's home page has the demonstration and the labs."""
+IN_BROWSER = (
+    "Python runs in your browser. Nothing is installed, and nothing is sent to a server. Your browser stores your "
+    "work, and a bar below each notebook downloads it."
+)
 EQUATIONS = re.compile(r"\]\(\.\./pacer/(pacelab_pacer/core/\w+/\w+)\.py\)")
 """Links to a paper's equations, which are a page of the reference on the site."""
 
@@ -72,6 +81,7 @@ def main() -> int:
     begun = time.monotonic()
     shutil.rmtree(PAGES, ignore_errors=True)
     copy_pages()
+    write_home(PAGES)
     write_figures_script()
     write_reference(PAGES)
     failed: list[str] = []
@@ -80,11 +90,13 @@ def main() -> int:
         for step in pool.map(lambda step: run(*step), made()):
             (took if isinstance(step, Took) else failed).append(step)  # type: ignore[arg-type]
     if not failed:
-        lighten(PAGES / "claims.md", PAGES / "book")
+        lighten(PAGES / "claims", PAGES / "book")
         mkdocs = ["-m", "mkdocs", "build", "--quiet", "--strict", "--clean", "--config-file", str(HERE / "mkdocs.yml")]
         step = run("pages", [sys.executable, *mkdocs])
         (took if isinstance(step, Took) else failed).append(step)  # type: ignore[arg-type]
         (SITE / "404.html").unlink(missing_ok=True)  # its links start at the root of a server
+        if LITE.is_dir():
+            shutil.copytree(LITE, SITE / "lite", dirs_exist_ok=True)
     for one in took:
         print(f"  {one.name:24} {one.cpu_s:6.1f} s of processor time, {one.wall_s:6.1f} s elapsed")
     total = Took("site", sum(one.cpu_s for one in took), time.monotonic() - begun)
@@ -114,6 +126,35 @@ def copy_pages() -> None:
     glossary.write_text(text, "utf-8")
 
 
+def write_home(pages: Path) -> None:
+    """Make README.md the home page: a demonstration that runs in the page, the labs, then what README.md says."""
+    masters = sorted((ROOT / MASTERS).glob("lab[0-9]*.py"))
+    home = Template((HERE / "home.md").read_text("utf-8")).substitute(
+        about=IN_BROWSER if LITE.is_dir() else "Each page shows a lab with its results.",
+        labs="\n".join(lab_link(master, "") for master in masters),
+    )
+    readme = pages / "README.md"
+    text, replaced = HOME.subn("", readme.read_text("utf-8"))
+    if replaced != 1 or not text.startswith("# PaceLab\n"):
+        raise SystemExit(
+            "build.py: README.md must begin with '# PaceLab' and have one section 'Try it in your browser'"
+        )
+    readme.write_text(home + text.removeprefix("# PaceLab\n"), "utf-8")
+    if LITE.is_dir():
+        labs = pages / "labs" / "README.md"
+        title, _, rest = labs.read_text("utf-8").partition("\n")
+        links = "\n".join(lab_link(master, "../") for master in masters)
+        labs.write_text(f"{title}\n\n{IN_BROWSER}\n\n{links}\n\n## On your computer\n{rest}", "utf-8")
+
+
+def lab_link(master: Path, root: str) -> str:
+    """A list item: a lab's page, and its notebook in the browser. `root` is the way to the site's first folder."""
+    title = master.read_text("utf-8").splitlines()[1].lstrip("# ")
+    notebook = f'<a href="{root}lite/notebooks/index.html?path={master.stem}.ipynb">Open in your browser</a>'
+    page = f"[{title}]({root}{MASTERS.as_posix()}/{master.stem}.md)"
+    return f"- {page}" + (f" · {notebook}" if LITE.is_dir() else "")
+
+
 def write_figures_script() -> None:
     """Write the script that draws the figures of the labs."""
     script = PAGES / "assets" / "figures.js"
@@ -123,8 +164,8 @@ def write_figures_script() -> None:
 
 def lighten(claims: Path, book: Path) -> None:
     """Load figures when the reader scrolls to them. Inside the page, they would all load before it is shown."""
-    text = claims.read_text("utf-8")
-    claims.write_text(re.sub(r"(?m)^(!\[.*\]\(claims/.*\))$", r"\1{ loading=lazy }", text), "utf-8")
+    for page in claims.glob("*.md"):
+        page.write_text(re.sub(r"(?m)^(!\[.*\]\(.*\))$", r"\1{ loading=lazy }", page.read_text("utf-8")), "utf-8")
     report = book / "report.html"
     numbers = itertools.count(1)
 
@@ -145,7 +186,7 @@ def made() -> Iterator[tuple[str, list[str]]]:
         yield master.stem, [python, str(HERE / "pages.py"), "lab", str(master), str(target)]
     yield "who wins", [python, str(ROOT / "studies" / "who_wins.py"), "--tables", str(PAGES / "who-wins.md")]
     yield "gallery", [python, str(HERE / "pages.py"), "drawn", str(PAGES)]
-    yield "claims", [str(PACELAB), "claims", "--docs", str(PAGES / "claims.md")]
+    yield "claims", [python, str(HERE / "pages.py"), "claims", str(PAGES)]
     yield "book", [str(PACELAB), "report", "--out", str(PAGES / "book")]
     yield "live", [python, str(HERE / "pages.py"), "live", str(PAGES)]
 
@@ -169,7 +210,7 @@ API = {
     "running": (
         "Experiments and runs",
         "Experiments and how to run them: one at a time or many in parallel, with progress.",
-        ("experiment", "running", "errors", "console"),
+        ("experiment", "parameters", "running", "errors", "console"),
     ),
     "results": (
         "Results and figures",
@@ -205,7 +246,8 @@ def write_reference(pages: Path) -> None:
         "lists the symbols and their names.",
         [_equations(path) for path in equations],
     )
-    names = [f"::: {getattr(lab, name).__module__}.{name}" for name in sorted(lab.__all__) if _documented(name)]
+    shown = [getattr(lab, name) for name in sorted(lab.__all__) if hasattr(getattr(lab, name), "__module__")]
+    names = [f"::: {each.__module__}.{each.__qualname__}" for each in shown]
     _write(pages / "api" / "lab.md", "What notebooks use", "`from pacelab import lab`", names)
     for name, title in (("run", "run.json"), ("host", "host.json")):
         schema = json.loads((ROOT / "docs" / f"{name}.schema.json").read_text("utf-8"))
@@ -228,10 +270,6 @@ def _part(module: str) -> str:
 
 def _last(path: str) -> str:
     return path.rpartition(".")[2].lower()
-
-
-def _documented(name: str) -> bool:
-    return hasattr(getattr(lab, name), "__module__")
 
 
 def _write(file: Path, title: str, about: str, parts: list[str]) -> None:

@@ -1,8 +1,9 @@
-"""Generated pages: python tools/site/pages.py drawn|live PAGES, or lab MASTER PAGE.md
+"""Generated pages: python tools/site/pages.py drawn|live|claims PAGES, or lab MASTER PAGE.md
 
 drawn    every topology, and figures of runs, each with its command. The commands on the page are run in this process,
          in another folder
 live     the live pages, each in a file of its own, and the page that lists them
+claims   the papers' claims from the stored results of full runs: a page for each paper, and the page that lists them
 lab      a lab. The text is the student's, without solutions. The outputs are those of the solved notebook, without the
          outputs of the cells that the student fills in
 """
@@ -23,15 +24,21 @@ from typing import Any
 import nbclient
 import nbformat
 
+from pacelab.claims.figures import render_png
+from pacelab.claims.load import load_paper, select_claims
+from pacelab.claims.outcome import all_outcomes, load_pictures, standings
+from pacelab.claims.report import claims_page, figure_title, standing_lines
 from pacelab.cli.main import main as pacelab
 from pacelab.demo.catalog import DEMOS
 from pacelab.demo.editor import export_editor, open_editor
 from pacelab.demo.page import export
 from pacelab.figures.page import script
-from pacelab_labs.interactive import NO_CONTROLS
+from pacelab_labs.interactive import NO_BUTTONS, NO_CONTROLS
 from pacelab_topologies.registry import KINDS
 
 ROOT = Path(__file__).parents[2]
+LITE = ROOT / "build" / "lite" / "index.html"
+"""The first page of `make lite`, which the site contains as lite/index.html."""
 sys.path.insert(0, str(ROOT / "labs"))
 import generate  # noqa: E402
 
@@ -102,18 +109,22 @@ def figure(figures: Path, about: str, commands: tuple[str, ...]) -> str:
     return "\n".join([f"![{alt}](gallery/{name})", "", *(f"    {command}" for command in commands)])
 
 
-LIVE = ("chain", "newreno,delayed-ack")
-"""A network for the editor, and schemes without Python, so that the whole page is live."""
+LIVE = ("chain", "newreno,tcp-gap")
+"""A network for the editor, and its schemes. TCP-GAP has hooks in Python, for which the page needs Pyodide."""
+WITHOUT_PYTHON = "newreno,delayed-ack"
+"""The schemes of the editor otherwise, so that the whole page is live."""
 
 
 def live(pages: Path) -> None:
     """Write the live pages, each a file of its own, and the page that lists them."""
     (pages / "live").mkdir(exist_ok=True)
-    topology, schemes = LIVE
-    export_editor(open_editor(topology, schemes.split(",")), pages / "live" / "editor.html")
+    topology, schemes = LIVE if LITE.is_file() else (LIVE[0], WITHOUT_PYTHON)
+    pyodide = "../lite/static/pyodide/" if LITE.is_file() else ""
+    export_editor(open_editor(topology, schemes.split(",")), pages / "live" / "editor.html", pyodide=pyodide)
     rows = [
-        "## A network of your own\n\nDraw nodes, wires and flows, compare two schemes, and save the network as a file "
-        "for `pacelab run`.\n\n[Open the editor](live/editor.html): the engine runs in the page. "
+        "## A network of your own\n\nDraw nodes, wires and flows, compare two schemes, and save the network as a "
+        "file for `pacelab run`.\n\n[Open the editor](live/editor.html): the engine runs in the page"
+        f"{', and so does TCP-GAP, in Python' if pyodide else ''}. "
         "[More](docs/demos.md#any-network).\n\n"
         f"    pacelab demo {topology} --scheme {schemes} --export editor.html\n"
     ]
@@ -131,23 +142,79 @@ def live(pages: Path) -> None:
     (pages / "live.md").write_text(text + "\n".join(rows), "utf-8")
 
 
+def claims(pages: Path) -> None:
+    """Write a page for each paper with its claims and their figures, and the page that lists the papers."""
+    everything = select_claims("all")
+    found = all_outcomes(everything)
+    names = list(dict.fromkeys(claim.paper for claim in everything))
+    for name in names:
+        of_paper = [claim for claim in everything if claim.paper == name]
+        pictures = load_pictures(name)
+        images = pages / "claims" / name
+        images.mkdir(parents=True, exist_ok=True)
+        for claim in of_paper:
+            if claim.id in pictures:
+                image = render_png(pictures[claim.id], figure_title(claim, found[claim.id]))
+                (images / f"{claim.id}.png").write_bytes(image)
+        text = claims_page(of_paper, found, name, pictures, title=f"Claims of {heading(name)}")
+        images.with_suffix(".md").write_text(f"---\nhide: [navigation]\n---\n{text}", "utf-8")  # the tables are wide
+    lines = [
+        "# Claims of the papers",
+        "",
+        f"PaceLab checks {len(everything)} claims of {len(names)} papers. The rules were "
+        "[written before the runs](docs/verdicts.md). Each paper has a page with its claims, the numbers of full runs, "
+        "and figures. The [book of claims](book/report.html) has all of this in one file.",
+        "",
+    ]
+    for name in names:
+        paper, number = load_paper(name), sum(claim.paper == name for claim in everything)
+        lines += [
+            f"- [{heading(name)}](claims/{name}.md): {number} claims. {paper.authors}: *{paper.title}*. {paper.venue}."
+        ]
+    lines += ["", "## Verdicts", "", *standing_lines(standings(everything, found))]
+    (pages / "claims.md").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def heading(paper: str) -> str:
+    """A paper's short name as it is written in text."""
+    return PAPERS.get(paper, paper.capitalize())
+
+
+PAPERS = {"tcp-gap": "TCP-GAP", "vagp": "VAGP", "fu": "Fu et al.", "le": "Le et al.", "lee": "Lee"}
+"""The short names that are not their ids with a capital letter."""
+
+
 LIMIT_S = 600
-MOVED = "<p>In the notebook (<code>make notebooks</code>) this figure has controls.</p>"
+MOVED = "<p>In the notebook this figure has controls.</p>"
 UNSOLVED = "*This cell is yours to solve. The outputs below come from a run with a solution.*"
 FOLD_HERE = generate.FOLD.replace("<details>", '<details markdown="1">')
 """MkDocs parses Markdown within HTML only with this attribute."""
-WITHOUT_CONTROLS = "import sys; sys.modules['ipywidgets'] = None"
-"""A page has no kernel for sliders: figures show their initial state."""
+WITHOUT_KERNEL = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import explored
+explored.install()
+"""
+"""A page has no kernel. It contains the drawings of a figure with controls at every setting."""
+IN_BROWSER = (
+    '<p><a class="md-button md-button--primary" href="../../../lite/notebooks/index.html?path={name}.ipynb">'
+    "Open this lab in your browser</a></p>"
+)
+"""HTML instead of a Markdown link: MkDocs does not know the notebooks, which are beside its pages."""
 
 
 def lab(master: Path, page: Path) -> None:
-    """Run the notebook and write the page."""
+    """Run the notebook and write the page. If `make lite` has made the notebooks, the page opens its notebook."""
     shown, solved = (generate.make(master, who) for who in ("student", "instructor"))
     outputs = run(solved)
     parts = []
-    for cell in shown.cells:
+    for number, cell in enumerate(shown.cells):
         if cell.cell_type == "markdown":
-            parts.append(lists_apart(cell.source).replace(generate.FOLD, FOLD_HERE))
+            text = lists_apart(cell.source).replace(generate.FOLD, FOLD_HERE)
+            if number == 0 and LITE.is_file():
+                title, _, rest = text.partition("\n")
+                text = f"{title}\n\n{IN_BROWSER.format(name=master.stem)}\n\n{rest}"
+            parts.append(text)
             continue
         parts.append(f"```python\n{cell.source}\n```")
         if {generate.EXERCISE, generate.TODO} & set(cell.metadata.get("tags", [])):
@@ -160,7 +227,7 @@ def lab(master: Path, page: Path) -> None:
 
 def run(notebook: Any) -> dict[str, list[Any]]:
     """The outputs of each cell, by its id."""
-    notebook.cells.insert(0, nbformat.v4.new_code_cell(WITHOUT_CONTROLS))
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(WITHOUT_KERNEL))
     with tempfile.TemporaryDirectory() as folder:
         generate.record_choices(Path(folder))
         where = {"metadata": {"path": folder}}
@@ -174,7 +241,7 @@ def show(output: Any) -> str:
         return "" if output.name == "stderr" else plain(output.text)
     data = output.data
     if "text/html" in data:
-        return block(data["text/html"].replace(NO_CONTROLS, MOVED).replace(script(), ""))
+        return block(data["text/html"].replace(NO_CONTROLS, MOVED).replace(NO_BUTTONS, "").replace(script(), ""))
     if "image/png" in data:
         said = escape(data.get("text/plain", "a figure"), quote=True)
         return block(f'<img alt="{said}" src="data:image/png;base64,{data["image/png"]}">')
@@ -197,4 +264,6 @@ def lists_apart(text: str) -> str:
 
 
 if __name__ == "__main__":
-    {"drawn": drawn, "live": live, "lab": lab}[sys.argv[1]](*(Path(path).resolve() for path in sys.argv[2:]))
+    {"drawn": drawn, "live": live, "claims": claims, "lab": lab}[sys.argv[1]](
+        *(Path(path).resolve() for path in sys.argv[2:])
+    )

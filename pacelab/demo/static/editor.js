@@ -157,13 +157,21 @@ export function missingParts({ nodes, flows }) {
   return alone < 0 ? "" : `Flow ${alone} goes from ${nodes[flows[alone].src].name} to itself: choose another end.`;
 }
 
-/** Runs the schemes: in a worker of this page, at the local server, or from the runs recorded in the file. */
+/**
+ * Runs the schemes: in a worker of this page, at the local server, or from the runs recorded in the file. A page with the
+ * address of Pyodide runs Python schemes itself, unless it was opened as a file: then a browser starts no Pyodide.
+ */
 export function editorBackend(page) {
   const initialFile = toYaml(fromAir(page.schemes[0].air, page.file));
   const [from, to] = page.watch_s.map((s) => s * 1e9);
   const firstSeed = page.schemes[0].air.seed;
-  const seedCount = Object.values(page.recorded ?? {})[0]?.length ?? Infinity;
-  const worker = new EngineWorker(page);
+  const recordedCount = Object.values(page.recorded ?? {})[0]?.length ?? Infinity;
+  const worker = new WorkerLink(page.worker, {
+    engine: Uint8Array.from(atob(page.engine), (letter) => letter.charCodeAt(0)),
+  });
+  const python = page.pyodide && location.protocol !== "file:" ? pythonLink(page) : null;
+  const isRecorded = (network, seed) =>
+    page.recorded && seed - firstSeed < recordedCount && toYaml(network) === initialFile;
   const serverRun = async (scheme, network, seed) => {
     const body = JSON.stringify({ scheme: scheme.name, file: toYaml(network), seed });
     const request = { method: "POST", headers: { "Content-Type": "application/json" }, body };
@@ -174,7 +182,7 @@ export function editorBackend(page) {
     return response.json();
   };
   const recordedRun = async (scheme, network, seed) => {
-    if (toYaml(network) !== initialFile) {
+    if (!isRecorded(network, seed)) {
       throw new Error(
         `${scheme.name} is a Python scheme: this file only holds its runs of the initial network (Reset). ` +
           `To run it on this network, save the network, then: pacelab demo FILE.yaml --scheme ${scheme.name}`,
@@ -182,30 +190,40 @@ export function editorBackend(page) {
     }
     return page.recorded[scheme.name][seed - firstSeed];
   };
+  const pythonRun = (scheme, network, seed) => {
+    if (python && !isRecorded(network, seed))
+      return python.request({ change: { scheme: scheme.name, file: toYaml(network), seed } });
+    return (page.recorded ? recordedRun : serverRun)(scheme, network, seed);
+  };
   const run = async (scheme, network, seed) => {
-    const pythonRun = page.recorded ? recordedRun : serverRun;
     const { result, tap } = await (scheme.python
       ? pythonRun(scheme, network, seed)
-      : worker.run(toAir(network, scheme.air, seed), page.watch_s[1]));
+      : worker.request({ air: toAir(network, scheme.air, seed), until_s: page.watch_s[1] }));
     return { result, log: clipLog(readRecords(recordsFrom(tap, from), to), from, to) };
   };
-  const nextSeed = (seed) => firstSeed + ((seed - firstSeed + 1) % seedCount);
-  return { run, nextSeed, places: (network) => worker.places(toAir(network, page.schemes[0].air, 0)) };
+  const nextSeed = (seed) => firstSeed + ((seed - firstSeed + 1) % (python ? Infinity : recordedCount));
+  const places = (network) => worker.request({ air: toAir(network, page.schemes[0].air, 0), onlyPlaces: true });
+  const notice = (network, seed) =>
+    python && !python.answered && !isRecorded(network, seed)
+      ? "Python starts in this page. The first time, it downloads 12 MB."
+      : "";
+  return { run, nextSeed, places, notice };
 }
 
-/** The engine in a Web Worker (worker.js), which starts with the first request. */
-class EngineWorker {
-  constructor(page) {
-    this.page = page;
+/** Python in a Web Worker (python_worker.js), with the same network and schemes as this page. */
+const pythonLink = ({ pyodide: { address, opened, worker } }) =>
+  new WorkerLink(worker, { start: { address: new URL(address, location.href).href, opened } }, "module");
+
+/**
+ * A Web Worker that starts with the first request and answers each request. `first` is its first message. A browser starts
+ * no worker of the type "module" in a page that was opened as a file. Pyodide starts in no other type.
+ */
+class WorkerLink {
+  constructor(source, first, type = "classic") {
+    Object.assign(this, { source, first, type });
     this.pending = new Map();
     this.lastId = 0;
-  }
-
-  run(air, until_s) {
-    return this.request({ air, until_s });
-  }
-  places(air) {
-    return this.request({ air, onlyPlaces: true });
+    this.answered = false;
   }
 
   request(message) {
@@ -218,14 +236,17 @@ class EngineWorker {
   }
 
   start() {
-    const worker = new Worker(URL.createObjectURL(new Blob([this.page.worker], { type: "text/javascript" })));
+    const worker = new Worker(URL.createObjectURL(new Blob([this.source], { type: "text/javascript" })), {
+      type: this.type,
+    });
     worker.onmessage = ({ data: { id, error, ...answer } }) => {
+      this.answered = true;
       const { resolve, reject } = this.pending.get(id);
       this.pending.delete(id);
       if (error) reject(new Error(error));
       else resolve(answer);
     };
-    worker.postMessage({ engine: Uint8Array.from(atob(this.page.engine), (letter) => letter.charCodeAt(0)) });
+    worker.postMessage(this.first);
     return worker;
   }
 }
@@ -689,6 +710,8 @@ export class PacelabEditor extends HTMLElement {
     const [startedMs, network, seed] = [performance.now(), structuredClone(this.network), this.seed];
     const messages = [];
     const missing = missingParts(network);
+    const notice = this.backend.notice?.(network, seed);
+    if (notice) this.showAlert(notice);
     // the run reports the error
     const pendingWalk = network.moves.length ? this.backend.places(network).catch(() => null) : null;
     await Promise.all(

@@ -1,0 +1,74 @@
+"""Figures with controls on a page without Python: runs in the kernel of a lab, whose page tools/site/pages.py writes.
+
+`install` draws such a figure at every setting of its controls. The page then holds all drawings, compressed, and
+theme/assets/explore.js shows the one of the chosen setting. A figure with too many settings stays without controls.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import math
+import sys
+from base64 import b64encode
+from html import escape
+
+from pacelab_labs import interactive
+
+MOST_SETTINGS = 400
+"""The figures of labs 0 to 2 have at most this many. Drawing them all takes some seconds for each figure."""
+
+
+def install() -> None:
+    """Show figures with controls as `element` gives them, if they are not too many."""
+    sys.modules["ipywidgets"] = None  # type: ignore[assignment]  # a page has no kernel for the notebook's controls
+    as_before = interactive.Exploration._ipython_display_
+
+    def show(exploration: interactive.Exploration) -> None:
+        if settings(exploration) > MOST_SETTINGS:
+            as_before(exploration)
+        else:
+            interactive.show(element(exploration))
+
+    interactive.Exploration._ipython_display_ = show  # type: ignore[method-assign]
+
+
+def settings(exploration: interactive.Exploration) -> int:
+    """The number of settings of the figure's controls."""
+    return math.prod(len(control.values) for control in exploration._controls.values())
+
+
+def element(exploration: interactive.Exploration) -> str:
+    """HTML of the figure at its first setting, with the controls and the drawings of all settings as data.
+
+    The drawings are in the order of `itertools.product`: the last control changes from each drawing to the next.
+    """
+    controls = exploration._controls
+    first = exploration._markup
+    drawings = [
+        drawing(exploration, dict(zip(controls, values, strict=True)))
+        for values in itertools.product(*(control.values for control in controls.values()))
+    ]
+    about = [
+        {
+            "label": control.label,
+            "texts": [control.told(value) for value in control.values],
+            "start": control.values.index(control.start),
+            "kind": control.kind,
+        }
+        for control in controls.values()
+    ]
+    packed = b64encode(gzip.compress(json.dumps(drawings).encode(), mtime=0)).decode()
+    return (
+        f'<pacelab-explore data-controls="{escape(json.dumps(about))}" data-drawings="{packed}">'
+        f"<div>{first}</div></pacelab-explore>"
+    )
+
+
+def drawing(exploration: interactive.Exploration, values: dict[str, object]) -> str:
+    """HTML of the figure at one setting. Raises ValueError if the figure cannot be drawn."""
+    text = exploration.set(**values)
+    if text.startswith("Not drawn: "):
+        raise ValueError(f"{values}: {text}")
+    return exploration._markup

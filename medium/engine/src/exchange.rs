@@ -534,20 +534,31 @@ impl Air {
         };
         let peer = (header.to != StationId::BROADCAST).then_some(header.to);
         self.tracer.note(now, id, what, peer, airtime_ns);
-        // The NAV of a station that cannot decode the frame, of one that can, and of its receiver.
-        let mut holds_ns = [station.eifs_nav_ns as u32, self.rules.nav_ns(header.duration_ns.into()) as u32, 0];
         if self.tracer.on {
             self.trace_frame(id, &header, airtime_ns);
         }
-        let airtime_ns = airtime_ns as u32;
         let monitored = header.kind == Kind::Data && !self.monitors.is_empty();
+        if self.phys_differ || monitored || self.rows[id].fades() {
+            self.reach::<true>(id, &header, airtime_ns as u32, monitored);
+        } else {
+            self.reach::<false>(id, &header, airtime_ns as u32, false);
+        }
+    }
+
+    /// Adds a frame to the pending frames of each hearer. Compiled twice, because most networks need none of the three:
+    /// `VARIED` if links fade, if the physical layers differ, or if the frame is `monitored`.
+    #[inline(always)]
+    fn reach<const VARIED: bool>(&mut self, id: StationId, header: &Header, airtime_ns: u32, monitored: bool) {
+        let now = self.now;
+        // The NAV of a station that cannot decode the frame, of one that can, and of its receiver.
+        let eifs_nav_ns = self.stations[id].eifs_nav_ns as u32;
+        let mut holds_ns = [eifs_nav_ns, self.rules.nav_ns(header.duration_ns.into()) as u32, 0];
         let hearers = self.rows[id].lend();
         for (place, hearer) in hearers.iter().enumerate() {
             let start = now + hearer.delay_ns;
-            let end = start + Ns::from(airtime_ns);
             // Draw only for links that fade, so that runs without fading keep their draws.
-            let drawn = if hearer.fades { self.draw_fading(id, place) } else { None };
-            if hearer.fades && drawn.is_none() {
+            let drawn = if VARIED && hearer.fades { self.draw_fading(id, place) } else { None };
+            if VARIED && hearer.fades && drawn.is_none() {
                 continue;
             }
             let mut receiver = &mut self.stations[hearer.to];
@@ -556,7 +567,7 @@ impl Air {
                 receiver = &mut self.stations[hearer.to];
             }
             let (power_w, mut decodable) = drawn.unwrap_or((hearer.power_w, hearer.decodable));
-            if self.phys_differ {
+            if VARIED && self.phys_differ {
                 let modulation = self.stations[id].rules.phy.modulation;
                 receiver = &mut self.stations[hearer.to];
                 holds_ns[0] = receiver.eifs_nav_ns as u32;
@@ -567,7 +578,7 @@ impl Air {
             let hold_ns = holds_ns[usize::from(decodable) + usize::from(addressed)];
             let loss = hearer.loss;
             // A monitor is woken at the end of the frame, while the sender still has the packet.
-            let addressed = addressed | (monitored && decodable && self.monitors.contains(&hearer.to));
+            let addressed = addressed | (VARIED && monitored && decodable && self.monitors.contains(&hearer.to));
             receiver.pending.add(|| Arrival {
                 start,
                 airtime_ns,
@@ -576,10 +587,10 @@ impl Air {
                 decodable,
                 addressed,
                 loss,
-                header,
+                header: *header,
             });
             if addressed {
-                self.ensure(hearer.to, end);
+                self.ensure(hearer.to, start + Ns::from(airtime_ns));
             }
         }
         self.rows[id].give_back(hearers);

@@ -180,7 +180,7 @@ impl Air {
             station.set_backoff(index, None);
             let Some(frame) = station.categories[index].in_service else { continue };
             if winner.is_none() {
-                winner = Some((index, frame));
+                winner = Some(index);
             } else {
                 station.serving = index;
                 if frame.uses_rts {
@@ -190,20 +190,23 @@ impl Air {
                 }
             }
         }
-        let Some((index, frame)) = winner else { return };
+        let Some(index) = winner else { return };
         let station = &mut self.stations[id];
         station.serving = index;
         station.freeze(now);
-        let under_block_ack = station.categories[index].block_ack.is_some();
-        let frame = if under_block_ack { self.aggregate(id, index, frame) } else { frame };
+        let category = &station.categories[index];
+        let Some(mut frame) = category.in_service else { return };
+        if category.block_ack.is_some() {
+            frame = self.aggregate(id, index, frame);
+        }
         if frame.uses_rts && !frame.cts_received {
-            self.send_rts(id, frame);
+            self.send_rts(id, &frame);
         } else {
-            self.send_data(id, frame);
+            self.send_data(id, &frame);
         }
     }
 
-    fn send_rts(&mut self, id: StationId, frame: FrameInService) {
+    fn send_rts(&mut self, id: StationId, frame: &FrameInService) {
         let phy = self.phy(id);
         let control = self.control_rate_bps(id, frame.rate_bps);
         let cts_ns = phy.airtime_ns(frame_bytes::CTS, control);
@@ -219,7 +222,7 @@ impl Air {
         self.stations[id].timeout_at = response_timeout_at;
     }
 
-    fn send_data(&mut self, id: StationId, frame: FrameInService) {
+    fn send_data(&mut self, id: StationId, frame: &FrameInService) {
         if frame.kind != Kind::Data {
             self.send_under_block_ack(id, frame);
             return;
@@ -252,9 +255,9 @@ impl Air {
             station.category().widen_cw();
             self.draw(id, now);
         } else if frame.uses_rts {
-            self.send_rts(id, frame);
+            self.send_rts(id, &frame);
         } else {
-            self.send_data(id, frame);
+            self.send_data(id, &frame);
         }
     }
 
@@ -273,7 +276,7 @@ impl Air {
             self.draw(id, now);
             return;
         }
-        self.send_data(id, frame);
+        self.send_data(id, &frame);
     }
 
     /// Sends the CTS or ACK a SIFS after an RTS or data, if the preset allows it.
@@ -492,7 +495,7 @@ impl Air {
         &mut self,
         id: StationId,
         kind: Kind,
-        frame: FrameInService,
+        frame: &FrameInService,
         duration_ns: Ns,
         bytes: u32,
         rate_bps: u32,

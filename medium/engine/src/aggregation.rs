@@ -177,7 +177,7 @@ impl Air {
     }
 
     /// Sends an aggregate or a Block Ack Request.
-    pub(crate) fn send_under_block_ack(&mut self, id: StationId, frame: FrameInService) {
+    pub(crate) fn send_under_block_ack(&mut self, id: StationId, frame: &FrameInService) {
         let block_ack_ns = self.phy(id).airtime_ns(frame_bytes::BLOCK_ACK, self.ack_rate_bps(id, frame.rate_bps));
         let duration_ns = self.rules.duration_field_ns(self.phy(id).sifs_ns + block_ack_ns);
         let station = &mut self.stations[id];
@@ -197,7 +197,7 @@ impl Air {
         let end = self.send(
             id,
             frame.kind,
-            FrameInService { number, ..frame },
+            &FrameInService { number, ..*frame },
             duration_ns,
             frame.frame_bytes,
             frame.rate_bps,

@@ -180,7 +180,7 @@ impl Air {
             station.set_backoff(index, None);
             let Some(frame) = station.categories[index].in_service else { continue };
             if winner.is_none() {
-                winner = Some((index, frame));
+                winner = Some(index);
             } else {
                 station.serving = index;
                 if frame.uses_rts {
@@ -190,20 +190,23 @@ impl Air {
                 }
             }
         }
-        let Some((index, frame)) = winner else { return };
+        let Some(index) = winner else { return };
         let station = &mut self.stations[id];
         station.serving = index;
         station.freeze(now);
-        let under_block_ack = station.categories[index].block_ack.is_some();
-        let frame = if under_block_ack { self.aggregate(id, index, frame) } else { frame };
+        let category = &station.categories[index];
+        let Some(mut frame) = category.in_service else { return };
+        if category.block_ack.is_some() {
+            frame = self.aggregate(id, index, frame);
+        }
         if frame.uses_rts && !frame.cts_received {
-            self.send_rts(id, frame);
+            self.send_rts(id, &frame);
         } else {
-            self.send_data(id, frame);
+            self.send_data(id, &frame);
         }
     }
 
-    fn send_rts(&mut self, id: StationId, frame: FrameInService) {
+    fn send_rts(&mut self, id: StationId, frame: &FrameInService) {
         let phy = self.phy(id);
         let control = self.control_rate_bps(id, frame.rate_bps);
         let cts_ns = phy.airtime_ns(frame_bytes::CTS, control);
@@ -219,7 +222,7 @@ impl Air {
         self.stations[id].timeout_at = response_timeout_at;
     }
 
-    fn send_data(&mut self, id: StationId, frame: FrameInService) {
+    fn send_data(&mut self, id: StationId, frame: &FrameInService) {
         if frame.kind != Kind::Data {
             self.send_under_block_ack(id, frame);
             return;
@@ -252,9 +255,9 @@ impl Air {
             station.category().widen_cw();
             self.draw(id, now);
         } else if frame.uses_rts {
-            self.send_rts(id, frame);
+            self.send_rts(id, &frame);
         } else {
-            self.send_data(id, frame);
+            self.send_data(id, &frame);
         }
     }
 
@@ -273,7 +276,7 @@ impl Air {
             self.draw(id, now);
             return;
         }
-        self.send_data(id, frame);
+        self.send_data(id, &frame);
     }
 
     /// Sends the CTS or ACK a SIFS after an RTS or data, if the preset allows it.
@@ -492,7 +495,7 @@ impl Air {
         &mut self,
         id: StationId,
         kind: Kind,
-        frame: FrameInService,
+        frame: &FrameInService,
         duration_ns: Ns,
         bytes: u32,
         rate_bps: u32,
@@ -534,20 +537,31 @@ impl Air {
         };
         let peer = (header.to != StationId::BROADCAST).then_some(header.to);
         self.tracer.note(now, id, what, peer, airtime_ns);
-        // The NAV of a station that cannot decode the frame, of one that can, and of its receiver.
-        let mut holds_ns = [station.eifs_nav_ns as u32, self.rules.nav_ns(header.duration_ns.into()) as u32, 0];
         if self.tracer.on {
             self.trace_frame(id, &header, airtime_ns);
         }
-        let airtime_ns = airtime_ns as u32;
         let monitored = header.kind == Kind::Data && !self.monitors.is_empty();
+        if self.phys_differ || monitored || self.rows[id].fades() {
+            self.reach::<true>(id, &header, airtime_ns as u32, monitored);
+        } else {
+            self.reach::<false>(id, &header, airtime_ns as u32, false);
+        }
+    }
+
+    /// Adds a frame to the pending frames of each hearer. Compiled twice, because most networks need none of the three:
+    /// `VARIED` if links fade, if the physical layers differ, or if the frame is `monitored`.
+    #[inline(always)]
+    fn reach<const VARIED: bool>(&mut self, id: StationId, header: &Header, airtime_ns: u32, monitored: bool) {
+        let now = self.now;
+        // The NAV of a station that cannot decode the frame, of one that can, and of its receiver.
+        let eifs_nav_ns = self.stations[id].eifs_nav_ns as u32;
+        let mut holds_ns = [eifs_nav_ns, self.rules.nav_ns(header.duration_ns.into()) as u32, 0];
         let hearers = self.rows[id].lend();
         for (place, hearer) in hearers.iter().enumerate() {
             let start = now + hearer.delay_ns;
-            let end = start + Ns::from(airtime_ns);
             // Draw only for links that fade, so that runs without fading keep their draws.
-            let drawn = if hearer.fades { self.draw_fading(id, place) } else { None };
-            if hearer.fades && drawn.is_none() {
+            let drawn = if VARIED && hearer.fades { self.draw_fading(id, place) } else { None };
+            if VARIED && hearer.fades && drawn.is_none() {
                 continue;
             }
             let mut receiver = &mut self.stations[hearer.to];
@@ -556,7 +570,7 @@ impl Air {
                 receiver = &mut self.stations[hearer.to];
             }
             let (power_w, mut decodable) = drawn.unwrap_or((hearer.power_w, hearer.decodable));
-            if self.phys_differ {
+            if VARIED && self.phys_differ {
                 let modulation = self.stations[id].rules.phy.modulation;
                 receiver = &mut self.stations[hearer.to];
                 holds_ns[0] = receiver.eifs_nav_ns as u32;
@@ -567,7 +581,7 @@ impl Air {
             let hold_ns = holds_ns[usize::from(decodable) + usize::from(addressed)];
             let loss = hearer.loss;
             // A monitor is woken at the end of the frame, while the sender still has the packet.
-            let addressed = addressed | (monitored && decodable && self.monitors.contains(&hearer.to));
+            let addressed = addressed | (VARIED && monitored && decodable && self.monitors.contains(&hearer.to));
             receiver.pending.add(|| Arrival {
                 start,
                 airtime_ns,
@@ -576,10 +590,10 @@ impl Air {
                 decodable,
                 addressed,
                 loss,
-                header,
+                header: *header,
             });
             if addressed {
-                self.ensure(hearer.to, end);
+                self.ensure(hearer.to, start + Ns::from(airtime_ns));
             }
         }
         self.rows[id].give_back(hearers);

@@ -175,15 +175,24 @@ pub(crate) struct Hearer {
 pub(crate) struct Row {
     links: Vec<Link>,
     hearers: Vec<Hearer>,
+    /// Some link fades.
+    fades: bool,
 }
 
 impl Row {
     pub fn new(links: Vec<Link>) -> Self {
-        Row { hearers: links.iter().map(hearer).collect(), links }
+        let hearers: Vec<Hearer> = links.iter().map(hearer).collect();
+        Row { fades: hearers.iter().any(|hearer| hearer.fades), hearers, links }
     }
 
     pub fn links(&self) -> &[Link] {
         &self.links
+    }
+
+    /// Whether some link fades.
+    #[inline]
+    pub fn fades(&self) -> bool {
+        self.fades
     }
 
     /// Takes the hearers out, in the order of the links, until `give_back`.
@@ -202,6 +211,7 @@ impl Row {
         replace_link(&mut self.links, to, link);
         self.hearers.clear();
         self.hearers.extend(self.links.iter().map(hearer));
+        self.fades = self.hearers.iter().any(|hearer| hearer.fades);
     }
 }
 

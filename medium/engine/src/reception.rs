@@ -75,7 +75,8 @@ impl Air {
         let Some(lock) = &mut station.lock else {
             station.freeze(start);
             let spoiled = station.is_sending(start + SAME_MOMENT_NS);
-            station.lock = station.pending.first().map(|&arrival| Lock::new(arrival, false, spoiled));
+            let Some(&arrival) = station.pending.first() else { return };
+            station.lock = Some(Lock::new(arrival, false, spoiled));
             station.pending.drop_first();
             self.tracer.note(start, id, TraceEvent::Lock, Some(from), end);
             return;

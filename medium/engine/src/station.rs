@@ -74,6 +74,7 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
+    #[inline]
     pub fn new(arrival: Arrival, collided: bool, spoiled: bool) -> Self {
         Lock { arrival, collided, log_success: 0.0, judged_until: arrival.start, spoiled }
     }

@@ -35,7 +35,7 @@ pub mod mask {
 }
 
 /// One packet as the contract's `Segment`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Segment {
     pub handle: PacketId,

@@ -1,25 +1,28 @@
 //! A Python algorithm as a hook: events become tuples of the contract, and actions are recognised by their class.
 
 use std::cell::RefCell;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-use pacelab_network::hook::{Action, Event, Hook, Rtp, SOURCE_LIMIT_PKTS, Segment};
+use pacelab_network::hook::{Action, Event, Hook, Rtp, SOURCE_LIMIT_PKTS, Segment, mask};
 use pacelab_network::ids::PacketId;
 use pacelab_network::packet::{TcpHeader, VoiceQuality};
 use pyo3::exceptions::{PyException, PySystemExit};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyTuple, PyType};
 
+use crate::named_tuple::NamedTuple;
+
 /// The classes of `pacelab_pacer.core.contract` and `.segment`, looked up once.
 pub struct Contract {
-    segment: Py<PyType>,
+    segment: NamedTuple,
     flow_key: Py<PyType>,
     rtp: Py<PyType>,
     quality: Py<PyType>,
     points: [Py<PyAny>; 5],
-    seen: Py<PyType>,
-    transmit: Py<PyType>,
+    seen: NamedTuple,
+    transmit: NamedTuple,
     forward: Py<PyType>,
     drop: Py<PyType>,
     resend: Py<PyType>,
@@ -27,8 +30,6 @@ pub struct Contract {
     rewrite: Py<PyType>,
     inject: Py<PyType>,
     extra_backoff: Py<PyType>,
-    /// `tuple.__new__`: makes a named tuple faster than the `__new__` of its class, which is Python code.
-    new_tuple: Py<PyAny>,
     /// An exception in a hook that must end the run: KeyboardInterrupt.
     pub interrupt: RefCell<Option<PyErr>>,
 }
@@ -45,13 +46,13 @@ impl Contract {
         let points =
             [point.call1((0,))?, point.call1((1,))?, point.call1((2,))?, point.call1((3,))?, point.call1((4,))?];
         Ok(Rc::new(Contract {
-            segment: class(&segments, "Segment")?,
+            segment: NamedTuple::new(&segments.getattr("Segment")?)?,
             flow_key: class(&segments, "FlowKey")?,
             rtp: class(&segments, "Rtp")?,
             quality: class(&segments, "VoiceQuality")?,
             points: points.map(Bound::unbind),
-            seen: class(&contract, "SegmentSeen")?,
-            transmit: class(&contract, "TransmitResult")?,
+            seen: NamedTuple::new(&contract.getattr("SegmentSeen")?)?,
+            transmit: NamedTuple::new(&contract.getattr("TransmitResult")?)?,
             forward: class(&contract, "Forward")?,
             drop: class(&contract, "Drop")?,
             resend: class(&contract, "Resend")?,
@@ -59,24 +60,41 @@ impl Contract {
             rewrite: class(&contract, "Rewrite")?,
             inject: class(&contract, "Inject")?,
             extra_backoff: class(&contract, "SetExtraBackoff")?,
-            new_tuple: py.get_type::<PyTuple>().getattr("__new__")?.unbind(),
             interrupt: RefCell::new(None),
         }))
-    }
-
-    /// A named tuple of this class, with all of its fields.
-    fn make<'py>(
-        &self,
-        py: Python<'py>,
-        class: &Py<PyType>,
-        fields: Bound<'py, PyTuple>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.new_tuple.bind(py).call1((class.bind(py), fields))
     }
 }
 
 /// Most actions and callbacks at one time. More count as an endless loop.
 const MOST_AT_ONCE: u32 = 100_000;
+
+/// Segments that a hook keeps for the reports of their transmissions.
+const SEGMENTS: usize = 64;
+
+/// What the segments of one flow and direction have in common, as Python objects: made once.
+struct FlowObjects {
+    key: Py<PyAny>,
+    payload_bytes: Repeated,
+    packet_bytes: Repeated,
+    window_bytes: Repeated,
+}
+
+/// A number that is usually the same as the last time.
+#[derive(Default)]
+struct Repeated(Option<(u32, Py<PyAny>)>);
+
+impl Repeated {
+    fn object<'py>(&mut self, py: Python<'py>, value: u32) -> PyResult<Bound<'py, PyAny>> {
+        match &self.0 {
+            Some((last, object)) if *last == value => Ok(object.bind(py).clone()),
+            _ => {
+                let object = value.into_pyobject(py)?.into_any();
+                self.0 = Some((value, object.clone().unbind()));
+                Ok(object)
+            }
+        }
+    }
+}
 
 /// A Python object that follows the contract.
 pub struct PythonHook {
@@ -96,8 +114,10 @@ pub struct PythonHook {
     /// The time of the last call into the hook, and the number of actions and callbacks at that time.
     called_at: u64,
     requests: u32,
-    /// Flow keys and path tuples are few and immutable: made once.
-    flow_keys: BTreeMap<(u32, u32, u32, u32), Py<PyAny>>,
+    flows: BTreeMap<(u32, u32, u32, u32), FlowObjects>,
+    /// The last segments, the oldest first. The report of a transmission has the segment that the hook saw before.
+    segments: VecDeque<(Segment, Py<PyAny>)>,
+    /// Path tuples are few and immutable: made once.
     paths: BTreeMap<Vec<u32>, Py<PyAny>>,
 }
 
@@ -122,7 +142,8 @@ impl PythonHook {
             failure: None,
             called_at: 0,
             requests: 0,
-            flow_keys: BTreeMap::new(),
+            flows: BTreeMap::new(),
+            segments: VecDeque::new(),
             paths: BTreeMap::new(),
         })
     }
@@ -160,17 +181,40 @@ impl PythonHook {
         Ok(())
     }
 
-    fn flow_key(&mut self, py: Python<'_>, flow: (u32, u32, u32, u32)) -> PyResult<Py<PyAny>> {
-        if let Some(key) = self.flow_keys.get(&flow) {
-            return Ok(key.clone_ref(py));
+    fn flow(&mut self, py: Python<'_>, flow: (u32, u32, u32, u32)) -> PyResult<&mut FlowObjects> {
+        match self.flows.entry(flow) {
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => Ok(entry.insert(FlowObjects {
+                key: self.contract.flow_key.bind(py).call1(flow)?.unbind(),
+                payload_bytes: Repeated::default(),
+                packet_bytes: Repeated::default(),
+                window_bytes: Repeated::default(),
+            })),
         }
-        let key = self.contract.flow_key.bind(py).call1(flow)?.unbind();
-        self.flow_keys.insert(flow, key.clone_ref(py));
-        Ok(key)
+    }
+
+    /// The segment of a packet that the hook sees.
+    fn seen_segment<'py>(&mut self, py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyAny>> {
+        let object = self.segment(py, segment)?;
+        if self.event_mask & mask::TRANSMIT != 0 {
+            if self.segments.len() == SEGMENTS {
+                self.segments.pop_front();
+            }
+            self.segments.push_back((segment.clone(), object.clone().unbind()));
+        }
+        Ok(object)
+    }
+
+    /// The segment of a packet that was sent: the one that the hook saw, unless the packet was changed since.
+    fn sent_segment<'py>(&mut self, py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyAny>> {
+        let place = self.segments.iter().rposition(|(seen, _)| seen.handle == segment.handle);
+        match place.and_then(|place| self.segments.remove(place)) {
+            Some((seen, object)) if seen == *segment => Ok(object.into_bound(py)),
+            _ => self.segment(py, segment),
+        }
     }
 
     fn segment<'py>(&mut self, py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyAny>> {
-        let flow = self.flow_key(py, segment.flow)?;
         let (protocol, header) = segment.tcp.map_or((17, TcpHeader::default()), |header| (6, header));
         let rtp = match segment.rtp {
             Some(Rtp { sequence, sent_ns }) => self.contract.rtp.bind(py).call1((sequence, sent_ns))?,
@@ -178,29 +222,30 @@ impl PythonHook {
         };
         let quality = match segment.quality {
             Some(quality) => {
-                let call = self.flow_key(py, quality.call)?;
+                let call = self.flow(py, quality.call)?.key.clone_ref(py);
                 let VoiceQuality { window_ns, expected, lost, late, delay_ns, .. } = quality;
                 self.contract.quality.bind(py).call1((call, window_ns, expected, lost, late, delay_ns))?
             }
             None => py.None().into_bound(py),
         };
         let number = |value: u32| value.into_pyobject(py).map(Bound::into_any);
+        let flow = self.flow(py, segment.flow)?;
         let fields = [
             number(segment.handle.0)?,
-            flow.into_bound(py),
+            flow.key.bind(py).clone(),
             number(protocol)?,
             number(header.flags.into())?,
             number(header.seq)?,
             number(header.ack)?,
-            number(segment.payload_bytes)?,
-            number(segment.packet_bytes)?,
-            number(header.window_bytes)?,
+            flow.payload_bytes.object(py, segment.payload_bytes)?,
+            flow.packet_bytes.object(py, segment.packet_bytes)?,
+            flow.window_bytes.object(py, header.window_bytes)?,
             header.rtt_wired_ns.into_pyobject(py)?,
             segment.ecn_capable.into_pyobject(py)?.to_owned().into_any(),
             rtp,
             quality,
         ];
-        self.contract.make(py, &self.contract.segment, PyTuple::new(py, fields)?)
+        self.contract.segment.make(py, fields)
     }
 
     fn path<'py>(&mut self, py: Python<'py>, rates_bps: &[u32]) -> PyResult<Bound<'py, PyAny>> {
@@ -313,15 +358,17 @@ impl Hook for PythonHook {
         self.guarded((), |this, py| {
             let object = match event {
                 Event::Seen { point, segment, path_rates_bps } => {
-                    let segment = this.segment(py, segment)?;
+                    let segment = this.seen_segment(py, segment)?;
                     let path = this.path(py, path_rates_bps)?;
                     let point = this.contract.points[*point as usize].bind(py).clone();
-                    this.contract.make(py, &this.contract.seen, (point, segment, path).into_pyobject(py)?)?
+                    this.contract.seen.make(py, [point, segment, path])?
                 }
                 Event::Transmit { segment, attempts, delivered, next_hop } => {
-                    let segment = this.segment(py, segment)?;
-                    let fields = (segment, *attempts, *delivered, next_hop.map(|node| node.0)).into_pyobject(py)?;
-                    this.contract.make(py, &this.contract.transmit, fields)?
+                    let segment = this.sent_segment(py, segment)?;
+                    let attempts = attempts.into_pyobject(py)?.into_any();
+                    let delivered = delivered.into_pyobject(py)?.to_owned().into_any();
+                    let next_hop = next_hop.map(|node| node.0).into_pyobject(py)?;
+                    this.contract.transmit.make(py, [segment, attempts, delivered, next_hop])?
                 }
             };
             match &this.react {

@@ -204,9 +204,8 @@ impl Network {
     }
 
     fn enqueue_at_mac(&mut self, node: NodeId, id: PacketId, next_hop: Option<NodeId>) {
-        let Some(packet) = self.pool.get(id) else { return };
-        let is_routing = matches!(packet.body, Body::Aodv(_));
-        if self.interfaces.is_empty() || is_routing {
+        let is_routing = || self.pool.get(id).is_some_and(|packet| matches!(packet.body, Body::Aodv(_)));
+        if self.interfaces.is_empty() || is_routing() {
             self.hand_to_mac(node, id, next_hop);
         } else {
             self.push_to_radio(node, id, next_hop);
@@ -308,7 +307,9 @@ impl Network {
             }
             Some(failure) => self.link_failed(node, frame, failure),
         }
-        self.feed_mac(node, frame.category);
+        if !self.interfaces.is_empty() {
+            self.feed_mac(node, frame.category);
+        }
     }
 
     fn link_failed(&mut self, node: NodeId, frame: AirPacket, failure: Failure) {

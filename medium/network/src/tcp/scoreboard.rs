@@ -118,7 +118,7 @@ impl Scoreboard {
             self.first_sent_at = now;
             self.delivered_at = now;
         }
-        let known = self.segments.binary_search_by(|segment| segment.seq.wrapping_sub(seq).cast_signed().cmp(&0)).ok();
+        let known = self.segments.binary_search_by(|segment| (segment.seq.wrapping_sub(seq) as i32).cmp(&0)).ok();
         let mut segment = Segment {
             seq,
             end,
@@ -337,5 +337,114 @@ impl Scoreboard {
                 Some(interval_ns).filter(|&interval_ns| self.min_rtt_ns.is_none_or(|least_ns| interval_ns >= least_ns));
         }
         sample
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Ns = 1_000_000;
+
+    /// Segments of 100 octets, sent every 10 ms from 0.
+    fn sent(count: u32) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        (0..count).for_each(|number| board.note_sent(Ns::from(number) * 10 * MS, 100 * number, 100 * number + 100));
+        board
+    }
+
+    fn ack(board: &mut Scoreboard, at_ms: Ns, ack: u32, blocks: &[(u32, u32)]) -> RateSample {
+        board.handle_ack(at_ms * MS, ack, &Sack::new(blocks.iter().copied()));
+        board.mark_lost(at_ms * MS, false);
+        board.sample(at_ms * MS, Phase::Open)
+    }
+
+    #[test]
+    fn the_rate_is_what_was_delivered_between_a_departure_and_its_ack() {
+        let mut board = sent(5);
+        let first = ack(&mut board, 100, 100, &[]);
+        assert_eq!((first.interval_pkts(), first.interval_ns, first.rtt_ns), (1, Some(100 * MS), Some(100 * MS)));
+        // sent at 10 ms, when nothing was delivered, the clock of deliveries at 0
+        let second = ack(&mut board, 120, 200, &[]);
+        assert_eq!((second.interval_pkts(), second.interval_ns), (2, Some(120 * MS)));
+        // the sixth segment leaves at 120 ms, with two delivered; its ACK covers four more
+        board.note_sent(120 * MS, 500, 600);
+        let last = ack(&mut board, 240, 600, &[]);
+        assert_eq!((last.interval_pkts(), last.interval_ns), (4, Some(120 * MS)));
+        assert_eq!((last.delivered_pkts, last.in_flight_pkts, last.prior_in_flight_pkts), (6, 0, 4));
+    }
+
+    #[test]
+    fn acks_that_arrive_together_do_not_raise_the_rate_above_that_of_sending() {
+        let mut board = Scoreboard::default();
+        board.note_sent(0, 0, 100);
+        ack(&mut board, 10, 100, &[]); // a least round trip of 10 ms
+        (1..5).for_each(|number| board.note_sent(u64::from(number) * 40 * MS, 100 * number, 100 * number + 100));
+        // Three ACKs wait until 200 ms. The last segment was sent 120 ms after the first one, which left an idle path.
+        (2..5).for_each(|number| {
+            ack(&mut board, 200, 100 * number, &[]);
+        });
+        let last = ack(&mut board, 201, 500, &[]);
+        assert_eq!((last.interval_pkts(), last.interval_ns), (4, Some(161 * MS)));
+    }
+
+    #[test]
+    fn a_segment_is_lost_when_three_later_ones_have_arrived() {
+        let mut board = sent(6);
+        assert_eq!(ack(&mut board, 100, 100, &[]).in_flight_pkts, 5);
+        assert_eq!(ack(&mut board, 120, 100, &[(200, 300)]).newly_lost_pkts, 0);
+        assert_eq!(ack(&mut board, 130, 100, &[(200, 400)]).newly_lost_pkts, 0);
+        let third = ack(&mut board, 140, 100, &[(200, 500)]);
+        assert_eq!((third.newly_lost_pkts, third.newly_delivered_pkts, third.in_flight_pkts), (1, 1, 1));
+        assert_eq!(board.next_lost(), Some((100, 200)));
+        board.note_sent(140 * MS, 100, 200);
+        assert_eq!((board.in_flight(), board.next_lost()), (2, None));
+        let healed = ack(&mut board, 250, 600, &[]);
+        assert_eq!((healed.delivered_pkts, healed.in_flight_pkts), (6, 0));
+    }
+
+    #[test]
+    fn a_segment_is_overdue_a_quarter_of_the_least_round_trip_later() {
+        let mut board = sent(3);
+        ack(&mut board, 100, 100, &[]);
+        board.handle_ack(120 * MS, 100, &Sack::new([(200, 300)]));
+        // sent at 10 ms, a round trip of 100 ms and 25 ms more
+        assert_eq!(board.mark_lost(120 * MS, false), Some(135 * MS));
+        assert_eq!(board.mark_lost(135 * MS, false), None);
+        assert!(board.has_lost());
+    }
+
+    #[test]
+    fn a_lost_repeat_is_found_by_what_was_sent_after_it() {
+        let mut board = sent(5);
+        ack(&mut board, 100, 0, &[(100, 500)]);
+        assert_eq!(board.next_lost(), Some((0, 100)));
+        board.note_sent(100 * MS, 0, 100);
+        board.note_sent(110 * MS, 500, 600);
+        board.handle_ack(210 * MS, 0, &Sack::new([(100, 600)]));
+        board.mark_lost(210 * MS, true);
+        assert_eq!((board.next_lost(), board.in_flight()), (Some((0, 100)), 0));
+        assert_eq!(board.sample(210 * MS, Phase::Recovery).lost_pkts, 2);
+    }
+
+    #[test]
+    fn duplicates_without_reports_count_once() {
+        let mut board = sent(5);
+        (0..3).for_each(|_| board.handle_duplicate(100 * MS));
+        assert_eq!((board.sample(100 * MS, Phase::Open).delivered_pkts, board.in_flight()), (3, 2));
+        board.note_sent(100 * MS, 0, 100);
+        board.handle_ack(200 * MS, 400, &Sack::default()); // the first one, and those of the duplicates
+        let healed = board.sample(200 * MS, Phase::Open);
+        assert_eq!((healed.delivered_pkts, healed.newly_delivered_pkts, healed.in_flight_pkts), (4, 1, 1));
+    }
+
+    #[test]
+    fn after_a_timeout_everything_is_sent_again_in_order() {
+        let mut board = sent(3);
+        board.handle_ack(100 * MS, 0, &Sack::new([(100, 200)]));
+        board.mark_all_lost();
+        assert_eq!((board.in_flight(), board.next_lost()), (0, Some((0, 100))));
+        board.note_sent(400 * MS, 0, 100);
+        assert_eq!((board.in_flight(), board.next_lost()), (1, Some((200, 300))));
     }
 }

@@ -585,3 +585,6 @@ impl CongestionControl for Bbr {
         self.mode == Mode::ProbeRtt
     }
 }
+
+#[cfg(test)]
+mod tests;

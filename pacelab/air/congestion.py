@@ -51,8 +51,8 @@ class RateSample(NamedTuple):
     newly_lost_pkts: int
     """Found lost by this ACK."""
     prior_delivered_pkts: int
-    """`delivered_pkts` when the newest segment that the ACK reports was sent: a round trip ends when this number reaches
-    the `delivered_pkts` of the round trip's start."""
+    """`delivered_pkts` when the newest reported segment was sent: a round trip ends when this number reaches
+    the `delivered_pkts` at its start."""
     in_flight_pkts: int
     """Sent, and neither delivered nor found lost."""
     prior_in_flight_pkts: int
@@ -77,8 +77,8 @@ class CongestionControl(ABC):
     """What `--scheme FILE.py:CLASS` says that the class is."""
     recovery: ClassVar[Literal["newreno", "reno", "go-back-n", "sack"]] = "newreno"
     """What the sender does when three duplicate ACKs report a loss (RFC 6582, RFC 2581, Tahoe). sack: selective ACKs,
-    and a segment is lost when a segment sent later has arrived (RFC 2018, RFC 8985). The window then limits the segments
-    in flight, and a class with `delivered` also decides on the window during the recovery.
+    and a segment is lost when a segment sent later has arrived (RFC 2018, RFC 8985). The window then limits the
+    segments in flight, and a class with `delivered` also decides on the window during the recovery.
     """
     _is_extended = False
     """The class has set `pacing_pps` or `timer_ns`."""
@@ -105,13 +105,13 @@ class CongestionControl(ABC):
     def lost(self, now_ns: int, in_use_pkts: float) -> None:
         """Three duplicate ACKs, with so much of the window in use."""
 
-    def delivered(self, sample: RateSample) -> None:
+    def delivered(self, sample: RateSample) -> None:  # noqa: B027  # as `recovered`
         """An ACK reported deliveries or a duplicate, in or outside loss recovery. Called after `lost`."""
 
-    def sent(self, now_ns: int, in_flight_pkts: int) -> None:
+    def sent(self, now_ns: int, in_flight_pkts: int) -> None:  # noqa: B027  # as `recovered`
         """A data segment is sent; it is not counted in `in_flight_pkts`."""
 
-    def timer_expired(self, now_ns: int) -> None:
+    def timer_expired(self, now_ns: int) -> None:  # noqa: B027  # as `recovered`
         """The clock reached `timer_ns`, which is None again."""
 
     @property

@@ -184,7 +184,7 @@ impl Scoreboard {
             self.inferred -= known;
             self.newly_delivered -= known;
             self.delivered_pkts -= u64::from(known);
-            self.inferred = self.inferred.min(self.segments.len() as u32);
+            self.inferred = self.inferred.min(self.segments.len() as u32 + self.resent - self.sacked - self.lost);
         }
         self.end(now)
     }
@@ -192,7 +192,7 @@ impl Scoreboard {
     /// A duplicate ACK without selective reports: some segment was delivered.
     pub fn handle_duplicate(&mut self, now: Ns) {
         self.begin();
-        if self.inferred + 1 < self.segments.len() as u32 {
+        if self.in_flight() > 0 && self.inferred + 1 < self.segments.len() as u32 {
             self.inferred += 1;
             self.newly_delivered += 1;
             self.delivered_pkts += 1;

@@ -306,9 +306,6 @@ impl Sender {
         self.next = later(self.next, ack);
         let ack_info = Ack { now, acked_pkts, rtt_ns };
         self.control.observe(&ack_info);
-        if !opens {
-            self.report_delivery(now);
-        }
         let mut restart_timer = true;
         let partial = self.in_recovery && before(ack, self.recover);
         if partial && self.control.recovery() == Recovery::NewReno {
@@ -321,6 +318,7 @@ impl Sender {
             };
             self.retransmit = true;
             self.burst = RECOVERY_BURST;
+            self.report_delivery(now);
         } else {
             if std::mem::replace(&mut self.in_recovery, false) {
                 self.control.recovered();
@@ -329,6 +327,7 @@ impl Sender {
             self.duplicates = 0;
             self.burst = u32::MAX;
             if !opens {
+                self.report_delivery(now);
                 self.control.acknowledged(&ack_info); // the SYN's ACK does not open the window (RFC 5681 Sec. 3.1)
             }
         }

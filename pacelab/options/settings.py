@@ -339,8 +339,8 @@ class Options:
     linux_tcp: str | None = setting(
         "--linux-tcp",
         Words.of(*BUNDLES, *SWITCHES),
-        "of real hosts: features of Linux's TCP, joined by +; today: those that Linux turns on, the default under a"
-        " control that only Linux has, else none (docs/uml.md)",
+        "of real hosts: features of Linux's TCP, joined by +; today: those that Linux turns on, the default under"
+        " bbr and a control that only Linux has, else none (docs/uml.md)",
         group="backend",
     )
     """None, and "none": Linux's TCP is as near to NewReno as it can be."""

@@ -194,9 +194,9 @@ def test_a_flow_of_the_topology_keeps_its_times(in_tmp: Path) -> None:
         ),
         (
             "start: 160 s",
-            "start: 160 s, cc: bbr",
+            "start: 160 s, cc: veno",
             "ftp.yaml:4: flows.1.cc: must be one of newreno, reno",
-            "not 'bbr' for a tcp flow",
+            "not 'veno' for a tcp flow",
         ),
         (
             "start: 160 s",

@@ -26,6 +26,8 @@ PUBLIC: dict[str, str] = {
     "Option": "pacelab.parameters",
     "Point": "pacelab_pacer.core.contract",
     "ProtocolError": "pacelab.errors",
+    "QueueDiscipline": "pacelab.air.queue_discipline",
+    "QueuedPacket": "pacelab.air.queue_discipline",
     "RateSample": "pacelab.air.congestion",
     "Release": "pacelab_pacer.core.contract",
     "Resend": "pacelab_pacer.core.contract",

@@ -10,7 +10,7 @@ from typing import Any
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.settings import BY_FIELD
-from pacelab.options.values import HIGH_THROUGHPUT, air_host_delay
+from pacelab.options.values import HIGH_THROUGHPUT, QDISCS, air_host_delay
 from pacelab.options.voice import CODECS, HEADER_BYTES
 from pacelab.traffic.flows import ENGINE_KIND, PlannedFlow
 from pacelab_topologies.model import Topology
@@ -78,7 +78,7 @@ def compile_air(experiment: Experiment) -> dict[str, Any]:
     if host_delay is not None:
         air["host_delay"] = host_delay
     if experiment.qdisc != BY_FIELD["qdisc"].default:
-        air["qdisc"] = {"kind": experiment.qdisc}
+        air["qdisc"] = {"kind": experiment.qdisc if experiment.qdisc in QDISCS else "own"}
     if experiment.ping_interval_s is not None:
         data = (flow for flow in experiment.flows if flow.call is None)
         pairs = dict.fromkeys((flow.src, flow.dst) for flow in data)

@@ -22,7 +22,7 @@ from types import MappingProxyType
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import SIMULATED, TABLE, find_control, switches_of
 from pacelab.options.settings import BACKEND_OPTIONS, BY_FIELD, Options
-from pacelab.options.values import AUTO, HERE, PHYS, air_host_delay
+from pacelab.options.values import AUTO, HERE, PHYS, QDISCS, air_host_delay
 from pacelab.schemes import SCHEMES, HookSettings, Scheme
 from pacelab.traffic.flows import PlannedFlow
 from pacelab_pacer.core.contract import EventMask
@@ -136,7 +136,10 @@ def _tcp_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow,
 def _queue_reasons(options: Options) -> list[str]:
     """Why not with these queues."""
     found = []
-    if options.qdisc != "pfifo" and options.where != "uml":
+    if options.qdisc not in QDISCS:
+        valid = ", ".join(QDISCS)
+        found.append(f"--qdisc must be one of {valid} on Linux, not {options.qdisc!r}; classes run with --backend sim")
+    elif options.qdisc != "pfifo" and options.where != "uml":
         found.append(
             f"--qdisc {options.qdisc} needs the guest's kernel, whose radios hold packets back; use --where uml, "
             "--backend sim, or --qdisc pfifo"

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import BUNDLES, SWITCHES
-from pacelab.options.names_or_files import ControlDomain, TrafficDomain
+from pacelab.options.names_or_files import ControlDomain, QdiscDomain, TrafficDomain
 from pacelab.options.values import (
     AUTO,
     MCS_RATES_BPS,
@@ -30,7 +30,6 @@ from pacelab.options.values import (
     PHY_NAMES,
     PHYS,
     PLACES,
-    QDISCS,
     RATES,
     TCP_DEFAULTS,
     HostDelay,
@@ -259,8 +258,8 @@ class Options:
     queue_pkts: int = setting("--queue", Whole(1, 10_000), "limit of an interface queue, packets", default=50)
     qdisc: str = setting(
         "--qdisc",
-        Choice.of(*QDISCS),
-        "discipline of the queues of radios and wires; pfifo: drop-tail",
+        QdiscDomain(),
+        "discipline of the queues of radios and wires; pfifo: drop-tail; of sim also FILE.py:CLASS",
         default="pfifo",
         omit_default=True,
     )

@@ -2,7 +2,9 @@
 //! joining of capture files.
 
 mod python_hook;
+mod python_queue;
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -11,6 +13,7 @@ use pacelab_engine::{NEVER, Ns};
 use pacelab_network::Network;
 use pacelab_network::hook::{Hook, Place};
 use pacelab_network::ids::NodeId;
+use pacelab_network::qdisc::{self, Discipline};
 use pacelab_network::tcp::congestion::{self, Ack, CongestionControl, Phase, RateSample, Recovery};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -18,15 +21,17 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use python_hook::{Contract, PythonHook};
+use python_queue::PythonQueue;
 
 /// Runs an air configuration in virtual time; see medium/README.md.
 ///
 /// Raises ValueError, with one line, for a configuration that cannot be accepted. Exceptions of `on_progress` and
 /// KeyboardInterrupt pass through. `make_control(name, initial_window, window_limit)`, when given,
-/// makes the congestion controls (see `pacelab.congestion`). With the key `capture`, `on_capture` is given the bytes of
+/// makes the congestion controls (see `pacelab.air.congestion`), and `make_queue(limit_pkts)` the queues of kind `own`
+/// (see `pacelab.air.queue_discipline`). With the key `capture`, `on_capture` is given the bytes of
 /// a pcapng file.
 #[pyfunction]
-#[pyo3(signature = (config_json, hooks, on_progress = None, on_capture = None, make_control = None))]
+#[pyo3(signature = (config_json, hooks, on_progress = None, on_capture = None, make_control = None, make_queue = None))]
 fn run(
     py: Python<'_>,
     config_json: &str,
@@ -34,6 +39,7 @@ fn run(
     on_progress: Option<Bound<'_, PyAny>>,
     on_capture: Option<Bound<'_, PyAny>>,
     make_control: Option<Bound<'_, PyAny>>,
+    make_queue: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let config = Config::from_json(config_json).map_err(PyValueError::new_err)?;
     let capture = config.capture;
@@ -42,19 +48,25 @@ fn run(
         Ok((NodeId(node), place_named(&place)?, Box::new(PythonHook::new(py, &contract, object)?) as Box<dyn Hook>))
     });
     let hooks = hooks.collect::<PyResult<Vec<_>>>()?;
-    let mut failure = None;
+    let failure = RefCell::new(None);
+    let note_failure = |error: PyErr| {
+        let message = error.to_string();
+        failure.borrow_mut().get_or_insert(error);
+        message
+    };
+    let mut queues = |limit_pkts: u32| {
+        let Some(make) = &make_queue else { return qdisc::no_user_code(limit_pkts) };
+        let made = make.call1((limit_pkts,)).map_err(note_failure)?;
+        Ok(Box::new(PythonQueue::new(&contract, made)) as Box<dyn Discipline>)
+    };
     let mut controls = |name: &str, initial_window: u32, window_limit: u32| {
         let Some(make) = &make_control else { return congestion::by_name(name, initial_window, window_limit) };
         let made = make.call1((name, initial_window, window_limit));
-        let control = made.and_then(|object| PythonControl::new(&contract, object)).map_err(|error| {
-            let message = error.to_string();
-            failure = Some(error);
-            message
-        })?;
+        let control = made.and_then(|object| PythonControl::new(&contract, object)).map_err(note_failure)?;
         Ok(Box::new(control) as Box<dyn CongestionControl>)
     };
-    let built = Network::with_controls(config, hooks, &mut controls);
-    if let Some(error) = failure {
+    let built = Network::with_user_code(config, hooks, &mut controls, &mut queues);
+    if let Some(error) = failure.take() {
         return Err(error);
     }
     let mut network = built.map_err(PyValueError::new_err)?;

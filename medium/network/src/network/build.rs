@@ -43,23 +43,24 @@ const INITIAL_RTO_NS2: Ns = 3_000_000_000;
 const INITIAL_RTO: Ns = 1_000_000_000;
 
 impl Network {
-    /// Builds the network with the built-in congestion controls; see `with_controls`.
+    /// Builds the network with the built-in congestion controls; see `with_user_code`.
     ///
     /// # Errors
     /// The configuration is inconsistent. The message is one line.
     pub fn new(config: Config, hooks: Vec<(NodeId, Place, Box<dyn Hook>)>) -> Result<Self, String> {
-        Network::with_controls(config, hooks, &mut congestion::by_name)
+        Network::with_user_code(config, hooks, &mut congestion::by_name, &mut qdisc::no_user_code)
     }
 
-    /// Builds the network. `controls` makes the congestion controls. Each hook is installed at the given node and
+    /// Builds the network. `controls` makes the congestion controls, `queues` the queues of kind `own`. Each hook is installed at the given node and
     /// place.
     ///
     /// # Errors
     /// The configuration is inconsistent. The message is one line.
-    pub fn with_controls(
+    pub fn with_user_code(
         config: Config,
         hooks: Vec<(NodeId, Place, Box<dyn Hook>)>,
         controls: &mut ControlFactory<'_>,
+        queues: &mut qdisc::Factory<'_>,
     ) -> Result<Self, String> {
         let air = Air::new(air_config(&config));
         let count = config.nodes.len();
@@ -71,8 +72,8 @@ impl Network {
         }
         let routes = Routes::new(count, radio_edges(&air, &node_of).chain(wired_edges(&config)));
         let radio_of = nearest_radios(&station_of, &config);
-        let (wires, wires_from) = build_wires(&config);
-        let interfaces = build_interfaces(&config, node_of.len());
+        let (wires, wires_from) = build_wires(&config, queues)?;
+        let interfaces = build_interfaces(&config, node_of.len(), queues)?;
         let aodv = nodes().map(|node| {
             let rules = match config.routing {
                 Routing::Static => None,
@@ -200,27 +201,34 @@ fn nearest_radios(station_of: &IdVec<NodeId, Option<StationId>>, config: &Config
 }
 
 /// The queues of radios under a queue discipline.
-fn build_interfaces(config: &Config, stations: usize) -> IdVec<StationId, Interface> {
-    let Some(qdisc) = config.qdisc else { return IdVec::default() };
+fn build_interfaces(
+    config: &Config,
+    stations: usize,
+    queues: &mut qdisc::Factory<'_>,
+) -> Result<IdVec<StationId, Interface>, String> {
+    let Some(qdisc) = config.qdisc else { return Ok(IdVec::default()) };
     let categories = if config.radio.edca { Category::ALL.len() } else { 1 };
-    let discipline = |_| qdisc::by_kind(qdisc.kind, config.radio.queue_pkts);
-    (0..stations).map(|_| Interface::new((0..categories).map(discipline).collect())).collect()
+    let mut discipline = |_| qdisc::by_kind(qdisc.kind, config.radio.queue_pkts, queues);
+    let mut interface = |_| Ok(Interface::new((0..categories).map(&mut discipline).collect::<Result<_, String>>()?));
+    (0..stations).map(&mut interface).collect()
 }
 
-fn build_wires(config: &Config) -> (IdVec<WireId, Wire>, IdVec<NodeId, Vec<WireId>>) {
+type Wires = (IdVec<WireId, Wire>, IdVec<NodeId, Vec<WireId>>);
+
+fn build_wires(config: &Config, queues: &mut qdisc::Factory<'_>) -> Result<Wires, String> {
     let mut wires = IdVec::default();
     let mut wires_from = IdVec::filled(Vec::new(), config.nodes.len());
     for link in &config.wired {
         for (from, to) in [(link.a, link.b), (link.b, link.a)] {
             let mut wire = Wire::new(to, link.rate_bps, ns_from_s(link.delay_s), link.queue_pkts);
             if let Some(qdisc) = config.qdisc {
-                wire.interface = Some(Interface::new(vec![qdisc::by_kind(qdisc.kind, link.queue_pkts)]));
+                wire.interface = Some(Interface::new(vec![qdisc::by_kind(qdisc.kind, link.queue_pkts, queues)?]));
             }
             let wire = wires.push(wire);
             wires_from[from].push(wire);
         }
     }
-    (wires, wires_from)
+    Ok((wires, wires_from))
 }
 
 fn build_flow(config: &Config, flow: &FlowConfig, controls: &mut ControlFactory<'_>) -> Result<Flow, String> {

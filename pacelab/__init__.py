@@ -13,7 +13,8 @@ from pacelab.public import PUBLIC
 from pacelab.version import __version__
 
 if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists together
-    from pacelab.air.congestion import CongestionControl
+    from pacelab.air.congestion import CongestionControl, RateSample
+    from pacelab.air.queue_discipline import QueueDiscipline, QueuedPacket
     from pacelab.console import log, print_json, progress_bar
     from pacelab.demo.widget import show_demo
     from pacelab.errors import ConfigError, HostError, PaceLabError, ProtocolError

@@ -49,7 +49,7 @@ Case = dict[str, Any]
 def chain() -> Iterator[Case]:
     """BBR, CUBIC and NewReno, with drop-tail queues and with FQ-CoDel."""
     base = {"topology": "chain", "rate_bps": 2_000_000, "window_pkts": 256}
-    for hops, cc, qdisc in product((1, 2, 4, 7), ("newreno", "cubic", "vegas"), ("pfifo", "fq_codel")):
+    for hops, cc, qdisc in product((1, 2, 4, 7), ("newreno", "cubic", "vegas", "bbr"), ("pfifo", "fq_codel")):
         options = {"topology_options": {"hops": hops, "wired": False}, "cc": cc, "qdisc": qdisc}
         yield base | LONG | options
     for hops, cc, qdisc in product((1, 4, 7), ("cubic", "bbr"), ("pfifo", "fq_codel")):
@@ -62,7 +62,7 @@ def gateway() -> Iterator[Case]:
     base = {"topology": "chain", "topology_options": {"hops": 4, "wired_hops": 1}, "direction": "down"}
     for window, scheme in product((32, 64, 256), ("newreno", "tcp-gap-eval")):
         yield base | LONG | {"window_pkts": window, "scheme": scheme}
-    for scheme, cc in product(("newreno", "tcp-gap-eval"), ("vegas", "cubic")):
+    for scheme, cc in product(("newreno", "tcp-gap-eval"), ("vegas", "cubic", "bbr")):
         yield base | LONG | {"window_pkts": 256, "scheme": scheme, "cc": cc}
     yield base | LONG | {"window_pkts": 256, "qdisc": "fq_codel"}
     for scheme, cc in product(("newreno", "tcp-gap-eval"), ("bbr", "cubic")):
@@ -73,7 +73,8 @@ def cross() -> Iterator[Case]:
     """Fairness of four flows at a gateway, by a pacer and by a queue discipline."""
     base = {"topology": "cross-gateway", "direction": "down", "window_pkts": 256}
     for scheme, qdisc in (("newreno", "pfifo"), ("newreno", "fq_codel"), ("tcp-gap-eval", "pfifo")):
-        yield base | LONG | {"scheme": scheme, "qdisc": qdisc}
+        for cc in ("newreno", "bbr"):
+            yield base | LONG | {"scheme": scheme, "qdisc": qdisc, "cc": cc}
 
 
 def tree() -> Iterator[Case]:

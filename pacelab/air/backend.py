@@ -15,6 +15,7 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.interrupts import deferred_alarms, deferred_interrupts
 from pacelab.options.congestion_controls import SIMULATED
+from pacelab.options.values import QDISCS
 from pacelab.results.results import Outcome, Progress
 from pacelab.schemes import Attachment
 from pacelab.schemes.failures import raise_failed_hook
@@ -73,16 +74,26 @@ def run_scheme(
         experiment.check_unchanged({**experiment.own_files, "cc_sha256": digest})
         make_control = control_maker(experiment.cc, control)
         misnamed_control = misnamed(control)
+    make_queue = None
+    misnamed_queue: tuple[str, ...] = ()
+    if experiment.qdisc not in QDISCS:
+        from pacelab.air.queue_discipline import load_discipline, queue_maker
+
+        discipline = load_discipline(experiment.qdisc)
+        digest = digest_of("--qdisc", experiment.qdisc.rpartition(":")[0])
+        experiment.check_unchanged({**experiment.own_files, "qdisc_sha256": digest})
+        make_queue = queue_maker(experiment.qdisc, discipline)
+        misnamed_queue = misnamed(discipline)
     with shared_draws(experiment.seed):
         attached = scheme.attach(experiment.network, experiment.hook_settings)
         attachments, raise_failure = guard(scheme, attached)
-        notes = [*scheme.notes, *misnamed_hooks(scheme, attached), *misnamed_control]
+        notes = [*scheme.notes, *misnamed_hooks(scheme, attached), *misnamed_control, *misnamed_queue]
 
         def hear(fraction: float) -> None:
             on_progress(fraction)
             raise_failure()
 
-        result = run_air(air, attachments, hear, on_capture, make_control)
+        result = run_air(air, attachments, hear, on_capture, make_control, make_queue)
         raise_failure()
         points = tuple(attachment.point for attachment in attachments)
         if scheme.raise_failure is None:
@@ -97,12 +108,13 @@ def run_air(
     on_progress: Progress,
     on_capture: Callable[[bytes], None] | None = None,
     make_control: Callable[[str, int, int], object] | None = None,
+    make_queue: Callable[[int], object] | None = None,
 ) -> AirResult:
     """Run one air configuration with its hooks; return the engine's result, version 1.
 
     `on_capture` receives the capture file if the configuration asks for one. `make_control` makes the user's congestion
-    control of each TCP flow. Raises ConfigError if the engine refuses the configuration, HostError if there is no
-    engine.
+    control of each TCP flow, and `make_queue` the user's queue of each interface. Raises ConfigError if the engine
+    refuses the configuration, HostError if there is no engine.
     """
     medium = load_engine()
     hooks = [(item.node, item.hook, "link" if item.point == "link" else "node") for item in attachments]
@@ -114,7 +126,7 @@ def run_air(
                 stop_if_alarmed()
                 on_progress(fraction)
 
-            text: str = medium.run(json.dumps(air, allow_nan=False), hooks, tell, on_capture, make_control)
+            text: str = medium.run(json.dumps(air, allow_nan=False), hooks, tell, on_capture, make_control, make_queue)
     except ValueError as error:
         raise ConfigError(f"the air engine refused the configuration: {error}") from error
     result: AirResult = json.loads(text)

@@ -91,6 +91,43 @@ if __name__ == "__main__":
     for told, result in (("without", run(chain)), ("{name}", run_link_layer(chain, {name}))):
         print(f"{{told}}: {{result.goodput_bps / 1000:.0f}} kbit/s")
 '''
+QDISC = '''"""A queue discipline; as it stands, it drops packets that have waited too long. Alone, or beside a scheme:
+
+    pacelab run chain --hops 4 --window 256 --qdisc {file}.py:{name}
+    pacelab compare chain --hops 1..4 --qdisc pfifo,{file}.py:{name} --schemes newreno --y rtt
+    pacelab run chain --direction down --scheme tcp-gap --qdisc {file}.py:{name}
+"""
+
+from collections import deque
+
+from pacelab import QueueDiscipline
+
+
+class {name}(QueueDiscipline):
+    """The queue of one radio, or of one direction of a wire."""
+
+    longest_wait_ns = 100_000_000
+
+    def __init__(self, limit_pkts):
+        super().__init__(limit_pkts)
+        self.waiting = deque()
+
+    def push(self, packet):
+        """A packet arrives: the tail is dropped when the queue is full."""
+        if len(self.waiting) >= self.limit_pkts:
+            self.drop(packet)
+        else:
+            self.waiting.append(packet)
+
+    def pop(self, now_ns):
+        """The next packet; it may not return None while packets wait. `self.mark(packet)` marks one for ECN."""
+        while self.waiting:
+            packet = self.waiting.popleft()
+            if not self.waiting or now_ns - packet.arrived_ns <= self.longest_wait_ns:
+                return packet
+            self.drop(packet, "early")
+        return None
+'''
 SCHEME = '''"""A scheme of hooks; as it stands, the gateway sends the newest of the ACKs that come together:
 
     pacelab compare chain --hops 2..4 --schemes newreno,{file}.py:SCHEME
@@ -204,6 +241,7 @@ TESTS = {
     "pacer": 'run_pacer(Experiment(topology="chain", duration_s=5), load().{name})',
     "link": 'run_link_layer(Experiment(topology="chain", duration_s=5), load().{name})',
     "scheme": 'run(Experiment(topology="chain", scheme=f"{{HERE / \'{file}.py\'}}:SCHEME", duration_s=5))',
+    "qdisc": 'run(Experiment(topology="chain", qdisc=f"{{HERE / \'{file}.py\'}}:{name}", duration_s=5))',
     "topology": 'run(Experiment(topology=str(HERE / "{file}.py"), duration_s=5))',
 }
 NEEDS = {"pacer": "run_pacer", "link": "run_link_layer"}
@@ -254,7 +292,7 @@ PYTEST = "`pip install pytest` or `make test` installs pytest"
 NEEDED = ("pacelab", "pytest")
 """What the files import, also where it is not installed, or not by its path."""
 TEMPLATES: Mapping[str, str] = MappingProxyType(
-    {"cc": CC, "pacer": PACER, "link": LINK, "scheme": SCHEME, "topology": TOPOLOGY, "claim": CLAIM}
+    {"cc": CC, "pacer": PACER, "link": LINK, "qdisc": QDISC, "scheme": SCHEME, "topology": TOPOLOGY, "claim": CLAIM}
 )
 """Kind -> the file."""
 
@@ -317,12 +355,12 @@ def _test(kind: str, words: Mapping[str, str]) -> str:
 
 
 def new(
-    kind: Annotated[str, Argument(metavar="KIND", help="cc, pacer, link, scheme, topology or claim")],
-    name: Annotated[str, Argument(metavar="NAME", help="a name for your code; the file has this name in lower case")],
+    kind: Annotated[str, Argument(metavar="KIND", help="cc, pacer, link, qdisc, scheme, topology or claim")],
+    name: Annotated[str, Argument(metavar="NAME", help="its own; the file is called so in small letters")],
 ) -> None:
     """Write an example of your own KIND of code as a working file, with a test beside it.
 
-    KIND is cc, pacer, link, scheme, topology or claim.
+    KIND is cc, pacer, link, qdisc, scheme, topology or claim.
     """
     one, test = write_new(kind, name, Path())
     log(f"wrote {one} and its test {test}; the first lines of {one} say how to run it; run `pytest {test}` ({PYTEST})")

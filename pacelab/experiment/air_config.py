@@ -21,7 +21,7 @@ from pacelab.experiment.air_types import (
 )
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.settings import BY_FIELD
-from pacelab.options.values import HIGH_THROUGHPUT, MEAN_OF, host_delay_s
+from pacelab.options.values import HIGH_THROUGHPUT, MEAN_OF, QDISCS, host_delay_s
 from pacelab.options.voice import CODECS, HEADER_BYTES
 from pacelab.traffic.flows import ENGINE_KIND, PlannedFlow
 from pacelab_topologies.model import Topology
@@ -89,7 +89,7 @@ def compile_air(experiment: Experiment) -> AirConfig:
     if host_delay is not None:
         air["host_delay"] = host_delay
     if experiment.qdisc != BY_FIELD["qdisc"].default:
-        air["qdisc"] = {"kind": experiment.qdisc}
+        air["qdisc"] = {"kind": experiment.qdisc if experiment.qdisc in QDISCS else "own"}
     if experiment.ping_interval_s is not None:
         data = (flow for flow in experiment.flows if flow.call is None)
         pairs = dict.fromkeys((flow.src, flow.dst) for flow in data)
@@ -236,6 +236,8 @@ def _tcp(experiment: Experiment, flow: PlannedFlow, head: FlowHead) -> TcpFlow:
         tcp["defaults"] = experiment.tcp_defaults
     if experiment.ecn or experiment.chosen_scheme.uses_ecn(experiment.throttle):
         tcp["ecn"] = True
+    if experiment.sack:
+        tcp["sack"] = True
     if tcp["cc"] == "few":
         tcp["few"] = {"alpha": experiment.few_alpha, "min_window_pkts": experiment.few_min_window_pkts}
     if flow.size_bytes is not None:

@@ -140,6 +140,7 @@ class TcpFlow(FlowHead):
     ack_schedule: NotRequired[list[tuple[int, int]]]
     defaults: NotRequired[str]
     ecn: NotRequired[bool]
+    sack: NotRequired[bool]
     few: NotRequired[FewConfig]
     size_bytes: NotRequired[int]
 

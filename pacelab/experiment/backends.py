@@ -22,7 +22,7 @@ from types import MappingProxyType
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import SIMULATED, TABLE, find_control, switches_of
 from pacelab.options.settings import BACKEND_OPTIONS, BY_FIELD, Options
-from pacelab.options.values import AUTO, HERE, PHYS, host_delay_s
+from pacelab.options.values import AUTO, HERE, PHYS, QDISCS, host_delay_s
 from pacelab.schemes import SCHEMES, HookSettings, Scheme
 from pacelab.traffic.flows import PlannedFlow
 from pacelab_pacer.core.contract import EventMask
@@ -119,6 +119,8 @@ def _tcp_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow,
         found.append(f"--tcp-defaults must be rfc, since real hosts have Linux's TCP, not {options.tcp_defaults}")
     if host_delay_s(options.host_delay):
         found.append(f"--host-delay must be 0, since real hosts have their own delay, not {options.host_delay}")
+    if options.sack:
+        found.append("--sack is of the simulator's TCP; use --linux-tcp sack+rack+tlp, or --linux-tcp today")
     if options.ack not in ("every", "delayed"):
         found.append(f"--ack must be every or delayed on Linux, not {options.ack} (also of a scheme)")
     if "none" in (words := (options.linux_tcp or "").split("+")) and len(words) > 1:
@@ -134,7 +136,10 @@ def _tcp_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow,
 def _queue_reasons(options: Options) -> list[str]:
     """Why not with these queues."""
     found = []
-    if options.qdisc != "pfifo" and options.where != "uml":
+    if options.qdisc not in QDISCS:
+        valid = ", ".join(QDISCS)
+        found.append(f"--qdisc must be one of {valid} on Linux, not {options.qdisc!r}; classes run with --backend sim")
+    elif options.qdisc != "pfifo" and options.where != "uml":
         found.append(
             f"--qdisc {options.qdisc} needs the guest's kernel, whose radios hold packets back; use --where uml, "
             "--backend sim, or --qdisc pfifo"

@@ -349,7 +349,7 @@ def _check_queues(options: Options, scheme: Scheme) -> None:
     """Options that only some queue disciplines have."""
     if options.priority and options.qdisc != "pfifo":
         raise ConfigError(f"--qdisc must be pfifo with --priority on, which reorders the queue, not {options.qdisc}")
-    marks = options.qdisc in MARKING_QDISCS or scheme.uses_ecn(options.throttle)
+    marks = options.qdisc in MARKING_QDISCS or is_own(options.qdisc) or scheme.uses_ecn(options.throttle)
     if options.ecn and not marks:
         raise ConfigError(
             f"--ecn on needs a queue that marks packets: --qdisc {' or '.join(MARKING_QDISCS)}, not {options.qdisc}"
@@ -375,7 +375,7 @@ def _own_files(options: Options, kind: Kind) -> Mapping[str, str]:
         text = read_traffic(options.traffic)
         found["traffic"] = PurePath(options.traffic).name
         found["traffic_sha256"] = sha256(text.encode()).hexdigest()
-    for name, value in (("cc", options.cc), ("scheme", options.scheme)):
+    for name, value in (("cc", options.cc), ("scheme", options.scheme), ("qdisc", options.qdisc)):
         if is_own(value):
             path, _, attribute = value.rpartition(":")
             found[name] = f"{PurePath(path).name}:{attribute}"

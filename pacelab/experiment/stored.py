@@ -16,6 +16,7 @@ FLAGS = {
     "traffic": "--traffic FILE",
     "scheme": "--scheme FILE.py:NAME",
     "cc": "--cc FILE.py:NAME",
+    "qdisc": "--qdisc FILE.py:NAME",
 }
 """How a file of one's own is given once more."""
 

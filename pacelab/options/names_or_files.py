@@ -7,6 +7,7 @@ from typing import Any
 
 from pacelab.domains import like_which
 from pacelab.options.congestion_controls import LINUX_ONLY, SIMULATED, TABLE, find_control
+from pacelab.options.values import QDISCS
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,31 @@ class ControlDomain:
         path, _, class_name = str(value).rpartition(":")
         if find_control(str(value)) is None and not (path.endswith(".py") and class_name.isidentifier()):
             raise ValueError(f"must be {self.allowed}, not {value!r}{like_which(value, TABLE)}")
+
+    def show(self, value: Any) -> str:
+        """Text of a value."""
+        return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class QdiscDomain:
+    """A built-in queue discipline, or one of the user as FILE.py:CLASS (see `pacelab.air.queue_discipline`)."""
+
+    @property
+    def allowed(self) -> str:
+        """In words."""
+        return f"one of {', '.join(QDISCS)}, or FILE.py:CLASS"
+
+    def parse(self, text: str) -> str:
+        """A name is its own text."""
+        self.check(text)
+        return text
+
+    def check(self, value: Any) -> None:
+        """Raise ValueError if `value` is neither. The file itself is read later."""
+        path, _, class_name = str(value).rpartition(":")
+        if value not in QDISCS and not (path.endswith(".py") and class_name.isidentifier()):
+            raise ValueError(f"must be {self.allowed}, not {value!r}{like_which(value, QDISCS)}")
 
     def show(self, value: Any) -> str:
         """Text of a value."""

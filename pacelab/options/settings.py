@@ -22,7 +22,7 @@ from typing import Any, Final, Literal, TypeAlias
 from pacelab.domains import ON_OFF, Choice, Domain, Real, Whole, Words
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import BUNDLES, SWITCHES
-from pacelab.options.names_or_files import ControlDomain, TrafficDomain
+from pacelab.options.names_or_files import ControlDomain, QdiscDomain, TrafficDomain
 from pacelab.options.values import (
     AUTO,
     MCS_RATES_BPS,
@@ -31,7 +31,6 @@ from pacelab.options.values import (
     PHY_NAMES,
     PHYS,
     PLACES,
-    QDISCS,
     RATES,
     TCP_DEFAULTS,
     HostDelay,
@@ -260,8 +259,8 @@ class Options:
     queue_pkts: int = setting("--queue", Whole(1, 10_000), "limit of an interface queue, packets", default=50)
     qdisc: str = setting(
         "--qdisc",
-        Choice.of(*QDISCS),
-        "discipline of the queues of radios and wires; pfifo: drop-tail",
+        QdiscDomain(),
+        "discipline of the queues of radios and wires; pfifo: drop-tail; of sim also FILE.py:CLASS",
         default="pfifo",
         omit_default=True,
     )
@@ -269,6 +268,13 @@ class Options:
         "--ecn",
         ON_OFF,
         "TCP negotiates ECN, and the queues of --qdisc codel and fq_codel mark its packets instead of dropping them",
+        default=False,
+        omit_default=True,
+    )
+    sack: bool = setting(
+        "--sack",
+        ON_OFF,
+        "TCP of sim uses selective ACKs and finds losses by time (RACK); bbr always does; on Linux: --linux-tcp",
         default=False,
         omit_default=True,
     )
@@ -333,8 +339,8 @@ class Options:
     linux_tcp: str | None = setting(
         "--linux-tcp",
         Words.of(*BUNDLES, *SWITCHES),
-        "of real hosts: features of Linux's TCP, joined by +; today: those that Linux turns on, the default under a"
-        " control that only Linux has, else none (docs/uml.md)",
+        "of real hosts: features of Linux's TCP, joined by +; today: those that Linux turns on, the default under"
+        " bbr and a control that only Linux has, else none (docs/uml.md)",
         group="backend",
     )
     """None, and "none": Linux's TCP is as near to NewReno as it can be."""

@@ -51,6 +51,8 @@ VARIED: tuple[dict[str, Any], ...] = (
     {"rts": False},
     {"cc": "cubic", "ack": "dynamic"},
     {"cc": "few", "few_alpha": 0.05},
+    {"cc": "bbr", "window_pkts": 64},
+    {"cc": "cubic", "sack": True, "window_pkts": 64},
     {"edca": True, **CALLS},
     {"seed": 2, "warmup_s": 1.0, "stop_after_pkts": 200, "batch_pkts": 50},
 )

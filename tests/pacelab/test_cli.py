@@ -197,8 +197,8 @@ USAGE = [
     ),
     ("run chain --rts maybe", "--rts must be one of on, off, not 'maybe'", "one of on, off"),
     (
-        "run chain --cc bbr",
-        "--cc must be one of newreno, reno, tahoe, vegas, westwood, westwood-2001, cubic, ctcp, few, or",
+        "run chain --cc veno",
+        "--cc must be one of newreno, reno, tahoe, vegas, westwood, westwood-2001, cubic, ctcp, few, bbr, or",
         "newreno, reno",
     ),
     ("run chain --backend ns2", "--backend must be one of sim, tap, hwsim, not 'ns2'", "one of sim, tap, hwsim"),

@@ -16,7 +16,7 @@ from pacelab.cli.main import main
 
 OWN_CODE = (Path(__file__).parents[2] / "docs" / "own-code.md").read_text("utf-8")
 CORNER, TRAFFIC = re.findall(r"```yaml\n(.*?)```", OWN_CODE, re.DOTALL)
-(CROSS,) = re.findall(r"```python\n(.*?)```", OWN_CODE, re.DOTALL)
+(PATH_WINDOW, CROSS) = re.findall(r"```python\n(.*?)```", OWN_CODE, re.DOTALL)
 
 
 @pytest.fixture
@@ -57,6 +57,20 @@ def test_its_own_options_are_compared(capsys: pytest.CaptureFixture[str]) -> Non
     assert [(row["point"]["arms"], row["scheme"]) for row in rows] == [
         (arms, scheme) for arms in (2, 3, 4) for scheme in ("newreno", "tcp-gap")
     ]
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("hops", [1, 4, 7])
+def test_the_documented_control_needs_a_fraction_of_newrenos_round_trip(hops: int, tmp_path: Path) -> None:
+    path = tmp_path / "path.py"
+    path.write_text(PATH_WINDOW)
+    options = {"hops": hops, "wired": False}
+    chain = Experiment(topology="chain", topology_options=options, rate_bps=2_000_000, window_pkts=256, warmup_s=10)
+    newreno, own = (run(chain.vary(cc=cc)) for cc in ("newreno", f"{path}:PathWindow"))
+    assert own.goodput_bps == pytest.approx(newreno.goodput_bps, rel=0.05)
+    (told,) = re.findall(rf"^\| {hops} \| .* (\d+) ms, [\d.]+ \|$", OWN_CODE, re.MULTILINE)
+    assert own.run["flows"][0]["rtt_mean_s"] == pytest.approx(int(told) / 1e3, rel=0.1)
+    assert own.run["flows"][0]["rtt_mean_s"] < 0.5 * newreno.run["flows"][0]["rtt_mean_s"]
 
 
 @pytest.mark.usefixtures("engine", "files")

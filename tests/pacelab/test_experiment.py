@@ -134,8 +134,8 @@ def test_config_is_the_same_for_1_and_1_0() -> None:
             "--backend tap: --tcp-defaults must be rfc, since real hosts have Linux's TCP, not ns2-2001",
         ),
         (
-            {"cc": "bbr"},
-            "--cc must be one of newreno, reno, tahoe, vegas, westwood, westwood-2001, cubic, ctcp, few, or",
+            {"cc": "veno"},
+            "--cc must be one of newreno, reno, tahoe, vegas, westwood, westwood-2001, cubic, ctcp, few, bbr, or",
         ),
         ({"backend": "ns2"}, "--backend must be one of sim, tap, hwsim, not 'ns2'"),
         ({"builder": "plain"}, "--builder needs --backend hwsim, not sim"),

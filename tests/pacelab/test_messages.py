@@ -71,7 +71,7 @@ COMMANDS = [
         "--scheme: cannot read 'mine.py' (No such file or directory); give the path of an existing file",
     ),
     ("run chain --scheme fixed-rate", "scheme 'fixed-rate' needs --pace-rate: give a number above 0, up to 100"),
-    ("run chain --cc bbr", "not 'bbr', which is Linux's; use --backend tap, and --where uml if you are not root"),
+    ("run chain --cc veno", "not 'veno', which is Linux's; use --backend tap, and --where uml if you are not root"),
     ("run chain --cc linux:BBR", "hybla, illinois, lp, nv, scalable, veno, yeah, or linux:NAME, not 'linux:BBR'"),
     ("run chain --cc mine.py", "--cc must be FILE.py:CLASS with a class of that file, not 'mine.py'"),
     ("run chain --traffic vioce", "http, voice, mixed, or a path to a .yaml file, not 'vioce'; did you mean 'voice'?"),
@@ -147,8 +147,8 @@ COMMANDS = [
     ("rn chain", "No such command 'rn': did you mean 'run'? `pacelab --help` lists the commands"),
     ("help", "No such command 'help': use COMMAND --help; `pacelab --help` lists the commands"),
     (
-        "compare chain --schemes newreno,bbr",
-        "not 'bbr', which is Linux's; use --backend tap, and --where uml if you are not root",
+        "compare chain --schemes newreno,veno",
+        "not 'veno', which is Linux's; use --backend tap, and --where uml if you are not root",
     ),
     (
         "compare chain --schemes all,newreno",

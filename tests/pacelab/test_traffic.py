@@ -194,9 +194,9 @@ def test_flows_of_the_topology_keep_their_times(in_tmp: Path) -> None:
         ),
         (
             "start: 160 s",
-            "start: 160 s, cc: bbr",
+            "start: 160 s, cc: veno",
             "ftp.yaml:4: flows.1.cc: must be one of newreno, reno",
-            "few, not 'bbr'",
+            "not 'veno' for a tcp flow",
         ),
         (
             "start: 160 s",

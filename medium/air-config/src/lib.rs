@@ -128,6 +128,8 @@ pub enum QdiscKind {
     FqCodel,
     /// Flows take turns.
     Fq,
+    /// A user's class.
+    Own,
 }
 
 /// A node; wireless ones have a position.

@@ -3,31 +3,36 @@
 
 mod named_tuple;
 mod python_hook;
+mod python_queue;
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use pacelab_air_config::Config;
-use pacelab_engine::Ns;
+use pacelab_engine::{NEVER, Ns};
 use pacelab_network::Network;
 use pacelab_network::hook::{Hook, Place};
 use pacelab_network::ids::NodeId;
-use pacelab_network::tcp::congestion::{self, Ack, CongestionControl, Recovery};
+use pacelab_network::qdisc::{self, Discipline};
+use pacelab_network::tcp::congestion::{self, Ack, CongestionControl, Phase, RateSample, Recovery};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use python_hook::{Contract, PythonHook};
+use python_queue::PythonQueue;
 
 /// Runs an air configuration in virtual time; see medium/README.md.
 ///
 /// Raises ValueError, with one line, for a configuration that cannot be accepted. Exceptions of `on_progress` and
 /// KeyboardInterrupt pass through. `make_control(name, initial_window, window_limit)`, when given,
-/// makes the congestion controls (see `pacelab.congestion`). With the key `capture`, `on_capture` is given the bytes of
+/// makes the congestion controls (see `pacelab.air.congestion`), and `make_queue(limit_pkts)` the queues of kind `own`
+/// (see `pacelab.air.queue_discipline`). With the key `capture`, `on_capture` is given the bytes of
 /// a pcapng file.
 #[pyfunction]
-#[pyo3(signature = (config_json, hooks, on_progress = None, on_capture = None, make_control = None))]
+#[pyo3(signature = (config_json, hooks, on_progress = None, on_capture = None, make_control = None, make_queue = None))]
 fn run(
     py: Python<'_>,
     config_json: &str,
@@ -35,6 +40,7 @@ fn run(
     on_progress: Option<Bound<'_, PyAny>>,
     on_capture: Option<Bound<'_, PyAny>>,
     make_control: Option<Bound<'_, PyAny>>,
+    make_queue: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let config = Config::from_json(config_json).map_err(PyValueError::new_err)?;
     let capture = config.capture;
@@ -43,19 +49,25 @@ fn run(
         Ok((NodeId(node), place_named(&place)?, Box::new(PythonHook::new(py, &contract, object)?) as Box<dyn Hook>))
     });
     let hooks = hooks.collect::<PyResult<Vec<_>>>()?;
-    let mut failure = None;
+    let failure = RefCell::new(None);
+    let note_failure = |error: PyErr| {
+        let message = error.to_string();
+        failure.borrow_mut().get_or_insert(error);
+        message
+    };
+    let mut queues = |limit_pkts: u32| {
+        let Some(make) = &make_queue else { return qdisc::no_user_code(limit_pkts) };
+        let made = make.call1((limit_pkts,)).map_err(note_failure)?;
+        Ok(Box::new(PythonQueue::new(&contract, made)) as Box<dyn Discipline>)
+    };
     let mut controls = |name: &str, initial_window: u32, window_limit: u32| {
         let Some(make) = &make_control else { return congestion::by_name(name, initial_window, window_limit) };
         let made = make.call1((name, initial_window, window_limit));
-        let control = made.and_then(|object| PythonControl::new(&contract, object)).map_err(|error| {
-            let message = error.to_string();
-            failure = Some(error);
-            message
-        })?;
+        let control = made.and_then(|object| PythonControl::new(&contract, object)).map_err(note_failure)?;
         Ok(Box::new(control) as Box<dyn CongestionControl>)
     };
-    let built = Network::with_controls(config, hooks, &mut controls);
-    if let Some(error) = failure {
+    let built = Network::with_user_code(config, hooks, &mut controls, &mut queues);
+    if let Some(error) = failure.take() {
         return Err(error);
     }
     let mut network = built.map_err(PyValueError::new_err)?;
@@ -125,7 +137,13 @@ pub struct PythonControl {
     object: Py<PyAny>,
     window: f64,
     recovery: Recovery,
+    event_mask: u32,
+    pacing_pps: Option<f64>,
+    deadline: Ns,
 }
+
+/// Pacing rate and timer, if the class uses them.
+type Extras = Option<(Option<f64>, Option<Ns>)>;
 
 impl PythonControl {
     /// Wraps a new object.
@@ -135,10 +153,26 @@ impl PythonControl {
             "newreno" => Recovery::NewReno,
             "reno" => Recovery::Reno,
             "go-back-n" => Recovery::GoBackN,
-            _ => return Err(PyValueError::new_err(format!("recovery {name:?}: must be newreno, reno or go-back-n"))),
+            "sack" => Recovery::Sack,
+            _ => {
+                let message = format!("recovery {name:?}: must be newreno, reno, go-back-n or sack");
+                return Err(PyValueError::new_err(message));
+            }
         };
         let window = read_window(&object)?;
-        Ok(PythonControl { contract: Rc::clone(contract), object: object.unbind(), window, recovery })
+        let event_mask = object.getattr("event_mask")?.extract()?;
+        let extras: Extras = object.getattr("extras")?.extract()?;
+        let mut control = PythonControl {
+            contract: Rc::clone(contract),
+            object: object.unbind(),
+            window,
+            recovery,
+            event_mask,
+            pacing_pps: None,
+            deadline: NEVER,
+        };
+        control.note_extras(extras);
+        Ok(control)
     }
 
     fn tell<'py, A>(&mut self, py: Python<'py>, method: &str, arguments: A)
@@ -146,11 +180,26 @@ impl PythonControl {
         A: pyo3::call::PyCallArgs<'py>,
     {
         let object = self.object.bind(py).clone();
-        match object.call_method1(method, arguments).and_then(|_| read_window(&object)) {
-            Ok(window) => self.window = window,
+        let told = object.call_method1(method, arguments).and_then(|extras| {
+            let extras: Extras = if extras.is_none() { None } else { extras.extract()? };
+            Ok((read_window(&object)?, extras))
+        });
+        match told {
+            Ok((window, extras)) => {
+                self.window = window;
+                self.note_extras(extras);
+            }
             Err(error) => {
+                self.deadline = NEVER;
                 self.contract.interrupt.borrow_mut().get_or_insert(error);
             }
+        }
+    }
+
+    fn note_extras(&mut self, extras: Extras) {
+        if let Some((pacing_pps, deadline)) = extras {
+            self.pacing_pps = pacing_pps;
+            self.deadline = deadline.unwrap_or(NEVER);
         }
     }
 }
@@ -190,5 +239,42 @@ impl CongestionControl for PythonControl {
 
     fn recovery(&self) -> Recovery {
         self.recovery
+    }
+
+    fn event_mask(&self) -> u32 {
+        self.event_mask
+    }
+
+    fn delivered(&mut self, sample: &RateSample) {
+        let phase = match sample.phase {
+            Phase::Open => "open",
+            Phase::Recovery => "recovery",
+            Phase::Loss => "loss",
+        };
+        Python::with_gil(|py| {
+            let fields = (
+                (sample.now, sample.rtt_ns, sample.smoothed_rtt_ns, sample.rate_pps(), sample.interval_ns),
+                (sample.delivered_pkts, sample.newly_delivered_pkts, sample.lost_pkts, sample.newly_lost_pkts),
+                (sample.prior_delivered_pkts, sample.in_flight_pkts, sample.prior_in_flight_pkts),
+                (sample.is_app_limited, phase),
+            );
+            self.tell(py, "delivered", fields);
+        });
+    }
+
+    fn sent(&mut self, now: Ns, in_flight_pkts: u32, _is_app_limited: bool) {
+        Python::with_gil(|py| self.tell(py, "sent", (now, in_flight_pkts)));
+    }
+
+    fn deadline(&self) -> Ns {
+        self.deadline
+    }
+
+    fn handle_timeout(&mut self, now: Ns) {
+        Python::with_gil(|py| self.tell(py, "timer_expired", (now,)));
+    }
+
+    fn pacing_pps(&self) -> Option<f64> {
+        self.pacing_pps
     }
 }

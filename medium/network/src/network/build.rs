@@ -36,29 +36,31 @@ pub type ControlFactory<'a> = dyn FnMut(&str, u32, u32) -> Result<Box<dyn Conges
 const FIRST_ROUTING_STREAM: u64 = 1 << 32;
 const FIRST_FLOW_STREAM: u64 = 2 << 32;
 const FIRST_HOST_STREAM: u64 = 5 << 32;
+const FIRST_CONTROL_STREAM: u64 = 6 << 32;
 
 /// `rtxcur_init_` of ns-2. RFC 6298 has 1 s.
 const INITIAL_RTO_NS2: Ns = 3_000_000_000;
 const INITIAL_RTO: Ns = 1_000_000_000;
 
 impl Network {
-    /// Builds the network with the built-in congestion controls; see `with_controls`.
+    /// Builds the network with the built-in congestion controls; see `with_user_code`.
     ///
     /// # Errors
     /// The configuration is inconsistent. The message is one line.
     pub fn new(config: Config, hooks: Vec<(NodeId, Place, Box<dyn Hook>)>) -> Result<Self, String> {
-        Network::with_controls(config, hooks, &mut congestion::by_name)
+        Network::with_user_code(config, hooks, &mut congestion::by_name, &mut qdisc::no_user_code)
     }
 
-    /// Builds the network. `controls` makes the congestion controls. Each hook is installed at the given node and
+    /// Builds the network. `controls` makes the congestion controls, `queues` the queues of kind `own`. Each hook is installed at the given node and
     /// place.
     ///
     /// # Errors
     /// The configuration is inconsistent. The message is one line.
-    pub fn with_controls(
+    pub fn with_user_code(
         config: Config,
         hooks: Vec<(NodeId, Place, Box<dyn Hook>)>,
         controls: &mut ControlFactory<'_>,
+        queues: &mut qdisc::Factory<'_>,
     ) -> Result<Self, String> {
         let air = Air::new(air_config(&config));
         let count = config.nodes.len();
@@ -70,8 +72,8 @@ impl Network {
         }
         let routes = Routes::new(count, radio_edges(&air, &node_of).chain(wired_edges(&config)));
         let radio_of = nearest_radios(&station_of, &config);
-        let (wires, wires_from) = build_wires(&config);
-        let interfaces = build_interfaces(&config, node_of.len());
+        let (wires, wires_from) = build_wires(&config, queues)?;
+        let interfaces = build_interfaces(&config, node_of.len(), queues)?;
         let aodv = nodes().map(|node| {
             let rules = match config.routing {
                 Routing::Static => None,
@@ -204,33 +206,43 @@ fn nearest_radios(station_of: &IdVec<NodeId, Option<StationId>>, config: &Config
 }
 
 /// The queues of radios under a queue discipline.
-fn build_interfaces(config: &Config, stations: usize) -> IdVec<StationId, Interface> {
-    let Some(qdisc) = config.qdisc else { return IdVec::default() };
+fn build_interfaces(
+    config: &Config,
+    stations: usize,
+    queues: &mut qdisc::Factory<'_>,
+) -> Result<IdVec<StationId, Interface>, String> {
+    let Some(qdisc) = config.qdisc else { return Ok(IdVec::default()) };
     let categories = if config.radio.edca { Category::ALL.len() } else { 1 };
-    let discipline = |_| qdisc::by_kind(qdisc.kind, config.radio.queue_pkts);
-    (0..stations).map(|_| Interface::new((0..categories).map(discipline).collect())).collect()
+    let mut discipline = |_| qdisc::by_kind(qdisc.kind, config.radio.queue_pkts, queues);
+    let mut interface = |_| Ok(Interface::new((0..categories).map(&mut discipline).collect::<Result<_, String>>()?));
+    (0..stations).map(&mut interface).collect()
 }
 
-fn build_wires(config: &Config) -> (IdVec<WireId, Wire>, IdVec<NodeId, Vec<WireId>>) {
+type Wires = (IdVec<WireId, Wire>, IdVec<NodeId, Vec<WireId>>);
+
+fn build_wires(config: &Config, queues: &mut qdisc::Factory<'_>) -> Result<Wires, String> {
     let mut wires = IdVec::default();
     let mut wires_from = IdVec::filled(Vec::new(), config.nodes.len());
     for link in &config.wired {
         for (from, to) in [(link.a, link.b), (link.b, link.a)] {
             let mut wire = Wire::new(to, link.rate_bps, ns_from_s(link.delay_s), link.queue_pkts);
             if let Some(qdisc) = config.qdisc {
-                wire.interface = Some(Interface::new(vec![qdisc::by_kind(qdisc.kind, link.queue_pkts)]));
+                wire.interface = Some(Interface::new(vec![qdisc::by_kind(qdisc.kind, link.queue_pkts, queues)?]));
             }
             let wire = wires.push(wire);
             wires_from[from].push(wire);
         }
     }
-    (wires, wires_from)
+    Ok((wires, wires_from))
 }
 
 fn build_flow(config: &Config, flow: &FlowConfig, controls: &mut ControlFactory<'_>) -> Result<Flow, String> {
     let mut stream = Stream::new(config.seed, FIRST_FLOW_STREAM + u64::from(flow.id));
     let endpoints = match &flow.traffic {
-        Traffic::Tcp(tcp) => build_tcp(tcp, config.radio.preset, &mut stream, controls)?,
+        Traffic::Tcp(tcp) => {
+            let control_stream = Stream::new(config.seed, FIRST_CONTROL_STREAM + u64::from(flow.id));
+            build_tcp(tcp, config.radio.preset, &mut stream, control_stream, controls)?
+        }
         Traffic::UdpSaturated { .. } => Endpoints::UdpSaturated,
         Traffic::Cbr(cbr) => {
             let burst_bits = f64::from(cbr.payload_bytes) * 8.0 * f64::from(cbr.burst_pkts);
@@ -255,13 +267,15 @@ fn build_tcp(
     tcp: &Tcp,
     preset: Preset,
     stream: &mut Stream,
+    control_stream: Stream,
     controls: &mut ControlFactory<'_>,
 ) -> Result<Endpoints, String> {
     let window_bytes = tcp.segment_bytes * tcp.window_pkts;
-    let control: Box<dyn CongestionControl> = match tcp.few {
+    let mut control: Box<dyn CongestionControl> = match tcp.few {
         Some(settings) => Box::new(Few::new(f64::from(tcp.initial_window), settings)),
         None => controls(&tcp.cc, tcp.initial_window, tcp.window_pkts)?,
     };
+    control.take_random(control_stream);
     let initial_ns = if preset == Preset::Ns2 { INITIAL_RTO_NS2 } else { INITIAL_RTO };
     let (isn, floor_ns) = (stream.below(u32::MAX), ns_from_s(tcp.min_rto_s));
     let rto = Rto::new(initial_ns, floor_ns);
@@ -275,7 +289,11 @@ fn build_tcp(
     let mut sender = Sender::new(tcp.segment_bytes, window_bytes, control, timer, isn);
     sender.set_loss_recovery(loss_recovery);
     sender.ecn = tcp.ecn;
+    if tcp.sack {
+        sender.set_sack();
+    }
     let mut receiver = Receiver::new(window_bytes, tcp.ack_every, stream.below(u32::MAX));
+    receiver.sack = sender.takes_sack();
     if !tcp.ack_schedule.is_empty() {
         receiver.set_ack_schedule(tcp.ack_schedule.clone());
     }

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use pacelab_air_config::Traffic;
+use pacelab_air_config::{QdiscKind, Traffic};
 use pacelab_engine::{EventQueue, NEVER, Ns, Timeline};
 
 use super::task::{InLinkLayer, Task};
@@ -29,7 +29,7 @@ pub(super) struct Part {
 
 impl Network {
     /// The parts with their planned events. Empty if the network is connected, or if the order of events in different
-    /// parts is visible: to hooks, to a user's congestion control, in the trace, through moving nodes, or through an
+    /// parts is visible: to hooks, to a user's congestion control or queue discipline, in the trace, through moving nodes, or through an
     /// end of the run that depends on all flows.
     pub(super) fn split_into_parts(&mut self) -> Vec<Part> {
         let config = &self.config;
@@ -39,6 +39,7 @@ impl Network {
         };
         let ordered = !self.hooks.is_empty()
             || self.flows.iter().any(has_user_control)
+            || config.qdisc.is_some_and(|qdisc| qdisc.kind == QdiscKind::Own)
             || config.tap
             || config.capture.is_some()
             || !config.moves.is_empty()

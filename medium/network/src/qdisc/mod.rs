@@ -29,14 +29,29 @@ pub use fq::Fq;
 pub use fq_codel::FqCodel;
 pub(crate) use interface::Interface;
 
+/// Makes a user's discipline of one interface, in which at most so many packets wait.
+pub type Factory<'a> = dyn FnMut(u32) -> Result<Box<dyn Discipline>, String> + 'a;
+
+/// The factory where there is no user's code.
+///
+/// # Errors
+/// Always.
+pub fn no_user_code(_limit_pkts: u32) -> Result<Box<dyn Discipline>, String> {
+    Err("qdisc: kind \"own\" needs a user's class".into())
+}
+
 /// The discipline of one interface, in which at most `limit_pkts` packets wait.
-pub fn by_kind(kind: QdiscKind, limit_pkts: u32) -> Box<dyn Discipline> {
-    let limit_pkts = limit_pkts as usize;
-    match kind {
-        QdiscKind::Codel => Box::new(Codel::new(limit_pkts)),
-        QdiscKind::FqCodel => Box::new(FqCodel::new(limit_pkts)),
-        QdiscKind::Fq => Box::new(Fq::new(limit_pkts)),
-    }
+///
+/// # Errors
+/// That of the factory.
+pub fn by_kind(kind: QdiscKind, limit_pkts: u32, own: &mut Factory<'_>) -> Result<Box<dyn Discipline>, String> {
+    let limit = limit_pkts as usize;
+    Ok(match kind {
+        QdiscKind::Codel => Box::new(Codel::new(limit)),
+        QdiscKind::FqCodel => Box::new(FqCodel::new(limit)),
+        QdiscKind::Fq => Box::new(Fq::new(limit)),
+        QdiscKind::Own => own(limit_pkts)?,
+    })
 }
 
 #[cfg(test)]
@@ -104,7 +119,7 @@ mod tests {
     fn every_packet_leaves_once_and_flows_keep_their_order() {
         for seed in 0..20 {
             for kind in [QdiscKind::Codel, QdiscKind::FqCodel, QdiscKind::Fq] {
-                let mut queue = by_kind(kind, 30);
+                let mut queue = by_kind(kind, 30, &mut no_user_code).unwrap();
                 check_invariants(queue.as_mut(), Stream::new(seed, 0));
             }
         }

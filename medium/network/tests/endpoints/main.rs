@@ -4,5 +4,6 @@
 mod aodv_line;
 mod aodv_of_2001;
 mod injection;
+mod selective;
 mod tcp;
 mod tcp_variants;

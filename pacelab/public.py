@@ -26,6 +26,7 @@ PUBLIC: dict[str, str] = {
     "Option": "pacelab.parameters",
     "Point": "pacelab_pacer.core.contract",
     "ProtocolError": "pacelab.errors",
+    "RateSample": "pacelab.air.congestion",
     "Release": "pacelab_pacer.core.contract",
     "Resend": "pacelab_pacer.core.contract",
     "Rewrite": "pacelab_pacer.core.contract",

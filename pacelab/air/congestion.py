@@ -12,8 +12,9 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from numbers import Real
-from typing import Any, ClassVar, Literal, NoReturn
+from itertools import chain
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, NamedTuple, NoReturn
 
 from pacelab.errors import ConfigError
 from pacelab.schemes import Scheme
@@ -26,16 +27,70 @@ PATIENCE_S = 5.0
 """A call that takes longer than this never ends."""
 
 
+class RateSample(NamedTuple):
+    """What one ACK says about the path, and the state of the sender after it. Counts are in segments.
+
+    Source: draft-cheng-iccrg-delivery-rate-estimation-00, as Linux has it (`tcp_rate.c`).
+    """
+
+    now_ns: int
+    rtt_ns: int | None
+    """Round trip of the newest segment that the ACK reports; None if that segment was sent more than once."""
+    smoothed_rtt_ns: int | None
+    """Of the retransmission timer."""
+    rate_pps: float | None
+    """Delivery rate in segments per second; None if the ACK says nothing about it."""
+    interval_ns: int | None
+    """The time that the rate is measured over: about one round trip."""
+    delivered_pkts: int
+    """Delivered since the connection opened."""
+    newly_delivered_pkts: int
+    """Delivered segments that this ACK reports for the first time."""
+    lost_pkts: int
+    """Found lost since the connection opened."""
+    newly_lost_pkts: int
+    """Found lost by this ACK."""
+    prior_delivered_pkts: int
+    """`delivered_pkts` when the newest segment that the ACK reports was sent: a round trip ends when this number reaches
+    the `delivered_pkts` of the round trip's start."""
+    in_flight_pkts: int
+    """Sent, and neither delivered nor found lost."""
+    prior_in_flight_pkts: int
+    """The same before this ACK."""
+    is_app_limited: bool
+    """The newest segment was sent when there was no more data to send, so that the rate may be too low."""
+    phase: Literal["open", "recovery", "loss"]
+    """recovery: the sender repairs losses; loss: it does so after a timeout."""
+
+
 class CongestionControl(ABC):
     """Decides on the congestion window. Everything is counted in segments, fractions included; time is integer ns.
 
     `window` is read after each call: a finite number above 0; below 1 the sender spaces single segments.
+
+    A class that defines `delivered` gets a sample of the delivery rate with each ACK, also during loss recovery, and
+    need not define `acknowledged` and `lost`. Each class may set `pacing_pps`; `timer_ns` calls `timer_expired`. The
+    engine does the work for these only if a class uses them.
     """
 
     NO_SCHEME: ClassVar[str] = "a congestion control: --cc"
     """What `--scheme FILE.py:CLASS` says that the class is."""
-    recovery: ClassVar[Literal["newreno", "reno", "go-back-n"]] = "newreno"
-    """What the sender does when three duplicate ACKs report a loss (RFC 6582, RFC 2581, Tahoe)."""
+    recovery: ClassVar[Literal["newreno", "reno", "go-back-n", "sack"]] = "newreno"
+    """What the sender does when three duplicate ACKs report a loss (RFC 6582, RFC 2581, Tahoe). sack: selective ACKs,
+    and a segment is lost when a segment sent later has arrived (RFC 2018, RFC 8985). The window then limits the segments
+    in flight, and a class with `delivered` also decides on the window during the recovery.
+    """
+    _is_extended = False
+    """The class has set `pacing_pps` or `timer_ns`."""
+    _pacing_pps: float | None = None
+    _timer_ns: int | None = None
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if cls.delivered is not CongestionControl.delivered:
+            for name in ("acknowledged", "lost"):
+                if getattr(cls, name) is getattr(CongestionControl, name):
+                    setattr(cls, name, _nothing)
 
     def __init__(self, initial_window: int, window_limit: int) -> None:
         """`window_limit` is the receiver's window."""
@@ -50,12 +105,52 @@ class CongestionControl(ABC):
     def lost(self, now_ns: int, in_use_pkts: float) -> None:
         """Three duplicate ACKs, with so much of the window in use."""
 
+    def delivered(self, sample: RateSample) -> None:
+        """An ACK reported deliveries or a duplicate, in or outside loss recovery. Called after `lost`."""
+
+    def sent(self, now_ns: int, in_flight_pkts: int) -> None:
+        """A data segment is sent; it is not counted in `in_flight_pkts`."""
+
+    def timer_expired(self, now_ns: int) -> None:
+        """The clock reached `timer_ns`, which is None again."""
+
+    @property
+    def pacing_pps(self) -> float | None:
+        """Segments per second at which the sender sends; None: as fast as the window allows."""
+        return self._pacing_pps
+
+    @pacing_pps.setter
+    def pacing_pps(self, rate: float | None) -> None:
+        self._pacing_pps, self._is_extended = rate, True
+
+    @property
+    def timer_ns(self) -> int | None:
+        """Simulated time at which to call `timer_expired`; None: never."""
+        return self._timer_ns
+
+    @timer_ns.setter
+    def timer_ns(self, at_ns: int | None) -> None:
+        self._timer_ns, self._is_extended = at_ns, True
+
     def recovered(self) -> None:  # noqa: B027  # a default that does nothing
         """Loss recovery is over. Nothing to do unless you want to."""
 
     def timed_out(self, now_ns: int, in_use_pkts: float) -> None:
         """The retransmission timer expired. One segment, unless you say otherwise."""
         self.window = 1.0
+
+
+def _nothing(_self: CongestionControl, *_arguments: object) -> None:
+    """What a class with `delivered` does about ACKs and losses unless it says so."""
+
+
+_OPTIONAL = {"delivered": 1, "sent": 2, "timer_expired": 4}
+"""Method -> bit of the engine's event mask (medium/network/src/tcp/congestion/control.rs)."""
+
+
+def _event_mask(made: type[CongestionControl]) -> int:
+    """The optional methods that the class defines."""
+    return sum(bit for name, bit in _OPTIONAL.items() if getattr(made, name) is not getattr(CongestionControl, name))
 
 
 def load_control(name: str) -> type[CongestionControl]:
@@ -84,6 +179,10 @@ def control_maker(name: str, made: type[CongestionControl]) -> Callable[[str, in
     return make
 
 
+Extras = tuple[float | None, int | None] | None
+"""Pacing rate and timer of a control; None: neither is in use."""
+
+
 class Guard:
     """Stands between the engine and your control: says when and where it failed, and that it does not end."""
 
@@ -95,30 +194,52 @@ class Guard:
         self._now_ns = 0
         self._control = self._call(made, initial_window, window_limit)
         self.recovery = made.recovery
-        self._note_window()
+        self.event_mask = _event_mask(made)
+        self.extras = self._note_window()
+        """Pacing rate and timer, for the engine; None: neither is in use."""
 
-    def acknowledged(self, now_ns: int, acked_pkts: float, rtt_ns: int | None) -> None:
+    def acknowledged(self, now_ns: int, acked_pkts: float, rtt_ns: int | None) -> Extras:
         """Pass on."""
         self._now_ns = now_ns
         self._call(self._control.acknowledged, now_ns, acked_pkts, rtt_ns)
-        self._note_window()
+        return self._note_window()
 
-    def lost(self, now_ns: int, in_use_pkts: float) -> None:
+    def lost(self, now_ns: int, in_use_pkts: float) -> Extras:
         """Pass on."""
         self._now_ns = now_ns
         self._call(self._control.lost, now_ns, in_use_pkts)
-        self._note_window()
+        return self._note_window()
 
-    def recovered(self) -> None:
+    def recovered(self) -> Extras:
         """Pass on."""
         self._call(self._control.recovered)
-        self._note_window()
+        return self._note_window()
 
-    def timed_out(self, now_ns: int, in_use_pkts: float) -> None:
+    def timed_out(self, now_ns: int, in_use_pkts: float) -> Extras:
         """Pass on."""
         self._now_ns = now_ns
         self._call(self._control.timed_out, now_ns, in_use_pkts)
-        self._note_window()
+        return self._note_window()
+
+    def delivered(self, *groups: tuple[Any, ...]) -> Extras:
+        """Pass on as a `RateSample`, whose fields arrive in groups."""
+        sample = RateSample._make(chain.from_iterable(groups))
+        self._now_ns = sample.now_ns
+        self._call(self._control.delivered, sample)
+        return self._note_window()
+
+    def sent(self, now_ns: int, in_flight_pkts: int) -> Extras:
+        """Pass on."""
+        self._now_ns = now_ns
+        self._call(self._control.sent, now_ns, in_flight_pkts)
+        return self._note_window()
+
+    def timer_expired(self, now_ns: int) -> Extras:
+        """Pass on."""
+        self._now_ns = now_ns
+        self._control.timer_ns = None
+        self._call(self._control.timer_expired, now_ns)
+        return self._note_window()
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
@@ -127,7 +248,7 @@ class Guard:
             late = f"\n(it had not returned after {PATIENCE_S:g} s)" if isinstance(error, NeverEnds) else ""
             raise UserCodeError(f"{self._where()} failed:\n{own_traceback(error, function)}{late}") from error
 
-    def _note_window(self) -> None:
+    def _note_window(self) -> Extras:
         if not hasattr(self._control, "window"):
             asks = "does its __init__ call super().__init__(initial_window, window_limit)?"
             place = place_of(type(self._control)).rstrip()
@@ -136,6 +257,24 @@ class Guard:
         if not isinstance(window, Real) or not 0 < float(window) < float("inf"):
             raise UserCodeError(f"{self._where()} set its window to {window!r}: a number of segments above 0 is needed")
         self.window = float(window)
+        return self._note_extras() if self._control._is_extended else None
+
+    def _note_extras(self) -> Extras:
+        rate, at_ns = self._control.pacing_pps, self._control.timer_ns
+        if rate is not None and (not isinstance(rate, Real) or not 0 < float(rate) < float("inf")):
+            raise UserCodeError(
+                f"{self._where()} set its pacing_pps to {rate!r}: None or a number of segments per second above 0 is"
+                " needed"
+            )
+        if at_ns is not None:
+            if not isinstance(at_ns, Integral) or at_ns <= self._now_ns:
+                raise UserCodeError(
+                    f"{self._where()} set its timer_ns to {at_ns!r}: None or a whole number of ns above"
+                    f" {self._now_ns}, the present time, is needed"
+                )
+            if not self.event_mask & _OPTIONAL["timer_expired"]:
+                raise UserCodeError(f"{self._where()} set its timer_ns: the class needs a method timer_expired(now_ns)")
+        return None if rate is None else float(rate), None if at_ns is None else int(at_ns)
 
     def _give_up(self) -> None:
         end_process(self._where())

@@ -177,6 +177,8 @@ def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
             tcp["defaults"] = experiment.tcp_defaults
         if experiment.ecn or experiment.chosen_scheme.uses_ecn(experiment.throttle):
             tcp["ecn"] = True
+        if experiment.sack:
+            tcp["sack"] = True
         if tcp["cc"] == "few":
             tcp["few"] = {"alpha": experiment.few_alpha, "min_window_pkts": experiment.few_min_window_pkts}
         return tcp if flow.size_bytes is None else tcp | {"size_bytes": flow.size_bytes}

@@ -119,6 +119,8 @@ def _tcp_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow,
         found.append(f"--tcp-defaults must be rfc, since real hosts have Linux's TCP, not {options.tcp_defaults}")
     if air_host_delay(options.host_delay) is not None:
         found.append(f"--host-delay must be 0, since real hosts have their own delay, not {options.host_delay}")
+    if options.sack:
+        found.append("--sack is of the simulator's TCP; use --linux-tcp sack+rack+tlp, or --linux-tcp today")
     if options.ack not in ("every", "delayed"):
         found.append(f"--ack must be every or delayed on Linux, not {options.ack} (also of a scheme)")
     if "none" in (words := (options.linux_tcp or "").split("+")) and len(words) > 1:

@@ -271,6 +271,13 @@ class Options:
         default=False,
         omit_default=True,
     )
+    sack: bool = setting(
+        "--sack",
+        ON_OFF,
+        "TCP of sim uses selective ACKs and finds losses by time (RACK); bbr always does; on Linux: --linux-tcp",
+        default=False,
+        omit_default=True,
+    )
     routing: str = setting(
         "--routing",
         Choice.of("static", "aodv", "aodv-2001", "802.11s", "batman-adv", "olsr"),

@@ -81,6 +81,8 @@ pub struct Tcp {
     #[serde(default)]
     pub ecn: bool,
     #[serde(default)]
+    pub sack: bool,
+    #[serde(default)]
     pub ack_schedule: Vec<(u64, u32)>,
     #[serde(default)]
     pub few: Option<FewSettings>,

@@ -30,6 +30,28 @@ pub struct TcpHeader {
     pub window_bytes: u32,
     /// TCP-GAP's RTT_wired option.
     pub rtt_wired_ns: Option<u64>,
+    /// Selective acknowledgements.
+    pub sack: Sack,
+}
+
+/// Blocks of a selective acknowledgement (RFC 2018), the most recent one first: as many as fit beside timestamps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sack([(u32, u32); 3]);
+
+impl Sack {
+    /// The first three of these blocks [start, end).
+    pub fn new(blocks: impl IntoIterator<Item = (u32, u32)>) -> Self {
+        let mut sack = Sack::default();
+        for (place, block) in sack.0.iter_mut().zip(blocks) {
+            *place = block;
+        }
+        sack
+    }
+
+    /// The blocks.
+    pub fn blocks(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.0.iter().copied().filter(|(start, end)| start != end)
+    }
 }
 
 /// The receiver's measurement of one direction of a call; the contract's `VoiceQuality`.

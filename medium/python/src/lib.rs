@@ -7,11 +7,11 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use pacelab_air_config::Config;
-use pacelab_engine::Ns;
+use pacelab_engine::{NEVER, Ns};
 use pacelab_network::Network;
 use pacelab_network::hook::{Hook, Place};
 use pacelab_network::ids::NodeId;
-use pacelab_network::tcp::congestion::{self, Ack, CongestionControl, Recovery};
+use pacelab_network::tcp::congestion::{self, Ack, CongestionControl, Phase, RateSample, Recovery};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -124,7 +124,13 @@ pub struct PythonControl {
     object: Py<PyAny>,
     window: f64,
     recovery: Recovery,
+    event_mask: u32,
+    pacing_pps: Option<f64>,
+    deadline: Ns,
 }
+
+/// Pacing rate and timer, if the class uses them.
+type Extras = Option<(Option<f64>, Option<Ns>)>;
 
 impl PythonControl {
     /// Takes an object that has just been made.
@@ -134,10 +140,26 @@ impl PythonControl {
             "newreno" => Recovery::NewReno,
             "reno" => Recovery::Reno,
             "go-back-n" => Recovery::GoBackN,
-            _ => return Err(PyValueError::new_err(format!("recovery {name:?}: must be newreno, reno or go-back-n"))),
+            "sack" => Recovery::Sack,
+            _ => {
+                let message = format!("recovery {name:?}: must be newreno, reno, go-back-n or sack");
+                return Err(PyValueError::new_err(message));
+            }
         };
         let window = read_window(&object)?;
-        Ok(PythonControl { contract: Rc::clone(contract), object: object.unbind(), window, recovery })
+        let event_mask = object.getattr("event_mask")?.extract()?;
+        let extras: Extras = object.getattr("extras")?.extract()?;
+        let mut control = PythonControl {
+            contract: Rc::clone(contract),
+            object: object.unbind(),
+            window,
+            recovery,
+            event_mask,
+            pacing_pps: None,
+            deadline: NEVER,
+        };
+        control.note_extras(extras);
+        Ok(control)
     }
 
     fn tell<'py, A>(&mut self, py: Python<'py>, method: &str, arguments: A)
@@ -145,11 +167,26 @@ impl PythonControl {
         A: pyo3::call::PyCallArgs<'py>,
     {
         let object = self.object.bind(py).clone();
-        match object.call_method1(method, arguments).and_then(|_| read_window(&object)) {
-            Ok(window) => self.window = window,
+        let told = object.call_method1(method, arguments).and_then(|extras| {
+            let extras: Extras = if extras.is_none() { None } else { extras.extract()? };
+            Ok((read_window(&object)?, extras))
+        });
+        match told {
+            Ok((window, extras)) => {
+                self.window = window;
+                self.note_extras(extras);
+            }
             Err(error) => {
+                self.deadline = NEVER;
                 self.contract.interrupt.borrow_mut().get_or_insert(error);
             }
+        }
+    }
+
+    fn note_extras(&mut self, extras: Extras) {
+        if let Some((pacing_pps, deadline)) = extras {
+            self.pacing_pps = pacing_pps;
+            self.deadline = deadline.unwrap_or(NEVER);
         }
     }
 }
@@ -189,5 +226,42 @@ impl CongestionControl for PythonControl {
 
     fn recovery(&self) -> Recovery {
         self.recovery
+    }
+
+    fn event_mask(&self) -> u32 {
+        self.event_mask
+    }
+
+    fn delivered(&mut self, sample: &RateSample) {
+        let phase = match sample.phase {
+            Phase::Open => "open",
+            Phase::Recovery => "recovery",
+            Phase::Loss => "loss",
+        };
+        Python::with_gil(|py| {
+            let fields = (
+                (sample.now, sample.rtt_ns, sample.smoothed_rtt_ns, sample.rate_pps(), sample.interval_ns),
+                (sample.delivered_pkts, sample.newly_delivered_pkts, sample.lost_pkts, sample.newly_lost_pkts),
+                (sample.prior_delivered_pkts, sample.in_flight_pkts, sample.prior_in_flight_pkts),
+                (sample.is_app_limited, phase),
+            );
+            self.tell(py, "delivered", fields);
+        });
+    }
+
+    fn sent(&mut self, now: Ns, in_flight_pkts: u32, _is_app_limited: bool) {
+        Python::with_gil(|py| self.tell(py, "sent", (now, in_flight_pkts)));
+    }
+
+    fn deadline(&self) -> Ns {
+        self.deadline
+    }
+
+    fn handle_timeout(&mut self, now: Ns) {
+        Python::with_gil(|py| self.tell(py, "timer_expired", (now,)));
+    }
+
+    fn pacing_pps(&self) -> Option<f64> {
+        self.pacing_pps
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use pacelab_network::hook::{Action, Event, Hook, Rtp, SOURCE_LIMIT_PKTS, Segment};
 use pacelab_network::ids::PacketId;
-use pacelab_network::packet::{TcpHeader, VoiceQuality};
+use pacelab_network::packet::{Sack, TcpHeader, VoiceQuality};
 use pyo3::exceptions::{PyException, PySystemExit};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyTuple, PyType};
@@ -277,6 +277,7 @@ fn read_segment(object: &Bound<'_, PyAny>) -> PyResult<Segment> {
         payload_bytes: object.get_item(6)?.extract()?,
         window_bytes: object.get_item(8)?.extract()?,
         rtt_wired_ns: object.get_item(9)?.extract()?,
+        sack: Sack::default(),
     };
     let rtp: Option<(u16, u64)> = object.get_item(11)?.extract()?;
     let quality: Option<Quality> = object.get_item(12)?.extract()?;

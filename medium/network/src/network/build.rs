@@ -36,6 +36,7 @@ pub type ControlFactory<'a> = dyn FnMut(&str, u32, u32) -> Result<Box<dyn Conges
 const FIRST_ROUTING_STREAM: u64 = 1 << 32;
 const FIRST_FLOW_STREAM: u64 = 2 << 32;
 const FIRST_HOST_STREAM: u64 = 5 << 32;
+const FIRST_CONTROL_STREAM: u64 = 6 << 32;
 
 /// `rtxcur_init_` of ns-2. RFC 6298 has 1 s.
 const INITIAL_RTO_NS2: Ns = 3_000_000_000;
@@ -230,7 +231,10 @@ fn build_wires(config: &Config) -> (IdVec<WireId, Wire>, IdVec<NodeId, Vec<WireI
 fn build_flow(config: &Config, flow: &FlowConfig, controls: &mut ControlFactory<'_>) -> Result<Flow, String> {
     let mut stream = Stream::new(config.seed, FIRST_FLOW_STREAM + u64::from(flow.id));
     let endpoints = match &flow.traffic {
-        Traffic::Tcp(tcp) => build_tcp(tcp, config.radio.preset, &mut stream, controls)?,
+        Traffic::Tcp(tcp) => {
+            let control_stream = Stream::new(config.seed, FIRST_CONTROL_STREAM + u64::from(flow.id));
+            build_tcp(tcp, config.radio.preset, &mut stream, control_stream, controls)?
+        }
         Traffic::UdpSaturated { .. } => Endpoints::UdpSaturated,
         Traffic::Cbr(cbr) => {
             let burst_bits = f64::from(cbr.payload_bytes) * 8.0 * f64::from(cbr.burst_pkts);
@@ -255,13 +259,15 @@ fn build_tcp(
     tcp: &Tcp,
     preset: Preset,
     stream: &mut Stream,
+    control_stream: Stream,
     controls: &mut ControlFactory<'_>,
 ) -> Result<Endpoints, String> {
     let window_bytes = tcp.segment_bytes * tcp.window_pkts;
-    let control: Box<dyn CongestionControl> = match tcp.few {
+    let mut control: Box<dyn CongestionControl> = match tcp.few {
         Some(settings) => Box::new(Few::new(f64::from(tcp.initial_window), settings)),
         None => controls(&tcp.cc, tcp.initial_window, tcp.window_pkts)?,
     };
+    control.take_random(control_stream);
     let initial_ns = if preset == Preset::Ns2 { INITIAL_RTO_NS2 } else { INITIAL_RTO };
     let (isn, floor_ns) = (stream.below(u32::MAX), ns_from_s(tcp.min_rto_s));
     let rto = Rto::new(initial_ns, floor_ns);
@@ -275,7 +281,11 @@ fn build_tcp(
     let mut sender = Sender::new(tcp.segment_bytes, window_bytes, control, timer, isn);
     sender.set_loss_recovery(loss_recovery);
     sender.ecn = tcp.ecn;
+    if tcp.sack {
+        sender.set_sack();
+    }
     let mut receiver = Receiver::new(window_bytes, tcp.ack_every, stream.below(u32::MAX));
+    receiver.sack = sender.takes_sack();
     if !tcp.ack_schedule.is_empty() {
         receiver.set_ack_schedule(tcp.ack_schedule.clone());
     }

@@ -8,6 +8,7 @@ pub mod congestion;
 pub mod loss_recovery;
 pub mod receiver;
 pub mod rto;
+pub mod scoreboard;
 pub mod sender;
 
 /// `a` comes before `b`.

@@ -2,7 +2,7 @@
 
 use pacelab_engine::{NEVER, Ns};
 
-use crate::packet::{TcpHeader, flag};
+use crate::packet::{Sack, TcpHeader, flag};
 use crate::tcp::{after, before, later};
 
 /// A delayed ACK waits at most this long (ns-2's DelAck sink; RFC 1122 allows 500 ms).
@@ -26,6 +26,10 @@ pub struct Receiver {
     outgoing: Option<TcpHeader>,
     /// A mark was received, and CWR has not been received since (RFC 3168 Sec. 6.1.3).
     echo: bool,
+    /// ACKs carry selective reports (RFC 2018).
+    pub sack: bool,
+    /// Where the segment that arrived last begins.
+    latest: u32,
     /// Payload octets handed to the application.
     pub delivered_bytes: u64,
 }
@@ -57,6 +61,8 @@ impl Receiver {
             ack_at: NEVER,
             outgoing: None,
             echo: false,
+            sack: false,
+            latest: 0,
             delivered_bytes: 0,
         }
     }
@@ -87,6 +93,7 @@ impl Receiver {
             self.fin_at = Some(end);
         }
         let in_order = header.seq == self.next && self.islands.is_empty();
+        self.latest = header.seq;
         self.take(header.seq, end);
         if self.fin_at == Some(self.next) && !self.closed {
             self.closed = true;
@@ -135,7 +142,15 @@ impl Receiver {
             payload_bytes: 0,
             window_bytes: self.window_bytes,
             rtt_wired_ns: None,
+            sack: if self.sack { self.selective() } else { Sack::default() },
         });
+    }
+
+    /// The block of the latest segment first, then the highest ones.
+    fn selective(&self) -> Sack {
+        let has_latest = |&&(start, end): &&(u32, u32)| !before(self.latest, start) && before(self.latest, end);
+        let first = self.islands.iter().find(has_latest);
+        Sack::new(first.into_iter().chain(self.islands.iter().rev().filter(|block| !has_latest(block))).copied())
     }
 
     /// Merges [start, end) into the received ranges, and delivers what is in order.

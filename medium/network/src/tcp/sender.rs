@@ -2,15 +2,24 @@
 //!
 //! The recovery is that of RFC 6582 (careful variant, "impatient" timer: only the first partial ACK of a recovery
 //! restarts the timer) with limited transmit of RFC 3042 and without SACK, the baseline of the papers. `LossRecovery`
-//! has the other variants. After a timeout the sender goes back to the first unacknowledged octet.
+//! has the other variants. After a timeout the sender goes back to the first unacknowledged octet. `selective` has the
+//! recovery with SACK.
+//!
+//! A congestion control that asks for it also gets a sample of the delivery rate with each ACK (`scoreboard`), can pace
+//! segments, and has a timer of its own. A sender whose control asks for none of this keeps no scoreboard.
 
 use pacelab_engine::{NEVER, Ns};
 
-use crate::packet::{TcpHeader, flag};
-use crate::tcp::congestion::{Ack, CongestionControl, Recovery};
+use crate::packet::{Sack, TcpHeader, flag};
+use crate::tcp::congestion::{Ack, CongestionControl, Phase, Recovery, mask};
 use crate::tcp::loss_recovery::LossRecovery;
 use crate::tcp::rto::RetransmissionTimer;
+use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::{after, before, later};
+
+mod selective;
+
+use selective::Selective;
 
 const DUPLICATE_THRESHOLD: u32 = 3;
 /// Most new segments that one duplicate ACK may send (2 in ns-2).
@@ -43,6 +52,8 @@ pub struct Sender {
     duplicates: u32,
     recover: u32,
     in_recovery: bool,
+    /// A timeout set `recover`.
+    timed_out: bool,
     had_partial: bool,
     inflation: f64,
     /// New segments that may still be sent for a duplicate ACK.
@@ -51,8 +62,16 @@ pub struct Sender {
     acknowledge: bool,
     timed: Option<(u32, Ns)>,
     timer_at: Ns,
-    /// If the window is below one segment, no new segment is sent before this time.
+    /// If the window is below one segment or the control paces, no segment is sent before this time.
     spaced_until: Ns,
+    /// Pacing alone holds the next segment back.
+    waits_for_pacing: bool,
+    /// The calls that the control asks for.
+    event_mask: u32,
+    /// Each segment in flight, if the control or the recovery asks for it.
+    scoreboard: Option<Box<Scoreboard>>,
+    /// The recovery with selective acknowledgements, if it is in use.
+    selective: Option<Selective>,
     peer_next: u32,
     /// Whether the sender reacts to congestion marks (RFC 3168).
     pub ecn: bool,
@@ -79,6 +98,9 @@ impl Sender {
         rto: RetransmissionTimer,
         isn: u32,
     ) -> Self {
+        let event_mask = control.event_mask();
+        let selective = (control.recovery() == Recovery::Sack).then(Selective::default);
+        let needs_scoreboard = selective.is_some() || event_mask & (mask::DELIVERED | mask::SENT) != 0;
         Sender {
             segment_bytes,
             window_bytes,
@@ -93,6 +115,7 @@ impl Sender {
             duplicates: 0,
             recover: isn,
             in_recovery: false,
+            timed_out: false,
             had_partial: false,
             inflation: 0.0,
             burst: u32::MAX,
@@ -101,6 +124,10 @@ impl Sender {
             timed: None,
             timer_at: NEVER,
             spaced_until: 0,
+            waits_for_pacing: false,
+            event_mask,
+            scoreboard: needs_scoreboard.then(Box::default),
+            selective,
             peer_next: 0,
             ecn: false,
             answered_until: isn,
@@ -115,6 +142,17 @@ impl Sender {
     /// Sets the variant of loss recovery.
     pub fn set_loss_recovery(&mut self, loss_recovery: LossRecovery) {
         self.loss_recovery = loss_recovery;
+    }
+
+    /// Whether the sender understands selective acknowledgements.
+    pub fn takes_sack(&self) -> bool {
+        self.selective.is_some()
+    }
+
+    /// Turns on selective acknowledgements, whatever the congestion control asks for.
+    pub fn set_sack(&mut self) {
+        self.selective.get_or_insert_default();
+        self.scoreboard.get_or_insert_default();
     }
 
     /// Opens the connection to send `size_bytes`, or without a limit.
@@ -147,8 +185,15 @@ impl Sender {
     /// When to call `handle_timeout`, or `NEVER`.
     pub fn timer_at(&self) -> Ns {
         let unfinished = self.state == State::Open && !self.is_finished();
-        let waiting = unfinished && self.control.window() < 1.0 && self.next == self.una;
-        if waiting && self.spaced_until != 0 { self.timer_at.min(self.spaced_until) } else { self.timer_at }
+        let waiting = unfinished && self.control.window() < 1.0 && self.next == self.una && self.spaced_until != 0;
+        let spaced_at = if waiting || self.waits_for_pacing { self.spaced_until } else { NEVER };
+        let selective_at = self.selective.as_ref().map_or(NEVER, Selective::timer_at);
+        self.timer_at.min(spaced_at).min(selective_at).min(self.control_deadline())
+    }
+
+    fn control_deadline(&self) -> Ns {
+        let wanted = self.event_mask & mask::TIMER != 0 && self.state == State::Open;
+        if wanted { self.control.deadline() } else { NEVER }
     }
 
     /// Handles a segment from the peer.
@@ -164,11 +209,18 @@ impl Sender {
         if opens {
             self.state = State::Open;
             self.acknowledge = false; // the first data segment acknowledges
+            self.note_connected(now);
         }
         if self.ecn && header.flags & flag::ECE != 0 {
             self.handle_mark(now);
         }
-        if after(header.ack, self.una) && !after(header.ack, self.max) {
+        let acks_new = after(header.ack, self.una) && !after(header.ack, self.max);
+        if self.selective.is_some() && !opens && phantom == 0 {
+            if acks_new || header.ack == self.una {
+                self.handle_selective(now, header);
+            }
+        } else if acks_new {
+            self.note_delivered(now, header.ack);
             self.handle_new_ack(now, header.ack, opens);
         } else if header.ack == self.una && self.una != self.max && phantom == 0 {
             self.handle_duplicate(now);
@@ -179,15 +231,26 @@ impl Sender {
         }
     }
 
-    /// Handles an expired retransmission timer.
+    /// Handles an expired timer.
     pub fn handle_timeout(&mut self, now: Ns) {
+        if now >= self.control_deadline() {
+            self.control.handle_timeout(now);
+        }
+        if self.selective.is_some() {
+            self.handle_selective_timeout(now);
+            return;
+        }
         if now < self.timer_at {
             return;
         }
         self.timeouts += 1;
         self.control.timed_out(now, self.window_to_halve());
         self.rto.back_off();
+        if let Some(scoreboard) = &mut self.scoreboard {
+            scoreboard.mark_all_lost();
+        }
         self.go_back();
+        self.timed_out = true;
         self.timer_at = now + self.rto.timeout_ns();
     }
 
@@ -196,7 +259,11 @@ impl Sender {
         if self.state == State::SynSent {
             return (self.next == self.una).then(|| self.emit(now, self.una, 0, flag::SYN));
         }
-        if self.state == State::Open {
+        if self.state == State::Open && self.selective.is_some() {
+            if let Some((seq, end)) = self.poll_selective(now) {
+                return Some(self.emit_data(now, seq, end));
+            }
+        } else if self.state == State::Open {
             if std::mem::take(&mut self.retransmit) {
                 let end = self.una.wrapping_add(self.segment_at(self.una));
                 return Some(self.emit_data(now, self.una, end));
@@ -239,6 +306,9 @@ impl Sender {
         self.next = later(self.next, ack);
         let ack_info = Ack { now, acked_pkts, rtt_ns };
         self.control.observe(&ack_info);
+        if !opens {
+            self.report_delivery(now);
+        }
         let mut restart_timer = true;
         let partial = self.in_recovery && before(ack, self.recover);
         if partial && self.control.recovery() == Recovery::NewReno {
@@ -283,6 +353,14 @@ impl Sender {
     fn handle_duplicate(&mut self, now: Ns) {
         self.duplicates += 1;
         self.control.duplicate(now);
+        if let Some(scoreboard) = &mut self.scoreboard {
+            scoreboard.handle_duplicate(now);
+        }
+        self.react_to_duplicate(now);
+        self.report_delivery(now);
+    }
+
+    fn react_to_duplicate(&mut self, now: Ns) {
         if self.in_recovery {
             self.inflation += 1.0;
             self.burst = RECOVERY_BURST;
@@ -291,11 +369,15 @@ impl Sender {
         } else if self.duplicates == DUPLICATE_THRESHOLD && after(self.una, self.recover) {
             self.control.lost(now, self.window_to_halve());
             if self.control.recovery() == Recovery::GoBackN {
+                if let Some(scoreboard) = &mut self.scoreboard {
+                    scoreboard.mark_all_lost();
+                }
                 self.go_back();
                 self.timer_at = now + self.rto.timeout_ns();
                 return;
             }
             self.in_recovery = true;
+            self.timed_out = false;
             self.had_partial = false;
             self.recover = self.max;
             self.inflation = f64::from(DUPLICATE_THRESHOLD);
@@ -311,7 +393,9 @@ impl Sender {
         }
     }
 
-    fn may_send(&self, now: Ns) -> bool {
+    fn may_send(&mut self, now: Ns) -> bool {
+        let paces = self.control.pacing_pps().is_some();
+        self.waits_for_pacing = false;
         if self.control.window() < 1.0 && now < self.spaced_until {
             return false;
         }
@@ -320,7 +404,11 @@ impl Sender {
         let allowed_pkts = (self.control.window().max(1.0) + self.inflation + limited) as u32;
         let allowed = allowed_pkts.saturating_mul(self.segment_bytes).min(self.window_bytes);
         let length = self.segment_at(self.next);
-        self.burst > 0 && !self.is_finished() && !after(self.next.wrapping_add(length), self.una.wrapping_add(allowed))
+        let fits = self.burst > 0
+            && !self.is_finished()
+            && !after(self.next.wrapping_add(length), self.una.wrapping_add(allowed));
+        self.waits_for_pacing = fits && paces && now < self.spaced_until;
+        fits && !self.waits_for_pacing
     }
 
     /// All data and the FIN have been sent.
@@ -341,7 +429,53 @@ impl Sender {
         let new = !before(seq, self.max);
         let reduced = if new && std::mem::take(&mut self.reduced) { flag::CWR } else { 0 };
         let flags = flag::ACK | reduced | if fin { flag::FIN } else { 0 };
+        self.note_sent(now, seq, end);
         self.emit(now, seq, end.wrapping_sub(seq), flags)
+    }
+
+    /// Tells scoreboard and control of a data segment, if they want to know.
+    fn note_sent(&mut self, now: Ns, seq: u32, end: u32) {
+        let Some(scoreboard) = &mut self.scoreboard else { return };
+        if self.event_mask & mask::SENT != 0 {
+            self.control.sent(now, scoreboard.in_flight(), scoreboard.is_app_limited());
+        }
+        scoreboard.note_sent(now, seq, end);
+    }
+
+    fn note_connected(&mut self, now: Ns) {
+        let rtt_ns = self.timed.map(|(_, sent_at)| now - sent_at);
+        if let Some((scoreboard, rtt_ns)) = self.scoreboard.as_mut().zip(rtt_ns) {
+            scoreboard.note_rtt(rtt_ns);
+        }
+        self.control.connected(now, rtt_ns);
+    }
+
+    /// Notes what an ACK without selective reports delivers.
+    fn note_delivered(&mut self, now: Ns, ack: u32) {
+        if let Some(scoreboard) = &mut self.scoreboard {
+            scoreboard.handle_ack(now, ack, &Sack::default());
+        }
+    }
+
+    /// Gives the control its sample of the delivery rate, if it wants one.
+    fn report_delivery(&mut self, now: Ns) {
+        if self.event_mask & mask::DELIVERED == 0 {
+            return;
+        }
+        let phase = if self.in_recovery { Phase::Recovery } else { self.phase_after_timeout() };
+        let Some(scoreboard) = &mut self.scoreboard else { return };
+        let mut sample = scoreboard.sample(now, phase);
+        sample.smoothed_rtt_ns = self.rto.smoothed_ns();
+        sample.next_send_at = self.spaced_until;
+        self.control.delivered(&sample);
+        if self.control.limits_itself() {
+            scoreboard.limit_by_application();
+        }
+    }
+
+    /// Until everything that was in flight at a timeout is acknowledged, the sender repairs losses.
+    fn phase_after_timeout(&self) -> Phase {
+        if self.timed_out && before(self.una, self.recover) { Phase::Loss } else { Phase::Open }
     }
 
     fn emit(&mut self, now: Ns, seq: u32, payload_bytes: u32, flags: u8) -> TcpHeader {
@@ -360,21 +494,28 @@ impl Sender {
             self.timer_at = now + self.rto.timeout_ns();
         }
         self.acknowledge = false;
-        self.space(now);
+        self.space(now, payload_bytes);
         self.header(seq, payload_bytes, flags)
     }
 
-    /// If the window W is below one segment, the next segment may be sent 1/W round trips later.
-    fn space(&mut self, now: Ns) {
+    /// Sets when the next segment may be sent: 1/W round trips later if the window W is below one segment; at the
+    /// control's rate if it has one. A segment that left late lets the next one leave up to half a gap early, as in
+    /// Linux, so that the mean rate holds.
+    fn space(&mut self, now: Ns, payload_bytes: u32) {
         let window = self.control.window();
         if window < 1.0 {
             let rtt_ns = self.rto.smoothed_ns().unwrap_or_else(|| self.rto.timeout_ns());
             self.spaced_until = now + (rtt_ns as f64 / window) as Ns;
+        } else if let Some(rate_pps) = self.control.pacing_pps().filter(|_| payload_bytes > 0) {
+            let share = f64::from(payload_bytes) / f64::from(self.segment_bytes);
+            let gap_ns = (share * 1e9 / rate_pps) as Ns;
+            let late_ns = now.saturating_sub(self.spaced_until);
+            self.spaced_until = now.max(self.spaced_until) + gap_ns - (gap_ns / 2).min(late_ns);
         }
     }
 
     fn header(&self, seq: u32, payload_bytes: u32, flags: u8) -> TcpHeader {
         let ack = if flags & flag::ACK != 0 { self.peer_next } else { 0 };
-        TcpHeader { seq, ack, flags, payload_bytes, window_bytes: 65_535, rtt_wired_ns: None }
+        TcpHeader { seq, ack, flags, payload_bytes, window_bytes: 65_535, rtt_wired_ns: None, sack: Sack::default() }
     }
 }

@@ -1,19 +1,23 @@
 //! Congestion control: the size of the window, in segments and fractions of segments.
 
+mod bbr;
 mod control;
 mod delay_based;
 mod loss_based;
 mod westwood;
+mod windowed_max;
 
 use pacelab_air_config::FewSettings;
 
-pub use control::{Ack, CongestionControl, NewReno, Recovery, Reno, Tahoe};
+pub use bbr::Bbr;
+pub use control::{Ack, CongestionControl, NewReno, Phase, RateSample, Recovery, Reno, Tahoe, mask};
 pub use delay_based::{Compound, Vegas};
 pub use loss_based::{Cubic, Few};
 pub use westwood::{Westwood, Westwood2001};
 
 /// The names that `by_name` accepts.
-pub const NAMES: [&str; 9] = ["newreno", "reno", "tahoe", "vegas", "westwood", "westwood-2001", "cubic", "ctcp", "few"];
+pub const NAMES: [&str; 10] =
+    ["newreno", "reno", "tahoe", "vegas", "westwood", "westwood-2001", "cubic", "ctcp", "few", "bbr"];
 
 /// The congestion control with this name.
 ///
@@ -30,6 +34,7 @@ pub fn by_name(name: &str, initial_window: u32, window_limit: u32) -> Result<Box
         "westwood-2001" => Box::new(Westwood2001::new(window, limit)),
         "cubic" => Box::new(Cubic::new(window, limit)),
         "ctcp" => Box::new(Compound::new(window, limit)),
+        "bbr" => Box::new(Bbr::new(initial_window, window_limit)),
         "few" => Box::new(Few::new(window, FewSettings::default())),
         _ => return Err(format!("congestion control {name:?}: must be one of {}", NAMES.join(", "))),
     })

@@ -42,7 +42,7 @@ header = ("window", "kbit/s", "round trip, ms", "lost in the air")
 # advertises.
 
 # %%
-guess = lab.predict(
+windows = lab.predict(
     "TCP-GAP, 4 hops down. The window grows from 32 to 256 packets. By what factor does the round trip grow?",
     {
         "it stays about the same": (0.5, 1.5),
@@ -50,11 +50,11 @@ guess = lab.predict(
         "about 8 times, as the window": (5.0, 12.0),
     },
 )
-guess
+windows
 
 
 # %%
-@guess.measure
+@windows.measure
 def larger_windows():
     tried = Experiment(**DOWN, **LONG, scheme="tcp-gap-eval")
     runs = {window: run(tried.vary(window_pkts=window)) for window in (32, 64, 256)}
@@ -98,7 +98,7 @@ lab.explore(
 # product in flight. CUBIC, Linux's default, waits for losses as NewReno does.
 
 # %%
-guess = lab.predict(
+bottleneck = lab.predict(
     "One flow, 2 Mbit/s, no wire, window 256. BBR's round trip as a share of CUBIC's, over 7 hops:",
     {
         "less than half: BBR keeps queues short": (0.0, 0.5),
@@ -106,7 +106,7 @@ guess = lab.predict(
         "no shorter": (0.9, 2.0),
     },
 )
-guess
+bottleneck
 
 
 # %%
@@ -116,7 +116,7 @@ def mesh(hops, cc, **more):
     )
 
 
-@guess.measure
+@bottleneck.measure
 def bbr_and_cubic():
     runs = {(hops, cc): run(mesh(hops, cc, **LONG)) for hops in (1, 7) for cc in ("cubic", "bbr")}
     rows = [row(f"{hops} hops, {cc}", result) for (hops, cc), result in runs.items()]
@@ -236,7 +236,7 @@ rows = [(f"up to {frames} packets", pair(frames, False), pair(frames, True)) for
 lab.table(("hidden pair, MCS 7", "without RTS/CTS, Mbit/s", "with RTS/CTS"), rows, "5 s, seed 1.")
 
 # %%
-guess = lab.predict(
+aggregates = lab.predict(
     "4 hops, MCS 7, aggregates of up to 64. TCP-GAP's goodput as a share of the goodput without a pacer:",
     {
         "more than 0.9: pacing costs little": (0.9, 2.0),
@@ -244,11 +244,11 @@ guess = lab.predict(
         "less than 0.6": (0.0, 0.6),
     },
 )
-guess
+aggregates
 
 
 # %%
-@guess.measure
+@aggregates.measure
 def pacers_and_aggregates():
     tried = Experiment(topology_options={"hops": 4, "wired": False}, **N, window_pkts=256, duration_s=10)
     ways = [("cubic", "newreno"), ("bbr", "newreno"), ("cubic", "tcp-gap"), ("cubic", "tcp-gap+aggregate")]
@@ -259,11 +259,12 @@ def pacers_and_aggregates():
 
 
 # %% [markdown] tags=["after"]
-# For the hidden pair RTS/CTS is worth less than a tenth, with and without aggregates. On the chain, a sender that sends
-# packet by packet leaves nothing to aggregate: TCP-GAP as printed loses about two thirds of the goodput. BBR also paces,
-# in small bursts, and loses a little. `tcp-gap+aggregate` releases as many packets together as one aggregate holds, at
-# TCP-GAP's pace for an aggregate, and keeps most of the goodput. "Four hops away" is still right. Its unit is no longer
-# the packet.
+# For the hidden pair RTS/CTS is worth less than a tenth, with and without aggregates.
+#
+# On the chain, a sender that sends packet by packet leaves nothing to aggregate: TCP-GAP as printed loses about two
+# thirds of the goodput. BBR also paces, in small bursts, and loses a little. `tcp-gap+aggregate` releases as many
+# packets together as one aggregate holds, at TCP-GAP's pace for an aggregate, and keeps most of the goodput. "Four hops
+# away" is still right. Its unit is no longer the packet.
 
 # %% [markdown]
 # ## 6. Write one: a window that keeps the queue short
@@ -351,13 +352,15 @@ lab.table(("sender", *header[1:]), rows, "50 s, seed 1, no pacer.")
 # ### Your answers
 # Double-click here and write your answers. They are part of what you hand in.
 #
-# 1. | paper | what it fixed | what fixes it today | what remains | my run |
-#    |---|---|---|---|---|
-#    | Link RED and link pacing (lab 3) | ... | ... | ... | ... |
-#    | TCP-GAP (lab 4) | ... | ... | ... | ... |
-#    | VAGP (lab 5) | ... | ... | ... | ... |
-#    | ACK suppression (lab 6) | ... | ... | ... | ... |
-#    | TCP-AP on a testbed (lab 6) | ... | ... | ... | ... |
+# | paper | what it fixed | what fixes it today | what remains | my run |
+# |---|---|---|---|---|
+# | Link RED and link pacing (lab 3) | ... | ... | ... | ... |
+# | TCP-GAP (lab 4) | ... | ... | ... | ... |
+# | VAGP (lab 5) | ... | ... | ... | ... |
+# | ACK suppression (lab 6) | ... | ... | ... | ... |
+# | TCP-AP on a testbed (lab 6) | ... | ... | ... | ... |
+#
+# 1. ...
 # 2. ...
 # 3. ...
 

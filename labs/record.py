@@ -14,6 +14,16 @@ import sys
 
 from pacelab import Experiment, PaceLabError, lab
 
+HIDDEN_AUTO = Experiment(
+    topology="hidden",
+    traffic="udp-saturated",
+    radio="standard",
+    phy="802.11g",
+    rate_bps="auto",
+    backend="hwsim",
+    duration_s=5,
+    warmup_s=2,
+)
 UDP = {"rate_bps": 2_000_000, "duration_s": 10}
 PLANS = {
     "lab0.chain": [Experiment(topology="chain", topology_options={"hops": 4}, window_pkts=64, duration_s=20)],
@@ -59,6 +69,14 @@ PLANS = {
         Experiment(topology_options={"hops": 4}, duration_s=20, window_pkts=64, scheme=scheme)
         for scheme in ("newreno", "tcp-gap")
     ],
+    "lab8.bbr": [
+        Experiment(
+            topology_options={"hops": hops, "wired": False}, rate_bps=2_000_000, window_pkts=256, cc=cc, duration_s=20
+        )
+        for hops in (1, 7)
+        for cc in ("cubic", "bbr")
+    ],
+    "lab8.minstrel": [HIDDEN_AUTO.vary(rts=rts) for rts in (False, True)],
     "lab1.hidden": [Experiment(topology="hidden", rts=on, **UDP) for on in (False, True)],
 }
 """The experiments of each such cell. A test compares them with the masters."""

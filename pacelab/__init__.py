@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab.running.workers import Workers, each_finished, usable_cores
     from pacelab.schemes import HookSettings, Scheme
     from pacelab.user_code.bases import LinkLayer, Pacer, Sample
-    from pacelab.user_schemes import run_link_layer, run_pacer
+    from pacelab.user_schemes import run_congestion_control, run_link_layer, run_pacer
     from pacelab_pacer.core.contract import (
         Drop,
         EventMask,

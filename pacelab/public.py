@@ -62,6 +62,7 @@ PUBLIC: dict[str, str] = {
     "progress_bar": "pacelab.console",
     "record_air": "pacelab.figures.timeline",
     "run": "pacelab.running.runner",
+    "run_congestion_control": "pacelab.user_schemes",
     "run_link_layer": "pacelab.user_schemes",
     "run_many": "pacelab.running.runner",
     "run_pacer": "pacelab.user_schemes",

@@ -1,4 +1,4 @@
-"""Runs a pacer or a link layer of your own: subclass `Pacer` or `LinkLayer`, or name it among schemes as FILE.py:CLASS.
+"""Runs a pacer, a link layer, or a congestion control of your own, given as a class.
 
 A pacer stands where TCP-GAP's estimator stands: one object for each flow, at the gateway for flows that come from the
 wire and at the wireless source for the others. Queues, timers and the measuring of RTT_wireless are there already; your
@@ -14,6 +14,7 @@ import math
 from collections import deque
 from typing import SupportsFloat
 
+from pacelab.air.congestion import CongestionControl
 from pacelab.air.own_hooks import OwnCalls
 from pacelab.domains import plain
 from pacelab.errors import ConfigError
@@ -145,6 +146,24 @@ def link_scheme(layer: type[LinkLayer]) -> Scheme:
         raise_failure=code.raise_failure,
         notes=misnamed(layer),
     )
+
+
+def run_congestion_control(experiment: Experiment, made: type[CongestionControl]) -> RunResult:
+    """Run an experiment (of scheme "newreno") whose TCP flows all have a congestion control of your own.
+
+    Raises UserCodeError, with the traceback, when your code failed, set a window that is no number, or did not return.
+    """
+    if not (isinstance(made, type) and issubclass(made, CongestionControl)):
+        raise ConfigError(
+            f"run_congestion_control: the control must be a subclass of pacelab.CongestionControl, not {made!r:.60}"
+        )
+    scheme = Scheme(
+        name=made.__name__,
+        summary="a congestion control of one's own",
+        source=made.__module__,
+        congestion_control=made,
+    )
+    return run(experiment, scheme=scheme)
 
 
 class _Hook:

@@ -43,9 +43,10 @@ from pacelab_labs.lab4 import LAB4
 from pacelab_labs.lab5 import LAB5
 from pacelab_labs.lab6 import LAB6
 from pacelab_labs.lab7 import LAB7
+from pacelab_labs.lab8 import LAB8
 from pacelab_labs.solutions import solution
 
-EXERCISES: Mapping[str, Exercise] = MappingProxyType(LAB0 | LAB1 | LAB2 | LAB3 | LAB4 | LAB5 | LAB6 | LAB7)
+EXERCISES: Mapping[str, Exercise] = MappingProxyType(LAB0 | LAB1 | LAB2 | LAB3 | LAB4 | LAB5 | LAB6 | LAB7 | LAB8)
 """Name, "labN.what" -> exercise. Expected values are by hand or from the papers, never from a formula in here."""
 
 

@@ -105,5 +105,11 @@ HINTS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "Compare round trips with and without pacing in the figure of this lab. A pacer can be too careful: "
             "try a smaller weight for COV, or another average.",
         ),
+        "lab8.delay_window": (
+            "The sample's two numbers may be None, each by itself. Keep what you know in the object, and compute the "
+            "window when you know both.",
+            "Append the rate to self.rates_pps, lower self.least_rtt_s, convert nanoseconds to seconds, and set "
+            "self.window = 1.25 * max(self.rates_pps) * self.least_rtt_s + 1.",
+        ),
     }
 )

@@ -54,7 +54,10 @@ REAL = ("tap", "hwsim")
 FILE = Path(__file__).with_suffix(".json")
 LIVE_S = 6.0
 """The most seconds per experiment, because a run on real hosts takes real time."""
-HEADER = ("experiment", "where", "goodput per flow (kbit/s)", "sum (kbit/s)", "least to most", "fidelity")
+HEADER = (
+    *("experiment", "where", "goodput per flow (kbit/s)", "sum (kbit/s)", "least to most", "round trip (ms)"),
+    "fidelity",
+)
 REPEATS = 3
 """Runs of each experiment in a recording, with seeds 1, 2, ..., because real runs differ from each other."""
 TRIES = 5
@@ -81,9 +84,12 @@ def on_real_hosts(name: str, *experiments: Experiment, seconds: float | None = N
     line comes from.
     """
     found = found_back_ends()
-    back_end = next((end for end in REAL if end in found and found[end].present), None)
+    asked = {experiment.backend for experiment in experiments} - {"sim"}
+    usable = [end for end in REAL if end in found and found[end].present and asked <= {end}]
+    back_end = next(iter(usable), None)
     if back_end is None:
-        return _recorded(name, experiments, f"{_why_no_back_end(found)}. There: {command(experiments[0])}")
+        needed = {end: found[end] for end in REAL if end in found and asked <= {end}}
+        return _recorded(name, experiments, f"{_why_no_back_end(needed)}. There: {command(experiments[0])}")
     try:
         longest_s = LIVE_S if seconds is None else seconds
         return _live(name, back_end, [vary_length(experiment, longest_s) for experiment in experiments])
@@ -100,7 +106,7 @@ def _why_no_back_end(found: Mapping[str, Feature]) -> str:
 
 def command(experiment: Experiment) -> str:
     """The command that runs this experiment between real hosts."""
-    request = {"backend": REAL[0]} | dict(experiment.request)
+    request = {"backend": REAL[0], **experiment.request}
     topology = str(request.pop("topology", experiment.topology))
     words = ["sudo", "pacelab", "run", topology]
     if (scheme := request.pop("scheme", None)) is not None:
@@ -197,7 +203,8 @@ def expected_results(plans: Mapping[str, Sequence[Experiment]]) -> str:
     for name, experiments in plans.items():
         given = [read_recordings(end).get(name) for end in REAL]
         for number, (what, experiment) in enumerate(zip(names_of(experiments), experiments, strict=True)):
-            rows = [_row(what, "sim", run(experiment).run)]
+            sim = [_row(what, "sim", run(experiment).run)] if experiment.backend == "sim" else [("", "", "-", 0, "-")]
+            rows = list(sim)
             rows += [
                 _row(what, "", document["runs"][number]) if document else ("", "", "-", 0, "-") for document in given
             ]
@@ -223,7 +230,9 @@ def _recorded(name: str, experiments: tuple[Experiment, ...], why: str) -> Table
 
 
 def _rows_of_sim(experiments: list[Experiment], names: list[str]) -> list[Row]:
-    return [_row(what, "sim, now", run(experiment).run) for what, experiment in zip(names, experiments, strict=True)]
+    """Of those that the simulator can run."""
+    pairs = zip(names, experiments, strict=True)
+    return [_row(what, "sim, now", run(experiment).run) for what, experiment in pairs if experiment.backend == "sim"]
 
 
 def _with_recordings(
@@ -283,7 +292,9 @@ def _row(what: str, where: str, given: Mapping[str, Any]) -> Row:
     rates = [flow["goodput_bps"] / 1000 for flow in given["flows"]]
     spread = [goodput / 1000 for goodput in given.get("goodputs_bps", ())]
     least_to_most = f"{min(spread):.0f} to {max(spread):.0f}" if len(spread) > 1 else "-"
-    return what, where, " + ".join(f"{rate:.0f}" for rate in rates), sum(rates), least_to_most, given["fidelity"]
+    trips_ms = [1e3 * flow["rtt_mean_s"] for flow in given["flows"] if flow.get("rtt_mean_s") is not None]
+    trip = " + ".join(f"{trip_ms:.0f}" for trip_ms in trips_ms) or "-"
+    return what, where, " + ".join(f"{rate:.0f}" for rate in rates), sum(rates), least_to_most, trip, given["fidelity"]
 
 
 def names_of(experiments: Sequence[Experiment]) -> list[str]:
@@ -297,12 +308,15 @@ def names_of(experiments: Sequence[Experiment]) -> list[str]:
     ]
 
 
+_NESTED = ("topology_options", "scheme_options", "cc_options", "backend_options")
+
+
 def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration with the options of scheme, congestion control and back end among the others, and with the
-    defaults that a configuration leaves out.
+    """A configuration with the options of topology, scheme, congestion control and back end among the others, and with
+    the defaults that a configuration leaves out.
     """
-    nested = [config[key] for key in ("scheme_options", "cc_options", "backend_options") if key in config]
-    flat = {**OMITTED_DEFAULTS, **config, **dict.fromkeys(("scheme_options", "cc_options", "backend_options"))}
+    nested = [config[key] for key in _NESTED if key in config]
+    flat = {**OMITTED_DEFAULTS, **config, **dict.fromkeys(_NESTED)}
     return flat | {key: value for options in nested for key, value in options.items()}
 
 

@@ -283,7 +283,7 @@ def test_a_cell_that_calls_what_is_not_written_yet_names_it() -> None:
 UNWRITTEN = "measured is not written yet: replace its `raise lab.Todo`, run that cell, then run this cell again."
 
 
-CLASSES = ("link_red", "pacer")
+CLASSES = ("link_red", "pacer", "delay_window")
 """These exercises ask for a class. All others ask for a function."""
 STRANGE = (None, "x", [1], {"a": 1}, (1, 2), ([[1]], [2]), 10**400, 10**5000, [10**400], math.nan, np.zeros(3), print)
 

@@ -66,7 +66,15 @@ def run_scheme(
     """
     make_control = None
     misnamed_control: tuple[str, ...] = ()
-    if experiment.cc not in SIMULATED:
+    if scheme.congestion_control is not None:
+        from pacelab.air.congestion import control_maker
+
+        for flow in air["flows"]:
+            if flow["kind"] == "tcp":
+                flow["cc"] = scheme.name
+        make_control = control_maker(scheme.name, scheme.congestion_control)
+        misnamed_control = misnamed(scheme.congestion_control)
+    elif experiment.cc not in SIMULATED:
         from pacelab.air.congestion import control_maker, load_control
 
         control = load_control(experiment.cc)

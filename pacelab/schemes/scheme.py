@@ -175,6 +175,8 @@ class Scheme:
     """Options of the experiment that the scheme sets, with their values, for example `{"edca": True}`."""
     needs_only_retry_counts: bool = False
     """The link hooks use average retry counts only. They need not know which packet each retry belongs to."""
+    congestion_control: type | None = None
+    """A user's class in place of the congestion control of all TCP flows (`pacelab.air.congestion.CongestionControl`)."""
     code: str = ""
     """Source of a module that a guest loads: its SCHEME is this scheme. The hooks here only mark the hook points."""
     effect_counters: frozenset[str] = frozenset()

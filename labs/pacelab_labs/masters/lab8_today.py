@@ -215,8 +215,8 @@ lab.on_real_hosts("lab8.minstrel", auto.vary(rts=False), auto.vary(rts=True))
 
 # %% [markdown] tags=["after"]
 # Without RTS/CTS Minstrel takes the collisions for a bad channel and chooses slower rates. Slower frames last longer,
-# so they collide more. With RTS/CTS the pair carries what it carries at a fixed 54 Mbit/s. With rate control, RTS/CTS
-# is worth far more than the table of fixed rates says.
+# so they collide more. With RTS/CTS the pair carries nearly what it carries at a fixed 54 Mbit/s. With rate control,
+# RTS/CTS is worth far more than the table of fixed rates says.
 
 # %% [markdown]
 # ## 5. Aggregation

@@ -35,7 +35,7 @@ ROWS = Path(__file__).with_suffix(".csv")
 COLUMNS = ("scene", "cc", "scheme", "seed", "goodput_bps", "jain", "rtt_s", "dropped_pkts")
 KEY = COLUMNS[:4]
 SEEDS = range(101, 106)
-CONTROLS = ("newreno", "cubic", "vegas")
+CONTROLS = ("newreno", "cubic", "vegas", "bbr")
 SCENES: dict[str, dict[str, Any]] = {
     **{
         f"chain {hops} up": {"topology": "chain", "topology_options": {"hops": hops, "wired": False}}

@@ -176,7 +176,7 @@ class Scheme:
     needs_only_retry_counts: bool = False
     """The link hooks use average retry counts only. They need not know which packet each retry belongs to."""
     congestion_control: type | None = None
-    """A user's class in place of the congestion control of all TCP flows (`pacelab.air.congestion.CongestionControl`)."""
+    """A user's class that replaces the congestion control of all TCP flows (`pacelab.air.congestion`)."""
     code: str = ""
     """Source of a module that a guest loads: its SCHEME is this scheme. The hooks here only mark the hook points."""
     effect_counters: frozenset[str] = frozenset()

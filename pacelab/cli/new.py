@@ -356,7 +356,9 @@ def _test(kind: str, words: Mapping[str, str]) -> str:
 
 def new(
     kind: Annotated[str, Argument(metavar="KIND", help="cc, pacer, link, qdisc, scheme, topology or claim")],
-    name: Annotated[str, Argument(metavar="NAME", help="its own; the file is called so in small letters")],
+    name: Annotated[
+        str, Argument(metavar="NAME", help="a name for your code; the file has this name in small letters")
+    ],
 ) -> None:
     """Write an example of your own KIND of code as a working file, with a test beside it.
 

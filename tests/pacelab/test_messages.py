@@ -18,6 +18,7 @@ import pacelab
 from pacelab import Experiment, Scheme, Topology
 from pacelab.cli.main import main
 from pacelab.results.quantities import SHORT_NAMES
+from pacelab.schemes import SCHEMES
 from pacelab_topologies.registry import KINDS
 
 FORM = re.compile(
@@ -27,6 +28,7 @@ FORM = re.compile(
 )
 """Each message has one of these: what is valid, or what to do."""
 OLD = re.compile(r"\bcame\b|\bof your own:")  # tools/language has the rest
+AT_GATEWAYS = [name for name, scheme in SCHEMES.items() if scheme.gateway is not None]
 TOPOLOGIES = f"one of {', '.join(KINDS)}, or the path of a .yaml or .py file"
 
 COMMANDS = [
@@ -58,12 +60,15 @@ COMMANDS = [
     ("run chain --rate 6", "--rate must be one of 1, 2, 5.5, 11 Mbit/s with --phy 802.11b, not 6"),
     ("run chain --rts maybe", "--rts must be one of on, off, not 'maybe'"),
     ("run chain --window 0", "--window must be a whole number from 1 to 10000, not 0"),
-    ("run chain --scheme tcpgap", "vagp-fixed, vagp-expect, or FILE.py:NAME, not 'tcpgap'; did you mean 'tcp-gap'?"),
+    (
+        "run chain --scheme tcpgap",
+        f"--scheme must be one of {', '.join(SCHEMES)}, or FILE.py:NAME, not 'tcpgap'; did you mean 'tcp-gap'?",
+    ),
     ("run chain --scheme cubic", "--scheme 'cubic' is a congestion control; use --cc cubic"),
     ("run chain --scheme bbr", "--scheme 'bbr' is a congestion control; use --cc bbr"),
     (
         "run chain --scheme gap",
-        "lred-ecn+pacing, vagp-eval, vagp-eval-noqm, vagp-fixed, vagp-expect, or FILE.py:NAME, not 'gap'",
+        f"--scheme must be one of {', '.join(SCHEMES)}, or FILE.py:NAME, not 'gap'",
     ),
     ("run chain --scheme mine.py", "--scheme must be FILE.py:NAME with a name of that file, not 'mine.py'"),
     (
@@ -189,7 +194,7 @@ COMMANDS = [
     ("reproduce paper", "an id that `pacelab claims` lists, or FILE.yaml, your own file, not 'paper'"),
     ("reproduce fu --seeds 20000", "--seeds must be a whole number from 1 to 10000, not 20000"),
     ("claims --paper xyz", "a paper (fu, le, lee, tcp-gap, vagp) or an id that `pacelab claims` lists, not 'xyz'"),
-    ("new paper x", "new: the kind must be one of cc, pacer, link, scheme, topology, claim, not 'paper'"),
+    ("new paper x", "new: the kind must be one of cc, pacer, link, qdisc, scheme, topology, claim, not 'paper'"),
     ("new cc class", "new cc: 'class' is a Python keyword; choose another name"),
     ("new cc 1st", "new cc: the name must be letters, digits and _, starting with a letter, not '1st'"),
     ("new claim Ä", "new claim: the name must be the letters a to z, digits and _, not 'Ä'"),
@@ -201,7 +206,7 @@ COMMANDS = [
     ("gateway --air a0 --wired a0 --scheme tcp-gap", "--wired must be another interface than --air, not a0"),
     (
         "gateway --air a0 --wired w0 --scheme tcp-ap",
-        "window-control, data-pacing, ack-pacing, vagp-eval, vagp-eval-noqm, vagp-fixed, vagp-expect",
+        f"--scheme 'tcp-ap' does nothing at a gateway; use one of {', '.join(AT_GATEWAYS)}",
     ),
     ("demo starvatoin", "or the path of a .yaml or .py file, not 'starvatoin'; did you mean 'starvation'?"),
     ("run chain -hops 3", "did you mean --hops?"),
@@ -213,7 +218,10 @@ COMMANDS = [
     ("run chain --hops 1e1", "--hops must be a whole number from 1 to 200, not '1e1'"),
     ("run chain --mcs 3", "--mcs needs --phy 802.11n, not 802.11b"),
     ("run chain --phy 802.11n --rate 54", "--rate must be 65 Mbit/s with --mcs 7 and --gi long, not 54; leave --rate"),
-    ("run chain --qdisc fq-codel", "--qdisc must be one of pfifo, codel, fq_codel, fq, not 'fq-codel'; did you mean"),
+    (
+        "run chain --qdisc fq-codel",
+        "--qdisc must be one of pfifo, codel, fq_codel, fq, or FILE.py:CLASS, not 'fq-codel'; did you mean",
+    ),
     ("run chain --ecn on", "--ecn on needs a queue that marks packets: --qdisc codel or fq_codel, not pfifo"),
     ("run chain --routing olsr", "--routing must be one of static, aodv, aodv-2001 with --backend sim, not olsr"),
     ("run chain --where uml", "--where must be here with --backend sim, not uml; sim runs no kernel"),

@@ -206,6 +206,12 @@ def test_tables_of_the_ns2_code_are_those_of_its_runs() -> None:
         assert table in page
 
 
+def test_the_table_of_pacing_by_aggregates_is_that_of_its_runs() -> None:
+    command = [sys.executable, ROOT / "studies/gap_aggregate.py", "--table"]
+    made = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert made.strip() in (ROOT / "docs/80211n.md").read_text("utf-8")
+
+
 def test_vagp_s_table_is_that_of_its_runs() -> None:
     rows = ROOT / "studies/vagp_expect.jsonl"
     command = [sys.executable, ROOT / "studies/vagp_expect.py", rows, "--seeds", "10", "--table"]

@@ -352,10 +352,8 @@ def test_a_student_in_two_sections_counts_once(tmp_path: Path) -> None:
     place.write_text("student,id,section\nAnn,1,A\nAnn,1,B\nAnn,2,B\n", "utf-8")
     assert [(student.id, student.line) for student in read_roster(place)] == [("1", 0), ("2", 2)]
     place.write_text("Identifier,Full name\nParticipant 3,Ann\nParticipant 3,Ann\nParticipant 4,Ann\n")
-    assert [student.line for student in read_roster(place)] == [
-        0,
-        2,
-    ]  # the upload identifies students by the number of the line
+    # An upload identifies students by the number of the line.
+    assert [student.line for student in read_roster(place)] == [0, 2]
 
 
 def test_a_hand_in_with_a_groups_name_is_the_groups() -> None:

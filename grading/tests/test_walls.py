@@ -50,9 +50,8 @@ def test_every_system_call_that_is_not_needed_is_refused(around: Walls) -> None:
     """All existing numbers, with arguments that are harmless if the call succeeds."""
     column = list(guards.ARCHITECTURES).index(os.uname().machine)
     known = {entry.split()[1 + column] for entry in guards.ALLOWED.split(",")} - {"-"}
-    others = sorted(
-        set(range(470)) - set(map(int, known)) - {335, 336}
-    )  # the kernel's own system calls for probes, which raise SIGILL
+    probes = {335, 336}  # of the kernel itself: they raise SIGILL
+    others = sorted(set(range(470)) - set(map(int, known)) - probes)
     source = CALLS.format(calls=others, arguments="(-1, 999, 999, -1, -1, -1)")
     assert inside(around, source) == []
 

@@ -42,7 +42,7 @@ def checked(**takers: Taker) -> Callable[[Callable[Given, Outcome]], Callable[Gi
                 bound = None
             if bound is None:
                 raise bad_call(function, *arguments, **named)
-            bound.arguments = dict.fromkeys(starred, ()) | bound.arguments  # also where none was given
+            bound.arguments = dict.fromkeys(starred, ()) | bound.arguments  # also where no argument was given
             for name, value in bound.arguments.items():
                 if name in takers:
                     bound.arguments[name] = coerce(f"{function.__name__}: {name}", takers[name], value)

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MOST_BYTES = 2**31
-"""Address space, of which numerical libraries reserve much for each core where such code imports them."""
+"""Limit of the address space. Numerical libraries reserve much of it for each core if user code imports them."""
 _TAKEN = Path("/proc/self/statm")
-"""Of Linux; elsewhere nothing is bounded."""
+"""Only Linux has it; on other systems there is no limit."""
 _ONE_AT_A_TIME = threading.RLock()
-"""The bound is the process's: of two threads each would take the other's for what was there before."""
+"""The limit applies to the process. Two threads at once would each restore the other's limit."""
 
 
 @contextlib.contextmanager
 def bounded() -> Iterator[None]:
-    """Meanwhile this process may take so much more, and no more: beyond that is a MemoryError."""
+    """Within this context, this process may take that much more memory; beyond that, Python raises MemoryError."""
     if not _TAKEN.is_file():
         yield
         return

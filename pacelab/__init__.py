@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pacelab.public import PUBLIC
 from pacelab.version import __version__
 
-if TYPE_CHECKING:  # the same names for mypy and editors; a test compares the two lists
+if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists together
     from pacelab.air.congestion import CongestionControl
     from pacelab.console import log, print_json, progress_bar
     from pacelab.demo.widget import show_demo

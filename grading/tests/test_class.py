@@ -37,7 +37,7 @@ LAST = {
     "sakai": "Søren",
 }
 WORK = (MODEL, NOTEBOOK, SLIP, ASSIGNMENT.template, MODEL)
-"""The five hand-ins. The second is a notebook."""
+"""What the five hand in. The second is a notebook."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ def canvas(folder: Path) -> Section:
 
 
 def moodle(folder: Path) -> Section:
-    """A German Moodle with the folder names that Moodle uses since version 4."""
+    """A German Moodle, with folders as Moodle names them since version 4."""
     files = {f"{first} Öz_{300 + n}_assignsubmission_file/{file_of(n)}": WORK[n] for n, first in enumerate(FIRST)}
     lines = [
         [
@@ -123,7 +123,7 @@ def gradescope(folder: Path, fourth: str = WORK[3]) -> Section:
 
 
 def blackboard(folder: Path) -> Section:
-    """The fifth student has two attempts; the newest counts."""
+    """The fifth student tried twice; the newest attempt counts."""
     start = "Assignment 1_user{}_attempt_2026-11-01-2{}-58-00"
     files = {f"{start.format(n, 3)}_{file_of(n)}": WORK[n] for n in range(5)}
     files |= {f"{start.format(n, 3)}.txt": f"Name: {first} (user{n})" for n, first in enumerate(FIRST)}

@@ -129,7 +129,7 @@ class HostDelay:
 
 
 def air_host_delay(value: str) -> dict[str, Any] | None:
-    """The delay in the format of the air configuration; None for 0."""
+    """In the words of the air configuration; None of 0."""
     seconds = float(value.removeprefix(_MEAN_OF))
     if not seconds:
         return None

@@ -52,7 +52,7 @@ def run_pacer(
 
 
 def pacer_scheme(pacer: type[Pacer], *, goodput_control: bool = False, watched: bool = True) -> Scheme:
-    """The scheme with this pacer at gateways and wireless sources, for one run, since it keeps a failure."""
+    """The scheme that has this pacer at gateways and wireless sources, for one run: a failure stays with it."""
     code = OwnCalls(f"pacer {pacer.__name__}", watched=watched)
     pace = _Pace(code, pacer)
     control = GoodputControlConfig() if goodput_control else None

@@ -65,7 +65,7 @@ def mos_of(voice: Mapping[str, Any] | None) -> float | None:
 
 
 def mos_series(series: Mapping[str, Sequence[Any]], *, playout_s: float) -> list[float | None]:
-    """MOS for each interval of a flow's series, of the packets sent in the interval."""
+    """MOS of each interval of a flow's series, of the packets sent in it."""
     columns = zip(*(series[name] for name in SERIES[:-1]), strict=True)
     return [
         flow_mos(due_pkts=due, lost_pkts=lost, late_pkts=late, delay_s=delay_s, playout_s=playout_s)

@@ -33,16 +33,16 @@ def deferred_alarms() -> Iterator[Callable[[], None]]:
             handler = None if number is None else signal.getsignal(number)
             if number is not None and callable(handler):
                 handlers[number] = handler
-    expired: dict[int, FrameType | None] = {}
+    rung: dict[int, FrameType | None] = {}
 
     def note(number: int, frame: FrameType | None) -> None:
-        if number in expired:
+        if number in rung:
             handlers[number](number, frame)
-        expired[number] = frame
+        rung[number] = frame
 
     def check() -> None:
-        while expired:
-            number, frame = expired.popitem()
+        while rung:
+            number, frame = rung.popitem()
             handlers[number](number, frame)
 
     for number in handlers:

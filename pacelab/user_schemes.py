@@ -23,7 +23,7 @@ from pacelab.running.runner import run
 from pacelab.schemes import HookSettings, Scheme
 from pacelab.units import NS_PER_S, s_from_ns
 from pacelab.user_code.bases import LinkLayer, Pacer, Sample
-from pacelab.user_code.messages import misnamed_methods
+from pacelab.user_code.messages import misnamed
 from pacelab_pacer.core.contract import Action, Drop, Event, EventMask, Forward, SegmentSeen, TransmitResult
 from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab_pacer.core.tcp_gap.goodput_control import GoodputControlConfig
@@ -65,7 +65,7 @@ def pacer_scheme(pacer: type[Pacer], *, goodput_control: bool = False, watched: 
         traffic=("tcp",),
         effect_counters=EFFECTS,
         raise_failure=code.raise_failure,
-        notes=misnamed_methods(pacer),
+        notes=misnamed(pacer),
     )
 
 
@@ -143,7 +143,7 @@ def link_scheme(layer: type[LinkLayer]) -> Scheme:
         link=lambda settings: _Hook(code, layer, settings),
         effect_counters=frozenset({"dropped"}),
         raise_failure=code.raise_failure,
-        notes=misnamed_methods(layer),
+        notes=misnamed(layer),
     )
 
 

@@ -20,8 +20,8 @@ from pacelab.schemes import Attachment
 from pacelab.schemes.failures import raise_failed_hook
 from pacelab.units import ns_from_s
 from pacelab.user_code.loading import digest_of
-from pacelab.user_code.messages import misnamed_methods
-from pacelab.user_code.seeds import seeded_generators
+from pacelab.user_code.messages import misnamed
+from pacelab.user_code.seeds import shared_draws
 
 if TYPE_CHECKING:
     from pacelab.experiment.experiment import Experiment
@@ -70,8 +70,8 @@ def run_scheme(
         digest = digest_of("--cc", experiment.cc.rpartition(":")[0])
         experiment.check_unchanged({**experiment.own_files, "cc_sha256": digest})
         make_control = control_maker(experiment.cc, control)
-        misnamed_control = misnamed_methods(control)
-    with seeded_generators(experiment.seed):
+        misnamed_control = misnamed(control)
+    with shared_draws(experiment.seed):
         attached = scheme.attach(experiment.network, experiment.hook_settings)
         attachments, raise_failure = guard(scheme, attached)
         notes = [*scheme.notes, *misnamed_hooks(scheme, attached), *misnamed_control]

@@ -45,7 +45,7 @@ from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.schemes.scheme import MOST_SENSE_HOPS
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
 from pacelab.units import BPS_PER_MBPS
-from pacelab.user_code.loading import digest_of, is_user_code
+from pacelab.user_code.loading import digest_of, is_own
 from pacelab_topologies import registry
 from pacelab_topologies.kind import Kind
 from pacelab_topologies.model import Topology
@@ -128,7 +128,7 @@ def _resolved(
     """The experiment on this topology, from the given options and the topology's own."""
     asked, scheme_name = _text(request, "topology", "chain"), _text(request, "scheme", "newreno")
     scheme = find_scheme(scheme_name)
-    values |= _implied_options(scheme, scheme_name, given)
+    values |= _brought(scheme, scheme_name, given)
     table = {option.field: option.default for option in SETTINGS if option.default is not None}
     named = TCP_DEFAULTS[values.get("tcp_defaults", table["tcp_defaults"])]
     if values.get("phy") == HIGH_THROUGHPUT:
@@ -257,7 +257,7 @@ def _place_of(kind: Kind, name: str) -> str:
     return kind.places.get(name.removeprefix("--"), f"topology {kind.name!r}: defaults: {name}")
 
 
-def _implied_options(scheme: Scheme, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _brought(scheme: Scheme, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Options that the scheme sets. Raises ConfigError if another value of one is given."""
     for field, own in scheme.implied_options.items():
         if field in given and given[field] != own:
@@ -375,7 +375,7 @@ def _own_files(options: Options, kind: Kind) -> Mapping[str, str]:
         found["traffic"] = PurePath(options.traffic).name
         found["traffic_sha256"] = sha256(text.encode()).hexdigest()
     for name, value in (("cc", options.cc), ("scheme", options.scheme)):
-        if is_user_code(value):
+        if is_own(value):
             path, _, attribute = value.rpartition(":")
             found[name] = f"{PurePath(path).name}:{attribute}"
             found[f"{name}_sha256"] = digest_of(f"--{name}", path)

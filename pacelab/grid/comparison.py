@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pacelab.console import progress_line
+from pacelab.console import waited_for
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.figures.tables import baseline_of, comparison_csv, show_point
@@ -165,7 +165,7 @@ def compare(
     names_of(list(grid.schemes))  # refuses two of one name before the first run
     experiments = grid.experiments()
     started, wall = time.time(), time.perf_counter()
-    with progress_line("compare", on_done) as hear:
+    with waited_for("compare", on_done) as hear:
         results = run_stored(experiments, store, workers=Workers(jobs=jobs), on_done=hear)
     host = describe_runs(results, started=started, wall=wall)
     return comparison_of(grid, results, host=host, refused=refused)

@@ -15,11 +15,11 @@ from typing import Any
 
 from pacelab.errors import ConfigError
 
-SIMILARITY = 0.8
+ALIKE = 0.8
 """Similarity from 0 to 1 that counts as a misspelling: `passes` and `pases` are similar enough, `sent` and `send` are
 not.
 """
-_INTERNAL_FILES = frozenset(str(Path(__file__).with_name(f"{name}.py")) for name in ("imports", "time_limit"))
+_BETWEEN = frozenset(str(Path(__file__).with_name(f"{name}.py")) for name in ("imports", "time_limit"))
 """Modules whose frames can lie between or below a user's frames."""
 
 
@@ -29,7 +29,7 @@ class UserCodeError(ConfigError):
     one_line = False
 
 
-def misnamed_methods(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
+def misnamed(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
     """Messages about methods that a user's class defines under a name similar to one of ours, and that nobody calls.
 
     Our names are those of the class's bases in PaceLab, and `known`. Names that the class defines correctly do not
@@ -43,23 +43,23 @@ def misnamed_methods(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
         else:
             own |= named
     left = sorted(ours - own)
-    meant = {name: difflib.get_close_matches(name, left, n=1, cutoff=SIMILARITY) for name in sorted(own - ours)}
+    meant = {name: difflib.get_close_matches(name, left, n=1, cutoff=ALIKE) for name in sorted(own - ours)}
     return tuple(
         f"{made.__name__}: {name} is called by nobody: did you mean {like[0]}?" for name, like in meant.items() if like
     )
 
 
-def user_traceback(error: BaseException, called: Callable[..., Any] | None = None) -> str:
+def own_traceback(error: BaseException, called: Callable[..., Any] | None = None) -> str:
     """The traceback from the first frame of user code; if there is none, the place of the function or class
     `called`.
     """
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in _INTERNAL_FILES]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in _BETWEEN]
     own = list(dropwhile(lambda frame: is_ours(frame.filename) or "importlib" in frame.filename, frames))
     where = "".join(traceback.format_list(own)) or place_of(called)
     return (where + "".join(traceback.format_exception_only(error))).rstrip()
 
 
-def checked_result(result: Any) -> Any:
+def finished(result: Any) -> Any:
     """The result of a call of user code. Raises TypeError for a coroutine or generator: `async def`, or a body with
     `yield`.
     """

@@ -10,7 +10,7 @@ from types import FrameType
 
 STOPPED_BY = ("SIGTERM", "SIGHUP")
 """A batch system sends SIGTERM when the time is over; a terminal that closes sends SIGHUP."""
-OFTEN_ENOUGH = (10_000, 20, 50)
+GC_THRESHOLDS = (10_000, 20, 50)
 """Thresholds of the garbage collector. With Python's own (700, 10, 10), a short run spends a twentieth of its CPU time
 on collections of the modules that it loads."""
 
@@ -18,9 +18,9 @@ on collections of the modules that it loads."""
 def main() -> int:
     """Run the command line and return the exit code."""
     try:
-        _hear_as_interrupt()
+        _handle_as_interrupt()
         _fill_standard_files()
-        gc.set_threshold(*OFTEN_ENOUGH)
+        gc.set_threshold(*GC_THRESHOLDS)
         os.environ.pop("MPLBACKEND", None)  # Matplotlib fails to load with an unknown back end; figures need none
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more threads would be idle, and take time to start
         from pacelab.cli.main import main as run
@@ -36,7 +36,7 @@ def main() -> int:
         gc.freeze()  # skips the last collection, a twelfth of a short run's CPU time
 
 
-def _hear_as_interrupt() -> None:
+def _handle_as_interrupt() -> None:
     """Let these signals end a command as Ctrl-C does, so that finished results are kept. Ignored signals stay ignored
     (nohup).
 

@@ -27,9 +27,9 @@ USUAL_WIDTH = 80
 NUMBERS_WIDTH = len(" 100% 0:00:00")
 """Width of the percentage and the remaining time. A narrow terminal shows these without the description."""
 LEAST_BAR, MOST_BAR = 8, 40
-PATIENCE_S, EACH_S = 2.0, 0.5
+QUIET_S, UPDATE_S = 2.0, 0.5
 """In a notebook: the time before the first progress line, and the time between updates."""
-SET_UP = 0.001
+SETUP_SHARE = 0.001
 """Up to this share of the work, time counts as setup (as of real hosts) and not for the remaining time."""
 
 
@@ -182,9 +182,9 @@ class _Line:
     def tell(self, done: float, total: float = 1.0) -> None:
         """Show the progress: `done` of `total`."""
         now_s = time.monotonic()
-        if done < SET_UP * total:
+        if done < SETUP_SHARE * total:
             self._begun = now_s, done
-        soon = now_s - self._began_s < PATIENCE_S or now_s - self._told_s < EACH_S
+        soon = now_s - self._began_s < QUIET_S or now_s - self._told_s < UPDATE_S
         if soon or not 0 < done < total:
             return
         self._told_s = now_s

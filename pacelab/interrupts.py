@@ -33,16 +33,16 @@ def deferred_alarms() -> Iterator[Callable[[], None]]:
             handler = None if number is None else signal.getsignal(number)
             if number is not None and callable(handler):
                 handlers[number] = handler
-    rung: dict[int, FrameType | None] = {}
+    expired: dict[int, FrameType | None] = {}
 
     def note(number: int, frame: FrameType | None) -> None:
-        if number in rung:
+        if number in expired:
             handlers[number](number, frame)
-        rung[number] = frame
+        expired[number] = frame
 
     def check() -> None:
-        while rung:
-            number, frame = rung.popitem()
+        while expired:
+            number, frame = expired.popitem()
             handlers[number](number, frame)
 
     for number in handlers:

@@ -21,7 +21,7 @@ from pacelab_grading.sandbox.box import Limits, Walls, walls
 
 Judge = Callable[..., Verdict]
 Graded = Callable[[Listener], Verdict]
-PATIENCE_S, AGAIN_S = 2.0, 0.05
+TIMEOUT_S, AGAIN_S = 2.0, 0.05
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +97,7 @@ def earns_all() -> Iterator[Callable[[Graded], bool]]:
         raise TimeoutError
 
     def call(graded: Graded) -> bool:
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE_S, AGAIN_S)
+        signal.setitimer(signal.ITIMER_REAL, TIMEOUT_S, AGAIN_S)
         try:
             verdict = graded(_stops)
         except (TimeoutError, _Caught):

@@ -150,7 +150,7 @@ def test_students_stop_only_at_todo_cells_and_the_solved_notebook_runs_with_quic
 
 WAITED = """
 from pacelab import Experiment, compare, console, run
-console.PATIENCE_S = console.EACH_S = 0
+console.QUIET_S = console.UPDATE_S = 0
 _said, _show = [], console._Line._show
 def _note(line, text):
     _said.append(text)

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 600
+TIMEOUT_S = 600
 """The timeout of a page, also on a busy machine. Times are printed here and checked in run_notebooks.py."""
 NOT_OURS = (
     *("favicon", "ResizeObserver loop", "the server responded with a status of 404", "ServiceWorker"),
@@ -101,11 +101,11 @@ def page(chromium: str, server: str, shots: Path) -> Iterator[Any]:
         made.on("pageerror", lambda error: errors.append(str(error)))
         made.console_errors = errors
         made.goto(server.format("/lab/tree/lab1_hidden_exposed.ipynb"))
-        made.wait_for_selector(".jp-Notebook", timeout=PATIENCE_S * 1e3)
-        made.get_by_text("| Idle").wait_for(timeout=PATIENCE_S * 1e3)  # earlier, JupyterLab would ask for a kernel
+        made.wait_for_selector(".jp-Notebook", timeout=TIMEOUT_S * 1e3)
+        made.get_by_text("| Idle").wait_for(timeout=TIMEOUT_S * 1e3)  # earlier, JupyterLab would ask for a kernel
         made.get_by_role("menuitem", name="Run", exact=True).first.click()
         made.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-        made.get_by_text("| Busy").wait_for(timeout=PATIENCE_S * 1e3)
+        made.get_by_text("| Busy").wait_for(timeout=TIMEOUT_S * 1e3)
         try:
             until_idle(made)
         finally:
@@ -116,9 +116,9 @@ def page(chromium: str, server: str, shots: Path) -> Iterator[Any]:
 
 def until_idle(page: Any) -> None:
     """Wait until the kernel has nothing to do for two seconds: between two cells it is idle for a moment."""
-    quiet, ends = 0, time.monotonic() + PATIENCE_S
+    quiet, ends = 0, time.monotonic() + TIMEOUT_S
     while quiet < 10:
-        assert time.monotonic() < ends, f"the notebook is not done after {PATIENCE_S} s"
+        assert time.monotonic() < ends, f"the notebook is not done after {TIMEOUT_S} s"
         quiet = quiet + 1 if page.get_by_text("| Idle").count() else 0
         page.wait_for_timeout(200)
 
@@ -135,7 +135,7 @@ def wait_until(holds: Callable[[], bool]) -> float:
     """Seconds until the condition holds."""
     started = time.perf_counter()
     while not holds():
-        assert time.perf_counter() - started < PATIENCE_S
+        assert time.perf_counter() - started < TIMEOUT_S
         time.sleep(0.005)
     return time.perf_counter() - started
 
@@ -181,7 +181,7 @@ def test_the_choice_starts_the_run_and_is_final(page: Any, shots: Path) -> None:
     page.screenshot(path=shots / "choose.png")
     area.get_by_label("less than a fifth").check()
     measured = page.get_by_text("Measured: ").locator("visible=true").first
-    measured.wait_for(timeout=PATIENCE_S * 1e3)
+    measured.wait_for(timeout=TIMEOUT_S * 1e3)
     assert "As you predicted." in measured.inner_text()
     assert waiting.count() == count - 1
     assert area.get_by_label("less than a fifth").is_checked()
@@ -224,7 +224,7 @@ def test_a_figure_whose_kernel_has_ended_says_so(page: Any, shots: Path) -> None
     page.get_by_role("menuitem", name="Kernel", exact=True).first.click()
     page.get_by_text("Restart Kernel\N{HORIZONTAL ELLIPSIS}", exact=True).click()
     page.get_by_role("button", name="Confirm Kernel Restart").click()
-    told.wait_for(timeout=PATIENCE_S * 1e3)
+    told.wait_for(timeout=TIMEOUT_S * 1e3)
     page.screenshot(path=shots / "ended.png")
     assert not page.locator(
         "input[type=range]:visible, input[type=radio]:visible, select:visible.widget-dropdown"
@@ -241,12 +241,12 @@ def test_nothing_went_wrong_on_the_console(page: Any) -> None:
 def test_a_notebook_opened_again_shows_figures_and_predictions(page: Any, shots: Path) -> None:
     """Jupyter does not save widgets."""
     page.keyboard.press("Control+s")
-    page.wait_for_function("!document.querySelector('.lm-TabBar-tab.jp-mod-dirty')", timeout=PATIENCE_S * 1e3)
+    page.wait_for_function("!document.querySelector('.lm-TabBar-tab.jp-mod-dirty')", timeout=TIMEOUT_S * 1e3)
     page.console_errors.clear()
     page.reload()
-    page.wait_for_selector(".jp-Notebook", timeout=PATIENCE_S * 1e3)
+    page.wait_for_selector(".jp-Notebook", timeout=TIMEOUT_S * 1e3)
     area = show(page, "distance of the senders (m)")
-    area.locator("pacelab-figure svg").first.wait_for(timeout=PATIENCE_S * 1e3)
+    area.locator("pacelab-figure svg").first.wait_for(timeout=TIMEOUT_S * 1e3)
     page.get_by_text("less than a fifth (predicted)").first.wait_for()
     page.screenshot(path=shots / "again.png")
     assert not page.get_by_text("Error displaying widget").first.is_visible()

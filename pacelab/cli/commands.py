@@ -133,7 +133,7 @@ def compare(  # noqa: PLR0913  the command line makes options of them
         check_panels(axes)
     _compare(
         base,
-        _Wanted(title=f"{topology}: {', '.join(names)}", out=out, json=json, quiet=quiet, y=quantity, cdf=cdf),
+        _Output(title=f"{topology}: {', '.join(names)}", out=out, json=json, quiet=quiet, y=quantity, cdf=cdf),
         schemes=names,
         axes=axes,
         seeds=count,
@@ -228,7 +228,7 @@ def doctor(*, json: Json = False) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
+class _Output:
     """What a comparison prints and writes."""
 
     title: str
@@ -241,7 +241,7 @@ class _Wanted:
     cdf: bool = False
 
 
-def _compare(base: Experiment, wanted: _Wanted, *, store: RunStore | None = None, **options: Any) -> Comparison:
+def _compare(base: Experiment, wanted: _Output, *, store: RunStore | None = None, **options: Any) -> Comparison:
     """Run a comparison and write its folder. `options` are the arguments of `pacelab.compare`."""
     from pacelab.grid.comparison import compare as compare_schemes
     from pacelab.running.cached import RunStore

@@ -47,9 +47,9 @@ BRIDGING = ("802.11s", "batman-adv")
 AODV_OF_2001 = "aodv-2001"
 """AODV as in ns-2.1b8a. Only the simulator has it."""
 
-FINDING = {"tap": ("olsr",), "hwsim": (*BRIDGING, "olsr")}
+ROUTE_FINDING = {"tap": ("olsr",), "hwsim": (*BRIDGING, "olsr")}
 """Linux's routing protocols that find routes, by back end."""
-FINDERS = {name: f"--routing {', '.join(found)}, or --controller ryu" for name, found in FINDING.items()}
+ROUTING_HINTS = {name: f"--routing {', '.join(found)}, or --controller ryu" for name, found in ROUTE_FINDING.items()}
 """What a message recommends for nodes that walk. A controller finds those that are one hop from a gateway."""
 
 GUEST_SWITCHES = ("no-prr", "no-hystart")
@@ -110,7 +110,7 @@ def _tcp_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow,
     if control is None or control.linux is None:
         valid = ", ".join(name for name, row in TABLE.items() if row.linux is not None)
         found.append(f"--cc must be one of {valid}, or linux:NAME on Linux, not {options.cc!r}")
-    if not _backs_off_as_linux(options, topology, flows):
+    if not _all_senders_back_off(options, topology, flows):
         found.append(
             f"--rto-backoff must be all, since Linux always backs off, not {options.rto_backoff} (also of a scheme);"
             " wired is the same where all TCP flows come from wired hosts"
@@ -144,7 +144,7 @@ def _queue_reasons(options: Options) -> list[str]:
     return found
 
 
-def _backs_off_as_linux(options: Options, topology: Topology, flows: tuple[PlannedFlow, ...]) -> bool:
+def _all_senders_back_off(options: Options, topology: Topology, flows: tuple[PlannedFlow, ...]) -> bool:
     """Whether all TCP senders double their timeouts, as Linux does."""
     tcp = [flow for flow in flows if KINDS.get(flow.carried.kind) == "tcp"]
     wired_alone = not any(topology.nodes[flow.src].wireless for flow in tcp)
@@ -192,7 +192,7 @@ def _routing_reasons(options: Options, topology: Topology, scheme: Scheme) -> li
     if options.routing == "static":
         return []
     asked = f"--routing {options.routing}"
-    known = ("static", *FINDING[options.backend])
+    known = ("static", *ROUTE_FINDING[options.backend])
     if options.routing in BRIDGING and options.routing not in known:
         return [f"{asked} works below IP, on radios; use one of {', '.join(known)}, or --backend hwsim"]
     if options.routing == AODV_OF_2001:
@@ -225,9 +225,11 @@ def _walk_reasons(options: Options, topology: Topology) -> list[str]:
         return []
     said = f"the nodes of topology {topology.name!r} move ({topology.mobility})"
     if options.controller is None:
-        if options.routing in FINDING[options.backend]:
+        if options.routing in ROUTE_FINDING[options.backend]:
             return []
-        return [f"--routing {options.routing} cannot follow nodes that move: {said}; use {FINDERS[options.backend]}"]
+        return [
+            f"--routing {options.routing} cannot follow nodes that move: {said}; use {ROUTING_HINTS[options.backend]}"
+        ]
     walking = {move.node for move in topology.moves}
     asked, names = f"--controller {options.controller}: {said}", [node.name for node in topology.nodes]
     found = [
@@ -369,11 +371,11 @@ BACK_ENDS: Mapping[str, BackEndKind] = {
             routings=("static", "aodv", AODV_OF_2001),
             finders="a routing that finds its way, as aodv",
         ),
-        BackEndKind(name="tap", options=_LINUX, finders=FINDERS["tap"], check=check_hosts),
+        BackEndKind(name="tap", options=_LINUX, finders=ROUTING_HINTS["tap"], check=check_hosts),
         BackEndKind(
             name="hwsim",
             options={**_LINUX, "builder": "plain", "medium": "pacelab"},
-            finders=FINDERS["hwsim"],
+            finders=ROUTING_HINTS["hwsim"],
             check=check_hosts,
         ),
     )

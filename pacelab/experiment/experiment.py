@@ -18,7 +18,7 @@ from pacelab_topologies.domain import plain
 from pacelab_topologies.kind import Kind
 from pacelab_topologies.model import Topology
 
-ASIDE = {"backend", *(option.field for option in OPTIONS if option.group)}
+GROUPED_OPTIONS = {"backend", *(option.field for option in OPTIONS if option.group)}
 """Options that `config` has only within the options of a scheme, a congestion control or a back end."""
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -111,7 +111,7 @@ class Experiment(Options):
             "scheme": self.scheme,
             "scheme_options": self._values(self.chosen_scheme.options),
         }
-        settings |= self._values(tuple(option.field for option in OPTIONS if option.field not in ASIDE))
+        settings |= self._values(tuple(option.field for option in OPTIONS if option.field not in GROUPED_OPTIONS))
         settings["cc_options"] = self._values(in_group(f"cc {self.cc}"))
         settings["backend"] = self.backend
         settings["backend_options"] = self._values(tuple(BACK_ENDS[self.backend].options))

@@ -73,7 +73,7 @@ def split_axes(topology: str, values: Mapping[str, Any]) -> tuple[dict[str, Any]
             continue
         if name == SET:
             assigned = _assigned(topology, given)
-            _refuse_unclear(assigned, values)
+            _refuse_ambiguous(assigned, values)
             single[SET] = {own: parsed[0] for own, parsed in assigned.items() if len(parsed) == 1}
             axes |= {own: parsed for own, parsed in assigned.items() if len(parsed) > 1}
             continue
@@ -85,7 +85,7 @@ def split_axes(topology: str, values: Mapping[str, Any]) -> tuple[dict[str, Any]
     return single, axes
 
 
-def _refuse_unclear(assigned: Mapping[str, list[Any]], values: Mapping[str, Any]) -> None:
+def _refuse_ambiguous(assigned: Mapping[str, list[Any]], values: Mapping[str, Any]) -> None:
     """Raise ConfigError for an option that is set by --set and by its flag, and for an axis with the name of an
     experiment's option.
     """

@@ -15,11 +15,11 @@ from typing import Any
 
 from pacelab.errors import ConfigError
 
-ALIKE = 0.8
+SIMILARITY = 0.8
 """Similarity from 0 to 1 that counts as a misspelling: `passes` and `pases` are similar enough, `sent` and `send` are
 not.
 """
-_BETWEEN = frozenset(str(Path(__file__).with_name(f"{name}.py")) for name in ("imports", "time_limit"))
+_INTERNAL_FILES = frozenset(str(Path(__file__).with_name(f"{name}.py")) for name in ("imports", "time_limit"))
 """Modules whose frames can lie between or below a user's frames."""
 
 
@@ -43,7 +43,7 @@ def misnamed(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
         else:
             own |= named
     left = sorted(ours - own)
-    meant = {name: difflib.get_close_matches(name, left, n=1, cutoff=ALIKE) for name in sorted(own - ours)}
+    meant = {name: difflib.get_close_matches(name, left, n=1, cutoff=SIMILARITY) for name in sorted(own - ours)}
     return tuple(
         f"{made.__name__}: {name} is called by nobody: did you mean {like[0]}?" for name, like in meant.items() if like
     )
@@ -53,7 +53,7 @@ def own_traceback(error: BaseException, called: Callable[..., Any] | None = None
     """The traceback from the first frame of user code; if there is none, the place of the function or class
     `called`.
     """
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in _BETWEEN]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in _INTERNAL_FILES]
     own = list(dropwhile(lambda frame: is_ours(frame.filename) or "importlib" in frame.filename, frames))
     where = "".join(traceback.format_list(own)) or place_of(called)
     return (where + "".join(traceback.format_exception_only(error))).rstrip()

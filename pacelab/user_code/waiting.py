@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 HAS_THREADS = sys.platform not in ("emscripten", "wasi")
 """A browser runs Python without threads."""
-PATIENCE_S = 5.0
+NOTICE_AFTER_S = 5.0
 """The time before the message."""
 _said: set[str] = set()
 """Messages of this process, each printed once: a network is built several times in a run."""
@@ -21,7 +21,7 @@ def waiting_for(what: str) -> Iterator[None]:
     if not HAS_THREADS:
         yield
         return
-    timer = threading.Timer(PATIENCE_S, say, (what,))
+    timer = threading.Timer(NOTICE_AFTER_S, say, (what,))
     timer.daemon = True
     timer.start()
     try:
@@ -46,7 +46,7 @@ def tell_by(tell: Callable[[str], None]) -> None:
 def _on_stderr(what: str) -> None:
     if sys.stderr is None:
         return
-    line = f"{what} has not returned for {PATIENCE_S:g} s; it is waited for, Ctrl-C ends it"
+    line = f"{what} has not returned for {NOTICE_AFTER_S:g} s; it is waited for, Ctrl-C ends it"
     with contextlib.suppress(OSError):
         print(f"pacelab: {line}", file=sys.stderr)
 

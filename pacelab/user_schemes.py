@@ -1,4 +1,4 @@
-"""Runs a user's pacer or link layer: a subclass of `Pacer` or `LinkLayer`, also given as a scheme by FILE.py:CLASS.
+"""Runs a pacer or a link layer of your own: subclass `Pacer` or `LinkLayer`, or name it among schemes as FILE.py:CLASS.
 
 A pacer replaces TCP-GAP's estimator: one object for each flow, at the gateway for flows from the wired side and at the
 wireless source for the others. Queues, timers and the measurement of RTT_wireless exist already; the pacer computes the

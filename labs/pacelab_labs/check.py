@@ -46,9 +46,7 @@ from pacelab_labs.solutions import solution
 from pacelab_topologies.domain import plain
 
 EXERCISES: Mapping[str, Exercise] = MappingProxyType(LAB0 | LAB1 | LAB2 | LAB3 | LAB4 | LAB5 | LAB6 | LAB7)
-"""Name, "labN.what" -> exercise. Expected values are computed by hand or taken from the papers, never by a formula
-here.
-"""
+"""Name, "labN.what" -> exercise. Expected values are by hand or from the papers, never from a formula in here."""
 
 
 SILENT = 2

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pacelab.__main__ import OFTEN_ENOUGH
+from pacelab.__main__ import GC_THRESHOLDS
 
 
 def pytest_configure() -> None:
@@ -38,7 +38,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(*OFTEN_ENOUGH)
+        gc.set_threshold(*GC_THRESHOLDS)
         gc.enable()
 
 

@@ -1,4 +1,4 @@
-"""Of pacelab-labs: installed as etc/ipython/ipython_kernel_config.py of the environment."""
+"""Configuration of pacelab-labs, installed as etc/ipython/ipython_kernel_config.py of the environment."""
 
 # IPython provides get_config.
 c = get_config()  # noqa: F821

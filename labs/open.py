@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
         print("No display here: open the address with the token below in a browser (Ctrl-C twice ends it).")
         options.append("--no-browser")
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.resolve()}"]
-    os.execv(sys.executable, [*command, "--ServerApp.ip=127.0.0.1", *options])  # with a token of its own making
+    os.execv(sys.executable, [*command, "--ServerApp.ip=127.0.0.1", *options])  # Jupyter makes the token
 
 
 def has_display() -> bool:
@@ -46,7 +46,7 @@ def has_display() -> bool:
 
 
 def complain(line: str) -> int:
-    """Say what is missing; the exit code for that."""
+    """Print what is missing; returns the exit code for that."""
     print(line, file=sys.stderr)
     return 3
 

@@ -79,7 +79,7 @@ PLANS = {
     "lab8.minstrel": [HIDDEN_AUTO.vary(rts=rts) for rts in (False, True)],
     "lab1.hidden": [Experiment(topology="hidden", rts=on, **UDP) for on in (False, True)],
 }
-"""The experiments of each such cell. A test compares them with the masters."""
+"""The experiments of each of these cells. A test compares them with the masters."""
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
-"""PaceLab: TCP over multihop 802.11, and what pacing does for it.
+"""PaceLab: TCP over multihop 802.11, and the effect of pacing on it.
 
-The names below are the public API; they are loaded when first used, so that importing a leaf such as
-`pacelab.units` or `pacelab_pacer.core` pulls in nothing else.
+The names below are the public API. They are loaded when first used, so that importing a module such as `pacelab.units`
+or `pacelab_pacer.core` loads nothing else.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def __getattr__(name: str) -> Any:
     if name in PUBLIC:
         return getattr(importlib.import_module(PUBLIC[name]), name)
     if not name.startswith("_"):
-        from importlib.metadata import entry_points  # takes 40 ms, and few look further than the names above
+        from importlib.metadata import entry_points  # takes 40 ms, and few programs need other names than those above
 
-        # What another distribution adds, such as the labs' `from pacelab import lab`.
+        # Names that other distributions add, such as the labs' `from pacelab import lab`.
         for found in entry_points(group="pacelab.names", name=name):
             return found.load()
     if name == "lab":

@@ -1,4 +1,4 @@
-"""`pacelab` and `python -m pacelab`: the command line, and how a signal ends it from the first moment to the last."""
+"""`pacelab` and `python -m pacelab`: runs the command line, and ends cleanly on a signal at any time."""
 
 from __future__ import annotations
 
@@ -9,37 +9,38 @@ import sys
 from types import FrameType
 
 STOPPED_BY = ("SIGTERM", "SIGHUP")
-"""A batch system's time is over; the terminal has gone."""
-OFTEN_ENOUGH = (10_000, 20, 50)
-"""Garbage is looked for: by Python's own 700, 10, 10 a short run looks through all that it loads again and again, for a
-twentieth of its CPU."""
+"""A batch system sends SIGTERM when the time is over; a terminal that closes sends SIGHUP."""
+GC_THRESHOLDS = (10_000, 20, 50)
+"""Thresholds of the garbage collector. With Python's own (700, 10, 10), a short run spends a twentieth of its CPU time
+on collections of the modules that it loads."""
 
 
 def main() -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line and return the exit code."""
     try:
-        _hear_as_interrupt()
+        _handle_as_interrupt()
         _fill_standard_files()
-        gc.set_threshold(*OFTEN_ENOUGH)
-        os.environ.pop("MPLBACKEND", None)  # figures go into files; Matplotlib does not load where it does not know it
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's threads: idle here, and starting them takes time
+        gc.set_threshold(*GC_THRESHOLDS)
+        os.environ.pop("MPLBACKEND", None)  # Matplotlib fails to load with an unknown back end; figures need none
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more threads would be idle, and take time to start
         from pacelab.cli.main import main as run
 
         return run()
-    except KeyboardInterrupt:  # while the above was loaded
+    except KeyboardInterrupt:  # during the import above
         from pacelab.console import log
 
         log("interrupted")
         return 130
     finally:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left to save
-        gc.freeze()  # nor is garbage looked for once more at the end, for a twelfth of a short run's CPU
+        gc.freeze()  # skips the last collection, a twelfth of a short run's CPU time
 
 
-def _hear_as_interrupt() -> None:
-    """These end a command as Ctrl-C does: what is finished is kept. Not what nohup has made deaf.
+def _handle_as_interrupt() -> None:
+    """Let these signals end a command as Ctrl-C does, so that finished results are kept. Ignored signals stay ignored
+    (nohup).
 
-    A script's shell makes what it starts in the background (`&`) deaf to Ctrl-C, not to these.
+    A shell starts background commands (`&`) of a script with SIGINT ignored, but not with these signals ignored.
     """
     ctrl_c = signal.getsignal(signal.SIGINT)
     if ctrl_c not in (signal.default_int_handler, signal.SIG_IGN):
@@ -50,7 +51,9 @@ def _hear_as_interrupt() -> None:
 
 
 def _fill_standard_files() -> None:
-    """Where one of stdin, stdout and stderr is closed, as a daemon's may be, what is opened next would be it."""
+    """Open the null device for each of stdin, stdout and stderr that is closed, so that no other file gets
+    its number.
+    """
     for number in range(3):
         try:
             os.fstat(number)
@@ -60,7 +63,7 @@ def _fill_standard_files() -> None:
 
 def _interrupt(_number: int, frame: FrameType | None) -> None:
     handler = signal.getsignal(signal.SIGINT)
-    if not callable(handler):  # a shell is in front, whose Ctrl-C it is
+    if not callable(handler):  # SIGINT is ignored: a shell started this process in the background
         raise KeyboardInterrupt
     handler(signal.SIGINT, frame)
 

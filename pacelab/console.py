@@ -1,4 +1,4 @@
-"""What goes where: results to stdout, everything else to stderr; how far it is only on a terminal and in a notebook."""
+"""Output: results to stdout, everything else to stderr. Progress appears only on a terminal and in a notebook."""
 
 from __future__ import annotations
 
@@ -21,59 +21,59 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 REDIRECTED_WIDTH = 200
-"""Columns for tables in files and pipes: enough never to fold a cell."""
+"""Columns for tables in files and pipes: enough that no cell is wrapped."""
 USUAL_WIDTH = 80
-"""Of a terminal."""
+"""The usual width of a terminal."""
 NUMBERS_WIDTH = len(" 100% 0:00:00")
-"""Of how much is done and what is left: a narrow terminal does without words rather than without these."""
+"""Width of the percentage and the remaining time. A narrow terminal shows these without the description."""
 LEAST_BAR, MOST_BAR = 8, 40
-PATIENCE_S, EACH_S = 2.0, 0.5
-"""In a notebook: how long one waits without a word, and how often the line changes."""
-SET_UP = 0.001
-"""Up to this share it is set up, as real hosts are: how long that took says nothing of what is left."""
+QUIET_S, UPDATE_S = 2.0, 0.5
+"""In a notebook: the time before the first progress line, and the time between updates."""
+SETUP_SHARE = 0.001
+"""Up to this share of the work, time counts as setup (as of real hosts) and not for the remaining time."""
 
 
 def log(text: str) -> None:
-    """One line on stderr. What a file or a hand-in may have put into it moves no cursor."""
+    """Print one line on stderr. Control characters, which a file or a hand-in may have, are escaped."""
     shown = "".join(
         char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode() for char in text
     )
-    if sys.stderr is None:  # it is closed; `print` would take stdout
+    if sys.stderr is None:  # stderr is closed; `print` would write to stdout
         return
     try:
         print(f"pacelab: {shown}", file=sys.stderr)
     except OSError:
-        drop(2)  # what was done is not undone because nobody can be told
+        drop(2)  # a message that cannot be written must not fail the command
 
 
 def word(text: object) -> str:
-    """It as one word of a command to type, of a shell or of Windows: a path may have spaces."""
+    """The text, quoted as one word of a command for a shell or Windows: a path may have spaces."""
     import subprocess
 
     return subprocess.list2cmdline([str(text)])
 
 
 def install(package: str) -> str:
-    """The command that brings `package` to the Python that runs this, by uv where that has no pip, as in uv's tools."""
+    """The command that installs `package` for this Python. It uses uv where Python has no pip, as in tools of uv."""
     python = word(sys.executable)
     way = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
     return f'{way} "{package}"'
 
 
 def drop(descriptor: int) -> None:
-    """Point it nowhere, so that what waits to be written there does not fail again at the end."""
+    """Redirect the descriptor to the null device, so that buffered output does not fail again at the exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
 _documents: TextIO | None = None
-"""Where documents go; None: to stdout."""
+"""The stream for documents; None: stdout."""
 
 
 @contextlib.contextmanager
 def stdout_for_documents() -> Iterator[None]:
-    """Meanwhile stdout has what `print_json` prints and nothing else: what a user's own code prints is on stderr."""
+    """Within this context stdout gets only what `print_json` prints; output of user code goes to stderr."""
     global _documents
-    if sys.stdout is None:  # it is closed
+    if sys.stdout is None:  # stdout is closed
         yield
         return
     _documents, sys.stdout = sys.stdout, sys.stderr
@@ -84,19 +84,19 @@ def stdout_for_documents() -> Iterator[None]:
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """The one document of `--json` on stdout. Numbers and arrays of numpy's are Python's own there, a path is its text.
+    """Print the document of `--json` on stdout. NumPy's numbers and arrays become Python's, and a path becomes text.
 
-    Raises ConfigError for what JSON has no form of.
+    Raises ConfigError for a value that JSON cannot represent.
     """
     try:
         text = json.dumps(document, indent=2, allow_nan=False, default=_as_json)
-    except (TypeError, ValueError) as error:  # not finite; a key that is no text, or a circle
+    except (TypeError, ValueError) as error:  # not finite; a key that is not text; a circular reference
         raise ConfigError(f"print_json: {error}; use texts, finite numbers, lists, and mappings") from None
     print(text, file=_documents)
 
 
 def _as_json(value: Any) -> Any:
-    """What the encoder does not know by itself."""
+    """Convert values that the encoder does not support."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, os.PathLike):
@@ -105,12 +105,12 @@ def _as_json(value: Any) -> Any:
 
 
 def print_table(table: Table, *, title: str = "") -> None:
-    """A table on stdout below its title, as wide as it needs where stdout is no terminal. A narrow one folds the lines
-    rather than that words and numbers are cut off.
+    """Print a table with its title on stdout. It has its full width unless stdout is a terminal. On a narrow terminal
+    lines wrap, so that no word or number is cut off.
     """
     from rich.console import Console, ConsoleDimensions
 
-    on_terminal = sys.stdout is not None and sys.stdout.isatty()  # None: it is closed
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()  # None: stdout is closed
     console = Console(markup=False, highlight=False, width=None if on_terminal else REDIRECTED_WIDTH)
     if title:
         console.print(title, soft_wrap=True)
@@ -121,7 +121,9 @@ def print_table(table: Table, *, title: str = "") -> None:
 
 @contextlib.contextmanager
 def progress_bar(text: str, *, quiet: bool) -> Iterator[Callable[[float], None]]:
-    """A bar on stderr; yields what to tell the fraction done, 0..1. Nothing is shown when quiet or redirected."""
+    """A bar on stderr. Yields a function that takes the finished share, 0 to 1. Shows nothing if quiet or
+    redirected.
+    """
     if quiet or not (sys.stderr and sys.stderr.isatty()):
         yield lambda _fraction: None
         return
@@ -140,8 +142,8 @@ def progress_bar(text: str, *, quiet: bool) -> Iterator[Callable[[float], None]]
 
 @contextlib.contextmanager
 def waited_for(what: str, told: Callable[..., None] | None) -> Iterator[Callable[..., None]]:
-    """Yields what is `told` how much is done, as (fraction) or (done, total). Where that is None and this a notebook,
-    it writes a line there, as "compare: 40 %, about 12 s left", once it has taken a while; it is gone at the end.
+    """Yields `told`, or a function with the same arguments: (fraction) or (done, total). Without `told`, in a notebook,
+    that function shows a line such as "compare: 40 %, about 12 s left" after a while. The line is removed at the end.
     """
     if told is not None or not _in_notebook():
         yield told or (lambda *_: None)
@@ -156,20 +158,20 @@ def waited_for(what: str, told: Callable[..., None] | None) -> Iterator[Callable
 
 
 class Interrupted(KeyboardInterrupt):
-    """The stop button of a notebook: what was waited for has no end, and where in our code it was says nothing."""
+    """Raised by the stop button of a notebook: no result exists, and a traceback through our code would not help."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"Interrupted: {self} was stopped before its end and gives no result; run the cell again."]
 
 
 def _in_notebook() -> bool:
-    """Whether what is displayed now appears in a notebook."""
+    """Whether displayed objects appear in a notebook now."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None and threading.current_thread() is threading.main_thread()
 
 
 class _Line:
-    """How far it is, in a notebook."""
+    """The progress line of a notebook."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -178,11 +180,11 @@ class _Line:
         self._shown: Any = None
 
     def tell(self, done: float, total: float = 1.0) -> None:
-        """So much is done."""
+        """Show the progress: `done` of `total`."""
         now_s = time.monotonic()
-        if done < SET_UP * total:
+        if done < SETUP_SHARE * total:
             self._begun = now_s, done
-        soon = now_s - self._began_s < PATIENCE_S or now_s - self._told_s < EACH_S
+        soon = now_s - self._began_s < QUIET_S or now_s - self._told_s < UPDATE_S
         if soon or not 0 < done < total:
             return
         self._told_s = now_s
@@ -193,7 +195,7 @@ class _Line:
         self._show(text)
 
     def clear(self) -> None:
-        """It is over, or was stopped."""
+        """Remove the line, at the end or after an interrupt."""
         if self._shown is not None:
             self._show("")
 
@@ -206,7 +208,7 @@ class _Line:
 
 
 def _span(seconds: float) -> str:
-    """So long, in words."""
+    """The duration as text."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"
@@ -214,7 +216,9 @@ def _span(seconds: float) -> str:
 
 @contextlib.contextmanager
 def runs_bar(text: str, *, folder: Path, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar for many runs; yields what hears runs done and their number. Interrupted, it says where they are kept."""
+    """A bar for many runs. Yields a function that takes the finished and the total runs. Interrupted, it says where
+    they are.
+    """
     reached = (0, 0)
 
     def note(done: int, total: int) -> None:

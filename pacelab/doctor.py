@@ -1,4 +1,4 @@
-"""What this host can do, and how to get what is missing."""
+"""The features that work on this host, and how to install the missing ones."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from pacelab.running.workers import usable_cores
 from pacelab_pacer import native
 
 GROUP = "pacelab.doctor"
-"""Entry points of products with rows of their own."""
+"""Entry points of products with their own rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """One feature of this host. `remedy` says how to get it, empty when it is there."""
+    """One feature of this host. `remedy` says how to install it; it is empty if the feature is present."""
 
     name: str
     present: bool
     detail: str
     remedy: str = ""
     required: bool = False
-    """Whether the main job, comparisons on the back end sim, needs it."""
+    """Whether comparisons with the back end sim need it."""
 
 
 def examine() -> list[Feature]:
@@ -51,7 +51,9 @@ def examine() -> list[Feature]:
 
 
 def _products() -> list[Feature]:
-    """What installed products need. Each offers a function that returns rows: name, present, detail, remedy."""
+    """Requirements of installed products. Each product has a function that returns rows: name, present,
+    detail, remedy.
+    """
     offered = sorted(entry_points(group=GROUP), key=lambda point: point.name)
     rows = [row for point in offered for row in point.load()()]
     return [Feature(name=name, present=present, detail=detail, remedy=remedy) for name, present, detail, remedy in rows]

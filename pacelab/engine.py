@@ -1,4 +1,4 @@
-"""The Rust extension module `pacelab_medium`: loading it, and joining capture files with it."""
+"""Loads the Rust extension module `pacelab_medium`, and joins capture files with it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ def load_engine() -> Any:
 
 
 def join_captures(captures: Sequence[tuple[str, bytes]]) -> bytes:
-    """A pcapng file of pcap files of nanoseconds, each an interface of this name, ordered by time.
+    """Join pcap files with nanosecond timestamps into one pcapng file, ordered by time, with one named interface per
+    file.
 
-    A record that was cut off at a file's end is left out. Raises ProtocolError for what is no such file.
+    An incomplete record at the end of a file is left out. Raises ProtocolError for another kind of file.
     """
     try:
         joined: bytes = load_engine().join_captures(captures)

@@ -1,17 +1,17 @@
-"""Errors say whose fault it is. Each message is one line: what was attempted: what happened; what to do."""
+"""Errors by the party at fault. Each message is one line: what was attempted: what happened; what to do."""
 
 from __future__ import annotations
 
 
 class PaceLabError(Exception):
-    """Base of all errors that PaceLab raises on purpose. `exit_code` is the command line's."""
+    """Base of all errors that PaceLab raises deliberately. `exit_code` is the command line's."""
 
     exit_code = 4
     one_line = True
-    """The command line folds the message into one; not a traceback of a user's own code."""
+    """The command line prints the message as one line. False for the traceback of user code."""
 
     def _render_traceback_(self) -> list[str]:
-        """In a notebook: the message alone. It says what to do, and our frames say nothing to whoever reads it."""
+        """Show only the message in a notebook. It says what to do; frames of our code would not help the reader."""
         return [f"{type(self).__name__}: {self}"]
 
 
@@ -28,6 +28,6 @@ class HostError(PaceLabError):
 
 
 class ProtocolError(PaceLabError):
-    """The peer: it sent what its protocol does not allow."""
+    """A peer sent data that its protocol does not permit."""
 
     exit_code = 3

@@ -1,10 +1,10 @@
-"""Signals during work that must not be cut in two: they are noted on arrival and raised where the work can stop.
+"""Signals during work that must not be interrupted anywhere: they are recorded on arrival and raised at a safe point.
 
-A KeyboardInterrupt at any instruction could hit an algorithm in the middle of a packet and would look like a failure
-of the algorithm. So the handler only sets a mark, and the run looks at the mark between events. A second Ctrl-C raises
-at once, for an algorithm that never returns. The same holds for timers by which callers limit a run's time: an
-exception in the middle of a long integer multiplication, where Python checks for signals, would end the whole process,
-because compiled code takes the exception for a lack of memory.
+A KeyboardInterrupt at any instruction could hit an algorithm in the middle of a packet and would look like a failure of
+the algorithm. So the handler only sets a flag, which the run checks between events. A second Ctrl-C raises at once, for
+an algorithm that never returns. The same holds for timers by which callers limit a run's time: an exception in the
+middle of a long integer multiplication, where Python checks for signals, would end the whole process, because compiled
+code mistakes the exception for a lack of memory.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from types import FrameType
 
 INTERRUPTS = ("SIGINT", "SIGTERM", "SIGHUP")
 TIMERS = ("SIGALRM", "SIGVTALRM", "SIGPROF")
-"""Not on Windows."""
+"""Windows does not have them."""
 
 
 @contextlib.contextmanager
 def deferred_alarms() -> Iterator[Callable[[], None]]:
-    """Yields what to call where it is safe to stop: it calls the caller's handlers of the timers that have run down.
+    """Yields a function to call where it is safe to stop. It calls the caller's handlers of expired timers.
 
-    A second time, before that, calls the handler at once. Leaves alone what nobody handles, and all of it outside the
-    main thread.
+    If a timer expires a second time before that, its handler is called at once. Signals without a handler are not
+    changed. Outside the main thread nothing is changed.
     """
     handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
     if threading.current_thread() is threading.main_thread():
@@ -33,16 +33,16 @@ def deferred_alarms() -> Iterator[Callable[[], None]]:
             handler = None if number is None else signal.getsignal(number)
             if number is not None and callable(handler):
                 handlers[number] = handler
-    rung: dict[int, FrameType | None] = {}
+    expired: dict[int, FrameType | None] = {}
 
     def note(number: int, frame: FrameType | None) -> None:
-        if number in rung:
+        if number in expired:
             handlers[number](number, frame)
-        rung[number] = frame
+        expired[number] = frame
 
     def check() -> None:
-        while rung:
-            number, frame = rung.popitem()
+        while expired:
+            number, frame = expired.popitem()
             handlers[number](number, frame)
 
     for number in handlers:
@@ -52,16 +52,16 @@ def deferred_alarms() -> Iterator[Callable[[], None]]:
         check()
     finally:
         for number, handler in handlers.items():
-            if signal.getsignal(number) is note:  # else it was set again in the meantime
+            if signal.getsignal(number) is note:  # otherwise it was set again in the meantime
                 signal.signal(number, handler)
 
 
 @contextlib.contextmanager
 def deferred_interrupts() -> Iterator[Callable[[], None]]:
-    """Yields what to call where it is safe to stop: it raises KeyboardInterrupt once Ctrl-C was pressed.
+    """Yields a function to call where it is safe to stop. It raises KeyboardInterrupt after Ctrl-C was pressed.
 
-    So it is with what else ends a command as Ctrl-C does. Leaves them alone outside the main thread and where somebody
-    else handles them.
+    The other signals that end a command are treated in the same way. Outside the main thread, and for signals with a
+    handler of the caller, nothing is changed.
     """
     main = threading.current_thread() is threading.main_thread()
     known = [getattr(signal, name) for name in INTERRUPTS if hasattr(signal, name)]
@@ -92,4 +92,4 @@ def deferred_interrupts() -> Iterator[Callable[[], None]]:
 
 
 def _never() -> None:
-    """Ctrl-C is not ours to handle."""
+    """Do nothing: the caller handles Ctrl-C."""

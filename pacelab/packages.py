@@ -1,4 +1,4 @@
-"""Where the core's packages are: side by side in an installation, in three folders of a source tree."""
+"""The folders of the core's packages: side by side in an installation, in three folders of a source tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CORE = ("pacelab", "pacelab_pacer", "pacelab_topologies")
 
 
 def folder_of(package: str) -> Path:
-    """The folder of an installed package; HostError when it is missing or incomplete."""
+    """The folder of an installed package. Raises HostError if it is missing or incomplete."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         raise HostError(

@@ -1,7 +1,7 @@
 """Command-line parameters from a function's annotations: `Annotated[TYPE, Option(...)]` or `Argument(...)`.
 
-Types are `str`, `int`, `float`, `bool`, and `Path`, each also as `TYPE | None` or `list[TYPE]`. The name, the default,
-and whether a parameter is required are those of the function's parameter.
+Types are `str`, `int`, `float`, `bool`, and `Path`, each also as `TYPE | None` or `list[TYPE]`. The function's
+parameter gives the name, the default, and whether a value is required.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ TYPES: dict[type, click.ParamType[Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option, or with a `bool` a switch: `--name`, or `--name/--no-name`."""
+    """An option, or a switch for type `bool`: `--name`, or `--name/--no-name`."""
 
     flag: str
     _: KW_ONLY
     help: str
     metavar: str | None = None
     panel: str = "Options"
-    """The heading of help under which it stands."""
+    """The section of help that lists the option."""
     envvar: str | None = None
     hidden: bool = False
     limits: tuple[int, int] | None = None
-    """Of a whole number: the least and the greatest."""
+    """The smallest and the largest value of a whole number."""
     show_default: bool = True
 
     def build(self, name: str, kind: Any, default: Any) -> click.Parameter:
-        """The option of Click's for the parameter `name` of this type."""
+        """Click's option for the parameter `name` of this type."""
         base, several = _kind(kind)
         required = default is inspect.Parameter.empty
         return PanelOption(
@@ -62,13 +62,13 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
-    """A positional argument; of a list all that remain."""
+    """A positional argument; a list takes all remaining ones."""
 
     help: str
     metavar: str | None = None
 
     def build(self, name: str, kind: Any, default: Any) -> click.Parameter:
-        """The argument of Click's for the parameter `name` of this type."""
+        """Click's argument for the parameter `name` of this type."""
         base, several = _kind(kind)
         required = default is inspect.Parameter.empty
         return click.Argument(
@@ -82,7 +82,7 @@ class Argument:
 
 
 class PanelOption(click.Option):
-    """An option that knows under which heading of help it stands."""
+    """An option with its section of help."""
 
     def __init__(self, *arguments: Any, panel: str, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -90,7 +90,7 @@ class PanelOption(click.Option):
 
 
 def parameters_of(function: Callable[..., Any]) -> list[click.Parameter]:
-    """The parameters of a command, in the order of the function's."""
+    """The parameters of a command, in the function's order."""
     found = []
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
         kind, definition = get_args(parameter.annotation)
@@ -99,7 +99,7 @@ def parameters_of(function: Callable[..., Any]) -> list[click.Parameter]:
 
 
 def callback_of(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, called with lists where Click has tuples, and with its own default where none was given."""
+    """Wrap the function: Click's tuples become lists, and a missing list becomes the function's own default."""
     defaults = {name: one.default for name, one in inspect.signature(function).parameters.items()}
 
     @functools.wraps(function)
@@ -113,7 +113,7 @@ def callback_of(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _kind(annotation: Any) -> tuple[type, bool]:
-    """The type of one value, and whether there are several."""
+    """The type of one value, and whether the parameter is a list."""
     if get_origin(annotation) in (Union, types.UnionType):
         annotation = next(kind for kind in get_args(annotation) if kind is not type(None))
     if get_origin(annotation) is list:

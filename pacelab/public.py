@@ -1,4 +1,4 @@
-"""The public API: the names that `import pacelab` offers, and where each is defined."""
+"""The public API: the names that `import pacelab` offers, and the module that defines each."""
 
 PUBLIC: dict[str, str] = {
     "Argument": "pacelab.parameters",

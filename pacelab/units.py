@@ -1,7 +1,7 @@
-"""Conversion factors: the one place where seconds meet nanoseconds and bytes meet bits.
+"""Conversion factors between seconds and nanoseconds, and between bytes and bits.
 
-Inside the engine and the algorithms time is integer nanoseconds (`_ns`); outside it is seconds (`_s`).
-Rates are bit/s (`_bps`), sizes bytes (`_bytes`); only the command line speaks Mbit/s.
+Inside the engine and the algorithms, time is an integer number of nanoseconds (`_ns`); elsewhere it is seconds (`_s`).
+Rates are bit/s (`_bps`), sizes are bytes (`_bytes`); only the command line uses Mbit/s.
 """
 
 from __future__ import annotations
@@ -26,5 +26,7 @@ def s_from_ns(time_ns: int) -> float:
 
 
 def transmission_ns(size_bytes: int, rate_bps: float) -> int:
-    """Time to put `size_bytes` on a link of `rate_bps`, in ns, payload only (no preamble, no propagation)."""
+    """The time in ns to send `size_bytes` over a link of `rate_bps`: the payload only, without preamble and
+    propagation.
+    """
     return round(size_bytes * BITS_PER_BYTE * NS_PER_S / rate_bps)

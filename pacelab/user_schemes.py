@@ -1,11 +1,11 @@
 """Runs a pacer, a link layer, or a congestion control of your own, given as a class.
 
-A pacer stands where TCP-GAP's estimator stands: one object for each flow, at the gateway for flows that come from the
-wire and at the wireless source for the others. Queues, timers and the measuring of RTT_wireless are there already; your
-pacer turns round trips into the time between two packets.
+A pacer replaces TCP-GAP's estimator: one object for each flow, at the gateway for flows from the wired side and at the
+wireless source for the others. Queues, timers and the measurement of RTT_wireless exist already; the pacer computes the
+time between two packets from the round trips.
 
-A link layer is one object at each wireless node. It hears how many attempts each frame took, and says of each packet
-whether it may pass or is dropped (or marked, where the flow uses ECN).
+A link layer is one object at each wireless node. It gets the number of attempts of each frame, and decides for each
+packet whether it passes or is dropped (or marked, if the flow uses ECN).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pacelab_pacer.core.tcp_gap.goodput_control import GoodputControlConfig
 from pacelab_pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 
 LONGEST_S = 1.0
-"""A longer interval is taken for this one: a pacer that stops its flow learns nothing any more."""
+"""Longer intervals are shortened to this one: a pacer that stops its flow gets no more samples."""
 EFFECTS = frozenset({"delayed", "copies_absorbed", "throttled"})
 
 
@@ -41,10 +41,10 @@ EFFECTS = frozenset({"delayed", "copies_absorbed", "throttled"})
 def run_pacer(
     experiment: Experiment, pacer: type[Pacer], *, goodput_control: bool = False, watched: bool = True
 ) -> RunResult:
-    """Run an experiment (of scheme "newreno") with a pacer of your own at gateways and wireless sources.
+    """Run an experiment (of scheme "newreno") with a user's pacer at gateways and wireless sources.
 
-    Raises UserCodeError, with the traceback, when your code failed: an exception, an interval that is no number, a call
-    that does not return; with `watched` off such a call is waited for.
+    Raises UserCodeError, with the traceback, if the pacer fails: an exception, an interval that is not a number, or a
+    call that does not return. If `watched` is false, such a call has no time limit.
     """
     if not (isinstance(pacer, type) and issubclass(pacer, Pacer)):
         raise ConfigError(
@@ -84,7 +84,9 @@ class _Pace:
 
 
 class _Estimator:
-    """A student's pacer as the hooks want it (see `pacelab_pacer.core.tcp_gap.pace_estimator.Estimator`)."""
+    """A student's pacer with the interface of an estimator (see
+    `pacelab_pacer.core.tcp_gap.pace_estimator.Estimator`).
+    """
 
     def __init__(self, code: OwnCalls, pacer: Pacer) -> None:
         self._code = code
@@ -94,12 +96,12 @@ class _Estimator:
         self.n_hop_delay_ns: float | None = None
 
     def expect(self, *, data_bytes: int, path_rates_bps: tuple[int, ...]) -> None:
-        """Before the first sample a flow is not paced."""
+        """Do nothing: a flow is not paced before the first sample."""
 
     def sample(
         self, now_ns: int, rtt_wireless_ns: int, *, data_bytes: int, ack_bytes: int, path_rates_bps: tuple[int, ...]
     ) -> bool:
-        """Hand a usable round trip on."""
+        """Pass a usable round trip to the pacer."""
         if rtt_wireless_ns <= 0 or not path_rates_bps or min(path_rates_bps) <= 0:
             return False
         self._code.now_ns = now_ns
@@ -118,16 +120,16 @@ class _Estimator:
         interval_s = plain(self._pacer.interval_s)
         if isinstance(interval_s, bool) or not isinstance(interval_s, SupportsFloat) or hasattr(interval_s, "shape"):
             raise self._code.fail(f"set interval_s to {interval_s!r}; it must be a number of seconds")
-        if not 0 <= float(interval_s) < math.inf:  # NaN is not, either
+        if not 0 <= float(interval_s) < math.inf:  # also false for NaN
             raise self._code.fail(f"set interval_s to {interval_s!r}; it must be 0 or more seconds")
         self.interval_ns = round(min(float(interval_s), LONGEST_S) * NS_PER_S)
         return True
 
 
 def run_link_layer(experiment: Experiment, layer: type[LinkLayer]) -> RunResult:
-    """Run an experiment (of scheme "newreno") with a link layer of your own at every wireless node.
+    """Run an experiment (of scheme "newreno") with a user's link layer at every wireless node.
 
-    Raises UserCodeError, with the traceback, when your code failed or did not return.
+    Raises UserCodeError, with the traceback, if the link layer fails or does not return.
     """
     if not (isinstance(layer, type) and issubclass(layer, LinkLayer)):
         raise ConfigError(f"run_link_layer: the link layer must be a subclass of pacelab.LinkLayer, not {layer!r:.60}")
@@ -135,7 +137,7 @@ def run_link_layer(experiment: Experiment, layer: type[LinkLayer]) -> RunResult:
 
 
 def link_scheme(layer: type[LinkLayer]) -> Scheme:
-    """The scheme that has this link layer at every wireless node, for one run: a failure stays with it."""
+    """The scheme with this link layer at every wireless node, for one run, since it keeps a failure."""
     code = OwnCalls(f"link layer {layer.__name__}")
     return Scheme(
         name=layer.__name__,
@@ -167,7 +169,7 @@ def run_congestion_control(experiment: Experiment, made: type[CongestionControl]
 
 
 class _Hook:
-    """A student's link layer as the engine wants it (see `pacelab_pacer.core.contract.Hook`)."""
+    """A student's link layer with the interface of a hook (see `pacelab_pacer.core.contract.Hook`)."""
 
     event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
 
@@ -181,10 +183,10 @@ class _Hook:
     def handle(self, now_ns: int, event: Event) -> None:
         self._code.now_ns = now_ns
         if isinstance(event, TransmitResult):
-            if event.next_hop is not None:  # a broadcast is never repeated
+            if event.next_hop is not None:  # a broadcast is never retransmitted
                 self._code.call(self._layer.sent, event.attempts, event.delivered)
         elif isinstance(event, SegmentSeen):
-            passes = plain(self._code.call(self._layer.passes))  # numpy's comparisons give its own True
+            passes = plain(self._code.call(self._layer.passes))  # comparisons of NumPy give its own True
             if not isinstance(passes, bool):
                 raise self._code.fail(f"returned {passes!r} from passes(); it must return True or False")
             self._dropped += not passes

@@ -21,7 +21,7 @@ from pacelab_grading.sandbox.box import Limits, Walls, walls
 
 Judge = Callable[..., Verdict]
 Graded = Callable[[Listener], Verdict]
-PATIENCE_S, AGAIN_S = 2.0, 0.05
+TIMEOUT_S, AGAIN_S = 2.0, 0.05
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def around(request: pytest.FixtureRequest) -> Walls:
 
 @pytest.fixture
 def best() -> Walls:
-    """The best walls that there are here."""
+    """The best walls that this machine has."""
     return walls(weak=True)
 
 
@@ -69,7 +69,7 @@ def grade(engine: None) -> Judge:
         assignment = replace(find_assignment(number))
         if only:
             kept = tuple(check for check in assignment.checks if check.id in only)
-            object.__setattr__(assignment, "checks", kept)  # past the rule that points sum to 100
+            object.__setattr__(assignment, "checks", kept)  # bypasses the rule that points sum to 100
         return judge(
             Submission(student="s", source=source), assignment, walls=around, limits=limits, terms=GradingTerms(**terms)
         )  # type: ignore[arg-type]
@@ -78,26 +78,26 @@ def grade(engine: None) -> Judge:
 
 
 class _Caught(Exception):
-    """A check has caught it."""
+    """A check has found a fault."""
 
 
 def _stops(kind: str, value: Any) -> None:
-    """Hears what comes of each check: the first that takes points settles that not all are earned."""
+    """Observes the results of checks and stops at the first that takes points."""
     if kind == "result" and value.earned < value.points:
         raise _Caught
 
 
 @pytest.fixture
 def earns_all() -> Iterator[Callable[[Graded], bool]]:
-    """Whether a source earns all points. The first check that takes some is the last one run, and what loops for ever
-    in this very process is ended: each round of it in an exception.
+    """Whether a source earns all points. The first check that takes points is the last one to run. An endless loop in
+    this process ends by an exception, which is raised again in each iteration.
     """
 
     def late(_number: int, _frame: FrameType | None) -> None:
         raise TimeoutError
 
     def call(graded: Graded) -> bool:
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE_S, AGAIN_S)
+        signal.setitimer(signal.ITIMER_REAL, TIMEOUT_S, AGAIN_S)
         try:
             verdict = graded(_stops)
         except (TimeoutError, _Caught):

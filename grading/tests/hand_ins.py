@@ -31,7 +31,7 @@ class HandIn:
     name: str
     files: dict[str, bytes]
     told: tuple[str, ...] = ()
-    """Parts of the remarks that the report must have."""
+    """Parts of the remarks that the report must contain."""
 
 
 def cell(source: str, kind: str = "code", **more: Any) -> dict[str, Any]:
@@ -178,7 +178,7 @@ HAND_INS = (
     ),
     HandIn(name="browser-txt", files={"window.py.txt": MODEL.encode()}, told=("call it window.py",)),
 )
-"""Thirty-eight that can be read: each must earn all points."""
+"""Thirty-eight readable hand-ins. Each must earn all points."""
 
 UNREADABLE = (
     script("merge-conflict", f"<<<<<<< HEAD\n{MODEL}=======\n{MODEL}>>>>>>> main\n", "line 1: a merge conflict"),
@@ -191,4 +191,4 @@ UNREADABLE = (
     cells("too-many-cells", *["x = 1"] * 1000, MODEL, told=("has 1,001 code cells; at most 1,000 are read",)),
     script("another-language", "x <- function(a) { a }\n", "fix this first"),
 )
-"""What cannot be read: a status of its own, and no 0."""
+"""Unreadable hand-ins. They get a status of their own, not 0 points."""

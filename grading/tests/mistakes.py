@@ -1,4 +1,4 @@
-"""Wrong solutions: of the labs' exercises by hand, and mutants of any text, each by a slip that anybody could make."""
+"""Wrong solutions: manual ones of the labs' exercises, and mutants of any text, each with one likely slip."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pacelab_grading.rubric.assignment import PlantedMistake
 
-# Wrong solutions of the labs' exercises, made by hand: each with the checks that must catch it, and no others.
+# Wrong solutions of the labs' exercises, written by hand. Each lists the checks that must find it; no others may.
 
 
 def wrong(name: str, old: str, new: str, *loses: str) -> PlantedMistake:
@@ -148,7 +148,7 @@ MISTAKES: dict[str, tuple[PlantedMistake, ...]] = {
 }
 
 
-# Mutants of a text of Python: each differs from it in one place, by a slip that somebody could make.
+# Mutants of a Python text. Each differs from it in one place, by a likely slip.
 
 SWAPPED = {
     ast.Lt: (ast.LtE, ast.GtE),
@@ -176,7 +176,7 @@ METHODS = {"popleft": "pop", "append": "appendleft"}
 
 
 def mutants(source: str) -> Iterator[tuple[str, str]]:
-    """What was changed, and the text."""
+    """The change and the changed text, for each mutant."""
     tree = ast.parse(source)
     for node in list(ast.walk(tree)):
         for change in _ways(node):
@@ -187,7 +187,7 @@ def mutants(source: str) -> Iterator[tuple[str, str]]:
 
 
 def _change(node: ast.AST, change: Change) -> str:
-    """Change the node; what was done, empty for nothing."""
+    """Change the node. Returns a description of the change, empty if there is none."""
     before = ast.unparse(node) if isinstance(node, ast.expr | ast.stmt) else ""
     change()
     if change.told:
@@ -224,7 +224,7 @@ def _ways(node: ast.AST) -> list[Change]:
 
 
 def _without(node: ast.FunctionDef | ast.For | ast.While) -> list[Change]:
-    """One statement less, for each that does something."""
+    """The text without one statement, for each statement that has an effect."""
     found = []
     for number, statement in enumerate(node.body):
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
@@ -235,7 +235,7 @@ def _without(node: ast.FunctionDef | ast.For | ast.While) -> list[Change]:
 
 
 class Change:
-    """A new value for a field of a node, when it is called, and until that is undone."""
+    """A change of one field of a node: a call sets the new value, and `undo` restores the old one."""
 
     def __init__(self, node: ast.AST, name: str, value: object, told: str = "") -> None:
         self._node, self._name, self._value = node, name, value
@@ -249,7 +249,7 @@ class Change:
         setattr(self._node, self._name, self._before)
 
 
-# Mutants of the model solutions that are the same algorithm, or that no rule of the assignment speaks of: why.
+# Mutants of the model solutions that are the same algorithm or that the assignment permits, with the reason.
 
 COUNTED = "counters are the student's own: nothing is graded by them"
 ONE_ACTION = "an event brings one action of a flow at most, so that there is no order"
@@ -342,4 +342,4 @@ SIMULATED = (
     "line 68: 1 -> 2",
     "line 68: 1 -> 0.9",
 )
-"""Those that only a simulation tells from the model."""
+"""The mutants that only a simulation distinguishes from the model."""

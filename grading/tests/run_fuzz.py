@@ -1,6 +1,6 @@
-"""What no test thought of: answers, bytes on the pipe, files, archives, notebooks and names, drawn at random.
+"""Random answers, bytes on the pipe, files, archives, notebooks and names, for cases that no test covers.
 
-`make fuzz` (FUZZ_S seconds, an hour by default; CI: a minute) shares the time among these.
+`make fuzz` (FUZZ_S seconds, an hour by default; CI: a minute) divides the time among these.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def rounds(share: float) -> Iterator[int]:
 
 
 def repeated(property_: Callable[..., None], share: float) -> None:
-    """Check a property of hypothesis's with other examples, as long as there is time."""
+    """Check a property of hypothesis with new examples as long as time is left."""
     bounded = BOUNDED(property_)
     for _ in rounds(share):
         bounded()

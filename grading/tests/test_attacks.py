@@ -1,4 +1,4 @@
-"""Hostile code gains no point, harms nobody, and reads a clear line in its report."""
+"""Hostile code gains no point, does no damage, and gets a clear line in its report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pacelab_grading.sandbox import session as session_module
 from pacelab_grading.sandbox.box import Limits, Walls
 from pacelab_grading.sandbox.leftovers import BOX, own_mark
 
-# What hostile code tries. Each stands for a function that is asked for a number, or for the import of the file.
+# Hostile code. Each text is the body of a function that is asked for a number, or runs at the import of the file.
 
 CALLED = """PACELAB_ASSIGNMENT = "3/1"
 import os, sys
@@ -47,9 +47,9 @@ class Attack(NamedTuple):
     name: str
     body: str
     report: str
-    """What its report must say, as a regular expression."""
+    """A regular expression that its report must match."""
     imported: bool = False
-    """Runs when the file is imported."""
+    """It runs when the file is imported."""
     slow: bool = False
 
     @property
@@ -256,11 +256,11 @@ WITHOUT_NAMESPACES = {
     *("kill-everybody", "unix-socket", "run-a-program", "become-a-program", "become-root", "trace-the-grader", "sleep"),
     *("list-processes", "shared-memory"),
 }
-"""Attacks that bubblewrap stops; the fallback must stop them as well. The others meet no barrier."""
+"""Attacks that bubblewrap stops; the fallback must stop them as well. The others need no barrier."""
 
 
 def processes() -> set[int]:
-    """Of this user's and of those that sandboxes use."""
+    """The processes of this user and of the users that sandboxes use."""
     return {int(name) for name in os.listdir("/proc") if name.isdecimal()}
 
 
@@ -318,7 +318,7 @@ def test_endless_work_in_c_gets_a_verdict(
 def test_every_endless_function_of_a_hand_in_gets_a_verdict(
     best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Later ones after less processor time, so that a hand-in full of them ends."""
+    """Later functions get less processor time, so that a hand-in full of endless functions ends."""
     monkeypatch.setattr(judge_module, "SECOND_CPU_S", 0.6)
     monkeypatch.setattr(judge_module, "FAILED_CPU_S", 1.0)
     monkeypatch.setattr(judge_module, "LATER_CPU_S", 0.3)
@@ -340,7 +340,7 @@ def test_an_endless_import_in_c_gets_a_verdict(best: Walls, grade: Judge, monkey
 
 
 def test_many_slow_calls_get_a_verdict(best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each call is too short to be a suspect, all of them together are not."""
+    """No single call is long enough to be a suspect, but all calls together are."""
     monkeypatch.setattr(session_module, "TOTAL_CPU_S", 0.1)
     monkeypatch.setattr(session_module, "CHECK_EVERY", 1)
     monkeypatch.setattr(session_module, "COUNTING_SLOWS", 1)
@@ -381,7 +381,7 @@ def test_the_limit_of_a_second_attempt_is_a_multiple_of_what_the_model_uses(
 
 
 def test_wall_time_is_no_evidence(best: Walls, grade: Judge, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call waits ten minutes for a processor: it gets its points; a day: it is not graded."""
+    """A call that waits ten minutes for a processor gets its points. One that waits a day is not graded."""
     slow = "def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):\n    for _ in range(20_000_000): pass\n"
     source = model.replace("def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):\n", slow)
     for waited_s, status in ((600.0, "passed"), (86_400.0, "not graded")):
@@ -407,7 +407,7 @@ def test_steps_of_comprehensions_are_counted(body: str, best: Walls, grade: Judg
 
 
 def test_slow_code_that_ends_gets_its_points(best: Walls, grade: Judge, model: str) -> None:
-    """Half a second of honest work in one call is a suspect, counted, and right."""
+    """A call that computes for half a second is counted as a suspect and gets its points."""
     slow = "def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):\n    for _ in range(8_000_000): pass\n"
     wasteful = model.replace("def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):\n", slow)
     verdict = grade(wasteful, best, public_only=True)
@@ -427,7 +427,9 @@ def test_nothing_is_left_running(body: str, around: Walls, grade: Judge) -> None
 
 
 def _is_ours(pid: int) -> bool:
-    """Whether it or what started it was given a box of this process: other tests grade, and kill, at the same time."""
+    """Whether this process made the box of that process or of its ancestor. Other tests grade and kill at the same
+    time.
+    """
     box = f"{BOX}{own_mark()}-".encode()
     while pid > 1:
         if box in _command(pid):
@@ -447,7 +449,7 @@ def _command(pid: int) -> bytes:
 
 
 def groups() -> dict[str, tuple[str, ...]]:
-    """All that this folder tries, by who tries it."""
+    """All attacks of this folder, by the attacker."""
     tests = Path(__file__).parent
     tried = {
         name: tuple(

@@ -1,6 +1,6 @@
 """A class of thirty as an instructor grades it, with the exports of six platforms: `pacelab grade` from end to end.
 
-Five students each hand in on Canvas, Moodle, Gradescope, Blackboard, Brightspace and Sakai. The files that go back are
+Five students each hand in on Canvas, Moodle, Gradescope, Blackboard, Brightspace and Sakai. The exported files are
 checked by the rules that each platform documents for its import.
 """
 
@@ -194,21 +194,23 @@ def members(path: Path) -> list[str]:
 
 
 def canvas_accepts(out: Path) -> list[float]:
-    """lib/gradebook_importer.rb: the student columns, an assignment by its number, points possible, a number each."""
+    """lib/gradebook_importer.rb: the student columns, an assignment with its number, points possible, one number per
+    student.
+    """
     header, possible, *lines = rows_of((out / "canvas.csv").read_bytes())
     assert header[:2] == ["LastName", "FirstName"]
     assert [header.index(name) for name in ("ID", "SIS User ID", "SIS Login ID", "Section")] == [2, 3, 4, 5]
     assert header[6:] == ["Assignment 1 (12)"]
     assert (possible[0].strip(), float(possible[6])) == ("Points Possible", 20)
     assert [line[2] for line in lines] == [str(500 + n) for n in range(5)]
-    names = members(out / "canvas-feedback.zip")  # a re-upload is told apart by user and attachment
+    names = members(out / "canvas-feedback.zip")  # a re-upload is identified by user and attachment
     found = [re.fullmatch(r"[^_]+(?:_LATE)?_(\d+)_(\d+)_report\.html", name) for name in names]
     assert sorted(match[1] for match in found if match) == [str(500 + n) for n in range(5)]
     return [float(line[6]) * 5 for line in lines]
 
 
 def moodle_accepts(out: Path) -> list[float]:
-    """importgradeslib.php: the titles of its own language, the participant's number. importziplib.php: five parts."""
+    """importgradeslib.php: headings in the user's language, the participant's number. importziplib.php: five parts."""
     header, *lines = rows_of((out / "moodle.csv").read_bytes())
     assert (header[0], header[4], header[9]) == ("ID", "Bewertung", "Feedback-Kommentar")
     assert [line[0] for line in lines] == [f"Teilnehmer/in {300 + n}" for n in range(5)]
@@ -242,7 +244,7 @@ def blackboard_accepts(out: Path) -> list[float]:
 
 
 def brightspace_accepts(out: Path) -> list[float]:
-    """OrgDefinedId or Username, "Title Points Grade", the End-of-Line Indicator last, and nothing else."""
+    """OrgDefinedId or Username, "Title Points Grade", and the End-of-Line Indicator as the last column."""
     header, *lines = rows_of((out / "brightspace.csv").read_bytes())
     assert header == ["OrgDefinedId", "Username", "Assignment 1 Points Grade", "End-of-Line Indicator"]
     assert {line[3] for line in lines} == {"#"}
@@ -254,7 +256,9 @@ def brightspace_accepts(out: Path) -> list[float]:
 
 
 def sakai_accepts(out: Path) -> list[float]:
-    """The structure of the download: grades.csv with two lines above its header, and a folder of feedback each."""
+    """The structure of the download: grades.csv with two lines above its header, and one folder of feedback per
+    student.
+    """
     with zipfile.ZipFile(out / "sakai-feedback.zip") as archive:
         (title, kind), _, header, *lines = rows_of(archive.read("Who hears whom/grades.csv"))
         names = [name for name in archive.namelist() if name.endswith("report.html")]
@@ -295,7 +299,7 @@ def test_a_section_is_graded_corrected_and_returned(
     if platform == "gradescope":
         report = (out / "reports").glob("Mary*.txt")
         assert "late (started days: 2): 20 points off" in next(report).read_text()
-    # A correction by hand, which later runs keep.
+    # A manual correction, which later runs keep.
     with (tmp_path / "adjust.csv").open("w", encoding="utf-8", newline="") as file:
         name = f"{FIRST[2]} {LAST[platform]}"
         csv.writer(file).writerows([["student", "check", "points", "reason"], [name, "", "90", "talked to him"]])

@@ -1,4 +1,4 @@
-"""One submission stops nothing: its checks fail alone, its verdict is whole, its end is in sight."""
+"""A submission stops no other: only its own checks fail, its verdict is complete, and its grading ends."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_no_pipe_blocks_the_grader(best: Walls, grade: Judge, name: str, monkeyp
 
 
 def test_a_process_that_does_not_read_questions_times_out(best: Walls, grade: Judge) -> None:
-    """Longer than a pipe holds: a write that blocked would never return."""
+    """The question is longer than the pipe's buffer, so a blocking write would never return."""
     from pacelab_grading.sandbox.box import Box
     from pacelab_grading.sandbox.failures import IdleTimeout
     from pacelab_grading.sandbox.session import Session
@@ -159,7 +159,7 @@ def test_a_process_that_does_not_read_questions_times_out(best: Walls, grade: Ju
     "body",
     [
         "    sys.setrecursionlimit(10**9)\n    def f(): return f()\n    return f()\n",
-        # As that may end by chance:
+        # That process may end by chance in this way:
         "    sum(range(5 * 10**7))\n    raise SystemError('error return without exception set')\n",
     ],
 )
@@ -196,9 +196,10 @@ def test_a_check_that_crashes_fails_alone(best: Walls, monkeypatch: pytest.Monke
 
 
 def test_a_judge_that_is_killed_costs_one_check(engine: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a crash of the engine would: the others are graded in another process."""
+    """The effect is that of a crash of the engine: the other checks are graded in another process."""
     lab = LABS["lab3"]
-    # From the second check on, the file is loaded again. The judge is killed meanwhile; we may notice that late.
+    # From the second check on, the file is loaded again. The judge is killed during that, and the grader may notice it
+    # late.
     slow = lab.model + "\nsum(range(3 * 10**6))\n"
     ids = [check.id for check in lab.checks]
     heard: list[str] = []
@@ -243,7 +244,7 @@ def test_the_death_of_the_reader_is_reported() -> None:
     with JudgeProcess() as judge_process:
         judge_process._started().kill()
         found = judge_process.read("s", {"gateway_pacer.py": b"x = 1\n"}, find_assignment(3))
-        if found.source is None:  # it was killed before it read
+        if found.source is None:  # the process was killed before it read
             assert "what was handed in cannot be read" in found.problems[-1]
         assert judge_process.read("s", {"gateway_pacer.py": b"x = 1\n"}, find_assignment(3)).source == "x = 1\n"
 
@@ -267,11 +268,11 @@ def test_printable_text_shows_hidden_characters() -> None:
     assert printable("abcdef", 3) == "abc..."
 
 
-# Any answer at all, to every question of every check. `make fuzz` does this for an hour.
+# Arbitrary answers to every question of every check. `make fuzz` does this for an hour.
 
 
 class Fuzzed:
-    """Stands for a session: answers with what nobody expects."""
+    """Replaces a session and gives unexpected answers."""
 
     guards: tuple[str, ...] = ()
     printed = ""
@@ -295,14 +296,14 @@ class Fuzzed:
             raise Malformed(str(error)) from None
 
     def close(self) -> None:
-        """Nothing runs."""
+        """Does nothing: no process runs."""
 
 
 ODD = (None, True, False, 0, 1, -1, 2**61, -(2**61), 0.0, -0.0, 1e-308, 1e308, 0.5, "", "share", "x", [], [None], [[]])
 
 
 def anything(draw: random.Random, depth: int = 3) -> Any:
-    """A JSON value, odd ones often."""
+    """A JSON value, often an unusual one."""
     kind = draw.randrange(6)
     if kind < 3 or not depth:
         return draw.choice(ODD)
@@ -314,7 +315,7 @@ def anything(draw: random.Random, depth: int = 3) -> Any:
 
 
 def hook_answer(draw: random.Random) -> Any:
-    """Often of the right shape, else anything."""
+    """Often a valid shape, otherwise any value."""
     if draw.random() < 0.2:
         return anything(draw)
     names = ("Forward", "Drop", "Resend", "Release", "Rewrite", "SetExtraBackoff", "Inject", "x")
@@ -327,7 +328,7 @@ def hook_answer(draw: random.Random) -> Any:
 
 
 def fuzz(number: int | str, seed: int, monkeypatch: pytest.MonkeyPatch, *, simulated: bool = False) -> int:
-    """Judge a session of such answers; returns how many there were."""
+    """Judge a session with such answers. Returns the number of answers."""
     assignment = replace(find_assignment(number))
     kept = tuple(check for check in assignment.checks if simulated or not check.simulates)
     object.__setattr__(assignment, "checks", kept)
@@ -386,7 +387,7 @@ def test_the_students_own_modules_are_imported_and_counted(best: Walls) -> None:
 
 @pytest.mark.parametrize("number", ASSIGNMENTS)
 def test_no_two_checks_share_a_process(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one that looked at the file is a check's, or nobody's: what a check leaves behind harms no other."""
+    """The process that read the file serves one check at most, so a check's side effects reach no other."""
     asked: list[set[str]] = []
     now = "load"
 
@@ -422,7 +423,7 @@ def test_a_machine_that_is_too_slow_to_read_a_file_gives_no_verdict(monkeypatch:
 
 
 def test_a_file_that_takes_much_processor_time_to_read_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The load of the machine does not count. The next file is read by a new process."""
+    """The load of the machine does not count. A new process reads the next file."""
     monkeypatch.setattr(process_module, "READ_S", 0.05)
     slow = b"".join(b"def f%d(a): return [a, {a: (a, a)}]\n" % number for number in range(20_000))
     with JudgeProcess() as process:

@@ -28,7 +28,7 @@ EXPECTED = {
     "wrong-rate-for-interval": 94,
     "wrong-silent": 45,
 }
-"""By the rubric: what each planted mistake's checks are worth, off 100."""
+"""The points out of 100 that the rubric gives to the checks of each planted mistake."""
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ def test_examples_get_the_expected_scores(in_tmp: Path, capsys: pytest.CaptureFi
         assert {row["student"]: float(row["score"]) for row in csv.DictReader(file)} == EXPECTED
     reports = {path.name for path in (in_tmp / "grades" / "reports").iterdir()}
     assert reports == {f"{name}.{form}" for name in EXPECTED for form in ("html", "txt")}
-    # Graded again: nothing runs, the same bytes.
+    # Grading again runs nothing and gives the same bytes.
     before = (in_tmp / "grades" / "summary.html").read_bytes()
     assert main(["grade", *files, "--assignment", "3", "--weak-walls", "--quiet"]) == 0
     assert (in_tmp / "grades" / "summary.html").read_bytes() == before
@@ -67,7 +67,7 @@ def test_check_runs_the_public_checks(in_tmp: Path, capsys: pytest.CaptureFixtur
     said = capsys.readouterr().out
     assert "25 of 25 points" in said
     assert said.endswith("Hidden checks for 75 of 100 points follow.\n")
-    (in_tmp / "gateway_pacer.ipynb").write_text('{"cells": [')  # known by its name
+    (in_tmp / "gateway_pacer.ipynb").write_text('{"cells": [')  # recognized by its name
     assert main(["check", "gateway_pacer.ipynb"]) == 1
     assert "cannot be read as a notebook (JSONDecodeError): save it again" in capsys.readouterr().out
 
@@ -151,7 +151,9 @@ def test_interrupted_grading_reports_kept_verdicts_and_leaves_no_sandbox(
 
 @pytest.mark.usefixtures("engine")
 def test_a_class_is_graded_whatever_is_in_it(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No text for a name, a long expression, a crash, a name claimed twice, a stranger: a row each, exit code 12."""
+    """Each odd hand-in gets a row: a name that is no text, a long expression, a crash, a name that two claim, a
+    stranger. The exit code is 12.
+    """
     template = find_assignment(2).template
     long = f"LONG = {' + '.join(['1'] * 900)}\n"
     cells = [{"cell_type": "code", "source": text} for text in (long, template)]

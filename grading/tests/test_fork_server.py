@@ -101,7 +101,7 @@ def ignores_its_end():
 
 @pytest.fixture(params=["one sandbox", "a sandbox each", "fallback"])
 def spying(request: pytest.FixtureRequest, best: Walls) -> Iterator[ExitStack]:
-    """A function that starts another process of one hand-in, with each way in which processes are started."""
+    """A function that starts another process of a hand-in, once for each way in which processes are started."""
     around = best
     if request.param == "fallback":
         around = replace(best, bubblewrap=None)
@@ -131,12 +131,12 @@ def call(session: Session, name: str, *arguments: object) -> object:
 
 
 def test_a_process_poisons_only_itself(spying: ExitStack) -> None:
-    """Also while it runs: the server forks from its own memory."""
+    """The rule also holds while the process runs, since the server forks from its own memory."""
     first = spying.start()
     call(first, "poison")
     found = call(first, "finds_poison")
     assert isinstance(found, list)
-    assert sum(found) >= 6  # the search finds what is there
+    assert sum(found) >= 6  # the search finds known values
     assert call(spying.start(), "finds_poison") == [False] * len(found)
     first.close()
     assert call(spying.start(), "finds_poison") == [False] * len(found)

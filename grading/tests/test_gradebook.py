@@ -1,4 +1,4 @@
-"""Many submissions: the batch, and the gradebook of it."""
+"""Many submissions: the batch and its gradebook."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from pacelab_grading.text.printable import casefolded
 Judge = Callable[..., Verdict]
 TEMPLATE = find_assignment(2).template
 MANY = [Submission(student=f"s{number}", source=f"return {number}\n") for number in range(3)]
-"""No Python, which takes the least time."""
+"""The sources are not Python, which takes the least time."""
 SETTINGS = BatchSettings(assignment=2, weak_walls=True)
 
 
@@ -102,7 +102,7 @@ def test_a_stopped_batch_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert graded == ["s0", "s1", "s2"]
     assert [verdict.student for verdict in verdicts] == ["s0", "s1", "s2"]
     for path in tmp_path.iterdir():
-        path.write_text("{")  # as a full disk would leave it, were it not for the rename
+        path.write_text("{")  # as a full disk would leave it without the rename
     grade_all(MANY, SETTINGS, store=tmp_path, jobs=1)
     assert len(graded) == 6
     monkeypatch.setattr(
@@ -121,7 +121,7 @@ def test_a_missing_scheduler_is_a_host_error(tmp_path: Path, monkeypatch: pytest
 def test_file_names_contain_no_path_and_are_unique() -> None:
     names = ["ann", "Ann", "zoë", "zoe\u0308", "../../etc/passwd", "a/b", "a_b", "", "Zoë Öz", "x" * 300]
     made = [file_stem(name) for name in names]
-    assert len(set(map(casefolded, made))) == len(names)  # on a disk for which letters have no size, too
+    assert len(set(map(casefolded, made))) == len(names)  # also on file systems that ignore case
     assert not any("/" in name or ".." in name or len(name) > 80 for name in made)
 
 
@@ -175,11 +175,11 @@ def test_two_columns_with_the_same_title_are_refused(tmp_path: Path) -> None:
     ("submitted", "extension", "days", "score"),
     [
         ("2026-11-01T23:59", 0, 0, 80),
-        ("2026-11-02T00:03", 0, 0, 80),  # clocks differ
+        ("2026-11-02T00:03", 0, 0, 80),  # clocks may differ by minutes
         ("2026-11-02T00:10", 0, 1, 70),
         ("2026-11-03T12:00", 0, 2, 60),
         ("2026-11-03T12:00", 2, 0, 80),
-        ("2026-11-05T12:00", 0, 4, 0),  # beyond the most days
+        ("2026-11-05T12:00", 0, 4, 0),  # more than the allowed late days
     ],
 )
 def test_each_late_day_costs_a_part(submitted: str, extension: float, days: int, score: float) -> None:
@@ -199,7 +199,7 @@ def pair(*submitted: str) -> list[Student]:
 
 
 def test_partners_have_their_own_numbers_and_a_remark() -> None:
-    """The platform writes the name in its own way."""
+    """The platform writes the name in another form."""
     students = [
         Student(student=name, group=group, ids=(("moodle", id),))
         for name, group, id in (("Ann Lee", "p", "21"), ("Bo", "p", "22"), ("Ann Lee", "", "23"))
@@ -216,7 +216,7 @@ def test_partners_have_their_own_numbers_and_a_remark() -> None:
 def test_a_pair_is_as_late_as_its_submission() -> None:
     both = [("Ann", 70, "graded", 2), ("Bob", 70, "graded", 2)]
     assert rows([verdict("Ann", 90)], pair(LATE, ""), DUE) == both
-    assert rows([verdict("Ann", 90)], pair("", LATE), DUE) == both  # who handed nothing in has the pair's time
+    assert rows([verdict("Ann", 90)], pair("", LATE), DUE) == both  # a partner without a hand-in has the pair's time
     assert rows([verdict("Ann", 90)], pair(LATE, EARLY), DUE) == both
 
 
@@ -224,7 +224,7 @@ def test_a_pair_gets_the_submission_worth_more_after_the_penalty() -> None:
     both = [("Ann", 80, "graded", 0), ("Bob", 80, "graded", 0)]
     assert rows([verdict("Ann", 80), verdict("Bob", 90)], pair(EARLY, LATE), DUE) == both
     extended = [Student(student="Ann", group="g", submitted=LATE), Student(student="Bob", group="g", extension_days=2)]
-    assert [row[1] for row in rows([verdict("Ann", 90)], extended, DUE)] == [70, 90]  # an extension is one's own
+    assert [row[1] for row in rows([verdict("Ann", 90)], extended, DUE)] == [70, 90]  # an extension is for one student
 
 
 def test_report_and_remarks_show_the_late_penalty() -> None:
@@ -252,7 +252,7 @@ def test_a_report_has_the_names_of_the_roster() -> None:
 
 @pytest.fixture
 def eight_hours_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """This machine's local time."""
+    """The local time of this machine."""
     monkeypatch.setenv("TZ", "XYZ+8")
     time.tzset()
     yield
@@ -348,7 +348,7 @@ def test_roster_headers_and_errors(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["2026-11-01", " 20261101 ", "2026-W44-7"])
 def test_a_day_without_a_time_is_refused(text: str) -> None:
-    """Its first minute would be a day before what is meant by --due, and before what was handed in on it."""
+    """Its first minute would be a day earlier than --due means, and earlier than hand-ins of that day."""
     with pytest.raises(ConfigError, match="with the time of day"):
         parse_time(text)
     assert parse_time("2026W447T23").hour == 23
@@ -365,7 +365,8 @@ def test_a_student_in_two_sections_counts_once(tmp_path: Path) -> None:
     place.write_text("student,id,section\nAnn,1,A\nAnn,1,B\nAnn,2,B\n", "utf-8")
     assert [(student.id, student.line) for student in read_roster(place)] == [("1", 0), ("2", 2)]
     place.write_text("Identifier,Full name\nParticipant 3,Ann\nParticipant 3,Ann\nParticipant 4,Ann\n")
-    assert [student.line for student in read_roster(place)] == [0, 2]  # what is uploaded counts line by line
+    # An upload identifies students by the number of the line.
+    assert [student.line for student in read_roster(place)] == [0, 2]
 
 
 def test_a_hand_in_with_a_groups_name_is_the_groups() -> None:
@@ -380,7 +381,7 @@ def test_a_hand_in_with_a_groups_name_is_the_groups() -> None:
 
 
 def canvas(header: list[str], ours: list[tuple[list[str], Row]], folder: Path) -> str:
-    """Canvas's import file, if the export has these lines and the assignment is number 1."""
+    """Canvas's import file, for an export with these lines and the assignment's number 1."""
     with (folder / "export.csv").open("w", newline="") as file:
         csv.writer(file).writerows([header, *(line for line, _ in ours)])
     export = Export(folder / "export.csv")
@@ -652,7 +653,7 @@ def test_corrections_change_points_and_give_their_reason(tmp_path: Path) -> None
     ["leeann", "Lee, Ann", "LEE, ANN", "s12", "12", "ann@x.org", "team 1", "13", "Ray, Bo", "Bo Ray", "ray,bo"],
 )
 def test_a_correction_names_the_student_in_any_known_way(called: str) -> None:
-    """It applies to the hand-in, and so to both students of the pair."""
+    """The correction applies to the hand-in, and therefore to both students of the pair."""
     students = [
         Student(student="Lee, Ann", group="team 1", ids=(("canvas", "12"), ("sis", "s12"), ("email", "ann@x.org"))),
         Student(student="Ray, Bo", group="team 1", ids=(("canvas", "13"),)),

@@ -1,4 +1,6 @@
-"""Realistic hand-ins: none loses a point for the form of its file, and what cannot be read is no zero."""
+"""Realistic hand-ins: no hand-in loses points for the form of its file, and an unreadable one gets a status, not a
+zero.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The instructor's key: nobody can guess it, and nothing that depends on it reaches a student too early."""
+"""The instructor's key: it cannot be guessed, and nothing that depends on it reaches a student too early."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def test_the_form_of_a_key() -> None:
     check_form(__file__)
 
 
-# What students see. A hidden check's numbers reach a student only in the report, after grading, and only as the call
-# that failed.
+# What students see: numbers of a hidden check appear only in the report after grading, and only in the call that
+# failed.
 
 TELL = {
     "prints": "print('TOLD', a)",
@@ -112,7 +112,7 @@ TELL = {
 
 
 def telling(body: str) -> str:
-    """Assignment 2 with functions that tell what they get before, or in place of, the right answer."""
+    """Assignment 2 with functions that print or raise their arguments before the right answer, or in its place."""
     model = find_assignment(2).model
     names = re.findall(r"^def (\w+)\(", model, re.MULTILINE)
     text = re.sub(r"^def (\w+)\(", r"def right_\1(", model, flags=re.MULTILINE)
@@ -120,7 +120,7 @@ def telling(body: str) -> str:
 
 
 def before_the_due_date(verdict: Verdict) -> str:
-    """All that Gradescope shows at once."""
+    """Everything that Gradescope shows before the due date."""
     document = results(verdict)
     shown = [test for test in document["tests"] if test["visibility"] == "visible"]
     assert shown
@@ -152,7 +152,7 @@ def test_reports_never_show_what_a_hidden_check_made_the_code_print(best: Walls,
 
 
 def test_public_checks_draw_from_a_public_stream(tmp_path: Path, best: Walls) -> None:
-    """What `pacelab check` showed is what counts, and the same for everybody."""
+    """The result that `pacelab check` showed counts, and is the same for everybody."""
     assignment = find_assignment(3)
     source = assignment.model.replace("data_bytes", "ack_bytes", 1).replace(
         "ack_bytes, ack_bytes", "ack_bytes, data_bytes", 1
@@ -179,7 +179,7 @@ def test_a_table_of_the_public_answers_earns_nothing(best: Walls, grade: Judge) 
     assert len(answers) > 4
     table = f"{head}ANSWERS = {answers!r}\ndef four_hop_delay_ns(*a): return ANSWERS.get(a, 0)\n"
     without = grade(table, best, only=("equal-rates",), key="")
-    assert without.results[0].status == "passed"  # by the public numbers alone
+    assert without.results[0].status == "passed"  # only by the public numbers
     verdict = grade(table, best, only=("equal-rates",), key=KEYS[0])
     (result,) = verdict.results
     assert (result.status, result.earned) == ("failed", 0)

@@ -1,4 +1,4 @@
-"""Labs 0 to 7 as hand-ins: what earns points, what does not, and what is taken of a notebook."""
+"""Labs 0 to 7 as hand-ins: which solutions earn points, which do not, and which parts of a notebook are graded."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from pacelab_labs.check import SelfCheck
 
 ROOT = Path(__file__).parents[2]
 NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
-"""For sources of our own: a tenth of the time."""
+"""For our own sources: it takes a tenth of the time."""
 WITH_FUNCTIONS = [name for name in LABS if name != "lab7"]
 ALL = [*WITH_FUNCTIONS, pytest.param("lab7", marks=pytest.mark.thorough)]
-"""The capstone is simulated: seconds a verdict."""
+"""The capstone runs simulations, which takes seconds per verdict."""
 
 
 def load(name: str) -> ModuleType:
@@ -65,7 +65,7 @@ def untouched(lab: Assignment) -> str:
 
 
 def notebook(master: str, *more: tuple[str, str]) -> bytes:
-    """A master's text as the notebook that is made of it, with more cells: kind and text."""
+    """The notebook of a master's text, with additional cells (kind and text)."""
     cells: list[dict[str, Any]] = []
     for part in master.split("# %%")[1:]:
         head, _, body = part.partition("\n")
@@ -107,7 +107,7 @@ def test_the_solved_notebook_earns_all_points_and_the_template_none(name: str, w
     lab = LABS[name]
     stem = lab.file.removesuffix(".py")
     for text, points in ((solved(lab), 100), (untouched(lab), 0)):
-        # Of `grade`'s student: the runs to compare with are then those of the other tests.
+        # The same student as in `grade`, so that this test uses the reference runs of the other tests.
         submission = read_submission("s", {f"{stem}.ipynb": notebook(text)}, lab)
         assert (submission.problems, submission.answers) == ((), ())
         around = best if walled else NO_WALLS
@@ -152,7 +152,7 @@ def test_a_constant_earns_nothing(name: str, body: str) -> None:
 def test_a_table_learned_from_another_students_variant_earns_nothing(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It answers the other one's calls rightly: the table is one."""
+    """The source answers all questions of the other student's variant correctly from a table."""
     table: dict[str, Any] = {}
     original = RemoteFunction.__call__
 
@@ -193,7 +193,7 @@ def test_a_table_learned_from_another_students_variant_earns_nothing(
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["sparing", "whole"])
 @pytest.mark.parametrize(("name", "number"), [(name, n) for name in MISTAKES for n in range(len(MISTAKES[name]))])
 def test_a_mistake_loses_the_intended_points(name: str, number: int, whole: bool) -> None:
-    """Sparing: nothing is simulated for a mistake that is meant to show without."""
+    """Nothing is simulated for a mistake that checks without simulations should find."""
     mistake = MISTAKES[name][number]
     shows = {check.id for check in LABS[name].checks if not check.simulates}
     verdict = grade(mistake.apply(LABS[name].model), name, quick=not whole and shows.issuperset(mistake.loses))
@@ -206,7 +206,7 @@ CHECKED = re.compile(r"^lab\.check\((\"[\w.]+\"), (\w+)\)$", re.MULTILINE)
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("name", [name for name in MISTAKES if name != "lab7"])
 def test_public_checks_find_a_mistake_before_it_is_handed_in(name: str) -> None:
-    """The notebook's own checks refuse what costs points. The capstone's is of its form alone."""
+    """The notebook's own checks refuse solutions that would lose points. The capstone's check tests only its form."""
     for mistake in (None, *MISTAKES[name]):
         source = LABS[name].model
         module: dict[str, Any] = {}
@@ -249,7 +249,9 @@ def _line(told: str) -> int:
 
 
 def _judged_by_the_model(name: str) -> set[int]:
-    """Lines of the functions whose answers are compared with the model's; of a design, several answers are right."""
+    """Lines of the functions whose answers are compared with the model's. A design problem has several
+    right answers.
+    """
     lab = LABS[name]
     designs = {
         check.needs[0] for check in lab.checks if isinstance(check.run, partial) and check.run.func is judge_design
@@ -311,7 +313,7 @@ def test_a_pacers_failure_in_the_simulator_is_reported(body: str, says: str, bes
     assert says in verdict.results[0].got + verdict.results[0].expected
 
 
-# What is taken of a file.
+# The parts of a file that are graded.
 
 
 def taken(*cells: str, wanted: Sequence[str] = ("f",)) -> Module:
@@ -440,7 +442,7 @@ HOSTILE = {
 @pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
 def test_a_class_on_canvas_with_hostile_notebooks(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each costs itself alone, and of its own the exercise that is hostile."""
+    """A hostile notebook loses only its own points, and only those of the hostile exercise."""
     lab = LABS["lab2"]
     right = solved(lab)
     texts = {name: right.replace(*change) for name, change in HOSTILE.items()}
@@ -507,7 +509,7 @@ def test_a_class_on_moodle(in_tmp: Path) -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_students_check_their_notebook(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It says which lab it is of."""
+    """The output names the lab of the notebook."""
     lab = LABS["lab2"]
     place = in_tmp / "mine.ipynb"
     place.write_bytes(notebook(untouched(lab)))

@@ -1,4 +1,4 @@
-"""What is handed out: packages, templates, stamps; and the instructor's key."""
+"""The files for students (packages, templates, stamps) and the instructor's key."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_hand_in_works_as_the_scheme_in_the_docs(in_tmp: Path, capsys: pytest.
     told = command.replace("--backend hwsim --where uml ", "").split()
     assert main([*told[:-1], "mine.py:SCHEME", "--seconds", "2", "--seeds", "1", "--jobs", "1"]) == 0
     assert "never acted" not in capsys.readouterr().err
-    assert lacking("from pacelab import Scheme\n", ())  # in the hand-in it would cost all points
+    assert lacking("from pacelab import Scheme\n", ())  # in the hand-in it would lose all points
 
 
 # Gradescope: results.json, and its package in the folder layout of its containers, as root, without network.
@@ -187,7 +187,7 @@ def test_update_replaces_unchanged_files_and_keeps_changed_ones(
 
 @pytest.mark.parametrize("number", ASSIGNMENTS)
 def test_notebook_is_the_template(number: int) -> None:
-    """What is collected from the notebook defines the same names as the template."""
+    """The code that is collected from the notebook defines the same names as the template."""
     assignment = ASSIGNMENTS[number]
     module = module_of(json.dumps(notebook_of(assignment)), "n.ipynb", assignment.names)
     assert module.problems == ()
@@ -198,7 +198,7 @@ def test_notebook_is_the_template(number: int) -> None:
     assert all(len(cell["source"]) <= 60 for cell in notebook_of(assignment)["cells"])
 
 
-# The assignment that the files are stamped with.
+# The assignment in the stamp of the files.
 
 
 def test_stamp_of_the_examples(tmp_path: Path) -> None:
@@ -224,13 +224,13 @@ def test_a_missing_or_ambiguous_stamp_is_an_error(tmp_path: Path) -> None:
         stamped_number([tmp_path])
 
 
-# The instructor's key: other parameters under each, and the same right answers.
+# The instructor's key: each key gives other parameters, and the same right answers.
 
 NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
 
 
 def judged(number: int, key: str, *, only: str = "", change: tuple[str, str] = ("", "")) -> Verdict:
-    """The model solution with this change, by the checks that simulate nothing."""
+    """The model solution with this change, judged by the checks without simulations."""
     assignment = replace(ASSIGNMENTS[number])
     kept = tuple(check for check in assignment.checks if not check.simulates and only in ("", check.id))
     object.__setattr__(assignment, "checks", kept)
@@ -255,7 +255,7 @@ ALWAYS = ("self._uniform() < probability", "self._uniform() >= 0")
     ("check", "change"), [("draws", NEVER), ("learns", NEVER), ("broadcasts", NEVER), ("alike", ALWAYS)]
 )
 def test_the_key_decides_what_a_hook_is_asked(check: str, change: tuple[str, str]) -> None:
-    """A table of what one key asks earns nothing under another: probabilities and draws are others."""
+    """A table of the answers under one key earns nothing under another, because probabilities and draws differ."""
     said = set()
     for key in range(8):
         (result,) = judged(4, f"key {key}", only=check, change=change).results

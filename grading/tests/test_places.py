@@ -1,4 +1,4 @@
-"""Whatever lies in a class's folder or zip: it costs its student at most, and is named."""
+"""Odd files in a class's folder or zip cost at most their own student's points, and the report names them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def found(place: Path, *names: str) -> Collected:
 
 @contextmanager
 def deep(place: Path, name: str, count: int) -> Iterator[None]:
-    """Folders in each other, made and removed one by one: their path is too long for anything else."""
+    """Nested folders, made and removed one by one, because their path is too long for other methods."""
     before = Path.cwd()
     os.chdir(place)
     for _ in range(count):

@@ -1,8 +1,9 @@
-"""The rubrics: a model earns all, an untouched template nothing, a planted mistake or a mutant loses what it must.
+"""The rubrics: a model earns all points, an untouched template none, and a planted mistake or a mutant loses the right
+ones.
 
-In this very process, in a third of the time, since the sources are our own. With PACELAB_FULL_RUBRIC (`make
-test-rubric` sets it) all checks are run on all mistakes, and models and templates are graded behind walls. Else a
-mistake meets those that must catch it, and nothing is simulated.
+The checks run in this process, which takes a third of the time, since the sources are our own. With PACELAB_FULL_RUBRIC
+(`make test-rubric` sets it) all checks run on all mistakes, and models and templates are graded behind walls. Otherwise
+only the checks that must find a mistake run, without simulations.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
 def grade(
     source: str, assignment: Assignment, *, full: bool, only: tuple[str, ...] | None = None, around: Walls = NO_WALLS
 ) -> Verdict:
-    """With `full` off: without simulations, and of the others those of `only`."""
+    """If `full` is false, run only the checks in `only` that need no simulations."""
     if not full:
         quick = [check for check in assignment.checks if not check.simulates]
         assignment = _partial(assignment, tuple(check for check in quick if only is None or check.id in only))
@@ -152,7 +153,7 @@ OTHER_FORMS = (
     (4, "(1 - NEW_WEIGHT) * self.value + NEW_WEIGHT * retries", "self.value + (retries - self.value) / 8"),
     (5, "MIN_RATE_BPS), MAX_RATE_BPS)", "MIN_RATE_BPS), MAX_RATE_BPS)\n        self.rate_bps = int(self.rate_bps)"),
 )
-"""Number, text of the model and the replacement text."""
+"""The assignment's number, the text of the model and its replacement."""
 
 
 @pytest.mark.usefixtures("engine")
@@ -246,7 +247,7 @@ def test_a_whole_window_may_be_a_float() -> None:
 @pytest.mark.parametrize("thousandths", [1000, 3300, 3599, 3600, 3601, 3650, 3699, 3700, 3701, 3899, 3900, 3901, 4500])
 def test_scheme_lab_and_assignment_have_one_rule_for_a_round(thousandths: int) -> None:
     quality = thousandths / 1000
-    percent = 105 if quality > 3.9 else 103 if quality >= 3.7 else 90 if quality > 3.6 else 50  # by hand, from the text
+    percent = 105 if quality > 3.9 else 103 if quality >= 3.7 else 90 if quality > 3.6 else 50  # manual, from the text
     lab: dict[str, Any] = {}
     source = LABS["lab5"].model
     exec(source[source.index("def new_rate_kbps") :].partition("\n\n\n")[0], lab)
@@ -285,14 +286,14 @@ def test_some_checks_are_public_and_most_points_are_not(number: int) -> None:
     assert 10 <= public <= 50
 
 
-# Every mutant of every model solution loses points, or is listed as the same algorithm, with the reason.
+# Every mutant of every model solution loses points, or is listed with the reason why it is the same algorithm.
 #
-# `make test-rubric` makes them all; `make test` a sample, without simulations.
+# `make test-rubric` makes all mutants; `make test` makes a sample without simulations.
 
 EarnsAll = Callable[[Callable[[Listener], Verdict]], bool]
 
 SAMPLE = 25
-"""Every so many are made by `make test`."""
+"""`make test` makes one mutant of this many."""
 
 
 def load(name: str) -> ModuleType:
@@ -309,7 +310,7 @@ EQUIVALENT = MUTANTS.EQUIVALENT
 
 
 def of(number: int, *, simulates: bool) -> Assignment:
-    """With the checks that run simulations, or with the others."""
+    """The checks that run simulations, or the others."""
     assignment = replace(ASSIGNMENTS[number])
     kept = tuple(check for check in assignment.checks if check.simulates == simulates)
     object.__setattr__(assignment, "checks", kept)

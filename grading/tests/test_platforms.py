@@ -1,4 +1,6 @@
-"""A class of thirty on three platforms: received as they export it, told apart, graded, sent home as they import it."""
+"""A class of thirty on three platforms: hand-ins are read from the export, assigned, graded and written for
+the import.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ TEMPLATE = ASSIGNMENT.template
 FIRST = ("Ann", "Zoë", "José María", "Li", "Nguyễn", "O'Neil", "Jean-Luc", "Mary Jo", "李", "Søren")
 LAST = ("Smith", "Öz", "de la Cruz")
 PEOPLE = [(first, last) for last in LAST for first in FIRST]
-"""Thirty; the last two bear one name below."""
+"""Thirty students; the last two have the same name below."""
 PEOPLE[-1] = PEOPLE[-2]
 
 
@@ -57,7 +59,7 @@ def collect(paths: Iterable[Path], assignment: Assignment, known: KnownNames = N
 
 
 def numbered(index: int) -> str:
-    """A hand-in that tells its owner by a comment: its grade must reach nobody else."""
+    """A hand-in with its owner's number in a comment, so that tests can see whether a grade reached its owner."""
     return f"# {index}\n{TEMPLATE}"
 
 
@@ -180,7 +182,7 @@ def received(paths: Sequence[Path], students: Sequence[Student] = ()) -> Collect
 
 
 def graded(submission: Submission, points: float | None = None, status: str = "graded") -> Verdict:
-    """A verdict whose points are the number in the hand-in's first line, but for those given."""
+    """A verdict with the points in the hand-in's first line, unless `points` names others."""
     assert submission.source is not None
     earned = float(submission.source.partition("\n")[0].removeprefix("# ")) if points is None else points
     result = Result(id="a", title="t", points=100, earned=earned, status="partial")
@@ -287,7 +289,7 @@ def test_gradescopes_teams_share_a_hand_in(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["submission_/../../../pwned", "submission_1/../../x"])
 def test_no_gradescope_folder_points_outside(tmp_path: Path, folder: str) -> None:
-    """Where it says nobody's name in front of it, the metadata may be a student's own making."""
+    """A folder without a name in front may have metadata that a student made."""
     submission = "  :submitters:\n  - :name: Eve\n"
     metadata = f"{folder}:\n{submission}submission_7:\n{submission}"
     files = {"submission_metadata.yml": metadata, f"{folder}/window.py": numbered(7), "submission_7/window.py": "# 7\n"}
@@ -311,7 +313,7 @@ def test_gradescopes_times_keep_their_offset(tmp_path: Path, told: str, submitte
 
 
 def test_nothing_inside_a_hand_in_identifies_a_student(tmp_path: Path) -> None:
-    """Each of these holds files named as if they were Bob's, by every platform and by hand."""
+    """Each hand-in contains files with Bob's name, in the form of each platform and written by hand."""
     foreign = {
         "Bob B_301_assignsubmission_file_/window.py": "stolen",
         "bbob_301_9000_window.py": "stolen",
@@ -335,7 +337,7 @@ def test_nothing_inside_a_hand_in_identifies_a_student(tmp_path: Path) -> None:
     zipped(tmp_path / "canvas.zip", {"bbob_301_9000_window.py": numbered(9)})
     with zipfile.ZipFile(tmp_path / "canvas.zip", "a") as archive:
         archive.writestr("mmallory_302_9001_all.zip", inner.getvalue())
-    alone = [top / "Bob B", top / "Mallory M.zip"]  # as a shell's * names them
+    alone = [top / "Bob B", top / "Mallory M.zip"]  # as the shell expands *
     for places in ([top], [tmp_path / "moodle.zip"], [tmp_path / "canvas.zip"], alone):
         bob, mallory = received(places).submissions
         assert bob.source == numbered(9)
@@ -354,7 +356,7 @@ def test_an_export_beside_other_places_is_read_as_one_students(tmp_path: Path) -
 
 
 def test_subfolders_belong_to_their_student(tmp_path: Path) -> None:
-    """alice/hw1 and carl/hw1 are two students' and no "hw1"."""
+    """alice/hw1 and carl/hw1 belong to two students, and no student is called "hw1"."""
     for number, name in enumerate(("alice", "carl")):
         (tmp_path / "class" / name / "hw1").mkdir(parents=True)
         (tmp_path / "class" / name / "hw1" / "window.py").write_text(numbered(number))
@@ -411,7 +413,7 @@ def test_a_name_in_a_platforms_form_affects_only_its_author(
         assert not collected.unclaimed
     with zipfile.ZipFile(place) as archive:
         archive.extractall(tmp_path / "own")
-    beside = received(sorted((tmp_path / "own").iterdir())).submissions  # as a shell's * names them
+    beside = received(sorted((tmp_path / "own").iterdir())).submissions  # as the shell expands *
     assert [(item.student, item.platform) for item in beside] == [("ann", ""), ("bob", ""), (called, "")]
 
 
@@ -443,7 +445,7 @@ def test_an_unpacked_export_may_be_named_file_by_file(tmp_path: Path) -> None:
 
 
 def test_one_number_with_two_names_matches_nobody(tmp_path: Path) -> None:
-    """Files of your own may be called NAME_ASSIGNMENT_TRY_FILE."""
+    """Users may name their own files NAME_ASSIGNMENT_TRY_FILE."""
     files = {"ann_2_1_window.py": numbered(1), "bob_2_1_window.py": numbered(2)}
     found = received([zipped(tmp_path / "own.zip", files)]).submissions
     assert [(item.student, item.source) for item in found] == [("ann", numbered(1)), ("bob", numbered(2))]
@@ -540,7 +542,7 @@ def test_a_member_without_a_name_is_ignored(tmp_path: Path) -> None:
     assert [item.student for item in collected.submissions] == ["ann"]
 
 
-# Home again, by each platform's own rules.
+# The exported files, checked by each platform's own rules.
 
 
 @pytest.mark.parametrize("platform", ["canvas", "moodle", "gradescope"])
@@ -574,7 +576,7 @@ def test_late_penalties_are_exported_to_gradescope(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["canvas", "moodle"])
 def test_no_zero_is_exported_while_a_hand_in_is_unmatched(tmp_path: Path, form: str) -> None:
-    """Two bear the name, so that nobody gets it: an import must not overwrite what they have."""
+    """Two students have the name, so neither gets the grade, and an import must not overwrite their present grades."""
     (file, columns) = {
         "canvas": ("canvas.csv", ["Student", "ID", "SIS User ID", "Section"]),
         "moodle": ("moodle.csv", ["Full name", "Identifier", "Grade", "Maximum Grade"]),
@@ -592,7 +594,7 @@ def test_no_zero_is_exported_while_a_hand_in_is_unmatched(tmp_path: Path, form: 
         rows = gradebook(verdicts, submissions, students, LateRule())
         files = build_files(roster, students, rows, submissions, verdicts, Wanted(column="A", hidden="hidden"))
         lines = list(csv.reader(io.StringIO(files[file].decode(), newline="")))
-        assert form == "moodle" or lines[1][-1] == "100"  # points possible, whoever is left out
+        assert form == "moodle" or lines[1][-1] == "100"  # points possible, even if students are left out
         return [line[0] for line in lines if "Participant" in line[1]]
 
     assert sent("Somebody") == []
@@ -624,7 +626,7 @@ def test_exported_cells_are_no_formulas_and_semicolons_are_read(
 
 
 def sent_home(tmp_path: Path, text: str) -> dict[str, bytes]:
-    """The files for the platform of a roster of this text, whose students' work is in the folder `class`."""
+    """The files for the platform of a roster with this text. The hand-ins are in the folder `class`."""
     roster = tmp_path / "roster.csv"
     roster.write_text(text)
     students = read_roster(roster)
@@ -669,7 +671,7 @@ def test_rows_without_their_last_cells_are_exported(tmp_path: Path) -> None:
         ["Participant 1", "ann", "2.50", "50", "points lost: t (a) 5/100"],
         ["Participant 2", "cy", "5.00", "", "points lost: t (a) 5/100"],
     ]
-    worksheet = "Identifier,Full name,Grade,Maximum grade\nParticipant 1,ann,,50\n"  # in other capitals
+    worksheet = "Identifier,Full name,Grade,Maximum grade\nParticipant 1,ann,,50\n"  # with different capitals
     assert sent(worksheet, "moodle.csv")[1] == ["Participant 1", "ann", "2.50", "50"]
     assert sent("Student,ID,Section\nann,1,A\ncy,2\n", "canvas.csv")[2:] == [
         ["ann", "1", "A", "5.00"],
@@ -678,13 +680,13 @@ def test_rows_without_their_last_cells_are_exported(tmp_path: Path) -> None:
 
 
 def as_canvas(files: dict[str, bytes]) -> dict[int, float]:
-    """As lib/gradebook_importer.rb reads it: student columns, an assignment by its id, points possible, scores."""
+    """Reads it like lib/gradebook_importer.rb: student columns, an assignment with its id, points possible, scores."""
     header, points, *lines = csv.reader(io.StringIO(files["canvas.csv"].decode(), newline=""))
     assert "Student" in header[0]
     assert "ID" in header[1]
     assert re.search(r"SIS\s+User\s+ID", header[2])
     assert re.search(r"SIS\s+Login\s+ID", header[3])
-    assert "Section" in header[4]  # the last one about the student
+    assert "Section" in header[4]  # the last column about the student
     assert header[5:] == ["Assignment 2 (777)"]
     assert "Points Possible" in points[0]
     assert float(points[5]) == 100
@@ -693,7 +695,7 @@ def as_canvas(files: dict[str, bytes]) -> dict[int, float]:
 
 
 def as_moodle(files: dict[str, bytes]) -> dict[int, float]:
-    """As the offline feedback's importer reads it: three columns by their names, "Participant N" for who."""
+    """Reads it like the importer of offline feedback: three columns by name, with "Participant N" for the student."""
     header, *lines = csv.reader(io.StringIO(files["moodle.csv"].decode(), newline=""))
     who, grade, modified = (header.index(name) for name in ("Identifier", "Grade", "Last modified (grade)"))
     assert {line[modified] for line in lines} == {"-"}
@@ -702,7 +704,7 @@ def as_moodle(files: dict[str, bytes]) -> dict[int, float]:
 
 
 def as_gradescope(files: dict[str, bytes]) -> dict[int, float]:
-    """As the autograder specification has it."""
+    """Reads it as the autograder specification says."""
     found = {}
     for name, content in files.items():
         match = re.fullmatch(r"gradescope/submission_(\d+)/results\.json", name)
@@ -825,7 +827,7 @@ def test_a_pattern_that_is_not_valid_is_refused(text: str, problem: str) -> None
         name_pattern(text)
 
 
-# Feedback, and columns of Canvas.
+# Feedback, and the columns of Canvas.
 
 
 def exported(tmp_path: Path, roster: str, files: dict[str, str], *, column: str | None = "A") -> dict[str, bytes]:

@@ -226,7 +226,7 @@ def test_canvas_newest_is_graded_and_the_others_are_named(tmp_path: Path) -> Non
     for part in (98, 99):
         said = f"handed in again: the newest is graded, not gateway_pacer.py (attachment {part})/gateway_pacer.py"
         assert any(said in problem for problem in bobby.problems)
-    assert not any("hand in one" in problem for problem in bobby.problems)  # nobody takes back what the platform has
+    assert not any("hand in one" in problem for problem in bobby.problems)  # nobody can remove a file from the platform
     assert "work.ipynb: graded" in cy.received
     assert len(cy.received) == 2
 
@@ -556,7 +556,7 @@ def names_of(module: Module) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("cell", "name", "value"),
     [
-        ("RATE = (\n    17\n    % 7\n)", "RATE", 3),  # as Black writes it
+        ("RATE = (\n    17\n    % 7\n)", "RATE", 3),  # as Black formats it
         ('TEXT = """\n%time\n!ls\n?\n"""\n%time x', "TEXT", "\n%time\n!ls\n?\n"),
         ("%load_ext autoreload\n!echo it's (\nRATE = [\n    17\n    % 7\n]", "RATE", [3]),
         ("def f():\n    %time\n    return 1\nRATE = 3\nf?\n?f\n%time f(\\\n)", "RATE", 3),
@@ -573,7 +573,7 @@ def names_of(module: Module) -> dict[str, object]:
         ("try:\n    import no_such as np\nexcept ImportError:\n    np = 3", "np", 3),
         ("if math:\n    RATE = 3\nelse:\n    RATE = 4", "RATE", 3),
         ("if __name__ == 'here':\n    import numpy", "SAMPLES", 50),
-        ('TEXT = "a\u2028b\x0cc"', "TEXT", "a\u2028b\x0cc"),  # which `splitlines` takes for ends of lines
+        ('TEXT = "a\u2028b\x0cc"', "TEXT", "a\u2028b\x0cc"),  # `splitlines` treats these as ends of lines
         ("TEXT = 'a'\r\nRATE = 3\rMORE = 4", "MORE", 4),
     ],
 )
@@ -671,7 +671,7 @@ def test_many_magics_take_no_time() -> None:
         assert taken(*PARTS, line * 10_000).source is not None
 
 
-# Files that are graded although they are not quite right.
+# Files that are graded although they have small defects.
 
 
 def script(text: str, **others: str) -> Submission:

@@ -1,4 +1,4 @@
-"""The sandbox, and what of the reference is lent into it where a student's own parts are wrong."""
+"""The sandbox, and the reference objects in it for the wrong parts of a hand-in."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pacelab_pacer.core import contract, segment
 
 
 def ask(around: Walls, body: str, limits: Limits | None = None) -> object:
-    """What a function of this body returns inside."""
+    """The result of a function with this body inside the sandbox."""
     with Box(around, limits or Limits()) as box:
         box.put("f.py", "def f():\n" + "\n".join(f"    {line}" for line in body.splitlines()))
         with Session(box, "f.py", number=7) as session:
@@ -82,7 +82,9 @@ def test_a_strict_umask_costs_no_points(around: Walls) -> None:
 
 
 def test_lower_limits_of_the_machine_are_respected() -> None:
-    """As of a shared server, in a process of its own: nobody but root can raise a limit again."""
+    """These are the limits of a shared server. The test runs in its own process, since only root can raise a limit
+    again.
+    """
     code = """
 import resource
 from pacelab_grading.sandbox.box import Box, walls
@@ -147,7 +149,7 @@ def test_other_systems_are_refused_with_the_reason(monkeypatch: pytest.MonkeyPat
 
 
 def test_unprivileged_users_get_a_name_space(best: Walls) -> None:
-    """As an instructor without root: bubblewrap makes a user name space, if the kernel lets it."""
+    """For an instructor without root, bubblewrap makes a user namespace if the kernel permits it."""
     if os.geteuid() != 0:
         pytest.skip("this is already run by an unprivileged user")
     if best.bubblewrap is None:
@@ -233,7 +235,7 @@ def test_without_name_spaces_and_landlock_only_check_works(monkeypatch: pytest.M
     assert (verdict.points, verdict.notes[-1]) == (verdict.total, "checked without a sandbox")
 
 
-# The reference's parts, where a student's own are wrong: what they give, and that nothing of them can be had.
+# The reference's objects in place of a student's wrong parts: their results, and that their code cannot be read.
 
 Judge = Callable[..., Verdict]
 
@@ -243,7 +245,7 @@ def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):
     b = [8e9 / rate for rate in rates_bps]
     return len(b[:4]) * (rtt_ns - (data_bytes + ack_bytes) * sum(b)) / (2 * len(b)) + data_bytes * sum(b[:4])
 """
-"""One check is lost on purpose, so that the next ones run with the reference's delay."""
+"""One check fails on purpose, so that the next ones run with the reference's delay."""
 NOTHING = "class PaceEstimator: pass\nclass GatewayPacer: pass\n"
 TRICKS = {
     "search frames for the model": NOTHING
@@ -295,7 +297,7 @@ def test_lent_parts_reveal_nothing_else(best: Walls, grade: Judge) -> None:
 
 @pytest.fixture
 def borrowing(best: Walls):  # type: ignore[no-untyped-def]
-    """A student's process that may use the reference's delay and estimator, by a function that evaluates a text."""
+    """A student's process that may use the reference's delay and estimator. Its function evaluates a text."""
     model = find_assignment(3).model
     with Box(best) as theirs, Box(best) as ours:
         theirs.put("f.py", "def run(text):\n    return eval(text)\ndef four_hop_delay_ns(*_):\n    return 0\n")
@@ -311,7 +313,7 @@ def borrowing(best: Walls):  # type: ignore[no-untyped-def]
 def test_lent_functions_and_objects_work_like_local_ones(borrowing: Callable[[str], object]) -> None:
     from pacelab_grading.assignments.a3_gateway_pacer import model
 
-    rates = "__import__('collections').deque([2e6] * 5)"  # any sequence
+    rates = "__import__('collections').deque([2e6] * 5)"  # any kind of sequence
     delay_ns = model.four_hop_delay_ns(40e6, 1500, 40, (2e6,) * 5)
     assert borrowing(f"four_hop_delay_ns(40e6, 1500, ack_bytes=40, rates_bps={rates})") == delay_ns
     sampled = "[(e := PaceEstimator()), e.interval_ns(), e.sample(40e6, 1500, 40, [2e6] * 5), e.interval_ns(), e.cov()]"
@@ -345,7 +347,7 @@ WORKER = "[cell.cell_contents for cell in {}.__closure__ if hasattr(cell.cell_co
     [("1e999", "a number that is not finite"), ("[" * 40 + "]" * 40, "lists nested"), ("9" * 40, "133 bits")],
 )
 def test_questions_are_checked_like_answers(borrowing: Callable[[str], object], argument: str, says: str) -> None:
-    """Written past the worker, which sends no such thing."""
+    """Written to the pipe directly, because the worker sends no such message."""
     worker = WORKER.format("four_hop_delay_ns")
     body = "__import__('json').dumps([w._nonce, 'asks', ['call', None, 'four_hop_delay_ns', [0], {}]])"
     frame = f"{body}.replace('[0]', '[{argument}]').encode()"
@@ -363,7 +365,7 @@ def test_endless_questions_are_ended(borrowing: Callable[[str], object], monkeyp
 
 
 def test_processes_cannot_reach_each_others_lent_objects(best: Walls) -> None:
-    """Nodes of a network share nothing, by way of the reference neither."""
+    """Nodes of a network share nothing, not even through reference objects."""
     model = find_assignment(3).model
     source = "def run(text):\n    return eval(text)\n"
     with Box(best) as theirs, Box(best) as ours:
@@ -381,8 +383,8 @@ def test_processes_cannot_reach_each_others_lent_objects(best: Walls) -> None:
 
 @pytest.mark.parametrize("number", ASSIGNMENTS)
 def test_judged_parts_are_not_lent(number: int) -> None:
-    """Of two parts that it judges together one, where that is wrong. Nor a part whose own checks are still to come:
-    then what is lent could earn points."""
+    """A check gets no reference part in place of one that it judges together with another, or of one whose own checks
+    come later: otherwise the reference's part could earn points."""
     assignment = find_assignment(number)
     for version in range(1, assignment.version + 1):
         checks = replace(assignment).checks_for(version)

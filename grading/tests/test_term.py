@@ -44,7 +44,7 @@ def verdict(student: str, points: float, number: int = 1) -> Verdict:
 
 
 def record(term: Path, name: str, students: Sequence[Student], points: float = 90) -> list[float]:
-    """Grade an assignment of the term in which all students have these points; returns the scores."""
+    """Grade an assignment of the term with these points for each student. Returns the scores."""
     students = [replace(student, ids=(("canvas", student.id),) if student.id else ()) for student in students]
     handed_in = [
         Submission(student=item.student + item.id, name=item.student, source="", platform="canvas", identity=item.id)
@@ -60,7 +60,7 @@ def record(term: Path, name: str, students: Sequence[Student], points: float = 9
 
 
 def late(name: str, days: int, number: str = "1") -> Student:
-    """Ann, who hands in so many days after the due time, half a day earlier in the day."""
+    """Ann's hand-in, this many days after the due time, minus half a day."""
     due = parse_time(DUE[name])
     return Student(student="Ann", id=number, submitted=(due + timedelta(days=days - 0.5)).isoformat())
 
@@ -82,7 +82,7 @@ def test_late_days_of_a_term_are_free_until_they_are_used(tmp_path: Path) -> Non
 
 
 def test_the_due_times_decide_which_assignment_uses_late_days_first(tmp_path: Path) -> None:
-    """Grading the first assignment again must not change because of the second."""
+    """The result of the first assignment must stay the same when it is graded again after the second."""
     assert record(tmp_path, "assignment2", [late("assignment2", 2)]) == [90]
     assert record(tmp_path, "assignment1", [late("assignment1", 2)]) == [90]
     terms = graded_assignments(tmp_path)
@@ -125,7 +125,7 @@ def test_more_days_than_allowed_count_after_the_free_ones(tmp_path: Path) -> Non
 
 
 def test_the_same_student_is_found_by_id_or_by_name(tmp_path: Path) -> None:
-    """Moodle's numbers change with each assignment; a name may change; two students may have one name."""
+    """Moodle's numbers change with each assignment, a name may change, and two students may have the same name."""
     students = [
         [("Ann", "11", 1), ("Bob Ash", "12", 1), ("Li", "13", 1), ("Li", "14", 0)],
         [("Ann", "21", 1), ("Bob Oak", "12", 2), ("Li", "13", 2), ("Li", "14", 3)],

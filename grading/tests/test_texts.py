@@ -1,4 +1,4 @@
-"""Encodings, sizes and line ends: a readable file is graded; for any other the report says what to do."""
+"""Encodings, sizes and line ends: a readable file is graded; for any other file the report says what to do."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_large_pictures_in_a_notebook_are_accepted(tmp_path: Path) -> None:
     (tmp_path / "work.ipynb").write_bytes(content)
     assert assignment_of(tmp_path / "work.ipynb") == 3
     first = json.loads(content)
-    first["cells"][0] = dict(reversed(first["cells"][0].items()))  # the pictures before the code
+    first["cells"][0] = dict(reversed(first["cells"][0].items()))  # outputs before the code
     assert read(json.dumps(first).encode(), "biology.ipynb").source is not None
 
 
@@ -107,7 +107,7 @@ def test_syntax_errors_name_the_python_version() -> None:
 
 
 def test_a_users_module_runs_as_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It lies in the sandbox in UTF-8, whatever its first line says."""
+    """In the sandbox its encoding is UTF-8, whatever its first line says."""
     helper = "# coding: shift_jis\nNAME = '\u65e5\u672c'\n"
     found = read(f"import beside_it\n{TEMPLATE}".encode(), beside_it=helper.encode("shift_jis"))
     assert found.helpers == (("beside_it.py", helper),)

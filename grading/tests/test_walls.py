@@ -1,4 +1,4 @@
-"""What stands around a student's code, tried from inside; and what a killed grader leaves."""
+"""The walls around a student's code, tested from inside, and the remains of a killed grader."""
 
 from __future__ import annotations
 
@@ -47,10 +47,11 @@ def inside(around: Walls, source: str) -> object:
 
 
 def test_every_system_call_that_is_not_needed_is_refused(around: Walls) -> None:
-    """All numbers that there are, with arguments that do no harm where one passes."""
+    """All existing numbers, with arguments that are harmless if the call succeeds."""
     column = list(guards.ARCHITECTURES).index(os.uname().machine)
     known = {entry.split()[1 + column] for entry in guards.ALLOWED.split(",")} - {"-"}
-    others = sorted(set(range(470)) - set(map(int, known)) - {335, 336})  # the kernel's own, for probes: SIGILL
+    probes = {335, 336}  # of the kernel itself: they raise SIGILL
+    others = sorted(set(range(470)) - set(map(int, known)) - probes)
     source = CALLS.format(calls=others, arguments="(-1, 999, 999, -1, -1, -1)")
     assert inside(around, source) == []
 
@@ -80,7 +81,7 @@ def f():
 
 
 def test_the_instructors_files_cannot_be_touched(around: Walls, tmp_path: Path) -> None:
-    """As the same user too: what Landlock's first version let pass, truncation and attributes."""
+    """This includes the same user, and what Landlock's first version permitted: truncation and attributes."""
     tmp_path.chmod(0o777)
     victim = tmp_path / "grades.csv"
     victim.write_text("ann,100\n")
@@ -157,9 +158,9 @@ with Box(walls(weak=True, bubblewrap={bubblewrap})) as box:
 
 @pytest.fixture(params=[True, False], ids=["bubblewrap", "fallback"])
 def killed(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, int, int]:
-    """The folder, the student's process and the process of a grader that was killed while an endless call ran.
+    """The folder, the student's process and the process of a grader that was killed during an endless call.
 
-    Where no other test's grader tidies up before this one's `sweep` does.
+    No other test's grader cleans up there before `sweep` in this test does.
     """
     if request.param and walls(weak=True).bubblewrap is None:
         pytest.skip("no bubblewrap")
@@ -180,7 +181,7 @@ def test_leftovers_of_a_killed_grader_are_removed_at_the_next_start(killed: tupl
     until = time.monotonic() + 10
     while _runs(pid) and time.monotonic() < until:
         time.sleep(0.02)
-    assert not _runs(pid)  # an endless loop, with nobody to read its answer
+    assert not _runs(pid)  # an endless loop whose answer nobody reads
     assert folder.is_dir()
     with contextlib.suppress(OSError):
         assert list(folder.glob("lab/f.py"))
@@ -198,7 +199,7 @@ def _runs(pid: int) -> bool:
 
 
 def test_a_failed_box_leaves_nothing(best: Walls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a full disk: here a file is in the place of a folder."""
+    """The cause is similar to a full disk: a file is in the place of a folder."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(box_module, "_package", lambda: (("a", b""), ("a/b", b"")))
     with pytest.raises(HostError, match=f"the sandbox cannot be made in {tmp_path} .*make room there"):

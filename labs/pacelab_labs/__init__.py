@@ -1,4 +1,4 @@
-"""What the guided labs use besides runs and figures: interactive figures, predictions, self-checks, back ends.
+"""The parts of the guided labs besides runs and figures: interactive figures, predictions, self-checks, back ends.
 
     lab.back_ends()                     the back ends of this host, and how to get the others
     lab.explore(draw, hops=lab.slide()) a figure with controls

@@ -28,7 +28,9 @@ def load_ipython_extension(shell: Any) -> None:
 def explain(
     shell: Any, kind: type[NameError], error: NameError, trace: TracebackType | None, tb_offset: int | None = None
 ) -> None:
-    """Show the line for a name that a lab defines and this session does not, else the usual traceback."""
+    """Show the line for a name that a lab defines and this session does not; for other errors show the
+    usual traceback.
+    """
     if error.name in lab_names() and error.name not in shell.user_ns:
         told = RunAbove(error.name)
         shell.showtraceback((RunAbove, told, None))

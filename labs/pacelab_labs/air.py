@@ -20,7 +20,7 @@ from pacelab_topologies.model import Topology
 
 @checked(experiments=list_of(Experiment, 1), from_ms=optional(NUMBER), to_ms=optional(NUMBER))
 def air(*experiments: Experiment, from_ms: float | None = None, to_ms: float | None = None) -> Picture:
-    """Which node transmits when, one timeline per experiment. By default shows an interval with transmissions."""
+    """A timeline per experiment of the nodes' transmissions. The default interval contains transmissions."""
     panels = []
     lines = []
     for experiment in experiments:
@@ -38,7 +38,7 @@ def air(*experiments: Experiment, from_ms: float | None = None, to_ms: float | N
 
 @checked(topology=instance_of(Topology), text=TEXT)
 def network_map(topology: Topology, text: str) -> Picture:
-    """Nodes, links, wires and flows of a network, with a text that says what the map shows."""
+    """Nodes, links, wires and flows of a network, with a text that describes the map."""
     return Picture(map_chart(topology), text)
 
 
@@ -62,7 +62,7 @@ def fates(*experiments: Experiment, sender: int, receiver: int) -> Table:
     return Table(header, rows, f"Frames from {names[0]} at {names[1]}, {experiments[0].duration_s:g} s.")
 
 
-# Places: two pairs of nodes with what they reach, and who disturbs a link of a chain.
+# Positions: two pairs of nodes with their ranges, and the nodes that disturb a link of a chain.
 
 ROLES = {
     "sender": ("#0072b2", "s"),
@@ -95,9 +95,9 @@ def role(topology: Topology, node: int, sender: int, receiver: int, disturb_m: f
 def link_roles(
     topology: Topology, sender: int, receiver: int, *, disturb_m: float | None = None, names: str = ""
 ) -> Picture:
-    """Which nodes are hidden and which are exposed for this link. `names` has a letter for each node.
+    """The hidden and the exposed nodes of this link. `names` has a letter for each node.
 
-    `disturb_m` is the interference range of the link, m; None: as far as frames are sensed.
+    `disturb_m` is the interference range of the link in m; None: the sense range.
     """
     return _draw_link(topology, sender, receiver, disturb_m, names, tell=True)
 
@@ -139,7 +139,7 @@ def _draw_link(
 
 
 def _radio(topology: Topology, but: int | None = None) -> Callable[[Any], int]:
-    """The number of a node with a radio, other than `but`."""
+    """The number of a node with a radio. `but` is not valid."""
 
     def take(value: Any) -> int:
         found: int = taken(Whole(0, len(topology.nodes) - 1), value)
@@ -175,7 +175,7 @@ def pairs_picture(result: RunResult, topology: Topology, *, alone_kbps: float) -
 
 
 def _disturbers(topology: Topology) -> str:
-    """How far the other pair's sender is from each receiver, in words."""
+    """The distance of the other pair's sender from each receiver, as text."""
     first, second = topology.flows
     told = []
     for flow, other in ((first, second), (second, first)):
@@ -192,7 +192,7 @@ def _pairs(topology: Topology) -> Panel:
     """The two pairs on a line, each with the range in which its sender is sensed."""
     marks: list[Mark] = []
     for place, flow in enumerate(topology.flows):
-        y = 0.45 if place and flow.dst != topology.flows[0].dst else 0.0  # a receiver that both share is one dot
+        y = 0.45 if place and flow.dst != topology.flows[0].dst else 0.0  # a shared receiver is drawn once
         for end, marker in ((flow.src, "s"), (flow.dst, "o")):
             node = topology.nodes[end]
             told = (f"{node.name} at x = {node.position_m[0]:g} m",)
@@ -205,7 +205,7 @@ def _pairs(topology: Topology) -> Panel:
 
 
 def _span(middle: float, reach: float, height: float, text: str) -> list[Mark]:
-    """The places within reach, with a text."""
+    """The positions within range, with a text."""
     look: dict[str, Any] = {"text": f"{text} within {reach:.0f} m", "size": 8.3, "rise": 2.0}
     return [
         Arrow(x1=middle - reach, y1=height, x2=middle + reach, y2=height, color="#666666", width=1.0, span=True),
@@ -214,7 +214,7 @@ def _span(middle: float, reach: float, height: float, text: str) -> list[Mark]:
 
 
 def _along_x(marks: Sequence[Mark], low: float, high: float, legend: str = "none") -> Panel:
-    """A panel of places on a line. All spans are inside it."""
+    """A panel of positions on a line, wide enough for all spans."""
     places = [x for mark in marks if isinstance(mark, Line) for x in mark.x]
     places += [x for mark in marks if isinstance(mark, Arrow) for x in (mark.x1, mark.x2)]
     x, y = linear(*around(places), "x (m)"), Scale(low=low, high=high, shown=False)

@@ -3,15 +3,15 @@
     goodput    45 x (ratio to NewReno's - 1) / 0.25, at most 45
     fairness   30 x (Jain's index of the TCP flows - NewReno's) / (1 - NewReno's)
     calls      25 x (MOS of the worst call - NewReno's) / (3.6 - NewReno's), at most 25: 3.6 is good enough
-    what NewReno leaves no room in (no calls, good calls, even flows) counts nothing, the rest in proportion
+    a part without room for improvement (no calls, good calls, equal flows) does not count; the others are scaled up
     score      the mean over the networks
 
-NewReno, that is a pacer that never waits, has 0, the best 100. Less than NewReno's costs: all of its goodput as much as
-a quarter more of it gains, likewise all of its fairness and of its calls' quality. Where hardly anything arrives
-nothing is gained: silence protects every call.
+A pacer that never waits is NewReno and scores 0; the best score is 100. Values below NewReno's cost points: to lose all
+of its goodput costs as much as a quarter more earns, and the same holds for fairness and call quality. If hardly any
+data arrives, nothing is earned, since calls are always good without data.
 
-The networks follow from a word: the practice set's is known, an instructor keeps another one secret. Five kinds, one of
-each, with hops, numbers of flows and calls, routing and seed drawn.
+A word determines the networks: the word of the practice set is public, and an instructor keeps another one secret.
+There is one network of each of five kinds, with random hops, numbers of flows and calls, routing and seed.
 """
 
 from __future__ import annotations
@@ -43,23 +43,25 @@ GOODPUT, FAIRNESS, CALLS = 45.0, 30.0, 25.0
 AMBITION = 1.25
 """This multiple of NewReno's goodput earns all goodput points."""
 GOOD_MOS = 3.6
-"""[vagp] Sec. III-A: about GSM's quality."""
+"""A call of about GSM's quality. Source: [vagp] Sec. III-A."""
 SILENCE = 0.2
 """Below this share of NewReno's goodput a network gains nothing."""
 LITTLE_ROOM = 0.02
-"""Fairness or call quality (MOS 1 to 3.6) this near to the best value has no room for improvement."""
+"""If fairness or call quality (MOS 1 to 3.6) is this close to the best value, it cannot be improved and
+does not count.
+"""
 SECONDS = 12.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """A pacer's score. Rows of `networks`: name, points, goodput over NewReno's, Jain's index, the worst MOS."""
+    """A pacer's score. Rows of `networks`: name, points, goodput relative to NewReno's, Jain's index, the worst MOS."""
 
     name: str
     points: float
     networks: tuple[tuple[str, float, float, float, float | None], ...]
     word_digest: str
-    """SHA-256 of the set's word: scores of different sets must not be compared."""
+    """SHA-256 of the set's word, since scores of different sets must not be compared."""
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
@@ -70,7 +72,7 @@ class Score:
     __repr__ = __str__
 
     def table(self) -> Table:
-        """A line per network."""
+        """One line per network."""
         rows = [(*row[:4], "-" if row[4] is None else f"{row[4]:.2f}") for row in self.networks]
         header = ("network", "points of 100", "goodput / NewReno's", "Jain's index", "worst call (MOS)")
         return Table(header, rows, f"{self.name}: {self.points:.1f} points")
@@ -129,7 +131,7 @@ class Unpaced(Pacer):
     """A pacer that never waits. It runs where other pacers run, so that packets take the same path."""
 
     def measured(self, sample: Sample) -> None:
-        """Set no interval."""
+        """Leave the interval at 0."""
 
 
 class Outcome(NamedTuple):
@@ -142,13 +144,13 @@ class Outcome(NamedTuple):
 
 
 def outcome(result: RunResult) -> Outcome:
-    """A run's."""
+    """The outcome of a run."""
     calls = [call["mos"] for call in result.run.get("calls") or [] if call["mos"] is not None]
     return Outcome(result.goodput_bps, result.run["totals"]["jain"] or 0.0, min(calls) if calls else None)
 
 
 def judge(result: RunResult, newreno: Outcome) -> tuple[float, float, float, float | None]:
-    """Points of one network, goodput over NewReno's, Jain's index, MOS of the worst call."""
+    """Points of one network, goodput relative to NewReno's, Jain's index, MOS of the worst call."""
     mine = outcome(result)
     ratio = mine.goodput_bps / newreno.goodput_bps if newreno.goodput_bps > 0 else 0.0
     parts = [(GOODPUT, _part(ratio, 1.0, AMBITION))]
@@ -163,7 +165,7 @@ def judge(result: RunResult, newreno: Outcome) -> tuple[float, float, float, flo
 
 
 def _part(mine: float, newreno: float, best: float) -> float:
-    """1 at the best, 0 at NewReno's, -1 at nothing."""
+    """1 for the best value, 0 for NewReno's, -1 for zero."""
     if mine >= newreno:
         return min(1.0, (mine - newreno) / (best - newreno)) if best > newreno else 0.0
     return (mine - newreno) / newreno
@@ -171,9 +173,9 @@ def _part(mine: float, newreno: float, best: float) -> float:
 
 @checked(file=path, scored=instance_of(Score, "what lab.score gives"))
 def enter(file: str | Path, scored: Score) -> Table:
-    """Enter a score into a leaderboard file; a name keeps its best. Returns the board.
+    """Enter a score into a leaderboard file, which keeps the best score of each name. Returns the board.
 
-    Raises ConfigError when the file is no leaderboard, or one of another set of networks.
+    Raises ConfigError if the file is not a leaderboard, or belongs to another set of networks.
     """
     file = Path(file)
     entries = [entry for entry in _entries(file) if entry["name"] != scored.name or entry["points"] > scored.points]

@@ -64,7 +64,7 @@ class SelfCheck:
         self._credit = False
 
     def check(self, name: str, work: Any) -> None:
-        """Check `work` (a function, a number, a class) as the exercise `name` asks.
+        """Check `work` (a function, a number, a class) as the exercise `name` requires.
 
         Prints one line if the work is right. Otherwise raises CheckFailed with the explanation, or Todo.
         """
@@ -94,7 +94,7 @@ class SelfCheck:
             print(f"A solution:\n\n{solution(name)}")
 
     def for_credit(self) -> None:
-        """From now on `hint` shows no solution. The notebooks of a lab for credit call this in their first cell."""
+        """Let `hint` show no solutions from now on. The first cell of a notebook for credit calls this."""
         self._credit = True
 
     def _exercise(self, name: str) -> Exercise:
@@ -108,7 +108,7 @@ check, hint, for_credit = _SESSION.check, _SESSION.hint, _SESSION.for_credit
 
 
 def _try(exercise: Exercise, work: Any, *, told: bool) -> tuple[str, str]:
-    """A complaint, and what a design that passes has shown."""
+    """An error message, and the measurements of a design that passes."""
     if exercise.design:
         return _try_design(exercise, exercise.design, work)
     return (exercise.trial(work) if exercise.trial else _try_cases(exercise, work, told=told)), ""
@@ -141,7 +141,7 @@ def _call_text(work: Any, arguments: Mapping[str, Any]) -> str:
 
 
 def _hint_alone(complaint: str) -> str:
-    """A trial's complaint without the line with the expected value."""
+    """A trial's error message without the line that has the expected value."""
     return "\n".join(line for line in complaint.split("\n") if not line.startswith(VALUE))
 
 

@@ -25,10 +25,10 @@ class Goal:
     """One condition on a design."""
 
     text: str
-    """What a run must show: "RTS/CTS on: the link keeps at most 20 % of its goodput"."""
+    """The condition in words: "RTS/CTS on: the link keeps at most 20 % of its goodput"."""
     met: bool
     measured: str
-    """What the run showed, in a few words."""
+    """The measured result in a few words."""
 
     def __str__(self) -> str:
         return f"{'✓' if self.met else '✗'} {self.text}: {self.measured}"
@@ -36,14 +36,14 @@ class Goal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """What is designed, and how it is judged."""
+    """What the student designs, and how it is judged."""
 
     read: Callable[[Any], Any]
-    """Brings an answer into the form that `judge` takes. Raises ValueError with what it must be."""
+    """Converts an answer into the form that `judge` takes. Raises ValueError with the valid form."""
     judge: Callable[..., Sequence[Goal]]
     """`judge(answer, **case)`: the goals, from runs with this answer."""
     cases: tuple[Case, ...]
-    """The cases of the notebook."""
+    """The cases in the notebook."""
     draws: Mapping[str, tuple[Draw, ...]]
     """Kind of case -> functions that draw one, used in turn."""
 

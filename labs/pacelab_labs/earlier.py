@@ -21,7 +21,7 @@ DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 def pacer_of_lab4() -> type[Pacer]:
     """`MyPacer` of the notebook lab4_tcp_gap.ipynb in this folder, or the sample solution if that is not finished.
 
-    Prints which of the two it is, and what the notebook's pacer lacks.
+    Prints which of the two it is, and what is missing in the notebook's pacer.
     """
     file = Path(f"{STEM}.ipynb")
     try:
@@ -49,7 +49,7 @@ def _without_magic(source: str) -> str:
 
 
 def class_in(source: str) -> type[Pacer]:
-    """`MyPacer` as the source defines it, with the imports, functions and classes that it has."""
+    """`MyPacer` of this source. Only the source's imports, functions and classes are executed."""
     names: dict[str, Any] = {"__name__": STEM}
     tree = ast.parse(source)
     exec(compile(ast.Module(list(_definitions(tree)), []), STEM, "exec"), names)

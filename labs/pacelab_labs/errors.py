@@ -15,7 +15,7 @@ class Todo(_Short):
         return "TODO: " + (super().__str__() or self._what())
 
     def _what(self) -> str:
-        """Names the function that raised Todo, because another cell than the exercise's may have called it."""
+        """The name of the function that raised Todo, since another cell than the exercise's may have called it."""
         name, trace = "<module>", self.__traceback__
         while trace is not None:
             name, trace = trace.tb_frame.f_code.co_name, trace.tb_next
@@ -29,7 +29,7 @@ class CheckFailed(_Short):
 
 
 class RunAbove(_Short):
-    """A cell that uses a name of a cell above it, which has not run in this session."""
+    """A cell uses a name of a cell above it that has not run in this session."""
 
     def __str__(self) -> str:
         return (

@@ -74,7 +74,7 @@ def call_limited(function: Callable[..., Any], arguments: dict[str, Any], *, lim
 
 
 class _Cut(io.TextIOBase):
-    """Passes on the beginning of what is printed."""
+    """Passes on only the first characters of the output."""
 
     def __init__(self, out: TextIO) -> None:
         self._out, self._left = out, MOST_PRINTED
@@ -100,7 +100,7 @@ def cut_prints() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _nobody_answers() -> Iterator[None]:
-    """Makes `input` an error: while a check waits for an answer, the notebook runs no other cell."""
+    """Make `input` an error: while a check waits for an answer, the notebook could run no other cell."""
 
     def refuse(*_: Any) -> str:
         raise EOFError("input() does not work in a check")
@@ -115,13 +115,15 @@ def _nobody_answers() -> Iterator[None]:
 def _run_in_thread(
     function: Callable[..., Any], arguments: dict[str, Any], limit: TimeLimit, found: list[Outcome]
 ) -> None:
-    """In a thread of its own, because the function may ignore every request to stop. Then we leave the thread alone."""
+    """Run in a separate thread, because the function may ignore every request to stop. In that case the thread is left
+    alone.
+    """
     thread = threading.Thread(target=_run, args=(function, arguments, limit, found), daemon=True, name="pacelab-check")
     thread.start()
     try:
         thread.join(limit.limit_s + (INTERRUPTS + 1) * WAKE_S)
     except KeyboardInterrupt:
-        _stop(thread)  # otherwise its loop would run beside every later cell
+        _stop(thread)  # otherwise its loop would run during every later cell
         raise Interrupted("the check") from None
     if thread.is_alive():
         advice = "The check cannot stop it: restart the kernel (Kernel > Restart)."
@@ -159,7 +161,7 @@ def _stop(thread: threading.Thread) -> None:
 
 
 def describe(error: BaseException) -> str:
-    """The exception and the student's own last line, without our frames."""
+    """The exception with the student's own last line, without frames of our code."""
     callers = (__file__, run_limited.__code__.co_filename)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in callers]
     frames = [frame for frame in frames if not frame.filename.startswith(LIBRARIES)] or frames
@@ -173,7 +175,7 @@ def describe(error: BaseException) -> str:
 LIMIT_S = 3.0
 """Enough for a function of a few lines. The simulations of an exercise take far less."""
 VALUE = "  expected "
-"""The start of a complaint's line with the expected value, which the first tries do not show."""
+"""The prefix of the line with the expected value, which is hidden in the first tries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,14 +195,14 @@ class Exercise:
     """What an exercise asks for, and how it is checked."""
 
     asks: str
-    """In words, with unit: "the four-hop delay in seconds"."""
+    """The result in words, with its unit: "the four-hop delay in seconds"."""
     cases: tuple[Case, ...] = ()
     tolerance: float = 1e-4
     """Relative tolerance of the cases. Grading uses the same."""
     design: Design | None = None
     """Replaces the cases: the work is a function that returns a design, which the simulator judges."""
     trial: Callable[[Any], str] | None = None
-    """Replaces the cases: tries the work, returns a complaint or an empty text. A line that begins with VALUE is
+    """Replaces the cases: tries the work, returns an error message or an empty text. A line that begins with VALUE is
     shown from the third try on."""
     praise: str = ""
 

@@ -1,4 +1,4 @@
-"""Ready-made pictures of runs: bars per flow, time series, comparisons, calls beside TCP. Each comes with its text."""
+"""Standard figures of runs: bars per flow, time series, comparisons, calls beside TCP. Each has a text."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _run_or_runs(value: Any) -> Any:
 
 
 def _numbers_by_name(value: Any) -> dict[str, float]:
-    """Finite numbers, each with its label."""
+    """Finite numbers, each with a label."""
     if not isinstance(value, Mapping) or not value:
         raise ValueError("a number for each name, as {'newreno': 582.0}")
     return {str(name): taken(NUMBER, one) for name, one in value.items()}
@@ -87,7 +87,7 @@ def _named_value(value: Any) -> tuple[str, float] | None:
 def bars(
     values: Mapping[str, float], *, unit: str, reference: tuple[str, float] | None = None, looks: int = 8
 ) -> Picture:
-    """A horizontal bar for each value; `reference` is a line to compare with, its label and value.
+    """A horizontal bar for each value; `reference` is the label and value of a line to compare with.
 
     Bar styles repeat after `looks` bars, so that the bars of one flow look alike.
     """
@@ -126,13 +126,13 @@ def bars_panel(
 
 
 def show(value: float) -> str:
-    """A number as the text beside its bar: three digits, a whole number from 100 on."""
+    """A number as shown beside its bar: three digits, or a whole number from 100 on."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 @checked(results=runs_by_name, reference=_named_value)
 def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] | None = None) -> Picture:
-    """Goodput of several runs (label -> run) in kbit/s, flow by flow. The text adds each run's sum and Jain's index."""
+    """Goodput of several runs (label -> run) in kbit/s, per flow. The text adds each run's sum and Jain's index."""
     flows = max(len(result.run["flows"]) for result in results.values())
     values = {
         f"{label}: {_ends(result, number)}": result.run["flows"][number]["goodput_bps"] * KBPS
@@ -148,7 +148,7 @@ def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] 
 
 
 def _in_all(result: RunResult) -> str:
-    """What the flows of a run have in all, and how evenly, in words; of one flow, calls aside, nothing."""
+    """The total of a run's flows and Jain's index, as text; empty for a single flow (calls do not count)."""
     if len(group_goodputs(result.run)) < 2:
         return ""
     jain = result.run["totals"]["jain"]
@@ -159,7 +159,7 @@ def _in_all(result: RunResult) -> str:
 def series(results: RunResult | Mapping[str, RunResult], *quantities: str) -> Picture:
     """Time series of a run, or of several (name -> run) in one picture.
 
-    One panel for each quantity: "goodput", "cwnd", "rtt". Schemes have their own look.
+    One panel for each quantity: "goodput", "cwnd", "rtt". Schemes have a fixed style.
     """
     quantities = quantities or ("goodput", "cwnd")
     named = {"": results} if isinstance(results, RunResult) else results
@@ -175,12 +175,12 @@ def series(results: RunResult | Mapping[str, RunResult], *quantities: str) -> Pi
 
 
 def _series_panel(named: Mapping[str, RunResult], shown: Quantity) -> Panel:
-    """One quantity of all flows of all runs."""
+    """One quantity, for all flows of all runs."""
     lines = [(name, result, number) for name, result in named.items() for number in range(len(result.run["flows"]))]
     marks: list[Mark] = []
     for place, (name, result, number) in enumerate(lines):
         look = _look_of(name if len(lines) == len(named) else "", place)
-        if len(lines) > len(named) > 1:  # then a flow has its colour, a run its line
+        if len(lines) > len(named) > 1:  # the colour shows the flow, the line style the run
             line = LINES[list(named).index(name) % len(LINES)]
             look |= {"color": COLOURS[number % len(COLOURS)], "line": line}
         values = tuple(shown.over_time(result.series["flows"][number]))
@@ -199,7 +199,7 @@ def _series_panel(named: Mapping[str, RunResult], shown: Quantity) -> Panel:
 
 
 def _look_of(name: str, place: int) -> dict[str, Any]:
-    """A scheme's own look, the same in each figure; another line's look is that of its place."""
+    """A scheme's style, which is the same in each figure; other lines get a style by their position."""
     own = style_of(name)
     if own != OTHER:
         return {"color": own.color, "marker": own.marker, "line": own.linestyle}
@@ -212,14 +212,14 @@ def _line_name(name: str, result: RunResult, number: int) -> str:
 
 
 def _ends(result: RunResult, number: int) -> str:
-    """What a flow is called: by its ends, and by its number where another one has the same."""
+    """The name of a flow: its ends, and its number if another flow has the same ends."""
     ends = [f"{flow['src']}→{flow['dst']}" for flow in result.run["flows"]]
     alone = ends.count(ends[number]) == 1
     return ends[number] if alone else f"{ends[number]}, flow {result.run['flows'][number]['id']}"
 
 
 def describe(result: RunResult) -> str:
-    """Goodput, window and round trip of each flow, and what was lost, in words."""
+    """Goodput, window, round trip and losses of each flow, as text."""
     lines = []
     for number, flow in enumerate(result.run["flows"]):
         text = f"{_ends(result, number)}: {flow['goodput_bps'] * KBPS:.0f} kbit/s"
@@ -238,7 +238,9 @@ def describe(result: RunResult) -> str:
 
 
 def lost(result: RunResult) -> str:
-    """Packets lost, by cause. What the MAC gives up AODV repairs or drops: its drops have them."""
+    """Packets lost, by cause. Frames that the MAC gives up are not added, since AODV repairs the route or drops the
+    packet.
+    """
     drops = result.run["drops"]
     if result.run["aodv"] is not None:
         drops = {name: number for name, number in drops.items() if name not in ("mac-rts", "mac-data")}
@@ -255,9 +257,9 @@ def lost(result: RunResult) -> str:
 
 @checked(result=instance_of(Comparison))
 def comparison(result: Comparison, *points: Mapping[str, Any], y: str | None = None) -> Picture:
-    """A comparison, one panel for each of `points` (values of the options that do not run along the x axis).
+    """A comparison, with one panel for each of `points` (values of the options that are not on the x axis).
 
-    Of goodput, or of the quantity `y`.
+    Shows goodput or the quantity `y`.
     """
     chosen = [coerce("comparison: point", arguments.values_by_name, point) for point in points] or [{}]
     shown, draw, quantity = result, goodput_panel, find_quantity(y or "goodput")
@@ -282,7 +284,7 @@ def comparison(result: Comparison, *points: Mapping[str, Any], y: str | None = N
 
 
 def _told(found: Mapping[str, Any] | None, quantity: Quantity) -> str:
-    """Mean and half width, as shown."""
+    """Mean and half width of the interval, as shown."""
     if found is None:
         return "none"
     mean, half = show(found["mean"] * quantity.scale), found["half_width"]
@@ -290,7 +292,7 @@ def _told(found: Mapping[str, Any] | None, quantity: Quantity) -> str:
 
 
 def _line(value: Any) -> list[float]:
-    """Numbers in a row, in which one may be missing: NaN."""
+    """A row of numbers. NaN stands for a missing one."""
     found = _marks(value)
     if not found:
         raise ValueError(_NUMBERS)
@@ -298,7 +300,7 @@ def _line(value: Any) -> list[float]:
 
 
 def _marks(value: Any) -> list[float]:
-    """Numbers, or none."""
+    """Numbers, or None."""
     found = arguments.held(value)
     if found is None or not all(isinstance(one, int | float) for one in found):
         raise ValueError(_NUMBERS)
@@ -312,7 +314,7 @@ _NUMBERS = "a list of numbers, as [1, 2, 4]"
 def curves(
     x: Sequence[float], lines: Mapping[str, Sequence[float]], *, xlabel: str, ylabel: str, marks: Sequence[float] = ()
 ) -> Picture:
-    """Lines over common x values, each with its marker; `marks` are dotted verticals. Schemes have their own look."""
+    """Lines over common x values, each with a marker; `marks` are dotted vertical lines. Schemes have a fixed style."""
     lines = {name: coerce(f"curves: line {name!r}", _line, values) for name, values in lines.items()}
     for name, values in lines.items():
         if len(values) != len(x):
@@ -344,11 +346,13 @@ NOTHING = 1e-3
 WIDE = 16
 """The x axis is logarithmic if its largest value is at least this many times the smallest and the steps grow."""
 MOST_LETTERS = 72
-"""Beneath an x axis, with a space after each value."""
+"""The maximum number of characters under an x axis, with a space after each value."""
 
 
 def _x_scale(x: Sequence[float], label: str) -> Scale:
-    """A tick at each point where there is room, else whole numbers; windows of 1 to 32 packets logarithmic."""
+    """A tick at each point if there is room, otherwise whole numbers. Windows of 1 to 32 packets have a logarithmic
+    axis.
+    """
     ticks = tuple((float(value), f"{value:g}") for value in x)
     letters = 1 + max(len(text) for _, text in ticks)
     whole = all(float(value).is_integer() for value in x)
@@ -361,7 +365,7 @@ def _x_scale(x: Sequence[float], label: str) -> Scale:
     return scale
 
 
-# Calls beside TCP: quality against goodput, and both over time.
+# Calls beside TCP: call quality against goodput, and both over time.
 
 GOOD_MOS = 3.6
 LEAST_MOS, MOST_MOS = 1.0, 4.5
@@ -396,7 +400,7 @@ def call_picture(results: Mapping[str, RunResult]) -> Picture:
 
 @checked(result=instance_of(RunResult))
 def call_series(result: RunResult) -> Picture:
-    """Over time: the mean MOS of the calls, and TCP's goodput in all."""
+    """The mean MOS of the calls, and TCP's total goodput, over time."""
     times = tuple(result.series["t_s"])
     kinds = {flow["id"]: flow["kind"] for flow in result.run["flows"]}
     calls = [flow for flow in result.series["flows"] if kinds[flow["id"]] == "voice"]
@@ -424,7 +428,7 @@ def call_series(result: RunResult) -> Picture:
 
 
 def _quality(found: list[float], good: str = "good") -> str:
-    """How many of these calls are good, and the worst, in words."""
+    """The number of good calls and the worst MOS, as text."""
     if not found:
         return "no calls"
     return f"{len([mos for mos in found if mos >= GOOD_MOS])} of {len(found)} calls {good}, worst {min(found):.2f}"

@@ -31,7 +31,7 @@ from pacelab_labs.picture import Picture
 
 
 def widgets() -> Any:
-    """The package ipywidgets, None where it (or anywidget) is not installed."""
+    """The package ipywidgets, or None if it (or anywidget) is not installed."""
     try:
         importlib.import_module("anywidget")
         return importlib.import_module("ipywidgets")
@@ -142,7 +142,7 @@ def slide(label: str, low: float, high: float, *, step: float = 1, start: float)
 
 @checked(label=TEXT, values=arguments.listed)
 def choice(label: str, values: Sequence[Any], *, start: Any = None) -> Control:
-    """One of `values`, by name; by default the first one."""
+    """One of `values` by name; the default is the first."""
     if start is not None and start not in values:
         raise ConfigError(f"choice {label!r}: start must be one of {', '.join(map(str, values))}, not {start!r}")
     return Control(label, tuple(values), values[0] if start is None else start, "choice")
@@ -150,7 +150,7 @@ def choice(label: str, values: Sequence[Any], *, start: Any = None) -> Control:
 
 @checked(label=TEXT, start=arguments.switch)
 def switch(label: str, *, start: bool) -> Control:
-    """On or off."""
+    """A switch: on or off."""
     return Control(label, (True, False), start, "switch")
 
 
@@ -386,7 +386,7 @@ class Prediction:
 
 
 def _paragraph(text: str) -> str:
-    """Lines of text, read aloud when they change."""
+    """Lines of text that a screen reader reads when they change."""
     return f'<p aria-live="polite"><b>{escape(text).replace(chr(10), "<br>")}</b></p>'
 
 
@@ -407,13 +407,13 @@ def _recorded() -> dict[str, str]:
 
 
 def _record(question: str, answer: str) -> None:
-    """Keep a choice for the next session. Without a writable folder it holds until the kernel ends."""
+    """Store a choice for the next session. If the folder is not writable, the choice lasts until the kernel ends."""
     with suppress(OSError):
         RECORDED.write_text(json.dumps(_recorded() | {question: answer}, indent=1), encoding="utf-8")
 
 
 def _answers(value: Any) -> dict[str, tuple[float, float]]:
-    """Words, each with the range of numbers that it stands for."""
+    """Answers, each with its range of numbers."""
     try:
         found = {taken(TEXT, words): (taken(NUMBER, low), taken(NUMBER, high)) for words, (low, high) in value.items()}
     except (AttributeError, TypeError, ValueError):

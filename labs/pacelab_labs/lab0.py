@@ -1,4 +1,4 @@
-"""The exercises of lab 0: the window of a flow over a long wire, and what an interval says."""
+"""The exercises of lab 0: the window of a flow over a long wire, and the meaning of a confidence interval."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ MORE = 1.15
 
 
 def _judge_window(window: int, kbps: float, payload_bytes: int, wired_hops: int) -> Sequence[Goal]:
-    """One wireless hop and `wired_hops` links of 40 ms. The first seconds, in which the window opens, do not count."""
+    """The topology has one wireless hop and `wired_hops` links of 40 ms. The first seconds, while the window opens, do
+    not count.
+    """
     tried = Experiment(
         topology_options={"hops": 1, "wired_hops": wired_hops},
         payload_bytes=payload_bytes,
@@ -32,7 +34,7 @@ def _judge_window(window: int, kbps: float, payload_bytes: int, wired_hops: int)
 
 
 def _draw_window(draw: Random, wired_hops: Sequence[int]) -> dict[str, float]:
-    """A goodput between those of two windows, so that the answer does not depend on the last digit."""
+    """A goodput between those of two windows, so that rounding does not change the answer."""
     payload_bytes, links = draw.randrange(500, 1461), draw.choice(wired_hops)
     round_trip_s = 0.08 * links + 0.0075
     kbps = (draw.randrange(11, 21) - 0.6) * payload_bytes * 8 / round_trip_s / 1000

@@ -1,4 +1,4 @@
-"""The exercises of lab 1: who is hidden and who is exposed, where to put stations, a medium with one queue.
+"""The exercises of lab 1: hidden and exposed nodes, positions of stations, a medium with one queue.
 
 Three of them are design problems. Two pairs send all the time at 2 Mbit/s; a goodput is compared with that of a pair
 alone.
@@ -17,7 +17,7 @@ from pacelab_labs.errors import Todo
 from pacelab_labs.exercise import LIMIT_S, Case, Exercise, call_limited, show
 
 FIG1_M = {letter: 200.0 * place for place, letter in enumerate("ABCDEFGHI")}
-"""Places of the nodes in [fu] Fig. 1."""
+"""Positions of the nodes in [fu] Fig. 1."""
 
 SENSE_M = 550.0
 CAPTURE_M = 356.0
@@ -88,7 +88,7 @@ def _names(found: set[str]) -> str:
 ALONE_KBPS = {False: 1682.0, True: 1531.0}
 """Goodput of a pair alone, without and with RTS/CTS."""
 FULL, STARVED = 0.95, 0.2
-"""Shares of it."""
+"""Shares of that goodput."""
 NEARER_M = 50.0
 """Two pairs that are this much closer together must lose."""
 STEP_M = 10.0

@@ -12,9 +12,9 @@ from pacelab_labs.design import Design, Goal, at_least, at_most, between
 from pacelab_labs.exercise import Case, Exercise
 
 NO_WORSE = 0.97
-"""Share of the best window's goodput. Two seeds of 40 s differ by a few per cent."""
+"""Required share of the best window's goodput. Two seeds of 40 s differ by a few per cent."""
 FEWER = 0.75
-"""Share of the packets that TCP with a window of 32 loses."""
+"""Permitted share of the packets that TCP with a window of 32 loses."""
 WINDOWS = (2, 3, 4, 5, 6, 32)
 SEEDS = (1, 2)
 
@@ -47,13 +47,13 @@ def _windows(hops: int, rate_mbps: float, payload_bytes: int) -> tuple[float, in
 
 
 def _judge_schedule(interval_ms: float, hops: int, rate_mbps: float, payload_bytes: int) -> Sequence[Goal]:
-    """The first node sends a packet each `interval_ms`, by TCP with a window of 32."""
+    """The first node sends a packet in each `interval_ms`, with TCP and a window of 32."""
 
     class Constant(Pacer):
         interval_s = interval_ms / 1000
 
         def measured(self, sample: Sample) -> None:
-            """Keep the interval."""
+            """Leave the interval unchanged."""
 
     chain = _chain(hops, rate_mbps, payload_bytes)
     paced = [run_pacer(chain.vary(seed=seed), Constant, watched=False) for seed in SEEDS]

@@ -25,7 +25,7 @@ _PATH = {"rate_bps": 2e6, "data_bytes": 1500, "ack_bytes": 40}
 _Paces = Sequence[tuple[float, int, float | None, str]]
 
 _PACES: _Paces = (
-    # round trip, hops, interval expected, how
+    # round trip, hops, expected interval, derivation
     (0.040, 4, 0.031680, "the first sample: FHD 31.68 ms, no variation yet"),
     (0.050, 4, 0.043607, "FHD_hat 0.7 x 31.68 + 0.3 x 36.68 = 33.18 ms; COV of 40 and 50 ms is 0.15713"),
     (0.060, 4, 0.050022, "FHD_hat 0.7 x 33.18 + 0.3 x 41.68 = 35.73 ms; COV of 40, 50 and 60 ms is 0.2"),
@@ -83,7 +83,7 @@ def _try_flow(work: type[Pacer], paces: _Paces, path: Mapping[str, Any]) -> str:
 
 
 def _guess_pace(place: int, got_s: float) -> str:
-    """The misconception behind a wrong pace, if it is a known one. All values are computed by hand."""
+    """The misconception behind a wrong pace, if it is a known one. All values were computed by hand."""
     known = {
         (
             2,
@@ -110,7 +110,7 @@ def _guess_pace(place: int, got_s: float) -> str:
 
 
 def _try_release(work: Any) -> str:
-    """The pacing queue: when packets leave."""
+    """The departure times of the pacing queue."""
     if not callable(work):
         return f"expected a function that returns a list of times; got {work!r}."
     cases: tuple[tuple[list[float], float, list[float], str], ...] = (
@@ -150,7 +150,7 @@ def _try_release(work: Any) -> str:
 LOSS = 0.2
 SEEDS = (1, 2, 3)
 LONGEST, LARGEST = 12, 64
-"""Hops and window that a design may have."""
+"""Maximum hops and window of a design."""
 
 
 def _read_chain(answer: Any) -> tuple[int, int]:

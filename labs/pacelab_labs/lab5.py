@@ -1,4 +1,4 @@
-"""The exercises of lab 5: a pace for TCP beside calls, and a bandwidth controller's step."""
+"""The exercises of lab 5: a pace for TCP beside calls, and one step of a bandwidth controller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exercises of lab 6: a cell in which ACKs cost so much, and when a conclusion holds."""
+"""The exercises of lab 6: a cell in which ACKs have a given cost, and when a conclusion holds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ more."""
 
 
 def _judge_payload(payload_bytes: int, wanted: float, rate_mbps: float) -> Sequence[Goal]:
-    """One station, downstream: suppressed ACKs against an ACK per segment."""
+    """One station, downstream: suppressed ACKs compared with an ACK per segment."""
     cell = Experiment(
         topology="access-point",
         topology_options={"stations": 1},

@@ -41,7 +41,7 @@ def found_back_ends() -> dict[str, Feature]:
 
 
 def back_ends() -> Table:
-    """A table of the back ends, whether this host has them, and the command that adds what is missing."""
+    """A table of the back ends: whether this host has them, and the command that installs missing parts."""
     rows = [
         (name, _WHAT.get(name, ""), feature.present, feature.detail if feature.present else feature.remedy)
         for name, feature in found_back_ends().items()
@@ -188,16 +188,18 @@ def read_recordings(back_end: str, file: Path | None = None) -> dict[str, Record
 
 
 def render_recordings(recordings: Mapping[str, Mapping[str, Recording]]) -> bytes:
-    """The file, of back end -> name -> recording: a line each, by name."""
+    """The text of the file (back end -> name -> recording): one line each, ordered by name."""
     ordered = sorted((name, end) for end, named in recordings.items() for name in named)
     lines = [json.dumps(recordings[end][name], separators=(",", ":")) for name, end in ordered]
     return (f'{{"version":{VERSION},"recordings":[\n' + ",\n".join(lines) + "\n]}\n").encode()
 
 
 def expected_results(plans: Mapping[str, Sequence[Experiment]]) -> str:
-    """What these cells show, cell -> its experiments, as Markdown: `sim`, and the recordings of each back end.
+    """The results that these cells (cell -> its experiments) show, as Markdown: `sim`, and the recordings of each back
+    end.
 
-    Goodput per flow in kbit/s; of a recording the median run's, and the least and most sum of all its runs.
+    The table has goodput per flow in kbit/s; of a recording, the median run, and the smallest and largest sum of its
+    runs.
     """
     lines = [f"| cell | experiment | sim | {' | '.join(REAL)} |", "|---|---|---|" + "---|" * len(REAL)]
     for name, experiments in plans.items():
@@ -320,20 +322,20 @@ def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
     return flat | {key: value for options in nested for key, value in options.items()}
 
 
-# Stock wmediumd: what it gave when it was measured, beside what our medium gives for the same cases.
+# Stock wmediumd: its recorded results, and our medium's results for the same cases.
 
 _STOCK = (
     "stock wmediumd in interference mode under Mininet-WiFi, UDP of 8 Mbit/s offered to each sender, IBSS at 6 Mbit/s; "
     "Mininet-WiFi 2.7 (commit eaa5accb), wmediumd branch mininet-wifi, Linux 6.1 (Debian 12) in a VM without KVM"
 )
-# Case, each sender alone and both together in Mbit/s, retries.
+# Case, goodput of each sender alone and of both together in Mbit/s, retries.
 _STOCK_CASES = (
     ("hidden A->B<-C", (5.44, 5.42), (3.02, 2.91), 0),
     ("all in range", (5.55, 5.56), (2.92, 2.74), 0),
     ("exposed A<-B C->D", (5.53, 5.54), (2.88, 2.93), 0),
     ("pairs 2 km apart", (5.54, 5.54), (2.99, 2.71), 0),
 )
-# The same cases for our medium, in the order of the recording; 5 km apart is one pair alone.
+# The same cases for our medium, in the order of the recording. Pairs 5 km apart do not affect each other.
 _CASES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("shared", {"apart": 400.0, "sense": 250.0}),
     ("back-to-back", {"apart": 10.0, "link": 10.0}),

@@ -11,7 +11,7 @@ CHECK = "lab.check("
 
 
 def solution(name: str) -> str:
-    """The cells that the exercise `name` ("lab1.roles") asks for, with their solution."""
+    """The cells of the exercise `name` ("lab1.roles"), with their solution."""
     (master,) = MASTERS.glob(f"{name.split('.')[0]}_*.py")
     solved: list[str] = []
     for cell in master.read_text("utf-8").split(CELL):
@@ -25,7 +25,7 @@ def solution(name: str) -> str:
 
 
 def without_marks(master: str) -> str:
-    """A master's text as the instructor's notebook has it."""
+    """A master's text without the solution markers, as in the instructor's notebook."""
     return "\n".join(line for line in master.split("\n") if line.strip() not in (BEGIN, END))
 
 

@@ -1,7 +1,7 @@
-"""Runs every notebook in a kernel of its own (`make test-labs`; too long for `make test`).
+"""Runs every notebook in its own kernel (`make test-labs`; too long for `make test`).
 
-1. The student's notebook stops at its TODO cells and nowhere else. The test then puts the instructor's cell there.
-2. The resulting notebook is the instructor's, cell by cell. It runs without an error, within a minute.
+1. The student's notebook stops at its TODO cells and at no other cell. The test then inserts the instructor's cell.
+2. The resulting notebook equals the instructor's, cell by cell. It runs without an error, within a minute.
 3. A moved control shows its effect within a second of processor time, at the 95th percentile of random settings. On an
    idle core the clock time is the same. A setting that took longer is drawn again: other programs may be running.
 """
@@ -53,7 +53,7 @@ print("SECONDS", json.dumps([[_shown.processor_s, _shown.seconds] for _shown in 
 
 pytestmark = [
     pytest.mark.usefixtures("engine"),
-    # Of jupyter_client and zmq on their way to asyncio; nothing that a user sees.
+    # Warnings from jupyter_client and zmq about asyncio, which users do not see.
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -73,7 +73,7 @@ def kernel(generate: ModuleType, tmp_path: Path) -> Iterator[Any]:
 
     class Kernel:
         def run(self, source: str) -> list[Any]:
-            """Outputs of a cell with this source; errors are among them."""
+            """The outputs of a cell with this source, including errors."""
             cell = nbformat.v4.new_code_cell(source)
             notebook.cells.append(cell)
             client.allow_errors = True
@@ -93,7 +93,7 @@ def code(notebook: Any) -> list[Any]:
 
 
 def defined(source: str) -> set[str]:
-    """Names that a cell gives a value, in functions and classes aside."""
+    """Names that a cell assigns, outside of functions and classes."""
     found = set()
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -131,7 +131,7 @@ def test_students_stop_only_at_todo_cells_and_the_solved_notebook_runs_with_quic
             continue
         error = error_of(kernel.run(cell.source))
         exercise.append(cell.id)
-        # What runs after it may take nothing from the unsolved cell.
+        # Later cells may not need names from the unsolved cell.
         assert defined(cell.source) <= defined(solved[cell.id]), cell.id
         if "todo" not in tags:
             assert error is None, f"{cell.id}: {error}\n{cell.source}"
@@ -150,7 +150,7 @@ def test_students_stop_only_at_todo_cells_and_the_solved_notebook_runs_with_quic
 
 WAITED = """
 from pacelab import Experiment, compare, console, run
-console.PATIENCE_S = console.EACH_S = 0
+console.QUIET_S = console.UPDATE_S = 0
 _said, _show = [], console._Line._show
 def _note(line, text):
     _said.append(text)
@@ -182,7 +182,7 @@ def test_a_notebook_says_how_far_it_is_and_then_no_more(kernel: Any, call: str, 
 
 
 def slowest_s(kernel: Any, name: str) -> float:
-    """Processor time of the slowest of random settings of all explorations that a notebook has made."""
+    """The processor time of the slowest random setting of all explorations of a notebook."""
     said = "".join(out.text for out in kernel.run(MEASURE) if out.output_type == "stream")
     assert "SECONDS" in said, said
     slow = [tuple(map(max, each)) for each in json.loads(said.split("SECONDS")[1])]

@@ -1,7 +1,7 @@
 """Drives lab 1 in JupyterLab with the system's Chromium: runs it, drags a slider, uses keys, predicts.
 
-Needs Chromium on the PATH (Debian: apt-get install chromium) and Playwright, which `make test-labs` brings. The
-screenshots' folder is $LABS_SCREENSHOTS, else a temporary one.
+Needs Chromium on the PATH (Debian: apt-get install chromium) and Playwright, which `make test-labs` installs. The
+screenshots' folder is $LABS_SCREENSHOTS, or a temporary one.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 600
+TIMEOUT_S = 600
 """The timeout of a page, also on a busy machine. Times are printed here and checked in run_notebooks.py."""
 NOT_OURS = (
     *("favicon", "ResizeObserver loop", "the server responded with a status of 404", "ServiceWorker"),
-    "Shared module @jupyterlite/services",  # of `make lite`, whose extension JupyterLab finds
+    "Shared module @jupyterlite/services",  # from `make lite`, whose extension JupyterLab finds
 )
-"""What JupyterLab itself writes to the console, with or without our notebooks."""
+"""Messages of JupyterLab itself on the console, which appear also without our notebooks."""
 
 playwright = pytest.importorskip("playwright.sync_api", reason="tools/sync --group pages brings Playwright")
 pytestmark = [
@@ -39,10 +39,10 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def server(generate: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """JupyterLab on loopback with the notebooks; gives an address with `{}` for the path."""
+    """JupyterLab on loopback with the notebooks. Returns an address with `{}` for the path."""
     home = tmp_path_factory.mktemp("jupyter")
     generate.main(["--out", str(home / "notebooks"), "--for", "instructor"])
-    (home / "notebooks" / "instructor" / "predictions.json").unlink()  # as for a student, who has not chosen yet
+    (home / "notebooks" / "instructor" / "predictions.json").unlink()  # as for a student who has not chosen yet
     settings = home / "settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
     (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
@@ -92,7 +92,7 @@ def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def page(chromium: str, server: str, shots: Path) -> Iterator[Any]:
-    """Lab 1, run from top to bottom. `page.console_errors` collects what goes wrong."""
+    """Lab 1, run from top to bottom. `page.console_errors` collects the errors."""
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         made = browser.new_page(viewport={"width": 1280, "height": 720})
@@ -101,11 +101,11 @@ def page(chromium: str, server: str, shots: Path) -> Iterator[Any]:
         made.on("pageerror", lambda error: errors.append(str(error)))
         made.console_errors = errors
         made.goto(server.format("/lab/tree/lab1_hidden_exposed.ipynb"))
-        made.wait_for_selector(".jp-Notebook", timeout=PATIENCE_S * 1e3)
-        made.get_by_text("| Idle").wait_for(timeout=PATIENCE_S * 1e3)  # earlier, JupyterLab would ask for a kernel
+        made.wait_for_selector(".jp-Notebook", timeout=TIMEOUT_S * 1e3)
+        made.get_by_text("| Idle").wait_for(timeout=TIMEOUT_S * 1e3)  # earlier, JupyterLab would ask for a kernel
         made.get_by_role("menuitem", name="Run", exact=True).first.click()
         made.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-        made.get_by_text("| Busy").wait_for(timeout=PATIENCE_S * 1e3)
+        made.get_by_text("| Busy").wait_for(timeout=TIMEOUT_S * 1e3)
         try:
             until_idle(made)
         finally:
@@ -116,9 +116,9 @@ def page(chromium: str, server: str, shots: Path) -> Iterator[Any]:
 
 def until_idle(page: Any) -> None:
     """Wait until the kernel has nothing to do for two seconds: between two cells it is idle for a moment."""
-    quiet, ends = 0, time.monotonic() + PATIENCE_S
+    quiet, ends = 0, time.monotonic() + TIMEOUT_S
     while quiet < 10:
-        assert time.monotonic() < ends, f"the notebook is not done after {PATIENCE_S} s"
+        assert time.monotonic() < ends, f"the notebook is not done after {TIMEOUT_S} s"
         quiet = quiet + 1 if page.get_by_text("| Idle").count() else 0
         page.wait_for_timeout(200)
 
@@ -135,7 +135,7 @@ def wait_until(holds: Callable[[], bool]) -> float:
     """Seconds until the condition holds."""
     started = time.perf_counter()
     while not holds():
-        assert time.perf_counter() - started < PATIENCE_S
+        assert time.perf_counter() - started < TIMEOUT_S
         time.sleep(0.005)
     return time.perf_counter() - started
 
@@ -171,7 +171,7 @@ def test_slider_moves_by_mouse_and_by_keys(page: Any, shots: Path) -> None:
 
 
 def test_the_choice_starts_the_run_and_is_final(page: Any, shots: Path) -> None:
-    """Run All Cells has passed this measurement without a number."""
+    """Run All Cells passes this measurement without a number."""
     area = show(page, "about all of it, in turns")
     waiting = page.locator(".jp-OutputArea-output:visible", has_text="Choose an answer first")
     count = waiting.count()
@@ -181,7 +181,7 @@ def test_the_choice_starts_the_run_and_is_final(page: Any, shots: Path) -> None:
     page.screenshot(path=shots / "choose.png")
     area.get_by_label("less than a fifth").check()
     measured = page.get_by_text("Measured: ").locator("visible=true").first
-    measured.wait_for(timeout=PATIENCE_S * 1e3)
+    measured.wait_for(timeout=TIMEOUT_S * 1e3)
     assert "As you predicted." in measured.inner_text()
     assert waiting.count() == count - 1
     assert area.get_by_label("less than a fifth").is_checked()
@@ -216,7 +216,7 @@ def test_whole_notebook_looks_right(page: Any, shots: Path) -> None:
 
 
 def test_a_figure_whose_kernel_has_ended_says_so(page: Any, shots: Path) -> None:
-    """A slider would still move there, by its keys too, over the figure of the place that it had before."""
+    """A slider would still move there, also by its keys, while the figure keeps its old setting."""
     area = show(page, "distance of the senders (m)")
     drawn = area.locator("pacelab-figure").get_attribute("aria-label")
     told = page.get_by_text("its kernel has ended").first
@@ -224,7 +224,7 @@ def test_a_figure_whose_kernel_has_ended_says_so(page: Any, shots: Path) -> None
     page.get_by_role("menuitem", name="Kernel", exact=True).first.click()
     page.get_by_text("Restart Kernel\N{HORIZONTAL ELLIPSIS}", exact=True).click()
     page.get_by_role("button", name="Confirm Kernel Restart").click()
-    told.wait_for(timeout=PATIENCE_S * 1e3)
+    told.wait_for(timeout=TIMEOUT_S * 1e3)
     page.screenshot(path=shots / "ended.png")
     assert not page.locator(
         "input[type=range]:visible, input[type=radio]:visible, select:visible.widget-dropdown"
@@ -239,18 +239,18 @@ def test_nothing_went_wrong_on_the_console(page: Any) -> None:
 
 
 def test_a_notebook_opened_again_shows_figures_and_predictions(page: Any, shots: Path) -> None:
-    """Jupyter saves no widgets."""
+    """Jupyter does not save widgets."""
     page.keyboard.press("Control+s")
-    page.wait_for_function("!document.querySelector('.lm-TabBar-tab.jp-mod-dirty')", timeout=PATIENCE_S * 1e3)
+    page.wait_for_function("!document.querySelector('.lm-TabBar-tab.jp-mod-dirty')", timeout=TIMEOUT_S * 1e3)
     page.console_errors.clear()
     page.reload()
-    page.wait_for_selector(".jp-Notebook", timeout=PATIENCE_S * 1e3)
+    page.wait_for_selector(".jp-Notebook", timeout=TIMEOUT_S * 1e3)
     area = show(page, "distance of the senders (m)")
-    area.locator("pacelab-figure svg").first.wait_for(timeout=PATIENCE_S * 1e3)
+    area.locator("pacelab-figure svg").first.wait_for(timeout=TIMEOUT_S * 1e3)
     page.get_by_text("less than a fifth (predicted)").first.wait_for()
     page.screenshot(path=shots / "again.png")
     assert not page.get_by_text("Error displaying widget").first.is_visible()
-    # Jupyter tells the console of each widget that it has not, and shows what stands beside it.
+    # Jupyter logs each widget that is missing, and shows the HTML beside it.
     assert not _ours(error for error in page.console_errors if "widget model not found" not in error)
 
 

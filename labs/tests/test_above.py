@@ -1,4 +1,4 @@
-"""A cell that runs before the cells above it says what to do."""
+"""A cell that runs before the cells above it gets an error that says what to do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pacelab_labs.errors import RunAbove
 
 
 class Shell:
-    """What the extension uses of IPython's shell."""
+    """The parts of IPython's shell that the extension uses."""
 
     def __init__(self) -> None:
         self.user_ns: dict[str, Any] = {}

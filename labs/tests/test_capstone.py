@@ -1,4 +1,4 @@
-"""The capstone's score pays for goodput, fairness and calls, and not for silence; the board keeps the best."""
+"""The capstone's score pays for goodput, fairness and calls, and not for silence; the board keeps the best score."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def test_points_by_hand() -> None:
     assert capstone.judge(result(100.0, 0.5, [4.0, 2.3]), NEWRENO)[0] == 0.0
     # 45 x 0.1/0.25 + 30 x 0.3/0.5 + 25 x 0.65/1.3
     assert capstone.judge(result(110.0, 0.8, [2.95]), NEWRENO)[0] == pytest.approx(18 + 18 + 12.5)
-    # All there is: 45 + 30 + 25
+    # The maximum: 45 + 30 + 25
     assert capstone.judge(result(200.0, 1.0, [4.0]), NEWRENO)[0] == pytest.approx(100.0)
-    # Less than NewReno's: -45 x 0.2 - 30 x 0.1/0.5 - 25 x 0.65/1.3
+    # Worse than NewReno: -45 x 0.2 - 30 x 0.1/0.5 - 25 x 0.65/1.3
     assert capstone.judge(result(80.0, 0.4, [1.65]), NEWRENO)[0] == pytest.approx(-9 - 6 - 12.5)
 
 
@@ -45,7 +45,7 @@ def test_goals_that_newreno_already_meets_count_nothing() -> None:
     good_calls = capstone.outcome(result(100.0, 0.5, [3.9]))
     # (45 x 0.4 + 30 x 0.6) x 100/75
     assert capstone.judge(result(110.0, 0.8, [4.0]), good_calls)[0] == pytest.approx(36 * 100 / 75)
-    # but to spoil them costs: 45 x 0.4 + 30 x 0.6 - 25 x 1.6/2.9, of a MOS above 1
+    # Worse calls cost points: 45 x 0.4 + 30 x 0.6 - 25 x 1.6/2.9, of a MOS above 1
     assert capstone.judge(result(110.0, 0.8, [2.3]), good_calls)[0] == pytest.approx(36 - 25 * 1.6 / 2.9)
 
 

@@ -1,4 +1,4 @@
-"""A self-check explains what is wrong within its time limit, whatever a student's code does."""
+"""A self-check explains the error within its time limit, whatever a student's code does."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ GOODPUT = Exercise(
         ),
     ),
 )
-"""An exercise of this test alone."""
+"""An exercise only for this test."""
 RIGHT = "expected 116800 (100 packets of 11,680 bits in 10 s)"
 
 
@@ -191,7 +191,7 @@ def test_check_outlasts_a_loop_that_catches_everything() -> None:
 
 @pytest.fixture
 def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a browser."""
+    """Threads are not available, as in a browser."""
     for module in (exercise, time_limit):
         monkeypatch.setattr(module, "HAS_THREADS", False)
     monkeypatch.setattr(threading.Thread, "start", lambda _: pytest.fail("a thread"))
@@ -242,7 +242,7 @@ def test_check_of_an_exercise_not_yet_written() -> None:
 
 
 def test_a_check_that_is_stopped_stops_the_student_s_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loop must not run on beside later cells, and no traceback of ours may show."""
+    """The loop must not continue during later cells, and no traceback of our code may be shown."""
     ended, waited = threading.Event(), threading.Thread.join
     presses = iter([KeyboardInterrupt])
 
@@ -332,7 +332,7 @@ def test_an_object_that_cannot_be_shown_is_answered_in_words(name: str) -> None:
 
 
 def leave_ms(arrivals_ms: list[float], interval_ms: float) -> Iterator[float]:
-    """As lab4.release asks, by `yield`."""
+    """Yields the times, as lab4.release requires."""
     last_ms = -math.inf
     for at_ms in arrivals_ms:
         last_ms = max(at_ms, last_ms + interval_ms)
@@ -425,7 +425,7 @@ def test_roles_check_explains_misconceptions() -> None:
 
 
 class Inverted(LinkLayer):
-    """Drops the packets that must pass."""
+    """Drops the packets that should pass."""
 
     average = 0.0
 
@@ -507,7 +507,7 @@ class Delivered(Marking):
 
 
 class Shared(Pacer):
-    """All flows' round trips in one list."""
+    """One list with the round trips of all flows."""
 
     rtts_s: ClassVar[list[float]] = []
 
@@ -526,7 +526,7 @@ class Shared(Pacer):
 
 
 class Forgetful(Shared):
-    """Eight round trips instead of fifty."""
+    """Keeps eight round trips instead of fifty."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Design problems accept every design that meets the goals and refuse those that nearly do."""
+"""Design problems accept every design that meets the goals and refuse designs that nearly meet them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DESIGNS = {name: exercise.design for name, exercise in EXERCISES.items() if exer
 
 
 def times(seconds: float, factor: float = 1.0, more: int = 0) -> Answer:
-    """The window that fills `factor` times a round trip of the wire and `seconds`."""
+    """The window that fills `factor` times a round trip of the wire and of `seconds`."""
 
     def window(kbps: float, payload_bytes: int, wired_hops: int) -> int:
         return more + math.ceil(factor * kbps * 1000 * (0.08 * wired_hops + seconds) / (8 * payload_bytes))
@@ -35,7 +35,7 @@ def disturbs_m(link_m: float, sense_m: float) -> float:
 
 
 def starving(share: float, more_m: float = 0.0) -> Answer:
-    """Between the nearest place of H, 0, and the farthest one, 1."""
+    """A position of H, from the nearest (`share` is 0) to the farthest (1)."""
 
     def apart_m(link_m: float, sense_m: float) -> float:
         nearest, farthest = max(sense_m, link_m + disturbs_m(link_m, sense_m)), link_m + sense_m
@@ -90,7 +90,7 @@ RIGHT: dict[str, list[Answer]] = {
     "lab5.pace": [paced(0.7), paced(0.72)],
     "lab6.payload": [sized(1), sized(1.03)],
 }
-"""Several designs that meet all goals, made from the laws of the lab and not from its solutions."""
+"""Several designs that meet all goals, derived from the laws of the lab and not from its solutions."""
 WRONG: dict[str, list[tuple[Answer, str]]] = {
     "lab0.window": [
         (times(0.0075, more=-1), "✗ the flow carries the requested goodput"),
@@ -128,7 +128,7 @@ WRONG: dict[str, list[tuple[Answer, str]]] = {
     ],
     "lab6.payload": [(by_the_paper, "✗ without ACKs"), (sized(1.3), "✗ without ACKs"), (sized(0.7), "✗ without ACKs")],
 }
-"""Designs that nearly meet the goals, and the goal that refuses them."""
+"""Designs that nearly meet the goals, with the goal that refuses each."""
 
 
 def drawn(design: Design) -> list[dict[str, Any]]:
@@ -171,7 +171,7 @@ def test_an_answer_that_describes_no_experiment_is_refused_in_words() -> None:
         DESIGNS["lab1.reuse"].goals(600.0, {"layout": "in-line", "link_m": 240.0, "sense_m": 100.0})
 
 
-# What lab 4 says below its design problem.
+# The text of lab 4 below its design problem.
 
 
 @pytest.mark.parametrize("spacing_m", [150.0, 170.0, 190.0, 200.0, 230.0])

@@ -91,7 +91,7 @@ def test_generator_never_overwrites_work(generate: ModuleType, tmp_path: Path) -
     assert generate.write(notebook, file)
     assert file.read_text("utf-8") == ran
     another = made(generate, tmp_path, MASTER + "\n# %%\n1 + 1\n", "student")
-    assert generate.write(another, file)  # nothing was written in it: a new version may take its place
+    assert generate.write(another, file)  # nobody changed it, so a new version may replace it
     assert '"9"' not in file.read_text("utf-8")
     file.unlink()
     generate.write(notebook, file)
@@ -118,7 +118,7 @@ def test_no_solution_reaches_a_student(generate: ModuleType, master: Path) -> No
     lines = [line for line in generate.solutions(master) if line not in BARE]
     assert lines, f"{master.name}: no exercise"
     student = str(generate.make(master, "student"))
-    # A line that stands outside of solutions, too, is no secret.
+    # A line that also appears outside of solutions is not secret.
     outside = re.sub(r"# BEGIN SOLUTION\n.*?# END SOLUTION", "", master.read_text("utf-8"), flags=re.DOTALL)
     assert [line for line in lines if line not in outside and line in student] == []
     assert "SOLUTION" not in student
@@ -210,7 +210,7 @@ def test_text_after_a_measurement_is_folded(generate: ModuleType, master: Path) 
 
 @pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
 def test_a_prediction_keeps_its_name(master: Path) -> None:
-    """A cell that judges one, run again after the end of the lab, judges that one."""
+    """A cell that judges a prediction still judges the same one when it is run again after the end of the lab."""
     names = re.findall(r"^(\w+) = lab\.predict\(", master.read_text("utf-8"), re.MULTILINE)
     assert len(names) == len(set(names))
 

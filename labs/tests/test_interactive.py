@@ -1,4 +1,4 @@
-"""Controls, predictions, tables and pictures: what they show, and that they work without a browser."""
+"""Controls, predictions, tables and figures: what they show, and that they work without a browser."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_drawing_that_is_stopped_says_so_in_one_line() -> None:
 
     with pytest.raises(Interrupted, match="the figure") as caught:
         lab.explore(endless, hops=lab.slide("hops", 1, 4, start=1))
-    assert len(caught.value._render_traceback_()) == 1  # else Jupyter shows 37 lines of where in our code it was
+    assert len(caught.value._render_traceback_()) == 1  # otherwise Jupyter shows 37 lines of our code
 
 
 def test_exploration_of_a_function_that_returns_no_picture_says_so() -> None:
@@ -234,7 +234,7 @@ ANSWERS = {"all": (0.9, 1.1), "half": (0.4, 0.6)}
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
-    """What predictions display without widgets, in a folder of their own."""
+    """The output of predictions without widgets, in their own folder."""
     markup: list[str] = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys.modules["pacelab_labs.interactive"], "widgets", lambda: None)
@@ -309,7 +309,7 @@ def test_without_widgets_a_prediction_says_how_to_choose(shown: list[str]) -> No
 def test_a_saved_notebook_has_figures_and_predictions_without_their_widgets(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Jupyter saves no widgets. Without our copy a page shows "Error displaying widget: model not found"."""
+    """Jupyter does not save widgets. Without our HTML a page shows "Error displaying widget: model not found"."""
     pytest.importorskip("ipywidgets", reason="ipywidgets is missing: make notebooks installs it")
     monkeypatch.chdir(tmp_path)
     seen: list[dict[str, str]] = []
@@ -362,7 +362,7 @@ def test_bars_of_one_flow_are_together_and_numbers_under_curves_are_folded() -> 
 
 
 def axes_of(picture: lab.Picture) -> list[Axes]:
-    """The panels of a picture as matplotlib draws them."""
+    """The axes of a figure as matplotlib draws them."""
     assert picture.chart is not None
     return draw_chart(picture.chart).axes
 
@@ -413,7 +413,7 @@ def test_the_x_axis_names_each_point_where_there_is_room(x: list[int]) -> None:
 
 
 def test_bars_of_flows_tell_what_a_run_carries_and_how_evenly() -> None:
-    """Lab 6 says which policy carries most, lab 4 which scheme is fairest: of bars for ten flows nobody sees it."""
+    """Lab 6 says which policy carries most, and lab 4 which scheme is fairest. Bars of ten flows do not show this."""
     result = run(Experiment(topology="hidden", rts=True, traffic="udp-saturated", duration_s=2))
     rates = [flow["goodput_bps"] / 1000 for flow in result.run["flows"]]
     evenly = sum(rates) ** 2 / (2 * sum(rate**2 for rate in rates))
@@ -523,7 +523,7 @@ def test_stock_medium_has_no_reuse_and_ours_has() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_fates_of_the_link_beside_h(seed: int) -> None:
-    """Lab 1: without RTS/CTS nearly all of E's frames are answered; of the RTSs that are read less than a fifth."""
+    """Lab 1: without RTS/CTS nearly all of E's frames are answered; of the received RTSs, less than a fifth are."""
     options = {"layout": "in-line", "apart": 600.0}
     pairs = Experiment(topology="pairs", topology_options=options, rate_bps=2_000_000, duration_s=10, seed=seed)
     shown = lab.fates(pairs.vary(rts=False), pairs.vary(rts=True), sender=0, receiver=1)
@@ -538,7 +538,7 @@ def test_fates_of_the_link_beside_h(seed: int) -> None:
 
 
 def test_lab0_s_air_shows_an_ack_the_packets_it_lets_out_and_two_rts_that_n3_spoils() -> None:
-    """The window drawn in lab 0, frame by frame."""
+    """The interval in lab 0, frame by frame."""
     drawn = re.search(r"lab\.air\(experiment, from_ms=(\d+), to_ms=(\d+)\)", LAB0.read_text("utf-8"))
     assert drawn
     experiment = Experiment(topology="chain", topology_options={"hops": 4}, window_pkts=64, duration_s=20)
@@ -565,7 +565,7 @@ def test_lab0_s_air_shows_an_ack_the_packets_it_lets_out_and_two_rts_that_n3_spo
 
 
 def test_lab0_s_intervals_overlap_at_7_hops() -> None:
-    """Lab 0: at 7 hops with AODV three seeds of 20 s leave the intervals overlapping."""
+    """Lab 0: at 7 hops with AODV, the confidence intervals of three seeds of 20 s overlap."""
     base = Experiment(topology="chain", topology_options={"hops": 7}, routing="aodv", window_pkts=64, duration_s=20)
     rows = {
         row["scheme"]: row["goodput_bps"] for row in compare(base, schemes=["newreno", "tcp-gap"], seeds=3, jobs=1).rows

@@ -1,4 +1,4 @@
-"""What labs 1 to 4 say of their figures, tables and questions is what their runs give."""
+"""What labs 1 to 4 say about their figures, tables and questions agrees with their runs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 
 from pacelab import Experiment, LinkLayer, RunResult, compare, lab, run, run_link_layer
 
-# What lab 1 answers to its first question is what its experiment gives in a loop; what a figure calls alone is it.
+# Lab 1's answer to its first question agrees with its experiment in a loop. A figure's single call gives the same.
 
 STARVED_BPS = 50_000
 MASTER = Path(__file__).parents[1] / "pacelab_labs" / "masters" / "lab1_hidden_exposed.py"
 
 
 def goodputs_bps(layout: str, apart: int, sense: int, rts: bool) -> list[float]:
-    """Of the two pairs, as the lab's `draw` places them."""
+    """Goodput of the two pairs at the positions of the lab's `draw`."""
     apart = min(apart, 490) if layout == "shared" else apart
     net = {"layout": layout, "apart": float(apart), "sense": float(sense)}
     tried = Experiment(
@@ -64,7 +64,7 @@ def test_a_pair_that_nobody_disturbs_has_all_of_what_the_figure_calls_alone(rts:
     assert f"n0→n1 {kbps}, n2→n3 {kbps} (alone {kbps})" in drawn.text
 
 
-# What lab 2 says of its figures and tables is what its runs give.
+# What lab 2 says about its figures and tables agrees with its runs.
 
 WINDOWS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32)
 
@@ -87,7 +87,7 @@ def curve(
     windows: Sequence[int] = WINDOWS,
     **more: Any,
 ) -> dict[int, list[float]]:
-    """Window -> goodput with each seed."""
+    """Window -> goodput for each seed."""
     return {
         window: [
             run(
@@ -131,7 +131,7 @@ def test_the_best_window_grows_with_the_chain() -> None:
 
 
 def best_windows(hops: int) -> list[int]:
-    """W* of each seed."""
+    """W* for each seed."""
     goodput = curve(hops, 60, seeds=range(1, 6), windows=range(1, 17))
     return [best_window({window: [values[place]] for window, values in goodput.items()}) for place in range(5)]
 
@@ -179,7 +179,7 @@ def test_the_two_causes_of_loss_cross_between_queues_of_five_and_six() -> None:
     assert six["queue"] < six["mac-rts"] + six["mac-data"]
 
 
-# What lab 3 says of its tables, and of the questions at its end, is what its runs give.
+# What lab 3 says about its tables, and about the questions at its end, agrees with its runs.
 
 
 def chain_of_100_s(hops: int, **more: Any) -> Experiment:
@@ -194,7 +194,7 @@ def chain_of_100_s(hops: int, **more: Any) -> Experiment:
 
 
 class MyLinkRed(LinkLayer):
-    """The lab's."""
+    """The class of the lab."""
 
     average = 0.0
 
@@ -208,7 +208,7 @@ class MyLinkRed(LinkLayer):
 
 
 class AtTheFirstNode(MyLinkRed):
-    """Question 1."""
+    """The class of question 1."""
 
     def passes(self) -> bool:
         return self.node != 0 or super().passes()
@@ -257,20 +257,20 @@ def test_dropping_at_the_first_node_alone_costs_less(hops: int, everywhere: floa
         plain = run(tried).goodput_bps
         for layer, shares in lost.items():
             shares.append(1 - run_link_layer(tried, layer).goodput_bps / plain)
-    # Seeds scatter by 3 to 5 %: a mean of ten is good to 0.03.
+    # Seeds scatter by 3 to 5 %, so a mean of ten is accurate to 0.03.
     assert abs(fmean(lost[MyLinkRed]) - everywhere) <= 0.03
     assert abs(fmean(lost[AtTheFirstNode]) - first) <= 0.03
     assert fmean(lost[AtTheFirstNode]) > 0
 
 
-# What lab 4 says of its figure is what its comparison gives: TCP-GAP's gain over NewReno by the number of hops.
+# What lab 4 says about its figure agrees with its comparison: TCP-GAP's gain over NewReno by the number of hops.
 
 HOPS = range(1, 11)
 
 
 @pytest.fixture(scope="module")
 def gains() -> dict[tuple[str, str, int], float]:
-    """Scheme, direction and hops -> gain; as the lab compares them."""
+    """Scheme, direction and hops -> gain, compared as in the lab."""
     base = Experiment(routing="aodv", window_pkts=64, duration_s=20)
     grid = {"hops": list(HOPS), "direction": ["up", "down"]}
     made = compare(base, schemes=["newreno", "tcp-gap", "tcp-gap-eval"], axes=grid, seeds=3, jobs=1)

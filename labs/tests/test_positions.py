@@ -1,4 +1,4 @@
-"""A lab's sentences about its controls hold at every setting."""
+"""A lab's statements about its controls hold at every setting."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ import pytest
 from pacelab import Experiment, Pacer, RunResult, Sample, lab, run, run_pacer
 from pacelab_topologies.model import Flow, Topology
 
-# What lab 1 says holds wherever its slider stands: every layout, distance and sense range, with RTS or without.
+# What lab 1 says holds for all positions of its slider: every layout, distance and sense range, with and without RTS.
 #
-# The rules are the lab's sentences, from distances alone; the runs are `draw`'s.
+# The rules are the lab's statements, which depend only on distances; the runs are those of `draw`.
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -27,7 +27,7 @@ LAYOUTS = ("in-line", "back-to-back", "facing", "shared")
 DISTANCES_M = range(60, 811, 50)
 SENSE_M = (250, 550)
 CAPTURE = 10 ** (10 / 40)
-"""10 dB by the fourth power of the distance."""
+"""10 dB with the fourth power of the distance."""
 
 
 def pairs(layout: str, apart_m: float, sense_m: float, rts: bool, **more: object) -> Experiment:
@@ -38,12 +38,12 @@ def pairs(layout: str, apart_m: float, sense_m: float, rts: bool, **more: object
 
 @pytest.fixture(scope="module")
 def alone_bps() -> dict[bool, float]:
-    """One pair's goodput, by RTS."""
+    """The goodput of a single pair, with and without RTS."""
     return {rts: run(pairs("in-line", 5000, 550, rts)).run["flows"][0]["goodput_bps"] for rts in (False, True)}
 
 
 def shares(experiment: Experiment, alone_bps: dict[bool, float]) -> list[float]:
-    """Each pair's goodput as a share of one pair's alone."""
+    """Each pair's goodput as a share of a single pair's."""
     return [flow["goodput_bps"] / alone_bps[experiment.rts] for flow in run(experiment).run["flows"]]
 
 
@@ -106,7 +106,9 @@ def test_the_presets_disagree_about_it_as_the_lab_says(alone_bps: dict[bool, flo
 
 
 def test_a_second_sender_within_interference_range_is_hidden() -> None:
-    """In-line, between 550 m (then the senders sense each other) and 556 m: with every preset's pairwise capture."""
+    """In-line, between 550 m (below that the senders sense each other) and 556 m, with every preset's
+    pairwise capture.
+    """
     network = pairs("in-line", 553, 550, False).network
     first, second = network.flows
     assert is_hidden(network, first, second)
@@ -114,11 +116,11 @@ def test_a_second_sender_within_interference_range_is_hidden() -> None:
         assert run(pairs("in-line", 553, 550, rts)).run["flows"][0]["goodput_bps"] < 100_000
 
 
-# Of the other labs: at each of their controls' places, or at 200 of them where there are more, drawn at random. A
-# place of which a lab says nothing is not run.
+# The other labs: at each setting of their controls, or at 200 random settings if there are more. Settings about which
+# the lab says nothing are not run.
 #
-# The places are those of the lab's own `lab.explore`, read from its master; the runs are those of its `draw`. `make
-# test` tries a sample of them. Lab 1's first figure has its rules above.
+# The settings are those of the lab's own `lab.explore`, read from its master; the runs are those of its `draw`. `make
+# test` tests a sample of them. Lab 1's first figure has its rules above.
 
 MASTERS = Path(__file__).parents[1] / "pacelab_labs" / "masters"
 PLACES, SAMPLE = 200, 4
@@ -128,7 +130,7 @@ FU: dict[str, Any] = {"topology": "chain", "rate_bps": 2_000_000, "min_rto_s": 1
 ACKS = {"an ACK each": {}, "one for two": {"ack": "delayed"}, "suppressed": {"scheme": "ack-suppression"}}
 WINDOWS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32)
 WIRE_S = 0.24
-"""The wire's round trip: three links of 40 ms, both ways."""
+"""The round-trip time of the wire: three links of 40 ms, in both directions."""
 
 
 Place = dict[str, Any]
@@ -137,7 +139,9 @@ Place = dict[str, Any]
 def places(
     master: str, most: int, explore: int = 0, also: Callable[[Place], bool] = lambda _place: True
 ) -> list[Place]:
-    """`most` random settings of a lab's n-th exploration, and one for which `also` holds if none of them does."""
+    """`most` random settings of a lab's n-th exploration, and one more for which `also` holds if it holds for none of
+    them.
+    """
     tree = ast.parse(next(MASTERS.glob(f"{master}_*.py")).read_text("utf-8"))
     calls = sorted(
         (each for each in ast.walk(tree) if isinstance(each, ast.Call) and ast.unparse(each.func) == "lab.explore"),
@@ -156,7 +160,7 @@ def places(
 
 
 def carried(**settings: Any) -> float:
-    """Goodput of all flows, kbit/s."""
+    """The goodput of all flows in kbit/s."""
     return run(Experiment(**settings)).goodput_bps / 1e3
 
 
@@ -330,7 +334,7 @@ def test_lab6_fewer_acks_carry_more_and_none_carries_most(most: int) -> None:
 
 
 class Solution(Pacer):
-    """Lab 7's sample."""
+    """The sample solution of lab 7."""
 
     def __init__(self) -> None:
         self.rtts_s: deque[float] = deque(maxlen=50)

@@ -52,7 +52,7 @@ def assert_valid(document: dict[str, Any]) -> None:
 
 
 def test_recording_keeps_the_median_of_valid_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Three runs and a busy host in between; the back end is a stand-in that gives what is listed."""
+    """There are three runs and one on a busy host. The back end is a stand-in that returns the listed results."""
     given = iter([(300.0, "valid"), (1.0, "degraded"), (100.0, "valid"), (200.0, "valid")])
 
     def stand_in(experiment: Experiment) -> object:
@@ -128,7 +128,7 @@ def test_without_real_hosts_the_recording_is_shown(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.usefixtures("no_real_hosts")
 def test_a_recording_is_not_shown_for_an_experiment_that_was_changed() -> None:
-    """Lab 2's cell with another window, and with a third experiment."""
+    """Lab 2's cell with another window, and with another experiment."""
     net = {"hops": 4, "wired": False}
     base = Experiment(topology="chain", topology_options=net, rate_bps=2_000_000, min_rto_s=1.0, duration_s=1)
     tried = [base.vary(window_pkts=window) for window in (2, 8, 32)]

@@ -1,1 +1,1 @@
-"""The command line: thin over the public functions. Knows everything."""
+"""The command line: a thin layer over the public functions. It may import every other package."""

@@ -1,4 +1,4 @@
-"""`pacelab run`, `rerun`, `compare`, `lab`, and what lists: schemes, topologies, what this host can do."""
+"""`pacelab run`, `rerun`, `compare`, `lab`, and the lists of schemes, topologies and this host's features."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 UNFINISHED = RUNS / "unfinished"
-"""What is finished of interrupted comparisons; removed when the same one goes on and ends."""
+"""Finished runs of interrupted comparisons. Removed when the same comparison is continued and ends."""
 
 TopologyName = Annotated[str, Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")]
 Out = Annotated[Path | None, Option("--out", metavar="DIR", help="new or empty folder (default: under runs/)")]
@@ -69,7 +69,7 @@ def run(
 
 
 def hand_over(result: RunResult, out: Path | None, *, json: bool, quiet: bool, hints: Sequence[str] = ()) -> None:
-    """Write a run's folder and print what it gave, with its notes and `hints`."""
+    """Write a run's folder and print its results, with its notes and `hints`."""
     from pacelab.running.runner import write_safely
 
     folder = write_safely(result.write, out)
@@ -121,7 +121,7 @@ def compare(  # noqa: PLR0913  the command line makes options of them
         _check_counted(single)
     names = parse_names("--schemes", schemes)
     if names == [BASELINE] and "cc" in axes:
-        names = axes.pop("cc")  # side by side, with gains, as they are when they stand among the schemes
+        names = axes.pop("cc")  # compared side by side with gains, like congestion controls that are given as schemes
     count = None if seeds is None else parse_one("--seeds", seeds, SEEDS)
     quantity = None if y is None else find_quantity(y)
     workers = None if jobs is None else parse_one("--jobs", jobs, JOBS)
@@ -133,7 +133,7 @@ def compare(  # noqa: PLR0913  the command line makes options of them
         check_panels(axes)
     _compare(
         base,
-        _Wanted(title=f"{topology}: {', '.join(names)}", out=out, json=json, quiet=quiet, y=quantity, cdf=cdf),
+        _Output(title=f"{topology}: {', '.join(names)}", out=out, json=json, quiet=quiet, y=quantity, cdf=cdf),
         schemes=names,
         axes=axes,
         seeds=count,
@@ -228,12 +228,12 @@ def doctor(*, json: Json = False) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
+class _Output:
     """What a comparison prints and writes."""
 
     title: str
     name: str | None = None
-    """Of its folder."""
+    """The name of its folder."""
     out: Path | None
     json: bool
     quiet: bool
@@ -241,8 +241,8 @@ class _Wanted:
     cdf: bool = False
 
 
-def _compare(base: Experiment, wanted: _Wanted, *, store: RunStore | None = None, **options: Any) -> Comparison:
-    """Run a comparison and write its folder; `options` are those of `pacelab.compare`."""
+def _compare(base: Experiment, wanted: _Output, *, store: RunStore | None = None, **options: Any) -> Comparison:
+    """Run a comparison and write its folder. `options` are the arguments of `pacelab.compare`."""
     from pacelab.grid.comparison import compare as compare_schemes
     from pacelab.running.cached import RunStore
     from pacelab.running.runner import write_safely
@@ -271,7 +271,7 @@ def _compare(base: Experiment, wanted: _Wanted, *, store: RunStore | None = None
 
 
 def _check_counted(single: Mapping[str, Any]) -> None:
-    """ConfigError when runs that count packets are also told how long they take."""
+    """Raise ConfigError if a duration is given for runs that end after a number of packets."""
     if "duration_s" in single:
         raise ConfigError(
             f"--seconds {single['duration_s']:g} cannot be combined with --full, whose runs count packets; leave one "
@@ -280,7 +280,7 @@ def _check_counted(single: Mapping[str, Any]) -> None:
 
 
 def _check_calls(quantity: Quantity | None, base: Experiment, axes: Mapping[str, Sequence[Any]]) -> None:
-    """ConfigError where a quantity is one of calls, and no point has a call that it could be read of."""
+    """Raise ConfigError if `quantity` is one of calls, but no point has a call."""
     if quantity is None or not quantity.of_calls:
         return
     from pacelab.figures.tables import BASELINE
@@ -309,14 +309,16 @@ def _report(notes: Sequence[str], result: str) -> None:
 
 
 def exit_on_failed_hooks(failed: int) -> None:
-    """A registered scheme that raises is a bug, even though the run went on without it."""
+    """Exit with an error if a hook failed: an exception in a registered scheme is a bug, even though the
+    run continued.
+    """
     if failed:
         raise click.exceptions.Exit(PaceLabError.exit_code)
 
 
 OWN = "a file of your own that took part"
 MADE_BY = ("pacelab", "python", "machine")
-"""Of host.json: what can make another result of the same configuration and seed."""
+"""Keys of host.json whose values can change the result of a configuration and seed."""
 
 
 def rerun(  # noqa: PLR0913  the command line makes options of them
@@ -355,7 +357,7 @@ def rerun(  # noqa: PLR0913  the command line makes options of them
 
 
 def _is_same(before: RunResult, after: RunResult, folder: Path) -> bool:
-    """Whether both are the same, said in a line."""
+    """Whether both are identical; prints a line that says so."""
     old, new = before.files(), after.files()
     settings = [f"config's {name}" for name in _differing(before.run["config"], after.run["config"])]
     parts = [f"run.json's {name}" for name in _differing(before.run, after.run) if name != "config"]

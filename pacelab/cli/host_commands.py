@@ -1,7 +1,6 @@
-"""The commands about real hosts: the agents `gateway`, `sender`, `relay`, `station`, and `shell`, `cleanup`, `helper`.
+"""The commands for real hosts: the agents `gateway`, `sender`, `relay`, `station`, and `shell`, `cleanup`, `helper`.
 
-An agent is a scheme's hook on the packets of this host; what all agents' commands take stands once, beside their own
-options.
+An agent runs a scheme's hook on the packets of this host. The options that all agents share are defined once.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def with_agent_options(command: Command) -> Command:
 
 
 def task_of_flags(agent: AgentName, scheme: str, air: str, values: Mapping[str, Any], **own: Any) -> Task:
-    """What a person asks for, from a command's values (text or None); ConfigError names an invalid value.
+    """The task that a command's values (text or None) describe. Raises ConfigError for an invalid value.
 
     `own`: fields of `Task` that belong to this agent.
     """
@@ -107,13 +106,13 @@ def task_of_flags(agent: AgentName, scheme: str, air: str, values: Mapping[str, 
     }
     found = Task.model_validate(task | own)
     check_path_known(agent, scheme, found.path_rates)
-    if found.controller is None:  # which may change the scheme to one that takes them
+    if found.controller is None:  # a controller may change the scheme to one that uses these options
         _check_taken(scheme, values)
     return found
 
 
 def _check_taken(name: str, values: Mapping[str, Any]) -> None:
-    """ConfigError for an option of other schemes; a scheme of one's own may look at all of them."""
+    """Raise ConfigError for an option of other schemes. A user's scheme may use all options."""
     if name not in SCHEMES:
         return
     for option in SCHEME_OPTIONS:
@@ -123,7 +122,7 @@ def _check_taken(name: str, values: Mapping[str, Any]) -> None:
 
 
 def hook_settings(values: Mapping[str, Any]) -> HookSettings:
-    """Settings of the hook from a command's values (text or None); ConfigError names an invalid value."""
+    """Settings of the hook from a command's values (text or None). Raises ConfigError for an invalid value."""
     options = [name for name in _HOOK_FIELDS if name in BY_FIELD and values.get(name) is not None]
     numbers = [name for name in _HOOK_FIELDS if name in NUMBERS and values.get(name) is not None]
     return HookSettings(

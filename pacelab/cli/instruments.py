@@ -1,4 +1,4 @@
-"""The commands `pacelab timeline`, `pacelab sweep` and `pacelab plot`: thin over their functions."""
+"""The commands `pacelab timeline`, `pacelab sweep` and `pacelab plot`: thin layers over their functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Scheme = Annotated[str, Option("--scheme", metavar="NAME", help="see `pacelab sc
 Json = Annotated[bool, Option("--json", help="one JSON document on stdout")]
 Quiet = Annotated[bool, Option("--quiet", help="no progress or notes")]
 MOMENT = Real(0, 10_000)
-"""A time in ms that a picture may show."""
+"""A time in ms within a picture."""
 RTS = Choice.of("on", "off", "both")
 OVER_TIME = tuple(quantity.short for quantity in QUANTITIES if quantity.series)
 

@@ -1,4 +1,4 @@
-"""What `schemes`, `topologies` and `doctor` show, as tables and as JSON documents."""
+"""The output of `schemes`, `topologies` and `doctor`, as tables and as JSON documents."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def schemes_document() -> dict[str, Any]:
 
 
 def schemes_table() -> Table:
-    """All schemes, a line each."""
+    """All schemes, one per line."""
     rows = [
         (s["name"], ", ".join(s["points"]) or "-", ", ".join(s["traffic"]), s["summary"], s["source"])
         for s in schemes_document()["schemes"]
@@ -80,7 +80,7 @@ def topologies_document() -> dict[str, Any]:
 
 
 def topologies_table() -> Table:
-    """All kinds of topologies, a line each."""
+    """All kinds of topologies, one per line."""
     rows = []
     for kind in KINDS.values():
         options = "\n".join(f"{o.flag} {o.shown_default}" for o in kind.options) or "-"
@@ -89,7 +89,7 @@ def topologies_table() -> Table:
 
 
 def topology_document(topology: Topology) -> dict[str, Any]:
-    """One topology in full."""
+    """All data of one topology."""
     fields = {
         "name": topology.name,
         "description": topology.description,
@@ -107,7 +107,7 @@ def topology_document(topology: Topology) -> dict[str, Any]:
 
 
 def describe_topology(topology: Topology) -> str:
-    """One topology in lines of text, with the defaults that it brings."""
+    """One topology in lines of text, with the options that it sets."""
     lines = [describe(topology)]
     if topology.defaults:
         words = [f"{flag} {text}" for flag, text in _defaults(topology)]
@@ -124,7 +124,7 @@ def _defaults(topology: Topology) -> list[tuple[str, str]]:
 
 
 def draw_topology(topology: Topology, path: Path) -> bytes:
-    """The figure of a topology, in the format that the file's name asks for."""
+    """Draw a topology into a file. The file's name determines the format."""
     check_figure(path)
     return figure_bytes(draw_chart(map_chart(topology)), path)
 
@@ -135,7 +135,7 @@ def doctor_document(features: Sequence[Feature]) -> dict[str, Any]:
 
 
 def doctor_table(features: Sequence[Feature]) -> Table:
-    """Features of this host, a line each."""
+    """Features of this host, one per line."""
     rows = [(f.name, "yes" if f.present else "no", f.detail, f.remedy or "-") for f in features]
     return _table(("feature", "here", "detail", "how to get it"), rows)
 

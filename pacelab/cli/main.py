@@ -1,4 +1,4 @@
-"""The command line: thin over the public functions.
+"""The command line: a thin layer over the public functions.
 
 Exit codes: 0 ok, 1 a check failed, 2 usage, 3 the host lacks something, 4 bug, 130 interrupted, by Ctrl-C, SIGTERM or
 SIGHUP (`pacelab.__main__`). An error is one line on stderr; the traceback of failed user code follows the line.
@@ -333,7 +333,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         drop(1)
         if error.errno == errno.EPIPE:
-            return OK  # the reader, say `head`, has had enough
+            return OK  # the reader, for example `head`, has closed the pipe
         return _fail(_system_line(error), HostError.exit_code)
     except Exception as error:
         traceback.print_exc()
@@ -379,7 +379,7 @@ def _system_line(error: OSError) -> str:
     """The message of an unexpected system error."""
     if error.filename is not None:
         return f"{error.filename!r}: {error.strerror or error}"
-    if error.errno == errno.ENOENT:  # of the current folder alone nobody says a name
+    if error.errno == errno.ENOENT:  # the error about a removed current folder has no file name
         return "the current folder no longer exists; change to another one"
     return f"writing the output: {error.strerror or error}"
 

@@ -1,4 +1,4 @@
-"""`pacelab new KIND NAME`: a file of one's own that runs as it stands, and a test beside it."""
+"""`pacelab new KIND NAME`: writes a working file of the user's own code, and its test."""
 
 from __future__ import annotations
 
@@ -290,15 +290,17 @@ def test_the_claim_holds(tmp_path):
 '''
 PYTEST = "`pip install pytest` or `make test` installs pytest"
 NEEDED = ("pacelab", "pytest")
-"""What the files import, also where it is not installed, or not by its path."""
+"""Modules that the files import. Their names are refused even if they are not installed, or not found by path."""
 TEMPLATES: Mapping[str, str] = MappingProxyType(
     {"cc": CC, "pacer": PACER, "link": LINK, "qdisc": QDISC, "scheme": SCHEME, "topology": TOPOLOGY, "claim": CLAIM}
 )
-"""Kind -> the file."""
+"""Kind -> template of the file."""
 
 
 def write_new(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
-    """Write the file and its test into `folder`, both or none; ConfigError where one is there, or the name is none."""
+    """Write the file and its test into `folder`, both or none. Raises ConfigError for an existing file or an invalid
+    name.
+    """
     if kind not in TEMPLATES:
         raise ConfigError(f"new: the kind must be one of {', '.join(TEMPLATES)}, not {kind!r}")
     if keyword.iskeyword(name):
@@ -338,7 +340,9 @@ def write_new(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
 
 
 def _is_module(name: str, folder: Path) -> bool:
-    """Whether Python has a module of this name, ours, its own or one installed, not counting what is in `folder`."""
+    """Whether a module of this name exists in PaceLab, in Python or in an installed package; `folder` does
+    not count.
+    """
     if name in sys.stdlib_module_names or name in NEEDED:
         return True
     paths = [path for path in sys.path if Path(path).resolve() != folder.resolve()]

@@ -1,4 +1,6 @@
-"""Turns the options table into command-line parameters: every command that takes an experiment takes them alike."""
+"""Makes command-line parameters from the options table, so that all commands with an experiment have the
+same options.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ GIVEN_BY = {
     "mac_ack": "basic with 802.11b, else mandatory",
     **{name: str(BACK_ENDS["hwsim"].options[name]) for name in ("builder", "medium")},
 }
-"""Where defaults come from that are not the same for every experiment."""
+"""Where a default comes from if it differs between experiments."""
 
 
 SET_HELP = "options of a topology of your own, from a Python file"
@@ -61,7 +63,7 @@ def _experiment_parameters() -> list[inspect.Parameter]:
 
 
 def _shown(option: Option) -> str:
-    """The default, as help shows it."""
+    """The default as help shows it."""
     return GIVEN_BY.get(option.field, "none") if option.default is None else option.domain.show(option.default)
 
 
@@ -97,7 +99,7 @@ def of_topology(topology: str) -> Mapping[str, str]:
 
 
 def _limits(takers: list[tuple[Kind, TopologyOption]]) -> str:
-    """What is allowed, with the topologies whose limits these are and their defaults."""
+    """The valid values, with the topologies that have these limits, and their defaults."""
     alike: dict[str, list[tuple[Kind, TopologyOption]]] = {}
     for kind, option in takers:
         alike.setdefault(option.domain.allowed, []).append((kind, option))

@@ -1,1 +1,1 @@
-"""From what is asked for to an experiment that is whole. Knows all that is declared, and nothing that runs."""
+"""Makes a complete experiment from a request. It knows all definitions, but imports nothing that runs."""

@@ -1,6 +1,6 @@
 """Compiles an experiment and its topology into the air configuration, version 1 (see medium/README.md).
 
-Keys with a default in the contract are written only where they differ from it.
+Keys with a default in the contract are written only if their value differs from it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ from pacelab_topologies.model import Topology
 
 AIR_VERSION: Literal[1] = 1
 RTS_ALWAYS, RTS_NEVER = 0, 2**32 - 1
-"""RTS thresholds in bytes, MAC header and FCS included."""
+"""RTS thresholds in bytes, including MAC header and FCS."""
 TX_POWER_DBM, REFERENCE_LOSS_DB = 24.5, 40.0
-"""ns-2's transmit power, free space at 2.4 GHz over 1 m; with log-distance loss only the ranges made of them matter."""
+"""ns-2's transmit power, and free-space loss at 2.4 GHz over 1 m. With log-distance loss only the resulting ranges
+matter.
+"""
 
 CAPTURE_DB = 10.0
 """ns-2's capture ratio."""
@@ -40,10 +42,10 @@ ACK_SCHEDULES = {
     "dynamic": [(0, 1), (1_000, 2), (10_000, 3), (100_000, 4)],
     "dynamic-lee": [(0, 1), (1_000, 3), (100_000, 4)],
 }
-"""ACK policy -> from so many octets on, an ACK every so many segments.
+"""ACK policy -> (size of the transfer in octets, segments per ACK from this size on).
 
 Source: [altman] as [lee] Sec. 4.2.3 quotes it; Lee's own build went "straight from 1 to 3 ACKs", then continued "at 3
-ACKs for the next threshold", so that nine tenths of a transfer of 1 MB have an ACK every four segments, as meant.
+ACKs for the next threshold", so that nine tenths of a transfer of 1 MB have an ACK every four segments, as intended.
 """
 
 
@@ -140,7 +142,8 @@ def _propagation(topology: Topology) -> RangeConfig | LogDistanceConfig:
         }
 
     def mean_dbm(distance_m: float) -> float:
-        # Rounded, and below by more than that: at just this distance every machine's logarithm gives the same verdict.
+        # Rounded to 1e-7, after 1e-6 is subtracted: at exactly this distance all platforms' logarithms give the same
+        # result.
         return round(TX_POWER_DBM - REFERENCE_LOSS_DB - 10 * loss.exponent * math.log10(distance_m) - 1e-6, 7)
 
     return {
@@ -166,7 +169,7 @@ def _host_delay(value: str) -> FixedDelay | ExponentialDelay | None:
 
 
 def _backs_off(experiment: Experiment, src: int) -> bool:
-    """Whether this sender doubles its timeout."""
+    """Whether this sender doubles its retransmission timeout."""
     if experiment.rto_backoff == "wired":
         return not experiment.network.nodes[src].wireless
     return experiment.rto_backoff == "all"

@@ -1,15 +1,15 @@
-"""Back ends: where the air of an experiment is, what each of them takes, and what it refuses.
+"""Back ends: where the air of an experiment is, and which experiments each back end accepts.
 
     sim   the engine in virtual time, in this process
     tap   the engine in real time (`mediumd`) between real Linux hosts in network namespaces
     hwsim the same between hosts with simulated radios and Linux's own Wi-Fi stack (mac80211_hwsim)
 
-`pacelab.running.runner` is the one place where `--backend` meets what runs, and `pacelab.results.results` says what
-a back end is: it reports in the engine's result format (medium/README.md), so that all behind it - run.json, series,
-metrics, plots - never learns which one it was.
+Only `pacelab.running.runner` connects `--backend` with the code that runs. `pacelab.results.results` defines the
+interface of a back end: it reports in the engine's result format (medium/README.md), so that run.json, series, metrics
+and plots do not depend on the back end.
 
-A back end refuses an experiment when the experiment is made, before anything runs. This imports nothing that runs and
-looks at no machine.
+A back end refuses an experiment when the experiment is made, before anything runs. This module imports nothing that
+runs and does not examine the machine.
 """
 
 from __future__ import annotations
@@ -29,37 +29,37 @@ from pacelab_pacer.core.contract import EventMask
 from pacelab_topologies.model import Topology
 
 MOST_PENDING = 100
-"""Frames that a radio of mac80211_hwsim may wait for: from 200 on it drops the oldest ones (its MAX_QUEUE)."""
+"""Frames that may wait at a radio of mac80211_hwsim. From 200 on, hwsim drops the oldest ones (its MAX_QUEUE)."""
 
 KINDS: Mapping[str, str] = MappingProxyType(
     {"tcp": "tcp", "mixed": "tcp", "udp-saturated": "udp", "cbr": "udp", "voice": "voice"}
 )
-"""Kind of traffic -> the plan's."""
+"""Kind of traffic -> kind of flow in the plan."""
 
 MOST_HOSTS, MOST_STATIONS, MOST_FLOWS = 96, 64, 64
 LONGEST_RUN_S = 3600.0
 
 SMALLEST_DATAGRAM_BYTES = 20
-"""What our header takes (see `datagrams`)."""
+"""The size of our header (see `datagrams`)."""
 
 BRIDGING = ("802.11s", "batman-adv")
-"""Routings below IP: all stations are neighbours to IP, and no relay sees a packet."""
+"""Routing protocols below IP: all stations are IP neighbours, and relays do not see packets."""
 AODV_OF_2001 = "aodv-2001"
-"""AODV as in ns-2.1b8a, which only the simulator has."""
+"""AODV as in ns-2.1b8a. Only the simulator has it."""
 
-FINDING = {"tap": ("olsr",), "hwsim": (*BRIDGING, "olsr")}
-"""Routings of Linux's that find their ways, by back end."""
-FINDERS = {name: f"--routing {', '.join(found)}, or --controller ryu" for name, found in FINDING.items()}
-"""What finds nodes that walk, for people: a controller those that are one hop from a gateway."""
+ROUTE_FINDING = {"tap": ("olsr",), "hwsim": (*BRIDGING, "olsr")}
+"""Linux's routing protocols that find routes, by back end."""
+ROUTING_HINTS = {name: f"--routing {', '.join(found)}, or --controller ryu" for name, found in ROUTE_FINDING.items()}
+"""What a message recommends for nodes that walk. A controller finds those that are one hop from a gateway."""
 
 GUEST_SWITCHES = ("no-prr", "no-hystart")
-"""Those of --linux-tcp that need our guest's kernel, or are of a whole kernel and not of a host."""
+"""Values of --linux-tcp that need our guest's kernel, or that apply to a whole kernel and not to one host."""
 
 
 def check_hosts(
     options: Options, topology: Topology, flows: tuple[PlannedFlow, ...], scheme: Scheme, hooks: HookSettings
 ) -> None:
-    """Raise ConfigError with the reason when real hosts cannot run this. Looks at no machine."""
+    """Raise ConfigError with the reason if real hosts cannot run this experiment. Does not examine the machine."""
     reasons = [
         *_size_reasons(options, topology, flows),
         *_scheme_reasons(options),
@@ -76,7 +76,7 @@ def check_hosts(
 
 
 def _size_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow, ...]) -> list[str]:
-    """Why not so much of it."""
+    """Reasons against its size."""
     found = []
     sizes = (
         ("nodes", len(topology.nodes), MOST_HOSTS),
@@ -92,7 +92,7 @@ def _size_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow
 
 
 def _scheme_reasons(options: Options) -> list[str]:
-    """Why not with this scheme."""
+    """Reasons against this scheme."""
     found = []
     if options.scheme not in SCHEMES and options.where != "uml":
         found.append(
@@ -104,13 +104,13 @@ def _scheme_reasons(options: Options) -> list[str]:
 
 
 def _tcp_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow, ...]) -> list[str]:
-    """Why not with this TCP."""
+    """Reasons against this TCP."""
     found = []
     control = find_control(options.cc)
     if control is None or control.linux is None:
         valid = ", ".join(name for name, row in TABLE.items() if row.linux is not None)
         found.append(f"--cc must be one of {valid}, or linux:NAME on Linux, not {options.cc!r}")
-    if not _backs_off_as_linux(options, topology, flows):
+    if not _all_senders_back_off(options, topology, flows):
         found.append(
             f"--rto-backoff must be all, since Linux always backs off, not {options.rto_backoff} (also of a scheme);"
             " wired is the same where all TCP flows come from wired hosts"
@@ -134,7 +134,7 @@ def _tcp_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow,
 
 
 def _queue_reasons(options: Options) -> list[str]:
-    """Why not with these queues."""
+    """Reasons against these queues."""
     found = []
     if options.qdisc not in QDISCS:
         valid = ", ".join(QDISCS)
@@ -149,15 +149,15 @@ def _queue_reasons(options: Options) -> list[str]:
     return found
 
 
-def _backs_off_as_linux(options: Options, topology: Topology, flows: tuple[PlannedFlow, ...]) -> bool:
-    """Whether the senders that double their timeouts are those of Linux: all."""
+def _all_senders_back_off(options: Options, topology: Topology, flows: tuple[PlannedFlow, ...]) -> bool:
+    """Whether all TCP senders double their timeouts, as Linux does."""
     tcp = [flow for flow in flows if KINDS.get(flow.carried.kind) == "tcp"]
     wired_alone = not any(topology.nodes[flow.src].wireless for flow in tcp)
     return options.rto_backoff == "all" or (options.rto_backoff == "wired" and wired_alone)
 
 
 def _traffic_reasons(options: Options, flows: tuple[PlannedFlow, ...]) -> list[str]:
-    """Why not with this traffic."""
+    """Reasons against this traffic."""
     found = []
     for kind in sorted({flow.carried.kind for flow in flows} - set(KINDS)):
         found.append(f"{kind} traffic is not available on real hosts; use one of {', '.join(KINDS)}")
@@ -182,7 +182,7 @@ def _traffic_reasons(options: Options, flows: tuple[PlannedFlow, ...]) -> list[s
 
 
 def _name_reasons(topology: Topology) -> list[str]:
-    """Why not with these names of nodes, which become names of network namespaces."""
+    """Reasons against these names of nodes, which become names of network namespaces."""
     found = []
     for node in topology.nodes:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,30}", node.name):
@@ -191,13 +191,13 @@ def _name_reasons(topology: Topology) -> list[str]:
 
 
 def _routing_reasons(options: Options, topology: Topology, scheme: Scheme) -> list[str]:
-    """Why not with this controller, or a routing other than static."""
+    """Reasons against this controller, or this routing other than static."""
     if options.controller is not None and not topology.gateways:
         return [f"--controller {options.controller} controls a wired side; use a topology with a gateway"]
     if options.routing == "static":
         return []
     asked = f"--routing {options.routing}"
-    known = ("static", *FINDING[options.backend])
+    known = ("static", *ROUTE_FINDING[options.backend])
     if options.routing in BRIDGING and options.routing not in known:
         return [f"{asked} works below IP, on radios; use one of {', '.join(known)}, or --backend hwsim"]
     if options.routing == AODV_OF_2001:
@@ -225,14 +225,16 @@ def _routing_reasons(options: Options, topology: Topology, scheme: Scheme) -> li
 
 
 def _walk_reasons(options: Options, topology: Topology) -> list[str]:
-    """Why not with nodes that walk (`mobility`)."""
+    """Reasons against nodes that walk (`mobility`)."""
     if not topology.mobility:
         return []
     said = f"the nodes of topology {topology.name!r} move ({topology.mobility})"
     if options.controller is None:
-        if options.routing in FINDING[options.backend]:
+        if options.routing in ROUTE_FINDING[options.backend]:
             return []
-        return [f"--routing {options.routing} cannot follow nodes that move: {said}; use {FINDERS[options.backend]}"]
+        return [
+            f"--routing {options.routing} cannot follow nodes that move: {said}; use {ROUTING_HINTS[options.backend]}"
+        ]
     walking = {move.node for move in topology.moves}
     asked, names = f"--controller {options.controller}: {said}", [node.name for node in topology.nodes]
     found = [
@@ -253,7 +255,7 @@ def _walk_reasons(options: Options, topology: Topology) -> list[str]:
 
 
 def _radio_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: HookSettings) -> list[str]:
-    """Why not with this air, or with simulated radios."""
+    """Reasons against this air, or against simulated radios."""
     found = []
     loss = topology.path_loss
     if loss is not None and loss.shadowing_db > 0:
@@ -275,7 +277,7 @@ def _radio_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: 
 
 
 def _rate_reasons(options: Options) -> list[str]:
-    """Why a back end without Linux's Wi-Fi stack cannot leave the rate to rate control."""
+    """Reasons why a back end without Linux's Wi-Fi stack cannot leave the rate to rate control."""
     if options.rate_bps != AUTO:
         return []
     return [
@@ -285,7 +287,7 @@ def _rate_reasons(options: Options) -> list[str]:
 
 
 def _stock_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: HookSettings) -> list[str]:
-    """Why not with the machine's wmediumd."""
+    """Reasons against the machine's own wmediumd."""
     found = []
     if options.rts:
         found.append("--rts on needs RTS/CTS, which the stock wmediumd lacks; use --rts off or --medium pacelab")
@@ -301,11 +303,11 @@ def _stock_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: 
     return found
 
 
-# What `--where` refuses.
+# Refusals of `--where`.
 
 
 def check_where(options: Options) -> None:
-    """Raise ConfigError when this experiment cannot run there."""
+    """Raise ConfigError if this experiment cannot run there."""
     if options.where == HERE:
         return
     if options.backend == "sim":
@@ -316,7 +318,7 @@ def check_where(options: Options) -> None:
             raise ConfigError(f"{given} is not available in the guest of --where {options.where}; use --where {HERE}")
 
 
-# What a back end is, and the table of them.
+# The table of back ends.
 
 Refusals = Callable[[Options, Topology, tuple[PlannedFlow, ...], Scheme, HookSettings], None]
 
@@ -324,7 +326,7 @@ Refusals = Callable[[Options, Topology, tuple[PlannedFlow, ...], Scheme, HookSet
 def check_simulator(
     options: Options, _network: Topology, _flows: tuple[PlannedFlow, ...], _scheme: Scheme, _hooks: HookSettings
 ) -> None:
-    """Raise ConfigError with the reason when the simulator cannot run this."""
+    """Raise ConfigError with the reason if the simulator cannot run this experiment."""
     control = find_control(options.cc)
     if control is not None and not control.simulated:
         raise ConfigError(
@@ -337,27 +339,27 @@ def check_simulator(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackEndKind:
-    """One back end, before anything runs."""
+    """One back end, as far as it is known before a run."""
 
     name: str
     options: Mapping[str, str | None] = field(default_factory=dict)
-    """Options that it takes and not all others do, with their defaults."""
+    """Options that this back end has and some others do not, with their defaults."""
     routings: tuple[str, ...] | None = None
-    """Those that it has; None: its refusals tell."""
+    """The routing protocols that it has; None: `check` refuses the others."""
     finders: str
-    """What finds nodes that walk, for people."""
+    """What a message recommends for nodes that walk."""
     check: Refusals = check_simulator
-    """Raises ConfigError with the reason when it cannot run this."""
+    """Raises ConfigError with the reason if the back end cannot run the experiment."""
 
     def check_given(self, given: Mapping[str, object]) -> None:
-        """Raise ConfigError for an option that belongs to other back ends, or a routing that it has not."""
+        """Raise ConfigError for an option of other back ends, or a routing protocol that this one does not have."""
         for name in BACKEND_OPTIONS:
             if name in given and name not in self.options and name != "where":
                 takers = " or ".join(kind.name for kind in BACK_ENDS.values() if name in kind.options)
                 raise ConfigError(f"{BY_FIELD[name].flag} needs --backend {takers}, not {self.name}")
 
     def check_routing(self, routing: str) -> None:
-        """Raise ConfigError for a routing that it has not."""
+        """Raise ConfigError for a routing protocol that it does not have."""
         if self.routings is not None and routing not in self.routings:
             valid = ", ".join(self.routings)
             raise ConfigError(f"--routing must be one of {valid} with --backend {self.name}, not {routing}")
@@ -374,11 +376,11 @@ BACK_ENDS: Mapping[str, BackEndKind] = {
             routings=("static", "aodv", AODV_OF_2001),
             finders="a routing that finds its way, as aodv",
         ),
-        BackEndKind(name="tap", options=_LINUX, finders=FINDERS["tap"], check=check_hosts),
+        BackEndKind(name="tap", options=_LINUX, finders=ROUTING_HINTS["tap"], check=check_hosts),
         BackEndKind(
             name="hwsim",
             options={**_LINUX, "builder": "plain", "medium": "pacelab"},
-            finders=FINDERS["hwsim"],
+            finders=ROUTING_HINTS["hwsim"],
             check=check_hosts,
         ),
     )

@@ -18,39 +18,39 @@ from pacelab.traffic.flows import PlannedFlow
 from pacelab_topologies.kind import Kind
 from pacelab_topologies.model import Topology
 
-ASIDE = {"backend", *(option.field for option in OPTIONS if option.group)}
-"""Options that stand in `config` with what they belong to, and only there."""
+GROUPED_OPTIONS = {"backend", *(option.field for option in OPTIONS if option.group)}
+"""Options that `config` has only within the options of a scheme, a congestion control or a back end."""
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False)
 class Experiment(Options):
-    """One run, resolved on construction (ConfigError names the bad value and what is allowed).
+    """One run, resolved on construction (ConfigError names an invalid value and the valid ones).
 
         Experiment(topology="chain", topology_options={"hops": 7, "wired": False}, scheme="tcp-gap", rate_bps=2_000_000)
 
-    What is not given is filled in (see `pacelab.experiment.resolve`), so that every field has its value. `vary` makes
-    another experiment of what was given to this one.
+    Options that are not given get their defaults (see `pacelab.experiment.resolve`), so every field has a value. `vary`
+    makes another experiment from the options that were given to this one.
     """
 
     kind: Kind = field(init=False, repr=False, compare=False)
-    """Of the topology."""
+    """The kind of the topology."""
     network: Topology = field(init=False, repr=False)
     """The topology, built, with the flows of the traffic."""
     flows: tuple[PlannedFlow, ...] = field(init=False, repr=False)
     """The flows as the engine runs them."""
     chosen_scheme: Scheme = field(init=False, repr=False, compare=False)
     hook_settings: HookSettings = field(init=False, repr=False)
-    """What the scheme's hooks are told."""
+    """The settings of the scheme's hooks."""
     traffic_kind: str = field(init=False, repr=False)
-    """The engine's kind of what the flows carry; of several the first one that the scheme acts on."""
+    """The engine's kind of traffic that the flows carry; of several kinds, the first one that the scheme acts on."""
     own_files: Mapping[str, str] = field(init=False, repr=False)
-    """Own files by name, and the SHA-256 that each had on construction, as they stand in `config`."""
+    """The user's files by name, with the SHA-256 that each had on construction, as in `config`."""
     omitted: frozenset[str] = field(init=False, repr=False, compare=False)
     """Settings at their default that `config` leaves out (see `pacelab.options.settings.OMITTED_DEFAULTS`)."""
     request: Request = field(init=False, repr=False, compare=False)
-    """What was given."""
+    """The options that were given."""
 
     if not TYPE_CHECKING:  # type checkers take the names and types of the keywords from the fields of `Options`
 
@@ -73,7 +73,9 @@ class Experiment(Options):
         return Experiment(**{**self.request, **changes})
 
     def with_network(self, network: Topology) -> Experiment:
-        """The same with nodes moved: `network` has this one's nodes, wires and flows. Stays in this process."""
+        """The same experiment with moved nodes. `network` has the nodes, wires and flows of this one. Not sent to other
+        processes.
+        """
         made = object.__new__(Experiment)
         for item in fields(self):
             object.__setattr__(made, item.name, getattr(self, item.name))
@@ -81,11 +83,13 @@ class Experiment(Options):
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Workers are sent what was given, which is small, and resolve it there, of the same files."""
+        """Send only the given options to workers, which is little data. The workers resolve them again, from the same
+        files.
+        """
         return _again, (self.request, self.own_files)
 
     def check_unchanged(self, own_files: Mapping[str, str]) -> None:
-        """Raise ConfigError when a file of the user's own was another one for this experiment than in `own_files`."""
+        """Raise ConfigError if a user's file no longer has the content that is recorded in `own_files`."""
         for name, digest in self.own_files.items():
             if own_files.get(name) != digest:
                 file = self.own_files[name.removesuffix("_sha256")]
@@ -95,10 +99,10 @@ class Experiment(Options):
                 )
 
     def config(self) -> dict[str, Json]:
-        """All settings as JSON values in a fixed order, defaults included except those in `omitted`.
+        """All settings as JSON values in a fixed order, including defaults except those in `omitted`.
 
-        Options of a scheme, a congestion control or a back end stand beside its name, and in no other one's config.
-        Files are named without their folder, with the SHA-256 of what they say.
+        Options of a scheme, a congestion control or a back end are stored beside its name, and only in its config.
+        Files are named without their folder, with the SHA-256 of their content.
         """
         options = {option.name: option.default for option in self.kind.options} | dict(self.topology_options)
         settings: dict[str, Json] = {
@@ -107,7 +111,7 @@ class Experiment(Options):
             "scheme": self.scheme,
             "scheme_options": self._values(self.chosen_scheme.options),
         }
-        settings |= self._values(tuple(option.field for option in OPTIONS if option.field not in ASIDE))
+        settings |= self._values(tuple(option.field for option in OPTIONS if option.field not in GROUPED_OPTIONS))
         settings["cc_options"] = self._values(in_group(f"cc {self.cc}"))
         settings["backend"] = self.backend
         settings["backend_options"] = self._values(tuple(BACK_ENDS[self.backend].options))
@@ -124,12 +128,12 @@ def _stays(self: Experiment, name: str, _value: object) -> Never:
     raise ConfigError(f"an Experiment cannot be changed; make another with experiment.vary({name}=...)")
 
 
-# A frozen class with slots would answer for a name that is no field with an error of `super`.
+# Without this, a frozen class with slots raises an unrelated error from `super` for a name that is not a field.
 Experiment.__setattr__ = _stays  # type: ignore[method-assign,assignment]
 
 
 def _as_python(given: Request) -> dict[str, Any]:
-    """Numbers of numpy's, and paths, as resolving, JSON and other processes take them."""
+    """Convert NumPy numbers and paths to types that resolving, JSON and other processes accept."""
     found = {name: plain(value) for name, value in given.items()}
     options = found.get("topology_options")
     if isinstance(options, Mapping):

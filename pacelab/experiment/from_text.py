@@ -1,6 +1,6 @@
-"""From the text of command-line options to experiments and to the axes of a comparison.
+"""Makes experiments and the axes of a comparison from the text of command-line options.
 
-A list is `A,B,C`. Whole numbers also take a range, `1..10`, both ends included.
+A list is `A,B,C`. Whole numbers also take a range, `1..10`, which includes both ends.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from pacelab_topologies.registry import KINDS, find_kind
 
 LONGEST_RANGE = 1000
 RANGE_ELSEWHERE = re.compile(r"(\d+)(?:-|:|\.{3})(\d+)")
-"""A range as other programs write it."""
+"""A range in the notations of other programs."""
 SET = "set"
 """--set NAME=VALUE,NAME=VALUE: options of a user's own topology, which have no flags of their own. In a list the
 name is written once: NAME=A,B."""
 
 
 def topology_options() -> dict[str, list[tuple[Kind, TopologyOption]]]:
-    """Name of an option -> the built-in topologies that take it, each with its own limits and default."""
+    """Name of an option -> the built-in topologies that have it, each with its own limits and default."""
     found: dict[str, list[tuple[Kind, TopologyOption]]] = {}
     for kind in KINDS.values():
         for option in kind.options:
@@ -34,7 +34,9 @@ def topology_options() -> dict[str, list[tuple[Kind, TopologyOption]]]:
 
 
 def find_option(topology: str, name: str) -> Option:
-    """The option called `name` of an experiment on `topology`, or of that topology; ConfigError where it has none."""
+    """The option called `name` of an experiment on `topology`, or of that topology. Raises ConfigError if neither has
+    it.
+    """
     if name in BY_FIELD:
         return BY_FIELD[name]
     try:
@@ -44,7 +46,7 @@ def find_option(topology: str, name: str) -> Option:
 
 
 def build_experiment(topology: str, values: Mapping[str, Any], *, scheme: str = "newreno") -> Experiment:
-    """Experiment for the given options (name -> text, or bool for a switch; absent or None: the default)."""
+    """The experiment for the given options (name -> text, or bool for a switch; absent or None: the default)."""
     single, axes = split_axes(topology, values)
     for name, choices in axes.items():
         option = find_option(topology, name)
@@ -55,7 +57,7 @@ def build_experiment(topology: str, values: Mapping[str, Any], *, scheme: str = 
 
 
 def place(topology: str, values: Mapping[str, Any], *, scheme: str) -> Experiment:
-    """Experiment for parsed values, sorted into the experiment's own and the topology's."""
+    """The experiment for parsed values, which are divided into the experiment's own and the topology's."""
     fields = {name: value for name, value in values.items() if name in BY_FIELD}
     options = {name: value for name, value in values.items() if name not in BY_FIELD and name != SET}
     options |= values.get(SET, {})
@@ -63,7 +65,7 @@ def place(topology: str, values: Mapping[str, Any], *, scheme: str) -> Experimen
 
 
 def split_axes(topology: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, list[Any]]]:
-    """Parsed single values, and lists of more than one value, of the options that were given for this topology."""
+    """Divide the options given for this topology into parsed single values and lists of several values."""
     single: dict[str, Any] = {}
     axes: dict[str, list[Any]] = {}
     for name, given in values.items():
@@ -71,7 +73,7 @@ def split_axes(topology: str, values: Mapping[str, Any]) -> tuple[dict[str, Any]
             continue
         if name == SET:
             assigned = _assigned(topology, given)
-            _refuse_unclear(assigned, values)
+            _refuse_ambiguous(assigned, values)
             single[SET] = {own: parsed[0] for own, parsed in assigned.items() if len(parsed) == 1}
             axes |= {own: parsed for own, parsed in assigned.items() if len(parsed) > 1}
             continue
@@ -83,9 +85,9 @@ def split_axes(topology: str, values: Mapping[str, Any]) -> tuple[dict[str, Any]
     return single, axes
 
 
-def _refuse_unclear(assigned: Mapping[str, list[Any]], values: Mapping[str, Any]) -> None:
-    """ConfigError for what is given by --set and by its flag, and for an axis with the name of an experiment's
-    option.
+def _refuse_ambiguous(assigned: Mapping[str, list[Any]], values: Mapping[str, Any]) -> None:
+    """Raise ConfigError for an option that is set by --set and by its flag, and for an axis with the name of an
+    experiment's option.
     """
     for name, parsed in assigned.items():
         if name not in BY_FIELD and values.get(name) is not None:
@@ -98,7 +100,7 @@ def _refuse_unclear(assigned: Mapping[str, list[Any]], values: Mapping[str, Any]
 
 
 def parse_list(option: Option, text: str) -> list[Any]:
-    """Values of a list or range, without repeats, in the order given."""
+    """Values of a list or range in the given order, each once."""
     values: dict[Any, None] = {}
     for item in text.split(","):
         low, dots, high = item.partition("..")
@@ -130,7 +132,7 @@ def parse_one(flag: str, text: str, domain: Domain) -> Any:
 
 
 def _assigned(topology: str, text: str) -> dict[str, list[Any]]:
-    """The values of --set, one or several, by the options that the topology has."""
+    """The values of --set, one or several, by the topology's option."""
     if not text:
         return {}
     try:

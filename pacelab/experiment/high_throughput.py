@@ -1,4 +1,4 @@
-"""What 802.11n and its aggregation can be combined with."""
+"""The options that 802.11n and its aggregation can be combined with."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OWN = ("mcs", "gi", "ampdu_frames", "ampdu_bytes", "ampdu_spacing_ns")
 
 
 def check_high_throughput(options: Options, given: Mapping[str, Any]) -> None:
-    """Raise ConfigError for settings of 802.11n without it, and for what 802.11n does not have."""
+    """Raise ConfigError for settings of 802.11n without 802.11n, and for settings that 802.11n does not support."""
     if options.phy != HIGH_THROUGHPUT:
         for field in OWN:
             if field in given:

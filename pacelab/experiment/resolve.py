@@ -1,9 +1,9 @@
-"""From what a user asks for to an experiment: every option has its value, topology, flows and scheme are there.
+"""Makes a complete experiment from a request: every option gets a value, and topology, flows and scheme are built.
 
-An option that was not given has the topology's default, else the scheme's, that of --tcp-defaults, the table's, the
-back end's, the PHY's (the rate of --radio ns2-2001: its own; the radio of 802.11n: standard).
+An option that is not given has the first default that exists: the topology's, the scheme's, that of --tcp-defaults, the
+table's, the back end's, the PHY's (the rate of --radio ns2-2001: its own; the radio of 802.11n: standard).
 
-Topologies are here as the Python API has them: by name or by file, what is wrong told as PaceLab tells it.
+Topologies are given as in the Python API, by name or file, and errors are reported as PaceLab's errors.
 """
 
 from __future__ import annotations
@@ -70,23 +70,22 @@ _FIELDS = frozenset(item.name for item in fields(Options))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """All that an experiment is."""
+    """All parts of an experiment."""
 
     options: Options
     kind: Kind
-    """Of the topology."""
+    """The kind of the topology."""
     network: Topology
-    """With the flows of the traffic."""
+    """The topology, with the flows of the traffic."""
     flows: tuple[PlannedFlow, ...]
-    """As the engine runs them."""
+    """The flows as the engine runs them."""
     chosen_scheme: Scheme
     hook_settings: HookSettings
-    """What the scheme's hooks are told."""
+    """The settings of the scheme's hooks."""
     traffic_kind: str
-    """The engine's kind of what the flows carry; of several the first one that the scheme acts on."""
+    """The engine's kind of traffic that the flows carry; of several kinds, the first one that the scheme acts on."""
     own_files: Mapping[str, str]
-    """The user's own files by their names, without their folders, and the SHA-256 of what they say: by the key of
-    `Experiment.config` that each stands for."""
+    """The entries of `Experiment.config` for the user's files: each file's name without its folder, and its SHA-256."""
     omitted: frozenset[str]
     """The settings that `Experiment.config` leaves out, since a request without them gives them the same value."""
 
@@ -126,7 +125,7 @@ def _at_its_place(told: str, kind: Kind, topology: Topology, given: Mapping[str,
 def _resolved(
     request: Request, kind: Kind, bare: Topology, *, given: Mapping[str, Any], values: dict[str, Any]
 ) -> Resolved:
-    """The experiment on this topology, of what was given and what the topology has."""
+    """The experiment on this topology, from the given options and the topology's own."""
     asked, scheme_name = _text(request, "topology", "chain"), _text(request, "scheme", "newreno")
     scheme = find_scheme(scheme_name)
     values |= _brought(scheme, scheme_name, given)
@@ -174,7 +173,7 @@ def _resolved(
     traffic_kind = _traffic_kind(carried, scheme)
     hook_settings = _hook_settings(options, network)
     scheme.check(network, traffic=traffic_kind, settings=hook_settings)
-    flows = plan(options, network, carried)  # refuses more than the engine should run
+    flows = plan(options, network, carried)  # refuses experiments that are too large for the engine
     check_where(options)
     back_end.check(options, network, flows, scheme, hook_settings)
     return Resolved(
@@ -198,7 +197,7 @@ def _omitted(values: Mapping[str, Any], topology: Topology, named: Mapping[str, 
 
 
 def _check_names(request: Request, kind: Kind) -> None:
-    """Raise ConfigError for a keyword that `Experiment` does not have: nothing that is asked for is passed over."""
+    """Raise ConfigError for a keyword that `Experiment` does not have, so that no request is ignored."""
     for name in sorted(request.keys() - _FIELDS):
         flag = f"--{name.replace('_', '-')}"
         if flag in BY_FLAG:
@@ -254,12 +253,12 @@ def _topology_defaults(kind: Kind, topology: Topology) -> dict[str, Any]:
 
 
 def _place_of(kind: Kind, name: str) -> str:
-    """Where a topology's default stands."""
+    """The place in a file where a topology's default is set."""
     return kind.places.get(name.removeprefix("--"), f"topology {kind.name!r}: defaults: {name}")
 
 
 def _brought(scheme: Scheme, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Options that belong to the scheme; another value of them cannot be asked for beside it."""
+    """Options that the scheme sets. Raises ConfigError if another value of one is given."""
     for field, own in scheme.implied_options.items():
         if field in given and given[field] != own:
             option = BY_FIELD[field]
@@ -317,7 +316,7 @@ def _check_paths(options: Options, network: Topology) -> None:
 
 
 def _check_ns2_of_2001(options: Options, topology: Topology) -> None:
-    """What ns-2.1b8a had no path for."""
+    """Refuse options that ns-2.1b8a did not have."""
     if options.tcp_defaults == NS2_OF_2001 and options.rto_backoff != "all":
         raise ConfigError(
             f"--rto-backoff must be all with --tcp-defaults {NS2_OF_2001}, whose timer always backs off, "
@@ -346,7 +345,7 @@ def _check_ns2_of_2001(options: Options, topology: Topology) -> None:
 
 
 def _check_queues(options: Options, scheme: Scheme) -> None:
-    """Options that only some queue disciplines have."""
+    """Refuse options that this queue discipline does not have."""
     if options.priority and options.qdisc != "pfifo":
         raise ConfigError(f"--qdisc must be pfifo with --priority on, which reorders the queue, not {options.qdisc}")
     marks = options.qdisc in MARKING_QDISCS or is_own(options.qdisc) or scheme.uses_ecn(options.throttle)

@@ -1,4 +1,4 @@
-"""From the `config` of a stored result back to the request that gives the same run."""
+"""Makes the request for a run from the `config` of its stored result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pacelab.errors import ConfigError
 from pacelab.options.settings import Request
 
 GROUPS = ("scheme_options", "cc_options", "backend_options")
-"""Of `Experiment.config`: what stands beside the name that it belongs to."""
+"""Keys of `Experiment.config` whose values are options of a scheme, a congestion control or a back end."""
 DIGEST = "_sha256"
 FLAGS = {
     "topology": "--topology FILE",
@@ -18,14 +18,14 @@ FLAGS = {
     "cc": "--cc FILE.py:NAME",
     "qdisc": "--qdisc FILE.py:NAME",
 }
-"""How a file of one's own is given once more."""
+"""How to give a user's file again."""
 
 
 def request_of(config: Mapping[str, Any], own_files: Mapping[str, str]) -> Request:
-    """What asks for the run that `config` (`Experiment.config`) is of.
+    """The request that repeats the run with this `config` (`Experiment.config`).
 
-    A result has its own files' names and digests alone: ConfigError where one is not among `own_files` (by the name
-    that it has in `config`), or one is given that the run did not have.
+    A result has only names and digests of the user's files. Raises ConfigError if one is missing in `own_files` (by its
+    name in `config`), or if a file is given that the run did not have.
     """
     for name, flag in FLAGS.items():
         own = name + DIGEST in config

@@ -1,4 +1,4 @@
 """`pacelab lab`: three findings about pacing. Each has a picture and sentences that follow from confidence intervals.
 
-`studies` says what is run, `fairness`, `speed` and `limits` read the runs, and `report` writes the result folder.
+`studies` defines the runs, `fairness`, `speed` and `limits` evaluate them, and `report` writes the result folder.
 """

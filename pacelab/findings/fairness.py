@@ -1,4 +1,4 @@
-"""Finding 1: pacing at the gateway makes flows that cross each other share the air, and the price is delay."""
+"""Finding 1: with pacing at the gateway, crossing flows share the air fairly, at the cost of delay."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 NAME, TITLE = "fairness", "Fairness: pacing lets every flow have its share"
 KBPS = 1e-3
 FLOWS = ("A1 to B1 (up)", "B2 to A2 (down)", "A3 to B3 (up)", "B4 to A4 (down)")
-"""Of the study's topology, cross-gateway with mixed directions: A are wireless hosts, B wired ones."""
+"""The flows of the study's topology, cross-gateway with mixed directions: A are wireless hosts, B are wired hosts."""
 DOWNWARD = (1, 3)
 BASELINE, PACED = "newreno", "tcp-gap"
 NEARLY_OPEN = 0.75
-"""Share of the advertised window."""
+"""A share of the advertised window."""
 
 
 def find(comparison: Comparison) -> Finding:
@@ -80,12 +80,12 @@ def _mean_of_downward(comparison: Comparison, scheme: str) -> list[float]:
 
 
 def _samples(comparison: Comparison, scheme: str, quantity: str) -> list[list[float]]:
-    """Per run, the quantity of each flow."""
+    """For each run, the quantity of each flow."""
     return [run["flows"][quantity] for run in comparison.compare["runs"] if run["scheme"] == scheme]
 
 
 def _flows(comparison: Comparison, scheme: str, quantity: str) -> list[Estimate]:
-    """Per flow, mean and interval over the runs."""
+    """For each flow, mean and interval over the runs."""
     return [estimate(samples) for samples in zip(*_samples(comparison, scheme, quantity), strict=True)]
 
 

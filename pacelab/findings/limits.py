@@ -30,7 +30,7 @@ def find(chains: Comparison, window: Comparison) -> Finding:
 
 
 def _law(window: Comparison) -> str:
-    """Round trip against the window."""
+    """The round trip as a function of the window."""
     paced, base = (rows_of(window.rows, scheme) for scheme in ("tcp-gap-eval", "newreno"))
     windows = in_words([str(row["point"]["window_pkts"]) for row in paced])
     trips = in_words([f"{row['rtt_mean_s']:.2f}" for row in paced])

@@ -1,4 +1,4 @@
-"""The comparisons that the findings read: which networks, schemes, and seeds."""
+"""The comparisons that the findings use: networks, schemes, and seeds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pacelab.running.workers import Workers
 SEEDS = 5
 SECONDS = 60.0
 PACED = ("newreno", "tcp-gap", "tcp-gap-eval")
-"""The baseline, TCP-GAP as its paper prints it, and the reading that reproduces the paper's figures."""
+"""The baseline, TCP-GAP as its paper prints it, and the interpretation that reproduces the paper's figures."""
 WINDOW_PKTS = 64
 """Source: [tcp-gap] Sec. 5.1."""
 HOPS = (1, 2, 3, 4, 6, 8, 10)
@@ -58,7 +58,7 @@ def studies(seed: int) -> dict[str, Grid]:
 
 
 def announce(grids: Mapping[str, Grid], jobs: int) -> str:
-    """How many runs there are, and about how long they take in so many processes on idle cores."""
+    """The number of runs, and an estimate of their time with this number of processes on idle cores."""
     runs = sum(len(grid.cells) * len(grid.seeds) for grid in grids.values())
     about_s = 10 * math.ceil((runs * RUN_CPU_S / jobs + START_S) / 10)
     cores = "1 core" if jobs == 1 else f"{jobs} cores"
@@ -72,7 +72,7 @@ def run_studies(
     store: RunStore | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> tuple[dict[str, Comparison], dict[str, Any]]:
-    """Run all studies in one pool of workers. Returns the comparison of each, and what host.json says of the runs."""
+    """Run all studies in one pool of workers. Returns the comparison of each, and the runs' entries of host.json."""
     import time
 
     started, wall = time.time(), time.perf_counter()

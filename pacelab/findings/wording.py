@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a reader sees: a title, one to three sentences, and the name of the picture's files."""
+    """One finding: a title, one to three sentences, and the name of the picture's files."""
 
     name: str
     title: str
@@ -53,7 +53,7 @@ def hops_of(row: Row) -> str:
 
 
 def spread(rows: Sequence[Row], verb: str) -> str:
-    """`gains 19 % ± 4 % (4 hops) to 45 % ± 20 % (8 hops)`, smallest first; one row alone without a range."""
+    """`gains 19 % ± 4 % (4 hops) to 45 % ± 20 % (8 hops)`, smallest first; without a range for a single row."""
     ordered = sorted(rows, key=lambda row: abs(row["gain"]))
     first, last = ordered[0], ordered[-1]
     if first is last:
@@ -67,7 +67,7 @@ def seconds(value: Estimate) -> str:
 
 
 def difference(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
-    """Of samples that share their seeds."""
+    """Difference of samples with the same seeds."""
     return estimate([one - other for one, other in zip(ours, theirs, strict=True)])
 
 
@@ -77,5 +77,5 @@ def is_significant(value: Estimate) -> bool:
 
 
 def in_words(values: Sequence[str]) -> str:
-    """`a, b and c`."""
+    """The texts as `a, b and c`."""
     return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} and {values[-1]}"

@@ -1,1 +1,3 @@
-"""What can be asked of a run: the table of options, what was given, what it came to. Knows topologies' domains only."""
+"""The options of a run: the table of options, the given values, the resolved values. Imports only
+topologies' domains.
+"""

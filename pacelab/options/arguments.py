@@ -45,7 +45,7 @@ def checked(**valid: Valid) -> Callable[[Callable[Given, Outcome]], Callable[Giv
                 bound = None
             if bound is None:
                 raise bad_call(function, *arguments, **named)
-            bound.arguments = dict.fromkeys(starred, ()) | bound.arguments  # also where none was given
+            bound.arguments = dict.fromkeys(starred, ()) | bound.arguments  # also where no argument was given
             for name, value in bound.arguments.items():
                 if name in valid:
                     bound.arguments[name] = coerce(f"{function.__name__}: {name}", valid[name], value)

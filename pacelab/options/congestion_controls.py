@@ -1,7 +1,7 @@
 """The congestion controls that `--cc` names, and what Linux calls them; the switches of Linux's TCP (`--linux-tcp`).
 
-A control that is not in the table and that a kernel has is `linux:NAME`. Whether this kernel has it is asked when a run
-starts (`pacelab.emulation`).
+A control that is not in the table and that a kernel has is `linux:NAME`. A run checks at its start whether this kernel
+has it (`pacelab.emulation`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 SWITCHES = ("sack", "rack", "tlp", "frto", "timestamps", "pacing", "no-prr", "no-hystart")
-"""What Linux's TCP does by default and a run turns off to match NewReno, and two features that a guest can turn off."""
+"""Features of Linux's TCP that a run turns off to match NewReno, and two features that only a guest can turn off."""
 TODAY = ("sack", "rack", "tlp", "frto", "timestamps")
 """`--linux-tcp today`: what Linux turns on by default."""
 BUNDLES: Mapping[str, tuple[str, ...]] = MappingProxyType({"today": TODAY, "none": ()})
@@ -80,7 +80,7 @@ def find_control(name: str) -> CongestionControl | None:
 
 
 def switches_of(linux_tcp: str | None) -> tuple[str, ...]:
-    """The switches that a value of `--linux-tcp` turns, each once, in the order of `SWITCHES`."""
+    """The switches that a value of `--linux-tcp` turns on, each once, in the order of `SWITCHES`."""
     words = linux_tcp.split("+") if linux_tcp else []
     turned = {switch for word in words for switch in BUNDLES.get(word, (word,))}
     return tuple(switch for switch in SWITCHES if switch in turned)

@@ -1,4 +1,4 @@
-"""How much a user may ask for at once. The command line and the Python API share these limits."""
+"""Limits on the size of a request. The command line and the Python API share them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class TrafficDomain:
 
     @property
     def allowed(self) -> str:
-        """In words."""
+        """The valid values as text."""
         return f"one of {', '.join(TRAFFIC)}, or a path to a .yaml file"
 
     def parse(self, text: str) -> str:
@@ -40,7 +40,7 @@ class ControlDomain:
 
     @property
     def allowed(self) -> str:
-        """In words."""
+        """The valid values as text."""
         return (
             f"one of {', '.join(SIMULATED)}, or FILE.py:CLASS; on real hosts also one of {', '.join(LINUX_ONLY)}, or"
             " linux:NAME"

@@ -42,7 +42,7 @@ LARGEST_PAYLOAD_BYTES = 2256
 """802.11's MSDU of 2304 B less 8 B LLC and 40 B TCP/IP headers."""
 
 SHORTEST_RUN_S = 0.001
-"""A rate over less than this says nothing: an 802.11b packet takes about as long."""
+"""A shorter interval gives no useful rate, since an 802.11b packet takes about as long."""
 
 PLAYOUT = Real(max(codec.interval_s for codec in CODECS.values()), 10)
 """A buffer shorter than the time between two packets holds none."""
@@ -63,7 +63,7 @@ class Option:
     domain: Domain
     help: str
     default: Any = None
-    """None: there is none, or it depends on other options (see `pacelab.experiment.resolve`)."""
+    """None: there is no default, or it depends on other options (see `pacelab.experiment.resolve`)."""
     group: str = ""
     """"scheme", "backend" or "cc NAME": `Experiment.config` has the option only beside what it belongs to."""
     omit_default: bool = False
@@ -181,7 +181,7 @@ class Options:
     retry_short: int = setting(
         "--retry-short", Whole(1, 255), "attempts of an RTS, or of data sent without one", default=7
     )
-    """Attempts, the first one included."""
+    """The maximum number of attempts, including the first."""
     retry_long: int = setting("--retry-long", Whole(1, 255), "attempts of data sent after an RTS", default=4)
     edca: bool = setting("--edca", ON_OFF, "four queues a station by category, instead of one", default=False)
     priority: bool = setting(
@@ -223,11 +223,11 @@ class Options:
         "pace of each flow (fixed-rate), or of all (data-, ack-pacing, vagp-fixed), Mbit/s",
         group="scheme",
     )
-    """None: the scheme's own, if it can do without."""
+    """None: the scheme's default, or no value for a scheme that needs none."""
     gateway_window_pkts: int | None = setting(
         "--gateway-window", Whole(1, 10_000), "window under window-control, packets per flow", group="scheme"
     )
-    """None: the scheme's own."""
+    """None: the scheme's default."""
     pace_hops: int = setting(
         "--pace-hops",
         Whole(1, 100),
@@ -248,7 +248,7 @@ class Options:
         "of sim: time of a packet between wireless host and link layer, each way, s; exponential:MEAN: drawn",
         default="0",
     )
-    """Seconds, or `exponential:` and their mean (`pacelab.options.values`)."""
+    """Seconds, or `exponential:` and the mean in seconds (`pacelab.options.values`)."""
     extra_backoff: str = setting(
         "--extra-backoff",
         Choice.of("frozen", "wall-clock"),
@@ -322,7 +322,7 @@ class Options:
         "of --backend hwsim: plain namespaces, or a network of Mininet-WiFi",
         group="backend",
     )
-    """None where the back end has no such choice, as below."""
+    """None if the back end does not have this option; the same holds for the options below."""
     medium: str | None = setting(
         "--medium",
         Choice.of("pacelab", "stock"),
@@ -343,7 +343,7 @@ class Options:
         " bbr and a control that only Linux has, else none (docs/uml.md)",
         group="backend",
     )
-    """None, and "none": Linux's TCP is as near to NewReno as it can be."""
+    """None, and "none": Linux's TCP is as close to NewReno as possible."""
     ping_interval_s: float | None = setting(
         "--ping",
         Real(0.01, 60),
@@ -365,7 +365,7 @@ class Options:
 
     @property
     def data_rate_bps(self) -> int:
-        """The data rate; under rate control the highest one that a frame may have."""
+        """The data rate; with rate control, the highest rate that a frame may have."""
         return PHYS[self.phy].rates_bps[-1] if self.rate_bps == AUTO else self.rate_bps
 
     @property
@@ -379,7 +379,7 @@ SETTINGS: tuple[Option, ...] = tuple(
     for item in dataclasses.fields(Options)
     if "setting" in item.metadata
 )
-"""All settings but topology, its options, and scheme."""
+"""All settings except topology, topology options, and scheme."""
 OPTIONS: tuple[Option, ...] = tuple(option for option in SETTINGS if option.flag.startswith("--"))
 """The settings that the command line has."""
 

@@ -1,7 +1,7 @@
-"""What the values of some options stand for: PHYs, bundles of what TCPs differ in, delays of hosts, places of kernels.
+"""The meaning of some options' values: PHYs, sets of TCP parameters, delays of hosts, places of kernels.
 
-Of a PHY and of a bundle: what follows from the choice where the experiment says nothing. What of a TCP has no option of
-its own (tick, first timeout, recovery) is the engine's, by the same name.
+A PHY and a set of TCP parameters give the defaults of other options. TCP parameters without an option (tick, first
+timeout, recovery) are the engine's, under the same name.
 
 Source: PHYs IEEE Std 802.11-2020, Clauses 15 and 16 (b), 17 (a), 18 (g, OFDM), 19 (n, Table 19-27); `ns2-2001`
 tcl/lib/ns-default.tcl of ns-2.1b8a: minrto_ 1, windowInit_ 2; packetSize_ is its segment, and IP adds 20 bytes.
@@ -32,15 +32,15 @@ class Phy:
     name: str
     rates_bps: tuple[int, ...]
     basic_rate_bps: int
-    """RTS and CTS, and MAC ACKs unless --mac-ack says otherwise."""
+    """Rate of RTS and CTS, and of MAC ACKs unless --mac-ack sets another."""
     rate_bps: int
-    """Data rate by default: its highest."""
+    """The default data rate, which is the PHY's highest."""
     mac_ack: str
-    """Rate of MAC ACKs by default."""
+    """The default rate of MAC ACKs."""
 
     @property
     def rates(self) -> Choice:
-        """Its data rates, as on the command line in Mbit/s."""
+        """The data rates, in Mbit/s on the command line."""
         return Choice({f"{rate / BPS_PER_MBPS:g}": rate for rate in self.rates_bps}, unit=" Mbit/s")
 
 
@@ -51,7 +51,7 @@ HIGH_THROUGHPUT = "802.11n"
 """The PHY whose frames are aggregated, and whose data rate follows from --mcs and --gi."""
 
 HIGH_THROUGHPUT_RADIO = "standard"
-"""Its radio preset by default, since ns-2 had no 802.11n."""
+"""The default radio preset of 802.11n, since ns-2 had no 802.11n."""
 
 SYMBOL_S: Mapping[str, float] = MappingProxyType({"long": 4.0e-6, "short": 3.6e-6})
 """Guard interval -> duration of an OFDM symbol."""
@@ -67,7 +67,7 @@ MCS_RATES_BPS: Mapping[str, tuple[int, ...]] = MappingProxyType(
 _HT = MCS_RATES_BPS["long"]
 
 MPDU_SPACINGS = Choice({f"{us:g}": round(us * 1000) for us in (0, 0.25, 0.5, 1, 2, 4, 8, 16)}, unit=" us")
-"""Minimum MPDU Start Spacing, in us on the command line, else in ns."""
+"""Minimum MPDU Start Spacing, in us on the command line and in ns otherwise."""
 
 PHYS: Mapping[str, Phy] = MappingProxyType(
     {
@@ -90,7 +90,7 @@ _LEGACY = {*_DSSS, *_OFDM}
 _MCS = {rate for rates in MCS_RATES_BPS.values() for rate in rates} - _LEGACY
 _NAMES = {f"{rate / BPS_PER_MBPS:g}": rate for rate in sorted(_LEGACY | _MCS)}
 ALL_RATES = Choice(_NAMES, unit=" Mbit/s", unlisted=tuple(name for name, rate in _NAMES.items() if rate in _MCS))
-"""Every data rate of some PHY. Messages leave out those of 802.11n, which --mcs and --gi set."""
+"""Every data rate of some PHY. Messages do not list those of 802.11n, which --mcs and --gi set."""
 AUTO: Literal["auto"] = "auto"
 """The value of --rate that leaves the rate of each frame to Linux's rate control, Minstrel."""
 RATES = Choice({**_NAMES, AUTO: AUTO}, unit=" Mbit/s", unitless=(AUTO,), unlisted=ALL_RATES.unlisted)
@@ -103,9 +103,9 @@ MEAN_OF = "exponential:"
 
 @dataclass(frozen=True, slots=True)
 class HostDelay:
-    """What a packet takes between the link layer of a wireless host and the host, `--host-delay`.
+    """The delay of a packet between the link layer of a wireless host and the host itself, `--host-delay`.
 
-    Seconds, the same for each packet, or `exponential:` and their mean.
+    Seconds, the same for each packet, or `exponential:` and the mean in seconds.
     """
 
     @property
@@ -134,10 +134,10 @@ def host_delay_s(value: str) -> float:
 
 
 NS2_OF_2001 = "ns2-2001"
-"""Of radio, headers and TCP: as ns-2.1b8a had it."""
+"""The value of --radio, --headers and --tcp-defaults for ns-2.1b8a."""
 
 NS2_OF_2001_RATE_BPS = 2_000_000
-"""Its data rate by default, `bandwidth_` of Mac/802_11."""
+"""The default data rate of the radio ns2-2001: `bandwidth_` of Mac/802_11."""
 
 TCP_DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -149,7 +149,7 @@ TCP_DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 
 MARKING_QDISCS = ("codel", "fq_codel")
-"""Queue disciplines that mark packets of ECN-capable transports. Linux's names."""
+"""Queue disciplines that mark packets of ECN-capable transports, under Linux's names."""
 QDISCS = ("pfifo", *MARKING_QDISCS, "fq")
 """Queue disciplines of interfaces."""
 

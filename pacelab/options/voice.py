@@ -1,8 +1,8 @@
-"""Voice calls: the codecs, and the quality (MOS) of a call from what the engine counted.
+"""Voice calls: the codecs, and the quality (MOS) of a call from the engine's counters.
 
 A flow is one direction of a call. Its MOS is the E-model's (`pacelab_pacer.core.vagp.e_model`) for the mean network
 delay of the packets that arrived and for the share that was not played: lost, or late (medium/network/src/voice.rs has
-the rule of playout). A direction of which nothing was due yet has no MOS; one of which nothing arrived has 1.
+the rule of playout). A direction without packets due has no MOS. A direction without arrived packets has MOS 1.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 from pacelab.units import NS_PER_S
 
 HEADER_BYTES = 40
-"""IP, UDP and RTP."""
+"""IP, UDP and RTP headers."""
 ACCEPTABLE_MOS = 3.6
 """Source: [vagp] Sec. III-A ("roughly similar to GSM")."""
 SERIES = ("due_pkts", "lost_pkts", "late_pkts", "delay_s", "mos")
-"""Time series that voice flows have beside the others."""
+"""Additional time series of voice flows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Codec:
-    """What a codec sends in each direction."""
+    """The packets that a codec sends in each direction."""
 
     payload_bytes: int
     interval_s: float
@@ -38,7 +38,9 @@ CODECS: Mapping[str, Codec] = MappingProxyType({"g729a": Codec(payload_bytes=20,
 def flow_mos(
     *, due_pkts: float, lost_pkts: float, late_pkts: float, delay_s: float | None, playout_s: float
 ) -> float | None:
-    """MOS of a flow or of an interval of it, 1..4.5; None when nothing was due. `delay_s` None: nothing arrived."""
+    """MOS of a flow, or of an interval of it, 1 to 4.5. None if no packet was due. `delay_s` is None if no packet
+    arrived.
+    """
     from pacelab_pacer.core.vagp.e_model import MOS_MIN, mos
 
     if not due_pkts:
@@ -50,7 +52,7 @@ def flow_mos(
 
 
 def mos_of(voice: Mapping[str, Any] | None) -> float | None:
-    """MOS of a flow over the measured interval, of the engine's counts; None of a flow that is no voice."""
+    """MOS of a flow over the measured interval, from the engine's counters. None for a flow that is not voice."""
     if voice is None:
         return None
     return flow_mos(
@@ -72,10 +74,10 @@ def mos_series(series: Mapping[str, Any], *, playout_s: float) -> list[float | N
 
 
 def calls_of(flows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The calls of a run, by number: both directions together. `flows` is run.json's.
+    """The calls of a run by number, both directions together. `flows` is from run.json.
 
-    `mos` is the worse direction's, `mos_mean` the mean of both, `delay_mean_s` of both, `loss` and `late` the shares of
-    packets that did not arrive and that arrived too late to be played.
+    `mos` is the worse direction's, `mos_mean` the mean of both, `delay_mean_s` the mean of both. `loss` and `late` are
+    the shares of packets that did not arrive, and that arrived too late for playout.
     """
     ends: dict[int, list[Mapping[str, Any]]] = {}
     for flow in flows:
@@ -104,13 +106,13 @@ def _call(number: int, flows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _sum_known(counts: Sequence[int | None]) -> int | None:
-    """None when one of them is not known."""
+    """The sum; None if one of the counts is not known."""
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
 
 
 def totals_of(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What all calls of a run come to: their number, how many are acceptable, the worst and the mean of their MOS."""
+    """Totals over all calls of a run: their number, how many are acceptable, the worst and the mean MOS."""
     scores = [call["mos"] for call in calls if call["mos"] is not None]
     means = [call["mos_mean"] for call in calls if call["mos_mean"] is not None]
     return {

@@ -1,15 +1,15 @@
-"""Schemes: which algorithm sits at which hook point.
+"""Schemes: the algorithms and their hook points.
 
-A module per paper has its schemes with their hooks, needs and looks; `registry` joins them. An algorithm itself lives
-in `pacelab_pacer.core` and is imported when a run needs it: the baseline and `--help` never do.
+Each paper has a module with its schemes: their hooks, requirements and line styles. `registry` joins them. The
+algorithms are in `pacelab_pacer.core` and are imported only when a run needs them.
 
     gateway   between the wired and the air interface of every gateway
     sender    at every wireless host that is the source of a flow, calls not counted
     station   at every wireless host that is an end of a flow, both directions
     link      at every wireless node, before the interface queue, with the outcome of each transmission
 
-A scheme states what it needs; what a topology or the traffic does not offer is refused with the reason. Nothing is
-silently replaced: a hook point that a topology lacks but the scheme can do without is stated in the result.
+A scheme states its requirements. A topology or traffic that does not meet them is refused with the reason. If a scheme
+runs without one of its hook points, because the topology does not have it, the result says so.
 """
 
 from pacelab.schemes.registry import SCHEMES, find_scheme

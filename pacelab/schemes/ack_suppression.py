@@ -13,14 +13,14 @@ _EFFECTS = frozenset({"acks_suppressed", "acks_generated", "link_retransmissions
 
 
 def suppressing_gateway(_settings: HookSettings) -> Hook:
-    """ACK suppression's gateway: acknowledges from the link layer's ACKs."""
+    """The gateway of ACK suppression: generates TCP ACKs from MAC ACKs."""
     from pacelab_pacer.core.ack_suppression.gateway import AckSuppressionGateway
 
     return AckSuppressionGateway()
 
 
 def suppressing_station(settings: HookSettings) -> Hook:
-    """ACK suppression's station: keeps its ACKs back, throttles as the settings say."""
+    """The station of ACK suppression: suppresses its TCP ACKs, and throttles its own TCP according to the settings."""
     from pacelab_pacer.core.ack_suppression.station import AckSuppressionStation, AckSuppressionStationConfig, Throttle
 
     return AckSuppressionStation(AckSuppressionStationConfig(throttle=Throttle(settings.throttle)))

@@ -1,4 +1,4 @@
-"""The simple schemes, `pacer.core.candidates`: a fixed rate, data and ACK pacing, window control."""
+"""The simple schemes, `pacer.core.candidates`: a fixed rate, data pacing, ACK pacing, window control."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ if TYPE_CHECKING:
 
 
 def fixed_rate(settings: HookSettings) -> Hook:
-    """Pacing of each flow at the given rate."""
+    """Paces each flow at the given rate."""
     from pacelab_pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
 
-    assert settings.pace_rate_bps is not None  # Scheme.check saw to it
+    assert settings.pace_rate_bps is not None  # Scheme.check refuses None
     return FixedRatePacer(FixedRateConfig(rate_bps=settings.pace_rate_bps))
 
 
 def window_control(settings: HookSettings) -> Hook:
-    """A window of so many packets in every ACK."""
+    """Writes a window of this many packets into every ACK."""
     from pacelab_pacer.core.candidates.ack_control import WINDOW_PKTS, WindowControl, WindowControlConfig
 
     return WindowControl(WindowControlConfig(window_pkts=settings.gateway_window_pkts or WINDOW_PKTS))
 
 
 def data_pacing(settings: HookSettings) -> Hook:
-    """All TCP data at one rate."""
+    """Paces all TCP data at one rate."""
     from pacelab_pacer.core.candidates.data_pacing import RATE_BPS, DataPacing, DataPacingConfig
 
     return DataPacing(DataPacingConfig(rate_bps=settings.pace_rate_bps or RATE_BPS))
 
 
 def ack_pacing(settings: HookSettings) -> Hook:
-    """ACKs spaced so that their data comes at one rate."""
+    """Spaces ACKs so that the acknowledged data flows at one rate."""
     from pacelab_pacer.core.candidates.ack_control import AckPacing, AckPacingConfig
     from pacelab_pacer.core.candidates.data_pacing import RATE_BPS
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def expect_gateway(_settings: HookSettings) -> Hook:
-    """Pacelab's own scheme at the gateway: TCP-GAP behind ACKs that wait for a segment that is due."""
+    """PaceLab's own scheme at the gateway: TCP-GAP, and ACKs that wait for a data segment that is due."""
     from pacelab_pacer.core.expect.expected_ack import PACE, ExpectedAck
     from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 
@@ -19,7 +19,9 @@ def expect_gateway(_settings: HookSettings) -> Hook:
 
 
 def expect_station(_settings: HookSettings) -> Hook:
-    """The same at a station: it paces its data, and its ACKs wait for a segment that is due."""
+    """PaceLab's own scheme at a station: it paces the station's data, and its ACKs wait for a data segment
+    that is due.
+    """
     from pacelab_pacer.core.expect.expected_ack import PACE, ExpectedAck
     from pacelab_pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 

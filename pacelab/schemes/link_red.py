@@ -13,42 +13,42 @@ if TYPE_CHECKING:
 
 
 def link_red(settings: HookSettings) -> Hook:
-    """Link RED that drops."""
+    """Link RED with drops."""
     from pacelab_pacer.core.link_red.link_red import LinkRed, LinkRedConfig
 
     return LinkRed(LinkRedConfig(), settings.stream("lred").random)
 
 
 def link_red_marking(settings: HookSettings) -> Hook:
-    """Link RED that marks."""
+    """Link RED with ECN marks."""
     from pacelab_pacer.core.link_red.link_red import MARKING, LinkRed
 
     return LinkRed(MARKING, settings.stream("lred").random)
 
 
 def link_pacing(settings: HookSettings) -> Hook:
-    """Adaptive pacing in the link layer, always."""
+    """Adaptive pacing in the link layer, always active."""
     from pacelab_pacer.core.link_red.link_pacing import LinkPacing
 
     return LinkPacing(extra_backoff(settings))
 
 
 def link_red_pacing(settings: HookSettings) -> Hook:
-    """Link RED that drops, and adaptive pacing above its threshold."""
+    """Link RED with drops, and adaptive pacing above its threshold."""
     from pacelab_pacer.core.link_red.link_red import LinkRed, LinkRedConfig
 
     return LinkRed(LinkRedConfig(), settings.stream("lred").random, extra_backoff(settings))
 
 
 def link_red_marking_pacing(settings: HookSettings) -> Hook:
-    """Link RED that marks, and adaptive pacing above its threshold."""
+    """Link RED with ECN marks, and adaptive pacing above its threshold."""
     from pacelab_pacer.core.link_red.link_red import PACED_MARKING, LinkRed
 
     return LinkRed(PACED_MARKING, settings.stream("lred").random, extra_backoff(settings))
 
 
 def extra_backoff(settings: HookSettings) -> ExtraBackoff:
-    """Adaptive pacing of one node, for its timing and by its clock."""
+    """Adaptive pacing of one node, with the PHY's timing and the clock of --extra-backoff."""
     from pacelab_pacer.core.link_red.link_pacing import ExtraBackoff
     from pacelab_pacer.core.link_red.link_timing import TIMINGS
 

@@ -1,4 +1,4 @@
-"""All schemes by name, in the order of the papers, and those of one's own, as FILE.py:NAME."""
+"""All schemes by name, in the order of the papers, and user schemes, given as FILE.py:NAME."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NEWRENO = Scheme(
     source="RFC 6582",
     style=Style("#000000", "o", "--"),
 )
-"""What every scheme is compared with."""
+"""The scheme that all others are compared with."""
 _PAPERS = (tcp_gap, tcp_ap, expect, ack_suppression, vagp, candidates, link_red)
 _JOINED = {scheme.name: scheme for scheme in (_NEWRENO, *(own for paper in _PAPERS for own in paper.SCHEMES))}
 _FIRST = (
@@ -30,14 +30,16 @@ _FIRST = (
     *("vagp-choke", "vagp-noqm", "window-control", "data-pacing", "ack-pacing", "lred", "lred-ecn"),
     *("link-pacing", "lred+pacing", "lred-ecn+pacing"),
 )
-"""The order in which schemes are listed; those not named here follow."""
+"""The order in which schemes are listed; the others follow."""
 
 SCHEMES: Mapping[str, Scheme] = MappingProxyType({name: _JOINED[name] for name in (*_FIRST, *_JOINED)})
 """Name -> scheme."""
 
 
 def find_scheme(name: str, *, flag: str = "--scheme") -> Scheme:
-    """The scheme called `name`, or one's own as FILE.py:NAME; ConfigError names the known ones."""
+    """The scheme called `name`, or a user scheme given as FILE.py:NAME. Raises ConfigError, which names the known
+    schemes.
+    """
     if is_own(name):
         return load_scheme(name)
     if name.endswith(".py"):
@@ -51,8 +53,8 @@ def find_scheme(name: str, *, flag: str = "--scheme") -> Scheme:
 
 
 def load_scheme(name: str) -> Scheme:
-    """The `pacelab.Scheme` that FILE.py:NAME names, or what its class stands for among schemes (a `pacelab.Pacer`, a
-    `pacelab.LinkLayer`); loaded again if the file has changed.
+    """The `pacelab.Scheme` called NAME in FILE.py, or the scheme of a class (a `pacelab.Pacer` or `pacelab.LinkLayer`).
+    Loaded again if the file has changed.
     """
     found, instead = _load(name, digest_of("--scheme", name.rpartition(":")[0]))
     maker = getattr(found, "AMONG_SCHEMES", None)
@@ -71,7 +73,7 @@ def load_scheme(name: str) -> Scheme:
 
 @lru_cache(maxsize=16)
 def _load(name: str, _digest: str) -> tuple[object, str]:
-    """What the file has by this name; if it has nothing, what may be meant instead."""
+    """The object of this name in the file. Raises ConfigError, which names a similar name if there is one."""
     module, attribute = load_own("--scheme", name)
     if not hasattr(module, attribute):
         return None, meant_instead(module, attribute)

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def ap_sender(settings: HookSettings) -> Hook:
-    """TCP-AP by the n-hop delay."""
+    """TCP-AP with the n-hop delay."""
     from pacelab_pacer.core.tcp_ap.hooks import TcpApSender
 
     return TcpApSender(hops=settings.pace_hops)
 
 
 def ap_sender_out_of_interference(settings: HookSettings) -> Hook:
-    """TCP-AP by the out-of-interference delay: one hop more than carrier sense reaches."""
+    """TCP-AP with the out-of-interference delay: one hop more than the carrier sense range."""
     from pacelab_pacer.core.tcp_ap.equations import out_of_interference_hops
     from pacelab_pacer.core.tcp_ap.hooks import TcpApSender
 

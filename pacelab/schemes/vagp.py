@@ -1,4 +1,4 @@
-"""VAGP, `pacer.core.vagp`, and the link layer's own ways with voice: Niculescu, Kim, Rangarajan and Hong."""
+"""VAGP, `pacer.core.vagp`, and simple link-layer measures for voice: Niculescu, Kim, Rangarajan and Hong."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _EFFECTS = PACING | {"local_retransmissions", "duplicates_absorbed", "redundant_
 
 
 def vagp_gateway(settings: HookSettings, *, reading: str = "printed") -> Hook:
-    """VAGP in a reading of what the paper leaves open: `printed`, `choke`, `evaluated`; or without Queue Manager."""
+    """VAGP in one interpretation of the paper's open points: `printed`, `choke`, `evaluated`; or without the Queue
+    Manager.
+    """
     from dataclasses import replace
 
     from pacelab_pacer.core.vagp.bandwidth_controller import AlertBy, BandwidthConfig
@@ -36,16 +38,16 @@ def vagp_gateway(settings: HookSettings, *, reading: str = "printed") -> Hook:
 
 
 def vagp_gateway_fixed(settings: HookSettings) -> Hook:
-    """VAGP's parts around a given rate."""
+    """VAGP with a given rate instead of its rate control."""
     from pacelab_pacer.core.vagp.fixed_rate import FixedConfig
     from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
 
-    assert settings.pace_rate_bps is not None  # Scheme.check saw to it
+    assert settings.pace_rate_bps is not None  # Scheme.check refuses None
     return Vagp(VagpConfig(quality=_quality(settings), bandwidth=FixedConfig(rate_bps=settings.pace_rate_bps)))
 
 
 def vagp_gateway_expect(settings: HookSettings) -> Hook:
-    """VAGP's parts around our own controller."""
+    """VAGP with our own rate control."""
     from pacelab_pacer.core.vagp.expect_controller import ExpectConfig
     from pacelab_pacer.core.vagp.gateway import Vagp, VagpConfig
 
@@ -54,18 +56,18 @@ def vagp_gateway_expect(settings: HookSettings) -> Hook:
 
 
 def voice_reporter(settings: HookSettings, *, reading: str = "printed") -> Hook:
-    """Reports of a station's calls to the gateway."""
+    """Sends reports about a station's calls to the gateway."""
     from pacelab_pacer.core.vagp.quality_evaluator import VoiceReporter
 
     return VoiceReporter(_quality(settings, reading=reading))
 
 
 def _quality(settings: HookSettings, *, reading: str = "printed") -> QualityConfig:
-    """Calls are judged with the buffer that their receivers have."""
+    """The evaluator of call quality, with the playout buffer of the receivers."""
     from pacelab_pacer.core.vagp.quality_evaluator import QualityConfig
 
     playout_ns = round(settings.playout_s * NS_PER_S)
-    if reading.startswith("evaluated"):  # a report a period, of that period
+    if reading.startswith("evaluated"):  # one report in each period, about that period
         return QualityConfig(
             playout_ns=playout_ns,
             window_ns=NS_PER_S,
@@ -73,7 +75,7 @@ def _quality(settings: HookSettings, *, reading: str = "printed") -> QualityConf
             report_once=True,
             station_report=True,
         )
-    if reading == "expected":  # the losses of each call, every packet once
+    if reading == "expected":  # the losses of each call, every packet counted once
         return QualityConfig(playout_ns=playout_ns, window_ns=500 * NS_PER_MS, report_once=True)
     return QualityConfig(playout_ns=playout_ns)
 

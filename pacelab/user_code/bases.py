@@ -1,8 +1,8 @@
-"""What users extend: `Pacer` and `LinkLayer`. They import nothing else, so that the autograder's sandbox can load
-them.
+"""The base classes for users: `Pacer` and `LinkLayer`. They import nothing else of PaceLab, so that the autograder's
+sandbox can load them.
 """
 
-# Annotations are no strings here: see `pacelab_pacer.core.contract`.
+# Annotations are evaluated here, not strings: see `pacelab_pacer.core.contract`.
 from abc import ABC, abstractmethod
 from random import Random
 from typing import ClassVar, NamedTuple
@@ -12,46 +12,48 @@ class Sample(NamedTuple):
     """One round trip of a data packet and its ACK through the wireless part."""
 
     now_s: float
-    """When the ACK came back."""
+    """The time at which the ACK came back."""
     rtt_s: float
-    """RTT_wireless: from the release of the packet to its ACK, the wired part taken off."""
+    """RTT_wireless: from the release of the packet to its ACK, without the wired part."""
     hops: int
-    """h: wireless hops of the path."""
+    """h: number of wireless hops of the path."""
     rate_bps: float
-    """b: rate of the path's slowest link."""
+    """b: rate of the slowest link of the path."""
     data_bytes: int
-    """s_data: the packet with its headers."""
+    """s_data: size of the packet with its headers."""
     ack_bytes: int
-    """s_ACK."""
+    """s_ACK: size of the ACK with its headers."""
 
 
 class Pacer(ABC):
     """Decides on the time between two packets of one flow."""
 
     AMONG_SCHEMES: ClassVar[str] = "pacelab.user_schemes:pacer_scheme"
-    """What makes a scheme of the class for `--scheme FILE.py:CLASS`, as an entry point says it."""
+    """The function that makes a scheme of the class for `--scheme FILE.py:CLASS`, in the format of an entry point."""
     interval_s: float = 0.0
-    """From one packet to the next; read after each call. 0: unpaced. More than a second is taken for a second."""
+    """Time from one packet to the next, read after each call. 0: no pacing. Values above one second count as one
+    second.
+    """
 
     @abstractmethod
     def measured(self, sample: Sample) -> None:
-        """A round trip has ended: set `self.interval_s`."""
+        """A round trip has ended. Set `self.interval_s` here."""
 
 
 class LinkLayer:
-    """What one wireless node does with packets before its interface queue. As it stands: nothing."""
+    """Acts on the packets of one wireless node before its interface queue. This base class does nothing."""
 
     AMONG_SCHEMES: ClassVar[str] = "pacelab.user_schemes:link_scheme"
     """See `Pacer`."""
     node = 0
-    """Which node this is, as `pacelab topologies NAME` counts them: known from the first call on."""
+    """The number of this node, as in `pacelab topologies NAME`. Set before the first call."""
 
     def __init__(self, random: Random) -> None:
-        """`random` is this node's own stream: with the same seed the same draws."""
+        """`random` is the random generator of this node. It gives the same numbers for the same seed."""
         self.random = random
 
     def sent(self, attempts: int, delivered: bool) -> None:
-        """A frame is done with, after so many attempts; `delivered` says how."""
+        """The node has finished a frame after this many attempts; `delivered` says whether it was acknowledged."""
 
     def passes(self) -> bool:
         """Whether the next packet may pass. False drops it."""

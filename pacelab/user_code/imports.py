@@ -1,4 +1,4 @@
-"""The import hook of user code: a file's imports find the files beside it, wherever the file is named from."""
+"""The import hook of user code: the imports of a file find the files beside it, whatever the current folder is."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from types import ModuleType
 from typing import Any
 
 NEVER = frozenset({"pacelab", *sys.stdlib_module_names})
-"""What these names stand for does not depend on where a file lies."""
+"""Names that always mean the installed modules, never files beside the user's file."""
 
 
 class Beside:
-    """The modules and packages in the folder of a file that it imports, or that these import: name -> where."""
+    """The modules and packages in a file's folder that it imports, directly or indirectly: name -> file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -35,7 +35,7 @@ class Beside:
                     todo += self.files(name)
 
     def files(self, name: str) -> list[Path]:
-        """All of this module or package."""
+        """All files of this module or package."""
         place = self.found[name]
         return sorted(place.parent.rglob("*.py")) if place.name == "__init__.py" else [place]
 
@@ -51,14 +51,14 @@ class Beside:
         return digest.hexdigest()
 
     def lend(self, names: dict[str, Any]) -> None:
-        """From now on these names are these files in what the code of this namespace imports, also when it runs."""
+        """Let code with this namespace import these files by their names, now and also while it runs."""
 
         def imports(name: str, scope: Any = None, local: Any = None, wanted: Any = (), level: int = 0) -> ModuleType:
             top = name.partition(".")[0]
             if level or top not in self.found:
                 return builtins.__import__(name, scope, local, wanted or (), level)
             there = self._loaded.get(name)
-            if there and all(hasattr(there, part) for part in wanted or ()):  # in a function, for each packet
+            if there and all(hasattr(there, part) for part in wanted or ()):  # fast, for imports at each packet
                 return there if wanted else self._loaded[top]
             with self._importable():
                 return builtins.__import__(name, scope, local, wanted or ())
@@ -67,7 +67,7 @@ class Beside:
 
     @contextlib.contextmanager
     def _importable(self) -> Iterator[None]:
-        """Meanwhile these names are these files, read once; afterwards they are what they were before."""
+        """Within this context, imports find these files, each loaded once. Then restore the former modules."""
         before = self._taken_out()
         sys.modules.update(self._loaded)
         sys.meta_path.insert(0, self)
@@ -79,21 +79,21 @@ class Beside:
             sys.modules.update(before)
 
     def find_spec(self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
-        """As Python's import asks (see `importlib.abc.MetaPathFinder`)."""
+        """Find a module for Python's import (see `importlib.abc.MetaPathFinder`)."""
         return spec_from_file_location(name, self.found[name]) if name in self.found else None
 
     def _taken_out(self) -> dict[str, ModuleType]:
-        """Those modules, out of the loaded ones."""
+        """Remove the modules with these names from `sys.modules` and return them."""
         names = [name for name in sys.modules if name.partition(".")[0] in self.found]
         return {name: sys.modules.pop(name) for name in names}
 
 
 @lru_cache(maxsize=64)
 def _imported(text: bytes) -> frozenset[str]:
-    """Modules that it may import, without what follows their first dot; none of what is no Python."""
+    """Top-level names of the modules that a text may import; none if the text is not Python."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError):  # ValueError: older Pythons say so of a null character
+    except (SyntaxError, ValueError):  # ValueError: older Pythons raise it for a null character
         return frozenset()
     whole = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     whole += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]

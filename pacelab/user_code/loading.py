@@ -1,4 +1,4 @@
-"""Load the code that FILE.py:NAME names, and identify its content."""
+"""Loads the code that FILE.py:NAME names, and identifies its content."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pacelab.user_code.waiting import waiting_for
 
 
 def is_own(name: str) -> bool:
-    """Whether this is FILE.py:NAME."""
+    """Whether the text has the form FILE.py:NAME."""
     path, _, attribute = name.rpartition(":")
     return path.endswith(".py") and attribute.isidentifier()
 
 
 def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
-    """The module of FILE.py:NAME, loaded again, and NAME. It may import what lies beside it.
+    """Load the module of FILE.py:NAME again. Returns the module and NAME. It may import files beside it.
 
-    Raises ConfigError when there is no such file, UserCodeError when it fails to load.
+    Raises ConfigError if the file does not exist, and UserCodeError if it fails to load.
     """
     path, _, attribute = name.rpartition(":")
     if not Path(path).is_file():
@@ -32,7 +32,7 @@ def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
     spec = importlib.util.spec_from_file_location(f"_own_{Path(path).stem}", path)
     assert spec is not None
     assert spec.loader is not None
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up there
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look up their module there
     try:
         Beside(Path(path)).lend(vars(module))
         with waiting_for(f"loading {path!r}"), shared_draws(0, text=Path(path).read_text("utf-8", "replace")):
@@ -44,7 +44,7 @@ def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
 
 
 def meant_instead(module: ModuleType, name: str) -> str:
-    """What the file has by a similar name, as the end of a sentence; empty where there is none."""
+    """A similar name in the file, as the end of a sentence; empty if there is none."""
     known = {there.lower(): there for there in vars(module) if not there.startswith("_")}
     like = difflib.get_close_matches(name.lower(), known, n=1)
     return f"; did you mean {known[like[0]]!r}?" if like else ""
@@ -57,7 +57,7 @@ def check_complete(what: str, made: type, kind: str) -> None:
 
 
 def digest_of(flag: str, path: str) -> str:
-    """SHA-256 of a file with what it imports beside it; ConfigError when it cannot be read."""
+    """SHA-256 of a file and of the files beside it that it imports. Raises ConfigError if one cannot be read."""
     try:
         return Beside(Path(path)).digest()
     except OSError as error:

@@ -8,24 +8,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MOST_BYTES = 2**31
-"""Address space, of which numerical libraries reserve much for each core where such code imports them."""
-_TAKEN = Path("/proc/self/statm")
-"""Of Linux; elsewhere nothing is bounded."""
-_ONE_AT_A_TIME = threading.RLock()
-"""The bound is the process's: of two threads each would take the other's for what was there before."""
+"""Limit of the address space. Numerical libraries reserve much of it for each core if user code imports them."""
+_STATM = Path("/proc/self/statm")
+"""Only Linux has it; on other systems there is no limit."""
+_LOCK = threading.RLock()
+"""The limit applies to the process. Two threads at once would each restore the other's limit."""
 
 
 @contextlib.contextmanager
 def bounded() -> Iterator[None]:
-    """Meanwhile this process may take so much more, and no more: beyond that is a MemoryError."""
-    if not _TAKEN.is_file():
+    """Within this context, this process may take that much more memory; beyond that, Python raises MemoryError."""
+    if not _STATM.is_file():
         yield
         return
     import resource
 
-    with _ONE_AT_A_TIME:
+    with _LOCK:
         before, hard = resource.getrlimit(resource.RLIMIT_AS)
-        most = int(_TAKEN.read_text().split()[0]) * resource.getpagesize() + MOST_BYTES
+        most = int(_STATM.read_text().split()[0]) * resource.getpagesize() + MOST_BYTES
         if before != resource.RLIM_INFINITY and before <= most:
             yield
             return

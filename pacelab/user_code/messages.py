@@ -1,4 +1,4 @@
-"""Messages about user code: what failed and where, and which of its names nothing calls."""
+"""Messages about user code: what failed and where, and which of its methods are never called."""
 
 from __future__ import annotations
 
@@ -15,22 +15,25 @@ from typing import Any
 
 from pacelab.errors import ConfigError
 
-ALIKE = 0.8
-"""Of 1: `sent` and `send` are not alike, `passes` and `pases` are."""
-_BETWEEN = frozenset(str(Path(__file__).with_name(f"{name}.py")) for name in ("imports", "time_limit"))
+SIMILARITY = 0.8
+"""Similarity from 0 to 1 that counts as a misspelling: `passes` and `pases` are similar enough, `sent` and `send` are
+not.
+"""
+_INTERNAL_FILES = frozenset(str(Path(__file__).with_name(f"{name}.py")) for name in ("imports", "time_limit"))
 """Modules whose frames can lie between or below a user's frames."""
 
 
 class UserCodeError(ConfigError):
-    """Code that you brought failed. The message carries its traceback."""
+    """User code failed. The message contains its traceback."""
 
     one_line = False
 
 
 def misnamed(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
-    """What your class defines by a name that is nearly one of ours, which it does not define: nobody calls that.
+    """Messages about methods that a user's class defines under a name similar to one of ours, and that nobody calls.
 
-    Ours are those of the class's bases in PaceLab, and `known`.
+    Our names are those of the class's bases in PaceLab, and `known`. Names that the class defines correctly do not
+    count.
     """
     ours, own = set(known), set()
     for part in made.__mro__:
@@ -40,32 +43,36 @@ def misnamed(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
         else:
             own |= named
     left = sorted(ours - own)
-    meant = {name: difflib.get_close_matches(name, left, n=1, cutoff=ALIKE) for name in sorted(own - ours)}
+    meant = {name: difflib.get_close_matches(name, left, n=1, cutoff=SIMILARITY) for name in sorted(own - ours)}
     return tuple(
         f"{made.__name__}: {name} is called by nobody: did you mean {like[0]}?" for name, like in meant.items() if like
     )
 
 
 def own_traceback(error: BaseException, called: Callable[..., Any] | None = None) -> str:
-    """The traceback from the first frame that is yours; without one, the place of your function or class `called`."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in _BETWEEN]
+    """The traceback from the first frame of user code; if there is none, the place of the function or class
+    `called`.
+    """
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename not in _INTERNAL_FILES]
     own = list(dropwhile(lambda frame: is_ours(frame.filename) or "importlib" in frame.filename, frames))
     where = "".join(traceback.format_list(own)) or place_of(called)
     return (where + "".join(traceback.format_exception_only(error))).rstrip()
 
 
 def finished(result: Any) -> Any:
-    """What a call of yours returned. Raises TypeError for what is still to run: `async def`, or a body with `yield`."""
+    """The result of a call of user code. Raises TypeError for a coroutine or generator: `async def`, or a body with
+    `yield`.
+    """
     if isinstance(result, CoroutineType | GeneratorType):
-        result.close()  # else Python warns, with a place of ours
+        result.close()  # otherwise Python warns and names a line of ours
         raise TypeError("nothing of it runs: write `def` without `async` and without `yield`")
     return result
 
 
 def place_of(called: Callable[..., Any] | None) -> str:
-    """File and line of a function or of a class's `__init__` (without one of yours: of the class), as in a traceback.
+    """File and line of a function or of a class's `__init__` (of the class itself without one), as in a traceback.
 
-    Of a partial: of its function; of an object: of its `__call__`. Empty where Python does not know it.
+    For a partial, the place of its function; for an object, of its `__call__`. Empty if Python does not know it.
     """
     called = called.func if isinstance(called, partial) else called
     if not isinstance(called, type) and not hasattr(called, "__code__"):
@@ -84,7 +91,9 @@ def place_of(called: Callable[..., Any] | None) -> str:
 
 
 def is_ours(filename: str) -> bool:
-    """Whether a file is PaceLab's. Compiled modules name their source by a path that begins with the package's name."""
+    """Whether a file belongs to PaceLab. Compiled modules name their source by a path that begins with the package's
+    name.
+    """
     packages = {name: module for name, module in sys.modules.items() if name.startswith("pacelab") and "." not in name}
     folders = [folder for module in packages.values() for folder in getattr(module, "__path__", ())]
     path = Path(filename)

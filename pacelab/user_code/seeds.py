@@ -1,4 +1,4 @@
-"""While user code runs, the shared random numbers of Python and NumPy follow a seed."""
+"""While user code runs, the global random generators of Python and NumPy have a given seed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def shared_draws(seed: int, *, text: str = "") -> Iterator[None]:
-    """Meanwhile who draws from `random` itself, or from `numpy.random`, draws the seed's numbers; then both go on as
-    before. NumPy is loaded only where it is already, or where the `text` that runs names it.
+    """Seed `random` and `numpy.random` within this context, then restore their state. NumPy is loaded only if it is
+    loaded already or if `text`, the user's code, names it.
     """
     before = random.getstate()
     random.seed(seed)
@@ -29,7 +29,7 @@ def _numpy_draws(seed: int) -> Iterator[None]:
     except ImportError:
         yield
         return
-    before = shared.get_state()  # noqa: NPY002  # it is what users draw from
+    before = shared.get_state()  # noqa: NPY002  # users draw from this generator
     shared.seed(divmod(seed, 2**32))  # noqa: NPY002
     try:
         yield

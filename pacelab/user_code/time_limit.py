@@ -1,13 +1,13 @@
 """A limit on the time that a call of user code may take.
 
-`run_limited` ends a call that takes longer. Each platform has one way to do so:
+`run_limited` ends a call that takes longer. The way depends on the platform:
 
-- With threads: another thread looks at the clock and raises an exception in the thread of the call.
-- Without threads, as in a browser: `sys.monitoring` looks at the clock at each call and each jump of Python code.
-- Without threads, on Python 3.11: a trace function looks at the clock at each line. It can interrupt a call only once,
+- With threads: another thread checks the clock and raises an exception in the thread of the call.
+- Without threads, as in a browser: `sys.monitoring` checks the clock at each call and each jump of Python code.
+- Without threads, on Python 3.11: a trace function checks the clock at each line. It can interrupt a call only once,
   because Python removes a trace function that raises.
 
-No way interrupts code that is not Python, such as `time.sleep`, before that code returns.
+None of these interrupts code that is not Python, such as `time.sleep`, before that code returns.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from pacelab.user_code.waiting import HAS_THREADS
 Result = TypeVar("Result")
 
 INTERRUPTS = 3
-"""So many interrupts a call may ignore: its own `except` catches them, or it sleeps. Then nothing more is tried with
-threads; without threads each further step of the call is interrupted.
+"""The number of interrupts that a call may ignore, because its own `except` catches them or because it sleeps. After
+that, a call is left alone if there are threads; without threads, each further step of the call is interrupted.
 """
 
 
@@ -45,7 +45,7 @@ def _nothing() -> None:
 def run_limited(
     limit: TimeLimit, function: Callable[..., Result], *arguments: Any, give_up: Callable[[], None] = _nothing
 ) -> Result:
-    """Call the function. `limit.raises` comes out of a call that takes longer than the limit.
+    """Call the function. A call that takes longer than the limit raises `limit.raises`.
 
     `give_up` is called from another thread if the call ignores `INTERRUPTS` interrupts.
     """
@@ -57,7 +57,7 @@ def run_limited(
 
 
 def time_limit(limit_s: float, *, raises: type[BaseException] = NeverEnds, again_s: float | None = None) -> TimeLimit:
-    """A limit for any number of calls, one at a time, in this platform's way.
+    """A limit for any number of calls, one at a time, by this platform's method.
 
     A call that ignores an interrupt is interrupted again after `again_s`; None means after `limit_s`.
     """
@@ -66,7 +66,7 @@ def time_limit(limit_s: float, *, raises: type[BaseException] = NeverEnds, again
 
 
 class TimeLimit(ABC):
-    """So long a call may take."""
+    """A limit on the time of each call."""
 
     def __init__(self, limit_s: float, *, raises: type[BaseException], again_s: float) -> None:
         self.limit_s = limit_s
@@ -75,7 +75,7 @@ class TimeLimit(ABC):
 
     @abstractmethod
     def begin(self, give_up: Callable[[], None]) -> None:
-        """A call begins now, in this thread."""
+        """A call begins in this thread."""
 
     @abstractmethod
     def end(self) -> None:
@@ -83,7 +83,7 @@ class TimeLimit(ABC):
 
 
 class ThreadLimit(TimeLimit):
-    """By another thread. It starts with the first call and ends when nothing refers to the limit any more."""
+    """A limit with a second thread. The thread starts with the first call and ends when nothing refers to the limit."""
 
     def __init__(self, limit_s: float, *, raises: type[BaseException], again_s: float) -> None:
         super().__init__(limit_s, raises=raises, again_s=again_s)
@@ -110,7 +110,7 @@ class ThreadLimit(TimeLimit):
         self._give_up = _nothing  # it may be a method of the limit's owner, which must not be kept alive
 
     def interrupt_late_call(self) -> None:
-        """Interrupt a call that has taken too long by now."""
+        """Interrupt the present call if it has taken too long."""
         began_s = self._began_s
         if began_s is None:
             return
@@ -133,14 +133,14 @@ def _watch(reference: weakref.ref[ThreadLimit], every_s: float) -> None:
 
 
 def interrupt(thread_id: int, raises: type[BaseException]) -> None:
-    """Raise an exception in another thread, when that thread executes Python code again."""
+    """Raise an exception in another thread as soon as that thread executes Python code."""
     import ctypes  # only calls that take too long need it
 
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), ctypes.py_object(raises))
 
 
 class _Call:
-    """A call that is going on under a `StepLimit`."""
+    """A call in progress under a `StepLimit`."""
 
     __slots__ = ("due_s", "interrupts", "limit", "tracer_before")
 
@@ -152,7 +152,7 @@ class _Call:
 _calls: list[_Call] = []
 """The outermost call first."""
 _due_s = math.inf
-"""When the first of these calls is due: all that a step of the code looks at."""
+"""When the first of these calls exceeds its limit. A step of the code compares only this with the clock."""
 
 
 def _begin(limit: TimeLimit) -> None:
@@ -183,19 +183,20 @@ def _interrupt_overdue() -> None:
 
 
 _is_ours = lru_cache(maxsize=None)(is_ours)
-"""Asked for each function that user code calls."""
+"""Called for each function that user code calls."""
 
 
 if sys.version_info >= (3, 12):
 
     class StepLimit(TimeLimit):
-        """Without threads, by `sys.monitoring`, which stays switched on after the first call: a call costs no set-up.
+        """A limit without threads, by `sys.monitoring`. Monitoring stays on after the first call, so later calls need
+        no setup.
 
-        PaceLab's own code is not watched and keeps its speed.
+        PaceLab's own code is not monitored and keeps its speed.
         """
 
         def begin(self, give_up: Callable[[], None]) -> None:
-            """See `TimeLimit`. No call can ignore every interrupt, so that `give_up` is not needed."""
+            """See `TimeLimit`. `give_up` is not needed, since no call can ignore every interrupt."""
             if not _watching:
                 _start_monitoring()
             _begin(self)
@@ -229,7 +230,7 @@ if sys.version_info >= (3, 12):
 else:
 
     class StepLimit(TimeLimit):
-        """Without threads, by a trace function."""
+        """A limit without threads, by a trace function."""
 
         def begin(self, give_up: Callable[[], None]) -> None:
             """See `TimeLimit`."""

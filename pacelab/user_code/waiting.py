@@ -9,19 +9,19 @@ from collections.abc import Callable, Iterator
 
 HAS_THREADS = sys.platform not in ("emscripten", "wasi")
 """A browser runs Python without threads."""
-PATIENCE_S = 5.0
-"""How long one waits without a word."""
+NOTICE_AFTER_S = 5.0
+"""The time before the message."""
 _said: set[str] = set()
-"""Once in each process: a network is made several times in a run."""
+"""Messages of this process, each printed once: a network is built several times in a run."""
 
 
 @contextlib.contextmanager
 def waiting_for(what: str) -> Iterator[None]:
-    """If this takes long, print once to stderr that `what` is waited for. Without threads nothing is printed."""
+    """Print to stderr, once, that `what` is waited for, if this takes long. Without threads nothing is printed."""
     if not HAS_THREADS:
         yield
         return
-    timer = threading.Timer(PATIENCE_S, say, (what,))
+    timer = threading.Timer(NOTICE_AFTER_S, say, (what,))
     timer.daemon = True
     timer.start()
     try:
@@ -31,14 +31,14 @@ def waiting_for(what: str) -> Iterator[None]:
 
 
 def say(what: str) -> None:
-    """Print once that `what` is being waited for."""
+    """Print, once, that `what` is waited for."""
     if what not in _said:
         _tell(what)
         _said.add(what)
 
 
 def tell_by(tell: Callable[[str], None]) -> None:
-    """In a worker: `tell` what is waited for, instead of stderr. Others may wait for the same."""
+    """In a worker, send these messages to `tell` instead of stderr, since several workers may wait for the same."""
     global _tell
     _tell = tell
 
@@ -46,7 +46,7 @@ def tell_by(tell: Callable[[str], None]) -> None:
 def _on_stderr(what: str) -> None:
     if sys.stderr is None:
         return
-    line = f"{what} has not returned for {PATIENCE_S:g} s; it is waited for, Ctrl-C ends it"
+    line = f"{what} has not returned for {NOTICE_AFTER_S:g} s; it is waited for, Ctrl-C ends it"
     with contextlib.suppress(OSError):
         print(f"pacelab: {line}", file=sys.stderr)
 

@@ -465,7 +465,7 @@ def wait(*_):
 def test_a_call_that_does_not_return_is_reported_while_it_runs(
     last: str, told: str, in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pacelab.user_code.waiting.PATIENCE_S", 0.01)
+    monkeypatch.setattr("pacelab.user_code.waiting.NOTICE_AFTER_S", 0.01)
     monkeypatch.setattr("pacelab.user_code.waiting._said", set())
     Path("slow.py").write_text(f"{SLOW}TOLD = {told!r}\n{last}")
     arguments = ["chain", "--scheme", "slow.py:OWN"] if "OWN" in last else ["slow.py"]

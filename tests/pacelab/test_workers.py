@@ -351,8 +351,8 @@ def test_the_line_goes_where_it_was_stopped(shown: list[str], clock: Clock) -> N
 
 @pytest.mark.usefixtures("engine")
 def test_a_callers_on_progress_replaces_the_progress_line(shown: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "PATIENCE_S", 0)
-    monkeypatch.setattr(console, "EACH_S", 0)
+    monkeypatch.setattr(console, "QUIET_S", 0)
+    monkeypatch.setattr(console, "UPDATE_S", 0)
     heard: list[float] = []
     run(Experiment(duration_s=2), on_progress=heard.append)
     assert (heard[-1], shown) == (1.0, [])

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 # An emulated machine needs time to associate.
-SETTLE_S, PATIENCE_S = 5, 40
+SETTLE_S, TIMEOUT_S = 5, 40
 # No access points: their address belongs to the machine.
 KINDS = ("stations", "cars", "aircrafts", "satellites", "sensors", "hosts")
 COUNTERS = ("tx packets", "tx retries", "tx failed")
@@ -42,7 +42,7 @@ def probe(net, path):
     found = {"wmediumd": len(running), "pair": [node.name for node in nodes]}
     if len(nodes) == 2:
         time.sleep(SETTLE_S)
-        until = time.monotonic() + PATIENCE_S
+        until = time.monotonic() + TIMEOUT_S
         while time.monotonic() < until and " 0 received" in nodes[0].cmd("ping -c 1 -W 2 " + nodes[1].IP()):
             time.sleep(1)
         found |= between(*nodes)

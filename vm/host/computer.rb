@@ -48,7 +48,7 @@ module PaceLab
       Gem::Version.new(Vagrant::VERSION) >= Gem::Version.new(LEAST_VAGRANT)
     end
 
-    # In the home folder, which holds boxes and most machines. nil if there is no `df`.
+    # Free space of the home folder, which has the boxes and most machines. nil if there is no `df`.
     def self.free_gb
       Integer(`df -Pk "#{Dir.home}"`.lines.last.split[3]) / 1_000_000
     rescue SystemCallError, NoMethodError, TypeError, ArgumentError
@@ -56,9 +56,9 @@ module PaceLab
     end
   end
 
-  # The port by which this computer reaches the notebooks: 8888, or the next that is free, chosen before the machine starts
-  # and kept for it; and the links, with that port, at the end. Vagrant's own correction does not suffice: libvirt has none
-  # and says nothing, and the others' cannot be told in the link.
+  # The port at which this computer reaches the notebooks: 8888 or the next free port. It is chosen before the machine starts,
+  # is kept for this machine, and is part of the links at the end. Vagrant's own choice of a free port does not suffice:
+  # libvirt has none, and for other providers the links could not name the port.
   module NotebookPort
     GUEST = 8888
     LAST = 8987

@@ -1,6 +1,6 @@
-# A step of provisioning, on the student's computer: the machine restarts, by Vagrant, if its kernel lacks the simulated
-# radios; a machine that has them is left alone. Not the shell provisioner's own `reboot`: it restarts each time, waits
-# without end on a connection that the restart has cut, and leaves libvirt's forwarded ports dead.
+# A step of provisioning on the student's computer: Vagrant restarts the machine if its kernel lacks the simulated radios.
+# The shell provisioner's `reboot` is not used: it always restarts, waits forever on the connection that the restart has
+# closed, and breaks libvirt's forwarded ports.
 module PaceLab
   class RadioKernel < Vagrant.plugin("2", :provisioner)
     def provision

@@ -1,8 +1,8 @@
 #!/bin/sh
 # The tests of mac80211_hwsim, inside the virtual machine: vm/run vm/jobs/test.sh
-# All that they touch is in memory: the counted clock runs on, from one timer to the next, while the machine waits for the
-# host's disk, so that a host that is busy writing would use up their time. The modules are loaded once for what they need
-# beside their folders (their index, ciphers, firmware).
+# All files that the tests use are in memory. While the machine waits for the host's disk, the counted clock jumps from one
+# timer to the next, so a host with a busy disk would exceed the tests' timeouts. The modules are loaded once before the
+# tests, so that the other files they need (their index, ciphers, firmware) are in memory, too.
 mount -t tmpfs tmpfs /tmp && mkdir -p /tmp/lab/tests /tmp/lab/medium/target/release || exit 1
 cp -r tests/vm /tmp/lab/tests/ && cp medium/target/release/mediumd /tmp/lab/medium/target/release/ || exit 1
 find /usr/bin /usr/sbin /usr/lib/x86_64-linux-gnu /usr/lib/python3* /usr/lib/modules/*/kernel/net \

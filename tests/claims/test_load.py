@@ -216,7 +216,7 @@ def test_packaged_claims_are_in_the_order_of_their_numbers() -> None:
         ("---\n{0}---\n{0}", "claim file fu/claims.yaml: fu-demo must be a claim of fu and occur once"),
         (
             "---\n{0}---\n- 1\n",
-            "claim file fu/claims.yaml, line 1: must be lines of `key: value`; `pacelab new claim NAME` writes an example",
+            "claim file fu/claims.yaml, line 1: must be lines of `key: value`; `pacelab new claim NAME` writes an",
         ),
         ("---\nschema: 2\n", "claim file fu/claims.yaml, line 3, key id: the key is missing; add it"),
         (

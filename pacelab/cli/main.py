@@ -440,10 +440,10 @@ def _usage_line(error: Exception, words: Sequence[str]) -> str:
     text = text.rstrip(".")
     if isinstance(error, click.NoSuchOption):
         text = f"No such option: {error.option_name}"
-        if meant := _closest(error.option_name, error.possibilities or ()):
-            text += f"; did you mean {' or '.join(meant)}?"
         if any(word.endswith(".py") for word in words):
-            text += f"{'' if meant else ';'} use --set NAME=VALUE for an option of your own topology"
+            text += "; use --set NAME=VALUE for an option of your own topology"
+        elif meant := _closest(error.option_name, error.possibilities or ()):
+            text += f"; did you mean {' or '.join(meant)}?"
     elif isinstance(error, click.MissingParameter) and error.param is not None:
         text += _to_add(error.param)
     elif isinstance(error, click.BadParameter) and isinstance(error.param, click.Option):

@@ -145,9 +145,9 @@ lab.explore(
 )
 
 # %% [markdown] tags=["after"]
-# Two limits hold at every setting of the sliders. A chain never carries more than a single hop. A flow never carries
-# more than one window per round trip of the wired part. At 11 Mbit/s and a window of 64, a chain of 5 or more hops
-# carries less than a fifth of the goodput of one hop.
+# Two limits hold at every setting of the sliders. A chain of several hops never carries more than one hop alone. A
+# flow never carries more than one window per round trip of the wired part. At 11 Mbit/s and a window of 64, a chain
+# of 5 or more hops carries less than a fifth of the goodput of one hop.
 
 # %% [markdown]
 # ## The channel, frame by frame
@@ -246,8 +246,8 @@ lab.on_real_hosts("lab0.chain", short)
 # %% [markdown]
 # ## Questions to think about
 # 1. Why is the goodput of one hop at 11 Mbit/s so far below 11 Mbit/s? How much of the difference do the ACKs of TCP
-#    cause? Measure the goodput without them:
-#    `Experiment(topology="chain", topology_options={"hops": 1, "wired": False}, traffic="udp-saturated")`.
+#    cause? Measure the goodput without them: `Experiment(topology="chain", topology_options={"hops": 1, "wired":
+#    False}, traffic="udp-saturated")`.
 # 2. In the interactive figure, find the length of the chain beyond which one more hop costs almost no goodput. Why does
 #    the curve become flat at that length?
 #

@@ -66,7 +66,7 @@ lab.link_ranges(chain, 4, 5, names="ABCDEFGHI", disturb_m=550)
 
 # %%
 def roles(sender_m, receiver_m, others_m, sense_m, disturb_m):
-    """Names of the hidden and of the exposed nodes, two sets. `others_m`: name -> place on the line."""
+    """Two sets: the names of the hidden nodes, and of the exposed nodes. `others_m`: name -> place on the line."""
     # BEGIN SOLUTION
     senses = {name for name, at in others_m.items() if abs(at - sender_m) <= sense_m}
     disturbs = {name for name, at in others_m.items() if abs(at - receiver_m) <= disturb_m}
@@ -302,7 +302,7 @@ lab.table(header, rows, "kbit/s; one pair alone gets 1681 without RTS/CTS and 15
 # * `ns2`: with RTS off, E loses next to nothing. With RTS on, E starves. ns-2.35 itself gives the same result.
 # * `standard`: with RTS off E loses about 30 % (mean of seeds 1 to 10), and RTS on recovers most of that. If F has
 #   locked on to a frame from H, F receives that frame until it ends, and misses everything that E sends meanwhile. But
-#   F may answer each RTS that F decodes.
+#   F is allowed to answer each RTS that F decodes.
 # * `sinr`: H does no harm at all. In this model, a frame that is too weak to decode counts as noise, and a receiver
 #   does not lock on to it.
 #

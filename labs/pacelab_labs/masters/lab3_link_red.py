@@ -29,12 +29,12 @@ lab.back_ends()
 # many **retransmissions** its link layer needs:
 #
 # * After each packet: avg_retry ← 7/8 · avg_retry + 1/8 · retry.
-# * Below min_th no packet is dropped. From min_th on the probability is
-#   p = min((avg_retry − min_th)/(max_th − min_th), max_P).
+# * Below min_th no packet is dropped. From min_th on the probability is p = min((avg_retry − min_th)/(max_th −
+#   min_th), max_P).
 #
-# The paper does not give min_th, max_th and max_P. We chose our values with other seeds than those you run: 0.4, 20,
-# 0.05 for dropping, and 0.4, 2, 0.1 for marking. (The package
-# `pacelab_pacer.core.link_red` explains the choice and has the equations.)
+# The paper does not give min_th, max_th and max_P. We use 0.4, 20 and 0.05 for dropping, and 0.4, 2 and 0.1 for
+# marking. (We chose these values with seeds that this lab does not use. The package `pacelab_pacer.core.link_red`
+# explains the choice and has the equations.)
 #
 # The next cell gives the probability as a function.
 
@@ -49,9 +49,10 @@ def probability(average, min_th, max_th, max_p):
 
 # %% [markdown]
 # ### Exercise: Link RED
-# Each node has its own `LinkLayer` object. PaceLab calls `sent` after each frame, with the number of attempts that the
-# frame took. It calls `passes` to ask whether the next packet may enter the interface queue; use the three values for
-# dropping there. `self.random.random()` returns a random number from 0 to 1. `self.node` is the number of the node.
+# Each node has its own `LinkLayer` object. PaceLab calls `sent` after each frame, with the number of attempts that
+# the frame took. It calls `passes` to ask whether the next packet may enter the interface queue. Use the three values
+# for dropping in `passes`. `self.random.random()` returns a random number from 0 to 1. `self.node` is the number of
+# the node.
 
 
 # %%
@@ -162,7 +163,7 @@ lab.explore(
 )
 
 # %% [markdown] tags=["after"]
-# At every setting with static routes, no scheme gains more than 15 %, and dropping gains nothing. Where NewReno loses
+# At every setting with static routes, no scheme gains more than 15 %, and dropping gains nothing. If NewReno loses
 # ten packets or more to contention, each of the four schemes loses fewer. With AODV a single run of 40 s may show
 # almost any gain or loss: repeat the run with other seeds before you believe it.
 
@@ -262,9 +263,9 @@ lab.on_real_hosts("lab3.lred", *(chain(4, scheme=scheme, duration_s=20) for sche
 # 2. ...
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** Question 1 (`self.node != 0 or ...` in `passes`): dropping at the first node only costs less,
-# but gains nothing. Over ten seeds of 100 s, the class at all nodes has about 9 % less goodput than NewReno at 7 hops
-# and 25 % less at 32 hops, where each of 32 nodes drops independently; at the first node alone about 4 and 8 % less.
-# Question 2: nothing, because ACKs are cumulative. The loss only makes the sender burstier.
-# The class of the exercise follows the same rule as PaceLab's Link RED, but with another stream of random numbers. So
-# the results differ by as much as two seeds differ.
+# **For the instructor.** Question 1 (`self.node != 0 or ...` in `passes`): if only the first node drops packets, the
+# cost is lower, but there is no gain. Over ten seeds of 100 s, the class at all nodes has about 9 % less goodput than
+# NewReno at 7 hops and 25 % less at 32 hops, where each of 32 nodes drops independently; at the first node alone
+# about 4 and 8 % less. Question 2: nothing, because ACKs are cumulative. The loss only makes the sender burstier. The
+# class of the exercise follows the same rule as PaceLab's Link RED, but with another stream of random numbers. So the
+# results differ by as much as two seeds differ.

@@ -116,8 +116,9 @@ runs["yours"] = run_pacer(down, MyPacer)
 lab.flow_bars(runs)
 
 # %% [markdown]
-# Your pacer should be close to `tcp-gap-nogc`. The difference: PaceLab's pacer ignores round trips that waited for a
-# route (seconds long), by the rule of RFC 6298's retransmission timeout.
+# Your pacer should be close to `tcp-gap-nogc`. The two differ in one point: PaceLab's pacer ignores round trips of
+# several seconds that waited for a route. It ignores a round trip that is longer than RFC 6298's retransmission
+# timeout.
 #
 # ## The paper's figures 7 and 8, from our data
 # The figure shows goodput against the number of hops with AODV, in both directions.
@@ -252,7 +253,7 @@ lab.network_map(parallel, "Two chains of wireless nodes meet in one gateway; one
 # %% [markdown]
 # Flows into the mesh win. Their large data frames start at the gateway, which senses all its neighbours. FTP 2's data
 # frames must reach the gateway in spite of hidden terminals. **Goodput Control** works like this: every 5 s, the
-# gateway throttles each flow from the wired network that has more than S = 1.1 times the mean goodput of all flows. It
+# gateway looks for flows from the wired network with more than S = 1.1 times the mean goodput of all flows. It
 # throttles such a flow to that mean. If the other flows do not profit, the gateway removes the throttle again.
 #
 # ### The paper's figures 11 and 17, from our data

@@ -77,7 +77,7 @@ lab.table(("calls alone", "MOS of the worst call"), rows, "4 hops, 20 s, seed 1.
 # %% [markdown]
 # Ten calls fit. With the eleventh call some calls fall below 3.6, and with the twelfth no call is above 2.5: the
 # decline is sudden. (The paper finds room for 11 calls, or for 1.35 Mbit/s of TCP.) A call sends 50 packets per second
-# in each direction, with 20 bytes of speech each. The number of packets fills the channel, not their size.
+# in each direction, with 20 bytes of speech each. The calls fill the channel with many packets, not with many bytes.
 #
 # ## Calls and TCP together
 
@@ -140,10 +140,11 @@ def voice_first():
 
 
 # %% [markdown] tags=["after"]
-# A queue can only reorder its *own* packets. But a call's packet is destroyed by a TCP frame two hops away, from a node
-# that does not know of the call. The paper finds priority useless beyond two hops; our priority queue does a little
-# better, but not well enough. 802.11e gives voice a shorter backoff but does not reduce the number of hidden terminals:
-# here the calls collapse and TCP gains. Look at `queues["edca"].run["drops"]` and each node's `retries` for the reason.
+# A queue can only reorder its *own* packets. But the frames that destroy a call's packet come from a TCP sender two
+# hops away, which does not know of the call. The paper finds priority useless beyond two hops; our priority queue
+# does a little better, but not well enough. 802.11e gives voice a shorter backoff but does not reduce the number of
+# hidden terminals: here the calls collapse and TCP gains. Look at `queues["edca"].run["drops"]` and each node's
+# `retries` for the reason.
 
 # %% [markdown]
 # ### Policing at the gateway
@@ -164,8 +165,9 @@ lab.table(("policing", "worst MOS", "TCP (kbit/s)"), rows, "5 calls, 3 TCP flows
 # Both methods work if you know the right number. But the right number depends on calls, hops, rates and the weather.
 #
 # ### Exercise: the right number
-# Which pace protects the calls and wastes no capacity? With your pace the calls' mean MOS must be 3.6 or better, and
-# with twice your pace it must not be. The check uses strings of 2, 3 and 4 hops, three TCP flows and two seeds.
+# Which pace protects the calls and wastes no capacity? With your pace the calls' mean MOS must be 3.6 or better. With
+# twice your pace, the calls' mean MOS must be below 3.6. The check uses strings of 2, 3 and 4 hops, three TCP flows
+# and two seeds.
 #
 # The next cell measures what three TCP flows carry alone. `room` has about the number of calls that fit alone.
 
@@ -236,7 +238,7 @@ lab.table(
 )
 
 # %% [markdown]
-# For 1 to 3 hops we estimated the number of calls that is 70 % of the capacity (the paper gives 7 calls for 4 hops).
+# The paper gives 7 calls for 4 hops. For 1 to 3 hops we estimated how many calls use 70 % of the capacity.
 # With VAGP the calls' mean is 3.6 or better, as in the paper, except at 3 hops, where it is about 3.5 in these 20 s.
 # The price of VAGP is TCP goodput. TCP-GAP does not know about calls: on one hop its pace is slow enough for all calls,
 # on two hops it helps a little, and on longer strings it is no better for them than NewReno.
@@ -298,4 +300,4 @@ lab.on_real_hosts("lab5.voice", real, real.vary(scheme="vagp"))
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** Question 1: the right pace is known only afterwards. Question 2: some late packets can be
-# played. The price is delay, which costs little R below 177 ms mouth to ear.
+# played. The price is delay. Below a mouth-to-ear delay of 177 ms, a longer delay lowers R only a little.

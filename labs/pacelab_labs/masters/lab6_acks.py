@@ -70,14 +70,14 @@ lab.curves(sizes, lines, xlabel="TCP payload (bytes)", ylabel="gain without ACKs
 
 # %% [markdown]
 # At 1460 bytes the model gives 44 % and 22 %; the paper says "approximately 50 % and 20 %". Our measured gains are
-# above the model from 500 bytes on. The model has no backoff, and it sends the MAC ACK at 11 Mbit/s, whereas ns-2 (and
-# we) send it at 1 Mbit/s. Note that half as many ACKs cost about half as
-# much, in the model as well as in the run. So 50 and 20 do not fit together.
+# above the model from 500 bytes on. The model has no backoff, and it sends the MAC ACK at 11 Mbit/s, whereas ns-2
+# (and we) send it at 1 Mbit/s. Half as many ACKs cost about half as much, in the model and in the run. So the paper's
+# numbers, 50 % and 20 %, do not fit together.
 #
 # ### Exercise: a cell in which ACKs cost that much
-# Return the payload with which suppressed ACKs gain `wanted` over one ACK per segment (0.6 for 60 %), at a radio rate
-# of `rate_mbps`. One station, downstream. The measured gain may differ from the requested one by 3 points, so the model
-# above is not good enough: correct it by what the figure shows.
+# Return the payload at which ACK suppression gains `wanted` over one ACK per segment (0.6 for 60 %), at a radio rate of
+# `rate_mbps`. There is one station, and data flows downstream. The measured gain may differ from `wanted` by 3
+# percentage points. The model above is not good enough for this: correct the model with the help of the figure.
 
 
 # %%
@@ -154,7 +154,7 @@ lab.explore(
 # %% [markdown]
 # ## Do simulations tell the truth?
 # [Lee 2012] implemented schemes that had looked good in simulations in a real indoor mesh, and compared them with TCP
-# Tahoe. He found three results:
+# Tahoe. He reports three results:
 #
 # * **Dynamic delayed ACKs** (one ACK for 1 to 4 segments) gain a lot, up to 86 %.
 # * **Pacing** (TCP-AP, the four-hop delay of lab 4) costs goodput, more on shorter paths, but makes flows fair.
@@ -207,10 +207,10 @@ lab.table(header, [row(hops, 7) for hops in (1, 4, 9)], "Seven attempts per fram
 
 # %% [markdown]
 # This is Lee's result: delayed ACKs gain everywhere, and pacing costs most on one hop. One setting of the MAC decides
-# which of two opposite conclusions a simulation gives. There are three possible explanations. His cards retried
-# although they were told not to (many drivers do not pass the setting on). Or his links lost far fewer frames to
-# collisions than ours. Or our model of loss is wrong for his building. A simulation alone cannot tell which explanation
-# is right.
+# which of two opposite conclusions a simulation gives. There are three possible explanations. Perhaps his cards
+# retried although he had switched retries off (many drivers ignore the setting). Perhaps his links lost far fewer
+# frames to collisions than ours. Or perhaps our model of loss is wrong for his building. A simulation alone cannot
+# tell which explanation is right.
 #
 # What about fairness, with five flows?
 

@@ -24,15 +24,16 @@ lab.back_ends()
 # round trip through the wireless part. Your pacer sets the time to wait between two packets. Your pacer knows nothing
 # else: no topology, no other flows, no calls.
 #
-# **The score** measures on each of five networks what you gain over NewReno. NewReno has 0 points, and the maximum is
-# 100:
+# **The score** measures, on each of five networks, what your pacer gains over NewReno. NewReno has 0 points, and the
+# maximum is 100:
 #
 # * Goodput: 45 points at 1.25 times NewReno's goodput.
 # * Fairness: 30 points when Jain's index of the TCP flows reaches 1.
 # * Calls: 25 points when the worst call reaches a MOS of 3.6.
 # * If NewReno leaves no room for improvement in one of these three, the others count more. A result below NewReno's
 #   costs points.
-# * With less than a fifth of NewReno's goodput you gain nothing, because a silent sender protects every call.
+# * If your pacer's goodput is less than a fifth of NewReno's, you get no points for gains. (A silent sender would
+#   protect every call.)
 #
 # You practise on one set of networks. Your instructor scores your pacer on another set of the same five kinds, which
 # you have not seen. Fine tuning for the practice set will not help there.
@@ -61,7 +62,7 @@ nothing
 
 # %%
 guess = lab.predict(
-    "One packet per round trip, on these five networks: its score compared with doing nothing?",
+    "The pacer sends one packet per round trip on these five networks. How does its score compare with doing nothing?",
     {
         "more than 5 points better": (5, 100),
         "within 5 points": (-5, 5),
@@ -151,7 +152,8 @@ lab.enter("leaderboard.json", lab4)
 lab.enter("leaderboard.json", mine)
 
 # %% [markdown]
-# How certain is a lead of one point? Score on other sets of networks: every word defines a set.
+# How certain is a lead of one point? Compute the score on other sets of networks. Each word that you choose defines
+# another set.
 
 # %%
 words = ["anna", "ben"]

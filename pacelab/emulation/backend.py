@@ -6,8 +6,9 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pacelab.emulation.messages import RunReport
 from pacelab.errors import ConfigError, HostError
 from pacelab.options.values import HERE, UML, VM
 from pacelab.results.results import Outcome, Progress
@@ -111,7 +112,7 @@ def run_plan(
     *,
     own: Mapping[str, bytes],
     pcap: PcapFile | None = None,
-) -> dict[str, Any]:
+) -> RunReport:
     """Run the plan of an experiment where it says; what the supervisor there found (see `session.run_plan`).
 
     For User-Mode Linux alone: `own` files, of a scheme that pacelab has not, and a capture file to write.

@@ -15,6 +15,8 @@ from pacelab.emulation.network import addresses
 from pacelab.emulation.network.addresses import AIR, TO_SWITCH, Route
 from pacelab.emulation.plan import LogDistancePropagation, Move, Plan
 from pacelab.emulation.quantiles import quantiles
+from pacelab.results.types import Handover as HandoverResult
+from pacelab.results.types import Walks
 
 STEP_S = 0.1
 """mediumd is told a moving host's place so often, as in the simulator (medium/network/src/network/motion.rs)."""
@@ -96,7 +98,7 @@ class Changes:
             if now_s >= track[-1].at_s:
                 del self._tracks[host]
 
-    def report(self, stations: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    def report(self, stations: Sequence[Mapping[str, Any]]) -> Walks | None:
         """Of those that walk, for host.json; None when nobody does. `stations`: mediumd's statistics at the end.
 
         `off_m`: how far each was from where mediumd had it, just before the update: the worst of the step. Of
@@ -190,7 +192,7 @@ class Roaming:
             if self.gateway[station] != old:
                 self._hosts.set_route(old, Route(station, station, TO_SWITCH, by_arp=True))
 
-    def report(self) -> list[dict[str, Any]]:
+    def report(self) -> list[HandoverResult]:
         """The handovers so far, for host.json."""
         names = [node.name for node in self._plan.nodes]
         return [

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-GRADES = ("valid", "degraded", "invalid")
+from pacelab.emulation.messages import MediumStatistics
+from pacelab.results.types import Fidelity
+
+GRADES: tuple[Fidelity, ...] = ("valid", "degraded", "invalid")
 LATE_S = {"degraded": 2e-3, "invalid": 20e-3}
 """99th percentile of the lateness of our own senders and wires. A packet of 1500 bytes takes 2 ms at 11 Mbit/s with
 RTS/CTS, so a later one is a packet of another moment; mediumd's own bounds are in its PROTOCOL.md."""
@@ -38,7 +40,7 @@ def read_load(path: Path = Path("/proc/stat")) -> Load:
     return Load(busy=busy, stolen=steal, total=busy + idle + iowait + steal)
 
 
-def judge(*, medium: str, late_p99_s: list[float], stolen: float) -> str:
+def judge(*, medium: Fidelity, late_p99_s: list[float], stolen: float) -> Fidelity:
     """The worst of what mediumd says, our own lateness and the stolen time."""
     found = [medium]
     for grade in GRADES[1:]:
@@ -47,12 +49,12 @@ def judge(*, medium: str, late_p99_s: list[float], stolen: float) -> str:
     return worst(*found)
 
 
-def judge_medium(before: dict[str, Any], after: dict[str, Any]) -> str:
+def judge_medium(before: MediumStatistics, after: MediumStatistics) -> Fidelity:
     """What mediumd's statistics at a run's begin and end say: of its last seconds, of all, of what was lost between."""
     lost = after["lost"] - before["lost"]
     return worst(after["fidelity"], after["fidelity_since_start"], "invalid" if lost else "valid")
 
 
-def worst(*grades: str) -> str:
+def worst(*grades: Fidelity) -> Fidelity:
     """Of several."""
     return max(grades, key=GRADES.index)

@@ -24,6 +24,7 @@ from pydantic import (
     model_validator,
 )
 
+from pacelab.documents import JsonObject
 from pacelab.domains import Real, Whole
 from pacelab.errors import ConfigError
 from pacelab.experiment.backends import (
@@ -53,7 +54,7 @@ class Document(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     @model_serializer(mode="wrap")
-    def _without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_defaults(self, write: SerializerFunctionWrapHandler) -> JsonObject:
         values = write(self)
         needed = {name for name, field in type(self).model_fields.items() if field.is_required()}
         kept = without_defaults(values).keys() | needed
@@ -72,7 +73,7 @@ def _whole(given: Any) -> Any:
     return given
 
 
-def _without_defaults(settings: HookSettings, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+def _without_defaults(settings: HookSettings, write: SerializerFunctionWrapHandler) -> JsonObject:
     return without_defaults(write(settings))
 
 
@@ -381,6 +382,6 @@ def dump_plan(plan: Plan) -> bytes:
     return plan.model_dump_json().encode()
 
 
-def radio_document(plan: Plan) -> dict[str, Any]:
+def radio_document(plan: Plan) -> JsonObject:
     """`radio` as mediumd takes it."""
     return plan.radio.model_dump(mode="json")

@@ -19,13 +19,16 @@ import sys
 import threading
 import time
 import traceback
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from pacelab.documents import JsonObject
 from pacelab.emulation.fidelity import judge, judge_medium, read_load, worst
+from pacelab.emulation.messages import MediumStatistics, RunReport
 from pacelab.emulation.network.tcp import check_control
 from pacelab.emulation.plan import MOST_BYTES, Plan, read_plan
 from pacelab.emulation.probes import describe
 from pacelab.errors import ConfigError, PaceLabError
+from pacelab.results.types import Fidelity, Handover
 
 if TYPE_CHECKING:
     from pacelab.emulation.changes import Roaming
@@ -56,7 +59,7 @@ def main() -> int:
         threading.Thread(target=exit_on_disconnect, args=(link,), daemon=True).start()
         isolate()
         os.nice(NICENESS)
-        last: dict[str, Any] = {"result": perform(plan, link, page_fd)}
+        last: JsonObject = {"result": perform(plan, link, page_fd)}
     except PaceLabError as error:
         kind = "config" if isinstance(error, ConfigError) else "host"
         last = {"error": {"kind": kind, "message": str(error)}}
@@ -77,7 +80,7 @@ class Link(Protocol):
         """Send one line."""
 
 
-def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any]:
+def perform(plan: Plan, link: Link, page_fd: int | None = None) -> RunReport:
     """Build the hosts, run the traffic, measure. Imports what that needs: a refused plan costs nothing."""
     from pacelab.emulation.agents.start import start_agents
     from pacelab.emulation.captures import end_captures, start_captures
@@ -97,7 +100,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     built_s = time.monotonic() - started
     roaming = Roaming(plan, network) if plan.controller is not None else None
     changes = Changes(plan, network.medium, roaming, network.start_walking)
-    before: dict[str, Any] = {}
+    before: list[MediumStatistics] = []
     load = read_load()
     told = ProgressReporter(link)
 
@@ -110,14 +113,14 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
         told.progress(fraction)
 
     def begin() -> None:
-        before.update(network.medium.call("stats"))
+        before.append(network.medium.statistics())
         network.mark_wires()
         network.queues.mark()
         rates.mark()
         agents.mark()
 
     measured = traffic.run(tick, begin)
-    after = network.medium.call("stats")
+    after = network.medium.statistics()
     network.queues.add_to(after)
     shares = (read_load() - load).shares()
     end_captures(captures)
@@ -125,10 +128,13 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     faults = [*network.faults(), *agents.faults]
     wire_late_s = wires.get("lateness_s", {})
     lateness = {"datagrams": measured.datagram_lateness_s, "wires": wire_late_s, "agents": agents.lateness_s}
-    kept_up = _kept_up(before, after, lateness, stolen=shares["stolen"])
+    kept_up = _kept_up(before[0], after, lateness, stolen=shares["stolen"])
     fidelity = worst(kept_up, "degraded" if faults else "valid", "invalid" if unmeasured(measured) else "valid")
     host = describe() | {"built_s": built_s, "cpu_shares": shares, "wires": network.wires, "lateness_s": lateness}
-    host |= {"medium": {name: after[name] for name in MEDIUM_TELLS}, "missing_sysctls": network.missing_sysctls}
+    host |= {
+        "medium": {name: value for name, value in after.items() if name in MEDIUM_TELLS},
+        "missing_sysctls": network.missing_sysctls,
+    }
     notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured), *late_start(measured), *faults]
     host["sockets"] = [{"flow": run.number} | (run.sockets.sender or {}) for run in measured.tcp]
     if plan.rate_control:
@@ -145,7 +151,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
         notes.append(f"the machine was too busy for its times to be right: fidelity {fidelity} (host.json says why)")
     wire_drops = wires.get("counters", {}).get("wired-queue", 0)
     air = air_result(
-        plan, measured, before=before, after=after, hooks=hooks, wire_drops=wire_drops, hook_drops=agents.drops
+        plan, measured, before=before[0], after=after, hooks=hooks, wire_drops=wire_drops, hook_drops=agents.drops
     )
     return {"air": air, "fidelity": fidelity, "notes": notes, "host": host}
 
@@ -180,22 +186,25 @@ class ProgressReporter:
 
 
 def _kept_up(
-    before: dict[str, Any], after: dict[str, Any], lateness: dict[str, dict[str, float]], *, stolen: float
-) -> str:
+    before: MediumStatistics, after: MediumStatistics, lateness: dict[str, dict[str, float]], *, stolen: float
+) -> Fidelity:
     """The run's fidelity as far as the machine goes: mediumd's, and how late the others were."""
     late_s = [found["p99"] for found in lateness.values() if found]
     return judge(medium=judge_medium(before, after), late_p99_s=late_s, stolen=stolen)
 
 
-def _handovers(plan: Plan, measured: Measured, roaming: Roaming) -> list[dict[str, Any]]:
+def _handovers(plan: Plan, measured: Measured, roaming: Roaming) -> list[Handover]:
     """Each one with what it did to the flows."""
     from pacelab.emulation.report import effects
 
     rows = effects(plan, measured, roaming.handovers)
-    return [told | {"flows": flows} for told, flows in zip(roaming.report(), rows, strict=True)]
+    found = roaming.report()
+    for handover, flows in zip(found, rows, strict=True):
+        handover["flows"] = flows
+    return found
 
 
-def _sentence(handover: dict[str, Any]) -> str:
+def _sentence(handover: Handover) -> str:
     from pacelab.emulation.report import sentence
 
     went = f"{handover['station']} went from {handover['from']} to {handover['to']} at {handover['at_s']} s"
@@ -232,7 +241,7 @@ def read_line(link: socket.socket, *, within_s: float = PLAN_S) -> bytes:
     return text
 
 
-def send_message(link: Link, message: dict[str, Any]) -> None:
+def send_message(link: Link, message: JsonObject) -> None:
     """Send one line. The client may have gone."""
     with contextlib.suppress(OSError):
         link.sendall(json.dumps(message, allow_nan=False).encode() + b"\n")

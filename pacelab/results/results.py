@@ -26,6 +26,7 @@ from pacelab.results.notes import notes_on
 from pacelab.results.types import (
     REQUIRED,
     CallResult,
+    Fidelity,
     FlowResult,
     HookResult,
     Hooks,
@@ -56,7 +57,7 @@ class Outcome:
     """The engine's result, version 1 (medium/README.md)."""
     points: tuple[str, ...] = ()
     """Hook point of each entry of `air["hooks"]`."""
-    fidelity: Literal["valid", "degraded", "invalid"] = "valid"
+    fidelity: Fidelity = "valid"
     """`valid`, `degraded`, or `invalid`: whether the air kept its times."""
     notes: tuple[str, ...] = ()
     """What a reader must know."""

@@ -22,10 +22,10 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pacelab.errors import ConfigError
 from pacelab.options.voice import CODECS
@@ -39,7 +39,9 @@ SIZE_MU, SIZE_SIGMA, SIZE_MOST_BYTES = 9.357, 1.318, 133_000
 MOST_FLOWS = 20_000
 """More planned flows than this are refused: an HTTP-like user makes about 20 a minute."""
 
-ENGINE_KIND = {
+EngineKind: TypeAlias = Literal["tcp", "udp-saturated", "cbr", "voice"]
+
+ENGINE_KIND: Mapping[str, EngineKind] = {
     **{"tcp": "tcp", "file": "tcp", "http": "tcp", "mixed": "tcp"},
     **{"udp-saturated": "udp-saturated", "cbr": "cbr", "voice": "voice"},
 }

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
+from pacelab.documents import JsonObject
 from pacelab.emulation.processes import Fork
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def run(mode: str, metrics: socket.socket | None, token: str) -> int:
     """Run until the agent ends; the exit code. `mode`, `metrics`, `token`: see `Feed`."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # told to the whole group, as by systemd; the agent's end ends us
-    latest: dict[str, Any] = {}
+    latest: JsonObject = {}
     if metrics is not None:
         from pacelab.emulation.agents.views import serve
 

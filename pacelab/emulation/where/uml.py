@@ -21,9 +21,10 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pacelab.emulation.captures import SUFFIX
+from pacelab.emulation.messages import RunReport
 from pacelab.emulation.session import error_of
 from pacelab.emulation.where.confine import NOBODY, closed_to_nobody, confine, may_be_nobody
 from pacelab.emulation.where.cpu import Core, cpu_seconds
@@ -58,7 +59,7 @@ _LOOK_S, _WEIGH_S = 0.05, 2.0
 
 def run_plan(
     plan: Plan, on_progress: Progress, own: Mapping[str, bytes] = MappingProxyType({}), pcap: PcapFile | None = None
-) -> dict[str, Any]:
+) -> RunReport:
     """Run a plan; what the guest's supervisor found, and `guest`: what it ran on. `own`: see `write_job`."""
     files = find_files()
     ours = code_for(files)
@@ -124,7 +125,7 @@ class _Guest:
                 why = "a mount with noexec, or a folder that only root may enter?"
                 raise HostError(f"--where uml: no program may run from {place}: {why} {_ELSEWHERE}") from error
 
-    def run(self, on_progress: Progress) -> dict[str, Any]:
+    def run(self, on_progress: Progress) -> RunReport:
         """Until it has said how it went."""
         found = None
         used_s, moved = 0.0, time.monotonic()
@@ -154,7 +155,7 @@ class _Guest:
         """It stays in the process table until `_end`, and with it what it has used of the processor."""
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
-    def _listen(self, on_progress: Progress) -> dict[str, Any] | None:
+    def _listen(self, on_progress: Progress) -> RunReport | None:
         for message in self._source.read():
             if "progress" in message:
                 self._fraction = message["progress"]
@@ -162,7 +163,7 @@ class _Guest:
             elif "error" in message:
                 raise error_of(message["error"])
             else:
-                result: dict[str, Any] = message["result"]
+                result: RunReport = message["result"]
                 return result
         return None
 

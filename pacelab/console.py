@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO
 
+from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def stdout_for_documents() -> Iterator[None]:
         sys.stdout, _documents = _documents, None
 
 
-def print_json(document: dict[str, Any]) -> None:
+def print_json(document: JsonObject) -> None:
     """The one document of `--json` on stdout. Numbers and arrays of numpy's are Python's own there, a path is its text.
 
     Raises ConfigError for what JSON has no form of.

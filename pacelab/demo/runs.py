@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pacelab.demo.model import SEED, Choice, Control, Demo, Value
+from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
 from pacelab.options.arguments import coerce
 from pacelab.options.voice import ACCEPTABLE_MOS
@@ -27,7 +28,7 @@ RECORDED_SEEDS = 3
 """Number of seeds of each setting in a file for slides."""
 BPS_PER_KBPS = 1e3
 
-Outcome = dict[str, Any]
+Outcome = JsonObject
 """A view for the component (static/view.js), as JSON values."""
 
 

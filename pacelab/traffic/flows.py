@@ -25,8 +25,9 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
 from pacelab.options.voice import CODECS
 from pacelab_topologies.model import Flow, Topology
@@ -194,7 +195,7 @@ def requests(seed: int, group: int, user: int, *, start_s: float, end_s: float) 
         yield now_ms / 1e3, max(1, min(round(size), SIZE_MOST_BYTES))
 
 
-def describe_flow(flow: PlannedFlow) -> dict[str, Any]:
+def describe_flow(flow: PlannedFlow) -> JsonObject:
     """What run.json adds to the engine's report of a flow."""
     return {
         "group": flow.group,

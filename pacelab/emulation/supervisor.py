@@ -22,24 +22,17 @@ import traceback
 from typing import TYPE_CHECKING, Protocol
 
 from pacelab.documents import JsonObject
-from pacelab.emulation.fidelity import judge, judge_medium, read_load, worst
-from pacelab.emulation.messages import MediumStatistics, RunReport
+from pacelab.emulation.messages import RunReport
 from pacelab.emulation.network.tcp import check_control
 from pacelab.emulation.plan import MOST_BYTES, Plan, read_plan
-from pacelab.emulation.probes import describe
 from pacelab.errors import ConfigError, PaceLabError
-from pacelab.results.types import Fidelity, Handover
 
 if TYPE_CHECKING:
-    from pacelab.emulation.changes import Roaming
     from pacelab.emulation.network.host_network import HostNetwork
-    from pacelab.emulation.traffic.traffic import Measured
 
 PROGRESS_S = 0.25
 NICENESS = -15
 """Of the traffic's processes, by inheritance: a busy machine must not slow a receiver down."""
-MEDIUM_TELLS = ("fidelity", "fidelity_since_start", "lost", "lateness", "process")
-"""What host.json has of mediumd's statistics."""
 PLAN_S = 10.0
 """A client that has not sent its whole plan by then is not going to."""
 READ_S = 30.0
@@ -83,77 +76,17 @@ class Link(Protocol):
 def perform(plan: Plan, link: Link, page_fd: int | None = None) -> RunReport:
     """Build the hosts, run the traffic, measure. Imports what that needs: a refused plan costs nothing."""
     from pacelab.emulation.agents.start import start_agents
-    from pacelab.emulation.captures import end_captures, start_captures
-    from pacelab.emulation.changes import Changes, Roaming
-    from pacelab.emulation.network import stock
-    from pacelab.emulation.network.sent_rates import SentRates
-    from pacelab.emulation.report import air_result, complaints, late_start, unmeasured
-    from pacelab.emulation.traffic.traffic import Traffic
+    from pacelab.emulation.host_run import HostRun
 
     started = time.monotonic()
     network = build(plan, page_fd)
     agents = start_agents(plan, network.switched)
     if network.switched is not None and network.switched.page is not None:
         send_message(link, {"note": f"the controller's page: {network.switched.page}"})
-    captures = start_captures(plan)
-    traffic, rates = Traffic(plan), SentRates(plan)
+    run = HostRun(plan, network, agents)
     built_s = time.monotonic() - started
-    roaming = Roaming(plan, network) if plan.controller is not None else None
-    changes = Changes(plan, network.medium, roaming, network.start_walking)
-    before: list[MediumStatistics] = []
-    load = read_load()
-    told = ProgressReporter(link)
-
-    def tick(fraction: float) -> None:
-        network.check_alive()
-        agents.check_alive()
-        changes.apply(fraction * plan.duration_s)
-        network.queues.look()
-        rates.look()
-        told.progress(fraction)
-
-    def begin() -> None:
-        before.append(network.medium.statistics())
-        network.mark_wires()
-        network.queues.mark()
-        rates.mark()
-        agents.mark()
-
-    measured = traffic.run(tick, begin)
-    after = network.medium.statistics()
-    network.queues.add_to(after)
-    shares = (read_load() - load).shares()
-    end_captures(captures)
-    wires, hooks = network.wire_report(), agents.end()
-    faults = [*network.faults(), *agents.faults]
-    wire_late_s = wires.get("lateness_s", {})
-    lateness = {"datagrams": measured.datagram_lateness_s, "wires": wire_late_s, "agents": agents.lateness_s}
-    kept_up = _kept_up(before[0], after, lateness, stolen=shares["stolen"])
-    fidelity = worst(kept_up, "degraded" if faults else "valid", "invalid" if unmeasured(measured) else "valid")
-    host = describe() | {"built_s": built_s, "cpu_shares": shares, "wires": network.wires, "lateness_s": lateness}
-    host |= {
-        "medium": {name: value for name, value in after.items() if name in MEDIUM_TELLS},
-        "missing_sysctls": network.missing_sysctls,
-    }
-    notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured), *late_start(measured), *faults]
-    host["sockets"] = [{"flow": run.number} | (run.sockets.sender or {}) for run in measured.tcp]
-    if plan.rate_control:
-        host["rates"] = rates.report()
-    if queues := network.queues.statistics():
-        host["qdiscs"] = queues
-    if (walked := changes.report(after["stations"])) is not None:
-        host["walked"] = walked
-    handovers = [] if roaming is None else _handovers(plan, measured, roaming)
-    notes += map(_sentence, handovers)
-    if network.switched is not None:
-        host["controller"] = network.switched.describe() | {"handovers": handovers}
-    if kept_up != "valid":
-        notes.append(f"the machine was too busy for its times to be right: fidelity {fidelity} (host.json says why)")
-    wire_drops = wires.get("counters", {}).get("wired-queue", 0)
-    air = air_result(
-        plan, measured, before=before[0], after=after, hooks=hooks, wire_drops=wire_drops, hook_drops=agents.drops
-    )
-    return {"air": air, "fidelity": fidelity, "notes": notes, "host": host}
+    observed = run.measure(ProgressReporter(link).progress)
+    return run.report(observed, built_s=built_s)
 
 
 def build(plan: Plan, page_fd: int | None = None, *, at_terminal: bool = False) -> HostNetwork:
@@ -183,32 +116,6 @@ class ProgressReporter:
         if time.monotonic() >= self._told_s + PROGRESS_S and is_writable(self._link):
             self._told_s = time.monotonic()
             send_message(self._link, {"progress": min(1.0, max(0.0, fraction))})
-
-
-def _kept_up(
-    before: MediumStatistics, after: MediumStatistics, lateness: dict[str, dict[str, float]], *, stolen: float
-) -> Fidelity:
-    """The run's fidelity as far as the machine goes: mediumd's, and how late the others were."""
-    late_s = [found["p99"] for found in lateness.values() if found]
-    return judge(medium=judge_medium(before, after), late_p99_s=late_s, stolen=stolen)
-
-
-def _handovers(plan: Plan, measured: Measured, roaming: Roaming) -> list[Handover]:
-    """Each one with what it did to the flows."""
-    from pacelab.emulation.report import effects
-
-    rows = effects(plan, measured, roaming.handovers)
-    found = roaming.report()
-    for handover, flows in zip(found, rows, strict=True):
-        handover["flows"] = flows
-    return found
-
-
-def _sentence(handover: Handover) -> str:
-    from pacelab.emulation.report import sentence
-
-    went = f"{handover['station']} went from {handover['from']} to {handover['to']} at {handover['at_s']} s"
-    return went + "".join(f"; {sentence(flow)}" for flow in handover["flows"])
 
 
 def isolate() -> None:

@@ -18,7 +18,8 @@ from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
 from pacelab.options.arguments import coerce
 from pacelab.options.voice import ACCEPTABLE_MOS
-from pacelab.results.results import assemble, join_series
+from pacelab.results.results import assemble
+from pacelab.results.series import join_series
 from pacelab.running.runner import find_backend
 from pacelab_topologies.model import Topology
 

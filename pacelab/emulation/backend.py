@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pacelab.emulation.messages import RunReport
 from pacelab.errors import ConfigError, HostError
 from pacelab.options.values import HERE, UML, VM
-from pacelab.results.results import Outcome, Progress
+from pacelab.results.outcome import Outcome, Progress
 from pacelab.schemes.failures import raise_failed_hook
 from pacelab.user_code.imports import Beside
 from pacelab.user_code.loading import is_own

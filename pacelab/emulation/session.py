@@ -23,7 +23,7 @@ from pacelab.emulation.plan import Plan, dump_plan
 from pacelab.emulation.probes import IN_CONTAINER, MACHINES_ROOT, in_user_namespace, lacking_capabilities
 from pacelab.emulation.processes import OWNER, environment, python
 from pacelab.errors import ConfigError, HostError
-from pacelab.results.results import Progress
+from pacelab.results.outcome import Progress
 
 _SUPERVISOR = "pacelab.emulation.supervisor"
 _UNSHARE = ("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "--")

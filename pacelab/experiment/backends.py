@@ -4,7 +4,7 @@
     tap   the engine in real time (`mediumd`) between real Linux hosts in network namespaces
     hwsim the same between hosts with simulated radios and Linux's own Wi-Fi stack (mac80211_hwsim)
 
-`pacelab.running.runner` is the one place where `--backend` meets what runs, and `pacelab.results.results` says what
+`pacelab.running.runner` is the one place where `--backend` meets what runs, and `pacelab.results.outcome` says what
 a back end is: it reports in the engine's result format (medium/README.md), so that all behind it - run.json, series,
 metrics, plots - never learns which one it was.
 

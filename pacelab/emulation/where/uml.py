@@ -39,7 +39,7 @@ from pacelab.errors import HostError
 if TYPE_CHECKING:
     from pacelab.emulation.plan import Plan
     from pacelab.results.folder import PcapFile
-    from pacelab.results.results import Progress
+    from pacelab.results.outcome import Progress
 
 EPOCH_NS = 1_600_000_000 * 10**9
 """What the guest's clock says at its start."""

@@ -21,7 +21,7 @@ from pacelab.packages import source_tree
 
 if TYPE_CHECKING:
     from pacelab.emulation.plan import Plan
-    from pacelab.results.results import Progress
+    from pacelab.results.outcome import Progress
 
 SHARED = "/lab"
 """Where the machine sees the project's folder."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO
 
+from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def stdout_for_documents() -> Iterator[None]:
         sys.stdout, _documents = _documents, None
 
 
-def print_json(document: dict[str, Any]) -> None:
+def print_json(document: JsonObject) -> None:
     """Print the document of `--json` on stdout. NumPy's numbers and arrays become Python's, and a path becomes text.
 
     Raises ConfigError for a value that JSON cannot represent.

@@ -9,6 +9,7 @@ from ipaddress import AddressValueError, IPv4Address
 from pathlib import Path
 from typing import Any
 
+from pacelab.documents import JsonObject
 from pacelab_controller.errors import InputError
 
 KEYS = ("names", "switches", "picture")
@@ -24,7 +25,7 @@ class NetworkFile:
     """Switch (16 hexadecimal digits) or address -> name."""
     switches: tuple[int, ...] | None = None
     """The switches that may connect; None: any."""
-    picture: dict[str, Any] | None = None
+    picture: JsonObject | None = None
     """For the page."""
 
 

@@ -16,7 +16,7 @@ from pacelab.experiment.air_config import compile_air
 from pacelab.interrupts import deferred_alarms, deferred_interrupts
 from pacelab.options.congestion_controls import SIMULATED
 from pacelab.options.values import QDISCS
-from pacelab.results.results import Outcome, Progress
+from pacelab.results.outcome import Outcome, Progress
 from pacelab.schemes import Attachment
 from pacelab.schemes.failures import raise_failed_hook
 from pacelab.units import ns_from_s

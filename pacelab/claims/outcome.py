@@ -29,6 +29,7 @@ from pacelab.claims.measures import Measured, measure
 from pacelab.claims.model import Check, Claim, Measure, SetUp, Variant
 from pacelab.claims.picture import Picture
 from pacelab.claims.reductions import PLATEAU
+from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
 
 OF_NUMBER = 0.25
@@ -200,11 +201,11 @@ def decisive(claim: Claim, verdicts: Sequence[Verdict]) -> int:
 STORE_VERSION = 3
 STORE = "results.json"
 
-Numbers = dict[str, Any]
+Numbers = JsonObject
 """Numbers of one set-up: digest, seeds, seconds, and by the measure's key [mean, half width] or [null, null]."""
-Stored = dict[str, Any]
+Stored = JsonObject
 """Stored numbers of one claim: id, numbers as_stated and as_it_was (or null), and those of each tested reason (why)."""
-Outcome = dict[str, Any]
+Outcome = JsonObject
 """The same after judging: verdict, seeds, seconds and checks; as_it_was has its own or is null; why has checks."""
 
 
@@ -328,11 +329,11 @@ def store_path(paper: str) -> Path:
     return file
 
 
-def _stored(paper: str) -> dict[str, Any]:
+def _stored(paper: str) -> JsonObject:
     file = DATA / paper / STORE
     if not file.is_file():
         return {"outcomes": [], "pictures": []}
-    document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    document: JsonObject = json.loads(file.read_text(encoding="utf-8"))
     if document["version"] != STORE_VERSION:
         raise ConfigError(
             f"stored claims of {paper} must have version {STORE_VERSION}, not {document['version']}; "
@@ -345,7 +346,7 @@ def _line(content: Mapping[str, Any]) -> str:
     return json.dumps(content, separators=(",", ":"), allow_nan=False)
 
 
-def _checks(claim: Claim, numbers: Numbers) -> list[dict[str, Any]]:
+def _checks(claim: Claim, numbers: Numbers) -> list[JsonObject]:
     found = []
     for check in claim.checks:
         value = _found(check, numbers)
@@ -420,7 +421,7 @@ def total_of(several: Sequence[Standing], setup: str) -> Standing:
     return Standing(paper="all", setup=setup, counts=counts)
 
 
-def verdicts_document(claim: Claim, outcome: Outcome) -> dict[str, Any]:
+def verdicts_document(claim: Claim, outcome: Outcome) -> JsonObject:
     """A claim's two verdicts with the numbers of its headline checks, for --json; as_it_was is null if none is
     declared.
     """
@@ -493,7 +494,7 @@ def _reasons(claim: Claim, outcome: Outcome) -> list[str]:
     return found
 
 
-def _verdict_document(claim: Claim, outcome: Mapping[str, Any]) -> dict[str, Any]:
+def _verdict_document(claim: Claim, outcome: Mapping[str, Any]) -> JsonObject:
     met, details = passed(outcome, "detail")
     headline = [
         {
@@ -520,7 +521,7 @@ def _counts(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 @cache
-def _before() -> dict[str, dict[str, Any]]:
+def _before() -> dict[str, JsonObject]:
     """The last verdicts by the previous rules, and the measures of the checks that decided them."""
-    found: dict[str, dict[str, Any]] = json.loads((DATA / BEFORE).read_text(encoding="utf-8"))
+    found: dict[str, JsonObject] = json.loads((DATA / BEFORE).read_text(encoding="utf-8"))
     return found

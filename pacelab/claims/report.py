@@ -25,6 +25,7 @@ from pacelab.claims.outcome import (
     verdicts_document,
     widest,
 )
+from pacelab.documents import JsonObject
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -54,7 +55,7 @@ def claims_table(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> Ta
     return table
 
 
-def claims_document(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
+def claims_document(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> JsonObject:
     """The claims for --json, in full and with the numbers of their headlines."""
     return {
         "claims": [

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from pacelab.claims.measures import Measured
 from pacelab.claims.model import Claim
@@ -24,6 +24,7 @@ from pacelab.claims.outcome import (
 )
 from pacelab.claims.picture import Picture, picture_of
 from pacelab.claims.plan import Plan, key_of, plan_claim
+from pacelab.documents import JsonObject
 from pacelab.experiment.experiment import Experiment
 from pacelab.grid.grid import counted
 from pacelab.results.folder import write_file, write_folder
@@ -45,9 +46,9 @@ class Reproduction:
     stored: tuple[Stored, ...]
     outcomes: tuple[Outcome, ...]
     measured: tuple[Measured | None, ...]
-    host: dict[str, Any]
+    host: JsonObject
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """The contents of claims.json."""
         return {"schema_version": 1, "outcomes": list(self.outcomes)}
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pacelab.doctor import Feature
+from pacelab.documents import JsonObject
 from pacelab.figures.figures import check_figure, figure_bytes
 from pacelab.figures.in_matplotlib import draw_chart
 from pacelab.figures.network_map import map_chart
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 
-def schemes_document() -> dict[str, Any]:
+def schemes_document() -> JsonObject:
     """All schemes."""
     return {
         "schemes": [
@@ -59,7 +60,7 @@ def schemes_table() -> Table:
     return _table(("scheme", "acts at", "traffic", "what it is", "source"), rows)
 
 
-def topologies_document() -> dict[str, Any]:
+def topologies_document() -> JsonObject:
     """All kinds of topologies with their options."""
     return {
         "topologies": [
@@ -88,7 +89,7 @@ def topologies_table() -> Table:
     return _table(("topology", "what it is", "options", "directions", "default traffic", "source"), rows)
 
 
-def topology_document(topology: Topology) -> dict[str, Any]:
+def topology_document(topology: Topology) -> JsonObject:
     """All data of one topology."""
     fields = {
         "name": topology.name,
@@ -129,7 +130,7 @@ def draw_topology(topology: Topology, path: Path) -> bytes:
     return figure_bytes(draw_chart(map_chart(topology)), path)
 
 
-def doctor_document(features: Sequence[Feature]) -> dict[str, Any]:
+def doctor_document(features: Sequence[Feature]) -> JsonObject:
     """Features of this host."""
     return {"features": [asdict(feature) for feature in features]}
 

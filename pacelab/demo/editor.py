@@ -18,6 +18,7 @@ from typing import Any
 from pacelab.demo.model import SEED
 from pacelab.demo.page import data_page, engine_bytes, script, static
 from pacelab.demo.problems import PROBLEMS, Problem
+from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.experiment import Experiment
@@ -121,7 +122,7 @@ def open_editor(topology: str, schemes: Sequence[str], options: Mapping[str, Any
     return session
 
 
-def run_change(session: EditorSession, message: Any) -> dict[str, Any]:
+def run_change(session: EditorSession, message: Any) -> JsonObject:
     """Run what a page requests: `{"scheme", "file", "seed"}`. Raises ConfigError if a value is not valid."""
     from pacelab_topologies.own import read_yaml  # imports pydantic, which slows the start of the command line
 
@@ -212,7 +213,7 @@ def export_editor(session: EditorSession, path: Path, *, pyodide: str = "") -> N
     write_file(path, editor_page(session, recorded=True, pyodide=pyodide).encode())
 
 
-def _chains(experiment: Experiment) -> dict[str, dict[str, Any]]:
+def _chains(experiment: Experiment) -> dict[str, JsonObject]:
     """By number of hops: the nodes, wires and flows of such a chain. Empty if the network is not a built-in chain."""
     if experiment.kind.name != "chain" or experiment.own_files:
         return {}
@@ -242,7 +243,7 @@ def _file_defaults(session: EditorSession) -> dict[str, str]:
     return {flag: text for flag, text in found.items() if flag not in SWITCHES}
 
 
-def _run(experiment: Experiment) -> dict[str, Any]:
+def _run(experiment: Experiment) -> JsonObject:
     outcome = find_backend("sim").run(experiment, experiment.chosen_scheme, on_progress=lambda _part: None, pcap=None)
     parts = {name: outcome.air[name] for name in ("flows", "series")}
     return {"result": parts, "tap": record_air(experiment, until_s=WATCH_S[1])}

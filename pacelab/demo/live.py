@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pacelab.documents import JsonObject
 from pacelab.errors import HostError
 from pacelab.units import BITS_PER_BYTE, NS_PER_S
 
@@ -98,10 +99,10 @@ class FlowTracker:
         self.frames.clear()
         return frames
 
-    def view(self, seconds: float) -> dict[str, Any]:
+    def view(self, seconds: float) -> JsonObject:
         """The component's view (static/view.js) of the `seconds` since the last view."""
-        flows: list[dict[str, Any]] = []
-        lines: list[dict[str, Any]] = []
+        flows: list[JsonObject] = []
+        lines: list[JsonObject] = []
         for key, flow in self._flows.items():
             ends = flow.endpoints()
             arrived = flow.new_bytes.get(ends[1], 0) if ends else 0
@@ -152,7 +153,7 @@ class Live:
         self._stations = medium.call("hello", version=PROTOCOL_VERSION)["stations"]
         medium.close()
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """The component's input, like `Demo.document`. Stations without a position are drawn in a row."""
         names = [station["name"] for station in self._stations]
         places = [station.get("position_m") or [200.0 * number, 0.0] for number, station in enumerate(self._stations)]

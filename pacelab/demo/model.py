@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from pacelab.documents import JsonObject
 from pacelab.domains import Whole
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
@@ -231,7 +232,7 @@ class Demo:
         return compile_air(self.experiment())
 
     @cached_property
-    def shapes(self) -> dict[str, dict[str, Any]]:
+    def shapes(self) -> dict[str, JsonObject]:
         """By number of hops: what the page replaces in the configuration when its slider of hops moves."""
         hops = next((control for control in self.controls if control.what == "hops"), None)
         if not isinstance(hops, Slider):
@@ -245,7 +246,7 @@ class Demo:
             }
         return found
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """The input of the page component, as JSON values."""
         names = ("name", "title", "question", "answer", "python", "full_bps", "shapes")
         document = {name: getattr(self, name) for name in names}

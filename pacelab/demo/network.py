@@ -6,14 +6,13 @@ of its link.
 
 from __future__ import annotations
 
-from typing import Any
-
 from pacelab.demo.page import bundle, data_page
+from pacelab.documents import JsonObject
 
 MODULES = ("network.js", "start_network.js")
 
 
-def network_page(picture: dict[str, Any]) -> str:
+def network_page(picture: JsonObject) -> str:
     """The page. `picture` has the nodes with their positions, the wires, and the nodes that walk.
 
     If `picture` is empty, the page draws what the controller finds.

@@ -9,11 +9,11 @@ import re
 from importlib import resources
 from pathlib import Path
 from string import Template
-from typing import Any
 
 from pacelab.demo.catalog import DEMOS
 from pacelab.demo.model import Demo
 from pacelab.demo.runs import recorded_runs
+from pacelab.documents import JsonObject
 from pacelab.errors import HostError
 from pacelab.results.folder import write_file
 
@@ -63,16 +63,16 @@ def recorded_page(demo: Demo) -> str:
     return _page(demo.document(), {"recorded": list(recorded_runs(demo))})
 
 
-def live_page(document: dict[str, Any]) -> str:
+def live_page(document: JsonObject) -> str:
     """The page that follows a running network. `document` is `Live.document`."""
     return _page(document, {})
 
 
-def _page(document: dict[str, Any], backing: dict[str, Any]) -> str:
+def _page(document: JsonObject, backing: JsonObject) -> str:
     return data_page(document["title"], {"demo": document, **backing}, bundle(START))
 
 
-def data_page(title: str, data: dict[str, Any], script: str) -> str:
+def data_page(title: str, data: JsonObject, script: str) -> str:
     """A page with `data` as JSON in the element "demo", for its `script`."""
     # In JSON, "<" could end the script element ("</") or hide its end ("<!--").
     text = json.dumps(data, allow_nan=False).replace("<", "\\u003c")

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+
+from pacelab.documents import JsonObject
 
 FOLDER = Path(__file__).with_name("static") / "problems"
 
@@ -26,7 +27,7 @@ class Goal:
     within_m: float | None = None
     """The largest distance of any two nodes."""
 
-    def for_page(self) -> dict[str, Any]:
+    def for_page(self) -> JsonObject:
         """The goal as the page takes it."""
         fields = ("text", "rts", "flow", "least_kbps", "most_kbps", "within_m")
         return {name: value for name in fields if (value := getattr(self, name)) is not None}

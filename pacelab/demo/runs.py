@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pacelab.demo.model import SEED, Choice, Control, Demo, Value
+from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
 from pacelab.options.arguments import coerce
 from pacelab.options.voice import ACCEPTABLE_MOS
-from pacelab.results.results import assemble, join_series
+from pacelab.results.results import assemble
+from pacelab.results.series import join_series
 from pacelab.running.runner import find_backend
 from pacelab_topologies.model import Topology
 
@@ -27,7 +29,7 @@ RECORDED_SEEDS = 3
 """Number of seeds of each setting in a file for slides."""
 BPS_PER_KBPS = 1e3
 
-Outcome = dict[str, Any]
+Outcome = JsonObject
 """A view for the component (static/view.js), as JSON values."""
 
 

@@ -26,6 +26,7 @@ from pacelab.demo.live import Live
 from pacelab.demo.model import Demo
 from pacelab.demo.page import index, live_page, page
 from pacelab.demo.runs import read_change, run_change
+from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError, HostError
 
 LOOPBACK = "127.0.0.1"
@@ -117,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 self._send(HTTPStatus.OK, json.dumps(outcome, allow_nan=False), "application/json")
 
-    def _runner(self, name: str) -> Callable[[Any], dict[str, Any]] | None:
+    def _runner(self, name: str) -> Callable[[Any], JsonObject] | None:
         """The function that answers a POST to this path, or None."""
         if name == "editor/run" and self.server.editor is not None:
             return partial(run_editor_change, self.server.editor)

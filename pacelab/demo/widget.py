@@ -10,6 +10,7 @@ from pacelab.demo.catalog import find_demo
 from pacelab.demo.model import Demo
 from pacelab.demo.page import IMPORT, bundle, engine_bytes, static
 from pacelab.demo.runs import read_change, run_change
+from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError, HostError
 from pacelab.figures.figures import show_widget
 
@@ -27,7 +28,7 @@ def style() -> str:
     return f"{static('style.css')}pacelab-demo {{ font-size: {FONT_PX}px; }}\n"
 
 
-def reply(demo: Demo, message: Any) -> dict[str, Any]:
+def reply(demo: Demo, message: Any) -> JsonObject:
     """The kernel's answer to a message `{"id": ..., "change": ...}`: a view, or one line of error text."""
     known = isinstance(message, dict)
     number = message.get("id") if known else None

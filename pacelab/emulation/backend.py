@@ -8,11 +8,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pacelab.emulation.messages import RunReport
 from pacelab.errors import ConfigError, HostError
 from pacelab.options.values import HERE, UML, VM
-from pacelab.results.results import Outcome, Progress
+from pacelab.results.outcome import Outcome, Progress
 from pacelab.schemes.failures import raise_failed_hook
 from pacelab.user_code.imports import Beside
 from pacelab.user_code.loading import is_own
@@ -115,7 +116,7 @@ def run_plan(
     *,
     own: Mapping[str, bytes],
     pcap: PcapFile | None = None,
-) -> dict[str, Any]:
+) -> RunReport:
     """Run the plan on the kernel that the experiment selects. Return what the supervisor found (see
     `session.run_plan`).
 

@@ -15,6 +15,8 @@ from pacelab.emulation.network import addresses
 from pacelab.emulation.network.addresses import AIR, TO_SWITCH, Route
 from pacelab.emulation.plan import LogDistancePropagation, Move, Plan
 from pacelab.emulation.quantiles import quantiles
+from pacelab.results.types import Handover as HandoverResult
+from pacelab.results.types import Walks
 
 STEP_S = 0.1
 """mediumd gets a moving host's position this often, as in the simulator (medium/network/src/network/motion.rs)."""
@@ -98,7 +100,7 @@ class Changes:
             if now_s >= track[-1].at_s:
                 del self._tracks[host]
 
-    def report(self, stations: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    def report(self, stations: Sequence[Mapping[str, Any]]) -> Walks | None:
         """Report the moving hosts for host.json; None if no host moves. `stations`: mediumd's statistics at the end.
 
         `off_m`: the largest distance between a host's true position and its position at mediumd, taken just before an
@@ -192,7 +194,7 @@ class Roaming:
             if self.gateway[station] != old:
                 self._hosts.set_route(old, Route(station, station, TO_SWITCH, by_arp=True))
 
-    def report(self) -> list[dict[str, Any]]:
+    def report(self) -> list[HandoverResult]:
         """The handovers so far, for host.json."""
         names = [node.name for node in self._plan.nodes]
         return [

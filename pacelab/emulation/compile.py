@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from pacelab.documents import JsonObject
 from pacelab.emulation import plan as plans
 from pacelab.emulation.changes import position_at
 from pacelab.emulation.plan import first_error
@@ -34,7 +35,7 @@ def compile_plan(experiment: Experiment, scheme: Scheme | None = None) -> plans.
     own, scheme = scheme is not None, scheme or experiment.chosen_scheme
     air = compile_air(experiment)
     stations = [index for index, node in enumerate(topology.nodes) if node.wireless]
-    document: dict[str, Any] = {
+    document: JsonObject = {
         "version": 2,
         "radios": experiment.backend,
         "builder": experiment.builder or "plain",
@@ -82,10 +83,10 @@ def compile_plan(experiment: Experiment, scheme: Scheme | None = None) -> plans.
         raise ConfigError(f"--backend {experiment.backend}: {first_error(error, given=True)}") from None
 
 
-def _moves(experiment: Experiment) -> list[dict[str, Any]]:
+def _moves(experiment: Experiment) -> list[JsonObject]:
     """The part of each walk within the run: random walks may end long after it."""
     topology, end_s = experiment.network, experiment.duration_s
-    found: list[dict[str, Any]] = []
+    found: list[JsonObject] = []
     for node in dict.fromkeys(move.node for move in topology.moves):
         track = [move for move in topology.moves if move.node == node]
         within = [(move.at_s, move.position_m) for move in track if move.at_s <= end_s]
@@ -100,7 +101,7 @@ def _moves(experiment: Experiment) -> list[dict[str, Any]]:
     return found
 
 
-def _flow(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
+def _flow(experiment: Experiment, flow: PlannedFlow) -> JsonObject:
     what = flow.carried
     stop_s = experiment.duration_s if flow.stop_s is None else min(flow.stop_s, experiment.duration_s)
     made = {

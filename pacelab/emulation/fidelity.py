@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-GRADES = ("valid", "degraded", "invalid")
+from pacelab.emulation.messages import MediumStatistics
+from pacelab.results.types import Fidelity
+
+GRADES: tuple[Fidelity, ...] = ("valid", "degraded", "invalid")
 LATE_S = {"degraded": 2e-3, "invalid": 20e-3}
 """Bounds on the 99th percentile of the lateness of our senders and wires. A packet of 1500 bytes takes 2 ms at 11
 Mbit/s with RTS/CTS, so a delay beyond that shifts a packet by a whole transmission. mediumd's PROTOCOL.md has its own
@@ -39,7 +41,7 @@ def read_load(path: Path = Path("/proc/stat")) -> Load:
     return Load(busy=busy, stolen=steal, total=busy + idle + iowait + steal)
 
 
-def judge(*, medium: str, late_p99_s: list[float], stolen: float) -> str:
+def judge(*, medium: Fidelity, late_p99_s: list[float], stolen: float) -> Fidelity:
     """The worst verdict of three: mediumd's, that of our own lateness, and that of the stolen time."""
     found = [medium]
     for grade in GRADES[1:]:
@@ -48,7 +50,7 @@ def judge(*, medium: str, late_p99_s: list[float], stolen: float) -> str:
     return worst(*found)
 
 
-def judge_medium(before: dict[str, Any], after: dict[str, Any]) -> str:
+def judge_medium(before: MediumStatistics, after: MediumStatistics) -> Fidelity:
     """The verdict of mediumd's statistics at the start and end of a run: last seconds, whole run, and losses in
     between.
     """
@@ -56,6 +58,6 @@ def judge_medium(before: dict[str, Any], after: dict[str, Any]) -> str:
     return worst(after["fidelity"], after["fidelity_since_start"], "invalid" if lost else "valid")
 
 
-def worst(*grades: str) -> str:
+def worst(*grades: Fidelity) -> Fidelity:
     """The worst of several verdicts."""
     return max(grades, key=GRADES.index)

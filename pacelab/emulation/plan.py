@@ -24,6 +24,7 @@ from pydantic import (
     model_validator,
 )
 
+from pacelab.documents import JsonObject
 from pacelab.domains import Real, Whole
 from pacelab.errors import ConfigError
 from pacelab.experiment.backends import (
@@ -52,7 +53,7 @@ class Document(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     @model_serializer(mode="wrap")
-    def _without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_defaults(self, write: SerializerFunctionWrapHandler) -> JsonObject:
         values = write(self)
         needed = {name for name, field in type(self).model_fields.items() if field.is_required()}
         kept = without_defaults(values).keys() | needed
@@ -73,7 +74,7 @@ def _check_complete(given: Any) -> Any:
     return given
 
 
-def _without_defaults(settings: HookSettings, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+def _without_defaults(settings: HookSettings, write: SerializerFunctionWrapHandler) -> JsonObject:
     return without_defaults(write(settings))
 
 
@@ -386,6 +387,6 @@ def dump_plan(plan: Plan) -> bytes:
     return plan.model_dump_json().encode()
 
 
-def radio_document(plan: Plan) -> dict[str, Any]:
+def radio_document(plan: Plan) -> JsonObject:
     """`radio` in mediumd's format."""
     return plan.radio.model_dump(mode="json")

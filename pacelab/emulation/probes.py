@@ -10,8 +10,8 @@ import shutil
 import subprocess
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
 
+from pacelab.documents import JsonObject
 from pacelab.emulation.helper_client import JOIN, as_root, place
 from pacelab.emulation.processes import SAFE_PATH, environment
 from pacelab.emulation.programs import find_mediumd, find_mininet_wifi_python
@@ -125,7 +125,7 @@ def check_mininet() -> None:
         raise HostError(f"shell: Mininet is not installed: {INSTALL_MININET}")
 
 
-def describe() -> dict[str, Any]:
+def describe() -> JsonObject:
     """Kernel and programs for host.json."""
     return {"kernel": platform.release(), "iperf3": _version("iperf3", r"iperf (\S+)")}
 

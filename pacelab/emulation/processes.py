@@ -15,9 +15,10 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from subprocess import TimeoutExpired
-from typing import IO, Any, NoReturn, TextIO, cast
+from typing import IO, NoReturn, TextIO, cast
 
 from pacelab.console import log
+from pacelab.documents import JsonObject
 from pacelab.emulation.namespaces import command_in, enter
 from pacelab.errors import HostError, PaceLabError
 from pacelab.packages import import_path
@@ -110,13 +111,13 @@ class Child:
             except OSError as error:
                 raise HostError(f"starting {self.name}: {error.strerror}") from None
 
-    def wait_ready(self) -> dict[str, Any]:
+    def wait_ready(self) -> JsonObject:
         """The one line that the process prints when it is ready."""
         until = time.monotonic() + READY_S
         while b"\n" not in (text := self.output()) and self.alive() and time.monotonic() < until:
             time.sleep(_LOOK_S)
         try:
-            found: dict[str, Any] = json.loads(text.splitlines()[0])
+            found: JsonObject = json.loads(text.splitlines()[0])
         except (IndexError, ValueError):
             raise HostError(f"starting {self.name}: {self.last_words() or 'it said nothing'}") from None
         return found
@@ -169,7 +170,7 @@ class Child:
         return lines[-1].removeprefix("pacelab: ") if lines else ""
 
 
-def documents(text: bytes) -> list[dict[str, Any]]:
+def documents(text: bytes) -> list[JsonObject]:
     """The JSON objects in the complete lines of the output."""
     found = []
     for line in text.splitlines():
@@ -180,7 +181,7 @@ def documents(text: bytes) -> list[dict[str, Any]]:
     return found
 
 
-def last_document(text: bytes) -> dict[str, Any]:
+def last_document(text: bytes) -> JsonObject:
     """The last JSON object of the output; empty if there is none."""
     return documents(text)[-1] if documents(text) else {}
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import cast
 
+from pacelab.documents import JsonObject
 from pacelab.emulation.changes import Handover
+from pacelab.emulation.messages import DatagramCounts, MediumStatistics
 from pacelab.emulation.network.addresses import path
 from pacelab.emulation.network.counters import COUNTED, DROPS, GAUGES, OUTSIDE
 from pacelab.emulation.plan import Plan
@@ -17,6 +19,8 @@ from pacelab.emulation.quantiles import rtt_quantiles_s
 from pacelab.emulation.traffic import traffic
 from pacelab.emulation.traffic.meter import Window
 from pacelab.emulation.traffic.traffic import Measured, TcpRun
+from pacelab.results.air_types import AirResult, FlowReport, FlowSeries, HookReport
+from pacelab.results.types import Effect, FlowEffect, NodeResult
 from pacelab.units import BITS_PER_BYTE, NS_PER_S, ns_from_s
 
 LATE_SHARE = 0.05
@@ -29,12 +33,12 @@ def air_result(
     plan: Plan,
     measured: Measured,
     *,
-    before: dict[str, Any],
-    after: dict[str, Any],
-    hooks: list[dict[str, Any]],
+    before: MediumStatistics,
+    after: MediumStatistics,
+    hooks: list[HookReport],
     wire_drops: int,
     hook_drops: Mapping[str, int],
-) -> dict[str, Any]:
+) -> AirResult:
     """The result. `before` and `after`: mediumd's statistics at the start and end of the measured part."""
     drops = {cause: after["drops"][cause] - before["drops"][cause] for cause in (*DROPS, *OUTSIDE)}
     drops = {cause: count for cause, count in drops.items() if cause in DROPS or count}
@@ -44,7 +48,7 @@ def air_result(
         drops["qdisc:codel"] = dropped
     drops |= {f"hook:{reason}": count for reason, count in hook_drops.items()}
     flows = [_flow(plan, measured, number) for number in range(len(plan.flows))]
-    return {
+    result: AirResult = {
         "version": 1,
         "end_s": plan.duration_s,
         "events": sum(after["frames"][name] - before["frames"][name] for name in ("from_hosts", "to_hosts")),
@@ -57,11 +61,13 @@ def air_result(
         "series": {
             "interval_s": plan.series_interval_s,
             "t_s": _interval_ends_s(plan, measured),
-            "flows": [{"id": number, **_series(plan, measured, number)} for number in range(len(plan.flows))],
+            "flows": [_series(plan, measured, number) for number in range(len(plan.flows))],
         },
         "tap": None,
-        **({"pings": measured.pings} if measured.pings else {}),
     }
+    if measured.pings:
+        result["pings"] = measured.pings
+    return result
 
 
 def iperf3_errors(measured: Measured) -> list[str]:
@@ -93,10 +99,10 @@ def unmeasured(measured: Measured) -> bool:
     return any(run.killed for run in measured.tcp)
 
 
-def _flow(plan: Plan, measured: Measured, number: int) -> dict[str, Any]:
+def _flow(plan: Plan, measured: Measured, number: int) -> FlowReport:
     flow = plan.flows[number]
     way = path(plan, flow.src, flow.dst)
-    head: dict[str, Any] = {
+    head: JsonObject = {
         "id": number,
         "kind": {"udp": "cbr"}.get(flow.kind, flow.kind),
         "src": plan.nodes[flow.src].name,
@@ -105,10 +111,11 @@ def _flow(plan: Plan, measured: Measured, number: int) -> dict[str, Any]:
         "batch_end_s": [],
     }
     run = next((run for run in measured.tcp if run.number == number), None)
-    return head | (_tcp_flow(plan, measured, run) if run else _datagram_flow(measured.datagrams[number]))
+    rest = _tcp_flow(plan, measured, run) if run else _datagram_flow(measured.datagrams[number])
+    return cast("FlowReport", head | rest)
 
 
-def _tcp_flow(plan: Plan, measured: Measured, run: TcpRun) -> dict[str, Any]:
+def _tcp_flow(plan: Plan, measured: Measured, run: TcpRun) -> JsonObject:
     window = measured.window
     segment = plan.tcp.segment_bytes
     received = traffic.bytes_between(run.received, window.measured_ns, window.end_ns)
@@ -150,7 +157,7 @@ def _timeouts(plan: Plan, measured: Measured, run: TcpRun) -> int:
     return measured.counters[run.flow.src].timeouts if run.number == first else 0
 
 
-def _datagram_flow(report: dict[str, Any]) -> dict[str, Any]:
+def _datagram_flow(report: DatagramCounts) -> JsonObject:
     return {
         "goodput_bps": report["goodput_bps"],
         "throughput_bps": report["goodput_bps"] * (1 + report["repeats"] / max(1, report["delivered_pkts"])),
@@ -163,15 +170,23 @@ def _datagram_flow(report: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _series(plan: Plan, measured: Measured, number: int) -> dict[str, Any]:
+def _series(plan: Plan, measured: Measured, number: int) -> FlowSeries:
     if number in measured.datagrams:
-        rates = measured.datagrams[number]["series_bps"]
-        found = {"goodput_bps": rates, "cwnd_pkts": [None] * len(rates), "rtt_s": [None] * len(rates)}
-        voice = measured.datagrams[number].get("series_voice")
-        return found if voice is None else found | {"voice": voice}
+        counts = measured.datagrams[number]
+        nothing: list[float | None] = [None] * len(counts["series_bps"])
+        found: FlowSeries = {
+            "id": number,
+            "goodput_bps": counts["series_bps"],
+            "cwnd_pkts": nothing,
+            "rtt_s": list(nothing),
+        }
+        if "series_voice" in counts:
+            found["voice"] = counts["series_voice"]
+        return found
     run = next(run for run in measured.tcp if run.number == number)
     sender = traffic.resample(run.sent, measured.window)
     return {
+        "id": number,
         "goodput_bps": traffic.resample(run.received, measured.window)["goodput_bps"],
         "cwnd_pkts": [_window_pkts(plan, size) for size in sender["window_bytes"]],
         "rtt_s": sender["rtt_s"],
@@ -190,13 +205,13 @@ def _interval_ends_s(plan: Plan, measured: Measured) -> list[float]:
     return [min(plan.duration_s, (place + 1) * width_s) for place in range(measured.window.intervals)]
 
 
-def _nodes(plan: Plan, before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any]]:
+def _nodes(plan: Plan, before: MediumStatistics, after: MediumStatistics) -> list[NodeResult]:
     """Counters of every host. Those of a wired host are zero, as in the simulator."""
     then = {station["name"]: station for station in before["stations"]}
     now = {station["name"]: station for station in after["stations"]}
-    rows = []
+    rows: list[NodeResult] = []
     for node in plan.nodes:
-        row: dict[str, Any] = {"name": node.name}
+        row: JsonObject = {"name": node.name}
         if node.wireless:
             row |= {name: now[node.name][name] - then[node.name][name] for name in COUNTED}
             row |= {name: now[node.name][name] for name in GAUGES}
@@ -204,7 +219,7 @@ def _nodes(plan: Plan, before: dict[str, Any], after: dict[str, Any]) -> list[di
                 row["qdisc"] = now[node.name]["qdisc"]
         else:
             row |= dict.fromkeys((*COUNTED, *GAUGES), 0)
-        rows.append(row)
+        rows.append(cast("NodeResult", row))
     return rows
 
 
@@ -227,7 +242,7 @@ SETTLED_S = 5.0
 """Goodput is compared over a window of this length before the handover, and one that starts this long after it."""
 
 
-def effects(plan: Plan, measured: Measured, handovers: Sequence[Handover]) -> list[list[dict[str, Any]]]:
+def effects(plan: Plan, measured: Measured, handovers: Sequence[Handover]) -> list[list[FlowEffect]]:
     """A row for each TCP flow of each handover's station."""
     return [
         [
@@ -239,7 +254,7 @@ def effects(plan: Plan, measured: Measured, handovers: Sequence[Handover]) -> li
     ]
 
 
-def effect(received: Sequence[traffic.Interval], window: Window, at_s: float) -> dict[str, float | None]:
+def effect(received: Sequence[traffic.Interval], window: Window, at_s: float) -> Effect:
     """The longest silence of one receiver around `at_s`, as an upper bound, and its goodput before and after.
 
     A value is None if the run does not cover its window. Data arrived in the intervals on both sides of a silence, in
@@ -256,7 +271,7 @@ def effect(received: Sequence[traffic.Interval], window: Window, at_s: float) ->
     }
 
 
-def sentence(row: dict[str, Any]) -> str:
+def sentence(row: FlowEffect) -> str:
     """The effect as a sentence for the user."""
     rates = [row["before_bps"], row["after_bps"]]
     told = ["not measured" if rate is None else f"{rate / 1e3:.0f} kbit/s" for rate in rates]

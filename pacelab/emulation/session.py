@@ -14,15 +14,16 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
-from typing import Any
 
 from pacelab.console import log
+from pacelab.documents import JsonObject
 from pacelab.emulation.helper_client import as_root
+from pacelab.emulation.messages import RunReport
 from pacelab.emulation.plan import Plan, dump_plan
 from pacelab.emulation.probes import IN_CONTAINER, NEEDS_REAL_ROOT, in_user_namespace, lacking_capabilities
 from pacelab.emulation.processes import OWNER, environment, python
 from pacelab.errors import ConfigError, HostError
-from pacelab.results.results import Progress
+from pacelab.results.outcome import Progress
 
 _SUPERVISOR = "pacelab.emulation.supervisor"
 _UNSHARE = ("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "--")
@@ -33,14 +34,14 @@ SILENCE_S = 120.0
 END_S = 10.0
 
 
-def run_plan(plan: Plan, on_progress: Progress) -> dict[str, Any]:
+def run_plan(plan: Plan, on_progress: Progress) -> RunReport:
     """Run a plan; return what the supervisor found (see `supervisor.perform`). Raises ConfigError or HostError."""
     with _page(plan) as page, _supervisor(page) as link:
         link.settimeout(SILENCE_S)
         return converse(link, plan, on_progress)
 
 
-def converse(link: socket.socket, plan: Plan, on_progress: Progress) -> dict[str, Any]:
+def converse(link: socket.socket, plan: Plan, on_progress: Progress) -> RunReport:
     """Send the plan, relay the progress, return the result."""
     try:
         with contextlib.suppress(BrokenPipeError):  # refused before it was read: the reason can be read below
@@ -55,7 +56,7 @@ def converse(link: socket.socket, plan: Plan, on_progress: Progress) -> dict[str
                 elif "error" in message:
                     raise error_of(message["error"])
                 else:
-                    result: dict[str, Any] = message["result"]
+                    result: RunReport = message["result"]
                     return result
     except TimeoutError:
         raise HostError(f"real hosts: their supervisor has said nothing for {SILENCE_S:g} s; try once more") from None
@@ -169,7 +170,7 @@ def end_supervisor(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def error_of(error: dict[str, Any]) -> Exception:
+def error_of(error: JsonObject) -> Exception:
     """The exception for an error that a supervisor reported."""
     if error["kind"] == "config":
         return ConfigError(error["message"])

@@ -19,24 +19,20 @@ import sys
 import threading
 import time
 import traceback
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from pacelab.emulation.fidelity import judge, judge_medium, read_load, worst
+from pacelab.documents import JsonObject
+from pacelab.emulation.messages import RunReport
 from pacelab.emulation.network.tcp import check_control
 from pacelab.emulation.plan import MOST_BYTES, Plan, read_plan
-from pacelab.emulation.probes import describe
 from pacelab.errors import ConfigError, PaceLabError
 
 if TYPE_CHECKING:
-    from pacelab.emulation.changes import Roaming
     from pacelab.emulation.network.host_network import HostNetwork
-    from pacelab.emulation.traffic.traffic import Measured
 
 PROGRESS_S = 0.25
 NICENESS = -15
 """Niceness of the traffic's processes, by inheritance: a busy machine must not slow a receiver down."""
-MEDIUM_STATISTICS = ("fidelity", "fidelity_since_start", "lost", "lateness", "process")
-"""The parts of mediumd's statistics that host.json contains."""
 PLAN_S = 10.0
 """A client that has not sent its whole plan after this time has failed."""
 READ_S = 30.0
@@ -56,7 +52,7 @@ def main() -> int:
         threading.Thread(target=exit_on_disconnect, args=(link,), daemon=True).start()
         isolate()
         os.nice(NICENESS)
-        last: dict[str, Any] = {"result": perform(plan, link, page_fd)}
+        last: JsonObject = {"result": perform(plan, link, page_fd)}
     except PaceLabError as error:
         kind = "config" if isinstance(error, ConfigError) else "host"
         last = {"error": {"kind": kind, "message": str(error)}}
@@ -77,82 +73,20 @@ class Link(Protocol):
         """Send one line."""
 
 
-def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any]:
+def perform(plan: Plan, link: Link, page_fd: int | None = None) -> RunReport:
     """Build the hosts, run the traffic, measure. Imports happen here, so that a refused plan costs nothing."""
     from pacelab.emulation.agents.start import start_agents
-    from pacelab.emulation.captures import end_captures, start_captures
-    from pacelab.emulation.changes import Changes, Roaming
-    from pacelab.emulation.network import stock
-    from pacelab.emulation.network.sent_rates import SentRates
-    from pacelab.emulation.report import air_result, iperf3_errors, late_start, unmeasured
-    from pacelab.emulation.traffic.traffic import Traffic
+    from pacelab.emulation.host_run import HostRun
 
     started = time.monotonic()
     network = build(plan, page_fd)
     agents = start_agents(plan, network.switched)
     if network.switched is not None and network.switched.page is not None:
         send_message(link, {"note": f"the controller's page: {network.switched.page}"})
-    captures = start_captures(plan)
-    traffic, rates = Traffic(plan), SentRates(plan)
+    run = HostRun(plan, network, agents)
     built_s = time.monotonic() - started
-    roaming = Roaming(plan, network) if plan.controller is not None else None
-    changes = Changes(plan, network.medium, roaming, network.start_walking)
-    before: dict[str, Any] = {}
-    load = read_load()
-    told = ProgressReporter(link)
-
-    def tick(fraction: float) -> None:
-        network.check_alive()
-        agents.check_alive()
-        changes.apply(fraction * plan.duration_s)
-        network.queues.sample()
-        rates.sample()
-        told.progress(fraction)
-
-    def begin() -> None:
-        before.update(network.medium.call("stats"))
-        network.mark_wires()
-        network.queues.mark()
-        rates.mark()
-        agents.mark()
-
-    measured = traffic.run(tick, begin)
-    after = network.medium.call("stats")
-    network.queues.add_to(after)
-    shares = (read_load() - load).shares()
-    end_captures(captures)
-    wires, hooks = network.wire_report(), agents.end()
-    faults = [*network.faults(), *agents.faults]
-    wire_late_s = wires.get("lateness_s", {})
-    lateness = {"datagrams": measured.datagram_lateness_s, "wires": wire_late_s, "agents": agents.lateness_s}
-    kept_up = _fidelity(before, after, lateness, stolen=shares["stolen"])
-    fidelity = worst(kept_up, "degraded" if faults else "valid", "invalid" if unmeasured(measured) else "valid")
-    host = describe() | {"built_s": built_s, "cpu_shares": shares, "wires": network.wires, "lateness_s": lateness}
-    host |= {"medium": {name: after[name] for name in MEDIUM_STATISTICS}, "missing_sysctls": network.missing_sysctls}
-    notes = [
-        *([stock.NOTE] if plan.medium == "stock" else []),
-        *iperf3_errors(measured),
-        *late_start(measured),
-        *faults,
-    ]
-    host["sockets"] = [{"flow": run.number} | (run.sockets.sender or {}) for run in measured.tcp]
-    if plan.rate_control:
-        host["rates"] = rates.report()
-    if queues := network.queues.statistics():
-        host["qdiscs"] = queues
-    if (walked := changes.report(after["stations"])) is not None:
-        host["walked"] = walked
-    handovers = [] if roaming is None else _handovers(plan, measured, roaming)
-    notes += map(_sentence, handovers)
-    if network.switched is not None:
-        host["controller"] = network.switched.describe() | {"handovers": handovers}
-    if kept_up != "valid":
-        notes.append(f"the machine was too busy for its times to be right: fidelity {fidelity} (host.json says why)")
-    wire_drops = wires.get("counters", {}).get("wired-queue", 0)
-    air = air_result(
-        plan, measured, before=before, after=after, hooks=hooks, wire_drops=wire_drops, hook_drops=agents.drops
-    )
-    return {"air": air, "fidelity": fidelity, "notes": notes, "host": host}
+    observed = run.measure(ProgressReporter(link).progress)
+    return run.report(observed, built_s=built_s)
 
 
 def build(plan: Plan, page_fd: int | None = None, *, at_terminal: bool = False) -> HostNetwork:
@@ -182,29 +116,6 @@ class ProgressReporter:
         if time.monotonic() >= self._told_s + PROGRESS_S and is_writable(self._link):
             self._told_s = time.monotonic()
             send_message(self._link, {"progress": min(1.0, max(0.0, fraction))})
-
-
-def _fidelity(
-    before: dict[str, Any], after: dict[str, Any], lateness: dict[str, dict[str, float]], *, stolen: float
-) -> str:
-    """The fidelity of the run: mediumd's verdict, and the lateness of the other processes."""
-    late_s = [found["p99"] for found in lateness.values() if found]
-    return judge(medium=judge_medium(before, after), late_p99_s=late_s, stolen=stolen)
-
-
-def _handovers(plan: Plan, measured: Measured, roaming: Roaming) -> list[dict[str, Any]]:
-    """Each handover with its effect on the flows."""
-    from pacelab.emulation.report import effects
-
-    rows = effects(plan, measured, roaming.handovers)
-    return [told | {"flows": flows} for told, flows in zip(roaming.report(), rows, strict=True)]
-
-
-def _sentence(handover: dict[str, Any]) -> str:
-    from pacelab.emulation.report import sentence
-
-    went = f"{handover['station']} went from {handover['from']} to {handover['to']} at {handover['at_s']} s"
-    return went + "".join(f"; {sentence(flow)}" for flow in handover["flows"])
 
 
 def isolate() -> None:
@@ -237,7 +148,7 @@ def read_line(link: socket.socket, *, within_s: float = PLAN_S) -> bytes:
     return text
 
 
-def send_message(link: Link, message: dict[str, Any]) -> None:
+def send_message(link: Link, message: JsonObject) -> None:
     """Send one line. The client may be gone."""
     with contextlib.suppress(OSError):
         link.sendall(json.dumps(message, allow_nan=False).encode() + b"\n")

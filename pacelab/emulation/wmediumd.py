@@ -6,8 +6,8 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
+from pacelab.documents import JsonObject
 from pacelab.emulation.processes import SAFE_PATH
 from pacelab.emulation.programs import find_mediumd
 from pacelab.errors import HostError
@@ -38,7 +38,7 @@ def describe_running() -> list[str]:
         return []
 
 
-def sentence(status: dict[str, Any]) -> str:
+def sentence(status: JsonObject) -> str:
     """The output of `wmediumd --status --json` for one program, in one sentence."""
     stations = "unknown" if status["stations"] is None else len(status["stations"])
     if status["program"] is None:

@@ -4,7 +4,7 @@
     tap   the engine in real time (`mediumd`) between real Linux hosts in network namespaces
     hwsim the same between hosts with simulated radios and Linux's own Wi-Fi stack (mac80211_hwsim)
 
-Only `pacelab.running.runner` connects `--backend` with the code that runs. `pacelab.results.results` defines the
+Only `pacelab.running.runner` connects `--backend` with the code that runs. `pacelab.results.outcome` defines the
 interface of a back end: it reports in the engine's result format (medium/README.md), so that run.json, series, metrics
 and plots do not depend on the back end.
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import PurePath
 from typing import Any, Literal
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.backends import BACK_ENDS, check_where
+from pacelab.experiment.combinations import check_ns2_of_2001, check_paths, check_queues, check_rates, check_times
 from pacelab.experiment.high_throughput import check_high_throughput
 from pacelab.options.congestion_controls import find_control
 from pacelab.options.names_or_files import is_traffic_file
@@ -25,16 +26,13 @@ from pacelab.options.settings import (
     BY_FLAG,
     OMITTED_DEFAULTS,
     SETTINGS,
-    SHORTEST_RUN_S,
     Options,
     Request,
     without_defaults,
 )
 from pacelab.options.values import (
-    AUTO,
     HIGH_THROUGHPUT,
     HIGH_THROUGHPUT_RADIO,
-    MARKING_QDISCS,
     MCS_RATES_BPS,
     NS2_OF_2001,
     NS2_OF_2001_RATE_BPS,
@@ -44,7 +42,6 @@ from pacelab.options.values import (
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.schemes.scheme import SENSE_HOPS
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
-from pacelab.units import BPS_PER_MBPS
 from pacelab.user_code.loading import digest_of, is_own
 from pacelab_topologies import registry
 from pacelab_topologies.kind import Kind
@@ -123,59 +120,34 @@ def _at_its_place(told: str, kind: Kind, topology: Topology, given: Mapping[str,
 
 
 def _resolved(
-    request: Request, kind: Kind, bare: Topology, *, given: Mapping[str, Any], values: dict[str, Any]
+    request: Request, kind: Kind, bare: Topology, *, given: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Resolved:
     """The experiment on this topology, from the given options and the topology's own."""
-    asked, scheme_name = _text(request, "topology", "chain"), _text(request, "scheme", "newreno")
+    scheme_name = _text(request, "scheme", "newreno")
     scheme = find_scheme(scheme_name)
-    values |= _brought(scheme, scheme_name, given)
-    table = {option.field: option.default for option in SETTINGS if option.default is not None}
-    named = TCP_DEFAULTS[values.get("tcp_defaults", table["tcp_defaults"])]
-    if values.get("phy") == HIGH_THROUGHPUT:
-        table["radio"] = HIGH_THROUGHPUT_RADIO
-    values = {"traffic": kind.traffic} | table | dict(named) | values
-    back_end = BACK_ENDS[values["backend"]]
-    back_end.check_given(given)
-    back_end.check_routing(values["routing"])
-    if bare.mobility and values["routing"] == "static" and values.get("controller") is None:
-        raise ConfigError(
-            f"--routing static on topology {bare.name!r}: its nodes move ({bare.mobility}), and static "
-            f"routes do not follow them; use {back_end.finders}"
-        )
-    phy = PHYS[values["phy"]]
-    rate_bps = NS2_OF_2001_RATE_BPS if values["radio"] == NS2_OF_2001 else phy.rate_bps
-    if phy.name == HIGH_THROUGHPUT:
-        rate_bps = _fill_in_mcs(values, given)
-    by_others: dict[str, Any] = {"rate_bps": rate_bps, "mac_ack": phy.mac_ack, **back_end.options}
-    control = find_control(values["cc"])
-    if "linux_tcp" in back_end.options and control is not None:
-        by_others["linux_tcp"] = control.linux_tcp
-    values = dict.fromkeys(option.field for option in SETTINGS) | by_others | values
+    values = {**values, **_brought(scheme, scheme_name, given)}
+    values, named = _filled_in(kind, bare, given=given, values=values)
     options = Options(
-        topology=asked,
+        topology=_text(request, "topology", "chain"),
         topology_options=_own_options(request),
         scheme=scheme_name,
         **values,
     )
-    _check_ns2_of_2001(options, bare)
+    check_ns2_of_2001(options, bare)
     check_high_throughput(options, given)
-    _check_rates(options, kind, bare)
-    if options.warmup_s > options.duration_s - SHORTEST_RUN_S:
-        raise ConfigError(
-            f"--warmup must be at least {SHORTEST_RUN_S:g} s less than --seconds {options.duration_s:.15g}, "
-            f"not {options.warmup_s:.15g}"
-        )
-    _check_queues(options, scheme)
+    check_rates(options, kind, bare)
+    check_times(options)
+    check_queues(options, scheme)
     network, carried = _with_traffic(options, bare)
     if not network.flows:
         raise ConfigError(f"topology {options.topology!r} has no flow; add a flow to it, or give --traffic FILE.yaml")
-    _check_paths(options, network)
+    check_paths(options, network)
     traffic_kind = _traffic_kind(carried, scheme)
     hook_settings = _hook_settings(options, network)
     scheme.check(network, traffic=traffic_kind, settings=hook_settings)
     flows = plan(options, network, carried)  # refuses experiments that are too large for the engine
     check_where(options)
-    back_end.check(options, network, flows, scheme, hook_settings)
+    BACK_ENDS[options.backend].check(options, network, flows, scheme, hook_settings)
     return Resolved(
         options=options,
         kind=kind,
@@ -187,6 +159,34 @@ def _resolved(
         own_files=_own_files(options, kind),
         omitted=_omitted(values, bare, named),
     )
+
+
+def _filled_in(
+    kind: Kind, bare: Topology, *, given: Mapping[str, Any], values: Mapping[str, Any]
+) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """A value for every setting, in the order that the module describes; and the defaults that --tcp-defaults sets."""
+    table = {option.field: option.default for option in SETTINGS if option.default is not None}
+    named = TCP_DEFAULTS[values.get("tcp_defaults", table["tcp_defaults"])]
+    if values.get("phy") == HIGH_THROUGHPUT:
+        table["radio"] = HIGH_THROUGHPUT_RADIO
+    found: dict[str, Any] = {"traffic": kind.traffic, **table, **named, **values}
+    back_end = BACK_ENDS[found["backend"]]
+    back_end.check_given(given)
+    back_end.check_routing(found["routing"])
+    if bare.mobility and found["routing"] == "static" and found.get("controller") is None:
+        raise ConfigError(
+            f"--routing static on topology {bare.name!r}: its nodes move ({bare.mobility}), and static "
+            f"routes do not follow them; use {back_end.finders}"
+        )
+    phy = PHYS[found["phy"]]
+    rate_bps = NS2_OF_2001_RATE_BPS if found["radio"] == NS2_OF_2001 else phy.rate_bps
+    if phy.name == HIGH_THROUGHPUT:
+        rate_bps = _fill_in_mcs(found, given)
+    by_others: dict[str, Any] = {"rate_bps": rate_bps, "mac_ack": phy.mac_ack, **back_end.options}
+    control = find_control(found["cc"])
+    if "linux_tcp" in back_end.options and control is not None:
+        by_others["linux_tcp"] = control.linux_tcp
+    return dict.fromkeys(option.field for option in SETTINGS) | by_others | found, named
 
 
 def _omitted(values: Mapping[str, Any], topology: Topology, named: Mapping[str, Any]) -> frozenset[str]:
@@ -269,31 +269,6 @@ def _brought(scheme: Scheme, name: str, given: Mapping[str, Any]) -> Mapping[str
     return scheme.implied_options
 
 
-def _check_rates(options: Options, kind: Kind, topology: Topology) -> None:
-    phy = PHYS[options.phy]
-    if phy.name == HIGH_THROUGHPUT:
-        phy = replace(phy, rates_bps=MCS_RATES_BPS[options.gi])
-    if options.rate_bps != AUTO and options.rate_bps not in phy.rates_bps:
-        shown = BY_FIELD["rate_bps"].domain.show(options.rate_bps)
-        raise ConfigError(f"--rate must be {phy.rates.allowed} with --phy {options.phy}, not {shown}")
-    shadowed = topology.path_loss is not None and topology.path_loss.shadowing_db > 0
-    moving = {move.node for move in topology.moves}
-    for i, link in enumerate(topology.link_rates):
-        where = kind.link_rate_places[i] if kind.link_rate_places else f"topology {options.topology!r}"
-        if not (shadowed or topology.decodes(link.a, link.b) or moving & {link.a, link.b}):
-            ends = " -> ".join(topology.nodes[end].name for end in (link.a, link.b))
-            raise ConfigError(
-                f"{where}: a rate is set for {ends}, which are {topology.distance_m(link.a, link.b):g} m apart and "
-                "not a link; "
-                f"name nodes at most {topology.decode_m:g} m apart, or nodes that move"
-            )
-        if link.rate_bps not in phy.rates_bps:
-            raise ConfigError(
-                f"{where}: the rate of a link must be {phy.rates.allowed} with --phy {options.phy}, "
-                f"not {link.rate_bps} bit/s"
-            )
-
-
 def _fill_in_mcs(values: dict[str, Any], given: Mapping[str, Any]) -> int:
     """The data rate of 802.11n by default. A given rate without --mcs sets the MCS."""
     rates_bps = MCS_RATES_BPS[values["gi"]]
@@ -301,58 +276,6 @@ def _fill_in_mcs(values: dict[str, Any], given: Mapping[str, Any]) -> int:
         values["mcs"] = rates_bps.index(values["rate_bps"])
     mcs: int = values["mcs"]
     return rates_bps[mcs]
-
-
-def _check_paths(options: Options, network: Topology) -> None:
-    """Refuse a flow without a path at 0 s, unless its nodes move and the routing waits until they meet."""
-    for flow in network.flows:
-        if network.path(flow) or (options.backend == "sim" and options.routing != "static"):
-            continue
-        ends = f"{network.nodes[flow.src].name} -> {network.nodes[flow.dst].name}"
-        raise ConfigError(
-            f"topology {options.topology!r}: no path connects {ends} at 0 s; nodes that meet later need "
-            "--backend sim --routing aodv"
-        )
-
-
-def _check_ns2_of_2001(options: Options, topology: Topology) -> None:
-    """Refuse options that ns-2.1b8a did not have."""
-    if options.tcp_defaults == NS2_OF_2001 and options.rto_backoff != "all":
-        raise ConfigError(
-            f"--rto-backoff must be all with --tcp-defaults {NS2_OF_2001}, whose timer always backs off, "
-            f"not {options.rto_backoff}"
-        )
-    if options.radio != NS2_OF_2001:
-        return
-    asked = f"--radio {options.radio}"
-    if options.phy != "802.11b":
-        raise ConfigError(f"{asked} needs --phy 802.11b, the only PHY of that simulator, not {options.phy}")
-    if options.rate_bps == 11 * BPS_PER_MBPS:
-        raise ConfigError(
-            f"{asked} with --rate 11 delivers nothing: that simulator sent data a DIFS after the CTS, later than the "
-            "receiver waited; use --rate 1, 2, or 5.5"
-        )
-    if options.rate_bps == AUTO:
-        raise ConfigError(f"{asked} needs a fixed --rate, since that simulator had one rate for all, not {AUTO}")
-    if not options.rts:
-        raise ConfigError(f"{asked} needs --rts on: that simulator had a fixed RTS threshold of 0")
-    if options.edca:
-        raise ConfigError(f"{asked} needs --edca off: the MAC of that simulator had one queue")
-    if options.mac_ack == "mandatory":
-        raise ConfigError(f"{asked} sent all frames at the data rate; use --mac-ack basic or data, not mandatory")
-    if any(link.rate_bps != options.rate_bps for link in topology.link_rates):
-        raise ConfigError(f"{asked} needs one rate for all links; topology {options.topology!r} has several")
-
-
-def _check_queues(options: Options, scheme: Scheme) -> None:
-    """Refuse options that this queue discipline does not have."""
-    if options.priority and options.qdisc != "pfifo":
-        raise ConfigError(f"--qdisc must be pfifo with --priority on, which reorders the queue, not {options.qdisc}")
-    marks = options.qdisc in MARKING_QDISCS or is_own(options.qdisc) or scheme.uses_ecn(options.throttle)
-    if options.ecn and not marks:
-        raise ConfigError(
-            f"--ecn on needs a queue that marks packets: --qdisc {' or '.join(MARKING_QDISCS)}, not {options.qdisc}"
-        )
 
 
 def _with_traffic(options: Options, topology: Topology) -> tuple[Topology, tuple[Carried, ...]]:

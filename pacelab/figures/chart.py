@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
+from pacelab.documents import JsonObject
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
@@ -201,7 +203,7 @@ class Chart:
     caption: str = ""
 
 
-def as_json(chart: Chart) -> dict[str, Any]:
+def as_json(chart: Chart) -> JsonObject:
     """The chart as plain JSON. Defaults are left out, and a value that is not a number is null."""
     found = _plain(chart)
     assert isinstance(found, dict)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pacelab.air.backend import run_scheme
+from pacelab.documents import JsonObject
 from pacelab.domains import Real, plain
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
@@ -186,7 +187,7 @@ def choose_window(experiment: Experiment, *, from_ms: float | None, to_ms: float
     return records, (round(start_ms * NS_PER_MS), round(to_ms * NS_PER_MS))
 
 
-def describe_window(experiment: Experiment, records: Sequence[Record], window_ns: Window) -> dict[str, Any]:
+def describe_window(experiment: Experiment, records: Sequence[Record], window_ns: Window) -> JsonObject:
     """The content of a picture in numbers: JSON values, times in ms."""
     low_ns, high_ns = window_ns
     log = read_records([record for record in records if low_ns <= record[0] <= high_ns])

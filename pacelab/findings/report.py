@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pacelab.documents import JsonObject
 from pacelab.figures.figures import DPI, can_draw, images
 from pacelab.figures.tables import comparison_csv
 from pacelab.findings import fairness, limits, speed
@@ -24,7 +25,7 @@ def find_all(found: Mapping[str, Comparison]) -> list[Finding]:
     ]
 
 
-def document(findings: Sequence[Finding], found: Mapping[str, Comparison]) -> dict[str, Any]:
+def document(findings: Sequence[Finding], found: Mapping[str, Comparison]) -> JsonObject:
     """As JSON: the findings, and the compare.json of each study."""
     told = [{"name": one.name, "title": one.title, "sentences": list(one.sentences)} for one in findings]
     return {"findings": told, "studies": {name: comparison.compare for name, comparison in found.items()}}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
+from pacelab.documents import JsonObject
 from pacelab.experiment.experiment import Experiment
 from pacelab.grid.comparison import Comparison, comparison_of
 from pacelab.grid.grid import Grid, describe_runs
@@ -71,7 +71,7 @@ def run_studies(
     jobs: int | None = None,
     store: RunStore | None = None,
     on_done: Callable[[int, int], None] | None = None,
-) -> tuple[dict[str, Comparison], dict[str, Any]]:
+) -> tuple[dict[str, Comparison], JsonObject]:
     """Run all studies in one pool of workers. Returns the comparison of each, and the runs' entries of host.json."""
     import time
 

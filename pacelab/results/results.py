@@ -1,4 +1,4 @@
-"""The result of one run: run.json, host.json, and one CSV of time series per flow; and what a back end must return.
+"""The result of one run: run.json, host.json, and one CSV of time series per flow.
 
 run.json (schema version 3) contains no time, cost, path, or version of the host. On the back end sim it is a pure
 function of configuration and seed. host.json has the rest. Metrics, plots, and grading read only results.
@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.arguments import checked, optional, path
-from pacelab.options.voice import SERIES as VOICE_SERIES
-from pacelab.options.voice import calls_of, mos_of, mos_series, totals_of
-from pacelab.results.air_types import AirResult, FlowReport, FlowSeries, HookReport, Series
+from pacelab.options.voice import calls_of, mos_of, totals_of
+from pacelab.results.air_types import AirResult, FlowReport, HookReport, Series
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import jain, jain_per_hop, jain_times_hops, log_utility, ratio
 from pacelab.results.notes import notes_on
+from pacelab.results.outcome import Outcome
+from pacelab.results.series import csv_of, read_csv, series_ids
 from pacelab.results.types import (
     REQUIRED,
     CallResult,
@@ -41,49 +41,7 @@ from pacelab.units import BITS_PER_BYTE
 from pacelab_topologies.model import Topology
 
 if TYPE_CHECKING:
-    from pacelab.results.folder import PcapFile
-
-
-Progress = Callable[[float], None]
-"""Called with the fraction done, 0..1. It may raise to stop the run."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What a back end returns for one run."""
-
-    air: AirResult
-    """The engine's result, version 1 (medium/README.md)."""
-    points: tuple[str, ...] = ()
-    """Hook point of each entry of `air["hooks"]`."""
-    fidelity: Literal["valid", "degraded", "invalid"] = "valid"
-    """`valid`, `degraded`, or `invalid`: whether the air kept its times."""
-    notes: tuple[str, ...] = ()
-    """What a reader must know."""
-    guest: JsonObject | None = None
-    """What the result depends on besides configuration and seed: kernel and files of a guest (`--where`)."""
-    host: JsonObject = field(default_factory=dict)
-    """Fields of host.json beyond the usual ones."""
-
-
-class Backend(Protocol):
-    """One place where an experiment can run."""
-
-    real_time: bool
-    """Whether a run takes as long as it lasts, needs the machine for itself, and gives other numbers each time."""
-
-    def run(
-        self,
-        experiment: Experiment,
-        scheme: Scheme,
-        *,
-        on_progress: Progress,
-        pcap: PcapFile | None,
-    ) -> Outcome:
-        """Run the experiment with `scheme`, which is the experiment's or one of the caller's own.
-
-        Raises ConfigError or HostError. KeyboardInterrupt passes through, and nothing is left behind.
-        """
+    pass
 
 
 SCHEMA_VERSION: Literal[3] = 3
@@ -94,7 +52,6 @@ FLOW_KEYS = (
 """What the engine reports for a flow, in the order of run.json. `src` and `dst` are names of nodes."""
 OPTIONAL_FLOW_KEYS = ("finished_s", "rtt_quantiles_s", "cwnd_share", "voice")
 """More of these, from back ends that measure them; None from others."""
-SERIES = ("goodput_bps", "cwnd_pkts", "rtt_s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +79,7 @@ class RunResult:
 
     def files(self) -> dict[str, bytes]:
         """Name -> content of the result folder."""
-        tables = {f"flow-{flow['id']}.csv": _csv(self.series["t_s"], flow) for flow in self.series["flows"]}
+        tables = {f"flow-{flow['id']}.csv": csv_of(self.series["t_s"], flow) for flow in self.series["flows"]}
         return {"run.json": dump(self.run), "host.json": dump(self.host), **tables}
 
     @checked(out=optional(path))
@@ -244,54 +201,6 @@ def _link_totals(links: list[LinkResult] | None, measured_s: float) -> dict[str,
     }
 
 
-def join_series(experiment: Experiment, series: Series) -> Series:
-    """The engine's time series, with all HTTP-like transfers of one user joined under the id of the first flow.
-
-    Their goodput is added. A window or round-trip time of many short flows has no meaning and is left out.
-    """
-    joined: dict[int, FlowSeries] = {}
-    for flow, plan in zip(series["flows"], experiment.flows, strict=True):
-        before = joined.get(plan.group)
-        if plan.call is not None:
-            voice = flow["voice"]
-            scores = mos_series(voice, playout_s=experiment.playout_s)
-            nothing: list[float | None] = [None] * len(scores)
-            joined[-1 - flow["id"]] = {
-                "id": flow["id"],
-                "goodput_bps": flow["goodput_bps"],
-                "cwnd_pkts": nothing,
-                "rtt_s": nothing,
-                "due_pkts": voice["due_pkts"],
-                "lost_pkts": voice["lost_pkts"],
-                "late_pkts": voice["late_pkts"],
-                "delay_s": voice["delay_s"],
-                "mos": scores,
-            }
-        elif plan.carried.kind != "http":
-            joined[-1 - flow["id"]] = flow
-        elif before is None:
-            silent: list[float | None] = [None] * len(flow["goodput_bps"])
-            summed = flow.copy()
-            summed["cwnd_pkts"] = summed["rtt_s"] = silent
-            joined[plan.group] = summed
-        else:
-            pairs = zip(before["goodput_bps"], flow["goodput_bps"], strict=True)
-            before["goodput_bps"] = [one + other for one, other in pairs]
-    return {**series, "flows": list(joined.values())}
-
-
-def series_ids(run: Run) -> list[int]:
-    """Ids of the flows that have a time series (see `join_series`)."""
-    first: dict[int, int] = {}
-    for flow in run["flows"]:
-        first.setdefault(flow.get("group", flow["id"]), flow["id"])
-    return [
-        flow["id"]
-        for flow in run["flows"]
-        if flow.get("traffic") != "http" or first[flow.get("group", flow["id"])] == flow["id"]
-    ]
-
-
 @checked(folder=path)
 def load_result(folder: Path | str) -> RunResult:
     """Read a result folder. ConfigError if it is not one, is damaged, or has another schema version."""
@@ -306,7 +215,7 @@ def load_result(folder: Path | str) -> RunResult:
             raise ConfigError(
                 f"result {str(folder)!r}: run.json has no {missing[0]!r}: it was changed or is damaged: run it again"
             )
-        tables = [_read_csv(folder / f"flow-{number}.csv", number) for number in series_ids(run)]
+        tables = [read_csv(folder / f"flow-{number}.csv", number) for number in series_ids(run)]
         t_s = tables[0][0] if tables else []
         if any(times != t_s for times, _ in tables):
             raise ValueError("its flows' series have other times")
@@ -371,32 +280,3 @@ def _acts(counters: Mapping[str, int], effect_counters: frozenset[str]) -> int:
     named = effect_counters or frozenset(name for scheme in SCHEMES.values() for name in scheme.effect_counters)
     count = sum(number for name, number in counters.items() if name in named)
     return count if count or effect_counters else sum(counters.values())
-
-
-def _csv(t_s: list[float], flow: FlowSeries) -> bytes:
-    names = (*SERIES, *VOICE_SERIES) if "mos" in flow else SERIES
-    lines = [",".join(("t_s", *names))]
-    columns = [cast("Mapping[str, list[float | None]]", flow)[name] for name in names]
-    lines += [",".join("" if cell is None else repr(cell) for cell in row) for row in zip(t_s, *columns, strict=True)]
-    return ("\n".join(lines) + "\n").encode()
-
-
-def _read_csv(path: Path, flow_id: int) -> tuple[list[float], FlowSeries]:
-    """Read times and series as `_csv` wrote them. ValueError for anything else; a truncated file may end with a wrong
-    number.
-    """
-    header, *rows = path.read_text(encoding="utf-8").split("\n")
-    names = header.split(",")
-    if names[: 1 + len(SERIES)] != ["t_s", *SERIES] or rows[-1:] != [""]:
-        raise ValueError(f"{path.name} was changed or cut off")
-    t_s: list[float] = []
-    columns: dict[str, list[float | None]] = {name: [] for name in names[1:]}
-    for number, row in enumerate(rows[:-1], start=2):
-        time, *cells = row.split(",")
-        try:
-            t_s.append(float(time))
-            for column, cell in zip(columns.values(), cells, strict=True):
-                column.append(None if cell == "" else float(cell))
-        except ValueError:
-            raise ValueError(f"{path.name}:{number}: {row!r:.60} is no line of {header}") from None
-    return t_s, cast("FlowSeries", {"id": flow_id, **columns})

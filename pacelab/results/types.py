@@ -15,6 +15,10 @@ Config: TypeAlias = dict[str, Any]
 """Name of a setting -> its value as JSON (`Experiment.config`)."""
 
 
+Fidelity: TypeAlias = Literal["valid", "degraded", "invalid"]
+"""Whether the air kept its times."""
+
+
 class Place(TypedDict):
     """A node of the topology."""
 
@@ -275,7 +279,7 @@ class Run(TypedDict):
     hooks: Hooks
     guest: JsonObject | None
     """Kernel and files of a guest (`--where`)."""
-    fidelity: Literal["valid", "degraded", "invalid"]
+    fidelity: Fidelity
     notes: list[str]
 
 
@@ -283,11 +287,31 @@ REQUIRED = tuple(key for key, kind in Run.__annotations__.items() if not kind.__
 """Keys that every run.json has. (`Run.__required_keys__` has all of them, since annotations are strings here.)"""
 
 
+class Effect(TypedDict):
+    """What a handover did to a TCP flow of its station; None: not measured."""
+
+    silence_s: float | None
+    before_bps: float | None
+    after_bps: float | None
+
+
+class FlowEffect(Effect):
+    """The same, with the flow's number."""
+
+    flow: int
+
+
+Handover = TypedDict(
+    "Handover",
+    {"at_s": float, "station": str, "from": str, "to": str, "flows": NotRequired[list[FlowEffect]]},
+)
+"""A station that changed gateways."""
+
+
 class Walked(TypedDict):
     """What a controller did."""
 
-    handovers: list[dict[str, Any]]
-    """`at_s`, `station`, `from`, `to`."""
+    handovers: list[Handover]
 
 
 class Walks(TypedDict):

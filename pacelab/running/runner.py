@@ -23,7 +23,9 @@ from pacelab.interrupts import deferred_interrupts
 from pacelab.options.arguments import checked, function, instance_of, list_of, optional
 from pacelab.options.values import UML
 from pacelab.results.folder import PcapFile
-from pacelab.results.results import Backend, Progress, RunResult, assemble, join_series
+from pacelab.results.outcome import Backend, Progress
+from pacelab.results.results import RunResult, assemble
+from pacelab.results.series import join_series
 from pacelab.results.types import Host
 from pacelab.running.workers import ALL_CORES, Workers, each_finished, stop_is_wanted, usable_cores
 from pacelab.schemes import SCHEMES, Scheme

@@ -22,11 +22,12 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
 from pacelab.options.voice import CODECS
 from pacelab_topologies.model import Flow, Topology
@@ -39,7 +40,9 @@ SIZE_MU, SIZE_SIGMA, SIZE_MOST_BYTES = 9.357, 1.318, 133_000
 MOST_FLOWS = 20_000
 """More planned flows than this are refused: an HTTP-like user makes about 20 a minute."""
 
-ENGINE_KIND = {
+EngineKind: TypeAlias = Literal["tcp", "udp-saturated", "cbr", "voice"]
+
+ENGINE_KIND: Mapping[str, EngineKind] = {
     **{"tcp": "tcp", "file": "tcp", "http": "tcp", "mixed": "tcp"},
     **{"udp-saturated": "udp-saturated", "cbr": "cbr", "voice": "voice"},
 }
@@ -192,7 +195,7 @@ def requests(seed: int, group: int, user: int, *, start_s: float, end_s: float) 
         yield now_ms / 1e3, max(1, min(round(size), SIZE_MOST_BYTES))
 
 
-def describe_flow(flow: PlannedFlow) -> dict[str, Any]:
+def describe_flow(flow: PlannedFlow) -> JsonObject:
     """What run.json adds to the engine's report of a flow."""
     return {
         "group": flow.group,

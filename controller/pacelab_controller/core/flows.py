@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any
 
+from pacelab.documents import JsonObject
 from pacelab.units import BITS_PER_BYTE, NS_PER_S
 from pacelab_controller.core.frames import TCP, UDP, VOICE_DSCPS, Frame, Rtp, flow_text
 from pacelab_controller.core.messages import FiveTuple, Rule
@@ -87,7 +87,7 @@ class Flow:
             dpid = network.switch_behind(End(dpid, self.rules[dpid].out_port))
         return found + [dpid for dpid in self.rules if dpid not in found]
 
-    def row(self, now_ns: int, network: Network) -> dict[str, Any]:
+    def row(self, now_ns: int, network: Network) -> JsonObject:
         """A row for tables, as JSON values."""
         return {
             "flow": flow_text(self.key),

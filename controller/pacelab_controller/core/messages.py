@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, NamedTuple
 
+from pacelab.documents import JsonObject
+
 
 class FiveTuple(NamedTuple):
     """One direction of a conversation. Ports are 0 if the protocol has none."""
@@ -226,7 +228,7 @@ class Entry(NamedTuple):
     number: int
     at_ns: int
     kind: str
-    data: dict[str, Any]
+    data: JsonObject
 
 
 class Journal:

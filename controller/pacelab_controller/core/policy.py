@@ -6,8 +6,8 @@ A gateway's agent states what it can do; other requests are rejected.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
+from pacelab.documents import JsonObject
 from pacelab.units import NS_PER_S
 from pacelab_controller.core.frames import address_text
 
@@ -34,7 +34,7 @@ class Gateway:
     refused: str | None = None
     """Why the agent did not apply the policy."""
 
-    def wanted(self) -> dict[str, Any]:
+    def wanted(self) -> JsonObject:
         """The policy, as its agent receives it."""
         return {"gateway": self.name, "scheme": self.wanted_scheme, "limits": dict(self.wanted_limits)}
 

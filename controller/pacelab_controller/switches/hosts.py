@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from pacelab.documents import JsonObject
 from pacelab_controller.core.frames import ARP, BROADCAST, REQUEST, arp_packet, read_mac
 from pacelab_controller.errors import ControllerError
 from pacelab_controller.switches.ovs import OpenVSwitch
@@ -148,7 +149,7 @@ class Network:
         """GET /v1/topology."""
         return self.client.ask("GET", "/v1/topology")[1]
 
-    def flows(self) -> dict[str, Any]:
+    def flows(self) -> JsonObject:
         """GET /v1/flows, by flow."""
         return {row["flow"]: row for row in self.client.ask("GET", "/v1/flows?limit=10000")[1]["flows"]}
 

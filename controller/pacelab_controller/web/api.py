@@ -17,6 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from pacelab.documents import JsonObject
 from pacelab.domains import Real, Whole
 from pacelab.units import NS_PER_S
 from pacelab_controller.core.controller import Controller
@@ -212,7 +213,7 @@ PAGE_HEADERS = {
 GatewayName = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$")]
 
 
-def make_api(driver: Driver, *, names: dict[str, str], picture: dict[str, Any] | None = None) -> FastAPI:
+def make_api(driver: Driver, *, names: dict[str, str], picture: JsonObject | None = None) -> FastAPI:
     """The application. `names`: names of switches (16 hexadecimal digits) and addresses; `picture`: for the page."""
     api = FastAPI(
         title="PaceLab's controller",
@@ -330,14 +331,14 @@ def _add_events(api: FastAPI, driver: Driver) -> None:
         return StreamingResponse(_stream(driver, since, streams), media_type="text/event-stream")
 
 
-def _add_page(api: FastAPI, driver: Driver, names: dict[str, str], picture: dict[str, Any] | None) -> None:
+def _add_page(api: FastAPI, driver: Driver, names: dict[str, str], picture: JsonObject | None) -> None:
     """The page, which pacelab offers by an entry point."""
     pages = entry_points(group="pacelab.pages", name="network")
 
     @api.get("/", response_class=HTMLResponse, include_in_schema=False)
     def page() -> HTMLResponse:
         for offered in pages:
-            make_page: Callable[[dict[str, Any]], str] = offered.load()
+            make_page: Callable[[JsonObject], str] = offered.load()
             return HTMLResponse(make_page(picture or {}), headers=PAGE_HEADERS)
         raise HTTPException(404, "no page is installed; install pacelab")
 
@@ -367,7 +368,7 @@ def _event(entry: Entry) -> str:
     return f"id: {entry.number}\nevent: {entry.kind}\ndata: {json.dumps(data, allow_nan=False)}\n\n"
 
 
-def _topology(controller: Controller, names: dict[str, str]) -> dict[str, Any]:
+def _topology(controller: Controller, names: dict[str, str]) -> JsonObject:
     network = controller.network
     ports: dict[int, dict[str, str]] = {dpid: {} for dpid in network.switches}
     for end, _mac in network.ports():
@@ -396,12 +397,12 @@ def _topology(controller: Controller, names: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _flows(controller: Controller, now_ns: int, limit: int) -> dict[str, Any]:
+def _flows(controller: Controller, now_ns: int, limit: int) -> JsonObject:
     busy = sorted((flow for flow in controller.flows if flow.packets), key=lambda flow: -flow.rate_bps)
     return {"count": len(busy), "flows": [flow.row(now_ns, controller.network) for flow in busy[:limit]]}
 
 
-def _gateway(gateway: Gateway, now_ns: int) -> dict[str, Any]:
+def _gateway(gateway: Gateway, now_ns: int) -> JsonObject:
     return {
         "name": gateway.name,
         "address": address_text(gateway.address),

@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
+from pacelab.documents import JsonObject
+
 TOKEN = "PACELAB_CONTROLLER_TOKEN"
 """The environment variable with the token, for the controller and its clients."""
 TIMEOUT_S = 5.0
@@ -107,8 +109,8 @@ class Subscriber:
 
     def __init__(self, client: Client, name: str) -> None:
         self._client, self._name = client, name
-        self._hello: dict[str, Any] = {}
-        self._printed: dict[str, Any] | None = None
+        self._hello: JsonObject = {}
+        self._printed: JsonObject | None = None
         self._reachable: bool | None = None
 
     def run(self) -> None:
@@ -150,7 +152,7 @@ class Subscriber:
             if kind == "policy" and data["gateway"] == self._name:
                 self._tell({"scheme": data["scheme"], "limits": data["limits"]})
 
-    def _tell(self, wanted: dict[str, Any]) -> None:
+    def _tell(self, wanted: JsonObject) -> None:
         if wanted != self._printed:
             self._printed = wanted
             print(json.dumps(wanted), flush=True)

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 
 import uvicorn
 
+from pacelab.documents import JsonObject
 from pacelab_controller.errors import ControllerError
 from pacelab_controller.openflow.driver import Driver
 from pacelab_controller.web.api import make_api
@@ -66,7 +67,7 @@ def _answers(path: Path) -> bool:
 
 
 def serve(
-    driver: Driver, sockets: list[socket.socket], *, token: str, names: dict[str, str], picture: dict[str, Any] | None
+    driver: Driver, sockets: list[socket.socket], *, token: str, names: dict[str, str], picture: JsonObject | None
 ) -> None:
     """Serve until SIGTERM or Ctrl-C."""
     hosts = {UNIX_HOST}

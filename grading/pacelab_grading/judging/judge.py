@@ -18,7 +18,7 @@ from typing import Any
 from pacelab import HostError, PaceLabError, __version__
 from pacelab_grading.receive.submission import Submission
 from pacelab_grading.rubric.assignment import Assignment, Check
-from pacelab_grading.rubric.context import CheckContext, stream_key
+from pacelab_grading.rubric.context import CheckContext, RunJson, stream_key
 from pacelab_grading.rubric.findings import Finding, WrongAnswer
 from pacelab_grading.rubric.verdict import (
     FAILED,
@@ -180,7 +180,7 @@ class _SubmissionRun:
         self._cpu_s = self._failed_cpu_s = 0.0
         """Processor time of all attempts, and of second attempts that failed."""
         self._until = time.monotonic() + WALL_S * terms.time_factor
-        self._memory: dict[str, dict[str, Any]] = {}
+        self._memory: dict[str, RunJson] = {}
         self._boxes = ExitStack()
         self._model_box: Box | None = None
         self.failed: set[str] = set()

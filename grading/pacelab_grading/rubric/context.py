@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from pacelab import (
     Drop,
@@ -53,6 +53,10 @@ MAX_STEPS = 2000
 """The last steps that are kept for a report. A check of a model solution takes at most 550."""
 
 
+RunJson: TypeAlias = dict[str, Any]
+"""run.json (docs/run.schema.json), as checks read it."""
+
+
 @dataclass(slots=True)
 class CheckContext:
     """For one check of one submission. Close it (`with`) to end the processes."""
@@ -74,7 +78,7 @@ class CheckContext:
     """Names that the model solution provides in this check."""
     model: Callable[[], tuple[Box, str]] | None = None
     """Gives a box with the model solution, and its text."""
-    memory: dict[str, dict[str, Any]] = field(default_factory=dict)
+    memory: dict[str, RunJson] = field(default_factory=dict)
     """Simulations of this submission, so that two checks can use one run."""
     ready: AnySession | None = None
     """A process that has loaded the file and has not been used since."""
@@ -205,7 +209,7 @@ class CheckContext:
 
     def simulate(
         self, experiment: Experiment, point: str, name: str, *, allowed: Collection[str], **keywords: Any
-    ) -> dict[str, Any]:
+    ) -> RunJson:
         """run.json of the experiment with the student's hook at every node of a hook point.
 
         Raises a StudentFailure if a hook fails; the simulation ends at once.
@@ -228,7 +232,7 @@ class CheckContext:
         empty = Scheme(name="submission", summary="a student's hook", source="", raise_failure=raise_failure)
         scheme = replace(empty, gateway=make) if point == "gateway" else replace(empty, link=make)
         self.step(f"simulate {_described(experiment)} with {name} at {point}")
-        result: dict[str, Any] = {**run(experiment, scheme=scheme).run}
+        result: RunJson = {**run(experiment, scheme=scheme).run}
         invalid = sum(report["errors"] for report in result["hooks"]["points"])
         if invalid:
             raise WrongAnswer(
@@ -237,7 +241,7 @@ class CheckContext:
         self.memory[known] = result
         return result
 
-    def simulate_trusted(self, experiment: Experiment, make: Callable[[], Any]) -> dict[str, Any]:
+    def simulate_trusted(self, experiment: Experiment, make: Callable[[], Any]) -> RunJson:
         """Like `simulate`, with a hook of the grader at the gateway, which asks the student's objects."""
         known = f"{self.reference} {_described(experiment)} {experiment.seed} {experiment.config()}"
         if known in self.memory:
@@ -262,20 +266,20 @@ class CheckContext:
             raise_failure=raise_failure,
         )
         self.step(f"simulate {_described(experiment)}")
-        result: dict[str, Any] = {**run(experiment, scheme=scheme).run}
+        result: RunJson = {**run(experiment, scheme=scheme).run}
         self.memory[known] = result
         return result
 
-    def baseline(self, experiment: Experiment) -> dict[str, Any]:
+    def baseline(self, experiment: Experiment) -> RunJson:
         """run.json of the experiment without any hook: the value to beat."""
         return _run_once(json.dumps(experiment.config(), sort_keys=True), experiment)
 
 
-_runs: dict[str, dict[str, Any]] = {}
+_runs: dict[str, RunJson] = {}
 MAX_RUNS = 200
 
 
-def _run_once(key: str, experiment: Experiment) -> dict[str, Any]:
+def _run_once(key: str, experiment: Experiment) -> RunJson:
     """Run each experiment once for all submissions that this process grades."""
     if key not in _runs:
         if len(_runs) >= MAX_RUNS:

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
+from pacelab.documents import JsonObject
 from pacelab.emulation.processes import Fork
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def run(mode: str, metrics: socket.socket | None, token: str) -> int:
     """Run until the agent ends; return the exit code. `Feed` describes `mode`, `metrics` and `token`."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # systemd signals the whole group; this process ends when the agent does
-    latest: dict[str, Any] = {}
+    latest: JsonObject = {}
     if metrics is not None:
         from pacelab.emulation.agents.views import serve
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from importlib import import_module
 from ipaddress import IPv4Network
 from itertools import pairwise
-from typing import Any
 
+from pacelab.documents import JsonObject
 from pacelab.emulation.agents.roles import POINT_OF
 from pacelab.emulation.agents.task import Task
 from pacelab.emulation.network import addresses
@@ -17,6 +17,7 @@ from pacelab.emulation.network.switched import SwitchedWires
 from pacelab.emulation.plan import USER_CODE, Hook, Plan
 from pacelab.emulation.processes import Child, documents
 from pacelab.errors import HostError
+from pacelab.results.air_types import HookReport
 from pacelab.schemes import find_scheme
 
 AGENT = {point: agent for agent, point in POINT_OF.items()}
@@ -53,7 +54,7 @@ class Agents:
         for _hook, child in self._hooks:
             child.process.send_signal(BEGIN)
 
-    def end(self) -> list[dict[str, Any]]:
+    def end(self) -> list[HookReport]:
         """End the agents. Return each agent's report in the form of `hooks` in the engine's result."""
         for child in (*self._idle, *(child for _hook, child in self._hooks)):
             if child.alive():
@@ -70,10 +71,10 @@ class Agents:
             self.drops.update(status.get("drops", {}))
         return [_report(hook, status) for hook, status in last]
 
-    def _last_of(self, child: Child) -> dict[str, Any]:
+    def _last_of(self, child: Child) -> JsonObject:
         """The last status of an agent that is being stopped."""
-        told: list[dict[str, Any]] = [{}, *documents(child.finish())]
-        last: dict[str, Any] = next(document for document in reversed(told) if document.get("event") != "released")
+        told: list[JsonObject] = [{}, *documents(child.finish())]
+        last: JsonObject = next(document for document in reversed(told) if document.get("event") != "released")
         released = sum(document.get("event") == "released" for document in told)
         if last.get("event") != "end":
             passed = "packets passed by it" if released else "packets may have waited for it"
@@ -154,7 +155,7 @@ def path_rates(plan: Plan, here: int, there: int) -> tuple[int, ...]:
     )
 
 
-def _report(hook: Hook, status: dict[str, Any]) -> dict[str, Any]:
+def _report(hook: Hook, status: JsonObject) -> HookReport:
     return {
         "node": hook.host,
         "errors": status.get("errors", 0),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from pacelab.documents import JsonObject
+from pacelab.emulation.messages import MediumStatistics, WireReport
 from pacelab.emulation.network.addresses import Route
 from pacelab.emulation.network.radio_queues import RadioQueues
 from pacelab.emulation.network.switched import SwitchedWires
@@ -14,8 +16,11 @@ from pacelab.emulation.plan import Plan
 class MediumControl(Protocol):
     """The running medium: mediumd, or a stock wmediumd read through the kernel's counters."""
 
-    def call(self, method: str, **params: Any) -> dict[str, Any]:
+    def call(self, method: str, **params: Any) -> JsonObject:
         """Send a request to the medium. Raises HostError if it is gone, ProtocolError if it refuses."""
+
+    def statistics(self) -> MediumStatistics:
+        """The medium's counters since its start."""
 
 
 class HostNetwork(Protocol):
@@ -45,7 +50,7 @@ class HostNetwork(Protocol):
     def mark_wires(self) -> None:
         """Start the measured part: count the drops of wires from now on."""
 
-    def wire_report(self) -> dict[str, Any]:
+    def wire_report(self) -> WireReport:
         """End the wires' relay. Return the drops since `mark_wires` and the relay's lateness; empty without wires."""
 
     def set_route(self, host: int, route: Route) -> None:

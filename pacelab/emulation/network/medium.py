@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
+from pacelab.documents import JsonObject
+from pacelab.emulation.messages import MediumStatistics
 from pacelab.emulation.namespaces import FOLDER
 from pacelab.emulation.network import addresses
 from pacelab.emulation.network.tcp import mtu_bytes
@@ -19,7 +21,7 @@ SOCKET = "/run/pacelab/mediumd.sock"
 ANSWER_S = 5.0
 
 
-def configuration(plan: Plan) -> dict[str, Any]:
+def configuration(plan: Plan) -> JsonObject:
     """The configuration that mediumd starts with."""
     place = {host: number for number, host in enumerate(plan.stations)}
     rates = [[place[link.a], place[link.b], link.rate_bps] for link in plan.link_rates if link.at_s == 0]
@@ -42,7 +44,7 @@ def configuration(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _radio(plan: Plan, host: int) -> dict[str, Any]:
+def _radio(plan: Plan, host: int) -> JsonObject:
     if plan.radios == "hwsim":
         return {"hwsim": {"mac": addresses.air_mac(host)}}
     return {"tap": {"netns": str(FOLDER / plan.nodes[host].name), "name": addresses.AIR}}
@@ -63,7 +65,7 @@ class Medium:
         self._number = 0
         self.call("hello", version=PROTOCOL_VERSION)
 
-    def call(self, method: str, **params: Any) -> dict[str, Any]:
+    def call(self, method: str, **params: Any) -> JsonObject:
         """Send a request and return its answer. Events in between are skipped."""
         self._number += 1
         request = {"id": self._number, "method": method, "params": params}
@@ -80,10 +82,14 @@ class Medium:
             raise HostError(f"mediumd: no answer to {method!r}: {error}") from None
         if "error" in answer:
             raise ProtocolError(f"mediumd: {answer['error']['message']}")
-        result: dict[str, Any] = answer["result"]
+        result: JsonObject = answer["result"]
         return result
 
-    def events(self) -> Iterator[dict[str, Any]]:
+    def statistics(self) -> MediumStatistics:
+        """See `host_network.MediumControl`."""
+        return cast("MediumStatistics", self.call("stats"))
+
+    def events(self) -> Iterator[JsonObject]:
         """Yield the subscription's events. Raises HostError when mediumd ends. Meanwhile no other request
         is possible.
         """

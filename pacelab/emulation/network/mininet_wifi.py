@@ -13,8 +13,8 @@ import signal
 import socket
 import time
 from pathlib import Path
-from typing import Any
 
+from pacelab.documents import JsonObject
 from pacelab.emulation.namespaces import adopt, inside, mount_sysfs, set_sysctls
 from pacelab.emulation.network import addresses, mininet_wifi_script, tcp
 from pacelab.emulation.network.medium import SOCKET
@@ -99,7 +99,7 @@ class MininetWifiNetwork(PlainNetwork):
         return Radios(self.plan, made=True)
 
 
-def description(plan: Plan) -> dict[str, Any]:
+def description(plan: Plan) -> JsonObject:
     """The configuration that the network's process gets."""
     return {
         "medium": SOCKET,

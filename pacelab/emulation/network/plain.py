@@ -10,10 +10,11 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from pyroute2 import IPRoute
 
+from pacelab.emulation.messages import WireReport
 from pacelab.emulation.namespaces import FOLDER, command_in, create, inside, set_sysctls, switch_offloads_off
 from pacelab.emulation.network import addresses, mesh, stock, tcp, wire_relay
 from pacelab.emulation.network.host_network import MediumControl
@@ -95,12 +96,12 @@ class PlainNetwork:
             self.relay.process.send_signal(wire_relay.BEGIN)
         self._dropped_before = self._netem_drops()
 
-    def wire_report(self) -> dict[str, Any]:
+    def wire_report(self) -> WireReport:
         """End the relay of the wires. Return counters since the mark and the relay's lateness; empty without wires."""
         if self.relay is None:
             drops = self._netem_drops() - self._dropped_before
             return {"counters": {"wired-queue": drops}} if self.wires == "netem" else {}
-        report: dict[str, Any] = last_document(self.relay.end())
+        report = cast("WireReport", last_document(self.relay.end()))
         if "counters" not in report:
             raise HostError(f"{self.relay.name} did not answer at the end of the run; try once more")
         self.relay = None

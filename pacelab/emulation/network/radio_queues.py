@@ -13,10 +13,11 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pyroute2 import IPRoute
 
+from pacelab.documents import JsonObject
+from pacelab.emulation.messages import MediumStatistics
 from pacelab.emulation.namespaces import command_in
 from pacelab.emulation.network.addresses import radio_name
 from pacelab.emulation.network.mesh import index_of
@@ -99,7 +100,7 @@ class RadioQueues:
         for host, lengths in self._lengths.items():
             lengths.seen.append(self._read(host).waiting)
 
-    def add_to(self, statistics: dict[str, Any]) -> None:
+    def add_to(self, statistics: MediumStatistics) -> None:
         """Add the disciplines' counters since the mark to mediumd's statistics, whose own queues were short.
 
         Each station gets `qdisc` in the simulator's form, except the waiting times of packets.
@@ -120,7 +121,7 @@ class RadioQueues:
                 "wait_max_s": None,
             }
 
-    def statistics(self) -> dict[str, Any]:
+    def statistics(self) -> JsonObject:
         """Name of a host -> the output of `tc -s qdisc` for its radio, since the hosts were made."""
         found = {}
         for host in self._hosts:

@@ -26,6 +26,7 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 from pyroute2.netlink.nl80211 import NL80211, NL80211_NAMES, nl80211cmd
 
+from pacelab.documents import JsonObject
 from pacelab.emulation.helper_client import as_root
 from pacelab.emulation.namespaces import FOLDER, inside
 from pacelab.emulation.network.addresses import AIR, air_mac, mesh_mac, radio_name
@@ -194,7 +195,7 @@ def _attribute(kind: int, value: bytes) -> bytes:
     return struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
 
 
-def _interfaces(radios: NL80211) -> list[dict[str, Any]]:
+def _interfaces(radios: NL80211) -> list[JsonObject]:
     """Wireless interfaces of the thread's namespace."""
     return [
         {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
+from pacelab.documents import JsonObject
 from pacelab.emulation.namespaces import inside
 from pacelab.emulation.network.addresses import air_mac, radio_name
 from pacelab.emulation.plan import Plan
@@ -54,7 +54,7 @@ class SentRates:
         for pair, station in self._read():
             self._means.setdefault(pair, MeanRate(0)).see(station)
 
-    def report(self) -> list[dict[str, Any]]:
+    def report(self) -> list[JsonObject]:
         """A row for each pair of neighbours with packets."""
         return [
             {"from": src, "to": dst, "packets": mean.packets, "mean_bps": round(mean.rate_sum_bps / mean.packets)}

@@ -15,6 +15,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from pacelab.documents import JsonObject
+from pacelab.emulation.messages import MediumStatistics
 from pacelab.emulation.namespaces import inside
 from pacelab.emulation.network.addresses import air_mac, radio_name
 from pacelab.emulation.network.counters import COUNTED, DROPS, GAUGES, OUTSIDE
@@ -84,10 +86,14 @@ class StockMedium:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
 
-    def call(self, method: str, **_: Any) -> dict[str, Any]:
+    def call(self, method: str, **_: Any) -> JsonObject:
         """Answer mediumd's method `stats`, the only one."""
         if method != "stats":
             raise HostError(f"--medium stock: {NAME} cannot do {method!r}; use --medium pacelab")
+        return dict(self.statistics())
+
+    def statistics(self) -> MediumStatistics:
+        """As mediumd's."""
         rows = [self._station(host) for host in self._plan.stations]
         return {
             "fidelity": "valid",  # wmediumd reports none; the rest of the machine is judged
@@ -103,7 +109,7 @@ class StockMedium:
             "stations": rows,
         }
 
-    def _station(self, host: int) -> dict[str, Any]:
+    def _station(self, host: int) -> JsonObject:
         name = self._plan.nodes[host].name
         with inside(name):
             seen = read_stations(radio_name(self._plan))

@@ -24,6 +24,7 @@ from typing import Any
 
 from pyroute2 import IPRoute
 
+from pacelab.documents import JsonObject
 from pacelab.emulation.namespaces import FOLDER, command_in, create, inside, set_sysctls, switch_offloads_off
 from pacelab.emulation.network import addresses, tcp
 from pacelab.emulation.plan import Plan
@@ -146,7 +147,7 @@ class SwitchedWires:
         found: tuple[str, str] | None = self._switches.ended()
         return found
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> JsonObject:
         """The description for host.json."""
         return {"name": self._plan.controller, "datapath": self._switches.datapath, "switches": len(self.hosts)}
 
@@ -188,7 +189,7 @@ class SwitchedWires:
         time.sleep(SETTLED_S)
 
 
-def picture(plan: Plan) -> dict[str, Any]:
+def picture(plan: Plan) -> JsonObject:
     """The network for the controller's page: nodes with their positions, and wires."""
     return {
         "nodes": [

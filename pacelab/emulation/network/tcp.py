@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
-from typing import Any
 
+from pacelab.documents import JsonObject
 from pacelab.emulation.plan import Plan, Tcp
 from pacelab.errors import HostError
 
@@ -133,6 +133,6 @@ def _headers(kind: str) -> int:
     return {"tcp": HEADERS_BYTES, "udp": 28, "voice": 40}[kind]
 
 
-def describe(tcp: Tcp) -> dict[str, Any]:
+def describe(tcp: Tcp) -> JsonObject:
     """The description for host.json."""
     return {"sysctls": {k: v for k, v in sysctls(tcp).items() if "tcp" in k}, "route": route_metrics(tcp)}

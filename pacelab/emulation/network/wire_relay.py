@@ -17,8 +17,8 @@ import struct
 import sys
 import time
 from collections import deque
-from typing import Any
 
+from pacelab.documents import JsonObject
 from pacelab.emulation.namespaces import inside
 from pacelab.emulation.quantiles import quantiles
 from pacelab.units import NS_PER_S, ns_from_s, transmission_ns
@@ -50,7 +50,7 @@ class _End:
 class Relay:
     """All wires of a run."""
 
-    def __init__(self, wires: list[dict[str, Any]]) -> None:
+    def __init__(self, wires: list[JsonObject]) -> None:
         self._ends: dict[int, _End] = {}
         self._due: list[tuple[int, int, int, bytes]] = []
         self._count = 0
@@ -72,7 +72,7 @@ class Relay:
                 self._read(self._ends[fd])
             self._deliver()
 
-    def _end(self, wire: dict[str, Any], netns: str, name: str) -> _End:
+    def _end(self, wire: JsonObject, netns: str, name: str) -> _End:
         path = WirePath(rate_bps=wire["rate_bps"], delay_ns=ns_from_s(wire["delay_s"]), queue_pkts=wire["queue_pkts"])
         end = _End(netns, name, path)
         self._ends[end.fd] = end

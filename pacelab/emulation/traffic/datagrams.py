@@ -21,9 +21,19 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any, Protocol
 
+from pacelab.emulation.messages import (
+    CbrDatagrams,
+    DatagramCounts,
+    DatagramReport,
+    DatagramTask,
+    NumberedCounts,
+    PingFlow,
+    VoiceDatagrams,
+)
 from pacelab.emulation.namespaces import inside
 from pacelab.emulation.quantiles import quantiles, rtt_quantiles_s
 from pacelab.emulation.traffic.meter import Meter, Playout, Window, report
+from pacelab.results.types import PingResult, VoiceCounts
 from pacelab.units import BITS_PER_BYTE, NS_PER_S, ns_from_s, transmission_ns
 from pacelab_pacer.core.segment import FlowKey
 from pacelab_pacer.linux.packet import read_voice_packet, read_voice_report, voice_packet
@@ -97,7 +107,7 @@ class Endpoints:
 class Source:
     """A flow of datagrams at a constant rate, in bursts: its source and its sink."""
 
-    def __init__(self, flow: dict[str, Any], window: Window, phase: float, endpoints: Endpoints) -> None:
+    def __init__(self, flow: CbrDatagrams, window: Window, phase: float, endpoints: Endpoints) -> None:
         self.number: int = flow["number"]
         self._burst: int = flow["burst_pkts"]
         self._gap_ns = transmission_ns(flow["payload_bytes"] * self._burst, flow["rate_bps"])
@@ -124,7 +134,7 @@ class Source:
         self.next_ns += self._gap_ns
         self._meter.sent(now_ns, taken)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> DatagramCounts:
         """The report of the flow's meter (`Meter.report`)."""
         return self._meter.report()
 
@@ -142,7 +152,7 @@ class VoiceFlow:
     RTP goes from `port` to `port`; the receiver's reports go back to `port` + 1.
     """
 
-    def __init__(self, flow: dict[str, Any], window: Window, phase: float, endpoints: Endpoints) -> None:
+    def __init__(self, flow: VoiceDatagrams, window: Window, phase: float, endpoints: Endpoints) -> None:
         self.number: int = flow["number"]
         self._flow, self._window = flow, window
         self._interval_ns = ns_from_s(flow["interval_s"])
@@ -170,7 +180,7 @@ class VoiceFlow:
         except OSError:  # lost at the sending host
             return
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> DatagramCounts:
         """Counts over the measured part, `voice` of the engine's result, and the series."""
         window, payload_bytes = self._window, self._flow["payload_bytes"]
         edges_ns = [window.start_ns + place * window.interval_ns for place in range(window.intervals)] + [window.end_ns]
@@ -181,12 +191,20 @@ class VoiceFlow:
             payload_bytes=payload_bytes,
             playout_s=self._flow["playout_s"],
         )
-        found["voice"] |= {"call": self._flow["call"], "reports_sent": None, "reports_received": self._reports}
-        played = found.pop("played_pkts")
-        return found | {
+        voice: VoiceCounts = {
+            **found["voice"],
+            "call": self._flow["call"],
+            "reports_sent": None,
+            "reports_received": self._reports,
+        }
+        return {
+            "voice": voice,
+            "delivered_pkts": found["delivered_pkts"],
+            "series_bps": found["series_bps"],
+            "series_voice": found["series_voice"],
             "sent_pkts": self._sent,
-            "repeats": self._arrived - found["delivered_pkts"] if self._arrived > found["delivered_pkts"] else 0,
-            "goodput_bps": played * payload_bytes * BITS_PER_BYTE / window.measured_s,
+            "repeats": max(0, self._arrived - found["delivered_pkts"]),
+            "goodput_bps": found["played_pkts"] * payload_bytes * BITS_PER_BYTE / window.measured_s,
         }
 
     def _receive(self, now_ns: int, packet: bytes) -> None:
@@ -203,9 +221,9 @@ class VoiceFlow:
 class Ping:
     """Echo requests of 64 bytes at constant intervals. The other host's kernel answers them."""
 
-    def __init__(self, ping: dict[str, Any], window: Window, phase: float, endpoints: Endpoints) -> None:
+    def __init__(self, ping: PingFlow, window: Window, phase: float, endpoints: Endpoints) -> None:
         self.number: int = ping["number"]
-        self._ends = {"src": ping["src"], "dst": ping["dst"]}
+        self._src, self._dst = ping["src"], ping["dst"]
         self._to, self._window = (ping["dst_address"], 0), window
         self._interval_ns = ns_from_s(ping["interval_s"])
         self.next_ns: int = ping["start_ns"] + round(phase * self._interval_ns)
@@ -230,11 +248,13 @@ class Ping:
         except OSError:  # lost at the sending host
             return
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> PingResult:
         """The report in the form of `PingResult`."""
         rtts_s = sorted(rtt_ns / NS_PER_S for rtt_ns in self._rtts_ns)
         quantiles_s = rtt_quantiles_s(rtts_s)
-        return self._ends | {
+        return {
+            "src": self._src,
+            "dst": self._dst,
             "sent": self._sent,
             "answered": len(rtts_s),
             "rtt_mean_s": math.fsum(rtts_s) / len(rtts_s) if rtts_s else None,
@@ -259,15 +279,17 @@ _KEPT = 100_000
 class Traffic:
     """All flows of a run."""
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(self, config: DatagramTask) -> None:
         window = Window(**config["window"])
         self._until_ns: int = config["until_ns"]
         self._endpoints = Endpoints()
         self._flows: list[Source | VoiceFlow] = []
         for place, flow in enumerate(config["flows"]):
-            phase = place / len(config["flows"])  # senders of the same rate must not stay in step
-            kind = VoiceFlow if flow["kind"] == "voice" else Source
-            self._flows.append(kind(flow, window, phase, self._endpoints))
+            phase = place / len(config["flows"])  # senders of one rate do not stay in step
+            if flow["kind"] == "voice":
+                self._flows.append(VoiceFlow(flow, window, phase, self._endpoints))
+            else:
+                self._flows.append(Source(flow, window, phase, self._endpoints))
         self._pings = [
             Ping(ping, window, place / len(config["pings"]), self._endpoints)
             for place, ping in enumerate(config["pings"])
@@ -295,10 +317,10 @@ class Traffic:
                 if sender.next_ns < sender.stop_ns:
                     heapq.heappush(due, (sender.next_ns, place, sender))
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> DatagramReport:
         """The report of each flow, and the lateness of its packets."""
         lateness_s = {name: value / NS_PER_S for name, value in quantiles(self.lateness_ns).items()}
-        flows = [{"number": flow.number, **flow.report()} for flow in self._flows]
+        flows = [NumberedCounts(number=flow.number, counts=flow.report()) for flow in self._flows]
         return {"flows": flows, "pings": [ping.report() for ping in self._pings], "lateness_s": lateness_s}
 
 

@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
+from pacelab.emulation.messages import DatagramCounts, VoiceReport
 from pacelab.units import BITS_PER_BYTE, NS_PER_S
 
 
@@ -66,7 +66,7 @@ class Meter:
             self._delay_sum += delay_s
             self._delay_squares += delay_s * delay_s
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> DatagramCounts:
         """Counts and rates over the measured part, and the series."""
         seconds = self._window.measured_s
         return {
@@ -199,7 +199,7 @@ class Playout:
 
 def report(
     playout: Playout, *, edges_ns: Sequence[int], measured_ns: int, payload_bytes: int, playout_s: float
-) -> dict[str, Any]:
+) -> VoiceReport:
     """A flow's `voice` in the engine's result, and its series between `edges_ns`. The last edge is the end."""
     end_ns = edges_ns[-1]
     whole = playout.counts(measured_ns, end_ns, end_ns)

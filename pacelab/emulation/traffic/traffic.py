@@ -10,6 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pacelab.documents import JsonObject
+from pacelab.emulation.messages import (
+    CbrDatagrams,
+    DatagramCounts,
+    DatagramEnds,
+    DatagramTask,
+    PingFlow,
+    VoiceDatagrams,
+)
 from pacelab.emulation.namespaces import inside
 from pacelab.emulation.network.addresses import address
 from pacelab.emulation.network.iperf3_sockets import FlowSockets, listening_descriptor
@@ -19,6 +28,7 @@ from pacelab.emulation.processes import Child, last_document
 from pacelab.emulation.traffic import datagrams
 from pacelab.emulation.traffic.meter import Window
 from pacelab.errors import HostError
+from pacelab.results.types import PingResult
 from pacelab.units import BITS_PER_BYTE, NS_PER_S, ns_from_s
 
 LEAD_S = 0.3
@@ -65,9 +75,9 @@ class Measured:
 
     window: Window
     tcp: list[TcpRun]
-    datagrams: dict[int, dict[str, Any]]
+    datagrams: dict[int, DatagramCounts]
     datagram_lateness_s: dict[str, float]
-    pings: list[dict[str, Any]]
+    pings: list[PingResult]
     """The rows of run.json; empty without `--ping`."""
     counters: list[Counters]
     """TCP's counters of each host over the measured part."""
@@ -130,7 +140,7 @@ class Traffic:
         return Measured(
             window=window,
             tcp=self._tcp,
-            datagrams={flow["number"]: flow for flow in report.get("flows", ())},
+            datagrams={flow["number"]: flow["counts"] for flow in report.get("flows", ())},
             datagram_lateness_s=report.get("lateness_s", {}),
             pings=report.get("pings", []),
             counters=[now - then for now, then in zip(after, before, strict=True)],
@@ -211,7 +221,7 @@ class Traffic:
         pings = self._pings(window)
         if not flows and not pings:
             return None
-        config = {
+        config: DatagramTask = {
             "window": {
                 "start_ns": window.start_ns,
                 "measured_ns": window.measured_ns,
@@ -226,7 +236,7 @@ class Traffic:
         child.wait_ready()
         return child
 
-    def _pings(self, window: Window) -> list[dict[str, Any]]:
+    def _pings(self, window: Window) -> list[PingFlow]:
         """One row for each pair of hosts with a flow other than a call."""
         interval_s, names = self._plan.ping_interval_s, [node.name for node in self._plan.nodes]
         if interval_s is None:
@@ -245,26 +255,33 @@ class Traffic:
             for number, (src, dst) in enumerate(pairs)
         ]
 
-    def _datagram_flow(self, number: int, flow: Flow, window: Window) -> dict[str, Any]:
+    def _datagram_flow(self, number: int, flow: Flow, window: Window) -> CbrDatagrams | VoiceDatagrams:
         names = [node.name for node in self._plan.nodes]
-        return {
+        ends: DatagramEnds = {
             "number": number,
-            "kind": flow.kind,
             "src": names[flow.src],
             "dst": names[flow.dst],
             "src_address": address(flow.src),
             "dst_address": address(flow.dst),
             "port": DATAGRAM_PORT + 2 * number if flow.call is None else VOICE_PORT + 2 * flow.call,
-            "call": flow.call,
-            "interval_s": flow.interval_s,
-            "playout_s": flow.playout_s,
             "payload_bytes": flow.payload_bytes,
-            "rate_bps": flow.rate_bps,
-            "burst_pkts": flow.burst_pkts,
             "start_ns": window.start_ns + ns_from_s(flow.start_s),
             "stop_ns": window.start_ns + ns_from_s(flow.stop_s),
             "tos": TOS[flow.category],
         }
+        if flow.kind == "voice":
+            assert flow.call is not None
+            assert flow.interval_s is not None
+            assert flow.playout_s is not None
+            return {
+                **ends,
+                "kind": "voice",
+                "call": flow.call,
+                "interval_s": flow.interval_s,
+                "playout_s": flow.playout_s,
+            }
+        assert flow.rate_bps is not None
+        return {**ends, "kind": "udp", "rate_bps": flow.rate_bps, "burst_pkts": flow.burst_pkts}
 
     def _counters(self) -> list[Counters]:
         found = []
@@ -351,7 +368,7 @@ def read_report(text: bytes, *, ended_ns: int) -> tuple[list[Interval], str]:
     `ended_ns`: when the side was told to stop, or stopped. Its last interval ended then.
     """
     try:
-        document: dict[str, Any] = json.loads(text)
+        document: JsonObject = json.loads(text)
     except ValueError:
         return [], NO_REPORT
     error = document.get("error", "")
@@ -364,7 +381,7 @@ def read_report(text: bytes, *, ended_ns: int) -> tuple[list[Interval], str]:
     return [_interval(stream, origin_ns) for stream in streams], "" if "terminated" in error else error
 
 
-def _interval(stream: dict[str, Any], origin_ns: int) -> Interval:
+def _interval(stream: JsonObject, origin_ns: int) -> Interval:
     rtt_us = stream.get("rtt")
     windows = [stream[name] for name in ("snd_cwnd", "snd_wnd") if stream.get(name)]
     return Interval(

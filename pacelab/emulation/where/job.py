@@ -12,8 +12,8 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
+from pacelab.documents import JsonObject
 from pacelab.emulation.plan import Plan, dump_plan, read_plan
 from pacelab.errors import ProtocolError
 
@@ -62,7 +62,7 @@ class Source:
         self._file = (folder / MESSAGES).open("rb")
         self._rest = b""
 
-    def read(self) -> Iterator[dict[str, Any]]:
+    def read(self) -> Iterator[JsonObject]:
         """The messages since the last call."""
         *lines, self._rest = (self._rest + self._file.read()).split(b"\n")
         for line in lines:

@@ -21,9 +21,10 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pacelab.emulation.captures import SUFFIX
+from pacelab.emulation.messages import RunReport
 from pacelab.emulation.session import error_of
 from pacelab.emulation.where.confine import NOBODY, closed_to_nobody, confine, may_be_nobody
 from pacelab.emulation.where.cpu import Core, cpu_seconds
@@ -38,7 +39,7 @@ from pacelab.errors import HostError
 if TYPE_CHECKING:
     from pacelab.emulation.plan import Plan
     from pacelab.results.folder import PcapFile
-    from pacelab.results.results import Progress
+    from pacelab.results.outcome import Progress
 
 EPOCH_NS = 1_600_000_000 * 10**9
 """The guest's clock at its start."""
@@ -58,7 +59,7 @@ _LOOK_S, _WEIGH_S = 0.05, 2.0
 
 def run_plan(
     plan: Plan, on_progress: Progress, own: Mapping[str, bytes] = MappingProxyType({}), pcap: PcapFile | None = None
-) -> dict[str, Any]:
+) -> RunReport:
     """Run a plan. Return what the guest's supervisor found, and `guest`: the files it ran on. `own`: see
     `write_job`.
     """
@@ -126,7 +127,7 @@ class _Guest:
                 why = "a mount with noexec, or a folder that only root may enter?"
                 raise HostError(f"--where uml: no program may run from {place}: {why} {_ELSEWHERE}") from error
 
-    def run(self, on_progress: Progress) -> dict[str, Any]:
+    def run(self, on_progress: Progress) -> RunReport:
         """Run until the guest has sent its result or its error."""
         found = None
         used_s, moved = 0.0, time.monotonic()
@@ -158,7 +159,7 @@ class _Guest:
         """
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
-    def _listen(self, on_progress: Progress) -> dict[str, Any] | None:
+    def _listen(self, on_progress: Progress) -> RunReport | None:
         for message in self._source.read():
             if "progress" in message:
                 self._fraction = message["progress"]
@@ -166,7 +167,7 @@ class _Guest:
             elif "error" in message:
                 raise error_of(message["error"])
             else:
-                result: dict[str, Any] = message["result"]
+                result: RunReport = message["result"]
                 return result
         return None
 

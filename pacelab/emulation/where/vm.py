@@ -11,8 +11,9 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pacelab.emulation.messages import RunReport
 from pacelab.emulation.session import error_of
 from pacelab.emulation.where.job import Source, write_job
 from pacelab.errors import HostError
@@ -20,7 +21,7 @@ from pacelab.packages import source_tree
 
 if TYPE_CHECKING:
     from pacelab.emulation.plan import Plan
-    from pacelab.results.results import Progress
+    from pacelab.results.outcome import Progress
 
 SHARED = "/lab"
 """The project's folder as the machine sees it."""
@@ -31,7 +32,7 @@ REMEDY = "run `sudo make vm` (docs/vm.md)"
 _LOOK_S = 0.1
 
 
-def run_plan(plan: Plan, on_progress: Progress) -> dict[str, Any]:
+def run_plan(plan: Plan, on_progress: Progress) -> RunReport:
     """Run a plan. Return what the machine's supervisor found."""
     project = project_folder()
     with tempfile.TemporaryDirectory(prefix="where-", dir=project / "build" / "vm") as work:
@@ -56,7 +57,7 @@ def run_plan(plan: Plan, on_progress: Progress) -> dict[str, Any]:
                         raise error_of(message["error"])
                     else:
                         machine.wait()  # the machine powers off by itself
-                        result: dict[str, Any] = message["result"]
+                        result: RunReport = message["result"]
                         return result
                 if ended:
                     raise HostError(f"--where vm: the machine ended before the run did: {_last_words(job / 'console')}")

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from pyroute2.netlink.exceptions import NetlinkError
 from pyroute2.netlink.nl80211 import NL80211, NL80211_NAMES, nl80211cmd
 
+from pacelab.documents import JsonObject
 from pacelab_pacer.core.contract import TransmitResult
 from pacelab_pacer.core.segment import TCP, UDP, FlowKey, Segment
 from pacelab_pacer.linux.driver import FrameName
@@ -106,7 +107,7 @@ class MediumdLink:
         self._number += 1
         return json.dumps({"id": self._number, "method": method, "params": params}).encode() + b"\n"
 
-    def _ask(self, method: str, **params: Any) -> dict[str, Any]:
+    def _ask(self, method: str, **params: Any) -> JsonObject:
         """Send a request and wait for its answer."""
         self._socket.sendall(self._request(method, **params))
         while True:
@@ -139,7 +140,7 @@ class MediumdLink:
             self.refused += 1
         return None
 
-    def _report(self, message: dict[str, Any]) -> LinkReport | None:
+    def _report(self, message: JsonObject) -> LinkReport | None:
         frame = message["frame"]
         if not frame.get("ip") or not frame.get("ports"):
             return None  # not IPv4 with ports: the hook never saw this packet

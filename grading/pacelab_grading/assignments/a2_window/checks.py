@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pacelab import Experiment
 from pacelab_grading.rubric.assignment import Assignment, Check
-from pacelab_grading.rubric.context import MS, CheckContext
+from pacelab_grading.rubric.context import MS, CheckContext, RunJson
 from pacelab_grading.rubric.expect import exactly, failing, near, numeric
 from pacelab_grading.rubric.figures import bars
 from pacelab_grading.rubric.findings import Finding, WrongAnswer
@@ -312,7 +310,7 @@ def _waiting(context: CheckContext) -> float:
     return sum(found) / len(found)
 
 
-def _rtt_s(run: dict[str, Any]) -> float:
+def _rtt_s(run: RunJson) -> float:
     """The mean round-trip time; without a sample, one that earns nothing."""
     return float(run["flows"][0]["rtt_mean_s"] or 1e3)
 

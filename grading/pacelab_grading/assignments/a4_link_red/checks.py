@@ -7,7 +7,7 @@ from typing import Any
 
 from pacelab import EventMask, Experiment, HookSettings, Point
 from pacelab_grading.rubric.assignment import Assignment, Check
-from pacelab_grading.rubric.context import CheckContext, HookDriver
+from pacelab_grading.rubric.context import CheckContext, HookDriver, RunJson
 from pacelab_grading.rubric.expect import near
 from pacelab_grading.rubric.figures import bars
 from pacelab_grading.rubric.findings import Finding, WrongAnswer
@@ -189,7 +189,7 @@ def _packet(driver: HookDriver, kind: str) -> Any:
 
 def _compare(
     context: CheckContext,
-) -> tuple[dict[str, tuple[float, float]], list[tuple[dict[str, Any], dict[str, Any]]]]:
+) -> tuple[dict[str, tuple[float, float]], list[tuple[RunJson, RunJson]]]:
     pairs = []
     for hops in (6, 7):
         chain = Experiment(
@@ -213,7 +213,7 @@ def _compare(
     return shown, pairs
 
 
-def _kept(pairs: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> float:
+def _kept(pairs: Sequence[tuple[RunJson, RunJson]]) -> float:
     ours = sum(run["totals"]["goodput_bps"] for run, _ in pairs)
     return float(ours / sum(base["totals"]["goodput_bps"] for _, base in pairs))
 

@@ -8,7 +8,7 @@ from typing import Any
 from pacelab import Experiment
 from pacelab_grading.assignments.a5_voice.gate import VoiceGate
 from pacelab_grading.rubric.assignment import Assignment, Check
-from pacelab_grading.rubric.context import MS, CheckContext
+from pacelab_grading.rubric.context import MS, CheckContext, RunJson
 from pacelab_grading.rubric.expect import near, numeric
 from pacelab_grading.rubric.figures import bars
 from pacelab_grading.rubric.findings import Finding, WrongAnswer
@@ -244,7 +244,7 @@ def _rounds(controller: RemoteObject, quality: float | None, count: int, wanted:
     near(wanted, rate, what=f"rate after {count} {what}", tolerance=RATE_TOLERANCE)
 
 
-def _simulate(context: CheckContext) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def _simulate(context: CheckContext) -> list[tuple[RunJson, RunJson]]:
     pairs = []
     for hops, voice, tcp in ((2, 4, 2), (3, 4, 2), (4, 5, 3)):
         string = Experiment(
@@ -265,12 +265,12 @@ def _simulate(context: CheckContext) -> list[tuple[dict[str, Any], dict[str, Any
     return pairs
 
 
-def _mos(run: dict[str, Any]) -> float:
+def _mos(run: RunJson) -> float:
     found = [flow["mos"] for flow in run["flows"] if flow["mos"] is not None]
     return float(sum(found) / len(found)) if found else 1.0  # no call
 
 
-def _tcp(run: dict[str, Any]) -> float:
+def _tcp(run: RunJson) -> float:
     return float(sum(flow["goodput_bps"] for flow in run["flows"] if flow["kind"] == "tcp"))
 
 

@@ -186,7 +186,7 @@ COMMANDS = [
     ("reproduce paper", "an id that `pacelab claims` lists, or FILE.yaml, your own file, not 'paper'"),
     ("reproduce fu --seeds 20000", "--seeds must be a whole number from 1 to 10000, not 20000"),
     ("claims --paper xyz", "a paper (fu, le, lee, tcp-gap, vagp) or an id that `pacelab claims` lists, not 'xyz'"),
-    ("new paper x", "new: the kind must be one of cc, pacer, link, scheme, topology, claim, not 'paper'"),
+    ("new paper x", "new: the kind must be one of cc, pacer, link, qdisc, scheme, topology, claim, not 'paper'"),
     ("new cc class", "new cc: 'class' is a Python keyword; choose another name"),
     ("new cc 1st", "new cc: the name must be letters, digits and _, starting with a letter, not '1st'"),
     ("new claim Ä", "new claim: the name must be the letters a to z, digits and _, not 'Ä'"),

@@ -19,7 +19,7 @@ def test_a_run_with_drop_tail_queues_stores_neither() -> None:
 @pytest.mark.parametrize(
     ("options", "refusal"),
     [
-        ({"qdisc": "red"}, "--qdisc must be one of pfifo, codel, fq_codel, fq, not 'red'"),
+        ({"qdisc": "red"}, "--qdisc must be one of pfifo, codel, fq_codel, fq, or FILE.py:CLASS, not 'red'"),
         ({"ecn": True}, "--ecn on needs a queue that marks packets: --qdisc codel or fq_codel, not pfifo"),
         ({"ecn": True, "qdisc": "fq"}, "--ecn on needs a queue that marks packets: --qdisc codel or fq_codel, not fq"),
         (

@@ -97,6 +97,16 @@ impl Scoreboard {
         self.lost > 0
     }
 
+    /// Segments that the latest ACK reports for the first time.
+    pub fn newly_delivered_pkts(&self) -> u32 {
+        self.newly_delivered
+    }
+
+    /// Segments that were found lost since the latest ACK, inclusive.
+    pub fn newly_lost_pkts(&self) -> u32 {
+        (self.lost_pkts - self.lost_before) as u32
+    }
+
     /// Notes a round trip that did not come from a data segment.
     pub fn note_rtt(&mut self, rtt_ns: Ns) {
         self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least_ns| least_ns.min(rtt_ns)));
@@ -320,7 +330,7 @@ impl Scoreboard {
             delivered_at: self.delivered_at,
             lost_pkts: self.lost_pkts,
             newly_delivered_pkts: self.newly_delivered,
-            newly_lost_pkts: (self.lost_pkts - self.lost_before) as u32,
+            newly_lost_pkts: self.newly_lost_pkts(),
             prior_delivered_pkts: self.delivered_pkts,
             prior_in_flight_pkts: self.prior_in_flight,
             in_flight_pkts,

@@ -2,12 +2,15 @@
 //! Segments of 1000 bytes, counted from 0; the SYN is answered after 100 ms.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
-use pacelab_engine::{NEVER, Ns};
+use pacelab_engine::{NEVER, Ns, Stream};
 use pacelab_network::packet::{Sack, TcpHeader, flag};
-use pacelab_network::tcp::congestion::{Ack, CongestionControl, Phase, RateSample, Recovery, mask};
+use pacelab_network::tcp::congestion::{self, Ack, CongestionControl, Phase, RateSample, Recovery, mask};
 use pacelab_network::tcp::receiver::Receiver;
+use pacelab_network::tcp::rto::{RetransmissionTimer, Rto};
+use pacelab_network::tcp::sender::Sender;
 
 use crate::tcp::{MS, NONE, Peer};
 
@@ -226,4 +229,73 @@ fn a_receiver_reports_the_latest_block_first_and_three_at_most() {
     assert_eq!(blocks(6), [(6, 7), (8, 9), (4, 5)]);
     assert_eq!(blocks(3), [(2, 5), (8, 9), (6, 7)]);
     assert_eq!(blocks(1), [(8, 9), (6, 7)]); // 1 to 4 are in order now
+}
+
+/// A path of 20 ms each way on which each packet is lost with this probability, in order.
+fn transfer(control: Box<dyn CongestionControl>, sack: bool, size_bytes: u64, loss: f64, seed: u64) -> (Ns, u64) {
+    let mut random = Stream::new(seed, 0);
+    let rto = RetransmissionTimer::Rfc(Rto::new(1_000 * MS, 200 * MS));
+    let mut sender = Sender::new(1000, 64_000, control, rto, u32::MAX - 5_000);
+    if sack {
+        sender.set_sack();
+    }
+    let mut receiver = Receiver::new(64_000, 1, 7);
+    receiver.sack = sender.takes_sack();
+    sender.open(Some(size_bytes));
+    let mut on_the_way: VecDeque<(Ns, bool, TcpHeader)> = VecDeque::new();
+    let (mut now, mut stands_still) = (0, 0);
+    loop {
+        let mut send = |now: Ns, forward: bool, header: TcpHeader| {
+            if random.unit() >= loss {
+                on_the_way.push_back((now + 20 * MS, forward, header));
+            }
+        };
+        while let Some(header) = sender.poll_transmit(now) {
+            send(now, true, header);
+        }
+        if let Some(header) = receiver.poll_transmit() {
+            send(now, false, header);
+        }
+        if receiver.delivered_bytes == size_bytes {
+            return (now, sender.timeouts);
+        }
+        let arrival = on_the_way.front().map_or(NEVER, |&(at, ..)| at);
+        let timer = sender.timer_at();
+        let next = arrival.min(timer);
+        stands_still = if next > now { 0 } else { stands_still + 1 };
+        assert!(stands_still < 100, "the timer does not move");
+        now = next.max(now);
+        assert!(now < 36_000_000 * MS, "the transfer hangs");
+        if arrival <= timer {
+            let (_, forward, header) = on_the_way.pop_front().unwrap();
+            if forward { receiver.handle(now, &header) } else { sender.handle(now, &header) }
+        } else {
+            sender.handle_timeout(now);
+        }
+    }
+}
+
+#[test]
+fn every_transfer_ends_whatever_is_lost() {
+    for seed in 0..40 {
+        let loss = [0.0, 0.01, 0.1, 0.2][seed as usize % 4];
+        for name in ["bbr", "newreno", "cubic", "vegas"] {
+            let control = congestion::by_name(name, 2, 64).unwrap();
+            let (took, timeouts) = transfer(control, seed % 8 < 4, 100_000, loss, seed);
+            assert!(loss > 0.0 || (took < 5_000 * MS && timeouts == 0), "{name} {took} {timeouts}");
+        }
+        for bits in [0, mask::DELIVERED | mask::SENT] {
+            transfer(Box::new(Fixed::new(bits)), true, 100_000, loss, seed);
+        }
+    }
+}
+
+#[test]
+fn selective_reports_save_timeouts() {
+    let timeouts = |sack: bool| -> u64 {
+        let control = || congestion::by_name("newreno", 2, 64).unwrap();
+        let run = |seed| transfer(control(), sack, 300_000, 0.05, seed).1;
+        (0..20).map(run).sum()
+    };
+    assert!(timeouts(true) * 2 < timeouts(false), "{} {}", timeouts(true), timeouts(false));
 }

@@ -158,9 +158,8 @@ impl Sender {
         if !self.in_recovery {
             selective.reduction = None;
         } else if let Some(reduction) = &mut selective.reduction {
-            let sample = scoreboard.sample(0, Phase::Recovery);
-            let is_clean = advances && sample.newly_lost_pkts == 0;
-            reduction.handle_ack(sample.newly_delivered_pkts, sample.in_flight_pkts, is_clean);
+            let is_clean = advances && scoreboard.newly_lost_pkts() == 0;
+            reduction.handle_ack(scoreboard.newly_delivered_pkts(), scoreboard.in_flight(), is_clean);
         }
     }
 
@@ -188,6 +187,7 @@ impl Sender {
         let Some(mut selective) = self.selective else { return };
         if self.state == State::Open && now >= selective.overdue_at {
             self.find_losses(now);
+            self.timer_at = now + self.rto.timeout_ns();
         } else if self.state == State::Open && now >= selective.probe_at {
             selective.probe_at = NEVER;
             selective.probes = true;

@@ -541,15 +541,15 @@ impl Air {
             self.trace_frame(id, &header, airtime_ns);
         }
         let monitored = header.kind == Kind::Data && !self.monitors.is_empty();
-        if self.phys_differ || monitored || self.rows[id].fades() {
+        if self.phys_differ || monitored || self.rows[id].fades() || !self.overhears {
             self.reach::<true>(id, &header, airtime_ns as u32, monitored);
         } else {
             self.reach::<false>(id, &header, airtime_ns as u32, false);
         }
     }
 
-    /// Adds a frame to the pending frames of each hearer. Compiled twice, because most networks need none of the three:
-    /// `VARIED` if links fade, if the physical layers differ, or if the frame is `monitored`.
+    /// Adds a frame to the pending frames of each hearer. Compiled twice, because most networks need none of the four:
+    /// `VARIED` if links fade, if the physical layers differ, if the frame is `monitored`, or without `Air::overhears`.
     #[inline(always)]
     fn reach<const VARIED: bool>(&mut self, id: StationId, header: &Header, airtime_ns: u32, monitored: bool) {
         let now = self.now;
@@ -565,7 +565,7 @@ impl Air {
                 continue;
             }
             let mut receiver = &mut self.stations[hearer.to];
-            if !overhear_all(receiver, self.overhears, now) {
+            if !overhear_all(receiver, !VARIED || self.overhears, now) {
                 self.apply(hearer.to, now);
                 receiver = &mut self.stations[hearer.to];
             }

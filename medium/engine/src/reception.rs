@@ -303,6 +303,7 @@ fn overhear(station: &mut Station) -> bool {
 }
 
 /// The part of `overhear` for a station that has sent since the frame began, and for links with losses of their own.
+#[cold]
 #[inline(never)]
 fn overhear_or_not(station: &mut Station) -> bool {
     let Some(&frame) = station.pending.first() else { return false };

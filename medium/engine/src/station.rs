@@ -327,6 +327,7 @@ impl Station {
         }
     }
 
+    #[cold] // most hearers of a frame do not count down: the compiler keeps their registers free
     #[inline(never)]
     fn count_elapsed_slots(&mut self, at: Ns) {
         for index in 0..self.categories.len() {

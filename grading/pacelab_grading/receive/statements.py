@@ -13,6 +13,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pacelab
 from pacelab_grading.sandbox.box import AVAILABLE
 from pacelab_grading.text.source_file import decoded
 from pacelab_grading.text.typography import plain_code
@@ -166,8 +167,8 @@ def available_aliases(node: ast.Import | ast.ImportFrom, local: Collection[str])
     """The imported names that the sandbox has."""
     if isinstance(node, ast.Import):
         return [alias for alias in node.names if alias.name == PACKAGE or _importable(alias.name, local)]
-    if node.module == PACKAGE:
-        return [alias for alias in node.names if alias.name in AVAILABLE]
+    if node.module == PACKAGE:  # `import *` gives the names that are available
+        return [alias for alias in node.names if alias.name in AVAILABLE or alias.name == "*"]
     return node.names if node.module and _importable(node.module, local) else []
 
 
@@ -388,6 +389,8 @@ def _without_doomed(source: str, *, lines_of_imports: str, local: Collection[str
             if not (isinstance(node, ast.ImportFrom) and node.level):
                 available = available_aliases(node, local)
                 gone |= {alias_of(alias) for alias in node.names if alias not in available}
+                if node.names[0].name == "*" and isinstance(node, ast.ImportFrom) and node.module == PACKAGE:
+                    gone |= set(pacelab.__all__) - set(AVAILABLE)
     tree, lines, problems = ast.parse(source), source.split("\n"), []
     stays = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Try)
     for statement in statements_of(tree, lines):

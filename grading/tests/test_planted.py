@@ -19,14 +19,16 @@ from typing import Any
 
 import pytest
 
+from grading.tests.unusual_styles import STYLES
 from pacelab_grading import assignments
-from pacelab_grading.assignments import ASSIGNMENTS
+from pacelab_grading.assignments import ASSIGNMENTS, find_assignment
 from pacelab_grading.assignments.a2_window.checks import _choice
+from pacelab_grading.assignments.a3_gateway_pacer import checks as a3_checks
 from pacelab_grading.assignments.a3_gateway_pacer.hook import AT_ONCE
 from pacelab_grading.assignments.a4_link_red import checks as a4_checks
 from pacelab_grading.judging.judge import GradingTerms, Listener, judge
 from pacelab_grading.labs.rubrics import LABS
-from pacelab_grading.receive.submission import Submission
+from pacelab_grading.receive.submission import Submission, read_submission
 from pacelab_grading.records.report import text_report
 from pacelab_grading.rubric.assignment import TOTAL_POINTS, Assignment, PlantedMistake
 from pacelab_grading.rubric.findings import WrongAnswer
@@ -164,6 +166,35 @@ def test_a_right_solution_of_another_form_loses_nothing(number: int, usual: str,
     source = f"from math import log10\nfrom statistics import StatisticsError, stdev\n{model.replace(usual, other)}"
     verdict = grade(source, ASSIGNMENTS[number], full=False)
     assert verdict.points == verdict.total, text_report(verdict)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("name", STYLES)
+def test_a_right_solution_in_an_unusual_style_loses_nothing(name: str, full: bool) -> None:
+    number, source = STYLES[name]
+    assignment = find_assignment(number)
+    submission = read_submission("s", {assignment.file: source.encode()}, assignment)
+    checks = tuple(check for check in assignment.checks if full or not check.simulates)
+    terms = GradingTerms(key="styles", individual=True)
+    verdict = judge(submission, _partial(assignment, checks), walls=walls(weak=True) if full else NO_WALLS, terms=terms)
+    assert (verdict.points, verdict.problems) == (verdict.total, ()), text_report(verdict)
+    assert verdict.total == TOTAL_POINTS or not full
+
+
+def test_eight_right_solutions_have_unusual_styles() -> None:
+    assert len(STYLES) == 8
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_key_with_which_the_model_is_unfair_draws_another_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With this key, the model's first flow starves in the first network."""
+    fairness = _partial(ASSIGNMENTS[3], tuple(check for check in ASSIGNMENTS[3].checks if check.id == "fairness"))
+    terms = GradingTerms(key="k" * 64)
+    for drawn, earned in ((True, 5.0), (False, 4.5)):
+        if not drawn:
+            monkeypatch.setattr(a3_checks, "_index_of_model", lambda _hops, _seed: 1.0)
+        verdict = judge(Submission(student="s", source=ASSIGNMENTS[3].model), fairness, walls=NO_WALLS, terms=terms)
+        assert verdict.points == earned, text_report(verdict)
 
 
 @pytest.mark.usefixtures("engine")

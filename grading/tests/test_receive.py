@@ -786,7 +786,11 @@ def test_a_module_that_a_cell_writes_need_not_be_imported() -> None:
     [
         ("import matplotlib.pyplot as plt\nplt.plot([1])\nfor n in 1, 2:\n    plt.show()\n", (3, 4)),
         ("import pacelab\nfound = pacelab.run(pacelab.Experiment())\nprint(found)\n", (3, 4)),
+        ("import sys\nsys.exit(0)\n", (3,)),
+        ("import unittest\nclass T(unittest.TestCase): ...\nunittest.main(argv=['x'],\n  exit=True)\n", (4,)),
+        ("import numpy as np; π = 3; np.seterr(all='raise'); print(π); import pandas\nprint(π, np)\n", (2, 3)),
         ("from pacelab import run\nprint(run)\n", (3,)),
+        ("from pacelab import *\nfound = run(Experiment())\nprint(Forward)\n", (3,)),
         ("hops = int(input('hops? '))\nprint(hops)\nhops = 3\nprint(hops)\n", (2, 3)),
         ("with open('data.csv') as file:\n    DATA = file.read()\nROWS = len(DATA)\n", (2, 4)),
         ("import numpy as np\nnp = None\nprint(np)\n", ()),

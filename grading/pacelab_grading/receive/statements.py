@@ -13,6 +13,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pacelab
 from pacelab_grading.sandbox.box import AVAILABLE
 from pacelab_grading.text.source_file import decoded
 from pacelab_grading.text.typography import plain_code
@@ -166,8 +167,8 @@ def available_aliases(node: ast.Import | ast.ImportFrom, local: Collection[str])
     """The imported names that the sandbox has."""
     if isinstance(node, ast.Import):
         return [alias for alias in node.names if alias.name == PACKAGE or _importable(alias.name, local)]
-    if node.module == PACKAGE:
-        return [alias for alias in node.names if alias.name in AVAILABLE]
+    if node.module == PACKAGE:  # `import *` gives the names that are available
+        return [alias for alias in node.names if alias.name in AVAILABLE or alias.name == "*"]
     return node.names if node.module and _importable(node.module, local) else []
 
 
@@ -358,21 +359,32 @@ def with_available_imports(source: str, local: Collection[str]) -> tuple[str, tu
     Code that uses such a module fails only in the checks that call it, as in a notebook. An import of the student's own
     module by a leading dot loses the dot. Imports within `try` stay: the file handles their failure.
     """
-    lines, problems = source.split("\n"), []
+    lines, problems, changes = source.split("\n"), [], list[tuple[ast.stmt, str]]()
     for node in ast.parse(source).body:
-        if not isinstance(node, ast.Import | ast.ImportFrom) or is_future(node) or _shares_line(node, lines):
+        if not isinstance(node, ast.Import | ast.ImportFrom) or is_future(node) or not _is_replaceable(node, lines):
             continue
         kept, problem = _available(node, local)
         if problem:
-            height = (node.end_lineno or node.lineno) - node.lineno
-            lines[node.lineno - 1 : node.end_lineno] = [kept or "pass", *[""] * height]
+            changes.append((node, kept or "pass"))
             problems.append(f"line {node.lineno}: {problem}")
+    _replace(lines, changes)
     source, left_out = _without_doomed("\n".join(lines), lines_of_imports=source, local=local)
     return source, (*problems, *left_out)
 
 
+def _replace(lines: list[str], changes: Sequence[tuple[ast.stmt, str]]) -> None:
+    """Put other text in the place of statements, which are in their order; line numbers stay."""
+    for node, text in reversed(changes):
+        end = node.end_lineno or node.lineno
+        before = lines[node.lineno - 1].encode()[: node.col_offset].decode()  # columns count bytes
+        after = lines[end - 1].encode()[node.end_col_offset :].decode()
+        lines[node.lineno - 1 : end] = [before + text + after, *[""] * (end - node.lineno)]
+
+
 NEVER = frozenset(("input", "open", "quit", "exit"))
 """Functions that always fail while a file is imported for grading."""
+ENDS = frozenset((("sys", "exit"), ("os", "_exit"), ("unittest", "main")))
+"""Functions of modules that end the process."""
 
 
 def _without_doomed(source: str, *, lines_of_imports: str, local: Collection[str]) -> tuple[str, tuple[str, ...]]:
@@ -388,25 +400,35 @@ def _without_doomed(source: str, *, lines_of_imports: str, local: Collection[str
             if not (isinstance(node, ast.ImportFrom) and node.level):
                 available = available_aliases(node, local)
                 gone |= {alias_of(alias) for alias in node.names if alias not in available}
-    tree, lines, problems = ast.parse(source), source.split("\n"), []
+                if node.names[0].name == "*" and isinstance(node, ast.ImportFrom) and node.module == PACKAGE:
+                    gone |= set(pacelab.__all__) - set(AVAILABLE)
+    tree, lines, problems, changes = ast.parse(source), source.split("\n"), [], list[tuple[ast.stmt, str]]()
     stays = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Try)
     for statement in statements_of(tree, lines):
         node = statement.node
         lost = set[str]()
         if not isinstance(node, stays) and not _is_main(node):
-            lost = (statement.takes(now=True) & gone) | outside(node, package)
-        if not lost or _shares_line(node, lines):
+            lost = (statement.takes(now=True) & gone) | outside(node, package) | _ends(node)
+        if not lost or not _is_replaceable(node, lines):
             gone -= set(statement.gives)
             continue
         gone |= set(statement.gives)
-        height = (node.end_lineno or node.lineno) - node.lineno
-        lines[node.lineno - 1 : node.end_lineno] = ["pass", *[""] * height]
+        changes.append((node, "pass"))
         names = ", ".join(sorted(lost))
         problems.append(
             f"line {node.lineno}: left out, because {names} is not available when it is graded: remove the statement, "
             'or put it under `if __name__ == "__main__":`'
         )
+    _replace(lines, changes)
     return "\n".join(lines), tuple(problems)
+
+
+def _ends(node: ast.stmt) -> set[str]:
+    """The function that ends the process, if the statement only calls it."""
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=module), attr=name))):
+            return {f"{module}.{name}"} if (module, name) in ENDS else set()
+    return set()
 
 
 def _is_main(node: ast.stmt) -> bool:
@@ -441,11 +463,12 @@ def import_text(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> st
     return ast.unparse(made)
 
 
-def _shares_line(node: ast.stmt, lines: Sequence[str]) -> bool:
-    """Whether another statement is on a line of this one."""
+def _is_replaceable(node: ast.stmt, lines: Sequence[str]) -> bool:
+    """Whether other text can take its place: it has its lines for itself, or it is a part of one line."""
     before, after = lines[node.lineno - 1][: node.col_offset], lines[(node.end_lineno or node.lineno) - 1]
     rest = after.encode()[node.end_col_offset :].decode().strip()
-    return bool(before.strip()) or bool(rest and not rest.startswith("#"))
+    shares = bool(before.strip()) or bool(rest and not rest.startswith("#"))
+    return not shares or node.end_lineno == node.lineno
 
 
 def _imports(text: str, path: str) -> Iterator[str]:

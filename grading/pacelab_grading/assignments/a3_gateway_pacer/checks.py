@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from pacelab import Experiment
+from functools import lru_cache
+from itertools import chain, count
+from typing import Any
+
+from pacelab import Experiment, Scheme, run
 from pacelab_grading.assignments.a3_gateway_pacer.estimates import (
     equal_rates,
     idle_path,
@@ -23,6 +27,7 @@ from pacelab_grading.assignments.a3_gateway_pacer.hook import (
     per_flow,
     spacing,
 )
+from pacelab_grading.assignments.a3_gateway_pacer.model import GatewayPacer
 from pacelab_grading.rubric.assignment import Assignment, Check
 from pacelab_grading.rubric.context import CheckContext
 from pacelab_grading.rubric.figures import bars
@@ -31,7 +36,8 @@ from pacelab_grading.rubric.findings import Finding
 MARGIN = 1.15
 """Ratio to NewReno's goodput that earns all points; 1 earns none. The model has 1.6 and more, see docs/grading.md."""
 FAIR, UNFAIR = 0.93, 0.5
-"""Jain's index that earns all points, and none."""
+"""Jain's index that earns all points, and none. With 4 of 1,000 keys, one of the model's flows starves for a while, and
+its index is below FAIR: such a seed is left out."""
 
 
 def goodput(context: CheckContext) -> Finding:
@@ -62,24 +68,39 @@ def goodput(context: CheckContext) -> Finding:
     )
 
 
-def fairness(context: CheckContext) -> Finding:
-    """Four flows through one gateway."""
-    cross = Experiment(
+@lru_cache(maxsize=64)
+def _index_of_model(hops: int, seed: int) -> float:
+    """Jain's index with the model solution."""
+    make: Any = GatewayPacer
+    scheme = Scheme(name="model", summary="", source="", gateway=lambda _settings: make())
+    return float(run(_cross(hops, seed), scheme=scheme).run["totals"]["jain"] or 0.0)
+
+
+def _cross(hops: int, seed: int) -> Experiment:
+    return Experiment(
         topology="cross-gateway",
-        topology_options={"hops": context.random("arms").randrange(4, 6)},
+        topology_options={"hops": hops},
         direction="down",
         rate_bps=2_000_000,
         duration_s=20.0,
-        seed=context.seed("fairness"),
+        seed=seed,
     )
-    run = context.simulate(cross, "gateway", PACER, allowed=ALLOWED)
+
+
+def fairness(context: CheckContext) -> Finding:
+    """Four flows through one gateway, with the first seed with which the model solution is fair."""
+    hops = context.random("arms").randrange(4, 6)
+    topics = chain(["fairness"], (f"fairness {again}" for again in count(2)))
+    seed = next(seed for seed in map(context.seed, topics) if _index_of_model(hops, seed) >= FAIR)
+    cross = _cross(hops, seed)
+    result = context.simulate(cross, "gateway", PACER, allowed=ALLOWED)
     without = context.baseline(cross)
-    index = run["totals"]["jain"] or 0.0
-    total = run["totals"]["goodput_bps"] / without["totals"]["goodput_bps"]
-    idle = run["totals"] == without["totals"]  # a hook without effect has NewReno's index
+    index = result["totals"]["jain"] or 0.0
+    total = result["totals"]["goodput_bps"] / without["totals"]["goodput_bps"]
+    idle = result["totals"] == without["totals"]  # a hook without effect has NewReno's index
     flows = {
         f"{flow['src']}-{flow['dst']}": (base["goodput_bps"] / 1e3, flow["goodput_bps"] / 1e3)
-        for flow, base in zip(run["flows"], without["flows"], strict=True)
+        for flow, base in zip(result["flows"], without["flows"], strict=True)
     }
     picture = bars(flows, ("NewReno", "yours"), "goodput in kbit/s")
     return Finding(

@@ -137,7 +137,7 @@ CAN_LITE := command -v node >/dev/null && command -v npm >/dev/null && command -
 # PACELAB_ALL_CASES=1: all recorded results instead of a sample.
 test-lite: $(VENV)/.built $(VENV)/.tools  ## a browser's Python (Pyodide): the same bytes as here; the notebooks of make lite in Chromium
 	@if $(CAN_LITE); then set -ex; \
-	$(MAKE) --no-print-directory lite; tools/sync --group pages; $(PY) -m pytest -rs tests/lite/run_lite.py tests/lite/run_labs.py tests/lite/run_figures.py tests/lite/run_page.py tests/lite/run_lab_pages.py; \
+	$(MAKE) --no-print-directory lite; tools/sync --group pages; $(PY) -m pytest -rs tests/lite/run_lite.py tests/lite/run_labs.py tests/lite/run_figures.py tests/lite/run_page.py tests/lite/run_lab_pages.py tests/lite/run_own_network.py tests/lite/run_start.py; \
 	else echo "skipped test-lite: it needs Node.js with npm, and Rust of rustup"; fi
 
 # TIERS="test fuzz": only these.

@@ -165,6 +165,12 @@ def test_a_prediction_is_measured(work: Work) -> None:
     assert all("redicted" in told for told in work.measured)
 
 
+def test_cells_on_real_hosts_show_recordings_and_the_command(work: Work) -> None:
+    told = work.page.locator(".jp-OutputArea-output", has_text="A browser has no real hosts").first.inner_text()
+    assert "tap, recorded" in told
+    assert "sudo pacelab run" in told
+
+
 def test_each_move_of_a_slider_draws(work: Work) -> None:
     """Back and forth: the last figure equals the first one."""
     assert len(work.moves) == MOVES + 1

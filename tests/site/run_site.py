@@ -17,7 +17,13 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build" / "site"
-PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
+LITE = SITE / "lite"
+"""The labs in the browser, if `make site` could build them. `make test-lite` tests their pages."""
+OWN = [path for path in SITE.rglob("*.html") if LITE not in path.parents]
+PAGES = sorted(path.relative_to(SITE).as_posix() for path in OWN)
+LAB_PAGES = [name for name in PAGES if name.startswith("labs/pacelab_labs/masters/lab")]
+WITH_CONTROLS = {"lab0": 1, "lab1": 2, "lab2": 1}
+"""Figures of the first labs that have their controls on the page."""
 HERE = ("file", "data", "blob", "about")
 AXE = {"light": {"preload": False}, "dark": {"preload": False, "runOnly": ["color-contrast"]}}
 """At night only colours differ. Preloading reads style sheets again, by requests that a folder refuses."""
@@ -118,6 +124,59 @@ def test_figures_of_a_lab_are_drawn_and_read_by_keys(tabs: dict[str, Any], look:
     page.close()
 
 
+@pytest.mark.parametrize("lab", WITH_CONTROLS)
+def test_controls_of_a_lab_move_its_figures_without_python(tabs: dict[str, Any], lab: str) -> None:
+    (name,) = (name for name in LAB_PAGES if f"/{lab}_" in name)
+    page = tabs["light"].new_page()
+    page.goto((SITE / name).as_uri())
+    figures = page.locator("pacelab-explore:has(.controls)")
+    assert figures.count() >= WITH_CONTROLS[lab]
+    for figure in figures.all():
+        shown = [figure.locator("pacelab-figure").first.get_attribute("aria-label")]
+        slider = figure.locator("input[type=range]").first
+        for key in ("End", "Home", "ArrowRight"):
+            slider.press(key)
+            page.wait_for_function(
+                "([figure, before]) => figure.querySelector('pacelab-figure').ariaLabel !== before",
+                arg=[figure.element_handle(), shown[-1]],
+            )
+            shown.append(figure.locator("pacelab-figure").first.get_attribute("aria-label"))
+        assert len(set(shown)) >= 3
+        choice = figure.locator("select").last
+        choice.select_option(index=1 - choice.evaluate("(select) => Math.min(select.selectedIndex, 1)"))
+        page.wait_for_function(
+            "([figure, before]) => figure.querySelector('pacelab-figure').ariaLabel !== before",
+            arg=[figure.element_handle(), shown[-1]],
+        )
+    page.close()
+
+
+def test_the_home_page_opens_with_a_demonstration_and_the_labs(tabs: dict[str, Any]) -> None:
+    page = tabs["light"].new_page()
+    page.goto((SITE / "index.html").as_uri())
+    assert page.locator("article h2").all_inner_texts()[:2] == ["Try it¶", "Labs¶"]
+    demo = page.frame_locator("iframe.try")
+    demo.locator("pacelab-demo .bar").first.wait_for()
+    figures = page.locator("iframe.try").bounding_box()
+    assert figures is not None
+    assert figures["y"] < 300, "it is on the first screen"
+    assert page.locator("article li a[href*='masters/lab']").count() == 8
+    assert page.locator("article li a[href*='lite/notebooks/']").count() == (8 if LITE.is_dir() else 0)
+    page.close()
+
+
+@pytest.mark.skipif(not LITE.is_dir(), reason="make site lacks Node.js or rustup")
+@pytest.mark.parametrize("name", LAB_PAGES)
+def test_a_lab_opens_in_the_browser_with_one_click(tabs: dict[str, Any], served: str, name: str) -> None:
+    page = tabs["light"].new_page()
+    page.goto(served + name)
+    page.get_by_role("link", name="Open this lab in your browser").click()
+    stem = name.rpartition("/")[2].removesuffix(".html")
+    page.wait_for_url(f"**/lite/notebooks/index.html?path={stem}.ipynb")
+    page.locator(".jp-MarkdownCell h1").first.wait_for(timeout=240_000)
+    page.close()
+
+
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing."""
@@ -171,7 +230,7 @@ def test_no_solution_reaches_a_page() -> None:
     spec.loader.exec_module(generate)
     for master in generate.masters():
         student = "\n".join(cell.source for cell in generate.make(master, "student").cells)
-        markdown = (ROOT / "build" / "site-pages" / "labs" / f"{master.stem}.md").read_text("utf-8")
+        markdown = (ROOT / "build" / "site-pages" / master.relative_to(ROOT).with_suffix(".md")).read_text("utf-8")
         given_away = [line for line in generate.solutions(master) if line not in student and line in markdown]
         assert given_away == [], master.name
 

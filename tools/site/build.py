@@ -41,6 +41,7 @@ WRITTEN = (
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "SECURITY.md",
     "docs",
     "labs/README.md",
     "medium/README.md",

@@ -43,13 +43,14 @@
 
   class Explore extends HTMLElement {
     connectedCallback() {
-      if (this.querySelector(":scope > form")) return;
+      if (this.querySelector(":scope > .controls")) return;
       const controls = JSON.parse(this.dataset.controls);
       const chosen = controls.map(({ start }) => start);
       const shown = this.firstElementChild;
-      const form = document.createElement("form");
-      form.setAttribute("aria-label", "controls of the figure");
-      form.addEventListener("submit", (event) => event.preventDefault());
+      const box = document.createElement("div");
+      box.className = "controls";
+      box.setAttribute("role", "group");
+      box.setAttribute("aria-label", "controls of the figure");
       const show = async (which, place) => {
         chosen[which] = place;
         this.drawings ??= inflate(this.dataset.drawings);
@@ -61,9 +62,9 @@
         if (details) details.open = open;
       };
       controls.forEach((control, which) => {
-        form.append((control.kind === "slide" ? slider : choice)(control, (place) => show(which, place)));
+        box.append((control.kind === "slide" ? slider : choice)(control, (place) => show(which, place)));
       });
-      this.prepend(form);
+      this.prepend(box);
     }
   }
 

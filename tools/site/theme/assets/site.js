@@ -12,3 +12,11 @@ new MutationObserver(addAccessibility).observe(document.body, {
   subtree: true,
   attributeFilter: ["role"],
 });
+
+// Browsers start no Python in a page that was opened as a file.
+if (location.protocol === "file:")
+  for (const link of document.querySelectorAll('a[href*="lite/notebooks/"]'))
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      alert("To open the labs in your browser, run python3 -m http.server in the folder of this site.");
+    });

@@ -148,6 +148,9 @@ def test_every_shipped_recording_is_of_what_its_cell_runs_today(back_end: str) -
     record = load_record()
     shipped = recorded.read_recordings(back_end)
     for name, experiments in record.PLANS.items():
+        if {experiment.backend for experiment in experiments} - {"sim", back_end}:
+            assert name not in shipped
+            continue
         given = [recorded._recorded_run(experiment, shipped[name]) for experiment in experiments]
         assert given == shipped[name]["runs"], name
 

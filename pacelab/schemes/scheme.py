@@ -24,7 +24,7 @@ class Style(NamedTuple):
     """How figures draw a scheme: one fixed colour, marker, and line.
 
     The colours are Okabe and Ito's palette, which colour-blind readers can tell apart. Registered schemes use all its
-    combinations with four lines, so four of them have a darker green.
+    combinations with four lines, so four of them have a darker green, and two have wine red.
     """
 
     color: str

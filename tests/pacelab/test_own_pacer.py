@@ -268,6 +268,7 @@ PLAIN = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 RUNS = {
     "claim": ["reproduce", "mine.yaml", "--quick", "--jobs", "1", "--out", "out"],
     "cc": ["run", "chain", "--cc", "mine.py:Mine", "--seconds", "3"],
+    "qdisc": ["run", "chain", "--qdisc", "mine.py:Mine", "--seconds", "3"],
     "scheme": ["run", "chain", "--scheme", "mine.py:SCHEME", "--seconds", "3"],
     "topology": ["run", "mine.py", "--set", "arms=4", "--seconds", "3"],
 }
@@ -313,7 +314,7 @@ def test_a_written_control_stands_in_a_comparison(in_tmp: Path) -> None:
     [
         (
             ["new", "gateway", "Mine"],
-            "new: the kind must be one of cc, pacer, link, scheme, topology, claim, not 'gateway'",
+            "new: the kind must be one of cc, pacer, link, qdisc, scheme, topology, claim, not 'gateway'",
         ),
         (
             ["new", "cc", "my-own"],

@@ -134,6 +134,14 @@ def test_a_users_scheme_is_compared_with_the_baseline_only() -> None:
 
 # Arguments of the Python API: converted if possible, otherwise refused with the valid values.
 
+
+class Unpaced(pacelab.Pacer):
+    """A pacer that never waits."""
+
+    def measured(self, sample: pacelab.Sample) -> None:
+        """Nothing."""
+
+
 CELL = Experiment(topology="cell", topology_options={"stations": 1}, duration_s=0.1)
 HERE = Workers(jobs=1)
 
@@ -230,7 +238,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         lambda: API.record_air(CELL, until_s=True),
         "record_air: until_s must be a number above 0, up to 1000000, not True",
     ),
-    (lambda: API.run_pacer("chain", pacelab.Pacer), f"run: experiment {EXPERIMENT} 'chain'"),
+    (lambda: API.run_pacer("chain", Unpaced), f"run: experiment {EXPERIMENT} 'chain'"),
     (lambda: API.load_result(None), f"load_result: folder {PATH} None"),
     (lambda: API.load_points(b"x"), f"load_points: folder {PATH} b'x'"),
     (lambda: API.write_file("x", "text"), "write_file: content must be bytes, not 'text'"),

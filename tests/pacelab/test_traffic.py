@@ -196,7 +196,7 @@ def test_flows_of_the_topology_keep_their_times(in_tmp: Path) -> None:
             "start: 160 s",
             "start: 160 s, cc: veno",
             "ftp.yaml:4: flows.1.cc: must be one of newreno, reno",
-            "not 'veno' for a tcp flow",
+            "few, bbr, not 'veno'",
         ),
         (
             "start: 160 s",

@@ -45,7 +45,7 @@ FILES = {
     "node.yaml": "version: 1\nflows:\n  - {from: n0, to: n9}\n",
     "kind.yaml": "version: 1\nflows:\n  - {from: n0, to: n1, kind: ftp}\n",
     "unit.yaml": "version: 1\nflows:\n  - {from: n0, to: n1, kind: cbr, rate: 200}\n",
-    "cc.yaml": "version: 1\nflows:\n  - {from: n0, to: n1, cc: bbr}\n",
+    "cc.yaml": "version: 1\nflows:\n  - {from: n0, to: n1, cc: veno}\n",
     "call.yaml": "version: 1\nflows:\n  - {from: n0, to: n1, kind: voice, cc: vegas}\n",
     "none.yaml": "version: 1\nflows: []\n",
 }

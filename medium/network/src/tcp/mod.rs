@@ -9,6 +9,7 @@ pub mod loss_recovery;
 pub mod receiver;
 pub mod rto;
 pub mod scoreboard;
+pub mod selective;
 pub mod sender;
 
 /// `a` comes before `b`.

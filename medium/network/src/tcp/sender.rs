@@ -2,8 +2,8 @@
 //!
 //! The recovery is that of RFC 6582 (careful variant, "impatient" timer: only the first partial ACK of a recovery
 //! restarts the timer) with limited transmit of RFC 3042 and without SACK, the baseline of the papers. `LossRecovery`
-//! has the other variants. After a timeout the sender goes back to the first unacknowledged octet. `selective` has the
-//! recovery with SACK.
+//! has the other variants. After a timeout the sender goes back to the first unacknowledged octet.
+//! `selective_recovery` has the recovery with SACK.
 //!
 //! A congestion control that asks for it also gets a sample of the delivery rate with each ACK (`scoreboard`), can pace
 //! segments, and has a timer of its own. A sender whose control asks for none of this keeps no scoreboard.
@@ -15,11 +15,10 @@ use crate::tcp::congestion::{Ack, CongestionControl, Phase, Recovery, mask};
 use crate::tcp::loss_recovery::LossRecovery;
 use crate::tcp::rto::RetransmissionTimer;
 use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::selective::Selective;
 use crate::tcp::{after, before, later};
 
-mod selective;
-
-use selective::Selective;
+mod selective_recovery;
 
 const DUPLICATE_THRESHOLD: u32 = 3;
 /// Most new segments that one duplicate ACK may send (2 in ns-2).

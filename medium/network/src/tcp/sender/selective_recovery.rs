@@ -10,6 +10,7 @@ use pacelab_engine::{NEVER, Ns};
 
 use crate::packet::TcpHeader;
 use crate::tcp::congestion::{Ack, Phase, mask};
+use crate::tcp::selective::{Reduction, Selective};
 use crate::tcp::{after, before, later};
 
 use super::{Sender, State};
@@ -18,66 +19,6 @@ use super::{Sender, State};
 const PROBE_SLACK_NS: Ns = 20_000_000;
 /// What a probe waits in addition when one segment is in flight, whose ACK may be delayed.
 const DELAYED_ACK_NS: Ns = 200_000_000;
-
-/// State of the recovery.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Selective {
-    /// When a segment will be overdue.
-    overdue_at: Ns,
-    /// When to send a probe.
-    probe_at: Ns,
-    /// A probe is on its way; the ACK of this octet answers it.
-    probe_end: Option<u32>,
-    /// A probe is due.
-    probes: bool,
-    /// After the latest sample of the round trip. The next sample is of a segment sent later.
-    sampled_at: Ns,
-    /// During a recovery, if the control leaves the window to the sender.
-    reduction: Option<Reduction>,
-}
-
-/// Proportional rate reduction (RFC 6937, with the slow-start bound as in Linux).
-#[derive(Clone, Copy, Debug, Default)]
-struct Reduction {
-    /// The window before and after the recovery, in segments.
-    prior_pkts: u32,
-    target_pkts: u32,
-    delivered_pkts: u32,
-    sent_pkts: u32,
-    window_pkts: u32,
-}
-
-impl Reduction {
-    /// An ACK reports `delivered` segments; `in_flight` are left. `is_clean`: it advances, and shows no new loss.
-    fn handle_ack(&mut self, delivered: u32, in_flight: u32, is_clean: bool) {
-        if delivered == 0 {
-            return;
-        }
-        self.delivered_pkts += delivered;
-        let mut sendable = if in_flight > self.target_pkts {
-            (self.target_pkts * self.delivered_pkts).div_ceil(self.prior_pkts.max(1)).saturating_sub(self.sent_pkts)
-        } else {
-            let owed = self.delivered_pkts.saturating_sub(self.sent_pkts).max(delivered);
-            (owed + u32::from(is_clean)).min(self.target_pkts - in_flight)
-        };
-        if self.sent_pkts == 0 {
-            sendable = sendable.max(1); // the fast retransmit
-        }
-        self.window_pkts = in_flight + sendable;
-    }
-}
-
-impl Default for Selective {
-    fn default() -> Self {
-        Selective { overdue_at: NEVER, probe_at: NEVER, probe_end: None, probes: false, sampled_at: 0, reduction: None }
-    }
-}
-
-impl Selective {
-    pub fn timer_at(&self) -> Ns {
-        self.overdue_at.min(self.probe_at)
-    }
-}
 
 impl Sender {
     /// Handles an ACK of data.

@@ -294,7 +294,7 @@ def test_verdicts_are_the_same_with_a_sandbox_for_each_process(best: Walls) -> N
     assert [result.got for result in found[0].results] == [result.got for result in found[1].results]
 
 
-def test_exit_codes_and_signals_are_told_apart(best: Walls) -> None:
+def test_exit_codes_and_signals_are_distinguished(best: Walls) -> None:
     source = "import os, ctypes\ndef leave(): os._exit(7)\ndef crash(): ctypes.string_at(0)\n"
     source += "def eat(): return 'x' * 10**10\n"
     cases = (("leave", Ended, "code 7"), ("crash", Ended, "signal 11"), ("eat", OutputLimit, "512 MiB"))

@@ -305,7 +305,7 @@ def test_a_number_that_costs_points_when_it_is_graded_is_not_called_right(number
         SelfCheck().check("test.goodput", goodput_bps)
 
 
-def test_an_async_def_is_told_so_without_a_warning(recwarn: pytest.WarningsRecorder) -> None:
+def test_an_async_def_is_reported_without_a_warning(recwarn: pytest.WarningsRecorder) -> None:
     async def goodput_bps(**_: Any) -> float:
         return 1.0
 
@@ -546,7 +546,7 @@ class Forgetful(Shared):
         ("lab4.pacer", Forgetful, "COV uses exactly the last 50 round trips"),
     ],
 )
-def test_a_class_that_is_nearly_right_is_told_what_it_lacks(name: str, work: type, told: str) -> None:
+def test_a_class_that_is_nearly_right_is_reported_with_what_it_lacks(name: str, work: type, told: str) -> None:
     assert told in complaint(work, name)
 
 

@@ -101,7 +101,7 @@ def test_server_runs_a_change(server: DemoServer) -> None:
     )
 
 
-def test_server_refuses_a_change_that_is_none_with_one_line(server: DemoServer) -> None:
+def test_server_refuses_an_invalid_change_with_one_line(server: DemoServer) -> None:
     for body in (b"", b"{", b"\xff", b"[" * 9000, b"[]", json.dumps(change() | {"seed": -1}).encode()):
         status, text = post(server, body)
         assert status == 400

@@ -326,7 +326,7 @@ def tasks_of(**options: Any) -> tuple[Experiment, list[Task]]:
     ],
     ids=lambda options: options["scheme"],
 )
-def test_an_agent_is_told_what_its_hook_is_told_in_the_simulator(options: dict[str, Any]) -> None:
+def test_an_agents_hook_gets_the_settings_that_it_gets_in_the_simulator(options: dict[str, Any]) -> None:
     experiment, tasks = tasks_of(**options)
     told: list[HookSettings] = []
 

@@ -199,7 +199,7 @@ def test_driver_without_room_for_the_option_the_packet_goes_as_it_is(driver, hoo
     assert driver.done["no_room_for_option"] == 1
 
 
-def test_driver_a_hook_that_raises_is_bypassed_and_all_goes_on_in_order(driver, hook, port, make) -> None:
+def test_driver_a_hook_that_raises_is_bypassed_and_packets_keep_their_order(driver, hook, port, make) -> None:
     for number in (1, 2, 3):
         driver.see(0, Point.WIRED_TO_AIR, Queued(0, number, make.tcp(b"x" * number)))
     hook.actions += [Forward(hook.handles[1])]

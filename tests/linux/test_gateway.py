@@ -370,7 +370,7 @@ def test_gateway_without_permission_is_one_line_exit_3(line: Line) -> None:
     assert "not permitted without CAP_NET_ADMIN and CAP_NET_RAW; run as root, in a container with" in said
 
 
-def test_gateway_in_a_container_with_the_usual_capabilities_is_told_which_it_lacks(line: Line) -> None:
+def test_gateway_in_a_container_with_the_usual_capabilities_reports_the_missing_ones(line: Line) -> None:
     command = ["setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin", *PACELAB, "gateway"]
     for more in ((), ("--datapath", "tc")):
         own = (*SCHEME, "--air", "air0", "--wired", "wired0", *more)

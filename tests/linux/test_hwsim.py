@@ -228,7 +228,7 @@ needs_linux = pytest.mark.skipif(why_not("tap") == "needs Linux", reason="needs 
 
 
 @needs_linux
-def test_kernel_without_the_module_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_without_the_module_is_reported_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pacelab.emulation.network.radios.FAMILY", "NO_SUCH_FAMILY")
     monkeypatch.setattr("pacelab.emulation.network.radios.load_module", lambda: None)
     with pytest.raises(HostError, match=r"this kernel has no mac80211_hwsim; run `sudo modprobe mac80211_hwsim`"):
@@ -260,7 +260,7 @@ def _answering(code: int) -> Any:
 
 
 @needs_linux
-def test_rates_are_told_as_nl80211_nests_them() -> None:
+def test_rates_are_sent_as_nl80211_nests_them() -> None:
     # linux/nl80211.h: band 0 { NL80211_TXRATE_LEGACY (1): 2 Mbit/s in units of 500 kbit/s, padded to 4 bytes }
     legacy = _attribute(1, bytes([4]))
     assert _attribute(0, legacy) == bytes.fromhex("0c0000000500010004000000")

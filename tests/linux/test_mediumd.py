@@ -146,7 +146,7 @@ def test_transmit_results_and_drops_are_reported_with_attempts_and_headers(make_
     assert udp["queued_ns"] > 7 * (192 + 336 * 4) * 1000  # seven times in the air
 
 
-def test_air_and_lateness_are_told_at_the_interval(make_air: MakeAir) -> None:
+def test_air_and_lateness_are_sent_at_the_interval(make_air: MakeAir) -> None:
     air = make_air([0, 200])
     control = air.control
     control.call("subscribe", kinds=["air", "lateness"], interval_s=0.2)
@@ -319,7 +319,7 @@ def test_malformed_messages_are_refused_with_a_line_each_and_the_rest_keeps_runn
     assert air.process.poll() is None
 
 
-def test_the_eighty_first_connection_is_told_that_it_is_one_too_many(make_air: MakeAir) -> None:
+def test_the_eighty_first_connection_is_refused_with_the_reason(make_air: MakeAir) -> None:
     air = make_air([0])
     more = [Connection(air.socket_path) for _ in range(79)]
     for one in more:

@@ -45,7 +45,7 @@ REASON = why_not_here()
 installed = pytest.mark.skipif(REASON is not None, reason=REASON or "")
 
 
-def test_network_is_told_stations_and_wired_hosts() -> None:
+def test_the_description_has_stations_and_wired_hosts() -> None:
     experiment = Experiment(
         **{"backend": "hwsim", "builder": "mininet-wifi", "phy": "802.11g", "rate_bps": 6_000_000},
         **{"topology": "chain", "topology_options": {"hops": 1, "wired_hops": 1}},
@@ -156,7 +156,7 @@ def test_a_walk_is_replayed_from_where_its_time_is(monkeypatch: pytest.MonkeyPat
     assert time.monotonic() - begun_s > 0.29
 
 
-def test_medium_is_told_where_a_station_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_medium_gets_the_position_of_a_station(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "mediumd.sock")
     medium = mininet_wifi_script.Medium(path)  # before mediumd starts
     heard: list[dict[str, Any]] = []

@@ -179,7 +179,7 @@ def test_a_run_whose_part_dies_says_so_and_ends(victim: str, said: str, tmp_path
 
 
 @pytest.mark.parametrize("command", ["run chain --backend tap --seconds 1", "shell chain --backend tap", "doctor"])
-def test_root_of_a_container_without_capabilities_is_told_which(command: str, tmp_path: Path) -> None:
+def test_root_of_a_container_gets_the_names_of_missing_capabilities(command: str, tmp_path: Path) -> None:
     without = ("setpriv", "--bounding-set", "-all", "--inh-caps", "-all", *PACELAB, *command.split())
     environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "300"}
     done = subprocess.run(without, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
@@ -191,7 +191,7 @@ def test_root_of_a_container_without_capabilities_is_told_which(command: str, tm
 
 
 @pytest.mark.parametrize("command", ["run chain --backend tap --seconds 1", "shell chain --backend tap", "doctor"])
-def test_root_of_a_user_namespace_is_told_that_it_is_none(command: str, tmp_path: Path) -> None:
+def test_root_of_a_user_namespace_is_refused_with_the_reason(command: str, tmp_path: Path) -> None:
     inside = ("unshare", "--user", "--map-root-user", *PACELAB, *command.split())
     environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "300"}
     done = subprocess.run(inside, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

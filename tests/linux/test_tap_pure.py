@@ -377,7 +377,7 @@ class Recorder:
         return {}
 
 
-def test_changes_are_told_when_due() -> None:
+def test_changes_are_sent_when_due() -> None:
     plan = plan_of(topology="chain", topology_options={"hops": 1}).model_copy(update={"moves": tuple(TRACK)})
     medium = Recorder()
     changes = Changes(plan, medium)
@@ -443,7 +443,7 @@ def test_last_document_of_a_child() -> None:
         (False, False, "sudo pacelab cleanup"),
     ],
 )
-def test_sudo_is_told_the_program_that_it_would_not_find(
+def test_sudo_gets_the_path_of_a_program_that_it_would_not_find(
     named: bool, in_environment: bool, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for folder, there in (("a b", in_environment), ("usr", named)):
@@ -455,7 +455,7 @@ def test_sudo_is_told_the_program_that_it_would_not_find(
     assert helper_client.as_root("cleanup") == command.format(here=tmp_path)
 
 
-def test_sudo_is_told_where_an_installation_of_a_users_own_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sudo_gets_the_path_of_a_users_installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # for `pip install --user`: root's Python searches root's home, and sudo searches no home
     (tmp_path / "my own/bin").mkdir(parents=True)
     (tmp_path / "my own/bin/pacelab").touch(mode=0o755)
@@ -503,7 +503,7 @@ def test_below_ip_all_stations_are_one_hop_apart() -> None:
     assert addresses.neighbour_mac(plan, 0, 2) == "02:50:4c:04:00:02"
 
 
-def test_olsr_finds_what_goes_over_the_air_and_is_told_what_is_behind_a_gateway() -> None:
+def test_olsr_finds_wireless_routes_and_is_configured_with_networks_behind_a_gateway() -> None:
     plan = plan_of("hwsim", topology="chain", topology_options={"hops": 2, "wired_hops": 1}, routing="olsr")
     left = [[route.dst for route in table if not mesh.finds(plan, route)] for table in addresses.routes(plan)]
     assert left == [[], [], [3], [0, 1, 2]]

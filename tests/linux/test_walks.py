@@ -223,7 +223,7 @@ class Told:
         return {}
 
 
-def test_mediumd_is_told_each_tenth_of_a_second_and_the_error_is_a_steps_way(tmp_path: Path) -> None:
+def test_mediumd_gets_a_position_each_tenth_of_a_second_and_the_error_is_one_step(tmp_path: Path) -> None:
     medium = Told()
     changes = Changes(plan_of_walk(tmp_path), medium)
     for step in range(-6, 200):

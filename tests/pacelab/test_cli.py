@@ -371,7 +371,7 @@ def test_cli_bug_is_exit_4(in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys
     assert list(in_tmp.iterdir()) == []
 
 
-def test_cli_a_package_of_another_python_is_told_to_be_left_out(
+def test_cli_modules_hidden_by_pythonpath_are_reported_with_the_remedy(
     in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken(*_: object, **__: object) -> None:

@@ -203,7 +203,9 @@ def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest()
     assert any(note.startswith("not applicable: ") for note in result["notes"])
 
 
-def test_an_interrupted_comparison_goes_on_with_what_is_done(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupted_comparison_continues_with_the_finished_runs(
+    in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     base = pacelab.Experiment(topology_options={"hops": 2}, duration_s=2)
     unfinished = in_tmp / "unfinished"
     schemes, store = ["newreno", "tcp-gap"], RunStore(folder=unfinished, until_done=True)

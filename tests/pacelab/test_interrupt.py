@@ -272,7 +272,7 @@ IN_A_SCRIPTS_BACKGROUND = "import signal; signal.signal(signal.SIGINT, signal.SI
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize("where", ["", IN_A_SCRIPTS_BACKGROUND], ids=["in front", "in the background"])
-def test_a_comparison_that_is_told_to_end_keeps_what_is_finished(where: str, name: str, in_tmp: Path) -> None:
+def test_a_comparison_that_is_terminated_keeps_finished_runs(where: str, name: str, in_tmp: Path) -> None:
     command = "compare chain --hops 1 --seconds 1 --schemes newreno --seeds 3 --jobs 1"
     found = ran(HEARS + where + STOPPED_AFTER_A_RUN.format(signal=name) + DOOR, *command.split())
     kept = "pacelab: 1 of 3 runs are kept in runs/unfinished; repeat the command to continue\n"
@@ -290,7 +290,9 @@ def test_a_window_system_that_is_not_there_keeps_no_figure_from_being_written(in
 
 @needs_posix
 @pytest.mark.parametrize(("said", "taken"), [("", "1"), ("4", "4")])
-def test_numpy_starts_no_threads_unless_it_is_told_to(said: str, taken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numpy_starts_no_threads_unless_the_environment_says_so(
+    said: str, taken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     if said:
         monkeypatch.setenv("OPENBLAS_NUM_THREADS", said)

@@ -155,7 +155,7 @@ def compiler() -> ModuleType:
     return module
 
 
-def test_compiler_is_told_of_classes_without_moving_a_line(compiler: ModuleType) -> None:
+def test_compiler_marks_classes_without_moving_a_line(compiler: ModuleType) -> None:
     for path in (ROOT / "pacer/pacelab_pacer/core").rglob("*.py"):
         if path.name in compiler.COLD:
             continue

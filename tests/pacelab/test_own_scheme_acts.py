@@ -91,7 +91,7 @@ def test_a_hook_that_counts_nothing_has_acted_when_packets_went_later_than_they_
     assert ("scheme mine never acted" in result.notes) != late
 
 
-def test_a_hook_that_keeps_packets_is_told_so(in_tmp: Path) -> None:
+def test_a_hook_that_keeps_packets_is_reported(in_tmp: Path) -> None:
     (in_tmp / "mine.py").write_text(COUNTING.replace("self.actions.append", "if self.seen < 50: self.actions.append"))
     result = run(Experiment(topology_options={"hops": 2}, direction="down", scheme="mine.py:MINE", duration_s=5))
     kept = [note for note in result.notes if "neither forwarded nor dropped" in note]
@@ -119,7 +119,7 @@ def test_packets_forwarded_twice_are_one_note_of_all_seeds(in_tmp: Path) -> None
     ]
 
 
-def test_a_congestion_control_among_schemes_is_told_its_option(in_tmp: Path) -> None:
+def test_a_congestion_control_given_as_a_scheme_is_refused_with_its_option(in_tmp: Path) -> None:
     (in_tmp / "mine.py").write_text("import pacelab\n\nclass Mine(pacelab.CongestionControl): ...\n")
     with pytest.raises(ConfigError, match=r"^--scheme 'mine.py:Mine': it is a congestion control: --cc mine.py:Mine$"):
         Experiment(scheme="mine.py:Mine")

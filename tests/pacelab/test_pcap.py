@@ -173,7 +173,7 @@ def test_the_hint_is_a_command_whatever_a_node_is_called() -> None:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("traffic", ["tcp", "cbr"])
-def test_how_tcp_is_read_is_said_where_there_is_some(
+def test_how_tcp_is_read_is_printed_if_the_capture_has_tcp(
     traffic: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["run", "chain", "--hops", "1", "--seconds", "0.1", "--traffic", traffic]

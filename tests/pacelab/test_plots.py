@@ -94,7 +94,7 @@ def test_those_that_look_alike_are_named() -> None:
     assert alike({"a": "o", "b": "x", "c": "o"}) == ["a", "c"]
 
 
-def test_two_without_a_style_are_told_apart() -> None:
+def test_two_schemes_without_a_style_are_distinguishable() -> None:
     found = styles_of(["newreno", "cubic", "mine", "tcp-gap"])
     assert (found["newreno"], found["tcp-gap"]) == (SCHEMES["newreno"].style, SCHEMES["tcp-gap"].style)
     assert (found["cubic"], found["mine"]) == OTHERS[:2]
@@ -283,7 +283,7 @@ def test_a_logarithmic_axis_has_whole_intervals_above() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_flows_of_a_run_are_told_apart_without_colour() -> None:
+def test_flows_of_a_run_are_distinguishable_without_colour() -> None:
     result = run(Experiment(topology="cell", topology_options={"stations": 20}, duration_s=0.1, series_interval_s=0.05))
     drawn = plot_series(result, Figure().subplots()).lines
     assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in drawn}) == 20

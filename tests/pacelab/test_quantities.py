@@ -199,7 +199,7 @@ def test_a_quantity_has_names_of_its_own() -> None:
         ),
     ],
 )
-def test_an_unknown_one_is_told_what_it_is_like(given: str, told: str) -> None:
+def test_an_unknown_quantity_is_refused_with_a_similar_one(given: str, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         find_quantity(given)
 

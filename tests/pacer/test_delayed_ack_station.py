@@ -168,7 +168,7 @@ def test_config_out_of_range_is_refused(wrong: dict) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["data", "ack", "dup", "own", "wait"]), st.integers(1, 150)), max_size=60))
-def test_every_ack_number_is_told_in_time_and_never_goes_back(steps: list[tuple[str, int]]) -> None:
+def test_every_ack_number_is_sent_in_time_and_never_decreases(steps: list[tuple[str, int]]) -> None:
     run = driver()
     came = 0
     for what, size in steps:

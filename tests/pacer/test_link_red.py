@@ -321,7 +321,7 @@ def test_without_contention_link_red_changes_nothing(scheme: str) -> None:
     assert watched["flows"] == plain["flows"]
 
 
-def test_early_drops_are_told_apart_and_narrow_the_window() -> None:
+def test_early_drops_are_distinguished_and_narrow_the_window() -> None:
     plain, early = on_chain("newreno"), on_chain("lred")
     assert early["drops"]["hook:lred"] == counted(early, "dropped") > 0
     assert early["flows"][0]["cwnd_mean_pkts"] < plain["flows"][0]["cwnd_mean_pkts"] - 1

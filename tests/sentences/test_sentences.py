@@ -159,7 +159,7 @@ def test_gains_and_losses_are_the_rows() -> None:
     assert down == {"chain hops=1 wired_hops=1 down", "parallel hops=3 down"}
 
 
-def test_what_stays_unfair_is_the_rows() -> None:
+def test_the_sentence_about_unfairness_agrees_with_the_rows() -> None:
     fair, goodput = means("jain"), means()
     lopsided = [value for (case, _, scheme), value in fair.items() if "lopsided" in case and scheme in HELD.SCHEMES[:2]]
     assert (round(min(lopsided), 2), round(max(lopsided), 1)) == (0.50, 0.7)
@@ -168,7 +168,7 @@ def test_what_stays_unfair_is_the_rows() -> None:
     assert goodput[*six_four, "newreno"] / goodput[*six_four, "tcp-expect"] == pytest.approx(0.5, abs=0.05)
 
 
-def test_what_each_part_adds_is_the_rows() -> None:
+def test_the_sentence_about_each_part_agrees_with_the_rows() -> None:
     rows = PARTS.read()
 
     def mean(case: str, routing: str, scheme: str, what: str = "goodput_bps") -> float:

@@ -76,7 +76,7 @@ def test_link_failure_is_repaired_here_and_never_reported() -> None:
     assert driver.acks() == [3920]
 
 
-def test_hole_of_the_wired_network_is_told_once_per_segment_behind_it() -> None:
+def test_each_segment_behind_a_hole_of_the_wired_network_gets_a_duplicate_ack() -> None:
     driver = opened_gateway()
     for place in (1, 2):
         late = down(place)

@@ -12,7 +12,8 @@ A scheme states what it needs; what a topology or the traffic does not offer is 
 silently replaced: a hook point that a topology lacks but the scheme can do without is stated in the result.
 """
 
+from pacelab.schemes.hook_settings import HookSettings
 from pacelab.schemes.registry import SCHEMES, find_scheme
-from pacelab.schemes.scheme import POINTS, Attachment, HookFactory, HookSettings, Scheme
+from pacelab.schemes.scheme import POINTS, Attachment, HookFactory, Scheme
 
 __all__ = ["POINTS", "SCHEMES", "Attachment", "HookFactory", "HookSettings", "Scheme", "find_scheme"]

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pacelab.documents import JsonObject
 from pacelab.emulation import plan as plans
 from pacelab.emulation.changes import place_at
-from pacelab.emulation.plan import complaint
+from pacelab.emulation.documents import complaint
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.backends import KINDS

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.running.runner import run
+from pacelab.schemes.hook_settings import HookSettings
 from pacelab.schemes.link_red import extra_backoff
 from pacelab.schemes.registry import SCHEMES
-from pacelab.schemes.scheme import HookSettings
 from pacelab_pacer.core.link_red.link_red import LinkRed, LinkRedConfig
 
 if TYPE_CHECKING:

@@ -54,7 +54,8 @@ from pacelab_pacer.core.tcp_gap.sender import SenderFlow, TcpGapSender, TcpGapSe
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pacelab.schemes.scheme import HookSettings, Scheme
+    from pacelab.schemes.hook_settings import HookSettings
+    from pacelab.schemes.scheme import Scheme
     from pacelab_pacer.core.contract import Hook
     from pacelab_pacer.core.segment import FlowKey, Segment
 

@@ -40,7 +40,7 @@ from pacelab.options.arguments import NUMBER, checked, coerce, instance_of, take
 from pacelab.results.metrics import group_goodputs
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult
-from pacelab.schemes.scheme import OTHER
+from pacelab.schemes.style import OTHER
 from pacelab_labs.picture import Picture
 
 KBPS = 1e-3

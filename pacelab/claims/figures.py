@@ -12,7 +12,7 @@ from pacelab.claims.picture import Panel, Picture, Series
 from pacelab.figures.figures import LEAST_PT, image, images
 from pacelab.figures.plots import style_of
 from pacelab.results.metrics import LEVEL
-from pacelab.schemes.scheme import Style
+from pacelab.schemes.style import Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

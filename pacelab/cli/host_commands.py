@@ -22,7 +22,7 @@ from pacelab.experiment.from_text import build_experiment, parse_one
 from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS
 from pacelab.parameters import Argument, Option
 from pacelab.schemes import SCHEMES, HookSettings
-from pacelab.schemes.scheme import NODE, SENSE_HOPS
+from pacelab.schemes.hook_settings import NODE, SENSE_HOPS
 
 if TYPE_CHECKING:
     from pacelab.emulation.agents.task import Task

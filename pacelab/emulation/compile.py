@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pacelab.documents import JsonObject
 from pacelab.emulation import plan as plans
 from pacelab.emulation.changes import position_at
-from pacelab.emulation.plan import first_error
+from pacelab.emulation.documents import first_error
 from pacelab.errors import ConfigError
 from pacelab.experiment.air_config import compile_air
 from pacelab.experiment.backends import KINDS

@@ -40,7 +40,7 @@ from pacelab.options.values import (
     TCP_DEFAULTS,
 )
 from pacelab.schemes import HookSettings, Scheme, find_scheme
-from pacelab.schemes.scheme import SENSE_HOPS
+from pacelab.schemes.hook_settings import SENSE_HOPS
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
 from pacelab.user_code.loading import digest_of, is_own
 from pacelab_topologies import registry

@@ -17,7 +17,7 @@ from pacelab.figures.plots import MARKS, find_series, styles_of, why_no_series
 from pacelab.figures.tables import Compared, network, settings, show_point
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, scheme_label
-from pacelab.schemes.scheme import Style, look_of
+from pacelab.schemes.style import Style, look_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,7 +24,7 @@ from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, scheme_label
 from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
-from pacelab.schemes.scheme import OTHER, OTHERS, Style, look_of
+from pacelab.schemes.style import OTHER, OTHERS, Style, look_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -23,7 +23,7 @@ from pacelab.results.metrics import LEVEL, estimate
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import of_other_schema
 from pacelab.results.types import Config
-from pacelab.schemes.scheme import look_of
+from pacelab.schemes.style import look_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,8 @@ A scheme states its requirements. A topology or traffic that does not meet them 
 runs without one of its hook points, because the topology does not have it, the result says so.
 """
 
+from pacelab.schemes.hook_settings import HookSettings
 from pacelab.schemes.registry import SCHEMES, find_scheme
-from pacelab.schemes.scheme import POINTS, Attachment, HookFactory, HookSettings, Scheme
+from pacelab.schemes.scheme import POINTS, Attachment, HookFactory, Scheme
 
 __all__ = ["POINTS", "SCHEMES", "Attachment", "HookFactory", "HookSettings", "Scheme", "find_scheme"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pacelab.schemes.scheme import HookSettings, Scheme, Style
+from pacelab.schemes.hook_settings import HookSettings
+from pacelab.schemes.scheme import Scheme
+from pacelab.schemes.style import Style
 
 if TYPE_CHECKING:
     from pacelab_pacer.core.contract import Hook

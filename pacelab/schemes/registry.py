@@ -11,7 +11,8 @@ from pacelab.domains import like_which
 from pacelab.errors import ConfigError
 from pacelab.options.congestion_controls import TABLE
 from pacelab.schemes import ack_suppression, candidates, expect, link_red, tcp_ap, tcp_gap, vagp
-from pacelab.schemes.scheme import Scheme, Style
+from pacelab.schemes.scheme import Scheme
+from pacelab.schemes.style import Style
 from pacelab.user_code.loading import digest_of, is_own, load_own, meant_instead
 
 _NEWRENO = Scheme(

@@ -1,17 +1,17 @@
-"""A scheme: its hooks, requirements, options, and line style; and the settings of its hooks."""
+"""A scheme: its hooks, requirements, options, and line style."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field, fields, replace
-from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from pacelab.domains import Whole, plain
 from pacelab.errors import ConfigError
-from pacelab.options.arguments import coerce, coerce_fields, function, optional, some_of, texts
+from pacelab.options.arguments import coerce_fields, function, optional, some_of, texts
 from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS
+from pacelab.schemes.hook_settings import HookSettings
+from pacelab.schemes.style import OTHER, Style
 from pacelab.user_code.messages import UserCodeError, misnamed, own_traceback, place_of
 from pacelab.user_code.waiting import waiting_for
 from pacelab_topologies.model import Topology, check_name
@@ -20,97 +20,9 @@ if TYPE_CHECKING:
     from pacelab_pacer.core.contract import Hook
 
 
-class Style(NamedTuple):
-    """How figures draw a scheme: one fixed colour, marker, and line.
-
-    The colours are Okabe and Ito's palette, which colour-blind readers can tell apart. Registered schemes use all its
-    combinations with four lines, so four of them have a darker green, and two have wine red.
-    """
-
-    color: str
-    marker: str
-    linestyle: str
-
-
-OTHER = Style("#7f7f7f", "x", ":")
-"""The style of a scheme that sets none."""
-OTHERS = (
-    OTHER,
-    Style("#8c564b", "$a$", "-"),
-    Style("#404040", "$b$", "--"),
-    Style("#bcbd22", "$c$", "-."),
-    Style("#7f7f7f", "$d$", "-"),
-    Style("#8c564b", "$f$", "--"),
-)
-"""The styles of several such schemes in one figure, in their order."""
-LINES = (
-    *(Style("#000000", "o", "--"), Style("#0072b2", "s", "-"), Style("#d55e00", "D", "-."), Style("#009e73", "^", ":")),
-    *(Style("#cc79a7", "v", "-"), Style("#56b4e9", "P", "--"), Style("#e69f00", "X", "-.")),
-)
-"""Styles of lines that are not schemes, in Okabe and Ito's palette."""
-
-
-def look_of(place: int, looks: tuple[Style, ...] = LINES) -> Style:
-    """The style of line number `place`. When the colours repeat, marker and line change."""
-    turn, color = divmod(place, len(looks))
-    other = looks[(color + turn) % len(looks)]
-    return Style(looks[color].color, other.marker, other.linestyle)
-
-
 PACING = frozenset({"delayed", "copies_absorbed"})
 GAP = PACING | {"rtt_wired_written", "local_retransmissions", "duplicates_absorbed", "throttled"}
 """Counters of packets that a hook changed, shared by hooks of several papers: pacing's and TCP-GAP's."""
-
-
-SENSE_HOPS = Whole(0, 100)
-NODE = Whole(0, 100_000)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookSettings:
-    """The settings that an experiment passes to the hooks of its scheme. Raises ConfigError for an invalid value."""
-
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
-    pace_rate_bps: int | None = BY_FIELD["pace_rate_bps"].default
-    """Pacing rate: per flow for `fixed-rate`; of all flows together for `data-pacing`, `ack-pacing`, `vagp-fixed`."""
-    gateway_window_pkts: int | None = BY_FIELD["gateway_window_pkts"].default
-    """Window of the scheme `window-control`, in packets per flow."""
-    phy: str = BY_FIELD["phy"].default
-    ampdu_frames: int = BY_FIELD["ampdu_frames"].default
-    """Most frames of an aggregate; only 802.11n has aggregates."""
-    ampdu_bytes: int = BY_FIELD["ampdu_bytes"].default
-    """Longest aggregate."""
-    rts: bool = BY_FIELD["rts"].default
-    """Whether RTS/CTS is on."""
-    playout_s: float = BY_FIELD["playout_s"].default
-    """Length of the playout buffer of voice calls."""
-    seed: int = BY_FIELD["seed"].default
-    """The seed of the experiment."""
-    pace_hops: int = BY_FIELD["pace_hops"].default
-    """n of TCP-AP's n-hop delay."""
-    throttle: str = BY_FIELD["throttle"].default
-    """How `ack-suppression` holds back a station's own TCP (`ack_suppression.station.Throttle`)."""
-    extra_backoff: str = BY_FIELD["extra_backoff"].default
-    """How the extra backoff of adaptive pacing counts down: while the medium is idle, or by the wall clock."""
-    sense_hops: int = 2
-    """H_cs: the number of hops within the carrier sense range."""
-    node: int = 0
-    """The node of the hook. `Scheme.attach` sets it."""
-
-    def __post_init__(self) -> None:
-        coerce_fields(self, **{item.name: plain for item in fields(self)})
-        for name, domain in (("sense_hops", SENSE_HOPS), ("node", NODE)):
-            coerce(name, domain, getattr(self, name))
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if item.name in BY_FIELD and value is not None:
-                BY_FIELD[item.name].check(value)
-
-    def stream(self, name: str) -> Random:
-        """An independent random stream for the part called `name` of this node's hook."""
-        return Random(f"{name}/{self.seed}/{self.node}")  # a string seeds by SHA-512, the same everywhere
-
 
 TRAFFIC = ("tcp", "udp-saturated", "cbr", "voice")
 """The kinds of traffic of the engine."""

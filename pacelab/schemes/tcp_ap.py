@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pacelab.schemes.scheme import PACING, HookSettings, Scheme, Style
+from pacelab.schemes.hook_settings import HookSettings
+from pacelab.schemes.scheme import PACING, Scheme
+from pacelab.schemes.style import Style
 
 if TYPE_CHECKING:
     from pacelab_pacer.core.contract import Hook

@@ -7,7 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pacelab.options.values import HIGH_THROUGHPUT
-from pacelab.schemes.scheme import GAP, HookSettings, Scheme, Style
+from pacelab.schemes.hook_settings import HookSettings
+from pacelab.schemes.scheme import GAP, Scheme
+from pacelab.schemes.style import Style
 
 if TYPE_CHECKING:
     from pacelab_pacer.core.contract import Hook

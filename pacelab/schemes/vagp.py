@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pacelab.schemes.scheme import PACING, HookSettings, Scheme, Style
+from pacelab.schemes.hook_settings import HookSettings
+from pacelab.schemes.scheme import PACING, Scheme
+from pacelab.schemes.style import Style
 from pacelab.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:

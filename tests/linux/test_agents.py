@@ -33,7 +33,8 @@ from pacelab.emulation.agents.start import Agents, task_of
 from pacelab.emulation.agents.task import Task
 from pacelab.emulation.agents.views import AgentCollector, picture, serve
 from pacelab.emulation.compile import compile_plan
-from pacelab.emulation.plan import Hook, dump_plan, read_document, read_plan
+from pacelab.emulation.documents import read_document
+from pacelab.emulation.plan import Hook, dump_plan, read_plan
 from pacelab.emulation.processes import Fork
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment

@@ -35,7 +35,7 @@ from pacelab.grid.sweep_plots import Points, load_points, plot_flows
 from pacelab.results.quantities import find_quantity
 from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES
-from pacelab.schemes.scheme import LINES, OTHER, OTHERS
+from pacelab.schemes.style import LINES, OTHER, OTHERS
 
 
 def comparison(axes: dict[str, list[Any]], points: list[dict[str, Any]]) -> Comparison:

@@ -18,7 +18,7 @@ from pacelab.console import log
 from pacelab.emulation.agents.feed import Feed, LinePipe
 from pacelab.emulation.agents.roles import POINT_OF, AgentName, check_path_known, path_table
 from pacelab.emulation.agents.task import MOST_BYTES, Task
-from pacelab.emulation.plan import read_document
+from pacelab.emulation.documents import read_document
 from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.air_config import ACK_SCHEDULES
 from pacelab.options.settings import BY_FIELD

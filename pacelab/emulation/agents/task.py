@@ -11,7 +11,8 @@ from ipaddress import IPv4Network
 from pydantic import model_validator
 
 from pacelab.emulation.agents.roles import AgentName
-from pacelab.emulation.plan import Document, RateBps, WholeHookSettings
+from pacelab.emulation.documents import Document, WholeHookSettings
+from pacelab.emulation.plan import RateBps
 from pacelab.errors import ConfigError
 from pacelab.schemes import SCHEMES, find_scheme
 

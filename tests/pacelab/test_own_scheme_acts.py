@@ -11,10 +11,13 @@ import pytest
 from pacelab import (
     ConfigError,
     Drop,
+    EventMask,
     Experiment,
     FlowKey,
     Inject,
+    Rewrite,
     Scheme,
+    Segment,
     SegmentSeen,
     TransmitResult,
     compare,
@@ -289,6 +292,37 @@ def test_a_run_after_one_that_failed_is_a_run_of_its_own() -> None:
         run(experiment, scheme=scheme)
     fails[0] = False
     assert run(experiment, scheme=scheme).run["flows"] == run(experiment).run["flows"]
+
+
+def test_a_transmission_reports_the_segment_as_it_was_sent() -> None:
+    """The hook changes each third data packet between its `SegmentSeen` and its `TransmitResult`."""
+    seen: dict[int, Segment] = {}
+    sent: list[TransmitResult] = []
+
+    class Hook(NullHook):
+        event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
+
+        def handle(self, now_ns: int, event: SegmentSeen | TransmitResult) -> None:
+            assert isinstance(event.segment, Segment)
+            assert isinstance(event.segment.flow, FlowKey)
+            if isinstance(event, TransmitResult):
+                assert event.segment == seen.pop(event.segment.handle)
+                sent.append(event)
+                return
+            segment = event.segment
+            if segment.payload_bytes and segment.seq // segment.payload_bytes % 3 == 0:
+                self._actions.append(Rewrite(segment.handle, window_bytes=5000))
+                segment = segment._replace(window_bytes=5000)
+            seen[segment.handle] = segment
+            super().handle(now_ns, event)
+
+    scheme = Scheme(name="mine", summary="", source="", link=lambda _settings: Hook())
+    run(Experiment(topology_options={"hops": 1, "wired": False}, duration_s=1), scheme=scheme)
+    windows = {told.segment.window_bytes == 5000 for told in sent if told.segment.payload_bytes}
+    sizes = {told.segment.packet_bytes for told in sent}
+    assert windows == {False, True}
+    assert len(sizes) > 1
+    assert all(told.delivered and told.attempts >= 1 and told.next_hop in (0, 1) for told in sent)
 
 
 def test_a_scheme_that_keeps_its_failures_itself_is_asked_for_them() -> None:

@@ -279,7 +279,10 @@ def test_a_file_is_read_once_for_all_points_of_a_grid_until_it_changes(in_tmp: P
     [
         ({"scheme": "mine.py"}, "--scheme must be FILE.py:NAME with a name of that file, not 'mine.py'"),
         ({"scheme": "mine.py:Own"}, "no pacelab.Scheme, Pacer or LinkLayer called 'Own'; did you mean 'OWN'?"),
-        ({"scheme": "mine.py:Other"}, "no pacelab.Scheme, Pacer or LinkLayer called 'Other'"),
+        (
+            {"scheme": "mine.py:Other"},
+            "no pacelab.Scheme, Pacer or LinkLayer called 'Other'; `pacelab new scheme NAME` writes an example",
+        ),
         ({"cc": "mine.py"}, "--cc must be FILE.py:CLASS with a class of that file, not 'mine.py'"),
         (
             {"cc": "mine.py:dropper"},

@@ -134,6 +134,14 @@ def test_a_scheme_of_ones_own_stands_beside_the_baseline_alone() -> None:
 
 # What is given to the Python API: taken as what it stands for, or said in words what is allowed.
 
+
+class Unpaced(pacelab.Pacer):
+    """The least that a pacer must have."""
+
+    def measured(self, sample: pacelab.Sample) -> None:
+        """Leaves the flow unpaced."""
+
+
 CELL = Experiment(topology="cell", topology_options={"stations": 1}, duration_s=0.1)
 HERE = Workers(jobs=1)
 
@@ -230,7 +238,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         lambda: API.record_air(CELL, until_s=True),
         "record_air: until_s must be a number above 0, up to 1000000, not True",
     ),
-    (lambda: API.run_pacer("chain", pacelab.Pacer), f"run: experiment {EXPERIMENT} 'chain'"),
+    (lambda: API.run_pacer("chain", Unpaced), f"run: experiment {EXPERIMENT} 'chain'"),
     (lambda: API.load_result(None), f"load_result: folder {PATH} None"),
     (lambda: API.load_points(b"x"), f"load_points: folder {PATH} b'x'"),
     (lambda: API.write_file("x", "text"), "write_file: content must be bytes, not 'text'"),

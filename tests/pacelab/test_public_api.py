@@ -142,6 +142,14 @@ class Unpaced(pacelab.Pacer):
         """Nothing."""
 
 
+
+class Unpaced(pacelab.Pacer):
+    """The least that a pacer must have."""
+
+    def measured(self, sample: pacelab.Sample) -> None:
+        """Leaves the flow unpaced."""
+
+
 CELL = Experiment(topology="cell", topology_options={"stations": 1}, duration_s=0.1)
 HERE = Workers(jobs=1)
 

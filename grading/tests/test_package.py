@@ -216,7 +216,7 @@ def test_stamp_in_a_notebook(tmp_path: Path) -> None:
 
 def test_a_missing_or_ambiguous_stamp_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
-    with pytest.raises(ConfigError, match=r"none\); give --assignment N"):
+    with pytest.raises(ConfigError, match=r"no file states its assignment; give --assignment N"):
         stamped_number([tmp_path])
     (tmp_path / "a.py").write_text('PACELAB_ASSIGNMENT = "1/1"\n')
     (tmp_path / "b.py").write_text("PACELAB_ASSIGNMENT = '2/1'\n")

@@ -75,13 +75,20 @@ def copy(tmp_path: Path) -> Path:
     for part in ("native", "core"):
         shutil.copytree(ROOT / "pacer/pacelab_pacer" / part, tmp_path / "pacelab_pacer" / part)
     (tmp_path / "pacelab").mkdir()
-    shutil.copy(ROOT / "pacelab/units.py", tmp_path / "pacelab")
+    for name in ("domains.py", "units.py"):
+        shutil.copy(ROOT / "pacelab" / name, tmp_path / "pacelab")
     return tmp_path
 
 
 @needs_compiled
 @pytest.mark.parametrize(
-    "edited", ["pacelab_pacer/core/tcp_gap/equations.py", "pacelab_pacer/core/contract.py", "pacelab/units.py"]
+    "edited",
+    [
+        "pacelab_pacer/core/tcp_gap/equations.py",
+        "pacelab_pacer/core/contract.py",
+        "pacelab/domains.py",
+        "pacelab/units.py",
+    ],
 )
 def test_edited_source_is_never_shadowed(copy: Path, edited: str) -> None:
     assert "pacelab_pacer.core.tcp_gap.equations" in native.compiled(str(copy / "pacelab_pacer/native"))

@@ -158,3 +158,22 @@ def test_a_class_with_delivered_needs_no_other_method(tmp_path: Path) -> None:
     made(2, 32).acknowledged(1, 1.0, None)
     with pytest.raises(TypeError, match="abstract"):
         type("Other", (pacelab.CongestionControl,), {})(2, 32)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("traffic", ["http", "file"])
+@pytest.mark.parametrize("cc", ["bbr", "newreno", "cubic"])
+def test_short_transfers_end_with_selective_acks(traffic: str, cc: str) -> None:
+    run = pacelab.run(
+        pacelab.Experiment(
+            topology="chain",
+            topology_options={"hops": 4},
+            traffic=traffic,
+            size_bytes=100_000 if traffic == "file" else None,
+            cc=cc,
+            sack=True,
+            duration_s=20,
+        )
+    ).run
+    assert sum(flow["completion_s"] is not None for flow in run["flows"]) >= 1
+    assert run["totals"]["goodput_bps"] > 0

@@ -164,11 +164,18 @@ impl Sender {
     /// established yet is abandoned (RFC 9293 Sec. 3.10.4).
     pub fn close(&mut self) {
         if self.state == State::SynSent {
-            self.state = State::Done;
-            self.timer_at = NEVER;
+            self.finish();
         } else if self.state == State::Open && self.limit.is_none() {
             self.limit = Some(self.max);
         }
+    }
+
+    /// The connection is over: no timer is left.
+    fn finish(&mut self) {
+        self.state = State::Done;
+        self.timer_at = NEVER;
+        self.waits_for_pacing = false;
+        self.selective = self.selective.map(|_| Selective::default());
     }
 
     /// The window in use, in segments.
@@ -225,8 +232,7 @@ impl Sender {
             self.handle_duplicate(now);
         }
         if header.flags & flag::FIN != 0 && self.limit.is_some_and(|limit| after(self.una, limit)) {
-            self.state = State::Done;
-            self.timer_at = NEVER;
+            self.finish();
         }
     }
 

@@ -256,12 +256,13 @@ fn transfer(control: Box<dyn CongestionControl>, sack: bool, size_bytes: u64, lo
         if let Some(header) = receiver.poll_transmit() {
             send(now, false, header);
         }
-        if receiver.delivered_bytes == size_bytes {
-            return (now, sender.timeouts);
-        }
         let arrival = on_the_way.front().map_or(NEVER, |&(at, ..)| at);
         let timer = sender.timer_at();
         let next = arrival.min(timer);
+        if next == NEVER {
+            assert_eq!(receiver.delivered_bytes, size_bytes);
+            return (now, sender.timeouts); // the FIN was answered, and no timer is left
+        }
         stands_still = if next > now { 0 } else { stands_still + 1 };
         assert!(stands_still < 100, "the timer does not move");
         now = next.max(now);

@@ -67,6 +67,15 @@ class _Annotation:
         return value
 
 
+LONGEST_BITS = 1024
+"""A longer whole number is beyond floats, and may be beyond what Python writes out."""
+
+
+def _digits(value: int) -> str:
+    """A description of a huge whole number."""
+    return f"a number of about {round(value.bit_length() * math.log10(2))} digits"
+
+
 @dataclass(frozen=True, slots=True)
 class Whole(_Annotation):
     """A whole number from `low` to `high`, both included. Without `high` there is no upper limit."""
@@ -93,7 +102,8 @@ class Whole(_Annotation):
 
     def check(self, value: Any) -> None:
         if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
-            raise _refusal(value, self.allowed)
+            huge = isinstance(value, int) and value.bit_length() > LONGEST_BITS
+            raise _refusal(_digits(value) if huge else value, self.allowed)
 
     def show(self, value: Any) -> str:
         return str(value)
@@ -133,22 +143,26 @@ class Real(_Annotation):
             number = float(text) * self.scale
         except ValueError:
             raise _refusal(text, self.allowed) from None
-        self._check_number(number, text)
+        if not self._holds(number):
+            raise _refusal(text, self.allowed)
         return round(number) if self.whole else number
 
     def check(self, value: Any) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise _refusal(value, self.allowed)
-        self._check_number(value, self.show(value))
+        if not self._holds(value):
+            raise _refusal(self.show(value), self.allowed)
 
     def show(self, value: Any) -> str:
-        return f"{value / self.scale:.15g}"
+        try:
+            return f"{value / self.scale:.15g}"
+        except OverflowError:
+            return _digits(value)
 
-    def _check_number(self, number: float, text: str) -> None:
+    def _holds(self, number: float) -> bool:
         enough = number > self.low if self.above else number >= self.low
         little = number < self.high if self.below else number <= self.high
-        if not (math.isfinite(number) and enough and little):
-            raise _refusal(text, self.allowed)
+        return enough and little and (isinstance(number, int) or math.isfinite(number))
 
 
 @dataclass(frozen=True, slots=True)

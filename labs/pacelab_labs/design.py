@@ -79,10 +79,14 @@ def whole_between(low: int, high: int, what: str) -> Callable[[Any], int]:
 
 
 def _check(what: str, domain: Domain, answer: Any) -> None:
+    valid = isinstance(answer, int | float)  # another object may have no text for a message
     try:
-        domain.check(answer)
+        if valid:
+            domain.check(answer)
     except ValueError:
-        raise ValueError(f"{what} must be {domain.allowed}") from None
+        valid = False
+    if not valid:
+        raise ValueError(f"{what} must be {domain.allowed}")
 
 
 def at_least(text: str, measured: float, least: float, unit: str) -> Goal:

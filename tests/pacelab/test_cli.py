@@ -603,5 +603,5 @@ def test_help_loads_no_command() -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "Real Linux:" in ran.stdout
     loaded = set(ran.stderr.split())
-    names = ("cli", "cli.main", "console", "errors", "parameters", "public", "version")
+    names = ("cli", "cli.main", "console", "documents", "errors", "parameters", "public", "version")
     assert loaded == {f"pacelab.{name}" for name in names}

@@ -136,14 +136,6 @@ def test_a_users_scheme_is_compared_with_the_baseline_only() -> None:
 
 
 class Unpaced(pacelab.Pacer):
-    """A pacer that never waits."""
-
-    def measured(self, sample: pacelab.Sample) -> None:
-        """Nothing."""
-
-
-
-class Unpaced(pacelab.Pacer):
     """The least that a pacer must have."""
 
     def measured(self, sample: pacelab.Sample) -> None:

@@ -137,9 +137,7 @@ def write_home(pages: Path) -> None:
     readme = pages / "README.md"
     text, replaced = HOME.subn("", readme.read_text("utf-8"))
     if replaced != 1 or not text.startswith("# PaceLab\n"):
-        raise SystemExit(
-            "build.py: README.md must begin with '# PaceLab' and have one section 'Try it in your browser'"
-        )
+        raise SystemExit("build.py: README.md must begin with '# PaceLab' and have a section 'Try it in your browser'")
     readme.write_text(home + text.removeprefix("# PaceLab\n"), "utf-8")
     if LITE.is_dir():
         labs = pages / "labs" / "README.md"

@@ -10,10 +10,10 @@ from pacelab.domains import Real, Whole
 
 
 @pytest.mark.parametrize("domain", [Whole(1, 2), Real(1, 2)])
-@pytest.mark.parametrize(("value", "digits"), [(10**400, 400), (-(10**5000), 5000)])
-def test_a_huge_whole_number_is_described(domain: Whole | Real, value: int, digits: int) -> None:
+@pytest.mark.parametrize("digits", [400, 5000])
+def test_a_huge_whole_number_is_described(domain: Whole | Real, digits: int) -> None:
     with pytest.raises(ValueError, match=f"from 1 to 2, not 'a number of about {digits} digits'"):
-        domain.check(value)
+        domain.check(-(10**digits))
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 0.999, 2.001, True, "1", None])

@@ -142,7 +142,7 @@ def progress_bar(text: str, *, quiet: bool) -> Iterator[Callable[[float], None]]
 
 
 @contextlib.contextmanager
-def waited_for(what: str, told: Callable[..., None] | None) -> Iterator[Callable[..., None]]:
+def progress_line(what: str, told: Callable[..., None] | None) -> Iterator[Callable[..., None]]:
     """Yields `told`, or a function with the same arguments: (fraction) or (done, total). Without `told`, in a notebook,
     that function shows a line such as "compare: 40 %, about 12 s left" after a while. The line is removed at the end.
     """

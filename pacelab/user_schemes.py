@@ -26,7 +26,7 @@ from pacelab.schemes import HookSettings, Scheme
 from pacelab.units import NS_PER_S, s_from_ns
 from pacelab.user_code.bases import LinkLayer, Pacer, Sample
 from pacelab.user_code.loading import check_complete
-from pacelab.user_code.messages import misnamed
+from pacelab.user_code.messages import misnamed_methods
 from pacelab_pacer.core.contract import Action, Drop, Event, EventMask, Forward, SegmentSeen, TransmitResult
 from pacelab_pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab_pacer.core.tcp_gap.goodput_control import GoodputControlConfig
@@ -68,7 +68,7 @@ def pacer_scheme(pacer: type[Pacer], *, goodput_control: bool = False, watched: 
         traffic=("tcp",),
         effect_counters=EFFECTS,
         raise_failure=code.raise_failure,
-        notes=misnamed(pacer),
+        notes=misnamed_methods(pacer),
     )
 
 
@@ -146,7 +146,7 @@ def link_scheme(layer: type[LinkLayer]) -> Scheme:
         link=lambda settings: _Hook(code, layer, settings),
         effect_counters=frozenset({"dropped"}),
         raise_failure=code.raise_failure,
-        notes=misnamed(layer),
+        notes=misnamed_methods(layer),
     )
 
 

@@ -21,8 +21,8 @@ from pacelab.schemes import Attachment
 from pacelab.schemes.failures import raise_failed_hook
 from pacelab.units import ns_from_s
 from pacelab.user_code.loading import digest_of
-from pacelab.user_code.messages import misnamed
-from pacelab.user_code.seeds import shared_draws
+from pacelab.user_code.messages import misnamed_methods
+from pacelab.user_code.seeds import seeded_generators
 
 if TYPE_CHECKING:
     from pacelab.experiment.air_types import AirConfig
@@ -73,7 +73,7 @@ def run_scheme(
             if flow["kind"] == "tcp":
                 flow["cc"] = scheme.name
         make_control = control_maker(scheme.name, scheme.congestion_control)
-        misnamed_control = misnamed(scheme.congestion_control)
+        misnamed_control = misnamed_methods(scheme.congestion_control)
     elif experiment.cc not in SIMULATED:
         from pacelab.air.congestion import control_maker, load_control
 
@@ -81,7 +81,7 @@ def run_scheme(
         digest = digest_of("--cc", experiment.cc.rpartition(":")[0])
         experiment.check_unchanged({**experiment.own_files, "cc_sha256": digest})
         make_control = control_maker(experiment.cc, control)
-        misnamed_control = misnamed(control)
+        misnamed_control = misnamed_methods(control)
     make_queue = None
     misnamed_queue: tuple[str, ...] = ()
     if experiment.qdisc not in QDISCS:
@@ -91,8 +91,8 @@ def run_scheme(
         digest = digest_of("--qdisc", experiment.qdisc.rpartition(":")[0])
         experiment.check_unchanged({**experiment.own_files, "qdisc_sha256": digest})
         make_queue = queue_maker(experiment.qdisc, discipline)
-        misnamed_queue = misnamed(discipline)
-    with shared_draws(experiment.seed):
+        misnamed_queue = misnamed_methods(discipline)
+    with seeded_generators(experiment.seed):
         attached = scheme.attach(experiment.network, experiment.hook_settings)
         attachments, raise_failure = guard(scheme, attached)
         notes = [*scheme.notes, *misnamed_hooks(scheme, attached), *misnamed_control, *misnamed_queue]

@@ -19,11 +19,11 @@ from typing import Any, ClassVar, Literal, NamedTuple, NoReturn
 from pacelab.errors import ConfigError
 from pacelab.schemes import Scheme
 from pacelab.units import s_from_ns
-from pacelab.user_code.loading import check_complete, load_own, meant_instead
-from pacelab.user_code.messages import UserCodeError, finished, own_traceback, place_of
+from pacelab.user_code.loading import check_complete, load_user_code, similar_name
+from pacelab.user_code.messages import UserCodeError, checked_result, place_of, user_traceback
 from pacelab.user_code.time_limit import NeverEnds, TimeLimit, run_limited, time_limit
 
-PATIENCE_S = 5.0
+TIME_LIMIT_S = 5.0
 """A call that takes longer than this is considered endless."""
 
 
@@ -159,12 +159,12 @@ def load_control(name: str) -> type[CongestionControl]:
 
     Raises ConfigError if there is no such file or class, UserCodeError if the file fails to load.
     """
-    module, class_name = load_own("--cc", name)
+    module, class_name = load_user_code("--cc", name)
     found = getattr(module, class_name, None)
     if hasattr(found, "AMONG_SCHEMES") or isinstance(found, Scheme):
         raise ConfigError(f"--cc {name!r} is not a congestion control; use --scheme {name}")
     if not (isinstance(found, type) and issubclass(found, CongestionControl)):
-        instead = "" if hasattr(module, class_name) else meant_instead(module, class_name)
+        instead = "" if hasattr(module, class_name) else similar_name(module, class_name)
         told = f"the file has no subclass of pacelab.CongestionControl called {class_name!r}"
         raise ConfigError(f"--cc {name!r}: {told}{instead or '; `pacelab new cc NAME` writes an example'}")
     check_complete(f"--cc {name!r}: {class_name}", found, "cc")
@@ -173,7 +173,7 @@ def load_control(name: str) -> type[CongestionControl]:
 
 def control_maker(name: str, made: type[CongestionControl]) -> Callable[[str, int, int], Guard]:
     """The function that the engine calls for each TCP flow."""
-    limit = time_limit(PATIENCE_S)
+    limit = time_limit(TIME_LIMIT_S)
 
     def make(_name: str, initial_window: int, window_limit: int) -> Guard:
         return Guard(name, made, initial_window, window_limit, limit)
@@ -245,10 +245,10 @@ class Guard:
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
-            return finished(run_limited(self._limit, function, *arguments, give_up=self._give_up))
+            return checked_result(run_limited(self._limit, function, *arguments, give_up=self._give_up))
         except (Exception, SystemExit, NeverEnds) as error:
-            late = f"\n(it had not returned after {PATIENCE_S:g} s)" if isinstance(error, NeverEnds) else ""
-            raise UserCodeError(f"{self._where()} failed:\n{own_traceback(error, function)}{late}") from error
+            late = f"\n(it had not returned after {TIME_LIMIT_S:g} s)" if isinstance(error, NeverEnds) else ""
+            raise UserCodeError(f"{self._where()} failed:\n{user_traceback(error, function)}{late}") from error
 
     def _note_window(self) -> Extras:
         if not hasattr(self._control, "window"):

@@ -17,7 +17,7 @@ from pacelab.schemes import Attachment, Scheme
 from pacelab.schemes.failures import is_user_scheme
 from pacelab.schemes.scheme import HOOK_NEEDS
 from pacelab.units import NS_PER_S, s_from_ns
-from pacelab.user_code.messages import UserCodeError, finished, misnamed, own_traceback, place_of
+from pacelab.user_code.messages import UserCodeError, checked_result, misnamed_methods, place_of, user_traceback
 from pacelab.user_code.time_limit import NeverEnds, run_limited, time_limit
 from pacelab_pacer.core.contract import Action, Drop, Event, Forward, Hook, Reaction, SegmentSeen
 
@@ -30,7 +30,7 @@ class OwnCalls:
 
     def __init__(self, what: str, *, watched: bool = True) -> None:
         self._what = what
-        self._limit = time_limit(congestion.PATIENCE_S) if watched else None
+        self._limit = time_limit(congestion.TIME_LIMIT_S) if watched else None
         self._failure: str | None = None
         self.now_ns = 0
 
@@ -41,11 +41,13 @@ class OwnCalls:
         self.raise_failure()
         try:
             if self._limit is None:
-                return finished(function(*arguments))
-            return finished(run_limited(self._limit, function, *arguments, give_up=self._give_up))
+                return checked_result(function(*arguments))
+            return checked_result(run_limited(self._limit, function, *arguments, give_up=self._give_up))
         except (Exception, SystemExit, NeverEnds) as error:
-            late = f"\n(it had not returned after {congestion.PATIENCE_S:g} s)" if isinstance(error, NeverEnds) else ""
-            raise self.fail(f"failed:\n{own_traceback(error, function)}{late}") from error
+            late = (
+                f"\n(it had not returned after {congestion.TIME_LIMIT_S:g} s)" if isinstance(error, NeverEnds) else ""
+            )
+            raise self.fail(f"failed:\n{user_traceback(error, function)}{late}") from error
 
     def fail(self, how: str) -> UserCodeError:
         """Store a failure; return the error to raise."""
@@ -91,7 +93,7 @@ def guard(scheme: Scheme, attachments: Sequence[Attachment]) -> tuple[Sequence[A
 def misnamed_hooks(scheme: Scheme, attachments: Sequence[Attachment]) -> list[str]:
     """Sentences about methods of a user's hooks whose names nearly match the contract's, each once."""
     kinds = dict.fromkeys(type(item.hook) for item in attachments) if is_user_scheme(scheme) else {}
-    return [told for kind in kinds for told in misnamed(kind, (*HOOK_NEEDS, "react"))]
+    return [told for kind in kinds for told in misnamed_methods(kind, (*HOOK_NEEDS, "react"))]
 
 
 def forgetful_hooks(scheme: Scheme, guarded: Sequence[Attachment], end_ns: int) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from pacelab.air.own_hooks import OwnCalls
 from pacelab.errors import ConfigError
-from pacelab.user_code.loading import load_own, meant_instead
+from pacelab.user_code.loading import load_user_code, similar_name
 
 
 class QueuedPacket(NamedTuple):
@@ -68,10 +68,10 @@ def load_discipline(name: str) -> type[QueueDiscipline]:
 
     Raises ConfigError when there is no such file or class, UserCodeError when the file fails to load.
     """
-    module, class_name = load_own("--qdisc", name)
+    module, class_name = load_user_code("--qdisc", name)
     found = getattr(module, class_name, None)
     if not (isinstance(found, type) and issubclass(found, QueueDiscipline)):
-        instead = "" if hasattr(module, class_name) else meant_instead(module, class_name)
+        instead = "" if hasattr(module, class_name) else similar_name(module, class_name)
         told = f"the file has no subclass of pacelab.QueueDiscipline called {class_name!r}{instead}"
         raise ConfigError(f"--qdisc {name!r}: {told}")
     return found

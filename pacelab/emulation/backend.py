@@ -15,8 +15,8 @@ from pacelab.errors import ConfigError, HostError
 from pacelab.options.values import HERE, UML, VM
 from pacelab.results.outcome import Outcome, Progress
 from pacelab.schemes.failures import raise_failed_hook
-from pacelab.user_code.imports import Beside
-from pacelab.user_code.loading import is_own
+from pacelab.user_code.imports import NeighbourFiles
+from pacelab.user_code.loading import is_user_code
 
 if TYPE_CHECKING:
     from pacelab.emulation.plan import Plan
@@ -88,7 +88,7 @@ class RealHosts:
 
 def _with_code(experiment: Experiment, scheme: Scheme) -> Scheme | None:
     """The scheme with the code that a guest has to load, or None if the guest's pacelab contains the scheme."""
-    if is_own(experiment.scheme) and not scheme.code:
+    if is_user_code(experiment.scheme) and not scheme.code:
         path, _, name = experiment.scheme.rpartition(":")
         scheme = replace(scheme, code=f"{Path(path).read_text(*LOSSLESS_UTF8)}\n\nSCHEME = {name}\n")
     return scheme if scheme.code and experiment.where == "uml" else None
@@ -101,9 +101,9 @@ def _own_files(experiment: Experiment, own: Scheme | None) -> dict[str, bytes]:
     if own is None:
         return {}
     found = {}
-    if is_own(experiment.scheme):
+    if is_user_code(experiment.scheme):
         path = Path(experiment.scheme.rpartition(":")[0])
-        beside = Beside(path)
+        beside = NeighbourFiles(path)
         for file in (file for name in beside.found for file in beside.files(name)):
             found[file.relative_to(path.parent).as_posix()] = file.read_bytes()
     return found | {OWN: own.code.encode(*LOSSLESS_UTF8)}

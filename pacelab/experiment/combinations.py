@@ -13,7 +13,7 @@ from pacelab.options.settings import BY_FIELD, SHORTEST_RUN_S, Options
 from pacelab.options.values import AUTO, HIGH_THROUGHPUT, MARKING_QDISCS, MCS_RATES_BPS, NS2_OF_2001, PHYS
 from pacelab.schemes import Scheme
 from pacelab.units import BPS_PER_MBPS
-from pacelab.user_code.loading import is_own
+from pacelab.user_code.loading import is_user_code
 from pacelab_topologies.kind import Kind
 from pacelab_topologies.model import Topology
 
@@ -98,7 +98,7 @@ def check_queues(options: Options, scheme: Scheme) -> None:
     """Refuse options that this queue discipline does not have."""
     if options.priority and options.qdisc != "pfifo":
         raise ConfigError(f"--qdisc must be pfifo with --priority on, which reorders the queue, not {options.qdisc}")
-    marks = options.qdisc in MARKING_QDISCS or is_own(options.qdisc) or scheme.uses_ecn(options.throttle)
+    marks = options.qdisc in MARKING_QDISCS or is_user_code(options.qdisc) or scheme.uses_ecn(options.throttle)
     if options.ecn and not marks:
         raise ConfigError(
             f"--ecn on needs a queue that marks packets: --qdisc {' or '.join(MARKING_QDISCS)}, not {options.qdisc}"

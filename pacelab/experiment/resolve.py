@@ -42,7 +42,7 @@ from pacelab.options.values import (
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.schemes.hook_settings import SENSE_HOPS
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
-from pacelab.user_code.loading import digest_of, is_own
+from pacelab.user_code.loading import digest_of, is_user_code
 from pacelab_topologies import registry
 from pacelab_topologies.kind import Kind
 from pacelab_topologies.model import Topology
@@ -125,7 +125,7 @@ def _resolved(
     """The experiment on this topology, from the given options and the topology's own."""
     scheme_name = _text(request, "scheme", "newreno")
     scheme = find_scheme(scheme_name)
-    values = {**values, **_brought(scheme, scheme_name, given)}
+    values = {**values, **_implied_options(scheme, scheme_name, given)}
     values, named = _filled_in(kind, bare, given=given, values=values)
     options = Options(
         topology=_text(request, "topology", "chain"),
@@ -257,7 +257,7 @@ def _place_of(kind: Kind, name: str) -> str:
     return kind.places.get(name.removeprefix("--"), f"topology {kind.name!r}: defaults: {name}")
 
 
-def _brought(scheme: Scheme, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _implied_options(scheme: Scheme, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Options that the scheme sets. Raises ConfigError if another value of one is given."""
     for field, own in scheme.implied_options.items():
         if field in given and given[field] != own:
@@ -298,7 +298,7 @@ def _own_files(options: Options, kind: Kind) -> Mapping[str, str]:
         found["traffic"] = PurePath(options.traffic).name
         found["traffic_sha256"] = sha256(text.encode()).hexdigest()
     for name, value in (("cc", options.cc), ("scheme", options.scheme), ("qdisc", options.qdisc)):
-        if is_own(value):
+        if is_user_code(value):
             path, _, attribute = value.rpartition(":")
             found[name] = f"{PurePath(path).name}:{attribute}"
             found[f"{name}_sha256"] = digest_of(f"--{name}", path)

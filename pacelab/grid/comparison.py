@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pacelab.console import waited_for
+from pacelab.console import progress_line
 from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
@@ -164,7 +164,7 @@ def compare(
     names_of(list(grid.schemes))  # refuses two of one name before the first run
     experiments = grid.experiments()
     started, wall = time.time(), time.perf_counter()
-    with waited_for("compare", on_done) as hear:
+    with progress_line("compare", on_done) as hear:
         results = run_stored(experiments, store, workers=Workers(jobs=jobs), on_done=hear)
     host = describe_runs(results, started=started, wall=wall)
     return comparison_of(grid, results, host=host, refused=refused)

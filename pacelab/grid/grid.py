@@ -22,7 +22,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from pacelab.air.congestion import CongestionControl
-from pacelab.console import waited_for
+from pacelab.console import progress_line
 from pacelab.documents import JsonObject
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
@@ -51,7 +51,7 @@ from pacelab.running.cached import run_cached
 from pacelab.running.runner import describe_host
 from pacelab.running.workers import ALL_CORES, Workers
 from pacelab.schemes import SCHEMES, find_scheme
-from pacelab.user_code.loading import digest_of, is_own, load_own
+from pacelab.user_code.loading import digest_of, is_user_code, load_user_code
 
 ALL = "all"
 """As the only entry of a comparison's list, this means all schemes that can act."""
@@ -91,7 +91,7 @@ def _name(entry: str) -> str:
 def _is_control(entry: str) -> bool:
     if entry == ALL:
         raise ConfigError("--schemes all must be alone, and only in a comparison; list the schemes instead")
-    if is_own(entry):
+    if is_user_code(entry):
         path = entry.rpartition(":")[0]
         return _is_own_control(entry, digest_of(f"--schemes {entry!r}", path))
     return entry not in SCHEMES and entry in TABLE
@@ -102,7 +102,7 @@ def _is_own_control(entry: str, _digest: str) -> bool:
     """Whether the file defines a congestion control. The file is executed once for all points of a grid, unless it
     changes.
     """
-    module, name = load_own("--schemes", entry)
+    module, name = load_user_code("--schemes", entry)
     found = getattr(module, name, None)
     return isinstance(found, type) and issubclass(found, CongestionControl)
 
@@ -330,7 +330,7 @@ def run_sweep(
     own = dict(zip(grid.schemes, names_of(list(grid.schemes)), strict=True))
     experiments = grid.experiments()
     started, wall = time.time(), time.perf_counter()
-    with waited_for("sweep", on_done) as hear:
+    with progress_line("sweep", on_done) as hear:
         results, fresh = run_cached(experiments, Path(cache or out / RUNS), workers=workers, on_done=hear)
     document: Swept = {
         "schema_version": SCHEMA_VERSION,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from pacelab.air.backend import Sim
-from pacelab.console import log, waited_for
+from pacelab.console import log, progress_line
 from pacelab.documents import JsonObject
 from pacelab.emulation.backend import RealHosts
 from pacelab.errors import ConfigError, PaceLabError
@@ -75,7 +75,7 @@ def run(
     """
     scheme = experiment.chosen_scheme if scheme is None else _own(scheme, experiment)
     started, wall, cpu = time.time(), time.perf_counter(), time.process_time()
-    with waited_for("run", on_progress) as hear:
+    with progress_line("run", on_progress) as hear:
         outcome = find_backend(experiment.backend).run(experiment, scheme, on_progress=hear, pcap=pcap)
         hear(1.0)
     wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
@@ -97,7 +97,7 @@ def run_many(
     `on_done` is called with the number of finished runs and of all runs. After any error the remaining runs are
     cancelled.
     """
-    with waited_for("runs", on_done) as hear:
+    with progress_line("runs", on_done) as hear:
         return for_each(run_in_worker, experiments, workers=Workers(jobs=jobs), on_done=hear)
 
 

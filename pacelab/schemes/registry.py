@@ -13,7 +13,7 @@ from pacelab.options.congestion_controls import TABLE
 from pacelab.schemes import ack_suppression, candidates, expect, link_red, tcp_ap, tcp_gap, vagp
 from pacelab.schemes.scheme import Scheme
 from pacelab.schemes.style import Style
-from pacelab.user_code.loading import digest_of, is_own, load_own, meant_instead
+from pacelab.user_code.loading import digest_of, is_user_code, load_user_code, similar_name
 
 _NEWRENO = Scheme(
     name="newreno",
@@ -41,7 +41,7 @@ def find_scheme(name: str, *, flag: str = "--scheme") -> Scheme:
     """The scheme called `name`, or a user scheme given as FILE.py:NAME. Raises ConfigError, which names the known
     schemes.
     """
-    if is_own(name):
+    if is_user_code(name):
         return load_scheme(name)
     if name.endswith(".py"):
         raise ConfigError(f"{flag} must be FILE.py:NAME with a name of that file, not {name!r}")
@@ -75,7 +75,7 @@ def load_scheme(name: str) -> Scheme:
 @lru_cache(maxsize=16)
 def _load(name: str, _digest: str) -> tuple[object, str]:
     """The object of this name in the file. Raises ConfigError, which names a similar name if there is one."""
-    module, attribute = load_own("--scheme", name)
+    module, attribute = load_user_code("--scheme", name)
     if not hasattr(module, attribute):
-        return None, meant_instead(module, attribute)
+        return None, similar_name(module, attribute)
     return getattr(module, attribute), ""

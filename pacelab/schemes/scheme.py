@@ -12,7 +12,7 @@ from pacelab.options.arguments import coerce_fields, function, optional, some_of
 from pacelab.options.settings import BY_FIELD, SCHEME_OPTIONS
 from pacelab.schemes.hook_settings import HookSettings
 from pacelab.schemes.style import OTHER, Style
-from pacelab.user_code.messages import UserCodeError, misnamed, own_traceback, place_of
+from pacelab.user_code.messages import UserCodeError, misnamed_methods, place_of, user_traceback
 from pacelab.user_code.waiting import waiting_for
 from pacelab_topologies.model import Topology, check_name
 
@@ -104,7 +104,7 @@ class Scheme:
     def __post_init__(self) -> None:
         coerce_fields(
             self,
-            name=_called,
+            name=_checked_name,
             implied_options=_checked_options,
             **dict.fromkeys(POINTS, optional(function)),
             needs=texts,
@@ -189,14 +189,14 @@ class Scheme:
         except Exception as error:
             if not place:
                 raise
-            raise UserCodeError(f"scheme {self.name!r}: {point}= failed:\n{own_traceback(error, factory)}") from error
-        wrong = _amiss(hook)
+            raise UserCodeError(f"scheme {self.name!r}: {point}= failed:\n{user_traceback(error, factory)}") from error
+        wrong = _why_no_hook(hook)
         if wrong and place:
             raise UserCodeError(f"scheme {self.name!r}: {point}= returned {hook!r:.80}{wrong}\n{place.rstrip()}")
         return hook
 
 
-def _called(name: object) -> str:
+def _checked_name(name: object) -> str:
     """Check a scheme name, which becomes part of folder names and of output lines."""
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not _IN_PATHS.isdisjoint(name):
         raise ValueError(f"a text of 1 to {LONGEST_NAME} characters, without {' '.join(sorted(_IN_PATHS))}")
@@ -215,11 +215,11 @@ def _checked_options(options: object) -> dict[str, Any]:
     return dict(options)
 
 
-def _amiss(hook: object) -> str:
+def _why_no_hook(hook: object) -> str:
     """Why an object is no hook, and what a hook needs. Empty if the object is a hook."""
     missing = [name for name in HOOK_NEEDS if not hasattr(hook, name)]
     if missing:
-        instead = "; ".join(misnamed(type(hook), HOOK_NEEDS))
+        instead = "; ".join(misnamed_methods(type(hook), HOOK_NEEDS))
         return f", which lacks {', '.join(missing)}; return a hook (pacelab.Hook)" + (instead and f"; {instead}")
     mask = getattr(hook, "event_mask", None)
     if not isinstance(mask, int) or not 0 <= mask <= LARGEST_MASK:

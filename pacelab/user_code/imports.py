@@ -18,7 +18,7 @@ NEVER = frozenset({"pacelab", *sys.stdlib_module_names})
 """Names that always mean the installed modules, never files beside the user's file."""
 
 
-class Beside:
+class NeighbourFiles:
     """The modules and packages in a file's folder that it imports, directly or indirectly: name -> file."""
 
     def __init__(self, path: Path) -> None:
@@ -50,7 +50,7 @@ class Beside:
                 digest.update(b"\0" + file.read_bytes())
         return digest.hexdigest()
 
-    def lend(self, names: dict[str, Any]) -> None:
+    def make_importable(self, names: dict[str, Any]) -> None:
         """Let code with this namespace import these files by their names, now and also while it runs."""
 
         def imports(name: str, scope: Any = None, local: Any = None, wanted: Any = (), level: int = 0) -> ModuleType:
@@ -68,21 +68,21 @@ class Beside:
     @contextlib.contextmanager
     def _importable(self) -> Iterator[None]:
         """Within this context, imports find these files, each loaded once. Then restore the former modules."""
-        before = self._taken_out()
+        before = self._remove_loaded()
         sys.modules.update(self._loaded)
         sys.meta_path.insert(0, self)
         try:
             yield
         finally:
             sys.meta_path.remove(self)
-            self._loaded = self._taken_out()
+            self._loaded = self._remove_loaded()
             sys.modules.update(before)
 
     def find_spec(self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
         """Find a module for Python's import (see `importlib.abc.MetaPathFinder`)."""
         return spec_from_file_location(name, self.found[name]) if name in self.found else None
 
-    def _taken_out(self) -> dict[str, ModuleType]:
+    def _remove_loaded(self) -> dict[str, ModuleType]:
         """Remove the modules with these names from `sys.modules` and return them."""
         names = [name for name in sys.modules if name.partition(".")[0] in self.found]
         return {name: sys.modules.pop(name) for name in names}

@@ -9,19 +9,19 @@ from pathlib import Path
 from types import ModuleType
 
 from pacelab.errors import ConfigError
-from pacelab.user_code.imports import Beside
-from pacelab.user_code.messages import UserCodeError, own_traceback
-from pacelab.user_code.seeds import shared_draws
+from pacelab.user_code.imports import NeighbourFiles
+from pacelab.user_code.messages import UserCodeError, user_traceback
+from pacelab.user_code.seeds import seeded_generators
 from pacelab.user_code.waiting import waiting_for
 
 
-def is_own(name: str) -> bool:
+def is_user_code(name: str) -> bool:
     """Whether the text has the form FILE.py:NAME."""
     path, _, attribute = name.rpartition(":")
     return path.endswith(".py") and attribute.isidentifier()
 
 
-def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
+def load_user_code(flag: str, name: str) -> tuple[ModuleType, str]:
     """Load the module of FILE.py:NAME again. Returns the module and NAME. It may import files beside it.
 
     Raises ConfigError if the file does not exist, and UserCodeError if it fails to load.
@@ -34,16 +34,16 @@ def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
     assert spec.loader is not None
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look up their module there
     try:
-        Beside(Path(path)).lend(vars(module))
-        with waiting_for(f"loading {path!r}"), shared_draws(0, text=Path(path).read_text("utf-8", "replace")):
+        NeighbourFiles(Path(path)).make_importable(vars(module))
+        with waiting_for(f"loading {path!r}"), seeded_generators(0, text=Path(path).read_text("utf-8", "replace")):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
-        raise UserCodeError(f"loading {path!r} failed:\n{own_traceback(error)}") from error
+        raise UserCodeError(f"loading {path!r} failed:\n{user_traceback(error)}") from error
     return module, attribute
 
 
-def meant_instead(module: ModuleType, name: str) -> str:
+def similar_name(module: ModuleType, name: str) -> str:
     """A similar name in the file, as the end of a sentence; empty if there is none."""
     known = {there.lower(): there for there in vars(module) if not there.startswith("_")}
     like = difflib.get_close_matches(name.lower(), known, n=1)
@@ -59,7 +59,7 @@ def check_complete(what: str, made: type, kind: str) -> None:
 def digest_of(flag: str, path: str) -> str:
     """SHA-256 of a file and of the files beside it that it imports. Raises ConfigError if one cannot be read."""
     try:
-        return Beside(Path(path)).digest()
+        return NeighbourFiles(Path(path)).digest()
     except OSError as error:
         raise ConfigError(
             f"{flag}: cannot read {path!r} ({error.strerror}); give the path of an existing file"

@@ -16,7 +16,7 @@ _LOCK = threading.RLock()
 
 
 @contextlib.contextmanager
-def bounded() -> Iterator[None]:
+def limited_memory() -> Iterator[None]:
     """Within this context, this process may take that much more memory; beyond that, Python raises MemoryError."""
     if not _STATM.is_file():
         yield

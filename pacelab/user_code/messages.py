@@ -29,7 +29,7 @@ class UserCodeError(ConfigError):
     one_line = False
 
 
-def misnamed(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
+def misnamed_methods(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
     """Messages about methods that a user's class defines under a name similar to one of ours, and that nobody calls.
 
     Our names are those of the class's bases in PaceLab, and `known`. Names that the class defines correctly do not
@@ -49,7 +49,7 @@ def misnamed(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
     )
 
 
-def own_traceback(error: BaseException, called: Callable[..., Any] | None = None) -> str:
+def user_traceback(error: BaseException, called: Callable[..., Any] | None = None) -> str:
     """The traceback from the first frame of user code; if there is none, the place of the function or class
     `called`.
     """
@@ -59,7 +59,7 @@ def own_traceback(error: BaseException, called: Callable[..., Any] | None = None
     return (where + "".join(traceback.format_exception_only(error))).rstrip()
 
 
-def finished(result: Any) -> Any:
+def checked_result(result: Any) -> Any:
     """The result of a call of user code. Raises TypeError for a coroutine or generator: `async def`, or a body with
     `yield`.
     """

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def shared_draws(seed: int, *, text: str = "") -> Iterator[None]:
+def seeded_generators(seed: int, *, text: str = "") -> Iterator[None]:
     """Seed `random` and `numpy.random` within this context, then restore their state. NumPy is loaded only if it is
     loaded already or if `text`, the user's code, names it.
     """

@@ -32,7 +32,7 @@ def endless() -> None:
         pass
 
 
-congestion.PATIENCE_S = 1.0
+congestion.TIME_LIMIT_S = 1.0
 Path("mine.py").write_text(CONTROL)
 goodput_bps = run(Experiment(cc="mine.py:Steady", duration_s=5)).goodput_bps
 check = call_limited(endless, {}, limit_s=0.5).failure

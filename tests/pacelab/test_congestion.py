@@ -111,7 +111,7 @@ def test_a_class_without_a_required_method_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_call_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(congestion, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(congestion, "TIME_LIMIT_S", 0.3)
     body = "    def acknowledged(self, *a):\n        while True: pass\n    def lost(self, *a): pass\n"
     with pytest.raises(congestion.UserCodeError, match=r"had not returned after 0\.3 s"):
         pacelab.run(experiment(own(tmp_path, body)))
@@ -129,7 +129,7 @@ def test_a_method_of_which_nothing_runs_is_reported(tmp_path: Path, body: str) -
 def test_a_loop_that_swallows_every_exception_is_ended_nevertheless(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(congestion, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(congestion, "TIME_LIMIT_S", 0.3)
     body = (
         "    def acknowledged(self, *a):\n        while True:\n            try: pass\n"
         "            except Exception: pass\n    def lost(self, *a): pass\n"
@@ -148,7 +148,7 @@ def test_a_loop_that_swallows_every_exception_is_ended_nevertheless(
 def test_a_call_that_takes_no_interrupt_does_not_hang(tmp_path: Path, loop: str) -> None:
     body = f"    def acknowledged(self, *a):\n        import time\n        {loop}\n    def lost(self, *a): pass\n"
     code = (
-        "import pacelab; from pacelab.air import congestion; congestion.PATIENCE_S = 0.2; "
+        "import pacelab; from pacelab.air import congestion; congestion.TIME_LIMIT_S = 0.2; "
         f"pacelab.run(pacelab.Experiment(cc={own(tmp_path, body)!r}, duration_s=5))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
@@ -160,7 +160,7 @@ def test_a_call_that_takes_no_interrupt_does_not_hang(tmp_path: Path, loop: str)
 
 def test_a_watch_ends_with_its_owner(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise each run of user code would leave a thread."""
-    monkeypatch.setattr(congestion, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(congestion, "TIME_LIMIT_S", 0.1)
     before = set(threading.enumerate())
     code = OwnCalls("mine")
     assert code.call(int) == 0

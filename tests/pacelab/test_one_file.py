@@ -19,7 +19,7 @@ from pacelab.cli.main import main
 from pacelab.grid.grid import changes_of
 from pacelab.schemes import registry
 from pacelab.user_code import imports
-from pacelab.user_code.loading import digest_of, load_own
+from pacelab.user_code.loading import digest_of, load_user_code
 from pacelab.user_code.messages import UserCodeError
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -186,7 +186,7 @@ def test_a_pacer_and_a_link_layer_stand_among_the_schemes(in_tmp: Path, capsys: 
     steady, tenth = rows[1:]
     chain = pacelab.Experiment(topology_options={"hops": 3}, direction="down", duration_s=5.0)
     for row, run_own in ((steady, pacelab.run_pacer), (tenth, pacelab.run_link_layer)):
-        own = getattr(load_own("", f"mine.py:{row['scheme']}")[0], row["scheme"])
+        own = getattr(load_user_code("", f"mine.py:{row['scheme']}")[0], row["scheme"])
         alone = [run_own(chain.vary(seed=seed), own).goodput_bps for seed in (1, 2)]
         assert row["goodput_bps"]["mean"] == pytest.approx(sum(alone) / 2)
         assert row["hook_actions"] > 0

@@ -139,7 +139,7 @@ def test_user_pacer_and_link_layer_of_a_wrong_signature_are_reported_with_their_
 
 
 def test_user_pacer_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(congestion, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(congestion, "TIME_LIMIT_S", 0.5)
 
     class Endless(Pacer):
         def measured(self, sample: Sample) -> None:

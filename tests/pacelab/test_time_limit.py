@@ -14,7 +14,7 @@ import pytest
 import pacelab
 from pacelab.air import congestion
 from pacelab.user_code import time_limit
-from pacelab.user_code.messages import UserCodeError, own_traceback
+from pacelab.user_code.messages import UserCodeError, user_traceback
 from pacelab.user_code.time_limit import NeverEnds, StepLimit, ThreadLimit, TimeLimit, run_limited
 
 LIMIT_S = 0.1
@@ -78,7 +78,7 @@ def test_a_call_that_does_not_return_is_interrupted(way: type[TimeLimit], endles
     with pytest.raises(NeverEnds) as caught:
         run_limited(limit_of(way), endless)
     assert time.monotonic() - began_s >= LIMIT_S
-    told = own_traceback(caught.value)
+    told = user_traceback(caught.value)
     assert f"in {endless.__name__}" in told
     assert time_limit.__file__ not in told
 
@@ -155,6 +155,6 @@ def test_a_run_without_threads_has_the_same_result_and_ends(tmp_path: Path, monk
     monkeypatch.setattr("pacelab.user_code.waiting.HAS_THREADS", False)
     monkeypatch.setattr(threading.Thread, "start", lambda _: pytest.fail("a thread"))
     assert pacelab.run(chain).run == with_threads
-    monkeypatch.setattr(congestion, "PATIENCE_S", LIMIT_S)
+    monkeypatch.setattr(congestion, "TIME_LIMIT_S", LIMIT_S)
     with pytest.raises(UserCodeError, match=r"(?s)mine\.py.*in measured.*had not returned after 0\.1 s"):
         pacelab.run(chain.vary(scheme=f"{file}:Endless"))

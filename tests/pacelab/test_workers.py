@@ -303,7 +303,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def tell(clock: Clock, *done: tuple[float, Any]) -> None:
-    with console.waited_for("run", None) as hear:
+    with console.progress_line("run", None) as hear:
         for after_s, much in done:
             clock.now_s = 100 + after_s
             hear(*much)
@@ -336,7 +336,7 @@ def test_setup_time_does_not_count_for_the_time_left(shown: list[str], clock: Cl
 
 def test_the_line_goes_where_it_was_stopped(shown: list[str], clock: Clock) -> None:
     def stop() -> None:
-        with console.waited_for("run", None) as hear:
+        with console.progress_line("run", None) as hear:
             clock.now_s += 10
             hear(0.5)
             raise KeyboardInterrupt

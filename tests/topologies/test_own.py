@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.user_code.memory import bounded
+from pacelab.user_code.memory import limited_memory
 from pacelab_topologies.model import Flow, LinkRate, Move, WiredLink
 from pacelab_topologies.registry import find_kind, load_topology
 
@@ -267,7 +267,7 @@ def test_user_topology_whose_trace_sets_two_radios_on_one_place_is_reported_with
 
 
 PYTHON = """\
-from pacelab.user_code.memory import bounded
+from pacelab.user_code.memory import limited_memory
 from pacelab_topologies.model import Flow, Node, Topology
 
 def topology(*, n: int = 2, step: float = 200.0, back: bool = False):
@@ -397,14 +397,14 @@ def test_no_bound_is_left_by_two_threads() -> None:
 
     def larger() -> None:
         taken = mmap(-1, 10**9)
-        with bounded():
+        with limited_memory():
             taken.close()
             first.set()
             second.wait(0.2)
 
     def smaller() -> None:
         first.wait()
-        with bounded():
+        with limited_memory():
             second.set()
             one.join()
 

@@ -17,9 +17,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from pacelab.domains import ON_OFF, Domain, Real, Text, Whole
-from pacelab.user_code.imports import Beside
-from pacelab.user_code.memory import MOST_BYTES, bounded
-from pacelab.user_code.seeds import shared_draws
+from pacelab.user_code.imports import NeighbourFiles
+from pacelab.user_code.memory import MOST_BYTES, limited_memory
+from pacelab.user_code.seeds import seeded_generators
 from pacelab.user_code.waiting import waiting_for
 from pacelab_topologies.document import Delay, Document, Length, Level, Part, Rate, Reach, Time
 from pacelab_topologies.kind import Kind, TopologyOption
@@ -125,7 +125,7 @@ def load_kind(path: str) -> Kind:
     try:
         content = file.read_bytes()
         text = content.decode("utf-8")
-        digest = Beside(file).digest() if file.suffix == ".py" else hashlib.sha256(content).hexdigest()
+        digest = NeighbourFiles(file).digest() if file.suffix == ".py" else hashlib.sha256(content).hexdigest()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         raise ValueError(
@@ -335,17 +335,17 @@ class _Builder:
 
 
 def _python_kind(path: str, text: str, digest: str) -> Kind:
-    beside = Beside(Path(path))
+    beside = NeighbourFiles(Path(path))
     own = {path: path} | {str(file.absolute()): str(file) for name in beside.found for file in beside.files(name)}
 
     def run(code: CodeType | Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Run the user's code. An exception becomes one line with its place."""
         try:
-            with shared_draws(0, text=text):  # a file defines the same network in each process
+            with seeded_generators(0, text=text):  # a file defines the same network in each process
                 if isinstance(code, CodeType):
                     with waiting_for(f"loading {path!r}"):
                         return exec(code, *arguments)  # without a memory limit: it may import large modules
-                with waiting_for(f"topology() of {path!r}"), bounded():
+                with waiting_for(f"topology() of {path!r}"), limited_memory():
                     return code(*arguments, **options)
         except (Exception, SystemExit) as error:
             frames = traceback.extract_tb(error.__traceback__)
@@ -362,7 +362,7 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
         line, what = getattr(error, "lineno", None) or 1, getattr(error, "msg", error)
         raise ValueError(f"{path}:{line}: not valid Python: {what}; correct the file") from None
     names: dict[str, Any] = {"__name__": "own_topology", "__file__": path}
-    beside.lend(names)
+    beside.make_importable(names)
     run(code, names)
     function = names.get("topology")
     if not inspect.isfunction(function):

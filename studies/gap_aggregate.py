@@ -9,14 +9,15 @@ NewReno, seed 1, 10 s measured. In these, `tcp-gap` had 31 and 33 % of the goodp
 
 Held-out scenes, 802.11n at MCS 7 with aggregates of any size, preset `standard`, W = 256, 20 s without the first 5 s,
 seeds 101 to 105: chains of 2, 3, 5 and 6 hops up without a wire; chains of 2, 4 and 6 hops down behind the wires; and
-`cross` and `parallel`. Senders: NewReno, CUBIC, Vegas, and BBR as soon as the simulator has it (it has, since then).
+`cross` and `parallel`. Senders: NewReno, CUBIC, Vegas, and BBR, which the simulator received
+between the first runs and the last ones.
 
 Predictions, for the means over the seeds, for each scene and sender:
 
     packet by packet       `tcp-gap` loses a third or more of the goodput without a pacer
     aggregate by aggregate `tcp-gap+aggregate` and `tcp-gap-eval+aggregate` lose less than a third
 
-The number of cases that meet each prediction is reported, and the ratio of round trips and of Jain's index.
+The table reports the number of cases that meet each prediction, and the round trips. Jain's index is in the rows.
 """
 
 from __future__ import annotations

@@ -27,20 +27,20 @@ MEDIUM_STATISTICS = ("fidelity", "fidelity_since_start", "lost", "lateness", "pr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """What was measured while the traffic ran, and at its end."""
+    """The measurements of a run, made during its traffic and at its end."""
 
     measured: Measured
     before: MediumStatistics
     after: MediumStatistics
     """mediumd's statistics at the two ends of the measured part."""
     shares: dict[str, float]
-    """Of the processors' time."""
+    """Shares of the processor time, by kind of use."""
     wires: WireReport
     hooks: list[HookReport]
     faults: list[str]
 
     def lateness_s(self, agents: Agents) -> dict[str, dict[str, float]]:
-        """Who was late, and how much: quantiles."""
+        """Quantiles of the lateness of each part of the run."""
         return {
             "datagrams": self.measured.datagram_lateness_s,
             "wires": self.wires.get("lateness_s", {}),
@@ -59,7 +59,7 @@ class HostRun:
         self._changes = Changes(plan, network.medium, self._roaming, network.start_walking)
 
     def measure(self, on_progress: Callable[[float], None]) -> Observed:
-        """Run the traffic. HostError if a part of the run ends before it."""
+        """Run the traffic. Raises HostError if a part of the run ends before the traffic does."""
         network = self._network
         before: list[MediumStatistics] = []
         load = read_load()

@@ -68,9 +68,8 @@ def loaded(pkts_per_s: int, radio, cpu_target_us: float | None) -> bool:
     frames = after["frames"]["to_hosts"] - before["frames"]["to_hosts"]
     late, wake = after["lateness"]["delivery"], after["lateness"]["wakeup"]
     cpu_us = (after["process"]["cpu_s"] - before["process"]["cpu_s"]) / frames * 1e6
-    print(
-        f"{2 * PAIRS} stations, {sent / LOAD_S:.0f} frames/s offered for {LOAD_S} s, {frames} delivered, {after['fidelity']}"
-    )
+    offered = f"{2 * PAIRS} stations, {sent / LOAD_S:.0f} frames/s offered for {LOAD_S} s"
+    print(f"{offered}, {frames} delivered, {after['fidelity']}")
     print(f"  asleep too long: median {wake['p50_ns'] / 1e3:.0f} us, 99 % {wake['p99_ns'] / 1e3:.0f} us")
     late_us, lost = late["p50_ns"] / 1e3, lost_outside(before, sent, after)
     return all(

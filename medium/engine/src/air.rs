@@ -561,8 +561,8 @@ impl Air {
 pub(crate) fn contentions(phy: &Phy, edca: bool) -> Vec<Contention> {
     if edca {
         Category::ALL.map(|category| Contention::edca(phy, category)).to_vec()
-    } else if matches!(phy.modulation, Modulation::Ht(_)) {
-        vec![Contention::edca(phy, Category::BestEffort)] // stations of 802.11n always have QoS
+    } else if matches!(phy.modulation, Modulation::HighThroughput { .. }) {
+        vec![Contention::edca(phy, Category::BestEffort)] // stations of 802.11n, ac and ax always have QoS
     } else {
         vec![Contention::dcf(phy)]
     }

@@ -82,6 +82,11 @@ impl HighThroughput {
     /// The largest Minimum MPDU Start Spacing, ns.
     pub const LONGEST_SPACING_NS: u32 = 16_000;
 
+    /// MPDUs that one Block Ack covers: the window of a Block Ack agreement.
+    pub const fn window(self) -> u32 {
+        if self.ampdu_frames > Self::USUAL_FRAMES { Self::MOST_FRAMES } else { Self::USUAL_FRAMES }
+    }
+
     /// The mode of data frames in this format.
     pub const fn mode(self, format: Format) -> Mode {
         Mode { format, width: self.width, streams: self.streams, guard_interval: self.guard_interval }
@@ -121,6 +126,8 @@ mod tests {
     #[test]
     fn limits_of_the_standard_are_checked() {
         let good = HighThroughput::default();
+        let windows = [64, 65].map(|ampdu_frames| HighThroughput { ampdu_frames, ..good }.window());
+        assert_eq!(windows, [64, 256]);
         let bytes = |bytes| HighThroughput { ampdu_bytes: Some(bytes), ..good };
         let frames = |ampdu_frames| HighThroughput { ampdu_frames, ..good };
         let band = |band, width| HighThroughput { band, width, ..good };

@@ -396,9 +396,10 @@ mod tests {
         let encoders = |mode: Mode, mcs| mode.encoders(mode.bits_per_symbol(mcs).expect("an MCS"));
         let long = GuardInterval::Long;
         // HT in 40 MHz: index 20 with 243 Mbit/s has 1, index 21 with 324 Mbit/s and 31 with 540 Mbit/s have 2
-        assert_eq!([(3, 4), (3, 5), (4, 7)].map(|(streams, mcs)| encoders(mode(Format::Ht, 40, streams, long), mcs)), [
-            1, 2, 2
-        ]);
+        assert_eq!(
+            [(3, 4), (3, 5), (4, 7)].map(|(streams, mcs)| encoders(mode(Format::Ht, 40, streams, long), mcs)),
+            [1, 2, 2]
+        );
         // VHT in 80 MHz: 2 streams MCS 6 with 526.5 Mbit/s has 1, MCS 7 with 585 has 2; 4 streams MCS 9 with 1560 has 3
         assert_eq!(
             [(2, 6), (2, 7), (4, 9)].map(|(streams, mcs)| encoders(mode(Format::Vht, 80, streams, long), mcs)),

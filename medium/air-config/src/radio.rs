@@ -139,6 +139,13 @@ impl Radio {
         self.ht.unwrap_or_default()
     }
 
+    /// The longest aggregate, bytes.
+    pub fn most_ampdu_bytes(&self) -> u32 {
+        let settings = self.high_throughput();
+        let of_standard = self.phy.format().map_or(0, |format| format.most_ampdu_bytes(settings.band));
+        settings.ampdu_bytes.unwrap_or(of_standard)
+    }
+
     /// Whether stations send aggregates, which are acknowledged by Block Acks.
     pub fn aggregates(&self) -> bool {
         self.phy.format().is_some() && self.high_throughput().ampdu_frames > 1
@@ -146,7 +153,9 @@ impl Radio {
 
     fn check_ht(&self) -> Result<(), String> {
         let Some(format) = self.phy.format() else {
-            return check(self.ht.is_none(), || "ht: must be absent unless phy is 802.11n, 802.11ac or 802.11ax".into());
+            return check(self.ht.is_none(), || {
+                "ht: must be absent unless phy is 802.11n, 802.11ac or 802.11ax".into()
+            });
         };
         let phy = format.amendment();
         self.high_throughput().check(format)?;
@@ -154,7 +163,8 @@ impl Radio {
             format!("phy {phy}: preset must be standard or sinr, because ns-2 has no {phy}")
         })?;
         check(self.preset != Preset::Sinr || self.high_throughput().streams == 1, || {
-            "streams: must be 1 with preset sinr, because its error model has no channel between several antennas".into()
+            "streams: must be 1 with preset sinr, because its error model has no channel between several antennas"
+                .into()
         })?;
         check(self.mac_ack_rate != MacAckRate::Data, || {
             format!(

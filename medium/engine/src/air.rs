@@ -471,7 +471,8 @@ impl Air {
 
     fn take_into_service(&mut self, id: StationId, index: usize, packet: Packet, fresh: bool) {
         let now = self.now;
-        let frame_bytes = packet.bytes + self.rules.overhead_bytes;
+        let mpdu_bytes = packet.bytes + self.rules.overhead_bytes;
+        let frame_bytes = if packet.to.is_some() { self.rules.phy.psdu_bytes(mpdu_bytes) } else { mpdu_bytes };
         let rate_bps = self.first_rate_bps(id, &packet);
         let station = &mut self.stations[id];
         station.next_number += 1;

@@ -129,8 +129,9 @@ fn coded_bit_error((share, energy): (f64, f64), spectrum: (u32, u32, &[f64]), in
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use pacelab_air_config::{Band, Format, GuardInterval, Mode, Width};
+
+    use super::*;
 
     fn frame_success(phy: &Phy, rate_bps: u32, snr_db: f64, bytes: f64) -> f64 {
         libm::exp(log_success(phy, rate_bps, libm::pow(10.0, snr_db / 10.0), bytes * 8.0))

@@ -337,6 +337,14 @@ impl Phy {
         }
     }
 
+    /// Bytes of the PSDU that carries one MPDU alone. In 802.11ac and ax it is an aggregate of one, with a delimiter.
+    pub(crate) fn psdu_bytes(&self, mpdu_bytes: u32) -> u32 {
+        match self.modulation {
+            Modulation::HighThroughput { mode, .. } if mode.format != Format::Ht => frame_bytes::DELIMITER + mpdu_bytes,
+            _ => mpdu_bytes,
+        }
+    }
+
     /// Longest PSDU that a PPDU at this rate carries, bytes.
     pub(crate) fn longest_psdu_bytes(&self, rate_bps: u32) -> u32 {
         match self.modulation {

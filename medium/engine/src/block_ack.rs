@@ -358,12 +358,12 @@ mod tests {
     fn the_window_ends_64_after_the_first_mpdu_in_service() {
         let mut originator = Originator::default();
         for number in 0..64 {
-            assert!(originator.window_is_open(StationId(1)), "{number}");
+            assert!(originator.window_is_open(StationId(1), 64), "{number}");
             originator.add(0, StationId(1), packet(number, 1), 1538);
         }
-        assert!(!originator.window_is_open(StationId(1)));
+        assert!(!originator.window_is_open(StationId(1), 64));
         originator.mpdus.remove(0);
-        assert!(originator.window_is_open(StationId(1)));
+        assert!(originator.window_is_open(StationId(1), 64));
     }
 
     #[test]

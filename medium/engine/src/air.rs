@@ -471,7 +471,8 @@ impl Air {
 
     fn take_into_service(&mut self, id: StationId, index: usize, packet: Packet, fresh: bool) {
         let now = self.now;
-        let frame_bytes = packet.bytes + self.rules.overhead_bytes;
+        let mpdu_bytes = packet.bytes + self.rules.overhead_bytes;
+        let frame_bytes = if packet.to.is_some() { self.rules.phy.psdu_bytes(mpdu_bytes) } else { mpdu_bytes };
         let rate_bps = self.first_rate_bps(id, &packet);
         let station = &mut self.stations[id];
         station.next_number += 1;
@@ -561,8 +562,8 @@ impl Air {
 pub(crate) fn contentions(phy: &Phy, edca: bool) -> Vec<Contention> {
     if edca {
         Category::ALL.map(|category| Contention::edca(phy, category)).to_vec()
-    } else if matches!(phy.modulation, Modulation::Ht(_)) {
-        vec![Contention::edca(phy, Category::BestEffort)] // stations of 802.11n always have QoS
+    } else if matches!(phy.modulation, Modulation::HighThroughput { .. }) {
+        vec![Contention::edca(phy, Category::BestEffort)] // stations of 802.11n, ac and ax always have QoS
     } else {
         vec![Contention::dcf(phy)]
     }

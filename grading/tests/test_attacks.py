@@ -469,7 +469,7 @@ def groups() -> dict[str, tuple[str, ...]]:
         "In hooks": tuple(name.replace("-", " ") for name in HOOK_ATTACKS),
         "In returned values and exceptions": tuple(containment.RESULTS),
         "On the pipe": tuple(containment.STALLS),
-        "On the reference that replaces a wrong part": tuple(_load("test_sandbox").TRICKS),
+        "On the part of the model solution that replaces a wrong part": tuple(_load("test_sandbox").TRICKS),
         "Attacks on the fork server and on other processes, and tests of properties that must hold": tried[
             "fork_server"
         ],

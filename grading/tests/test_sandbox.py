@@ -258,7 +258,7 @@ while frame:
         PaceEstimator, GatewayPacer = found["PaceEstimator"], found["GatewayPacer"]
     frame = frame.f_back
 """,
-    "read the globals of what is lent": """
+    "read the globals of the lent function": """
 class PaceEstimator:
     def __new__(cls): return four_hop_delay_ns.__globals__["PaceEstimator"]()
 class GatewayPacer:
@@ -275,7 +275,7 @@ class PaceEstimator:
         return found["PaceEstimator"]()
 class GatewayPacer: pass
 """,
-    "ask for what is judged": """
+    "ask for the part that is judged": """
 class PaceEstimator:
     def __new__(cls):
         held = [cell.cell_contents for cell in four_hop_delay_ns.__closure__]

@@ -123,7 +123,7 @@ class CheckContext:
         self.guards = session.guards
         names = session.request("load", doing=IMPORTING)
         if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-            raise Malformed(f"{IMPORTING}: an answer of no known kind")
+            raise Malformed(f"{IMPORTING}: the sandbox sent a message of an unknown type")
         self._names = frozenset(names)
         if self.reference:
             lender = self._lender()
@@ -355,7 +355,7 @@ class HookDriver:
             stuck = stuck + 1 if wanted[0] <= self.now_ns else 0
             if stuck > MAX_STUCK:
                 raise WrongAnswer(
-                    "a deadline that moves to a later time after it has been handled",
+                    "deadline() returns a later time (or None) after the deadline before has been handled",
                     f"deadline() still asks for {wanted[0] / MS:g} ms at {self.now_ns / MS:g} ms",
                 )
             self.now_ns = max(self.now_ns, wanted[0])

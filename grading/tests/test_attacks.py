@@ -129,7 +129,7 @@ ATTACKS = (
         "forge-a-verdict",
         "from pacelab_grading.inside import wire\nold = wire.encode\n"
         "wire.encode = lambda message, limit: old([message[0], 'passed', 100], limit)\nreturn 0",
-        "an answer of no known kind",
+        "a message of an unknown type",
     ),
     Attack("forge-results-json", "open('/autograder/results/results.json', 'w').write('{}')", "No such file|" + EPERM),
     Attack("exit-0", "sys.exit(0)", "raised SystemExit"),

@@ -335,7 +335,7 @@ def test_exceptions_of_the_reference_are_raised(borrowing: Callable[[str], objec
 )
 def test_only_lent_names_can_be_asked_for(borrowing: Callable[[str], object], question: str) -> None:
     cells = "[cell.cell_contents for cell in four_hop_delay_ns.__closure__]"
-    with pytest.raises(Malformed, match="asked the reference for something that is not lent"):
+    with pytest.raises(Malformed, match="asked the model solution for a part that it may not use"):
         borrowing(f"[item for item in {cells} if hasattr(item, 'ask')][0]._asked({question})")
 
 
@@ -377,7 +377,7 @@ def test_processes_cannot_reach_each_others_lent_objects(best: Walls) -> None:
             one, other = lab.session(), lab.session()
             assert one.request("call", None, "run", ["PaceEstimator()._number"], {}) == 0
             peek = f"{WORKER.format('PaceEstimator.__init__')}._asked('get', 0, 'four_hop_delay_ns')"
-            with pytest.raises(Malformed, match="is not lent"):
+            with pytest.raises(Malformed, match="that it may not use"):
                 other.request("call", None, "run", [peek], {})
 
 

@@ -296,7 +296,7 @@ def _loaded(answer: Any) -> tuple[list[str], list[list[str]]]:
         case [[*names], [*raised]] if all(isinstance(name, str) for name in names):
             if all(isinstance(item, list) and list(map(type, item)) == [str] * 3 for item in raised):
                 return names, raised
-    raise Malformed(f"{IMPORTING}: an answer of no known kind")
+    raise Malformed(f"{IMPORTING}: the sandbox sent a message of an unknown type")
 
 
 class RemoteFunction:
@@ -366,7 +366,7 @@ class HookDriver:
             stuck = stuck + 1 if wanted[0] <= self.now_ns else 0
             if stuck > MAX_STUCK:
                 raise WrongAnswer(
-                    "a deadline that moves to a later time after it has been handled",
+                    "deadline() returns a later time (or None) after the deadline before has been handled",
                     f"deadline() still asks for {wanted[0] / MS:g} ms at {self.now_ns / MS:g} ms",
                 )
             self.now_ns = max(self.now_ns, wanted[0])

@@ -321,8 +321,8 @@ impl Air {
     pub fn enqueue(&mut self, now: Ns, id: StationId, packet: Packet, front: bool) -> Result<(), Packet> {
         debug_assert!(now >= self.now);
         self.now = now;
-        let limit = self.config.radio.queue_pkts as usize;
         let station = &mut self.stations[id];
+        let limit = station.queue_pkts.unwrap_or(self.config.radio.queue_pkts) as usize;
         station.note_queue(now);
         let index = station.index_of(packet.category);
         let category = &mut station.categories[index];
@@ -561,7 +561,7 @@ impl Air {
 pub(crate) fn contentions(phy: &Phy, edca: bool) -> Vec<Contention> {
     if edca {
         Category::ALL.map(|category| Contention::edca(phy, category)).to_vec()
-    } else if matches!(phy.modulation, Modulation::Ht(_)) {
+    } else if phy.high_throughput || matches!(phy.modulation, Modulation::Ht(_)) {
         vec![Contention::edca(phy, Category::BestEffort)] // stations of 802.11n always have QoS
     } else {
         vec![Contention::dcf(phy)]

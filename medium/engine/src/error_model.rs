@@ -7,6 +7,7 @@
 
 use pacelab_air_config::DSSS_RATES_BPS;
 
+use crate::mcs::Mcs;
 use crate::phy::{DSSS_BANDWIDTH_HZ, Modulation, Phy};
 use crate::rules::{Overlap, Rules};
 
@@ -28,6 +29,7 @@ const LOST: f64 = -1e6;
 /// Natural logarithm of the probability that `bits` bits at `rate_bps` survive at this power ratio.
 pub(crate) fn log_success(phy: &Phy, rate_bps: u32, sinr: f64, bits: f64) -> f64 {
     let error = match phy.modulation {
+        _ if Mcs::is_code(rate_bps) => Mcs::from_code(rate_bps).map_or(0.5, |mcs| mcs_bit_error(mcs, sinr)),
         Modulation::Dsss { .. } => dsss_bit_error(rate_bps, sinr),
         Modulation::DsssAndOfdm if DSSS_RATES_BPS.contains(&rate_bps) => dsss_bit_error(rate_bps, sinr),
         Modulation::Ht(_) => match phy.same_code_rate_bps(rate_bps) {
@@ -91,6 +93,7 @@ const FIVE_SIXTHS: (u32, u32, &[f64]) = (
 
 /// Share of bits that a symbol error at distance 1 changes, and the mean energy of the constellation.
 const QAM64: (f64, f64) = (7.0 / 12.0, 42.0);
+const QAM256: (f64, f64) = (15.0 / 32.0, 170.0);
 
 fn ofdm_bit_error(rate_bps: u32, sinr: f64) -> f64 {
     let (share, energy, spectrum, info_bits) = match rate_bps {
@@ -104,6 +107,18 @@ fn ofdm_bit_error(rate_bps: u32, sinr: f64) -> f64 {
         _ => (QAM64.0, QAM64.1, THREE_QUARTERS, 3.0),
     };
     coded_bit_error((share, energy), spectrum, info_bits, sinr)
+}
+
+/// A receiver has as many antennas as the frame has streams, so each stream has the ratio of the whole frame. A wide
+/// channel has more noise, and interference counts as if it filled the channel.
+fn mcs_bit_error(mcs: Mcs, sinr: f64) -> f64 {
+    let sinr = sinr * 20.0 / f64::from(mcs.width().mhz());
+    match mcs.index() {
+        7 => coded_bit_error(QAM64, FIVE_SIXTHS, 5.0, sinr),
+        8 => coded_bit_error(QAM256, THREE_QUARTERS, 3.0, sinr),
+        9 => coded_bit_error(QAM256, FIVE_SIXTHS, 5.0, sinr),
+        _ => ofdm_bit_error(mcs.reference_rate_bps(), sinr),
+    }
 }
 
 fn coded_bit_error((share, energy): (f64, f64), spectrum: (u32, u32, &[f64]), info_bits: f64, sinr: f64) -> f64 {

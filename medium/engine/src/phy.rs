@@ -7,12 +7,16 @@
 use pacelab_air_config::{DSSS_RATES_BPS, GuardInterval, HT_BASIC_RATES_BPS, OFDM_RATES_BPS, PhyKind};
 
 use crate::event_queue::Ns;
+use crate::mcs::Mcs;
 
 /// Thermal noise at 290 K, W/Hz, and a receiver's noise figure of 7 dB.
 const THERMAL_W_PER_HZ: f64 = 1.380_649e-23 * 290.0;
 const NOISE_FACTOR: f64 = 5.011_872_336_272_722;
 pub(crate) const DSSS_BANDWIDTH_HZ: f64 = 22.0e6;
 const OFDM_BANDWIDTH_HZ: f64 = 20.0e6;
+
+/// Silence after an OFDM frame at 2.4 GHz that belongs to the frame.
+const SIGNAL_EXTENSION_NS: Ns = 6_000;
 
 const NS_PER_BYTE_AT_1_BPS: u64 = 8_000_000_000;
 /// Preamble of 802.11b (144 bits) and PLCP header (48 bits).
@@ -93,6 +97,8 @@ pub struct Phy {
     pub eifs_ack_ns: Option<Ns>,
     /// The modulation.
     pub modulation: Modulation,
+    /// Beside the rates of the modulation, frames may have an MCS of 802.11n or ac (see `Mcs`).
+    pub high_throughput: bool,
 }
 
 impl Phy {
@@ -106,6 +112,7 @@ impl Phy {
             cw_max: 1023,
             eifs_ack_ns: None,
             modulation: Modulation::Dsss { whole_us },
+            high_throughput: false,
         }
     }
 
@@ -125,12 +132,13 @@ impl Phy {
             cw_max: 1023,
             eifs_ack_ns: None,
             modulation: Modulation::Ofdm { extension_ns: 0 },
+            high_throughput: false,
         }
     }
 
     /// 802.11g, OFDM rates only, short slots.
     pub const fn ofdm_g() -> Self {
-        Phy { sifs_ns: 10_000, modulation: Modulation::Ofdm { extension_ns: 6_000 }, ..Phy::ofdm_a() }
+        Phy { sifs_ns: 10_000, modulation: Modulation::Ofdm { extension_ns: SIGNAL_EXTENSION_NS }, ..Phy::ofdm_a() }
     }
 
     /// 802.11b and g together: long slots, and the smaller contention window of g (IEEE 802.11-2016 Sec. 18.4.4:
@@ -167,8 +175,8 @@ impl Phy {
     }
 
     /// Preamble and header of a frame whose body has this rate.
-    pub const fn preamble_of_ns(&self, rate_bps: u32) -> Ns {
-        self.single(rate_bps).preamble_ns
+    pub fn preamble_of_ns(&self, rate_bps: u32) -> Ns {
+        Mcs::from_code(rate_bps).map_or(self.single(rate_bps).preamble_ns, Mcs::preamble_ns)
     }
 
     /// Rate at which the preamble and header of such a frame count as sent.
@@ -200,6 +208,9 @@ impl Phy {
 
     /// Whether the physical layer has this rate.
     pub fn has(&self, rate_bps: u32) -> bool {
+        if Mcs::is_code(rate_bps) {
+            return self.high_throughput;
+        }
         self.rates_bps().contains(&rate_bps) || (matches!(self.modulation, Modulation::Ht(_)) && is_ht_basic(rate_bps))
     }
 
@@ -225,9 +236,21 @@ impl Phy {
         }
     }
 
+    /// The signal extension of OFDM frames: 6 us at 2.4 GHz.
+    const fn extension_ns(&self) -> Ns {
+        match self.modulation {
+            Modulation::Ofdm { extension_ns } => extension_ns,
+            Modulation::DsssAndOfdm => SIGNAL_EXTENSION_NS,
+            Modulation::Dsss { .. } | Modulation::Ht(_) => 0,
+        }
+    }
+
     /// Airtime in whole microseconds or symbols.
     #[inline(never)]
     fn rounded_airtime_ns(&self, bytes: u32, rate_bps: u32) -> Ns {
+        if let Some(mcs) = Mcs::from_code(rate_bps) {
+            return mcs.airtime_ns(bytes) + self.extension_ns();
+        }
         let rate = u64::from(rate_bps);
         match self.modulation {
             Modulation::Dsss { .. } => {
@@ -252,6 +275,9 @@ impl Phy {
 
     /// Highest mandatory rate not above `data_rate_bps` (the lowest rate below all of them).
     pub fn mandatory_rate_bps(&self, data_rate_bps: u32) -> u32 {
+        if let Some(mcs) = Mcs::from_code(data_rate_bps) {
+            return Phy::ofdm_a().mandatory_rate_bps(mcs.reference_rate_bps());
+        }
         match self.modulation {
             Modulation::Dsss { .. } => DSSS_RATES_BPS[usize::from(data_rate_bps >= DSSS_RATES_BPS[1])],
             Modulation::Ofdm { .. } => {
@@ -281,6 +307,9 @@ impl Phy {
 
     /// Longest PSDU that a PPDU at this rate carries, bytes.
     pub(crate) fn longest_psdu_bytes(&self, rate_bps: u32) -> u32 {
+        if let Some(mcs) = Mcs::from_code(rate_bps) {
+            return mcs.longest_psdu_bytes();
+        }
         let Modulation::Ht(guard_interval) = self.modulation else { return u32::MAX };
         let symbol_ns = guard_interval.symbol_ns();
         let bits_per_symbol = (u64::from(rate_bps) * symbol_ns + 500_000_000) / 1_000_000_000;
@@ -290,7 +319,8 @@ impl Phy {
 
     /// When the byte `offset` of a PSDU of `bytes` begins, from the start of a PPDU that lasts `airtime_ns`.
     pub(crate) fn byte_begins_ns(&self, offset: u32, bytes: u32, airtime_ns: Ns, rate_bps: u32) -> Ns {
-        let body_ns = airtime_ns - self.preamble_of_ns(rate_bps);
+        let silence_ns = if Mcs::is_code(rate_bps) { self.extension_ns() } else { 0 };
+        let body_ns = airtime_ns - silence_ns - self.preamble_of_ns(rate_bps);
         let bits = |bytes: u32| SERVICE_BITS + 8 * u64::from(bytes);
         self.preamble_of_ns(rate_bps) + body_ns * bits(offset) / (bits(bytes) + TAIL_BITS)
     }

@@ -1,9 +1,12 @@
 //! Frames of the kernel's simulated radios: their stations, their rates, and their transmission status for the kernel.
 
 use pacelab_air_config::Category;
-use pacelab_engine::{AirConfig, Id, IdVec, Packet, PacketId, RateChain, StationId};
+use pacelab_engine::{AirConfig, Id, IdVec, Mcs, Packet, PacketId, RateChain, StationId, Width};
 use pacelab_hwsim::frame::{Class, Head as RadioHead, mcs_rate_bps, rate_bps};
-use pacelab_hwsim::message::{ACKED, NO_ACK, STAGE_IS_HT, STAGE_IS_VHT, STAGES, Stage};
+use pacelab_hwsim::message::{
+    ACKED, NO_ACK, STAGE_40_MHZ, STAGE_80_MHZ, STAGE_160_MHZ, STAGE_IS_HT, STAGE_IS_VHT, STAGE_SHORT_GUARD, STAGES,
+    Stage,
+};
 
 use crate::config::Mac;
 use crate::frames::pool::FRAME_BYTES;
@@ -41,13 +44,34 @@ impl Tag {
         }
     }
 
-    fn is_mcs(&self, stage: usize) -> bool {
+    /// The MCS of a stage. None if it has none, or one that the air lacks.
+    pub fn mcs(&self, stage: usize) -> Option<Mcs> {
+        let (index, flags) = (u8::try_from(self.chain[stage].rate_index).ok()?, self.stage_flags[stage]);
+        let short_guard = flags & STAGE_SHORT_GUARD != 0;
+        let width = match flags {
+            _ if flags & STAGE_160_MHZ != 0 => Width::Mhz160,
+            _ if flags & STAGE_80_MHZ != 0 => Width::Mhz80,
+            _ if flags & STAGE_40_MHZ != 0 => Width::Mhz40,
+            _ => Width::Mhz20,
+        };
+        if flags & STAGE_IS_VHT != 0 {
+            Mcs::vht(index & 15, (index >> 4) + 1, width, short_guard)
+        } else if flags & STAGE_IS_HT != 0 {
+            Mcs::ht(index, width, short_guard)
+        } else {
+            None
+        }
+    }
+
+    /// Whether a stage has an MCS, also one that the air lacks.
+    pub fn is_mcs(&self, stage: usize) -> bool {
         self.stage_flags[stage] & (STAGE_IS_HT | STAGE_IS_VHT) != 0
     }
 
     /// The name of the rate of the first attempt.
     pub fn wanted(&self) -> String {
         let Some((stage, Stage { rate_index, .. })) = used(&self.chain).next() else { return "no rate".into() };
+        let rate_index = rate_index as u8;
         if self.stage_flags[stage] & STAGE_IS_VHT != 0 {
             format!("VHT MCS {} with {} streams", rate_index & 15, (rate_index >> 4) + 1)
         } else if self.is_mcs(stage) {
@@ -82,18 +106,25 @@ pub struct Radios {
     addresses: IdVec<StationId, Vec<Mac>>,
     /// Rates of each station's physical layer, ascending.
     rates_bps: IdVec<StationId, &'static [u32]>,
+    /// Whether the air has frames with an MCS of each station.
+    high_throughput: IdVec<StationId, bool>,
 }
 
 impl Radios {
     /// Stations with these addresses, on a physical layer with these rates.
     pub fn new(macs: impl IntoIterator<Item = Option<Mac>>, rates_bps: &'static [u32]) -> Self {
         let addresses: IdVec<StationId, Vec<Mac>> = macs.into_iter().map(|mac| mac.into_iter().collect()).collect();
-        Radios { rates_bps: IdVec::filled(rates_bps, addresses.len()), addresses }
+        Radios {
+            rates_bps: IdVec::filled(rates_bps, addresses.len()),
+            high_throughput: IdVec::filled(false, addresses.len()),
+            addresses,
+        }
     }
 
-    /// Sets the rates of a station's physical layer.
-    pub fn set_rates(&mut self, station: StationId, rates_bps: &'static [u32]) {
+    /// Sets the legacy rates of a station's physical layer, and whether its frames may have an MCS.
+    pub fn set_rates(&mut self, station: StationId, rates_bps: &'static [u32], high_throughput: bool) {
         self.rates_bps[station] = rates_bps;
+        self.high_throughput[station] = high_throughput;
     }
 
     /// The station with this address.
@@ -134,16 +165,20 @@ impl Radios {
         StationId::from_index(self.addresses.len())
     }
 
-    /// The rates on the air that replace the rates that the kernel requests.
-    pub fn rates(&self, station: StationId, tag: &Tag) -> Option<RateChain> {
+    /// The rates on the air for the rates that the kernel requests.
+    pub fn rates(&self, station: StationId, tag: &Tag, aggregates: bool) -> Option<RateChain> {
         let own_bps = self.rates_bps[station];
         let mut stages = [(0, 0); STAGES];
         for (place, (number, stage)) in used(&tag.chain).enumerate() {
+            if let Some(mcs) = tag.mcs(number).filter(|_| self.high_throughput[station]) {
+                stages[place] = (mcs.code(), stage.count);
+                continue;
+            }
             let wanted = tag.rate_bps(number).unwrap_or(0);
             let rate = own_bps.iter().rev().find(|&&rate| rate <= wanted).or(own_bps.first())?;
             stages[place] = (*rate, stage.count);
         }
-        (stages[0].1 > 0).then_some(RateChain { stages })
+        (stages[0].1 > 0).then_some(RateChain { stages, aggregates })
     }
 }
 
@@ -175,8 +210,12 @@ impl FrameFormat for Radios {
             Some(6 | 7) => Category::Voice,
             _ => Category::BestEffort,
         };
-        let packet = Packet { id: slot, to, bytes: frame.len() as u32, category, rates: self.rates(station, tag) };
-        Ok((packet, is_management))
+        // Linux aggregates the same frames: QoS data with an MCS, but no voice (net/mac80211/tx.c, ieee80211_aggr_check).
+        let has_mcs =
+            self.high_throughput[station] && used(&tag.chain).next().is_some_and(|(first, _)| tag.is_mcs(first));
+        let aggregates = has_mcs && head.priority.is_some() && !head.is_null && category != Category::Voice;
+        let rates = self.rates(station, tag, aggregates);
+        Ok((Packet { id: slot, to, bytes: frame.len() as u32, category, rates }, is_management))
     }
 
     fn identity(&self, station: StationId) -> (String, Option<Mac>) {
@@ -186,8 +225,11 @@ impl FrameFormat for Radios {
 
     fn is_substituted(&self, station: StationId, tag: &Tag) -> bool {
         let mut wanted = used(&tag.chain).enumerate();
-        self.rates(station, tag).is_some_and(|chain| {
-            wanted.any(|(place, (stage, _))| tag.is_mcs(stage) || tag.rate_bps(stage) != Some(chain.stages[place].0))
+        self.rates(station, tag, false).is_some_and(|chain| {
+            wanted.any(|(place, (stage, _))| {
+                let rate = if tag.is_mcs(stage) { tag.mcs(stage).map(Mcs::code) } else { tag.rate_bps(stage) };
+                rate != Some(chain.stages[place].0)
+            })
         })
     }
 
@@ -308,7 +350,8 @@ mod tests {
         let (packet, front) =
             radios.packet(StationId(0), PacketId(7), &frame(8, mac(1), mac(0)), &tag).expect("a packet");
         assert_eq!((packet.bytes, packet.category, front), (52, Category::BestEffort, false));
-        assert_eq!(packet.rates, Some(RateChain { stages: [(2_000_000, 2), (1_000_000, 3), (0, 0), (0, 0)] }));
+        let stages = [(2_000_000, 2), (1_000_000, 3), (0, 0), (0, 0)];
+        assert_eq!(packet.rates, Some(RateChain { stages, aggregates: false }));
         assert!(
             radios.packet(StationId(0), PacketId(7), &frame(0x80, mac(1), mac(0)), &tag).is_ok_and(|(_, front)| front)
         );
@@ -547,8 +590,9 @@ mod tests {
 
     #[test]
     fn rates_that_the_physical_layer_lacks_become_the_next_lower_one() {
-        let rates =
-            |stages| radios().rates(StationId(0), &Tag { frequency_mhz: 2412, chain: chain(stages), ..Tag::default() });
+        let rates = |stages| {
+            radios().rates(StationId(0), &Tag { frequency_mhz: 2412, chain: chain(stages), ..Tag::default() }, false)
+        };
         assert_eq!(rates(&[(11, 1)]).map(|chain| chain.stages[0]), Some((11_000_000, 1))); // 54
         assert_eq!(rates(&[(4, 1)]).map(|chain| chain.stages[0]), Some((5_500_000, 1))); // 6
         assert_eq!(rates(&[(77, 1)]).map(|chain| chain.stages[0]), Some((1_000_000, 1))); // no index of a legacy rate
@@ -561,9 +605,10 @@ mod tests {
         let radios = Radios::new([Some(mac(0)), Some(mac(1))], Phy::of(PhyKind::Bg, true).rates_bps());
         let stage_flags = [STAGE_IS_HT, STAGE_IS_HT, 0, 0];
         let chain = chain(&[(8, 1), (4, 1), (8, 1)]);
-        let rates = radios.rates(StationId(0), &Tag { frequency_mhz: 2412, chain, stage_flags, ..Tag::default() });
+        let tag = Tag { frequency_mhz: 2412, chain, stage_flags, ..Tag::default() };
+        let rates = radios.rates(StationId(0), &tag, false);
         let expected = [(6_000_000, 1), (36_000_000, 1), (24_000_000, 1), (0, 0)];
-        assert_eq!(rates, Some(RateChain { stages: expected }));
+        assert_eq!(rates, Some(RateChain { stages: expected, aggregates: false }));
     }
 
     #[test]
@@ -578,9 +623,9 @@ mod tests {
         let (ofdm, ht, vht) = (tag(11, 0), tag(15, STAGE_IS_HT), tag(0x12, STAGE_IS_VHT));
         let substituted = |radios: &Radios| [ofdm, ht, vht].map(|tag| radios.is_substituted(StationId(0), &tag));
         assert_eq!(substituted(&radios), [false, true, true]);
-        radios.set_rates(StationId(0), &DSSS_RATES_BPS);
+        radios.set_rates(StationId(0), &DSSS_RATES_BPS, false);
         assert_eq!(substituted(&radios), [true; 3]);
-        assert_eq!(radios.rates(StationId(0), &ofdm).map(|chain| chain.stages[0].0), Some(11_000_000));
+        assert_eq!(radios.rates(StationId(0), &ofdm, false).map(|chain| chain.stages[0].0), Some(11_000_000));
         assert_eq!([ofdm, ht, vht].map(|tag| tag.wanted()), ["54 Mbit/s", "HT MCS 15", "VHT MCS 2 with 2 streams"]);
     }
 

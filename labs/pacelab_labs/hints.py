@@ -19,21 +19,22 @@ HINTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "lab1.roles": (
             "A hidden node is within disturb_m of the receiver and not within sense_m of the sender. An exposed "
-            "node is the opposite.",
+            "node is within sense_m of the sender and not within disturb_m of the receiver.",
             "Build two sets: the names within sense_m of the sender, and the names within disturb_m of the "
             "receiver. Return their two differences.",
         ),
         "lab1.starve": (
-            "Which station must not sense which other one? Whose frames must the receiver sense, and whose "
-            "frames must it survive?",
+            "Which station must not sense which other station? Whose frames must F sense? Whose frames must be too "
+            "weak at F to destroy the frame that F is receiving?",
             "The senders must not sense each other, so H is farther than sense_m from E. F must sense H, so H "
             "is at most sense_m from F. And H must be outside F's interference range.",
         ),
         "lab1.reuse": (
             "For each layout, find the two stations of different pairs that are closest together. What must not "
             "happen between them?",
-            "Back to back, the senders are closest: they must not sense each other. In line, the second sender "
-            "is also link_m closer to the first receiver, and must be outside its interference range.",
+            "Back to back, the senders are closest: they must not sense each other. In line, the same holds for "
+            "the senders. In addition, the second sender is link_m closer to the first receiver than to the first "
+            "sender, and it must be outside the interference range of the first link's receiver.",
         ),
         "lab1.shift": (
             "n0's frame survives at n1 if it is 10 dB stronger than n2's. What ratio of the two distances is that?",
@@ -47,7 +48,8 @@ HINTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "lab2.busy_at_once": (
             "Number the hops 0, 1, 2, ... and mark hop 0. Which hop is the next that may send?",
-            "The busy hops are 0, every, 2 * every, ... below hops: divide and round up.",
+            "The busy hops have the numbers 0, `every`, 2 * `every`, and so on, as long as the number is less than "
+            "`hops`. Divide `hops` by `every` and round up.",
         ),
         "lab2.best_window": (
             "First find the highest goodput. Which windows have at least 99 % of it?",
@@ -76,8 +78,8 @@ HINTS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "the average; deque(maxlen=50) forgets old round trips.",
         ),
         "lab4.lose": (
-            "In the figure above, TCP-GAP loses at one length only. What is special about the two ends of that "
-            "chain, 600 m apart?",
+            "Look at the comparison with the paper's figures 7 and 8. For flows down, TCP-GAP loses much at one length "
+            "only: 3 hops. The two ends of that chain are 600 m apart. What is special about this distance?",
             "The first and the last node must be just out of each other's sense range, 550 m. And the window "
             "must be large enough that round trips vary.",
         ),

@@ -105,8 +105,13 @@ def _judge_starving(apart_m: float, link_m: float, sense_m: float) -> Sequence[G
     places = {"layout": "in-line", "apart": apart_m, "link": link_m, "sense": sense_m}
     off, on = (_goodputs_kbps(rts, **places)[0] for rts in (False, True))
     return (
-        at_least("RTS/CTS off: E→F keeps 95 % of a pair alone", off, FULL * ALONE_KBPS[False], "kbit/s"),
-        at_most("RTS/CTS on: E→F has at most 20 %", on, STARVED * ALONE_KBPS[True], "kbit/s"),
+        at_least(
+            "RTS/CTS off: E→F has 95 % of the goodput of a pair that sends alone",
+            off,
+            FULL * ALONE_KBPS[False],
+            "kbit/s",
+        ),
+        at_most("RTS/CTS on: E→F has at most 20 % of that goodput", on, STARVED * ALONE_KBPS[True], "kbit/s"),
     )
 
 
@@ -141,7 +146,7 @@ def _judge_reuse(apart_m: float, layout: str, link_m: float, sense_m: float) -> 
     nearer = min(_goodputs_kbps(False, apart=max(1.0, apart_m - NEARER_M), **places))
     full = FULL * ALONE_KBPS[False]
     return (
-        at_least("each pair has 95 % of a pair alone", here, full, "kbit/s"),
+        at_least("each pair has 95 % of the goodput of a pair that sends alone", here, full, "kbit/s"),
         at_most(f"{NEARER_M:.0f} m closer together, one of the pairs has less", nearer, full, "kbit/s"),
     )
 
@@ -180,8 +185,13 @@ def _judge_shift(shift_m: float, apart_m: float) -> Sequence[Goal]:
     here = _goodputs_kbps(False, shift=shift_m, **places)[0]
     less = _goodputs_kbps(False, shift=max(0.0, shift_m - STEP_M), **places)[0]
     return (
-        at_least("n0 has 90 % of a sender alone", here, 0.9 * ALONE_KBPS[False], "kbit/s"),
-        at_most(f"with {STEP_M:.0f} m less, n0 has less than half", less, 0.5 * ALONE_KBPS[False], "kbit/s"),
+        at_least("n0 has 90 % of the goodput of a sender that sends alone", here, 0.9 * ALONE_KBPS[False], "kbit/s"),
+        at_most(
+            f"if n1 is moved {STEP_M:.0f} m less, n0 has less than half of that goodput",
+            less,
+            0.5 * ALONE_KBPS[False],
+            "kbit/s",
+        ),
     )
 
 
@@ -215,7 +225,7 @@ LAB1 = {
     "lab1.reuse": Exercise(
         asks="the distance of the senders, in m",
         design=REUSE,
-        praise="two full rates, as close together as possible.",
+        praise="two pairs with full goodput, as close together as possible.",
     ),
     "lab1.shift": Exercise(
         asks="how much nearer to n0 the receiver is, in m",

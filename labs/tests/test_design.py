@@ -108,7 +108,7 @@ WRONG: dict[str, list[tuple[Answer, str]]] = {
     ],
     "lab1.shift": [
         (lambda apart_m: 0.14 * apart_m - 3, "✗ n0 has 90 %"),
-        (lambda apart_m: 0.14 * apart_m + 13, "✗ with 10 m less"),
+        (lambda apart_m: 0.14 * apart_m + 13, "✗ if n1 is moved 10 m less"),
         (lambda apart_m: 43.0, "✗ n0 has 90 %"),
     ],
     "lab2.schedule": [

@@ -47,7 +47,10 @@ NOT_IN_PAGE = ("backend", *BACKEND_OPTIONS)
 """Options of a run that the page does not have."""
 SWITCHES = ("--rts", "--routing")
 """Options that the page switches, so that a topology file may have them as it likes."""
-MODULES = ("air.js", "scene.js", "timeline.js", "curves.js", "editor.js", "start_editor.js")
+MODULES = (
+    *("air.js", "scene.js", "timeline.js", "curves.js"),
+    *("editor_network.js", "editor_backend.js", "editor.js", "start_editor.js"),
+)
 WORKER_MODULES = ("engine.js", "worker.js")
 PYTHON_WORKER = "python_worker.js"
 

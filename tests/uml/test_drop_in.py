@@ -27,7 +27,9 @@ pytestmark = pytest.mark.guest
 MEMORY_BYTES = 256 << 20
 LIMIT_S = 300
 GUEST = Path(__file__).with_name("drop_in_guest.py")
-FRAMES, RADIOS = 40, 4
+FRAMES, RADIOS = 40, 6
+BEACONS = 19
+"""In 2 s, one each 102.4 ms."""
 INTERFACE, PACKET = 1, 6
 """Kinds of blocks in a pcapng file."""
 ACK = 0xD4
@@ -101,6 +103,24 @@ def test_a_monitor_hears_them_after_its_radio_scanned_another_channel(found: dic
 
 def test_a_station_with_a_monitor_interface_hears_its_neighbours(found: dict[str, Any]) -> None:
     assert found["monitor_beside_station"] >= FRAMES
+
+
+def test_a_passive_scan_finds_an_access_point_on_any_channel(found: dict[str, Any]) -> None:
+    assert found["passive_scan_first"]
+    assert not found["active_scan_elsewhere"]
+    assert found["passive_scan_after_active"]
+
+
+def test_a_radio_that_sent_on_another_channel_first_finds_it_by_a_passive_scan(found: dict[str, Any]) -> None:
+    assert not found["other_channel_first"]
+    assert found["passive_scan_second"]
+
+
+def test_a_sniffer_hears_the_beacons_of_the_channel_that_it_listens_to(found: dict[str, Any]) -> None:
+    first, elsewhere, again = found["beacons"]
+    assert first in (BEACONS, BEACONS + 1)
+    assert elsewhere == 0
+    assert again in (BEACONS, BEACONS + 1)
 
 
 def test_status_reports_the_running_program(found: dict[str, Any]) -> None:

@@ -54,7 +54,7 @@ LAB1 = (
         name="lab1.reuse",
         function="nearest_m",
         kinds=(
-            Kind(name="the senders decide", id="reuse", title="two full rates, where the senders decide", points=10),
+            Kind(name="the senders decide", id="reuse", title="two pairs at full goodput, senders decide", points=10),
             Kind(name="a receiver decides", id="reuse-captured", title="... and where a receiver decides", points=10),
         ),
     ),

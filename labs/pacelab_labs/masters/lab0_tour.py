@@ -13,8 +13,8 @@
 # before you run the next cell. Where a cell says `raise lab.Todo`, replace that line with your code and run the cell.
 # A check then reports what your code returned and names the mistake if it knows it. From your third try on, the check
 # also shows the expected value. If you are stuck, `lab.hint("lab0.window")` in a new cell shows a hint, then a second
-# hint, and then a solution. (*Run All Cells* stops at the first unsolved exercise and then shows the end of the page.)
-# You cannot break anything.
+# hint, and then a solution. You cannot break anything. (If you choose *Run All Cells*, Jupyter stops at the first
+# unsolved exercise and scrolls to the bottom of the notebook. Scroll up to that exercise.)
 
 # %%
 import math
@@ -29,9 +29,9 @@ lab.back_ends()
 # results that were recorded on another computer.
 #
 # ## A network
-# This is the network of the TCP-GAP paper: nodes in a line, 200 m apart. A node decodes frames from up to 250 m away,
-# that is, only from its neighbours. A node senses transmissions from up to 550 m away. The last node is a gateway to a
-# wired network.
+# This network is from a paper of 2006 about pacing, which this lab cites below: nodes in a line, 200 m apart. A node
+# decodes frames from up to 250 m away, that is, only from its neighbours. A node senses transmissions from up to 550 m
+# away. The last node is a gateway to a wired network.
 
 # %%
 chain = load_topology("chain", hops=4)
@@ -42,11 +42,11 @@ lab.network_map(
 
 # %% [markdown]
 # ## An experiment
-# An experiment consists of a topology, traffic, a scheme, a back end, a seed and a duration. Everything that you leave
-# out has a default: 802.11b at 11 Mbit/s with RTS/CTS, and one TCP NewReno flow from the first node to the wired host.
-# The wired part consists of three links of 40 ms each, so a round trip takes a quarter of a second. A path with such a
-# long round trip needs a large window. We use 64 packets. With a window of 32 packets, a single hop carries half as
-# much.
+# An experiment consists of a topology, traffic, a scheme, a back end, a seed and a duration. Everything that you
+# leave out has a default: 802.11b at 11 Mbit/s with RTS/CTS, and one TCP NewReno flow from the first node to the
+# wired host. The wired part consists of three links of 40 ms each, so a round trip takes a quarter of a second. A
+# path with such a long round trip needs a large window. We use 64 packets. For comparison: over a chain of only one
+# hop, the goodput with a window of 32 packets is half of the goodput with 64 packets.
 
 # %%
 experiment = Experiment(topology="chain", topology_options={"hops": 4}, window_pkts=64, duration_s=20)
@@ -78,8 +78,9 @@ print(f"computed {mine / 1000:.1f} kbit/s, PaceLab's {flow['goodput_bps'] / 1000
 # This is a design problem. Your function gets a case and returns a design. The check runs the simulator with your
 # design and shows whether it meets its goals. Several designs may be right.
 #
-# A flow sends over `wired_hops` wired links of 40 ms each and one wireless hop, with `payload_bytes` bytes of payload
-# per packet. Choose the TCP window so that the flow carries at least `kbps` kbit/s and at most 15 % more.
+# A flow sends over `wired_hops` wired links of 40 ms each and one wireless hop at 11 Mbit/s, with `payload_bytes` bytes
+# of payload per packet. The wireless hop adds about 7.5 ms to the round-trip time. Choose the TCP window so that the
+# goodput of the flow is at least `kbps` kbit/s and at most 15 % more.
 
 
 # %%
@@ -210,9 +211,11 @@ lab.comparison(comparison, {"routing": "aodv"}, {"routing": "static"})
 # is AODV. All labs check claims in this way. `pacelab claims` lists every claim that we checked, with its verdict and
 # the reason.
 #
-# When do two schemes differ at a given number of hops? If their intervals do not overlap, the schemes differ. If the
-# intervals overlap, the runs do not answer the question, and you need more seeds. Three seeds of 20 s give only a rough
-# picture. Look at the chain of 7 hops. Is the gain of TCP-GAP certain at that length?
+# When do two schemes differ at a given number of hops? In the labs we use a cautious rule of thumb. If the two 95 %
+# intervals do not overlap, we say that the schemes differ. If the intervals overlap, we leave the question open and run
+# more seeds. (Overlap does not prove that the schemes are equal: a real difference can be smaller than the intervals.)
+# Three seeds of 20 s give only a rough picture. Look at the chain of 7 hops. Does the gain of TCP-GAP at that length
+# pass this rule?
 
 # %%
 rows = [row for row in comparison.rows if row["point"] == {"hops": 7, "routing": "aodv"}]
@@ -248,8 +251,8 @@ lab.on_real_hosts("lab0.chain", short)
 # 1. Why is the goodput of one hop at 11 Mbit/s so far below 11 Mbit/s? How much of the difference do the ACKs of TCP
 #    cause? Measure the goodput without them: `Experiment(topology="chain", topology_options={"hops": 1, "wired":
 #    False}, traffic="udp-saturated")`.
-# 2. In the interactive figure, find the length of the chain beyond which one more hop costs almost no goodput. Why does
-#    the curve become flat at that length?
+# 2. In the interactive figure, increase the number of wireless hops one by one and write down the goodput that the
+#    figure reaches. Beyond which length does one more hop cost almost no goodput? Why at that length?
 #
 # **Further reading.** S. ElRakabawy, A. Klemm, C. Lindemann: *Gateway Adaptive Pacing for TCP across Multihop Wireless
 # Networks and the Internet*, MSWiM 2006. R. Jain: *The Art of Computer Systems Performance Analysis*, chapter 13
@@ -263,11 +266,11 @@ lab.on_real_hosts("lab0.chain", short)
 # 2. ...
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** Is the gain certain at 7 hops? No. NewReno's three seeds differ so much that the intervals
-# overlap, although the means are far apart.
+# **For the instructor.** Does the gain at 7 hops pass the rule? No. NewReno's three seeds differ so much that the
+# intervals overlap, although the means are far apart.
 #
 # Question 1: the UDP run shows the goodput without the ACKs of TCP.
 #
-# Question 2: about four to five hops. On longer chains, the first hop and the fifth hop can send at the same time; the
-# curve flattens at less than a fifth of one hop's goodput. Students who answered "the hops work in parallel" think of a
-# chain of wires.
+# Question 2: about four to five hops. On longer chains, the first hop and the fifth hop can send at the same time, so
+# the goodput hardly falls any more; the goodput is then less than a fifth of one hop's goodput. Students who answered
+# "the hops work in parallel" think of a chain of wires.

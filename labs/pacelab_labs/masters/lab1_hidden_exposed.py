@@ -3,7 +3,8 @@
 #
 # **You will be able to** distinguish the decode range, the sense range and the interference range; say which nodes
 # interfere with a link and which nodes wait without need; show what RTS/CTS fixes and what RTS/CTS costs; explain
-# capture and spatial reuse; and say why a medium with a single queue shows none of these effects.
+# capture and spatial reuse; and say why a network emulator that puts the frames of all stations into one queue shows
+# none of these effects.
 #
 # **You need** lab 0. **Time:** 90 minutes (about one minute of computing).
 #
@@ -80,9 +81,10 @@ lab.check("lab1.roles", roles)
 lab.link_roles(chain, 4, 5, names="ABCDEFGHI", disturb_m=interference_m(200, 10, 550))
 
 # %% [markdown]
-# With capture, the interference range of a 200 m link is 356 m, and no node is hidden any more, because H is 400 m from
-# F. Node D is now exposed: a frame from D would not destroy the data frame at F, but it would destroy the ACK at E.
-# Remember node H. A later part of this lab uses H again.
+# With capture, the interference range of a 200 m link is 356 m, and no node is hidden any more, because H is 400 m
+# from F. By the definition above, node D is now exposed: D senses E and waits, although a frame from D would not
+# destroy the data frame at F. But D does not wait for nothing: a frame from D would destroy the ACK that F sends to
+# E. Remember node H. A later part of this lab uses H again.
 #
 # ## Hidden
 # Two senders send to one receiver in the middle. Each sender is out of the other sender's range. (In this topology, the
@@ -266,11 +268,13 @@ lab.fates(*(Experiment(**H_SENDS, rts=on, **UDP) for on in (False, True)), sende
 # keeps the frame that it is receiving.
 #
 # An RTS is short, and F is silent most of the time. So H's frame usually reaches F first, and F locks on to H's frame.
-# With the radio preset `ns2`, a receiver never switches to a later frame, even if the later frame is much stronger. F
-# decodes some of the RTSs, but F is allowed to answer less than a fifth of them. F senses H (400 m) but
-# cannot decode H's frames. In ns-2 a station sends no CTS while the channel is busy, nor during the wait after an
-# undecodable frame (EIFS). The timeline below shows this as ∅C. Without RTS/CTS, F answers E's data frame only with an
-# ACK. A station sends an ACK without sensing the channel first, so F is not blocked.
+# With the radio preset `ns2`, a receiver never switches to a later frame, even if the later frame is much stronger.
+#
+# F does decode some of E's RTSs. But F senses H, which is 400 m away, and cannot decode H's frames. In ns-2, a
+# station sends no CTS while it senses the channel busy, nor during the waiting time after an undecodable frame
+# (EIFS). Therefore F is allowed to answer less than a fifth of the RTSs that it decodes. The timeline below shows an
+# RTS without an answer as ∅C. Without RTS/CTS, F answers E's data frame only with an ACK. A station sends an ACK
+# without sensing the channel first, so F is not blocked.
 #
 # The names in the timeline: E is n0, F n1, H n2, I n3.
 
@@ -338,10 +342,10 @@ reuse = run(Experiment(topology="reuse", rts=False, **UDP))
 lab.flow_bars({"two pairs 1 km apart": reuse}, reference=("alone, RTS off", alone[False]))
 
 # %% [markdown]
-# ### Exercise: two full rates, as close together as possible
+# ### Exercise: two pairs with full goodput, as close together as possible
 # Two pairs send without RTS/CTS, `back-to-back` (n1, n0, n2, n3: the senders n0 and n2 are in the middle) or `in-line`
-# (n0, n1, n2, n3). Return the smallest distance of the senders n0 and n2 at which both pairs have their full rate.
-# The check accepts up to 50 m more than needed.
+# (n0, n1, n2, n3). Return the smallest distance of the senders n0 and n2 at which each pair has its full goodput, that
+# is, at least 95 % of the goodput of a pair that sends alone. The check accepts up to 50 m more than needed.
 
 
 # %%
@@ -386,8 +390,8 @@ lab.explore(
 # %% [markdown]
 # ### Exercise: as little as possible
 # Two hidden senders are `apart_m` metres apart (preset `ns2`, RTS/CTS off). Return how far the receiver must move
-# from the middle towards n0, so that n0 has nine tenths of the goodput of a sender alone. The check accepts up to 10
-# m more than needed.
+# from the middle towards n0, so that n0 has nine tenths of the goodput of a sender that sends alone. The check
+# accepts up to 10 m more than needed.
 
 
 # %%
@@ -414,8 +418,10 @@ for shift in (40, 45):
 # gets a fifth, whatever the preset.
 #
 # ## Why stock wmediumd shows none of this
-# `wmediumd` is the medium that Mininet-WiFi usually uses. It delivers a frame at `max(now, last expiry) + send time`,
-# where *last expiry* covers the queues of **all** stations. It models neither carrier sense nor collisions.
+# Mininet-WiFi emulates a wireless network with real Linux hosts. A separate program, the *medium*, decides which host
+# receives each frame, and when. Mininet-WiFi usually uses the medium `wmediumd`. wmediumd models neither carrier sense
+# nor collisions. It delivers a frame at `max(now, last expiry) + send time`. Here *last expiry* is the time at which
+# wmediumd will have sent the last frame that **any** station has queued so far.
 #
 # ### Exercise: the medium with a single queue
 

@@ -30,11 +30,11 @@ lab.back_ends()
 
 # %% [markdown]
 # ## Theory: how many packets can be in flight?
-# In the wired Internet the best window is the rate times the round-trip time, which is the amount of data that fits
-# into the path. Between two 802.11 nodes only one packet is in flight at a time, whatever the rate and the distance,
-# because the sender finishes RTS, CTS, data and ACK before it sends the next packet. Hops that are close together must
-# also take turns. In figure 1 of the paper (lab 1), A can send to B while E sends to F, so every fourth hop can be
-# busy.
+# In the wired Internet the best window is the bandwidth-delay product: the rate of the slowest link times the
+# round-trip time. Between two 802.11 nodes only one packet is in flight at a time, whatever the rate and the
+# distance, because the sender finishes RTS, CTS, data and ACK before it sends the next packet. Hops that are close
+# together must also take turns. In figure 1 of the paper (lab 1), A can send to B while E sends to F, so every fourth
+# hop can be busy.
 #
 # ### Exercise: how many hops can be busy at once?
 
@@ -104,14 +104,14 @@ def seven_hops():
     values = {name: list(goodput.values()) for name, goodput in sizes.items()}
     axes = {"xlabel": "advertised window (packets)", "ylabel": "goodput (kbit/s)"}
     seven = sizes["1460 bytes"]
-    lost = f"Lost at window 32: {100 * (1 - seven[32] / max(seven.values())):.1f} %"
-    return best_window(seven), lost, lab.curves(WINDOWS, values, **axes, marks=[7 / 4])
+    below = f"Goodput at window 32: {100 * (1 - seven[32] / max(seven.values())):.1f} % below the maximum"
+    return best_window(seven), below, lab.curves(WINDOWS, values, **axes, marks=[7 / 4])
 
 
 # %% [markdown] tags=["after"]
 # If more packets are in flight than hops can be busy, the additional packets wait in a queue or compete for the
-# channel. So the paper's rule is **W\* = h/4**. The paper's simulations find one or two packets more on short chains,
-# because packets do not spread evenly over the nodes.
+# channel. So the paper's rule is **W\* = h/4**, where h is the number of hops. The paper's simulations find one or
+# two packets more on short chains, because packets do not spread evenly over the nodes.
 #
 # The dotted line is h/4. For each packet size, the goodput is highest at a window of three packets. At a window of 32
 # packets, the goodput is 5 to 7 % below that maximum. The paper reports nearly the same: W\* is around 3 at 576, 1000
@@ -232,8 +232,8 @@ def lost_at_a_full_queue():
 
 # %% [markdown]
 # ### From failed RTSs to lost packets
-# Assume that an RTS fails with probability H, independently of the RTSs before it. A node gives up a packet after 7
-# failures, so it gives up a packet with probability H to the power of 7. Is this model right?
+# Assume that an RTS fails with probability $p$, independently of the RTSs before it. A node gives up a packet after 7
+# failures, so it gives up a packet with probability $p^7$. Is this model right?
 
 # %%
 rows = []
@@ -277,8 +277,16 @@ lab.curves(queues, causes, xlabel="interface queue (packets)", ylabel="packets l
 #
 # ## A schedule that no window beats
 # A window says how many packets are in flight, not where they are. A schedule does better: the first node sends one
-# packet each `interval_ms`, whatever the window. `packet_ms` is the time that a packet and its TCP ACK occupy one hop:
-# waiting, RTS, CTS, data and ACK, with preambles of 0.192 ms.
+# packet each `interval_ms`, whatever the window. The next cell defines two things.
+#
+# `packet_ms` is the time that a packet and its TCP ACK occupy one hop. Each of the two is sent as one 802.11 data
+# frame. For such a frame, `control` adds up DIFS (0.05 ms), the mean backoff (0.31 ms), three SIFS (0.01 ms each),
+# four preambles (0.192 ms each), and the RTS, CTS and ACK frames of 20, 14 and 14 bytes at 1 Mbit/s. The data frames
+# have 68 bytes of headers each (TCP/IP 40, 802.11 28).
+#
+# `EachInterval` is a pacer: a class that tells the sender how long to wait between two packets (`interval_s`). PaceLab
+# calls the pacer's method `measured` after each round-trip time that TCP measures. Here `measured` does nothing, so the
+# interval stays constant. Lab 4 writes a pacer that uses these measurements.
 
 
 # %%
@@ -340,7 +348,8 @@ lab.on_real_hosts("lab2.window", *(chain(4, window_pkts=window, duration_s=20) f
 # ## Questions to think about
 # 1. According to the theory above, does W\* depend on the rate? Measure W\* at 11 Mbit/s. Which part of the curve
 #    changes?
-# 2. Let two flows share the chain (`direction="mixed"`, which needs a wired end). What is the best window of each flow?
+# 2. Let two flows share the chain, one in each direction: `direction="mixed"`. For this you need the chain with its
+#    wired part, so leave out `"wired": False`. What is the best window of each flow?
 #
 # **Further reading.** Z. Fu, H. Luo, P. Zerfos, S. Lu, L. Zhang, M. Gerla: *The Impact of Multihop Wireless Channel on
 # TCP Performance*, IEEE Transactions on Mobile Computing 4 (2005). J. Li et al.: *Capacity of Ad Hoc Wireless

@@ -116,9 +116,9 @@ runs["yours"] = run_pacer(down, MyPacer)
 lab.flow_bars(runs)
 
 # %% [markdown]
-# Your pacer should be close to `tcp-gap-nogc`. The two differ in one point: PaceLab's pacer ignores round trips of
-# several seconds that waited for a route. It ignores a round trip that is longer than RFC 6298's retransmission
-# timeout.
+# Your pacer should be close to `tcp-gap-nogc`. The two pacers differ in one point. PaceLab's pacer ignores each
+# measured round-trip time that is longer than the retransmission timeout of RFC 6298. Such values, often several
+# seconds, come from packets that had to wait until AODV found a route.
 #
 # ## The paper's figures 7 and 8, from our data
 # The figure shows goodput against the number of hops with AODV, in both directions.
@@ -131,9 +131,10 @@ lab.comparison(chains, {"direction": "up"}, {"direction": "down"})
 
 # %% [markdown]
 # The paper reports up to 41 % (up) and 42 % (down) more goodput from 4 hops on, and nearly equal goodput on shorter
-# chains. We also find a gain from 4 hops on: 15 to 44 % up; down 18 to 61 % up to 8 hops, and more at 9, where NewReno
-# collapses with some seeds. On one and two hops the scheme as printed loses up to 9 %, and at 3 hops down 16 %. At 3
-# hops the two ends are hidden from each other, round trips vary strongly, and COV makes T far too long.
+# chains. We also find a gain from 4 hops on. For flows up, the gain is 15 to 44 %. For flows down, it is 18 to 61 %
+# on chains of 4 to 8 hops, and more on 9 hops, where NewReno collapses with some seeds. On short chains, TCP-GAP with
+# the paper's equations loses: up to 9 % on one and two hops, and 16 % on 3 hops down. On 3 hops the two ends are
+# hidden from each other, round trips vary strongly, and COV makes T far too long.
 #
 # `tcp-gap-eval` replaces COV by the value that the authors' own code computed, the mean deviation of the four-hop
 # delay. It also gains at 3 hops, and it gains 42 % at 4 hops down, as in the paper. `docs/tcp-gap.md` explains how we

@@ -630,6 +630,142 @@ mod tests {
     }
 
     #[test]
+    fn an_mcs_of_the_kernel_is_decoded_with_streams_width_and_guard_interval() {
+        let mcs = |index, flags| {
+            let tag = Tag { chain: chain(&[(index, 1)]), stage_flags: [flags, 0, 0, 0], ..Tag::default() };
+            tag.mcs(0).map(|mcs| f64::from(mcs.rate_bps()) / 1e6)
+        };
+        // IEEE 802.11-2020 Tables 19-27 to 19-34, 21-29 to 21-59
+        assert_eq!(mcs(8, STAGE_IS_HT), Some(13.0));
+        assert_eq!(mcs(15, STAGE_IS_HT | STAGE_SHORT_GUARD | STAGE_40_MHZ), Some(300.0));
+        assert_eq!(mcs(0x38, STAGE_IS_VHT | STAGE_SHORT_GUARD), Some(346.666_667)); // four streams of MCS 8
+        assert_eq!(mcs(0x39, STAGE_IS_VHT | STAGE_SHORT_GUARD | STAGE_80_MHZ), Some(1733.333_333));
+        // None of the standard: MCS 32 and beyond of HT, HT at 80 MHz, MCS 9 at 20 MHz, five streams, MCS 10.
+        for (index, flags) in [(32, 0), (76, 0), (7, STAGE_80_MHZ), (-1, 0)] {
+            assert_eq!(mcs(index, STAGE_IS_HT | flags), None, "{index}");
+        }
+        for index in [0x09, 0x40, 0x7f, 0x0a, -1, i8::MIN] {
+            assert_eq!(mcs(index, STAGE_IS_VHT), None, "{index}");
+        }
+        assert_eq!(mcs(7, 0), None);
+    }
+
+    /// Stations of 802.11n and g in 2.4 GHz. Each link loses a frame with this probability.
+    fn high_throughput(losses: [f64; 2]) -> Carrier<Radios> {
+        let mut config = line(2, 10.0, "standard").air();
+        config.radio.phy = PhyKind::Bg;
+        let mut air = with_null_station(config);
+        let link = |to, loss| {
+            vec![Link { to: StationId(to), delay_ns: 33, power_w: 1e-9, decodable: true, loss, fading: None }]
+        };
+        air.links = Some(vec![link(1, losses[0]), link(0, losses[1]), Vec::new()].into());
+        let rates_bps = Phy::of(PhyKind::Bg, true).rates_bps();
+        let mut carrier = Carrier::new(air, Radios::new((0..2).map(|station| Some(mac(station))), rates_bps));
+        for station in [StationId(0), StationId(1)] {
+            carrier.set_phy(station, PhyKind::Bg, true);
+            carrier.set_queue_limit(station, 120);
+            carrier.format.set_rates(station, rates_bps, true);
+        }
+        carrier
+    }
+
+    /// Sends `count` QoS data frames of 1500 bytes at this MCS of HT at once.
+    fn send_burst(carrier: &mut Carrier<Radios>, kernel: &mut Kernel, now: Ns, cookies: std::ops::Range<u64>, mcs: i8) {
+        let mut data = frame(0x88, mac(1), mac(0));
+        data.resize(1500, 0);
+        carrier.advance(now, kernel);
+        for cookie in cookies {
+            let slot = carrier.slot();
+            carrier.space(slot)[..data.len()].copy_from_slice(&data);
+            let (chain, stage_flags) = (chain(&[(mcs, 4), (0, 4)]), [STAGE_IS_HT; STAGES]);
+            let tag = Tag { frequency_mhz: 2412, flags: WANTS_STATUS, chain, stage_flags, cookie, ..Tag::default() };
+            carrier.arrive(now, StationId(0), slot, data.len(), tag, kernel);
+        }
+    }
+
+    #[test]
+    fn frames_of_one_rate_to_one_receiver_are_one_aggregate() {
+        let (mut carrier, mut kernel) = (high_throughput([0.0; 2]), Kernel::default());
+        send_burst(&mut carrier, &mut kernel, 5_000_000, 0..21, 15);
+        carrier.advance(900_000_000, &mut kernel);
+        assert_eq!(kernel.got, (0..21).map(|cookie| (1, cookie)).collect::<Vec<_>>());
+        assert_eq!(kernel.reported, (0..21).map(|cookie| (cookie, 1, TxStatus::Acknowledged)).collect::<Vec<_>>());
+        assert!(kernel.attempts.iter().all(|&(rate, retry)| rate.is_some_and(Mcs::is_code) && !retry));
+        // The first frame finds the medium idle and is sent as an aggregate of one a DIFS later, with all that arrived
+        // at the same time: 21 x 1508 - 4 bytes, 520 bits a symbol: 40 us and 488 symbols.
+        let counters = carrier.counters(900_000_000, StationId(0));
+        assert_eq!((counters.data_sent, counters.airtime_ns), (21, 40_000 + 488 * 4_000 + 6_000));
+        assert_eq!(carrier.counters(900_000_000, StationId(1)).ack_sent, 1);
+        assert_eq!(carrier.in_air(), 0);
+    }
+
+    #[test]
+    fn a_frame_of_another_rate_ends_the_aggregate() {
+        let (mut carrier, mut kernel) = (high_throughput([0.0; 2]), Kernel::default());
+        send_burst(&mut carrier, &mut kernel, 5_000_000, 0..10, 15);
+        send_burst(&mut carrier, &mut kernel, 5_000_000, 10..11, 4);
+        send_burst(&mut carrier, &mut kernel, 5_000_000, 11..20, 15);
+        carrier.advance(900_000_000, &mut kernel);
+        assert_eq!(kernel.got, (0..20).map(|cookie| (1, cookie)).collect::<Vec<_>>());
+        assert_eq!(carrier.counters(900_000_000, StationId(1)).ack_sent, 3);
+        let rates: Vec<u32> = kernel.attempts.iter().map(|&(rate, _)| rate.unwrap_or(0)).collect();
+        assert!(rates[0] == rates[19] && rates[10] != rates[0] && rates[9] == rates[11], "{rates:x?}");
+    }
+
+    #[test]
+    fn losses_are_repeated_frame_by_frame_and_delivered_in_order() {
+        let (mut carrier, mut kernel) = (high_throughput([0.3, 0.1]), Kernel::default());
+        for round in 0..20 {
+            let cookies = 50 * round..50 * (round + 1);
+            send_burst(&mut carrier, &mut kernel, 5_000_000 + round * 100_000_000, cookies, 15);
+        }
+        carrier.advance(9_000_000_000, &mut kernel);
+        let acknowledged = kernel.reported.iter().filter(|report| report.2 == TxStatus::Acknowledged);
+        let (mut delivered, count): (Vec<u64>, usize) =
+            (kernel.got.iter().map(|got| got.1).collect(), kernel.got.len());
+        assert!(delivered.is_sorted(), "in order");
+        delivered.dedup();
+        assert_eq!((delivered.len(), acknowledged.clone().count()), (count, count));
+        assert!(count > 990, "{count}");
+        // The reported attempts are those that a loss of 0.3 needs: 1 / 0.7, and a few for lost Block Acks.
+        let attempts: u32 = acknowledged.map(|report| report.1).sum();
+        let mean = f64::from(attempts) / count as f64;
+        assert!((1.38..1.55).contains(&mean), "{mean}");
+        let mut cookies: Vec<u64> = kernel.reported.iter().map(|report| report.0).collect();
+        cookies.sort_unstable();
+        assert_eq!(cookies, (0..1000).collect::<Vec<_>>());
+        assert!(kernel.attempts.iter().any(|attempt| attempt.1), "retry bits");
+    }
+
+    #[test]
+    fn voice_management_and_null_frames_are_sent_alone() {
+        let radios = high_throughput([0.0; 2]).format;
+        let aggregates = |control: u8, tid: u8, index, flags| {
+            let mut frame = frame(control, mac(1), mac(0));
+            frame[24] = tid;
+            let (chain, stage_flags) = (chain(&[(index, 1)]), [flags, 0, 0, 0]);
+            let tag = Tag { frequency_mhz: 2412, chain, stage_flags, ..Tag::default() };
+            let (packet, _) = radios.packet(StationId(0), PacketId(0), &frame, &tag).expect("a packet");
+            packet.rates.is_some_and(|chain| chain.aggregates)
+        };
+        assert!(aggregates(0x88, 0, 7, STAGE_IS_HT) && aggregates(0x88, 5, 7, STAGE_IS_HT));
+        assert!(!aggregates(0x88, 6, 7, STAGE_IS_HT)); // voice
+        assert!(!aggregates(0xc8, 0, 7, STAGE_IS_HT)); // no data
+        assert!(!aggregates(0x08, 0, 7, STAGE_IS_HT)); // no QoS
+        assert!(!aggregates(0x88, 0, 7, 0) && !aggregates(0xd0, 0, 7, STAGE_IS_HT));
+    }
+
+    #[test]
+    fn an_unknown_mcs_is_counted_and_sent_at_a_legacy_rate() {
+        let (mut carrier, mut kernel) = (high_throughput([0.0; 2]), Kernel::default());
+        send_burst(&mut carrier, &mut kernel, 5_000_000, 0..3, 77);
+        carrier.advance(900_000_000, &mut kernel);
+        assert_eq!(carrier.traffic(StationId(0)).substituted, 3);
+        assert!(kernel.reported.iter().all(|report| report.2 == TxStatus::Acknowledged));
+        assert_eq!(kernel.attempts, [(Some(48_000_000), false); 3]); // 77 modulo 8 is 64-QAM 2/3
+    }
+
+    #[test]
     fn only_what_failed_on_the_air_is_told_as_failed() {
         // mac80211 counts a frame as failed that has neither ACKED (4) nor NO_ACK (2).
         let tag = Tag { flags: WANTS_STATUS, ..Tag::default() };

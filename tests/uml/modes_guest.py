@@ -1,0 +1,137 @@
+"""The guest's side of test_modes.py: TCP between two stations 5 m apart in different modes of Wi-Fi.
+
+Settings: {"scenes": [...], "medium": [...]}. A scene joins both stations to a network, and one sends to the other. The
+guest's own Python runs this, without PaceLab.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+MEDIUM = ["/code/mediumd", "wmediumd"]
+CONFIG = """ifaces: { ids = ["02:00:00:00:00:00", "02:00:00:00:01:00"]; };
+model: { type = "path_loss"; positions = ((0.0, 0.0, 0.0), (5.0, 0.0, 0.0)); tx_powers = (14.0, 14.0);
+         model_name = "log_distance"; path_loss_exp = 3.0; xg = 0.0; };
+"""
+BSSID = "02:ca:fe:00:00:01"
+SETTLING_S = 3
+
+
+def sh(command: str) -> str:
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{command}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def inside(station: int, command: str) -> str:
+    return sh(f"ip netns exec h{station} {command}")
+
+
+def start_stations() -> None:
+    radios = {(phy / "macaddress").read_text().strip(): phy.name for phy in Path("/sys/class/ieee80211").iterdir()}
+    for station in (0, 1):
+        phy = radios[f"02:00:00:00:{station:02x}:00"]
+        device = next(Path(f"/sys/class/ieee80211/{phy}/device/net").iterdir()).name
+        sh(f"ip netns add h{station}; iw phy {phy} set netns name h{station}")
+        inside(station, f"ip link set {device} name wlan0")
+        inside(station, "ip link set lo up")
+
+
+def join(scene: dict[str, Any]) -> None:
+    """Join both stations: {"network": "ibss" or "mesh", "channel": "2412 HT20", "rate": "ht-mcs-2.4 7" or none}."""
+    kind = "mp" if scene["network"] == "mesh" else "ibss"
+    for station in (0, 1):
+        inside(station, "ip link set wlan0 down")
+        inside(station, f"iw dev wlan0 set type {kind}")
+        inside(station, "ip link set wlan0 up")
+        inside(station, f"ip addr replace 10.0.0.{station + 1}/24 dev wlan0")
+        if kind == "mp":
+            inside(station, f"iw dev wlan0 mesh join lab freq {scene['channel']}")
+        else:
+            inside(station, f"iw dev wlan0 ibss join lab {scene['channel']} fixed-freq {BSSID}")
+        if scene.get("rate"):
+            inside(station, f"iw dev wlan0 set bitrates {scene['rate']}")
+    time.sleep(SETTLING_S)
+    inside(0, "ping -n -c 2 10.0.0.2 || true")
+
+
+def leave(scene: dict[str, Any]) -> None:
+    for station in (0, 1):
+        inside(station, f"iw dev wlan0 {scene['network']} leave")
+
+
+def transfer(scene: dict[str, Any]) -> dict[str, Any]:
+    """Goodput of `iperf3` in Mbit/s, the rate of the last frame, and the counters of the sender."""
+    server = subprocess.Popen(["ip", "netns", "exec", "h1", "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL)
+    time.sleep(0.5)
+    udp = f"-u -b {scene['udp_mbps']}M -l 1470" if "udp_mbps" in scene else ""
+    said = json.loads(inside(0, f"iperf3 -c 10.0.0.2 -t {scene['seconds']} -O 1 -J {udp} || true"))
+    server.wait(20)
+    if "error" in said:
+        return {"error": said["error"]}
+    end = said["end"]
+    received = end["sum"] if udp else end["sum_received"]
+    bps = received["bits_per_second"] * (1 - received.get("lost_percent", 0) / 100)
+    dump = inside(0, "iw dev wlan0 station dump")
+    counters = {name: int(value) for name, value in re.findall(r"(tx packets|tx retries|tx failed):\s+(\d+)", dump)}
+    rate = re.search(r"tx bitrate:\s+(.*)", dump)
+    return {"mbps": round(bps / 1e6, 2), "bitrate": rate.group(1) if rate else None, **counters}
+
+
+def rate_table() -> str:
+    """Minstrel's statistics at the sender, without rates that it never used."""
+    for path in Path("/sys/kernel/debug/ieee80211").glob("*/netdev:wlan0/stations/02:00:00:00:01:00/rc_stats"):
+        lines = path.read_text().splitlines()
+        return "\n".join(line for line in lines if re.search(r"[1-9]\d*\s*$", line) or "MCS" not in line)
+    return ""
+
+
+def main(folder: str) -> dict[str, object]:
+    settings = json.loads((Path(folder) / "settings.json").read_text())
+    start_stations()
+    Path("/tmp/net.cfg").write_text(CONFIG)
+    medium = None
+    if settings.get("medium", MEDIUM):
+        options = ["-p", f"{folder}/air.pcapng"] if settings.get("capture") else []
+        with open("/tmp/log", "w") as log:
+            command = [*settings.get("medium", MEDIUM), "-c", "/tmp/net.cfg", *options]
+            medium = subprocess.Popen(command, stdout=log, stderr=log)
+        time.sleep(0.5)
+    scenes = []
+    for scene in settings["scenes"]:
+        join(scene)
+        result = transfer(scene)
+        scenes.append({**result, "rates": rate_table()})
+        leave(scene)
+    found: dict[str, object] = {"scenes": scenes}
+    if medium is not None:
+        used = os.sysconf("SC_CLK_TCK")
+        times = Path(f"/proc/{medium.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        found["medium_cpu_s"] = (int(times[11]) + int(times[12])) / used
+        medium.send_signal(signal.SIGTERM)
+        found["ended"] = medium.wait(10)
+        found["log"] = Path("/tmp/log").read_text().splitlines()
+    return found
+
+
+def run_job(folder: str) -> None:
+    """Called by the guest's first process."""
+    os.environ["PATH"] = "/usr/sbin:/usr/bin"
+    try:
+        found = main(folder)
+    except BaseException as error:
+        found = {"error": f"{type(error).__name__}: {error}"}
+    (Path(folder) / "found.json").write_text(json.dumps(found))
+
+
+if __name__ == "__main__":
+    sys.exit("the guest's first process calls run_job")

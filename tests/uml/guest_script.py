@@ -19,22 +19,32 @@ from pacelab.emulation.where.work_folder import KERNEL, work_folder
 
 MEMORY_BYTES = 256 << 20
 LIMIT_S = 300
+CUSTOM_WORLD = 5
+"""HWSIM_REGTEST_CUSTOM_WORLD of the module: its own regulatory rules for all radios."""
 FOUND, SETTINGS = "found.json", "settings.json"
 
 
 def run_script(
-    script: Path, radios: int, *, settings: object = None, limit_s: float = LIMIT_S, files: tuple[str, ...] = ()
+    script: Path,
+    radios: int,
+    *,
+    settings: object = None,
+    limit_s: float = LIMIT_S,
+    files: tuple[str, ...] = (),
+    programs: tuple[Path, ...] = (),
+    free_channels: bool = False,
 ) -> dict[str, Any]:
     """Run `script`, which has a function run_job(folder), in a guest.
 
     It finds `settings` as JSON in the folder, and writes its findings there. Returns the findings, and the bytes of
-    further `files` of the folder by name.
+    further `files` of the folder by name. The guest has `programs` in /code. With `free_channels` its radios may send
+    at 5.2 GHz, at most 40 MHz wide.
     """
     with work_folder() as work, Core() as core:
-        _lay_out(work, script, settings)
+        _lay_out(work, script, settings, programs)
         with (work / "console").open("wb") as console:
             subprocess.run(
-                [str(work / KERNEL), *_command_line(radios)],
+                [str(work / KERNEL), *_command_line(radios, free_channels)],
                 cwd=work,
                 env={"PATH": "/usr/bin:/bin", "HOME": "/proc/self/cwd", "TMPDIR": exec_folder(MEMORY_BYTES)},
                 stdin=subprocess.DEVNULL,
@@ -55,16 +65,18 @@ def run_script(
     return found
 
 
-def _command_line(radios: int) -> list[str]:
+def _command_line(radios: int, free_channels: bool) -> list[str]:
     return [
         *("root=/dev/root", "rootfstype=hostfs", "rootflags=/proc/self/cwd/root/.", "ro", "init=/usr/sbin/init"),
         *(f"mem={MEMORY_BYTES >> 20}M", "con=null", "con0=null,fd:1", "quiet", "norandmaps"),
-        *(f"mac80211_hwsim.radios={radios}", "time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"),
+        f"mac80211_hwsim.radios={radios}",
+        *([f"mac80211_hwsim.regtest={CUSTOM_WORLD}"] if free_channels else []),
+        *("time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"),
         *("random.trust_cpu=on", "um_seed=1", "PYTHONHASHSEED=1"),
     ]
 
 
-def _lay_out(work: Path, script: Path, settings: object) -> None:
+def _lay_out(work: Path, script: Path, settings: object, programs: tuple[Path, ...]) -> None:
     """The kernel's working folder: like that of a run, but the guest's first process calls the script."""
     guest = find_files()
     (work / "root").symlink_to(guest.tree)
@@ -75,8 +87,9 @@ def _lay_out(work: Path, script: Path, settings: object) -> None:
     for folder in (place, *list(place.parents)[:2]):
         (folder / "__init__.py").touch()
     shutil.copyfile(script, place / "guest.py")
-    shutil.copyfile(find_mediumd(), work / "code" / "mediumd")
-    (work / "code" / "mediumd").chmod(0o755)
+    for name, program in {"mediumd": find_mediumd(), **{path.name: path for path in programs}}.items():
+        shutil.copyfile(program, work / "code" / name)
+        (work / "code" / name).chmod(0o755)
     (work / "job").mkdir()
     (work / "job" / SETTINGS).write_text(json.dumps(settings))
     if may_be_nobody():

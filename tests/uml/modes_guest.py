@@ -1,7 +1,7 @@
-"""The guest's side of test_modes.py: TCP between two stations 5 m apart in different modes of Wi-Fi.
+"""The guest's side of test_modes.py and studies/wifi_modes.py: TCP between two stations in different modes of Wi-Fi.
 
-Settings: {"scenes": [...], "medium": [...]}. A scene joins both stations to a network, and one sends to the other. The
-guest's own Python runs this, without PaceLab.
+Settings: {"scenes": [...], "medium": [...], "hostapd": [...]}. A scene joins both stations, 5 m apart, to a network, and
+one sends to the other. The guest's own Python runs this, without PaceLab.
 """
 
 from __future__ import annotations
@@ -46,27 +46,53 @@ def start_stations() -> None:
         inside(station, "ip link set lo up")
 
 
-def join(scene: dict[str, Any]) -> None:
-    """Join both stations: {"network": "ibss" or "mesh", "channel": "2412 HT20", "rate": "ht-mcs-2.4 7" or none}."""
-    kind = "mp" if scene["network"] == "mesh" else "ibss"
-    for station in (0, 1):
+KINDS = {"ibss": "ibss", "mesh": "mp", "ap": "managed"}
+HOSTAPD = "interface=wlan0\ndriver=nl80211\nssid={ssid}\n"
+
+
+def join(scene: dict[str, Any], ssid: str, hostapd: list[str]) -> subprocess.Popen[bytes] | None:
+    """Join both stations to the network `ssid`, with {"rate": "ht-mcs-2.4 7"} at this rate.
+
+    The networks are {"network": "ibss" or "mesh", "channel": "2412 HT20"} and {"network": "ap", "config": [...]}, where
+    the second station is an access point with these lines for hostapd.
+    """
+    access_point = None
+    for station in (1, 0):
         inside(station, "ip link set wlan0 down")
-        inside(station, f"iw dev wlan0 set type {kind}")
+        inside(station, f"iw dev wlan0 set type {KINDS[scene['network']]}")
         inside(station, "ip link set wlan0 up")
         inside(station, f"ip addr replace 10.0.0.{station + 1}/24 dev wlan0")
-        if kind == "mp":
-            inside(station, f"iw dev wlan0 mesh join lab freq {scene['channel']}")
+        if scene["network"] == "mesh":
+            inside(station, f"iw dev wlan0 mesh join {ssid} freq {scene['channel']}")
+        elif scene["network"] == "ibss":
+            inside(station, f"iw dev wlan0 ibss join {ssid} {scene['channel']} fixed-freq {BSSID}")
+        elif station == 1:
+            Path("/tmp/ap.conf").write_text(HOSTAPD.format(ssid=ssid) + "\n".join(scene["config"]) + "\n")
+            with open("/tmp/ap.log", "w") as log:
+                command = ["ip", "netns", "exec", "h1", *hostapd, "/tmp/ap.conf"]
+                access_point = subprocess.Popen(command, stdout=log, stderr=log)
+            time.sleep(SETTLING_S)
+            inside(1, "ip addr replace 10.0.0.2/24 dev wlan0")
         else:
-            inside(station, f"iw dev wlan0 ibss join lab {scene['channel']} fixed-freq {BSSID}")
+            inside(0, f"iw dev wlan0 connect {ssid}")
         if scene.get("rate"):
             inside(station, f"iw dev wlan0 set bitrates {scene['rate']}")
     time.sleep(SETTLING_S)
     inside(0, "ping -n -c 2 10.0.0.2 || true")
+    return access_point
 
 
-def leave(scene: dict[str, Any]) -> None:
+def leave(scene: dict[str, Any], access_point: subprocess.Popen[bytes] | None) -> None:
+    if scene["network"] == "ap":
+        inside(0, "iw dev wlan0 disconnect || true")
     for station in (0, 1):
-        inside(station, f"iw dev wlan0 {scene['network']} leave")
+        if scene.get("rate"):
+            inside(station, "iw dev wlan0 set bitrates")
+        if scene["network"] != "ap":
+            inside(station, f"iw dev wlan0 {scene['network']} leave")
+    if access_point is not None:
+        access_point.terminate()
+        access_point.wait(10)
 
 
 def transfer(scene: dict[str, Any]) -> dict[str, Any]:
@@ -75,6 +101,8 @@ def transfer(scene: dict[str, Any]) -> dict[str, Any]:
     time.sleep(0.5)
     udp = f"-u -b {scene['udp_mbps']}M -l 1470" if "udp_mbps" in scene else ""
     said = json.loads(inside(0, f"iperf3 -c 10.0.0.2 -t {scene['seconds']} -O 1 -J {udp} || true"))
+    if "error" in said:
+        server.kill()
     server.wait(20)
     if "error" in said:
         return {"error": said["error"]}
@@ -107,11 +135,13 @@ def main(folder: str) -> dict[str, object]:
             medium = subprocess.Popen(command, stdout=log, stderr=log)
         time.sleep(0.5)
     scenes = []
-    for scene in settings["scenes"]:
-        join(scene)
+    for number, scene in enumerate(settings["scenes"]):
+        access_point = join(scene, f"lab{number}", settings.get("hostapd", []))
         result = transfer(scene)
+        if "error" in result and access_point is not None:
+            result["hostapd"] = Path("/tmp/ap.log").read_text()[-1000:]
         scenes.append({**result, "rates": rate_table()})
-        leave(scene)
+        leave(scene, access_point)
     found: dict[str, object] = {"scenes": scenes}
     if medium is not None:
         used = os.sysconf("SC_CLK_TCK")

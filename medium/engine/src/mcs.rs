@@ -272,7 +272,7 @@ mod tests {
         let vht = |index, streams, width| mbps(Mcs::vht(index, streams, width, true));
         assert_eq!(vht(8, 1, Width::Mhz20), Some(86.666_667));
         assert_eq!((vht(9, 1, Width::Mhz20), vht(9, 3, Width::Mhz20)), (None, Some(288.888_889)));
-        assert_eq!((vht(9, 1, Width::Mhz80), vht(9, 4, Width::Mhz80)), (Some(433.333_333), Some(1733.333_333)));
+        assert_eq!((vht(9, 1, Width::Mhz80), vht(9, 4, Width::Mhz80)), (Some(433.333_333), Some(1_733.333_333)));
         assert_eq!((vht(10, 1, Width::Mhz80), vht(0, 0, Width::Mhz80), vht(0, 5, Width::Mhz80)), (None, None, None));
     }
 

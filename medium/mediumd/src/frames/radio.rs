@@ -639,7 +639,7 @@ mod tests {
         assert_eq!(mcs(8, STAGE_IS_HT), Some(13.0));
         assert_eq!(mcs(15, STAGE_IS_HT | STAGE_SHORT_GUARD | STAGE_40_MHZ), Some(300.0));
         assert_eq!(mcs(0x38, STAGE_IS_VHT | STAGE_SHORT_GUARD), Some(346.666_667)); // four streams of MCS 8
-        assert_eq!(mcs(0x39, STAGE_IS_VHT | STAGE_SHORT_GUARD | STAGE_80_MHZ), Some(1733.333_333));
+        assert_eq!(mcs(0x39, STAGE_IS_VHT | STAGE_SHORT_GUARD | STAGE_80_MHZ), Some(1_733.333_333));
         // None of the standard: MCS 32 and beyond of HT, HT at 80 MHz, MCS 9 at 20 MHz, five streams, MCS 10.
         for (index, flags) in [(32, 0), (76, 0), (7, STAGE_80_MHZ), (-1, 0)] {
             assert_eq!(mcs(index, STAGE_IS_HT | flags), None, "{index}");

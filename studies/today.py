@@ -75,6 +75,7 @@ def cross() -> Iterator[Case]:
     for scheme, qdisc in (("newreno", "pfifo"), ("newreno", "fq_codel"), ("tcp-gap-eval", "pfifo")):
         for cc in ("newreno", "bbr"):
             yield base | LONG | {"scheme": scheme, "qdisc": qdisc, "cc": cc}
+            yield base | SHORT | LINUX | {"scheme": scheme, "qdisc": qdisc, "cc": cc, "backend": "tap"}
 
 
 def tree() -> Iterator[Case]:
@@ -82,6 +83,7 @@ def tree() -> Iterator[Case]:
     base = {"topology": "tree", "topology_options": {"voice": 3, "tcp": 3}, "traffic": "mixed"}
     for scheme, qdisc in (("newreno", "pfifo"), ("newreno", "fq_codel"), ("vagp", "pfifo")):
         yield base | LONG | {"scheme": scheme, "qdisc": qdisc}
+        yield base | SHORT | LINUX | {"scheme": scheme, "qdisc": qdisc, "backend": "tap"}
 
 
 def minstrel() -> Iterator[Case]:

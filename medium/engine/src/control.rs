@@ -60,14 +60,14 @@ impl Air {
 
     /// Sets the physical layer of one station. In a new air all stations have the same layer. A running countdown
     /// continues with the new slots. A frame at a rate that its receiver's physical layer lacks is only energy to that
-    /// receiver. With `high_throughput` frames may also have an MCS (see `Mcs`), and packets of chains with `aggregates`
+    /// receiver. With `mcs_per_frame` frames may also have an MCS (see `Mcs`), and packets of chains with `aggregates`
     /// are sent under Block Ack agreements. The preset must not be ns-2's.
-    pub fn set_phy(&mut self, id: StationId, kind: PhyKind, high_throughput: bool) {
-        let phy = Phy { high_throughput, ..Rules::phy_of(&self.config.radio, kind) };
+    pub fn set_phy(&mut self, id: StationId, kind: PhyKind, mcs_per_frame: bool) {
+        let phy = Phy { mcs_per_frame, ..Rules::phy_of(&self.config.radio, kind) };
         self.catch_up(id, self.now);
         let station = &mut self.stations[id];
         Arc::make_mut(&mut station.rules).phy = phy;
-        for (place, category) in station.categories.iter_mut().enumerate().filter(|_| high_throughput) {
+        for (place, category) in station.categories.iter_mut().enumerate().filter(|_| mcs_per_frame) {
             category.block_ack.get_or_insert_with(|| Box::new(Originator::new(place)));
         }
         self.phys_differ = true;

@@ -6,10 +6,12 @@
 use pacelab_air_config::MacAckRate;
 
 use crate::access::{ExtraBackoff, FrameInService};
+use crate::aggregation::block_ack_bytes;
 use crate::air::{Air, Failure, MacEvent};
 use crate::event_queue::{NEVER, Ns};
 use crate::frame::{Arrival, Header, Kind};
 use crate::ids::{PacketId, StationId};
+use crate::mpdu_set::MpduSet;
 use crate::phy::frame_bytes;
 use crate::reception::overhear_all;
 use crate::rules::{Overlap, ResponseTimeout, Rules};
@@ -211,7 +213,8 @@ impl Air {
         let control = self.control_rate_bps(id, frame.rate_bps);
         let cts_ns = phy.airtime_ns(frame_bytes::CTS, control);
         let data_ns = phy.airtime_ns(frame.frame_bytes, frame.rate_bps);
-        let ack_bytes = if frame.kind == Kind::Aggregate { frame_bytes::BLOCK_ACK } else { frame_bytes::ACK };
+        let ack_bytes =
+            if frame.kind == Kind::Aggregate { block_ack_bytes(&self.config.radio) } else { frame_bytes::ACK };
         let ack_ns = phy.airtime_ns(ack_bytes, self.ack_rate_bps(id, frame.rate_bps));
         let duration_ns = self.rules.duration_field_ns(3 * phy.sifs_ns + cts_ns + data_ns + ack_ns);
         self.stations[id].phase = Phase::WaitCts;
@@ -296,7 +299,7 @@ impl Air {
         let kind = response.kind;
         let bytes = match kind {
             Kind::Cts => frame_bytes::CTS,
-            Kind::BlockAck => frame_bytes::BLOCK_ACK,
+            Kind::BlockAck => block_ack_bytes(&self.config.radio),
             _ => frame_bytes::ACK,
         };
         let airtime_ns = rules.phy.airtime_ns(bytes, response.rate_bps);
@@ -607,8 +610,10 @@ impl Air {
     #[inline(never)]
     fn trace_frame(&mut self, id: StationId, header: &Header, airtime_ns: Ns) {
         let bitmap = match header.kind {
-            Kind::BlockAck => self.stations[id].recipient(header.to, header.number).bitmap(header.number),
-            _ => 0,
+            Kind::BlockAck => self.stations[id]
+                .recipient(header.to, header.number)
+                .bitmap(header.number, self.config.radio.high_throughput().window()),
+            _ => MpduSet::default(),
         };
         self.tracer.sent(self.now, airtime_ns, header, bitmap);
         if header.kind == Kind::Aggregate {

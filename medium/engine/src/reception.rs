@@ -6,6 +6,7 @@ use crate::event_queue::{Ns, SAME_MOMENT_NS};
 use crate::frame::{Arrival, Header, Kind};
 use crate::ids::StationId;
 use crate::mcs::bit_rate_bps;
+use crate::mpdu_set::MpduSet;
 use crate::random::Stream;
 use crate::rules::{Overlap, Rules};
 use crate::station::{Interference, Lock, Station};
@@ -209,13 +210,19 @@ impl Air {
         if station.is_sending(end) {
             return;
         }
-        if decoded == 0 {
+        if decoded.is_empty() {
             self.tracer.note(end, id, TraceEvent::Garbled, Some(header.from), 0);
             self.hold_eifs(id, end);
             return;
         }
         station.garbled_at = 0;
-        self.tracer.note(end, id, TraceEvent::Decode, Some(header.from), decoded);
+        let [first, further @ ..] = decoded.words() else { return };
+        if self.config.radio.high_throughput().window() > u64::BITS {
+            further
+                .iter()
+                .for_each(|&word| self.tracer.note(end, id, TraceEvent::DecodeFurther, Some(header.from), word));
+        }
+        self.tracer.note(end, id, TraceEvent::Decode, Some(header.from), *first);
         if header.is_for(id) {
             self.receive_aggregate(id, end, header, lock.arrival.power_w, decoded);
             return;
@@ -231,20 +238,21 @@ impl Air {
     }
 
     /// Reports the decoded MPDUs of an aggregate for another station.
-    fn overhear_aggregate(&mut self, id: StationId, header: Header, power_w: f64, decoded: u64) {
+    fn overhear_aggregate(&mut self, id: StationId, header: Header, power_w: f64, decoded: MpduSet) {
         let subframes = &self.stations[header.from].sent_aggregates.get(header.number).subframes;
-        for (_, subframe) in subframes.iter().enumerate().filter(|&(place, _)| decoded >> place & 1 == 1) {
+        for (_, subframe) in (0..).zip(subframes).filter(|&(place, _)| decoded.contains(place)) {
             let packet = subframe.packet;
             self.mac_events.push_back(MacEvent::Overheard { station: id, from: header.from, packet, power_w });
         }
     }
 
-    /// A bit for each MPDU of the aggregate that was decoded.
-    fn decoded_mpdus(&mut self, id: StationId, lock: &Lock) -> u64 {
+    /// The MPDUs of the aggregate that were decoded.
+    fn decoded_mpdus(&mut self, id: StationId, lock: &Lock) -> MpduSet {
         let Arrival { start, airtime_ns, decodable, header, power_w, loss, .. } = lock.arrival;
         let by_model = self.rules.overlap == Overlap::ErrorModel;
+        let mut decoded = MpduSet::default();
         if lock.collided || lock.spoiled || !(decodable || by_model) {
-            return 0;
+            return decoded;
         }
         let aggregate = std::mem::take(self.stations[header.from].sent_aggregates.get_mut(header.number));
         let ratio = self.capture_ratio;
@@ -260,13 +268,14 @@ impl Air {
             overlapping(&parts, start, from, to).all(|(_, part)| power_w >= ratio * part.power_w)
         };
         let body_starts = lock.body_starts(rules);
-        let mut decoded = 0;
         if survives(start, body_starts, phy.preamble_rate_bps(header.rate_bps), &mut station.random) {
             let at = |byte| start + phy.byte_begins_ns(byte, aggregate.psdu_bytes, airtime_ns.into(), header.rate_bps);
-            for (place, subframe) in aggregate.subframes.iter().enumerate() {
+            for (place, subframe) in (0..).zip(&aggregate.subframes) {
                 let (from, to) = (at(subframe.offset), at(subframe.offset + subframe.bytes));
                 let intact = survives(from, to, header.rate_bps, &mut station.random) && station.gets_through(loss);
-                decoded |= u64::from(intact) << place;
+                if intact {
+                    decoded.insert(place);
+                }
             }
         }
         station.interference = parts;

@@ -13,7 +13,8 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pacelab_engine::{Format, InAggregate, Kind, Mcs, Ns, SentFrame, StationId, TraceEvent, TraceRecord};
+use pacelab_air_config::{Format, GuardInterval, Mode, Width};
+use pacelab_engine::{InAggregate, Kind, Mcs, Ns, SentFrame, StationId, TraceEvent, TraceRecord};
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
@@ -203,7 +204,7 @@ impl Capture {
         let from = frame.to.unwrap_or(frame.station);
         let sequence = |number| self.sequence(from, frame.station, number);
         let start = sequence(frame.number).unwrap_or(0);
-        let received = (0..u32::from(BITMAP)).filter(|place| frame.bitmap >> place & 1 == 1);
+        let received = (0..u32::from(BITMAP)).filter(|&place| frame.bitmap.contains(place));
         let offsets = received.filter_map(|place| Some(sequence(frame.number + place)?.wrapping_sub(start) & 0xfff));
         let bitmap = offsets.filter(|&offset| offset < BITMAP).fold(0_u64, |bits, offset| bits | 1 << offset);
         let fields = [&COMPRESSED.to_le_bytes()[..], &(start << 4).to_le_bytes(), &bitmap.to_le_bytes()].concat();
@@ -357,7 +358,9 @@ fn radiotap(seen: &Observation) -> Vec<u8> {
 }
 
 fn radiotap_with_mcs(seen: &Observation, mcs: Mcs) -> Vec<u8> {
-    let is_ht = mcs.format() == Format::Ht;
+    let Mode { format, width, streams, guard_interval } = mcs.mode();
+    let is_ht = format == Format::Ht;
+    let is_short = guard_interval == GuardInterval::Short;
     let mut present = PRESENT_WITH_MCS | if is_ht { HT_PRESENT } else { VHT_PRESENT };
     present |= if seen.aggregate.is_some() { AMPDU_PRESENT } else { 0 };
     let mut header = vec![0, 0, 0, 0]; // the length follows
@@ -368,9 +371,9 @@ fn radiotap_with_mcs(seen: &Observation, mcs: Mcs) -> Vec<u8> {
     header.extend((seen.frequency_mhz as u16).to_le_bytes());
     header.extend(if seen.frequency_mhz >= 4_000 { CHANNEL_5_GHZ } else { CHANNEL_OFDM }.to_le_bytes());
     if is_ht {
-        let wide = if mcs.width().mhz() == 40 { HT_40_MHZ } else { 0 };
-        let short = if mcs.short_guard() { HT_SHORT_GUARD } else { 0 };
-        header.extend([HT_KNOWN, wide | short, 8 * (mcs.streams() - 1) + mcs.index()]);
+        let wide = if width == Width::Mhz40 { HT_40_MHZ } else { 0 };
+        let short = if is_short { HT_SHORT_GUARD } else { 0 };
+        header.extend([HT_KNOWN, wide | short, 8 * (streams - 1) + mcs.index()]);
     }
     if let Some(place) = seen.aggregate {
         header.resize(header.len().next_multiple_of(4), 0);
@@ -379,16 +382,15 @@ fn radiotap_with_mcs(seen: &Observation, mcs: Mcs) -> Vec<u8> {
         header.extend([0, 0]); // the delimiter's CRC is unknown
     }
     if !is_ht {
-        // Bandwidths of radiotap: 0, 1, 4 and 11 are 20, 40, 80 and 160 MHz.
-        let width = match mcs.width().mhz() {
-            20 => 0,
-            40 => 1,
-            80 => 4,
-            _ => 11,
+        // Radiotap's numbers of bandwidths
+        let width = match width {
+            Width::Mhz20 => 0,
+            Width::Mhz40 => 1,
+            Width::Mhz80 => 4,
         };
         header.extend(VHT_KNOWN.to_le_bytes());
-        let short = if mcs.short_guard() { VHT_SHORT_GUARD } else { 0 };
-        header.extend([short, width, mcs.index() << 4 | mcs.streams(), 0, 0, 0, 0, 0, 0, 0]);
+        let short = if is_short { VHT_SHORT_GUARD } else { 0 };
+        header.extend([short, width, mcs.index() << 4 | streams, 0, 0, 0, 0, 0, 0, 0]);
     }
     let length = (header.len() as u16).to_le_bytes();
     header[2..4].copy_from_slice(&length);

@@ -1,7 +1,7 @@
 //! Frames of the kernel's simulated radios: their stations, their rates, and their transmission status for the kernel.
 
-use pacelab_air_config::Category;
-use pacelab_engine::{AirConfig, Id, IdVec, Mcs, Packet, PacketId, RateChain, StationId, Width};
+use pacelab_air_config::{Category, Format, GuardInterval, Mode, Width};
+use pacelab_engine::{AirConfig, Id, IdVec, Mcs, Packet, PacketId, RateChain, StationId};
 use pacelab_hwsim::frame::{Class, Head as RadioHead, mcs_rate_bps, rate_bps};
 use pacelab_hwsim::message::{
     ACKED, NO_ACK, STAGE_40_MHZ, STAGE_80_MHZ, STAGE_160_MHZ, STAGE_IS_HT, STAGE_IS_VHT, STAGE_SHORT_GUARD, STAGES,
@@ -47,20 +47,19 @@ impl Tag {
     /// The MCS of a stage. None if it has none, or one that the air lacks.
     pub fn mcs(&self, stage: usize) -> Option<Mcs> {
         let (index, flags) = (u8::try_from(self.chain[stage].rate_index).ok()?, self.stage_flags[stage]);
-        let short_guard = flags & STAGE_SHORT_GUARD != 0;
         let width = match flags {
-            _ if flags & STAGE_160_MHZ != 0 => Width::Mhz160,
+            _ if flags & STAGE_160_MHZ != 0 => return None,
             _ if flags & STAGE_80_MHZ != 0 => Width::Mhz80,
             _ if flags & STAGE_40_MHZ != 0 => Width::Mhz40,
             _ => Width::Mhz20,
         };
-        if flags & STAGE_IS_VHT != 0 {
-            Mcs::vht(index & 15, (index >> 4) + 1, width, short_guard)
-        } else if flags & STAGE_IS_HT != 0 {
-            Mcs::ht(index, width, short_guard)
-        } else {
-            None
-        }
+        let guard_interval = if flags & STAGE_SHORT_GUARD != 0 { GuardInterval::Short } else { GuardInterval::Long };
+        let (format, streams, index) = match flags {
+            _ if flags & STAGE_IS_VHT != 0 => (Format::Vht, (index >> 4) + 1, index & 15),
+            _ if flags & STAGE_IS_HT != 0 => (Format::Ht, index / 8 + 1, index % 8),
+            _ => return None,
+        };
+        Mcs::new(Mode { format, width, streams, guard_interval }, index)
     }
 
     /// Whether a stage has an MCS, also one that the air lacks.
@@ -641,7 +640,7 @@ mod tests {
         assert_eq!(mcs(0x38, STAGE_IS_VHT | STAGE_SHORT_GUARD), Some(346.666_667)); // four streams of MCS 8
         assert_eq!(mcs(0x39, STAGE_IS_VHT | STAGE_SHORT_GUARD | STAGE_80_MHZ), Some(1_733.333_333));
         // None of the standard: MCS 32 and beyond of HT, HT at 80 MHz, MCS 9 at 20 MHz, five streams, MCS 10.
-        for (index, flags) in [(32, 0), (76, 0), (7, STAGE_80_MHZ), (-1, 0)] {
+        for (index, flags) in [(32, 0), (76, 0), (7, STAGE_80_MHZ), (7, STAGE_160_MHZ), (-1, 0)] {
             assert_eq!(mcs(index, STAGE_IS_HT | flags), None, "{index}");
         }
         for index in [0x09, 0x40, 0x7f, 0x0a, -1, i8::MIN] {

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ def run_script(
     files: tuple[str, ...] = (),
     programs: tuple[Path, ...] = (),
     free_channels: bool = False,
+    seed: int = 1,
 ) -> dict[str, Any]:
     """Run `script`, which has a function run_job(folder), in a guest.
 
@@ -44,7 +46,7 @@ def run_script(
         _lay_out(work, script, settings, programs)
         with (work / "console").open("wb") as console:
             subprocess.run(
-                [str(work / KERNEL), *_command_line(radios, free_channels)],
+                [str(work / KERNEL), *_command_line(radios, free_channels, seed)],
                 cwd=work,
                 env={"PATH": "/usr/bin:/bin", "HOME": "/proc/self/cwd", "TMPDIR": exec_folder(MEMORY_BYTES)},
                 stdin=subprocess.DEVNULL,
@@ -65,14 +67,14 @@ def run_script(
     return found
 
 
-def _command_line(radios: int, free_channels: bool) -> list[str]:
+def _command_line(radios: int, free_channels: bool, seed: int) -> list[str]:
     return [
         *("root=/dev/root", "rootfstype=hostfs", "rootflags=/proc/self/cwd/root/.", "ro", "init=/usr/sbin/init"),
         *(f"mem={MEMORY_BYTES >> 20}M", "con=null", "con0=null,fd:1", "quiet", "norandmaps"),
         f"mac80211_hwsim.radios={radios}",
         *([f"mac80211_hwsim.regtest={CUSTOM_WORLD}"] if free_channels else []),
         *("time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"),
-        *("random.trust_cpu=on", "um_seed=1", "PYTHONHASHSEED=1"),
+        *("random.trust_cpu=on", f"um_seed={seed}", "PYTHONHASHSEED=1"),
     ]
 
 
@@ -96,3 +98,11 @@ def _lay_out(work: Path, script: Path, settings: object, programs: tuple[Path, .
         for path in (work, *work.rglob("*")):
             if not path.is_symlink():
                 os.chown(path, NOBODY, NOBODY)
+
+
+def blocks(file: bytes) -> Iterator[tuple[int, bytes]]:
+    """Kind and body of each block of a pcapng file."""
+    while file:
+        kind, length = (int.from_bytes(file[at : at + 4], "little") for at in (0, 4))
+        yield kind, file[8 : length - 4]
+        file = file[length:]

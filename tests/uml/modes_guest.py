@@ -1,7 +1,7 @@
-"""The guest's side of test_modes.py and studies/wifi_modes.py: TCP between two stations in different modes of Wi-Fi.
+"""The guest's side of test_modes.py and measure_modes.py: TCP between two stations in several modes of Wi-Fi.
 
-Settings: {"scenes": [...], "medium": [...], "hostapd": [...]}. A scene joins both stations, 5 m apart, to a network, and
-one sends to the other. The guest's own Python runs this, without PaceLab.
+Settings: {"scenes": [...], "medium": [...], "hostapd": [...]}. A scene joins both stations, 5 m apart, to a network,
+and one sends to the other. The guest's own Python runs this, without PaceLab.
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ def transfer(scene: dict[str, Any]) -> dict[str, Any]:
     server = subprocess.Popen(["ip", "netns", "exec", "h1", "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL)
     time.sleep(0.5)
     udp = f"-u -b {scene['udp_mbps']}M -l 1470" if "udp_mbps" in scene else ""
-    said = json.loads(inside(0, f"iperf3 -c 10.0.0.2 -t {scene['seconds']} -O 1 -J {udp} || true"))
+    amount = f"-n {scene['bytes']}" if "bytes" in scene else f"-t {scene['seconds']} -O 1"
+    said = json.loads(inside(0, f"iperf3 -c 10.0.0.2 {amount} -J {udp} || true"))
     if "error" in said:
         server.kill()
     server.wait(20)

@@ -45,6 +45,8 @@ struct Agreement {
     next_number: u32,
     /// Numbers that were given up, and that the receiver still awaits. A Block Ack Request must move its window.
     given_up: Vec<u32>,
+    /// The last rate for this receiver that a host chose.
+    chosen_rate: Option<u32>,
 }
 
 /// The agreements of one access category as originator.
@@ -84,7 +86,8 @@ impl Originator {
 
     fn agreement(&mut self, to: StationId) -> &mut Agreement {
         let place = self.agreements.iter().position(|agreement| agreement.to == to).unwrap_or_else(|| {
-            self.agreements.push(Agreement { to, next_number: self.first_number, given_up: Vec::new() });
+            let next_number = self.first_number;
+            self.agreements.push(Agreement { to, next_number, given_up: Vec::new(), chosen_rate: None });
             self.agreements.len() - 1
         });
         &mut self.agreements[place]
@@ -96,6 +99,16 @@ impl Originator {
         let number = agreement.next_number;
         agreement.next_number += 1;
         self.mpdus.push(Mpdu { packet, bytes, number, attempts: 0, sent: 0, since: now });
+    }
+
+    /// Notes the rate that the host chose for a frame to this receiver.
+    pub fn note_chosen_rate(&mut self, to: StationId, rate: u32) {
+        self.agreement(to).chosen_rate = Some(rate);
+    }
+
+    /// The last rate for this receiver that the host chose.
+    pub fn chosen_rate(&mut self, to: StationId) -> Option<u32> {
+        self.agreement(to).chosen_rate
     }
 
     /// Whether one more MPDU for this receiver fits the window of the MPDUs in service.

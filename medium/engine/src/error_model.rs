@@ -5,8 +5,9 @@
 //! Source: G. Pei and T. Henderson, "Validation of ns-3 802.11b PHY model" (2009) and "Validation of OFDM error rate
 //! model in ns-3" (2010); distance spectra: P. Frenger et al., IEEE Commun. Lett. 3(11), 1999.
 
-use pacelab_air_config::DSSS_RATES_BPS;
+use pacelab_air_config::{DSSS_RATES_BPS, Width};
 
+use crate::mcs::Mcs;
 use crate::phy::{DSSS_BANDWIDTH_HZ, Modulation, Phy, is_ht_basic, non_ht_reference_bps};
 use crate::rules::{Overlap, Rules};
 
@@ -28,15 +29,12 @@ const LOST: f64 = -1e6;
 /// Natural logarithm of the probability that `bits` bits at `rate_bps` survive at this power ratio.
 pub(crate) fn log_success(phy: &Phy, rate_bps: u32, sinr: f64, bits: f64) -> f64 {
     let error = match phy.modulation {
+        _ if Mcs::is_code(rate_bps) => Mcs::from_code(rate_bps).map_or(0.5, |mcs| wide_bit_error(mcs, sinr)),
         Modulation::Dsss { .. } => dsss_bit_error(rate_bps, sinr),
         Modulation::DsssAndOfdm if DSSS_RATES_BPS.contains(&rate_bps) => dsss_bit_error(rate_bps, sinr),
         Modulation::HighThroughput { mode, .. } if !is_ht_basic(rate_bps) => match mode.mcs_of(rate_bps) {
-            Some(7) => coded_bit_error(QAM64, FIVE_SIXTHS, 5.0, sinr),
-            Some(8) => coded_bit_error(QAM256, THREE_QUARTERS, 3.0, sinr),
-            Some(9) => coded_bit_error(QAM256, FIVE_SIXTHS, 5.0, sinr),
-            Some(10) => coded_bit_error(QAM1024, THREE_QUARTERS, 3.0, sinr),
-            Some(11) => coded_bit_error(QAM1024, FIVE_SIXTHS, 5.0, sinr),
-            mcs => ofdm_bit_error(mcs.map_or(rate_bps, non_ht_reference_bps), sinr),
+            Some(index) => mcs_bit_error(index, sinr),
+            None => ofdm_bit_error(rate_bps, sinr),
         },
         _ => ofdm_bit_error(rate_bps, sinr),
     };
@@ -111,6 +109,23 @@ fn ofdm_bit_error(rate_bps: u32, sinr: f64) -> f64 {
         _ => (QAM64.0, QAM64.1, THREE_QUARTERS, 3.0),
     };
     coded_bit_error((share, energy), spectrum, info_bits, sinr)
+}
+
+/// The physical layer of a station whose frames have an MCS of their own counts the noise of 20 MHz. A wider frame meets
+/// more noise, and interference counts as if it filled the channel.
+fn wide_bit_error(mcs: Mcs, sinr: f64) -> f64 {
+    mcs_bit_error(mcs.index(), sinr * f64::from(Width::Mhz20.mhz()) / f64::from(mcs.mode().width.mhz()))
+}
+
+fn mcs_bit_error(index: u8, sinr: f64) -> f64 {
+    match index {
+        7 => coded_bit_error(QAM64, FIVE_SIXTHS, 5.0, sinr),
+        8 => coded_bit_error(QAM256, THREE_QUARTERS, 3.0, sinr),
+        9 => coded_bit_error(QAM256, FIVE_SIXTHS, 5.0, sinr),
+        10 => coded_bit_error(QAM1024, THREE_QUARTERS, 3.0, sinr),
+        11 => coded_bit_error(QAM1024, FIVE_SIXTHS, 5.0, sinr),
+        _ => ofdm_bit_error(non_ht_reference_bps(index), sinr),
+    }
 }
 
 fn coded_bit_error((share, energy): (f64, f64), spectrum: (u32, u32, &[f64]), info_bits: f64, sinr: f64) -> f64 {

@@ -133,7 +133,7 @@ impl Air {
                 rate_bps,
                 at: if behind_wait { NEVER } else { at },
             });
-            if station.category().block_ack.is_some() {
+            if header.in_agreement {
                 self.accept_mpdu(id, header.from, header.packet, header.number, power_w);
                 return;
             }
@@ -198,7 +198,7 @@ impl Air {
         station.freeze(now);
         let category = &station.categories[index];
         let Some(mut frame) = category.in_service else { return };
-        if category.block_ack.is_some() {
+        if category.serves_agreement() {
             frame = self.aggregate(id, index, frame);
         }
         if frame.uses_rts && !frame.cts_received {
@@ -311,6 +311,7 @@ impl Air {
             packet: PacketId(0),
             number: if kind == Kind::BlockAck { station.block_ack_start } else { 0 },
             uses_rts: false,
+            in_agreement: false,
             rate_bps: response.rate_bps,
         };
         if kind == Kind::Cts {
@@ -413,7 +414,10 @@ impl Air {
         let station = &mut self.stations[id];
         station.counters.retries += 1;
         let category = station.category();
-        let rate_bps = frame.packet.rates.map_or(frame.rate_bps, |chain| chain.rate_bps(frame.attempts));
+        let mpdu = category.block_ack.as_ref().and_then(|originator| originator.mpdus.first());
+        let attempts = mpdu.map_or(frame.attempts, |mpdu| mpdu.attempts);
+        let chain = frame.packet.rates.filter(|_| frame.kind != Kind::BlockAckRequest);
+        let rate_bps = chain.map_or(frame.rate_bps, |chain| chain.rate_bps(attempts));
         category.in_service = Some(FrameInService { cts_received: false, rate_bps, ..frame });
         category.widen_cw();
         let count = category.short_retries.max(category.long_retries);
@@ -423,7 +427,7 @@ impl Air {
 
     pub(crate) fn give_up(&mut self, id: StationId, now: Ns, frame: FrameInService, failure: Failure) {
         let station = &mut self.stations[id];
-        if station.category().block_ack.is_none() {
+        if !station.category().serves_agreement() {
             let (counter, event) = match failure {
                 Failure::Rts => (&mut station.counters.drops_rts, TraceEvent::DropRts),
                 Failure::Data => (&mut station.counters.drops_data, TraceEvent::DropData),
@@ -442,9 +446,9 @@ impl Air {
         let index = station.serving;
         let category = station.category();
         category.reset_cw();
+        let under_block_ack = category.serves_agreement();
         category.in_service = None;
         category.wants_refill = true;
-        let under_block_ack = category.block_ack.is_some();
         self.refills.push((id, index));
         if under_block_ack && self.finish_under_block_ack(id, &frame, failure) {
             return;
@@ -511,6 +515,7 @@ impl Air {
             packet: frame.packet.id,
             number: frame.number,
             uses_rts: frame.uses_rts,
+            in_agreement: self.stations[id].category().serves_agreement(),
             rate_bps,
         };
         let airtime_ns = self.phy(id).airtime_ns(bytes, rate_bps);
@@ -543,7 +548,7 @@ impl Air {
         if self.tracer.on {
             self.trace_frame(id, &header, airtime_ns);
         }
-        let monitored = header.kind == Kind::Data && !self.monitors.is_empty();
+        let monitored = matches!(header.kind, Kind::Data | Kind::Aggregate) && !self.monitors.is_empty();
         if self.phys_differ || monitored || self.rows[id].fades() || !self.overhears {
             self.reach::<true>(id, &header, airtime_ns as u32, monitored);
         } else {

@@ -10,6 +10,7 @@ use pacelab_air_config::{
 };
 
 use crate::event_queue::Ns;
+use crate::mcs::Mcs;
 
 /// Thermal noise at 290 K, W/Hz, and a receiver's noise figure of 7 dB.
 const THERMAL_W_PER_HZ: f64 = 1.380_649e-23 * 290.0;
@@ -151,6 +152,8 @@ pub struct Phy {
     pub eifs_ack_ns: Option<Ns>,
     /// The modulation.
     pub modulation: Modulation,
+    /// Beside the rates of the modulation, frames may have an MCS of 802.11n or ac (see `Mcs`).
+    pub mcs_per_frame: bool,
 }
 
 impl Phy {
@@ -164,6 +167,7 @@ impl Phy {
             cw_max: 1023,
             eifs_ack_ns: None,
             modulation: Modulation::Dsss { whole_us },
+            mcs_per_frame: false,
         }
     }
 
@@ -183,6 +187,7 @@ impl Phy {
             cw_max: 1023,
             eifs_ack_ns: None,
             modulation: Modulation::Ofdm { extension_ns: 0 },
+            mcs_per_frame: false,
         }
     }
 
@@ -238,6 +243,7 @@ impl Phy {
     /// Preamble and header of a frame whose body has this rate.
     pub fn preamble_of_ns(&self, rate_bps: u32) -> Ns {
         match self.modulation {
+            _ if Mcs::is_code(rate_bps) => Mcs::from_code(rate_bps).map_or(0, |mcs| preamble_ns(mcs.mode())),
             Modulation::HighThroughput { mode, .. } if !is_ht_basic(rate_bps) => preamble_ns(mode),
             _ => self.single(rate_bps).preamble_ns,
         }
@@ -274,6 +280,9 @@ impl Phy {
 
     /// Whether the physical layer has this rate.
     pub fn has(&self, rate_bps: u32) -> bool {
+        if Mcs::is_code(rate_bps) {
+            return self.mcs_per_frame;
+        }
         let basic = matches!(self.modulation, Modulation::HighThroughput { .. }) && is_ht_basic(rate_bps);
         basic || self.rates_bps().contains(&rate_bps)
     }
@@ -303,6 +312,9 @@ impl Phy {
     /// Airtime in whole microseconds or symbols.
     #[inline(never)]
     fn rounded_airtime_ns(&self, bytes: u32, rate_bps: u32) -> Ns {
+        if let Some(mcs) = Mcs::from_code(rate_bps) {
+            return mcs.airtime_ns(bytes) + self.extension_ns();
+        }
         let rate = u64::from(rate_bps);
         match self.modulation {
             Modulation::Dsss { .. } => {
@@ -323,6 +335,9 @@ impl Phy {
 
     /// Highest mandatory rate not above `data_rate_bps` (the lowest rate below all of them).
     pub fn mandatory_rate_bps(&self, data_rate_bps: u32) -> u32 {
+        if let Some(mcs) = Mcs::from_code(data_rate_bps) {
+            return Phy::ofdm_a().mandatory_rate_bps(mcs.reference_rate_bps());
+        }
         match self.modulation {
             Modulation::Dsss { .. } => DSSS_RATES_BPS[usize::from(data_rate_bps >= DSSS_RATES_BPS[1])],
             Modulation::Ofdm { .. } => {
@@ -337,9 +352,11 @@ impl Phy {
         }
     }
 
-    /// Bytes of the PSDU that carries one MPDU alone. In 802.11ac and ax it is an aggregate of one, with a delimiter.
-    pub(crate) fn psdu_bytes(&self, mpdu_bytes: u32) -> u32 {
+    /// Bytes of the PSDU that carries one MPDU alone at this rate. In 802.11ac and ax it is an aggregate of one, with a delimiter.
+    pub(crate) fn psdu_bytes(&self, mpdu_bytes: u32, rate_bps: u32) -> u32 {
+        let mcs = Mcs::from_code(rate_bps);
         match self.modulation {
+            _ if mcs.is_some_and(|mcs| mcs.mode().format != Format::Ht) => frame_bytes::DELIMITER + mpdu_bytes,
             Modulation::HighThroughput { mode, .. } if mode.format != Format::Ht => frame_bytes::DELIMITER + mpdu_bytes,
             _ => mpdu_bytes,
         }
@@ -348,16 +365,18 @@ impl Phy {
     /// Longest PSDU that a PPDU at this rate carries, bytes.
     pub(crate) fn longest_psdu_bytes(&self, rate_bps: u32) -> u32 {
         match self.modulation {
+            _ if Mcs::is_code(rate_bps) => Mcs::from_code(rate_bps).map_or(0, Mcs::longest_psdu_bytes),
             Modulation::HighThroughput { mode, .. } => longest_psdu_bytes(mode, rate_bps),
             _ => u32::MAX,
         }
     }
 
-    /// The signal extension after this frame: silence that belongs to it.
+    /// The signal extension after an OFDM frame: silence that belongs to it.
     fn extension_ns(&self) -> Ns {
         match self.modulation {
-            Modulation::HighThroughput { extension_ns, .. } => extension_ns,
-            _ => 0,
+            Modulation::HighThroughput { extension_ns, .. } | Modulation::Ofdm { extension_ns } => extension_ns,
+            Modulation::DsssAndOfdm => SIGNAL_EXTENSION_NS,
+            Modulation::Dsss { .. } => 0,
         }
     }
 

@@ -5,6 +5,7 @@ use crate::error_model::log_success;
 use crate::event_queue::{Ns, SAME_MOMENT_NS};
 use crate::frame::{Arrival, Header, Kind};
 use crate::ids::StationId;
+use crate::mcs::bit_rate_bps;
 use crate::mpdu_set::MpduSet;
 use crate::random::Stream;
 use crate::rules::{Overlap, Rules};
@@ -226,10 +227,22 @@ impl Air {
             self.receive_aggregate(id, end, header, lock.arrival.power_w, decoded);
             return;
         }
+        if self.monitors.contains(&id) {
+            self.overhear_aggregate(id, header, lock.arrival.power_w, decoded);
+        }
         let until = end + self.rules.nav_ns(header.duration_ns.into());
         if until > self.stations[id].nav.max(end) {
             self.stations[id].nav = until;
             self.tracer.note(end, id, TraceEvent::Nav, None, until);
+        }
+    }
+
+    /// Reports the decoded MPDUs of an aggregate for another station.
+    fn overhear_aggregate(&mut self, id: StationId, header: Header, power_w: f64, decoded: MpduSet) {
+        let subframes = &self.stations[header.from].sent_aggregates.get(header.number).subframes;
+        for (_, subframe) in (0..).zip(subframes).filter(|&(place, _)| decoded.contains(place)) {
+            let packet = subframe.packet;
+            self.mac_events.push_back(MacEvent::Overheard { station: id, from: header.from, packet, power_w });
         }
     }
 
@@ -364,7 +377,7 @@ fn overlapping(parts: &[Interference], start: Ns, from: Ns, to: Ns) -> impl Iter
 fn success_over(parts: &[Interference], lock: &Lock, rules: &Rules, from: Ns, to: Ns, rate_bps: u32) -> f64 {
     let noise_w = rules.phy.noise_w();
     let logarithms = overlapping(parts, lock.arrival.start, from, to).map(|(common_ns, part)| {
-        let bits = common_ns as f64 * f64::from(rate_bps) / 1e9;
+        let bits = common_ns as f64 * f64::from(bit_rate_bps(rate_bps)) / 1e9;
         log_success(&rules.phy, rate_bps, lock.arrival.power_w / (noise_w + part.power_w), bits)
     });
     logarithms.sum()
@@ -387,7 +400,7 @@ fn judge(station: &mut Station, rules: &Rules, until: Ns) {
         let sum_w: f64 = others.map(|&(_, power_w)| power_w).sum();
         let sinr = frame.power_w / (noise_w + (sum_w - frame.power_w).max(0.0));
         let rate_bps = if in_preamble { rules.phy.preamble_rate_bps(rate_bps) } else { rate_bps };
-        let bits = (to - from) as f64 * f64::from(rate_bps) / 1e9;
+        let bits = (to - from) as f64 * f64::from(bit_rate_bps(rate_bps)) / 1e9;
         lock.log_success += log_success(&rules.phy, rate_bps, sinr, bits);
         lock.judged_until = to;
     }
@@ -414,6 +427,7 @@ mod tests {
             packet: PacketId(0),
             number: 0,
             uses_rts: false,
+            in_agreement: false,
             rate_bps,
         };
         let airtime_ns = 192_000 + (8_000_000_000_000_u64 / u64::from(rate_bps)) as u32;
